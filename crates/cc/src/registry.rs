@@ -1,0 +1,179 @@
+//! Every controller: its name, what it is, where it comes from, what can be set, how it is built.
+
+use std::collections::BTreeMap;
+
+use bentpipe_units::ByteCount;
+
+use crate::{Controller, stp};
+
+/// One controller. The row feeds the command line, the documentation and the conformance test.
+#[derive(Debug)]
+pub struct Row {
+    /// Name in scenario files.
+    pub name: &'static str,
+    /// One line on what it does.
+    pub summary: &'static str,
+    /// Where the law is written down.
+    pub citation: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// Builds one.
+    pub build: fn(&Build<'_>) -> Box<dyn Controller>,
+}
+
+/// Something that can be set.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Name in scenario files.
+    pub name: &'static str,
+    /// Unit, or `1` for a pure number.
+    pub unit: &'static str,
+    /// Value when it is not set.
+    pub default: f64,
+    /// Smallest and largest sensible value.
+    pub range: (f64, f64),
+    /// What it does.
+    pub summary: &'static str,
+}
+
+/// What a controller is built from.
+#[derive(Debug)]
+pub struct Build<'a> {
+    /// Payload of a full segment.
+    pub mss: ByteCount,
+    /// Window at the start and after idle time.
+    pub cwnd_init: ByteCount,
+    /// The window never falls below this.
+    pub cwnd_min: ByteCount,
+    /// The window never grows beyond this.
+    pub cwnd_max: ByteCount,
+    /// Values of the controller's own parameters; what is missing has its default.
+    pub parameters: &'a BTreeMap<String, f64>,
+}
+
+/// A controller and its settings, checked against the registry.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    row: &'static Row,
+    parameters: BTreeMap<String, f64>,
+}
+
+/// A choice that the registry does not know.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BuildError {
+    /// There is no controller of this name.
+    #[error("there is no controller `{0}`")]
+    NoSuchController(String),
+    /// The controller has no such parameter.
+    #[error("controller `{controller}` has no parameter `{parameter}`")]
+    NoSuchParameter {
+        /// The controller.
+        controller: &'static str,
+        /// The name that it does not know.
+        parameter: String,
+    },
+    /// The value is out of range.
+    #[error("parameter `{parameter}` of `{controller}` is {value}: it must lie in {low}..={high}")]
+    OutOfRange {
+        /// The controller.
+        controller: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What was asked for.
+        value: f64,
+        /// Smallest allowed value.
+        low: f64,
+        /// Largest allowed value.
+        high: f64,
+    },
+}
+
+static ROWS: &[Row] = &[stp::ROW];
+
+/// All controllers, in the order in which they are listed.
+pub fn rows() -> &'static [Row] {
+    ROWS
+}
+
+/// The controller of this name.
+pub fn find(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}
+
+impl Choice {
+    /// The controller `name` with these values for its parameters.
+    ///
+    /// # Errors
+    /// When the name or a parameter is unknown or a value is out of range.
+    pub fn new(name: &str, parameters: BTreeMap<String, f64>) -> Result<Self, BuildError> {
+        let row = find(name).ok_or_else(|| BuildError::NoSuchController(name.to_owned()))?;
+        for (given, value) in &parameters {
+            let known = row.parameters.iter().find(|p| p.name == given);
+            let Some(known) = known else {
+                let parameter = given.clone();
+                return Err(BuildError::NoSuchParameter { controller: row.name, parameter });
+            };
+            let (low, high) = known.range;
+            if !(low..=high).contains(value) {
+                return Err(BuildError::OutOfRange {
+                    controller: row.name,
+                    parameter: known.name,
+                    value: *value,
+                    low,
+                    high,
+                });
+            }
+        }
+        Ok(Self { row, parameters })
+    }
+
+    /// STP's own controller.
+    pub fn stp() -> Self {
+        Self { row: &stp::ROW, parameters: BTreeMap::new() }
+    }
+
+    /// Name of the controller.
+    pub fn name(&self) -> &'static str {
+        self.row.name
+    }
+
+    /// Builds it for a connection whose segments and windows are now known.
+    pub fn build(
+        &self,
+        mss: ByteCount,
+        cwnd_init: ByteCount,
+        cwnd_min: ByteCount,
+        cwnd_max: ByteCount,
+    ) -> Box<dyn Controller> {
+        let parameters = &self.parameters;
+        (self.row.build)(&Build { mss, cwnd_init, cwnd_min, cwnd_max, parameters })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_rows_are_complete() {
+        let mut names: Vec<_> = rows().iter().map(|r| r.name).collect();
+        names.dedup();
+        assert_eq!(names.len(), rows().len());
+        for row in rows() {
+            assert!(!row.summary.is_empty() && !row.citation.is_empty(), "{}", row.name);
+            for p in row.parameters {
+                assert!((p.range.0..=p.range.1).contains(&p.default), "{}.{}", row.name, p.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_or_parameter_is_refused() {
+        assert!(matches!(
+            Choice::new("rneo", BTreeMap::new()),
+            Err(BuildError::NoSuchController(name)) if name == "rneo"
+        ));
+        let wrong = BTreeMap::from([("alhpa".to_owned(), 1.0)]);
+        assert!(matches!(Choice::new("stp", wrong), Err(BuildError::NoSuchParameter { .. })));
+    }
+}

@@ -1,0 +1,36 @@
+//! What happens to a packet between two nodes, one model per file.
+//!
+//! A model is asked once for each packet, at the moment the packet enters it, and answers when the
+//! packet leaves or why it is lost. Models compose in a [`Series`]. The simulator and the emulator
+//! use the same models; neither time nor randomness comes from outside the arguments and the named
+//! [`Streams`].
+//!
+//! A new model is one file here and one row in [`MODELS`].
+
+mod bit_errors;
+mod blackout;
+mod chain;
+mod delay;
+mod model;
+pub mod random;
+mod random_loss;
+mod rate_queue;
+mod registry;
+mod script;
+mod series;
+mod stay;
+mod xdeldrop;
+
+pub use bit_errors::{BitErrors, packet_error_rate};
+pub use blackout::Blackout;
+pub use chain::Chain;
+pub use delay::Delay;
+pub use model::{Fate, LossCause, Model, Passing};
+pub use random::{Stream, Streams};
+pub use random_loss::RandomLoss;
+pub use rate_queue::{QueueLimit, RateQueue};
+pub use registry::{MODELS, ModelRow, Parameter};
+pub use script::{Action, Rule, Script};
+pub use series::Series;
+pub use stay::{ChannelState, Stay, StayConfig};
+pub use xdeldrop::{StateConfig, XDelDrop, XDelDropConfig};

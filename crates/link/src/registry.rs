@@ -1,0 +1,117 @@
+//! Every link model: its name, what it is, where it comes from, what can be set.
+
+/// One link model. The row feeds the command line and the documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelRow {
+    /// Name in scenario files.
+    pub name: &'static str,
+    /// One line on what it does.
+    pub summary: &'static str,
+    /// Where the model is written down.
+    pub source: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+}
+
+/// Something that can be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Name in scenario files.
+    pub name: &'static str,
+    /// Unit, or `1` for a pure number.
+    pub unit: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+}
+
+const fn parameter(name: &'static str, unit: &'static str, summary: &'static str) -> Parameter {
+    Parameter { name, unit, summary }
+}
+
+/// All link models, in the order in which they are listed.
+pub static MODELS: &[ModelRow] = &[
+    ModelRow {
+        name: "rate",
+        summary: "sends packets one after another at a line rate, with a drop-tail queue",
+        source: "store and forward; drop-tail as in ns-2",
+        parameters: &[
+            parameter("rate", "bit/s", "line rate"),
+            parameter("queue", "packets or B", "most that may wait, the one being sent left out"),
+        ],
+    },
+    ModelRow {
+        name: "delay",
+        summary: "delays every packet by the same time",
+        source: "propagation at the speed of light",
+        parameters: &[parameter("delay", "s", "time on the way")],
+    },
+    ModelRow {
+        name: "ber",
+        summary: "corrupts packets by independent bit errors",
+        source: "packet error rate 1 - (1 - BER)^(8 bytes), headers included",
+        parameters: &[parameter("ber", "1", "probability that a bit is wrong")],
+    },
+    ModelRow {
+        name: "loss",
+        summary: "loses packets independently of each other",
+        source: "Bernoulli trials, one for each packet",
+        parameters: &[parameter("loss", "1", "probability that a packet is lost")],
+    },
+    ModelRow {
+        name: "blackouts",
+        summary: "loses every packet that enters while the link is down",
+        source: "handover outages; scripted or periodic",
+        parameters: &[
+            parameter("at", "s", "begin of one blackout"),
+            parameter("first", "s", "begin of the first of periodic blackouts"),
+            parameter("every", "s", "time from one begin to the next"),
+            parameter("lasts", "s", "length of a blackout"),
+        ],
+    },
+    ModelRow {
+        name: "xdeldrop",
+        summary: "drops and delays by a channel that is good and bad by turns",
+        source: "Elaasar et al. 2003, SSC03-XI-3, section 5",
+        parameters: &[
+            parameter("good, bad", "", "the two states, each with the parameters below"),
+            parameter("mean_sojourn", "s", "mean length of a stay, exponentially distributed"),
+            parameter("drop_probability", "1", "probability that a packet is dropped"),
+            parameter("drop_at_min_delay", "1", "the same while the delay is delay_min"),
+            parameter("delay_min", "s", "delay of one half of the stays"),
+            parameter("delay_max", "s", "delay of the other half"),
+            parameter("fifo", "true or false", "whether packets keep their order"),
+        ],
+    },
+    ModelRow {
+        name: "script",
+        summary: "drops or delays packets named by what they carry and their number",
+        source: "for tests of single losses and delays",
+        parameters: &[
+            parameter("kind", "", "what the packets carry, such as data or poll"),
+            parameter("nth", "packets", "the first one, counted from 1"),
+            parameter("count", "packets", "how many in a row"),
+            parameter("action", "", "drop, or delay by a time"),
+        ],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_a_link_in_a_scenario_has_its_row() {
+        let names: Vec<_> = MODELS.iter().map(|row| row.name).collect();
+        assert_eq!(names, ["rate", "delay", "ber", "loss", "blackouts", "xdeldrop", "script"]);
+    }
+
+    #[test]
+    fn rows_are_complete_and_fit_one_line() {
+        for row in MODELS {
+            assert!(!row.source.is_empty() && !row.parameters.is_empty(), "{}", row.name);
+            for text in row.parameters.iter().map(|p| p.summary).chain([row.summary]) {
+                assert!((1..=72).contains(&text.len()) && !text.ends_with('.'), "{text}");
+            }
+        }
+    }
+}

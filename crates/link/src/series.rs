@@ -1,0 +1,119 @@
+//! Models one after another.
+
+use bentpipe_units::Instant;
+
+use crate::{Fate, Model, Passing};
+
+/// Models that a packet passes one after another. An empty series passes everything at once.
+#[derive(Debug, Default)]
+pub struct Series {
+    models: Vec<Box<dyn Model>>,
+}
+
+impl Series {
+    /// A series of `models`, the first one nearest to the sender.
+    pub fn new(models: Vec<Box<dyn Model>>) -> Self {
+        Self { models }
+    }
+}
+
+impl Model for Series {
+    fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
+        let mut at = at;
+        let mut corrupt = false;
+        for model in &mut self.models {
+            match model.pass(at, packet) {
+                Fate::Leaves(leaves) => at = leaves,
+                Fate::LeavesCorrupt(leaves) => {
+                    at = leaves;
+                    corrupt = true;
+                }
+                lost @ Fate::Lost(_) => return lost,
+            }
+        }
+        if corrupt { Fate::LeavesCorrupt(at) } else { Fate::Leaves(at) }
+    }
+
+    fn forget_before(&mut self, now: Instant) {
+        for model in &mut self.models {
+            model.forget_before(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_units::{BitRate, ByteCount, Span};
+    use bentpipe_wire::Kind;
+
+    use super::*;
+    use crate::{
+        BitErrors, Blackout, Delay, LossCause, QueueLimit, RandomLoss, RateQueue, Stream, Streams,
+    };
+
+    const PACKET: Passing = Passing { bytes: ByteCount::new(1000), kind: Kind::DATA };
+
+    fn millis(n: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(n)
+    }
+
+    fn stream() -> Stream {
+        Streams::new(1).stream("series")
+    }
+
+    #[test]
+    fn an_empty_series_passes_at_once() {
+        assert_eq!(Series::default().pass(millis(7), &PACKET), Fate::Leaves(millis(7)));
+    }
+
+    #[test]
+    fn each_model_is_asked_when_the_one_before_it_is_done() {
+        let rate = RateQueue::new(BitRate::from_bps(1_000_000), QueueLimit::Unlimited);
+        let delay = Delay::new(Span::from_millis(250));
+        // The link is down from 262 to 270 ms at its far end, which hits the second packet.
+        let blackout = Blackout::scripted(vec![(millis(262), Span::from_millis(8))]);
+        let mut series = Series::new(vec![Box::new(rate), Box::new(delay), Box::new(blackout)]);
+        assert_eq!(series.pass(millis(0), &PACKET), Fate::Leaves(millis(258)));
+        assert_eq!(series.pass(millis(0), &PACKET), Fate::Lost(LossCause::Blackout));
+        assert_eq!(series.pass(millis(0), &PACKET), Fate::Leaves(millis(274)));
+    }
+
+    #[test]
+    fn what_is_corrupt_stays_corrupt_and_still_takes_its_time() {
+        let errors = BitErrors::new(1.0, stream());
+        let delay = Delay::new(Span::from_millis(5));
+        let mut series = Series::new(vec![Box::new(errors), Box::new(delay.clone())]);
+        assert_eq!(series.pass(millis(1), &PACKET), Fate::LeavesCorrupt(millis(6)));
+        let inner: Box<dyn Model> = Box::new(series);
+        let mut nested = Series::new(vec![inner, Box::new(delay)]);
+        assert_eq!(nested.pass(millis(1), &PACKET), Fate::LeavesCorrupt(millis(11)));
+    }
+
+    #[test]
+    fn what_is_lost_never_reaches_the_next_model() {
+        let loss = RandomLoss::new(1.0, stream());
+        let rate = RateQueue::new(BitRate::from_bps(1), QueueLimit::Packets(0));
+        let mut series = Series::new(vec![Box::new(loss), Box::new(rate)]);
+        for _ in 0..3 {
+            assert_eq!(series.pass(millis(0), &PACKET), Fate::Lost(LossCause::Random));
+        }
+    }
+
+    #[test]
+    fn forgetting_reaches_every_model() {
+        #[derive(Debug)]
+        struct Asserts(Instant);
+        impl Model for Asserts {
+            fn pass(&mut self, _at: Instant, _packet: &Passing) -> Fate {
+                Fate::Leaves(self.0)
+            }
+            fn forget_before(&mut self, now: Instant) {
+                self.0 = now;
+            }
+        }
+        let inner = Series::new(vec![Box::new(Asserts(millis(0)))]);
+        let mut series = Series::new(vec![Box::new(Delay::new(Span::ZERO)), Box::new(inner)]);
+        series.forget_before(millis(9));
+        assert_eq!(series.pass(millis(0), &PACKET), Fate::Leaves(millis(9)));
+    }
+}

@@ -1,0 +1,17 @@
+//! Every fact a run emits, in one schema with one version number.
+//!
+//! Data flows one way: endpoints and links fill these, the command line, files, plots and Python
+//! read them. Nothing here depends on the wall clock.
+
+mod experiment;
+mod flow;
+mod run;
+mod sample;
+
+pub use experiment::{Claim, Experiments, Figure, Point};
+pub use flow::{FlowMetrics, FlowSummary, ProbingCycle, ProbingSummary, TransportCounters};
+pub use run::{LinkSummary, RunSummary};
+pub use sample::Sample;
+
+/// Version of the schema. It grows whenever a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;

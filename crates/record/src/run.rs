@@ -1,0 +1,59 @@
+//! What became of one run.
+
+use serde::Serialize;
+
+use crate::FlowSummary;
+
+/// Everything about one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// Version of this schema.
+    pub schema_version: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Simulated time at the end of the run, in seconds.
+    pub simulated_seconds: f64,
+    /// Events that the simulator handled.
+    pub events: u64,
+    /// Packets that crossed a link, counted once for each link.
+    pub packet_hops: u64,
+    /// The flows in the order of the scenario.
+    pub flows: Vec<FlowSummary>,
+    /// The directions of the links in the order of the scenario.
+    pub links: Vec<LinkSummary>,
+}
+
+/// What one direction of a link carried.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LinkSummary {
+    /// Name of the link in the scenario.
+    pub name: String,
+    /// Node that the packets come from.
+    pub from: String,
+    /// Node that the packets go to.
+    pub to: String,
+    /// Packets offered.
+    pub packets: u64,
+    /// Bytes offered.
+    pub bytes: u64,
+    /// Packets that reached the other end, corrupt ones included.
+    pub delivered: u64,
+    /// Packets that arrived with bit errors.
+    pub corrupted: u64,
+    /// Packets lost because the queue was full.
+    pub lost_queue_full: u64,
+    /// Packets lost at random.
+    pub lost_random: u64,
+    /// Packets lost while the link was down.
+    pub lost_blackout: u64,
+    /// Packets dropped by the state of the channel.
+    pub lost_channel: u64,
+    /// Packets dropped by a script.
+    pub lost_scripted: u64,
+    /// Packets with user data among all the lost ones.
+    pub lost_data: u64,
+    /// When the first packet was lost, in nanoseconds of simulated time.
+    pub first_loss_ns: Option<u64>,
+}

@@ -1,0 +1,75 @@
+//! The state of a flow at one moment.
+
+use bentpipe_units::{ByteCount, Instant, Span};
+use serde::Serialize;
+
+/// The sender's state at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When it was taken.
+    pub at: Instant,
+    /// Index of the flow in the scenario.
+    pub flow: usize,
+    /// Congestion window.
+    pub cwnd: Option<ByteCount>,
+    /// Slow start threshold, for controllers that have one.
+    pub ssthresh: Option<ByteCount>,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub srtt: Option<Span>,
+    /// Bytes sent and not acknowledged.
+    pub in_flight: ByteCount,
+    /// Bytes that the sink received in order.
+    pub delivered: ByteCount,
+    /// What the controller is doing.
+    pub phase: &'static str,
+    /// What the sender is doing: `transmitting`, `persisting`, `idle` or `probing`.
+    pub activity: &'static str,
+}
+
+impl Sample {
+    /// Names of the columns of a sample in a file.
+    pub const COLUMNS: [&'static str; 9] = [
+        "time_s",
+        "flow",
+        "cwnd_bytes",
+        "ssthresh_bytes",
+        "srtt_s",
+        "in_flight_bytes",
+        "delivered_bytes",
+        "phase",
+        "activity",
+    ];
+
+    /// The sample in the order of [`Sample::COLUMNS`]; what is not known is empty.
+    pub fn fields(&self, flow_name: &str) -> [String; 9] {
+        let bytes = |b: Option<ByteCount>| b.map(|b| b.get().to_string()).unwrap_or_default();
+        [
+            format!("{:.6}", self.at.as_secs_f64()),
+            flow_name.to_owned(),
+            bytes(self.cwnd),
+            bytes(self.ssthresh),
+            self.srtt.map(|s| format!("{:.6}", s.as_secs_f64())).unwrap_or_default(),
+            bytes(Some(self.in_flight)),
+            bytes(Some(self.delivered)),
+            self.phase.to_owned(),
+            self.activity.to_owned(),
+        ]
+    }
+}
+
+impl Serialize for Sample {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut row = serializer.serialize_struct("Sample", 9)?;
+        row.serialize_field("time_s", &self.at.as_secs_f64())?;
+        row.serialize_field("flow", &self.flow)?;
+        row.serialize_field("cwnd_bytes", &self.cwnd.map(ByteCount::get))?;
+        row.serialize_field("ssthresh_bytes", &self.ssthresh.map(ByteCount::get))?;
+        row.serialize_field("srtt_s", &self.srtt.map(Span::as_secs_f64))?;
+        row.serialize_field("in_flight_bytes", &self.in_flight.get())?;
+        row.serialize_field("delivered_bytes", &self.delivered.get())?;
+        row.serialize_field("phase", self.phase)?;
+        row.serialize_field("activity", self.activity)?;
+        row.end()
+    }
+}

@@ -1,0 +1,6 @@
+//! What the tests of several crates share. Nothing that ships depends on it.
+
+pub mod fuzz;
+pub mod pair;
+
+pub use pair::{Crossing, Fate, Pair, Way, pattern};

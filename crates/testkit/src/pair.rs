@@ -1,0 +1,336 @@
+//! Two XSTP endpoints in memory with their own clock, joined by wires that a test scripts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bentpipe_transport::xstp::{Config, Ports, Session, State, no_session_reset};
+use bentpipe_transport::{Endpoint, Event, Host, PathId, Transmit, drain};
+use bentpipe_units::{Instant, Span};
+use bentpipe_wire::xstp::{Body, Segment as Xstp};
+use bentpipe_wire::{Kind, Segment};
+use bytes::Bytes;
+
+/// Which way a segment goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// From the client to the server.
+    Forth,
+    /// From the server to the client.
+    Back,
+}
+
+/// What the wire does with a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrives after the wire's delay.
+    Pass,
+    /// It is lost.
+    Drop,
+    /// It arrives this much later than others.
+    Late(Span),
+    /// It arrives, and once more this much later.
+    Twice(Span),
+}
+
+/// A segment on the wire, as a script sees it.
+#[derive(Clone, Debug)]
+pub struct Crossing {
+    /// When it was sent.
+    pub at: Instant,
+    /// Which way it goes.
+    pub way: Way,
+    /// What it is.
+    pub segment: Xstp,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+impl Crossing {
+    /// True when the segment carries all of `kind`.
+    pub fn has(&self, kind: Kind) -> bool {
+        self.segment.kind().contains(kind)
+    }
+
+    /// The composite, if it is one.
+    pub fn flow(&self) -> Option<&bentpipe_wire::xstp::Flow> {
+        match &self.segment.body {
+            Body::Flow(flow) => Some(flow),
+            _ => None,
+        }
+    }
+}
+
+/// Decides the fate of each segment.
+pub type Script = Box<dyn FnMut(&Crossing) -> Fate>;
+
+/// One end with its application: writes what it was given, reads all it can.
+#[derive(Debug, Default)]
+pub struct End {
+    /// The session; the server has none before the first BGN.
+    pub session: Option<Session>,
+    /// What it still has to write.
+    pub outbox: Bytes,
+    /// It closes once everything is written, or as soon as the peer has closed.
+    pub closes: bool,
+    /// It leaves arrived bytes unread.
+    pub stalled: bool,
+    /// What it has read.
+    pub inbox: Vec<u8>,
+    /// What it was told.
+    pub events: Vec<(Instant, Event)>,
+}
+
+/// A client and a server.
+pub struct Pair {
+    /// The time.
+    pub now: Instant,
+    /// The end that opens.
+    pub client: End,
+    /// The end that listens.
+    pub server: End,
+    /// Everything that was sent, in order, with its fate.
+    pub log: Vec<Crossing>,
+    /// One-way delay forth and back.
+    pub delay: [Span; 2],
+    script: Script,
+    server_config: Arc<Config>,
+    wire: BTreeMap<(Instant, u64), (Way, Xstp)>,
+    serial: u64,
+}
+
+/// What an end's drain loop needs of the pair.
+struct Surroundings<'a> {
+    outbox: &'a mut Bytes,
+    closes: bool,
+    stalled: bool,
+    inbox: &'a mut Vec<u8>,
+    events: &'a mut Vec<(Instant, Event)>,
+    sent: Vec<Xstp>,
+}
+
+impl Host for Surroundings<'_> {
+    fn transmit(&mut self, _now: Instant, transmit: Transmit) {
+        let Segment::Xstp(segment) = transmit.segment;
+        self.sent.push(segment);
+    }
+
+    fn event(&mut self, now: Instant, endpoint: &mut dyn Endpoint, event: Event) {
+        self.events.push((now, event));
+        if !self.stalled {
+            while let Some(bytes) = endpoint.read(now) {
+                self.inbox.extend_from_slice(&bytes);
+            }
+        }
+        feed(now, endpoint, self.outbox, self.closes);
+    }
+}
+
+/// Writes as much as fits and closes when that was all.
+fn feed(now: Instant, endpoint: &mut dyn Endpoint, outbox: &mut Bytes, closes: bool) {
+    if !outbox.is_empty() && endpoint.write(now, outbox).is_err() {
+        outbox.clear();
+    }
+    if outbox.is_empty() && closes {
+        endpoint.close(now);
+    }
+}
+
+impl Pair {
+    /// A client that opens at time zero over wires of `delay` each way. Both ends close when they
+    /// have nothing left to write.
+    pub fn new(client: Config, server: Config, delay: Span) -> Self {
+        client.validate().expect("a valid client");
+        server.validate().expect("a valid server");
+        let ports = Ports { local: 5001, peer: 5002 };
+        let entropy = 7 << 32 | 1000;
+        let session = Session::connect(Arc::new(client), Instant::ZERO, PathId(0), ports, entropy);
+        Self {
+            now: Instant::ZERO,
+            client: End { session: Some(session), closes: true, ..End::default() },
+            server: End { closes: true, ..End::default() },
+            log: Vec::new(),
+            delay: [delay; 2],
+            script: Box::new(|_| Fate::Pass),
+            server_config: Arc::new(server),
+            wire: BTreeMap::new(),
+            serial: 0,
+        }
+    }
+
+    /// Lets `script` decide what the wires do.
+    #[must_use]
+    pub fn with_script(mut self, script: impl FnMut(&Crossing) -> Fate + 'static) -> Self {
+        self.script = Box::new(script);
+        self
+    }
+
+    /// What the client writes.
+    #[must_use]
+    pub fn sending(mut self, bytes: impl Into<Bytes>) -> Self {
+        self.client.outbox = bytes.into();
+        self
+    }
+
+    /// What the server writes.
+    #[must_use]
+    pub fn answering(mut self, bytes: impl Into<Bytes>) -> Self {
+        self.server.outbox = bytes.into();
+        self
+    }
+
+    /// Puts a segment onto the wire as if an end had sent it.
+    pub fn inject(&mut self, way: Way, segment: Xstp) {
+        let at = self.now + self.delay[way as usize];
+        self.serial += 1;
+        self.wire.insert((at, self.serial), (way, segment));
+    }
+
+    fn end(&mut self, way: Way) -> &mut End {
+        match way {
+            Way::Forth => &mut self.client,
+            Way::Back => &mut self.server,
+        }
+    }
+
+    /// Drains the end whose segments go `way` after `change` was done to it.
+    pub fn change(&mut self, way: Way, change: impl FnOnce(&mut Session, Instant)) {
+        let now = self.now;
+        let end = self.end(way);
+        let Some(session) = &mut end.session else { return };
+        change(session, now);
+        let mut around = Surroundings {
+            outbox: &mut end.outbox,
+            closes: end.closes,
+            stalled: end.stalled,
+            inbox: &mut end.inbox,
+            events: &mut end.events,
+            sent: Vec::new(),
+        };
+        if session.state() != State::Closed {
+            feed(now, session, around.outbox, around.closes);
+        }
+        drain(session, now, &mut around);
+        for segment in around.sent {
+            self.send(way, segment);
+        }
+    }
+
+    fn send(&mut self, way: Way, segment: Xstp) {
+        let mut crossing = Crossing { at: self.now, way, segment, fate: Fate::Pass };
+        crossing.fate = (self.script)(&crossing);
+        let arrives = self.now + self.delay[way as usize];
+        let mut put = |at: Instant| {
+            self.serial += 1;
+            self.wire.insert((at, self.serial), (way, crossing.segment.clone()));
+        };
+        match crossing.fate {
+            Fate::Pass => put(arrives),
+            Fate::Drop => {}
+            Fate::Late(more) => put(arrives + more),
+            Fate::Twice(more) => {
+                put(arrives);
+                put(arrives + more);
+            }
+        }
+        self.log.push(crossing);
+    }
+
+    fn arrive(&mut self, way: Way, segment: Xstp) {
+        let to = if way == Way::Forth { Way::Back } else { Way::Forth };
+        if to == Way::Back && self.server.session.is_none() {
+            let config = self.server_config.clone();
+            self.server.session =
+                Session::accept(config, self.now, PathId(0), &segment, 0xabcd_0000_2000);
+            self.change(to, |_, _| {});
+            return;
+        }
+        // A host forgets closed sessions and answers for them.
+        if self.end(to).session.as_ref().is_some_and(|s| s.state() == State::Closed) {
+            if let Some(reset) = no_session_reset(&segment) {
+                self.send(to, reset);
+            }
+            return;
+        }
+        self.change(to, |session, now| {
+            session.handle_segment(now, PathId(0), Segment::Xstp(segment));
+        });
+    }
+
+    fn deadline(&self, way: Way) -> Option<Instant> {
+        let end = if way == Way::Forth { &self.client } else { &self.server };
+        end.session.as_ref()?.poll_timeout()
+    }
+
+    /// Lets the next thing happen, arrivals before timers; false when nothing is left.
+    pub fn step(&mut self) -> bool {
+        let arrival = self.wire.keys().next().map(|(at, _)| *at);
+        let timer = [Way::Forth, Way::Back]
+            .into_iter()
+            .filter_map(|way| Some((self.deadline(way)?, way)))
+            .min();
+        match (arrival, timer) {
+            (None, None) => return false,
+            (Some(at), Some((due, way))) if due.max(self.now) < at => self.fire(due, way),
+            (None, Some((due, way))) => self.fire(due, way),
+            (Some(at), _) => {
+                self.now = at;
+                if let Some((_, (way, segment))) = self.wire.pop_first() {
+                    self.arrive(way, segment);
+                }
+            }
+        }
+        true
+    }
+
+    fn fire(&mut self, due: Instant, way: Way) {
+        self.now = self.now.max(due);
+        self.change(way, |session, now| session.handle_timeout(now));
+    }
+
+    /// Starts the client and runs until nothing is left to do or `until` has passed. True when
+    /// nothing is left: both ends are closed and no timer runs.
+    pub fn run(&mut self, until: Span) -> bool {
+        if self.log.is_empty() {
+            self.change(Way::Forth, |_, _| {});
+        }
+        while self.now <= Instant::ZERO + until {
+            if !self.step() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Runs until `until`, however much there is left to do.
+    pub fn run_to(&mut self, until: Instant) {
+        if self.log.is_empty() {
+            self.change(Way::Forth, |_, _| {});
+        }
+        loop {
+            let arrival = self.wire.keys().next().map(|(at, _)| *at);
+            let timers = [Way::Forth, Way::Back].map(|way| self.deadline(way));
+            let next = [arrival, timers[0], timers[1]].into_iter().flatten().min();
+            if next.is_none_or(|next| next > until) {
+                self.now = self.now.max(until);
+                return;
+            }
+            self.step();
+        }
+    }
+
+    /// Everything of `kind` that went `way`.
+    pub fn sent(&self, way: Way, kind: Kind) -> impl Iterator<Item = &Crossing> {
+        self.log.iter().filter(move |c| c.way == way && c.has(kind))
+    }
+}
+
+/// `len` bytes that differ from place to place.
+pub fn pattern(len: usize) -> Bytes {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut bytes = Vec::with_capacity(len);
+    for _ in 0..len {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        bytes.push((state >> 56) as u8);
+    }
+    Bytes::from(bytes)
+}

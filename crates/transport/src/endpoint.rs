@@ -1,0 +1,141 @@
+//! The contract of a protocol endpoint.
+
+use std::fmt::Debug;
+
+use bentpipe_cc::Phase;
+use bentpipe_record::{ProbingSummary, TransportCounters};
+use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_wire::Segment;
+use bentpipe_wire::xstp::ResetReason;
+use bytes::Bytes;
+
+/// A way to the peer. The driver knows what address or link stands behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub u32);
+
+/// A segment and the path that it shall take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transmit {
+    /// Where it goes.
+    pub path: PathId,
+    /// What goes.
+    pub segment: Segment,
+}
+
+/// What the application is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The connection is open.
+    Connected,
+    /// There is something to read.
+    Readable,
+    /// A write that was cut short can go on.
+    Writable,
+    /// The peer will send no more; everything that it sent can be read.
+    PeerClosed,
+    /// Both directions are closed and everything was delivered.
+    Closed,
+    /// The connection is gone before its end.
+    Failed(Failure),
+}
+
+/// Why a connection failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The network or the peer: no answer to the request to open.
+    #[error("the peer did not answer the request to open")]
+    NoAnswer,
+    /// The network or the peer: nothing heard for too long.
+    #[error("the peer fell silent")]
+    NoResponse,
+    /// The peer reset the connection.
+    #[error("the peer reset the connection (reason {})", .0.code())]
+    Reset(ResetReason),
+    /// The peer started anew and knows nothing of this connection.
+    #[error("the peer restarted")]
+    PeerRestarted,
+    /// This side's application gave up.
+    #[error("aborted by this side")]
+    Aborted,
+}
+
+/// A write that can not be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// This side has closed the connection, or it is gone.
+    #[error("the connection is closed for writing")]
+    Closed,
+}
+
+/// The sender's state as it is sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderState {
+    /// Congestion window.
+    pub cwnd: Option<ByteCount>,
+    /// Slow start threshold.
+    pub ssthresh: Option<ByteCount>,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub srtt: Option<Span>,
+    /// Bytes sent and not acknowledged.
+    pub in_flight: ByteCount,
+    /// What the controller is doing.
+    pub phase: Phase,
+    /// `transmitting`, `persisting`, `idle` or `probing`.
+    pub activity: &'static str,
+}
+
+/// One end of a connection, without sockets and without a clock.
+///
+/// Change one thing (hand over a segment, a timeout, a write), then [`drain`](crate::drain); only
+/// then change another. A panic is a bug of this project and never the peer's doing; whatever the
+/// peer sends, memory stays within the configured buffers.
+pub trait Endpoint: Debug + Send {
+    /// A segment arrived on `path`.
+    fn handle_segment(&mut self, now: Instant, path: PathId, segment: Segment);
+
+    /// The deadline of [`Endpoint::poll_timeout`] has come. Too early does no harm.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// Takes from the front of `data` what fits into the send buffer, without copying it, and
+    /// returns how many bytes that was. After a short write [`Event::Writable`] tells when to go on.
+    ///
+    /// # Errors
+    /// When this side closed the connection or it is gone.
+    fn write(&mut self, now: Instant, data: &mut Bytes) -> Result<usize, WriteError>;
+
+    /// The next piece of what the peer sent, in order; `None` when there is nothing yet.
+    fn read(&mut self, now: Instant) -> Option<Bytes>;
+
+    /// No more writes: once everything is delivered, tell the peer.
+    fn close(&mut self, now: Instant);
+
+    /// Give up at once and tell the peer.
+    fn abort(&mut self, now: Instant);
+
+    /// The next segment to send. State advances with it: it counts as sent.
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit>;
+
+    /// The next thing to tell the application.
+    fn poll_event(&mut self) -> Option<Event>;
+
+    /// When [`Endpoint::handle_timeout`] must be called, as an absolute time; `None` when nothing is
+    /// running.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// The sender's state at this moment.
+    fn sender_state(&self) -> SenderState;
+
+    /// What was sent and received so far.
+    fn counters(&self) -> TransportCounters;
+
+    /// What probing did so far; `None` when the protocol has no probing or it is off.
+    fn probing_summary(&self) -> Option<ProbingSummary> {
+        None
+    }
+
+    /// Name of the congestion controller.
+    fn controller_name(&self) -> &'static str;
+
+    /// True when nothing is left to do and no timer runs.
+    fn is_closed(&self) -> bool;
+}

@@ -1,0 +1,174 @@
+//! Opening, closing and dropping a session.
+
+use bentpipe_units::{Instant, Seq32, Span};
+use bentpipe_wire::xstp::{Begin, ResetReason, Segment};
+
+use super::receiver::Receiver;
+use super::sender::Activity;
+use super::session::Session;
+use super::{State, timestamp};
+use crate::Failure;
+
+/// Shortest time that a closed session still answers a repeated END.
+const QUIET_MIN: Span = Span::from_secs(1);
+
+impl Session {
+    /// The peer's parameters are known.
+    pub(super) fn establish(&mut self, now: Instant, begin: &Begin, isn: Seq32, window: u16) {
+        let mss = self.config.mss.min(begin.mss).max(1);
+        self.state = State::Established;
+        self.begin.stop();
+        self.rx = Receiver::new(self.config.clone(), isn, mss, begin.many_gaps);
+        self.tx.open(now, mss, window);
+        self.told.connected = true;
+    }
+
+    pub(super) fn handle_begin(&mut self, now: Instant, begin: &Begin, segment: &Segment) {
+        match self.state {
+            // Both ends opened at once: the larger session number counts for both.
+            State::BgnSent => {
+                self.sq = self.sq.max(segment.sq);
+                self.establish(now, begin, segment.seq, segment.window);
+                self.begin_ack = Some(begin.ts);
+            }
+            State::Closed => {}
+            _ if segment.sq == self.sq => self.begin_ack = Some(begin.ts),
+            // The other number of a simultaneous opening, sent before the peer knew.
+            _ if self.begin_sent.is_some() && segment.sq < self.sq => {
+                self.begin_ack = Some(begin.ts);
+            }
+            _ => self.drop_session(now, Some(Failure::PeerRestarted)),
+        }
+    }
+
+    pub(super) fn handle_begin_ack(&mut self, now: Instant, begin: &Begin, segment: &Segment) {
+        if self.state != State::BgnSent {
+            return;
+        }
+        let Some(answered) = self.begin_answered(now, begin.ts_echo) else { return self.ignore() };
+        // Both ends opened at once and the peer's number was the larger one.
+        let crossed = segment.sq > self.sq;
+        if segment.sq != self.sq && !crossed {
+            return self.ignore();
+        }
+        self.sq = segment.sq;
+        self.tx.rtt.sample(now.since(answered));
+        self.establish(now, begin, segment.seq, segment.window);
+    }
+
+    /// When the BGN with this timestamp was sent; `None` when none was.
+    fn begin_answered(&self, now: Instant, echo: u32) -> Option<Instant> {
+        let (first, latest) = self.begin_sent?;
+        if echo == timestamp::at(latest) {
+            return Some(latest);
+        }
+        let when = timestamp::when(echo, now);
+        (timestamp::at(first) == echo || when >= first && when <= latest).then_some(when)
+    }
+
+    pub(super) fn handle_end_ack(&mut self, now: Instant, echo: Seq32) {
+        if echo != self.tx.cache.next() {
+            return self.ignore();
+        }
+        match self.state {
+            State::EndSent if self.peer_ended => self.become_quiet(now),
+            State::EndSent => self.state = State::LocalHalf,
+            State::LastEnd => self.become_quiet(now),
+            _ => return,
+        }
+        self.end.stop();
+    }
+
+    pub(super) fn handle_end(&mut self, now: Instant, seq: Seq32) {
+        if !self.rx.handle_end(now, seq, self.tx.rtt.srtt()) {
+            return;
+        }
+        self.end_ack = Some(seq);
+        if self.peer_ended {
+            return; // Our ENDAK was lost.
+        }
+        self.peer_ended = true;
+        self.told.peer_closed = true;
+        match self.state {
+            State::Established => self.state = State::PeerHalf,
+            State::LocalHalf => self.become_quiet(now),
+            _ => {}
+        }
+    }
+
+    /// The peer reset the session. If everything was delivered both ways and only the answer to our
+    /// END was lost, the peer has forgotten a session that ended well.
+    pub(super) fn handle_reset(&mut self, now: Instant, reason: ResetReason) {
+        let ending = matches!(self.state, State::EndSent | State::LastEnd);
+        if reason == ResetReason::NoSession && ending && self.peer_ended {
+            self.become_quiet(now);
+        }
+        self.drop_session(now, Some(Failure::Reset(reason)));
+    }
+
+    fn become_quiet(&mut self, now: Instant) {
+        self.state = State::Quiet;
+        self.quiet_until = Some(now + (self.tx.rtt.rto() * 2).max(QUIET_MIN));
+        self.told.closed = true;
+    }
+
+    /// Sends END once the session neither sends nor receives.
+    pub(super) fn maybe_end(&mut self) {
+        if self.closing && self.state.sends() && self.tx.is_idle() && self.rx.is_complete() {
+            self.state = match self.state {
+                State::PeerHalf => State::LastEnd,
+                _ => State::EndSent,
+            };
+            self.end.start();
+        }
+    }
+
+    /// Frees everything; with a reason the application is told.
+    pub(super) fn drop_session(&mut self, now: Instant, failure: Option<Failure>) {
+        if self.state == State::Closed {
+            return;
+        }
+        // A session that was closed both ways has nothing left to fail.
+        if self.state != State::Quiet {
+            self.told.failed = failure;
+        }
+        self.state = State::Closed;
+        self.begin.stop();
+        self.end.stop();
+        self.begin_ack = None;
+        self.end_ack = None;
+        self.quiet_until = None;
+        self.tx.drop_all(now);
+        self.rx.drop_all();
+    }
+
+    /// Drops the session and tells the peer why.
+    pub(super) fn reset(&mut self, now: Instant, reason: ResetReason, failure: Failure) {
+        self.drop_session(now, Some(failure));
+        self.reset = Some(reason);
+    }
+
+    /// When silence has lasted too long: the next keep-alive, or the end of patience.
+    pub(super) fn silence_deadline(&self) -> Option<Instant> {
+        let idle = self.tx.activity() == Activity::Idle;
+        let keepalive = self.config.keepalive;
+        if idle && self.state.keeps_alive() && !keepalive.is_zero() {
+            return Some(self.last_heard + keepalive * (u64::from(self.keepalives) + 1));
+        }
+        let patience = self.config.no_response;
+        (!idle && !patience.is_zero()).then(|| self.last_heard + patience)
+    }
+
+    pub(super) fn handle_silence(&mut self, now: Instant) {
+        if self.silence_deadline().is_none_or(|at| at > now) {
+            return;
+        }
+        let idle = self.tx.activity() == Activity::Idle;
+        if !idle || self.keepalives >= self.config.keepalive_max {
+            self.reset(now, ResetReason::NoResponse, Failure::NoResponse);
+        } else {
+            self.keepalives += 1;
+            self.tx.poll_now();
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! XSTP, the extended Satellite Transport Protocol, with probing.
+//!
+//! A receiver reports what is missing when it is asked (POLL, STAT) or when it finds a gap (USTAT);
+//! the sender repairs what is reported and has no retransmission timer. With probing on, a loss makes
+//! the sender stop and ask, one POLL a round trip, until two answers in a row tell whether noise or
+//! congestion was the cause. Source: Elaasar, Li, Barbeau, Kranakis, "The eXtended Satellite
+//! Transport Protocol: Its Design and Evaluation", SSC03-XI-3, 2003. The rules are numbered in
+//! `docs/protocols/xstp.md`.
+
+mod compose;
+mod config;
+mod control;
+mod lifecycle;
+mod poll_clock;
+mod probing;
+mod receive_cache;
+mod receiver;
+mod reports;
+mod send_buffer;
+mod send_cache;
+mod send_timer;
+mod sender;
+mod session;
+mod state;
+mod timestamp;
+
+pub use config::{Config, ConfigError, ProbingConfig, StatRule};
+pub use session::{Ports, Session, no_session_reset};
+pub use state::State;

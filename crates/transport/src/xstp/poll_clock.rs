@@ -1,0 +1,207 @@
+//! When POLLs go out, which answers count, and how polling backs off.
+
+use std::collections::VecDeque;
+
+use bentpipe_units::{Instant, Span};
+
+use super::timestamp;
+
+/// POLLs whose exact time is remembered. Older ones are dated by their timestamp.
+const REMEMBERED: usize = 64;
+
+/// The POLL side of a sender.
+#[derive(Debug)]
+pub(super) struct PollClock {
+    due: Option<Instant>,
+    /// Timestamp and exact time of the latest POLLs, oldest first: the wire's 100 µs would quantise
+    /// the round-trip samples.
+    sent: VecDeque<(u32, Instant)>,
+    forgot_some: bool,
+    last_echo: Option<u32>,
+    last_stat_at: Option<Instant>,
+    unanswered_since: Option<Instant>,
+    backoff: u32,
+    epoch: Instant,
+    armed: bool,
+}
+
+impl PollClock {
+    /// A clock at rest.
+    pub(super) fn new() -> Self {
+        Self {
+            due: None,
+            sent: VecDeque::with_capacity(REMEMBERED),
+            forgot_some: false,
+            last_echo: None,
+            last_stat_at: None,
+            unanswered_since: None,
+            backoff: 1,
+            epoch: Instant::ZERO,
+            armed: false,
+        }
+    }
+
+    /// When the next POLL is due.
+    pub(super) const fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Sets or stops the next POLL.
+    pub(super) fn set_due(&mut self, due: Option<Instant>) {
+        self.due = due;
+    }
+
+    /// Brings the next POLL forward to `at` if it would come later.
+    pub(super) fn pull_in(&mut self, at: Instant) {
+        if self.due.is_some_and(|due| due > at) {
+            self.due = Some(at);
+        }
+    }
+
+    /// Backoff factor of polling.
+    pub(super) const fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// A POLL leaves: gives its timestamp, never the same twice.
+    pub(super) fn stamp(&mut self, now: Instant) -> u32 {
+        let mut ts = timestamp::at(now);
+        if let Some((last, _)) = self.sent.back()
+            && !timestamp::is_newer(ts, *last)
+        {
+            ts = last.wrapping_add(1);
+        }
+        if self.sent.len() == REMEMBERED {
+            self.sent.pop_front();
+            self.forgot_some = true;
+        }
+        self.sent.push_back((ts, now));
+        ts
+    }
+
+    /// Doubles the backoff when nothing answered for `timeout` (before backoff). Returns true when it
+    /// grew; normal polling is then interrupted.
+    pub(super) fn back_off(&mut self, now: Instant, timeout: Span, most: u32) -> bool {
+        match self.unanswered_since {
+            None => self.unanswered_since = Some(now),
+            Some(since) if now.since(since) >= timeout * u64::from(self.backoff) => {
+                self.unanswered_since = Some(now);
+                let grown = self.backoff.saturating_mul(2).min(most);
+                let grew = grown > self.backoff;
+                self.backoff = grown;
+                if grew {
+                    self.restart_epoch(now);
+                }
+                return grew;
+            }
+            Some(_) => {}
+        }
+        false
+    }
+
+    /// Polling is back to its normal rate.
+    pub(super) fn reset_backoff(&mut self, now: Instant) {
+        self.unanswered_since = None;
+        if self.backoff > 1 {
+            self.backoff = 1;
+            self.restart_epoch(now);
+        }
+    }
+
+    /// Normal polling (re)starts: the interleaf of POLL and STAT must form again before its break
+    /// means a loss.
+    pub(super) fn restart_epoch(&mut self, now: Instant) {
+        self.epoch = now;
+        self.armed = false;
+    }
+
+    /// When the POLL with this timestamp was sent; `None` when there was no such POLL or a newer one
+    /// was answered before.
+    pub(super) fn answered(&self, echo: u32, now: Instant) -> Option<Instant> {
+        if self.last_echo.is_some_and(|last| !timestamp::is_newer(echo, last)) {
+            return None;
+        }
+        let (newest, _) = *self.sent.back()?;
+        let (oldest, _) = *self.sent.front()?;
+        if timestamp::is_newer(echo, newest) {
+            return None;
+        }
+        if timestamp::is_newer(oldest, echo) {
+            return self.forgot_some.then(|| timestamp::when(echo, now));
+        }
+        self.sent.iter().rev().find(|(ts, _)| *ts == echo).map(|(_, at)| *at)
+    }
+
+    /// The STAT that answers the POLL of `echo`, sent at `poll_sent`, is valid.
+    pub(super) fn accept(&mut self, echo: u32, poll_sent: Instant, now: Instant) {
+        self.last_echo = Some(echo);
+        self.last_stat_at = Some(now);
+        if poll_sent >= self.epoch {
+            self.armed = true;
+        }
+    }
+
+    /// True when the POLL that is due now finds no STAT since the previous POLL, give or take
+    /// `slack`: one of them was lost.
+    pub(super) fn interleaf_is_broken(&self, slack: Span) -> bool {
+        let Some((_, last_poll)) = self.sent.back() else { return false };
+        self.armed && self.last_stat_at.is_none_or(|stat| stat <= last_poll.before(slack))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Instant {
+        Instant::from_nanos(n * 1_000_000)
+    }
+
+    #[test]
+    fn two_polls_at_the_same_time_have_different_timestamps() {
+        let mut clock = PollClock::new();
+        let (a, b, c) = (clock.stamp(ms(1)), clock.stamp(ms(1)), clock.stamp(ms(1)));
+        assert_eq!((a, b, c), (10, 11, 12));
+        assert_eq!(clock.answered(11, ms(5)), Some(ms(1)));
+    }
+
+    #[test]
+    fn an_answer_counts_once_and_only_for_a_poll_that_was_sent() {
+        let mut clock = PollClock::new();
+        let first = clock.stamp(ms(10));
+        let second = clock.stamp(ms(20));
+        assert_eq!(clock.answered(second + 1, ms(30)), None);
+        assert_eq!(clock.answered(first + 1, ms(30)), None);
+        assert_eq!(clock.answered(first.wrapping_sub(5), ms(30)), None);
+        assert_eq!(clock.answered(second, ms(30)), Some(ms(20)));
+        clock.accept(second, ms(20), ms(30));
+        assert_eq!(clock.answered(second, ms(31)), None);
+        assert_eq!(clock.answered(first, ms(31)), None);
+    }
+
+    #[test]
+    fn a_poll_older_than_the_memory_is_dated_by_its_timestamp() {
+        let mut clock = PollClock::new();
+        let first = clock.stamp(ms(7));
+        for n in 1..=64 {
+            clock.stamp(ms(7 + 10 * n));
+        }
+        assert_eq!(clock.answered(first, ms(1000)), Some(ms(7)));
+    }
+
+    #[test]
+    fn backoff_doubles_with_each_silent_timeout_and_ends_with_an_answer() {
+        let mut clock = PollClock::new();
+        let timeout = Span::from_secs(1);
+        assert!(!clock.back_off(ms(0), timeout, 8));
+        assert!(!clock.back_off(ms(999), timeout, 8));
+        assert!(clock.back_off(ms(1000), timeout, 8));
+        assert!(!clock.back_off(ms(2999), timeout, 8));
+        assert!(clock.back_off(ms(3000), timeout, 8));
+        assert!(clock.back_off(ms(7000), timeout, 8));
+        assert!(!clock.back_off(ms(15_000), timeout, 8));
+        assert_eq!(clock.backoff(), 8);
+        clock.reset_backoff(ms(15_001));
+        assert_eq!(clock.backoff(), 1);
+    }
+}

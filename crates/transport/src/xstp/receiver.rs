@@ -1,0 +1,251 @@
+//! The receiving side: delivery in order, and reports of what is missing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bentpipe_units::{Instant, Seq32, Span};
+use bentpipe_wire::xstp::{Gap, GapList, Report, ReportKind};
+use bytes::Bytes;
+
+use super::receive_cache::ReceiveCache;
+use super::{Config, timestamp};
+
+/// The receiving side of a session.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    config: Arc<Config>,
+    mss: u16,
+    cache: ReceiveCache,
+    /// VR(H): one past the highest number that was expected so far.
+    highest: Seq32,
+    ready: VecDeque<Bytes>,
+    ready_bytes: usize,
+    readable: bool,
+    /// The peer understands a USTAT with more than one gap.
+    many_gaps: bool,
+    last_poll: Option<u32>,
+    tracked: Option<TrackedGap>,
+    stat_due: Option<u32>,
+    ustat_due: Option<(Seq32, Seq32)>,
+    last_end_report: Option<Instant>,
+}
+
+/// A gap that is not reported yet: it may be reordering.
+#[derive(Clone, Copy, Debug)]
+struct TrackedGap {
+    lower: Seq32,
+    upper: Seq32,
+    /// Segments that arrived beyond it.
+    beyond: u32,
+}
+
+/// What became of a data segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// It is new.
+    New,
+    /// It had arrived before.
+    Duplicate,
+    /// It lies outside the window or is longer than agreed.
+    Ignored,
+}
+
+impl Receiver {
+    /// A receiver that expects `first`.
+    pub(super) fn new(config: Arc<Config>, first: Seq32, mss: u16, many_gaps: bool) -> Self {
+        Self {
+            mss,
+            cache: ReceiveCache::new(first),
+            highest: first,
+            ready: VecDeque::new(),
+            ready_bytes: 0,
+            readable: false,
+            many_gaps: many_gaps && !config.ustat_single,
+            last_poll: None,
+            tracked: None,
+            stat_due: None,
+            ustat_due: None,
+            last_end_report: None,
+            config,
+        }
+    }
+
+    /// Receive credit in segments: the free part of the buffer. Segments out of order lie inside the
+    /// window and are not deducted, so that its right edge never moves back.
+    pub(super) fn credit(&self) -> u16 {
+        let free = (self.config.rcv_buf.get() as usize).saturating_sub(self.ready_bytes);
+        (free / usize::from(self.mss)).min(usize::from(u16::MAX)) as u16
+    }
+
+    /// Nothing waits for a missing segment.
+    pub(super) fn is_complete(&self) -> bool {
+        self.cache.is_empty()
+    }
+
+    /// A data segment arrived.
+    pub(super) fn handle_data(&mut self, seq: Seq32, payload: Bytes) -> Arrival {
+        let next = self.cache.next();
+        if payload.len() > usize::from(self.mss) {
+            return Arrival::Ignored;
+        }
+        if self.cache.has(seq) {
+            return Arrival::Duplicate;
+        }
+        if seq.distance_from(next) >= u32::from(self.credit()) {
+            return Arrival::Ignored;
+        }
+        if seq == next {
+            self.deliver(payload);
+            self.cache.advance_past_delivered();
+            while let Some(payload) = self.cache.take_next() {
+                self.deliver(payload);
+            }
+            self.highest = self.highest.latest(self.cache.next());
+        } else {
+            self.cache.insert(seq, payload);
+            self.track_gap(seq);
+        }
+        // A tracked gap that was filled was reordering.
+        if let Some(gap) = self.tracked
+            && self.cache.missing(gap.lower, gap.upper).next().is_none()
+        {
+            self.tracked = None;
+        }
+        Arrival::New
+    }
+
+    fn deliver(&mut self, payload: Bytes) {
+        self.ready_bytes += payload.len();
+        self.readable = self.readable || self.ready.is_empty();
+        self.ready.push_back(payload);
+    }
+
+    /// A segment arrived beyond VR(R).
+    fn track_gap(&mut self, seq: Seq32) {
+        if let Some(gap) = &mut self.tracked
+            && !seq.is_before(gap.upper)
+        {
+            gap.beyond += 1;
+        }
+        if seq.is_after(self.highest) {
+            // A second gap: the first is reported at once.
+            if let Some(first) = self.tracked.take() {
+                self.report_gap(first.lower, first.upper);
+            }
+            self.tracked = Some(TrackedGap { lower: self.highest, upper: seq, beyond: 1 });
+        }
+        if !seq.is_before(self.highest) {
+            self.highest = seq.plus(1);
+        }
+        if let Some(gap) = self.tracked
+            && gap.beyond >= self.config.ustat_delay
+        {
+            self.tracked = None;
+            self.report_gap(gap.lower, gap.upper);
+        }
+    }
+
+    /// A USTAT over this range is due; it joins one that is due already.
+    fn report_gap(&mut self, lower: Seq32, upper: Seq32) {
+        self.ustat_due = Some(match self.ustat_due {
+            None => (lower, upper),
+            Some((first, end)) => {
+                (if lower.is_before(first) { lower } else { first }, end.latest(upper))
+            }
+        });
+    }
+
+    /// A POLL arrived: everything before `sent_before` has left the sender. Old ones are ignored.
+    pub(super) fn handle_poll(&mut self, ts: u32, sent_before: Seq32) {
+        if self.last_poll.is_some_and(|last| !timestamp::is_newer(ts, last)) {
+            return;
+        }
+        self.last_poll = Some(ts);
+        self.expect_up_to(sent_before);
+        self.stat_due = Some(ts);
+    }
+
+    /// The peer has sent everything before `end`. True when all of it is here; otherwise a USTAT
+    /// lists what is missing, at most once in `rtt`.
+    pub(super) fn handle_end(&mut self, now: Instant, end: Seq32, rtt: Span) -> bool {
+        if end == self.cache.next() && self.is_complete() {
+            return true;
+        }
+        self.expect_up_to(end);
+        let again = self.last_end_report.is_none_or(|last| now.since(last) >= rtt);
+        if again && self.highest.is_after(self.cache.next()) {
+            self.last_end_report = Some(now);
+            self.report_gap(self.cache.next(), self.highest);
+        }
+        false
+    }
+
+    /// Lost segments at the end of the stream are known only from the sender's word.
+    fn expect_up_to(&mut self, sent_before: Seq32) {
+        let next = self.cache.next();
+        let within = sent_before.is_after(next)
+            && sent_before.distance_from(next) <= u32::from(self.credit());
+        if within {
+            self.highest = self.highest.latest(sent_before);
+        }
+    }
+
+    /// The report that is due, a STAT before a USTAT. The STAT covers the tracked gap.
+    pub(super) fn take_report(&mut self) -> Option<Report> {
+        if let Some(ts_echo) = self.stat_due.take() {
+            self.ustat_due = None;
+            self.tracked = None;
+            let (gaps, more) = self.gaps(self.cache.next(), self.highest);
+            let next = self.cache.next();
+            return Some(Report { kind: ReportKind::Stat, ts_echo, next, more, gaps });
+        }
+        let (lower, upper) = self.ustat_due.take()?;
+        let (mut gaps, more) = self.gaps(lower, upper);
+        if !self.many_gaps
+            && let (Some(first), Some(last)) = (gaps.first().copied(), gaps.last().copied())
+        {
+            gaps.clear();
+            gaps.push(Gap { lower: first.lower, upper: last.upper });
+        }
+        // Filled in the meantime.
+        if gaps.is_empty() {
+            return None;
+        }
+        let next = self.cache.next();
+        Some(Report { kind: ReportKind::Ustat, ts_echo: 0, next, more, gaps })
+    }
+
+    fn gaps(&self, from: Seq32, end: Seq32) -> (GapList, bool) {
+        let next = self.cache.next();
+        let offset = |seq: Seq32| seq.distance_from(next).min(u32::from(u16::MAX)) as u16;
+        let most = (self.config.stat_max_gaps as usize).min(Report::MOST_GAPS);
+        let mut gaps = GapList::new();
+        for (lower, upper) in self.cache.missing(from, end) {
+            if gaps.len() == most {
+                return (gaps, true);
+            }
+            gaps.push(Gap { lower: offset(lower), upper: offset(upper) });
+        }
+        (gaps, false)
+    }
+
+    /// The next bytes in order.
+    pub(super) fn read(&mut self) -> Option<Bytes> {
+        let payload = self.ready.pop_front()?;
+        self.ready_bytes -= payload.len();
+        Some(payload)
+    }
+
+    /// There is something new to read; true once.
+    pub(super) fn take_readable(&mut self) -> bool {
+        std::mem::take(&mut self.readable)
+    }
+
+    /// The session is gone. What was delivered can still be read.
+    pub(super) fn drop_all(&mut self) {
+        self.cache.clear();
+        self.tracked = None;
+        self.stat_due = None;
+        self.ustat_due = None;
+    }
+}

@@ -1,0 +1,191 @@
+//! The sending side's answer to STAT and USTAT: acknowledge, open the window, repair or probe.
+
+use bentpipe_cc::{Ack, Loss, LossCause};
+use bentpipe_units::{ByteCount, Instant, Seq32, Span};
+use bentpipe_wire::xstp::{Report, ReportKind};
+
+use super::StatRule;
+use super::probing::{Trigger, Verdict};
+use super::sender::{Activity, Sender};
+
+/// A report that no honest receiver sends, or one that came too late. It changes nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Ignored;
+
+/// Time by which a retransmission may come early, for clocks that round.
+const ROUNDING: Span = Span::from_micros(1);
+
+impl Sender {
+    /// Handles a report that came with the receive credit `window`.
+    pub(super) fn handle_report(
+        &mut self,
+        now: Instant,
+        report: &Report,
+        window: u16,
+    ) -> Result<(), Ignored> {
+        self.check(report)?;
+        let edge = report.next.plus(u32::from(window));
+        match report.kind {
+            ReportKind::Stat => self.handle_stat(now, report, edge)?,
+            ReportKind::Ustat => self.handle_ustat(now, report, edge),
+        }
+        self.update(now);
+        Ok(())
+    }
+
+    /// A report speaks only of what was sent and is not acknowledged yet.
+    fn check(&self, report: &Report) -> Result<(), Ignored> {
+        let (oldest, next) = (self.cache.oldest(), self.cache.next());
+        let outstanding = next.distance_from(oldest);
+        let acknowledged = report.next.distance_from(oldest);
+        let reach = report.gaps.last().map_or(0, |gap| u32::from(gap.upper));
+        if acknowledged <= outstanding && reach <= outstanding - acknowledged {
+            Ok(())
+        } else {
+            Err(Ignored)
+        }
+    }
+
+    fn handle_stat(&mut self, now: Instant, stat: &Report, edge: Seq32) -> Result<(), Ignored> {
+        let poll_sent = self.polls.answered(stat.ts_echo, now).ok_or(Ignored)?;
+        let measured = now.since(poll_sent);
+        let srtt_before = self.rtt.srtt();
+        self.rtt.sample(measured); // P15: also while probing.
+        self.polls.accept(stat.ts_echo, poll_sent, now);
+        self.credit_edge = edge;
+        self.acknowledge(now, stat.next);
+        self.pick_valid(now, stat, poll_sent);
+        if self.probing.is_active() {
+            self.probe_answered(now, stat, poll_sent, measured);
+            return Ok(());
+        }
+        if !self.picked.is_empty() {
+            if self.config.probing {
+                // P8, P9: nothing is repaired now, and the estimate is the one before this answer.
+                self.start_probing(now, srtt_before, Trigger::GapReport);
+                if self.config.probe.record_trigger_stat {
+                    self.probing.record(stat.ts_echo, poll_sent, measured);
+                }
+                return Ok(());
+            }
+            self.repair_picked();
+            self.reduce(now, LossCause::Nack);
+        }
+        self.polls.reset_backoff(now);
+        if self.activity() == Activity::Transmitting {
+            let next_poll = now + self.interval();
+            self.polls.pull_in(next_poll);
+        }
+        Ok(())
+    }
+
+    fn handle_ustat(&mut self, now: Instant, ustat: &Report, edge: Seq32) {
+        // P14: not even its acknowledgment counts while probing.
+        if self.probing.is_active() {
+            return;
+        }
+        // A USTAT may be overtaken by a later report; its edge is then the older one.
+        self.credit_edge = self.credit_edge.latest(edge);
+        self.acknowledge(now, ustat.next);
+        self.pick_valid(now, ustat, now);
+        if self.picked.is_empty() {
+            return;
+        }
+        if self.config.probing {
+            self.start_probing(now, self.rtt.srtt(), Trigger::GapReport);
+        } else {
+            self.repair_picked();
+            self.reduce(now, LossCause::Nack);
+        }
+    }
+
+    /// A STAT came while probing (P16 to P22).
+    fn probe_answered(&mut self, now: Instant, stat: &Report, poll_sent: Instant, measured: Span) {
+        if stat.gaps.is_empty() {
+            self.stop_probing(now, Verdict::Premature);
+        } else if !self.picked.is_empty() {
+            self.probing.record(stat.ts_echo, poll_sent, measured);
+            let threshold = self.config.idle_threshold;
+            if let Some(verdict) = self.probing.verdict(now, &self.config.probe, threshold) {
+                self.stop_probing(now, verdict);
+            }
+        }
+    }
+
+    /// P28: the reaction first, then the repairs, then new data at the normal rate of polling.
+    fn stop_probing(&mut self, now: Instant, verdict: Verdict) {
+        match verdict {
+            Verdict::Premature | Verdict::Link => {} // P16, P25: Immediate Recovery.
+            Verdict::Congestion { persistent: false } => self.reduce(now, LossCause::Nack), // P26
+            Verdict::Congestion { persistent: true } => self.reduce(now, LossCause::Persistent), // P27
+        }
+        self.probing.stop(now, verdict, &self.config.probe);
+        self.repair_picked();
+        // P27: the cycle does not count as idle time.
+        self.last_new_data = Some(now);
+        self.polls.restart_epoch(now);
+        self.polls.set_due(Some(now));
+    }
+
+    /// Acknowledges everything before `next` and opens the window.
+    fn acknowledge(&mut self, now: Instant, next: Seq32) {
+        let in_recovery = self.cache.oldest().is_before(self.recover);
+        let (bytes, segments, newest) = self.cache.acknowledge(next);
+        let Some(newest_sent_at) = newest else { return };
+        self.round.delivered += bytes as u64;
+        if next.is_after(self.round.ends_after) {
+            self.round.number += 1;
+            self.round.ends_after = self.cache.next();
+        }
+        let path = self.path_view(now);
+        let bytes = ByteCount::new(bytes as u64);
+        let ack = Ack { bytes, segments, newest_sent_at, rate_sample: None, in_recovery };
+        self.controller.on_ack(&path, &ack);
+        self.follow_controller();
+    }
+
+    /// Picks from a report what is worth sending again: from a USTAT what was sent only once, from a
+    /// STAT what had the time to arrive.
+    fn pick_valid(&mut self, now: Instant, report: &Report, poll_sent: Instant) {
+        let patience = self.rtt.srtt() * u64::from(self.polls.backoff());
+        let rule = self.config.stat_rule;
+        self.picked.clear();
+        for gap in &report.gaps {
+            for offset in gap.lower..gap.upper {
+                let seq = report.next.plus(u32::from(offset));
+                let Some(entry) = self.cache.get(seq) else { continue };
+                let valid = match (report.kind, rule) {
+                    (ReportKind::Ustat, _) => entry.retransmissions == 0 && !entry.queued,
+                    (ReportKind::Stat, StatRule::Elapsed) => {
+                        now.since(entry.last_sent) + ROUNDING >= patience
+                    }
+                    (ReportKind::Stat, StatRule::Poll) => entry.last_sent <= poll_sent,
+                };
+                if valid {
+                    self.picked.push(seq);
+                }
+            }
+        }
+    }
+
+    fn repair_picked(&mut self) {
+        for index in 0..self.picked.len() {
+            self.repair(self.picked[index]);
+        }
+    }
+
+    /// Tells the controller of the picked losses; the window shrinks once for each window sent.
+    fn reduce(&mut self, now: Instant, cause: LossCause) {
+        let new_episode = !self.cache.oldest().is_before(self.recover);
+        let lost: usize =
+            self.picked.iter().filter_map(|s| self.cache.get(*s)).map(|e| e.payload.len()).sum();
+        let path = self.path_view(now);
+        let bytes = ByteCount::new(lost as u64);
+        self.controller.on_loss(&path, &Loss { bytes, cause, new_episode, looks_corrupt: false });
+        self.follow_controller();
+        if new_episode || cause == LossCause::Persistent {
+            self.recover = self.cache.next();
+            self.reductions += 1;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Segments that were sent and are not acknowledged.
+
+use std::collections::VecDeque;
+
+use bentpipe_units::{Instant, Seq32};
+use bytes::Bytes;
+
+/// One unacknowledged segment. The paper (section 3) keeps sequence number, size, number of
+/// retransmissions and time of the last one; the payload is here too, shared and not copied.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Its bytes.
+    pub(super) payload: Bytes,
+    /// When it was last sent.
+    pub(super) last_sent: Instant,
+    /// How often it was sent again.
+    pub(super) retransmissions: u32,
+    /// It waits to be sent again.
+    pub(super) queued: bool,
+}
+
+/// The unacknowledged segments, from VT(A) to VT(S) without holes.
+#[derive(Debug)]
+pub(super) struct SendCache {
+    entries: VecDeque<Entry>,
+    oldest: Seq32,
+    bytes: usize,
+}
+
+impl SendCache {
+    /// An empty cache; `first` is the number of the first segment to be sent.
+    pub(super) fn new(first: Seq32) -> Self {
+        Self { entries: VecDeque::new(), oldest: first, bytes: 0 }
+    }
+
+    /// VT(A): the oldest unacknowledged number.
+    pub(super) const fn oldest(&self) -> Seq32 {
+        self.oldest
+    }
+
+    /// VT(S): the next new number.
+    pub(super) fn next(&self) -> Seq32 {
+        self.oldest.plus(self.entries.len() as u32)
+    }
+
+    /// Segments outstanding.
+    pub(super) fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    /// Payload bytes outstanding.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds the segment VT(S), about to be sent for the first time.
+    pub(super) fn push(&mut self, payload: Bytes, now: Instant) {
+        self.bytes += payload.len();
+        self.entries.push_back(Entry {
+            payload,
+            last_sent: now,
+            retransmissions: 0,
+            queued: false,
+        });
+    }
+
+    /// The entry of a number; `None` when it is acknowledged or was never sent.
+    pub(super) fn get(&self, seq: Seq32) -> Option<&Entry> {
+        self.entries.get(seq.distance_from(self.oldest) as usize)
+    }
+
+    /// The entry of a number, to be changed.
+    pub(super) fn get_mut(&mut self, seq: Seq32) -> Option<&mut Entry> {
+        self.entries.get_mut(seq.distance_from(self.oldest) as usize)
+    }
+
+    /// Removes everything before `next`, which lies in VT(A)..=VT(S). Returns payload bytes, segments
+    /// and the latest time at which one of them was sent.
+    pub(super) fn acknowledge(&mut self, next: Seq32) -> (usize, u64, Option<Instant>) {
+        let count = (next.distance_from(self.oldest) as usize).min(self.entries.len());
+        let (mut bytes, mut newest) = (0, None);
+        for _ in 0..count {
+            let Some(entry) = self.entries.pop_front() else { break };
+            bytes += entry.payload.len();
+            newest = newest.max(Some(entry.last_sent));
+        }
+        self.oldest = self.oldest.plus(count as u32);
+        self.bytes -= bytes;
+        (bytes, count as u64, newest)
+    }
+
+    /// True when a segment shorter than `mss` is among them. Only the last burst of a period ends in
+    /// one, so that looking from the newest finds it soon.
+    pub(super) fn has_short_segment(&self, mss: usize) -> bool {
+        self.entries.iter().rev().any(|entry| entry.payload.len() < mss)
+    }
+
+    /// Forgets everything; nothing is outstanding any more.
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.next());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_frees_a_prefix_across_the_wrap() {
+        let first = Seq32::new(u32::MAX);
+        let mut cache = SendCache::new(first);
+        for n in 0..3u64 {
+            cache.push(Bytes::from_static(b"xy"), Instant::from_nanos(n));
+        }
+        assert_eq!((cache.len(), cache.bytes(), cache.next()), (3, 6, Seq32::new(2)));
+        let newest = Some(Instant::from_nanos(1));
+        assert_eq!(cache.acknowledge(first.plus(2)), (4, 2, newest));
+        assert_eq!((cache.oldest(), cache.len(), cache.bytes()), (Seq32::new(1), 1, 2));
+        assert!(cache.get(first).is_none() && cache.get(Seq32::new(1)).is_some());
+    }
+}

@@ -1,0 +1,161 @@
+//! The send timer: spreads a window over a round trip in small bursts (paper, section 3).
+
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+
+use super::Config;
+
+/// When the next burst leaves and how long it is.
+#[derive(Debug, Default)]
+pub(super) struct SendTimer {
+    next: Option<Instant>,
+    last: Option<Instant>,
+    interval: Span,
+    burst: u32,
+}
+
+/// What the timer is set from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    /// W: the window in segments.
+    pub(super) window: u32,
+    /// A: new segments that may go now.
+    pub(super) allowed: u32,
+    /// Smoothed round-trip time.
+    pub(super) srtt: Span,
+    /// The controller's own rate, which then replaces one window per round trip.
+    pub(super) pacing: Option<BitRate>,
+    /// Bytes of a full segment on the wire, for a rate.
+    pub(super) segment: ByteCount,
+}
+
+impl SendTimer {
+    /// Sets interval and burst from what is allowed now, keeping the phase: the next tick is one new
+    /// interval after the last one, or now. Nothing allowed stops the timer at once.
+    pub(super) fn set(&mut self, now: Instant, config: &Config, may: Allowance) {
+        if may.allowed == 0 {
+            self.next = None;
+            return;
+        }
+        let window = may.window.max(1);
+        if let Some(rate) = may.pacing {
+            let per_tick = rate.bytes_in(config.timer_tick).get() / may.segment.get().max(1);
+            let most = u64::from(may.allowed.min(config.max_burst));
+            self.burst = per_tick.clamp(1, most) as u32;
+            let burst = ByteCount::new(may.segment.get() * u64::from(self.burst));
+            self.interval = rate.time_for(burst);
+        } else if window < config.burst_min {
+            self.burst = may.allowed;
+            self.interval = may.srtt;
+        } else {
+            let ticks = (may.srtt.as_nanos() / config.timer_tick.as_nanos()).max(1);
+            let per_tick = u64::from(window).div_ceil(ticks) as u32;
+            self.burst = per_tick.min(config.max_burst).min(may.allowed);
+            // By the window and not by what is allowed: about half a window is outstanding at any
+            // time, and dividing by the room left would halve the rate.
+            self.interval = may.srtt.mul_div(u64::from(self.burst), u64::from(window));
+        }
+        let due = self.last.map_or(now, |last| last + self.interval);
+        self.next = Some(due.max(now));
+    }
+
+    /// The burst that is due, if one is.
+    pub(super) fn due(&self, now: Instant) -> Option<u32> {
+        self.next.filter(|next| *next <= now).map(|_| self.burst)
+    }
+
+    /// A burst was begun.
+    pub(super) fn ticked(&mut self, now: Instant) {
+        self.last = Some(now);
+        self.next = None;
+    }
+
+    /// No new data for now.
+    pub(super) fn stop(&mut self) {
+        self.next = None;
+    }
+
+    /// Time between bursts.
+    pub(super) const fn interval(&self) -> Span {
+        self.interval
+    }
+
+    /// When the next burst is due.
+    pub(super) const fn deadline(&self) -> Option<Instant> {
+        self.next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(timer: &mut SendTimer, now: Instant, window: u32, allowed: u32) {
+        let may = Allowance {
+            window,
+            allowed,
+            srtt: Span::from_millis(200),
+            pacing: None,
+            segment: ByteCount::new(1016),
+        };
+        timer.set(now, &Config::default(), may);
+    }
+
+    #[test]
+    fn a_small_window_goes_in_one_burst() {
+        let mut timer = SendTimer::default();
+        set(&mut timer, Instant::ZERO, 3, 3);
+        assert_eq!(timer.due(Instant::ZERO), Some(3));
+        assert_eq!(timer.interval(), Span::from_millis(200));
+    }
+
+    #[test]
+    fn a_large_window_is_spread_over_the_round_trip_whatever_room_is_left() {
+        for allowed in [64, 20, 4] {
+            let mut timer = SendTimer::default();
+            set(&mut timer, Instant::ZERO, 64, allowed);
+            // 20 ticks of 10 ms in 200 ms: 64 / 20 rounded up, at 200 ms x 4 / 64.
+            assert_eq!(timer.due(Instant::ZERO), Some(4));
+            assert_eq!(timer.interval(), Span::from_micros(12_500));
+        }
+    }
+
+    #[test]
+    fn a_burst_never_exceeds_the_largest_burst_or_what_is_allowed() {
+        let mut timer = SendTimer::default();
+        set(&mut timer, Instant::ZERO, 1000, 500);
+        assert_eq!(timer.due(Instant::ZERO), Some(8));
+        set(&mut timer, Instant::ZERO, 1000, 3);
+        assert_eq!(timer.due(Instant::ZERO), Some(3));
+        set(&mut timer, Instant::ZERO, 1000, 0);
+        assert_eq!((timer.due(Instant::ZERO), timer.deadline()), (None, None));
+    }
+
+    #[test]
+    fn a_change_of_the_window_keeps_the_phase() {
+        let mut timer = SendTimer::default();
+        set(&mut timer, Instant::ZERO, 64, 64);
+        timer.ticked(Instant::ZERO);
+        let now = Instant::ZERO + Span::from_millis(5);
+        set(&mut timer, now, 32, 30);
+        assert_eq!(timer.deadline(), Some(Instant::ZERO + Span::from_micros(12_500)));
+        let late = Instant::ZERO + Span::from_millis(50);
+        set(&mut timer, late, 32, 30);
+        assert_eq!(timer.deadline(), Some(late));
+    }
+
+    #[test]
+    fn a_rate_of_the_controller_replaces_the_window_per_round_trip() {
+        let mut timer = SendTimer::default();
+        let may = Allowance {
+            window: 64,
+            allowed: 64,
+            srtt: Span::from_millis(200),
+            pacing: Some(BitRate::from_bps(1_016_000 * 8)),
+            segment: ByteCount::new(1016),
+        };
+        timer.set(Instant::ZERO, &Config::default(), may);
+        // A thousand segments a second: eight at most every eight milliseconds.
+        assert_eq!(timer.due(Instant::ZERO), Some(8));
+        assert_eq!(timer.interval(), Span::from_millis(8));
+    }
+}

@@ -1,0 +1,329 @@
+//! The session: one end of an XSTP connection.
+//!
+//! It routes segments to [`Sender`] and [`Receiver`], keeps the states of opening and closing, and
+//! merges what the parts want to send into composite segments.
+
+use std::sync::Arc;
+
+use bentpipe_record::{ProbingSummary, TransportCounters};
+use bentpipe_units::{ByteCount, Instant, Seq32};
+use bentpipe_wire::xstp::{Body, Flow, ResetReason, Segment as XstpSegment};
+use bentpipe_wire::{Kind, Segment};
+use bytes::Bytes;
+
+use super::control::{Exhausted, Retry};
+use super::receiver::{Arrival, Receiver};
+use super::sender::Sender;
+use super::{Config, State};
+use crate::{Endpoint, Event, Failure, PathId, SenderState, Transmit, WriteError};
+
+/// The ports of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// This end's port.
+    pub local: u16,
+    /// The peer's port.
+    pub peer: u16,
+}
+
+/// One end of an XSTP connection.
+#[derive(Debug)]
+pub struct Session {
+    pub(super) config: Arc<Config>,
+    pub(super) state: State,
+    pub(super) path: PathId,
+    pub(super) ports: Ports,
+    pub(super) sq: u8,
+    pub(super) isn: Seq32,
+    pub(super) tx: Sender,
+    pub(super) rx: Receiver,
+    pub(super) begin: Retry,
+    /// When the first and the latest BGN were sent.
+    pub(super) begin_sent: Option<(Instant, Instant)>,
+    pub(super) begin_ack: Option<u32>,
+    pub(super) end: Retry,
+    pub(super) end_ack: Option<Seq32>,
+    pub(super) peer_ended: bool,
+    pub(super) closing: bool,
+    pub(super) reset: Option<ResetReason>,
+    pub(super) stray: Option<XstpSegment>,
+    pub(super) last_heard: Instant,
+    pub(super) keepalives: u32,
+    pub(super) quiet_until: Option<Instant>,
+    pub(super) told: Told,
+    pub(super) counters: TransportCounters,
+}
+
+/// What the application is still to be told.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) connected: bool,
+    pub(super) peer_closed: bool,
+    pub(super) closed: bool,
+    pub(super) failed: Option<Failure>,
+}
+
+impl Session {
+    /// The client's end: opens a connection. `entropy` gives the session sequence number and the
+    /// initial sequence number, which old duplicates must not guess.
+    pub fn connect(
+        config: Arc<Config>,
+        now: Instant,
+        path: PathId,
+        ports: Ports,
+        entropy: u64,
+    ) -> Self {
+        let (sq, isn) = ((entropy >> 32) as u8, Seq32::new(entropy as u32));
+        let mut session = Self::new(config, State::BgnSent, now, path, ports, sq, isn);
+        session.begin.start();
+        session
+    }
+
+    /// The server's end: a listener got `segment`. `None` when it is not a BGN.
+    pub fn accept(
+        config: Arc<Config>,
+        now: Instant,
+        path: PathId,
+        segment: &XstpSegment,
+        entropy: u64,
+    ) -> Option<Self> {
+        let Body::Begin(begin) = &segment.body else { return None };
+        let ports = Ports { local: segment.destination_port, peer: segment.source_port };
+        let isn = Seq32::new(entropy as u32);
+        let mut session = Self::new(config, State::Established, now, path, ports, segment.sq, isn);
+        session.counters.segments_received = 1;
+        session.establish(now, begin, segment.seq, segment.window);
+        session.begin_ack = Some(begin.ts);
+        Some(session)
+    }
+
+    fn new(
+        config: Arc<Config>,
+        state: State,
+        now: Instant,
+        path: PathId,
+        ports: Ports,
+        sq: u8,
+        isn: Seq32,
+    ) -> Self {
+        Self {
+            state,
+            path,
+            ports,
+            sq,
+            isn,
+            tx: Sender::new(config.clone(), isn),
+            rx: Receiver::new(config.clone(), Seq32::default(), config.mss, false),
+            begin: Retry::idle(&config),
+            begin_sent: None,
+            begin_ack: None,
+            end: Retry::idle(&config),
+            end_ack: None,
+            peer_ended: false,
+            closing: false,
+            reset: None,
+            stray: None,
+            last_heard: now,
+            keepalives: 0,
+            quiet_until: None,
+            told: Told::default(),
+            counters: TransportCounters::default(),
+            config,
+        }
+    }
+
+    /// State of the session.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// The ports of the session.
+    pub const fn ports(&self) -> Ports {
+        self.ports
+    }
+
+    /// The parts of a composite segment in their fixed order: report, data, POLL, ENDAK, END.
+    fn handle_flow(&mut self, now: Instant, seq: Seq32, window: u16, flow: Flow) {
+        if let Some(report) = &flow.report {
+            match self.tx.handle_report(now, report, window) {
+                Ok(()) if report.ts_echo == 0 && flow.kind().contains(Kind::USTAT) => {
+                    self.counters.ustats_received += 1;
+                }
+                Ok(()) => self.counters.stats_received += 1,
+                Err(_) => self.ignore(),
+            }
+        }
+        let carries_data = !flow.payload.is_empty();
+        if carries_data && self.state.receives() && !self.peer_ended {
+            match self.rx.handle_data(seq, flow.payload) {
+                Arrival::New => {}
+                Arrival::Duplicate => self.counters.duplicate_segments += 1,
+                Arrival::Ignored => self.ignore(),
+            }
+        }
+        if let Some(ts) = flow.poll {
+            let sent_before = if carries_data { seq.plus(1) } else { seq };
+            self.rx.handle_poll(ts, sent_before);
+        }
+        if let Some(echo) = flow.end_ack {
+            self.handle_end_ack(now, echo);
+        }
+        if flow.end {
+            self.handle_end(now, seq);
+        }
+    }
+
+    pub(super) fn ignore(&mut self) {
+        self.counters.ignored_segments += 1;
+    }
+}
+
+impl Endpoint for Session {
+    fn handle_segment(&mut self, now: Instant, path: PathId, segment: Segment) {
+        let Segment::Xstp(segment) = segment;
+        let is_begin = matches!(segment.body, Body::Begin(_));
+        let is_begin_ack = matches!(segment.body, Body::BeginAck(_));
+        if !is_begin && !is_begin_ack && segment.sq != self.sq {
+            self.ignore();
+            if self.state.is_synchronized() && !matches!(segment.body, Body::Reset(_)) {
+                self.stray = no_session_reset(&segment);
+            }
+            return;
+        }
+        if self.state == State::Closed {
+            return self.ignore();
+        }
+        self.counters.segments_received += 1;
+        self.last_heard = now;
+        self.keepalives = 0;
+        self.path = path;
+        match segment.body {
+            Body::Reset(reason) => self.handle_reset(now, reason),
+            Body::Begin(ref begin) => self.handle_begin(now, begin, &segment),
+            Body::BeginAck(ref begin) => self.handle_begin_ack(now, begin, &segment),
+            Body::Flow(flow) if self.state.is_synchronized() => {
+                self.handle_flow(now, segment.seq, segment.window, flow);
+            }
+            Body::Flow(_) => self.ignore(),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.begin.handle_timeout(now) == Err(Exhausted) {
+            return self.drop_session(now, Some(Failure::NoAnswer));
+        }
+        if self.end.handle_timeout(now) == Err(Exhausted) {
+            return self.reset(now, ResetReason::NoResponse, Failure::NoResponse);
+        }
+        if self.quiet_until.is_some_and(|until| until <= now) {
+            return self.drop_session(now, None);
+        }
+        self.handle_silence(now);
+        self.tx.handle_timeout(now);
+    }
+
+    fn write(&mut self, now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
+        let open = self.state.sends() || self.state == State::BgnSent;
+        if !open || self.closing {
+            return Err(WriteError::Closed);
+        }
+        Ok(self.tx.write(now, data))
+    }
+
+    fn read(&mut self, _now: Instant) -> Option<Bytes> {
+        self.rx.read()
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.closing = true;
+        self.tx.flush(now);
+    }
+
+    fn abort(&mut self, now: Instant) {
+        if self.state != State::Closed {
+            self.reset(now, ResetReason::UserAbort, Failure::Aborted);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let (segment, retransmission) = match self.poll_single(now) {
+            Some(single) => (single, false),
+            None => self.poll_composite(now)?,
+        };
+        self.count_sent(&segment, retransmission);
+        Some(Transmit { path: self.path, segment: Segment::Xstp(segment) })
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        if std::mem::take(&mut self.told.connected) {
+            return Some(Event::Connected);
+        }
+        if self.rx.take_readable() {
+            return Some(Event::Readable);
+        }
+        if self.tx.take_writable() {
+            return Some(Event::Writable);
+        }
+        if std::mem::take(&mut self.told.peer_closed) {
+            return Some(Event::PeerClosed);
+        }
+        if std::mem::take(&mut self.told.closed) {
+            return Some(Event::Closed);
+        }
+        self.told.failed.take().map(Event::Failed)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let deadlines = [
+            self.tx.deadline(),
+            self.begin.deadline(),
+            self.end.deadline(),
+            self.quiet_until,
+            self.silence_deadline(),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    fn sender_state(&self) -> SenderState {
+        let snapshot = self.tx.controller.snapshot();
+        SenderState {
+            cwnd: snapshot.cwnd,
+            ssthresh: snapshot.ssthresh,
+            srtt: self.tx.rtt.measured(),
+            in_flight: ByteCount::new(self.tx.cache.bytes() as u64),
+            phase: snapshot.phase,
+            activity: self.tx.activity_name(),
+        }
+    }
+
+    fn counters(&self) -> TransportCounters {
+        TransportCounters { reductions: self.tx.reductions, ..self.counters }
+    }
+
+    fn probing_summary(&self) -> Option<ProbingSummary> {
+        self.config.probing.then(|| self.tx.probing.summary())
+    }
+
+    fn controller_name(&self) -> &'static str {
+        self.config.controller.name()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.state == State::Closed && self.reset.is_none() && self.stray.is_none()
+    }
+}
+
+/// The answer to a segment that belongs to no session: RST with reason 1, or nothing to a reset.
+pub fn no_session_reset(segment: &XstpSegment) -> Option<XstpSegment> {
+    if matches!(segment.body, Body::Reset(_)) {
+        return None;
+    }
+    Some(XstpSegment {
+        source_port: segment.destination_port,
+        destination_port: segment.source_port,
+        sq: segment.sq,
+        window: 0,
+        seq: segment.seq,
+        body: Body::Reset(ResetReason::NoSession),
+    })
+}

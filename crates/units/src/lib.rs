@@ -1,0 +1,15 @@
+//! Quantities with their units: [`Instant`], [`Span`], [`ByteCount`], [`BitRate`], [`Seq32`].
+//!
+//! Every number that has a unit is one of these types, so that seconds and milliseconds, bits and
+//! bytes, or a sequence number and a count can not be mixed up. The crate has no dependencies and
+//! never reads a clock.
+
+mod parse;
+mod rate;
+mod seq;
+mod time;
+
+pub use parse::ParseUnitError;
+pub use rate::{BitRate, ByteCount};
+pub use seq::Seq32;
+pub use time::{Instant, Span};

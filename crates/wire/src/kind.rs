@@ -1,0 +1,80 @@
+//! What a segment carries, as a set that a link model can match without knowing the protocol.
+
+/// A set of segment parts. Composite segments hold several.
+///
+/// The bit values are those of XSTP's type field, so that the codec can use them as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kind(u16);
+
+impl Kind {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// User data.
+    pub const DATA: Self = Self(0x001);
+    /// A request for the receiver's status (XSTP).
+    pub const POLL: Self = Self(0x002);
+    /// The answer to a POLL: a full report of what is missing (XSTP).
+    pub const STAT: Self = Self(0x004);
+    /// An unasked report of a new gap (XSTP).
+    pub const USTAT: Self = Self(0x008);
+    /// A request to open a connection.
+    pub const BGN: Self = Self(0x010);
+    /// The answer to a request to open.
+    pub const BGNAK: Self = Self(0x020);
+    /// A request to close one direction.
+    pub const END: Self = Self(0x040);
+    /// The answer to a request to close.
+    pub const ENDAK: Self = Self(0x080);
+    /// An abort.
+    pub const RST: Self = Self(0x100);
+
+    /// Every part with the name it has in traces and scenario files.
+    pub const NAMES: [(Self, &'static str); 9] = [
+        (Self::DATA, "data"),
+        (Self::POLL, "poll"),
+        (Self::STAT, "stat"),
+        (Self::USTAT, "ustat"),
+        (Self::BGN, "bgn"),
+        (Self::BGNAK, "bgnak"),
+        (Self::END, "end"),
+        (Self::ENDAK, "endak"),
+        (Self::RST, "rst"),
+    ];
+
+    /// The set with exactly these bits.
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    /// The bits of the set.
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// The set of everything in either.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The set without what is in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// True when every part of `other` is in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// True when any part of `other` is in this set.
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// True for the empty set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}

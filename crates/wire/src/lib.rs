@@ -1,0 +1,40 @@
+//! Bytes to typed segments and back, one module per header. Checked parsing, no state.
+//!
+//! [`Segment`] is what an endpoint emits and takes. The simulator hands it over as it is; real
+//! sockets and the simulator's wire mode pass it through the codec of its protocol.
+
+pub mod checksum;
+pub mod kind;
+pub mod xstp;
+
+pub use kind::Kind;
+
+/// A segment of any protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Segment {
+    /// A segment of the extended Satellite Transport Protocol.
+    Xstp(xstp::Segment),
+}
+
+impl Segment {
+    /// Source and destination port.
+    pub const fn ports(&self) -> (u16, u16) {
+        match self {
+            Self::Xstp(segment) => (segment.source_port, segment.destination_port),
+        }
+    }
+
+    /// Length on the wire, header and payload, in bytes.
+    pub fn wire_len(&self) -> usize {
+        match self {
+            Self::Xstp(segment) => segment.wire_len(),
+        }
+    }
+
+    /// What the segment carries, for link models and counters that must not read its fields.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Xstp(segment) => segment.kind(),
+        }
+    }
+}
