@@ -18,6 +18,7 @@ mod rate_queue;
 mod registry;
 mod script;
 mod series;
+mod spec;
 mod stay;
 mod xdeldrop;
 
@@ -32,5 +33,6 @@ pub use rate_queue::{QueueLimit, RateQueue};
 pub use registry::{MODELS, ModelRow, Parameter};
 pub use script::{Action, Rule, Script};
 pub use series::Series;
+pub use spec::ModelSpec;
 pub use stay::{ChannelState, Stay, StayConfig};
 pub use xdeldrop::{StateConfig, XDelDrop, XDelDropConfig};

@@ -1,1 +1,24 @@
+//! The deterministic simulator: virtual time, nodes, links, endpoints, applications.
 //!
+//! A [`RunSpec`] says what there is; [`run`] lets it happen and gives the [`RunSummary`]. The same
+//! specification and seed give the same record, byte for byte, on every machine.
+//!
+//! [`RunSummary`]: bentpipe_record::RunSummary
+
+mod app;
+mod capture;
+mod channel;
+mod endpoints;
+mod events;
+mod network;
+mod observer;
+mod packet;
+mod routes;
+mod runner;
+mod spec;
+mod wire_mode;
+
+pub use capture::{Capture, CaptureError};
+pub use observer::{Observer, PacketSeen, Silent};
+pub use runner::run;
+pub use spec::{BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec};

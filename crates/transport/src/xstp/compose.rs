@@ -11,6 +11,20 @@ use super::timestamp;
 const PIGGYBACK_ROOM: usize = 40;
 
 impl Session {
+    /// Whether there may be something to send. Most arrivals at a receiver ask for nothing.
+    #[inline]
+    pub(super) fn has_work(&self) -> bool {
+        self.tx.has_work()
+            || self.rx.has_report()
+            || self.closing
+            || self.stray.is_some()
+            || self.reset.is_some()
+            || self.begin.is_due()
+            || self.end.is_due()
+            || self.begin_ack.is_some()
+            || self.end_ack.is_some()
+    }
+
     fn segment(&self, seq: Seq32, body: Body) -> Segment {
         Segment {
             source_port: self.ports.local,

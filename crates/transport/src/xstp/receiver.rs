@@ -190,6 +190,12 @@ impl Receiver {
         }
     }
 
+    /// Whether a report is due.
+    #[inline]
+    pub(super) fn has_report(&self) -> bool {
+        self.stat_due.is_some() || self.ustat_due.is_some()
+    }
+
     /// The report that is due, a STAT before a USTAT. The STAT covers the tracked gap.
     pub(super) fn take_report(&mut self) -> Option<Report> {
         if let Some(ts_echo) = self.stat_due.take() {

@@ -29,7 +29,7 @@ impl Sender {
             ReportKind::Stat => self.handle_stat(now, report, edge)?,
             ReportKind::Ustat => self.handle_ustat(now, report, edge),
         }
-        self.update(now);
+        self.touch();
         Ok(())
     }
 

@@ -80,6 +80,8 @@ pub(super) struct Sender {
     since_poll: u64,
     persist_wait: Span,
     writer_waits: bool,
+    /// Something changed since activity and timers were last set.
+    stale: bool,
 }
 
 /// Round trips counted by acknowledgements: one ends when something sent after its start is
@@ -124,6 +126,7 @@ impl Sender {
             since_poll: 0,
             persist_wait: Span::ZERO,
             writer_waits: false,
+            stale: false,
             config,
         };
         sender.follow_controller();
@@ -140,7 +143,7 @@ impl Sender {
         self.credit_edge = self.cache.oldest().plus(u32::from(window));
         self.open = true;
         self.polls.restart_epoch(now);
-        self.update(now);
+        self.stale = true;
     }
 
     /// Bytes of the send buffer that are free.
@@ -150,13 +153,16 @@ impl Sender {
     }
 
     /// Takes from `data` what fits.
-    pub(super) fn write(&mut self, now: Instant, data: &mut Bytes) -> usize {
-        let accepted = self.space().min(data.len());
-        self.buffer.push(data.split_to(accepted));
-        if !data.is_empty() {
+    pub(super) fn write(&mut self, data: &mut Bytes) -> usize {
+        let space = self.space();
+        let accepted = data.len().min(space);
+        self.stale = true;
+        if accepted == data.len() {
+            self.buffer.push(std::mem::take(data));
+        } else {
+            self.buffer.push(data.split_to(accepted));
             self.writer_waits = true;
         }
-        self.update(now);
         accepted
     }
 
@@ -170,9 +176,9 @@ impl Sender {
     }
 
     /// No more writes will come: nothing waits for company any more.
-    pub(super) fn flush(&mut self, now: Instant) {
+    pub(super) fn flush(&mut self) {
         self.flushing = true;
-        self.update(now);
+        self.stale = true;
     }
 
     /// Nothing is unsent, unacknowledged or being probed.
@@ -218,8 +224,15 @@ impl Sender {
         if room == 0 { 0 } else { room.min(self.available()) }
     }
 
-    /// Sets activity and timers to what is true now. Every change ends here.
-    pub(super) fn update(&mut self, now: Instant) {
+    /// Something changed: activity and timers are set anew before the sender is left alone again.
+    pub(super) fn touch(&mut self) {
+        self.stale = true;
+    }
+
+    /// Sets activity and timers to what is true now. Every change ends here, once, however many
+    /// writes and segments it consisted of.
+    fn update(&mut self, now: Instant) {
+        self.stale = false;
         let waiting = self.buffer.len() > 0;
         let activity = if !self.open {
             Activity::Idle
@@ -349,7 +362,8 @@ impl Sender {
                 entry.queued = false;
             }
         }
-        self.update(now);
+        self.timer.stop();
+        self.touch();
     }
 
     /// Queues a segment to be sent again.
@@ -362,17 +376,25 @@ impl Sender {
         }
     }
 
+    /// Whether [`Sender::poll_transmit`] has anything to do.
+    #[inline]
+    pub(super) fn has_work(&self) -> bool {
+        self.stale || self.burst_left > 0 || self.poll_alone || !self.repairs.is_empty()
+    }
+
     /// The next thing to send: repairs, then new data, then a POLL alone.
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(repair) = self.next_repair(now) {
             return Some(repair);
         }
-        if self.burst_left > 0 {
-            let data = self.next_new(now);
+        if self.burst_left > 0
+            && let Some(data) = self.next_new(now)
+        {
+            self.stale = true;
+            return Some(data);
+        }
+        if self.stale {
             self.update(now);
-            if data.is_some() {
-                return data;
-            }
         }
         if !std::mem::take(&mut self.poll_alone) {
             return None;
@@ -383,7 +405,7 @@ impl Sender {
     }
 
     fn next_repair(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.repairs_resume.is_some() {
+        if self.repairs.is_empty() || self.repairs_resume.is_some() {
             return None;
         }
         while let Some(seq) = self.repairs.pop_front() {

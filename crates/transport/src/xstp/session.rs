@@ -222,21 +222,21 @@ impl Endpoint for Session {
         self.tx.handle_timeout(now);
     }
 
-    fn write(&mut self, now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
+    fn write(&mut self, _now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
         let open = self.state.sends() || self.state == State::BgnSent;
         if !open || self.closing {
             return Err(WriteError::Closed);
         }
-        Ok(self.tx.write(now, data))
+        Ok(self.tx.write(data))
     }
 
     fn read(&mut self, _now: Instant) -> Option<Bytes> {
         self.rx.read()
     }
 
-    fn close(&mut self, now: Instant) {
+    fn close(&mut self, _now: Instant) {
         self.closing = true;
-        self.tx.flush(now);
+        self.tx.flush();
     }
 
     fn abort(&mut self, now: Instant) {
@@ -246,6 +246,9 @@ impl Endpoint for Session {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if !self.has_work() {
+            return None;
+        }
         let (segment, retransmission) = match self.poll_single(now) {
             Some(single) => (single, false),
             None => self.poll_composite(now)?,

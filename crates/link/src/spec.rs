@@ -1,0 +1,118 @@
+//! Models described as data, and built for one direction of a link.
+
+use bentpipe_units::{BitRate, Instant, Span};
+
+use crate::{
+    BitErrors, Blackout, Delay, Model, QueueLimit, RandomLoss, RateQueue, Rule, Script, Series,
+    Streams, XDelDrop, XDelDropConfig,
+};
+
+/// One model of a link and its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelSpec {
+    /// [`RateQueue`].
+    Rate {
+        /// Line rate.
+        rate: BitRate,
+        /// What may wait.
+        queue: QueueLimit,
+    },
+    /// [`Delay`].
+    Delay(Span),
+    /// [`BitErrors`] with this probability of a wrong bit.
+    BitErrors(f64),
+    /// [`RandomLoss`] with this probability.
+    RandomLoss(f64),
+    /// [`Blackout`] at these times, for so long.
+    Blackouts(Vec<(Instant, Span)>),
+    /// [`Blackout`] again and again.
+    PeriodicBlackout {
+        /// Begin of the first one.
+        first: Instant,
+        /// From one begin to the next.
+        every: Span,
+        /// How long each lasts.
+        lasts: Span,
+    },
+    /// [`Script`].
+    Script(Vec<Rule>),
+    /// [`XDelDrop`].
+    XDelDrop {
+        /// Settings of the channel.
+        config: XDelDropConfig,
+        /// Each direction has a channel of its own; otherwise both see the same states at the same
+        /// times.
+        independent: bool,
+    },
+}
+
+impl ModelSpec {
+    /// Builds the models of one direction of the link `link`. `direction` names it among the
+    /// directions of the link and keeps its random draws apart from the other's.
+    pub fn build_series(
+        specs: &[Self],
+        streams: &Streams,
+        link: &str,
+        direction: &str,
+    ) -> Series {
+        let build = |(place, spec): (usize, &Self)| spec.build(streams, link, direction, place);
+        Series::new(specs.iter().enumerate().map(build).collect())
+    }
+
+    fn build(&self, streams: &Streams, link: &str, direction: &str, place: usize) -> Box<dyn Model> {
+        let own = |what: &str| streams.stream(&format!("link/{link}/{direction}/{place}/{what}"));
+        let common = |what: &str| streams.stream(&format!("link/{link}/both/{place}/{what}"));
+        match self {
+            Self::Rate { rate, queue } => Box::new(RateQueue::new(*rate, *queue)),
+            Self::Delay(span) => Box::new(Delay::new(*span)),
+            Self::BitErrors(ber) => Box::new(BitErrors::new(*ber, own("ber"))),
+            Self::RandomLoss(p) => Box::new(RandomLoss::new(*p, own("loss"))),
+            Self::Blackouts(list) => Box::new(Blackout::scripted(list.clone())),
+            Self::PeriodicBlackout { first, every, lasts } => {
+                Box::new(Blackout::periodic(*first, *every, *lasts))
+            }
+            Self::Script(rules) => Box::new(Script::new(rules.clone())),
+            Self::XDelDrop { config, independent } => {
+                let (sojourn, delay) = if *independent {
+                    (own("sojourn"), own("delay"))
+                } else {
+                    (common("sojourn"), common("delay"))
+                };
+                Box::new(XDelDrop::new(*config, sojourn, delay, own("drop")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fate, Passing, StateConfig};
+    use bentpipe_units::ByteCount;
+    use bentpipe_wire::Kind;
+
+    fn channel(independent: bool) -> [ModelSpec; 1] {
+        let state = |mean_ms, drop_probability| StateConfig {
+            mean_sojourn: Span::from_millis(mean_ms),
+            drop_probability,
+            drop_at_min_delay: None,
+            delay_min: Span::from_millis(100),
+            delay_max: Span::from_millis(150),
+        };
+        let config = XDelDropConfig { good: state(500, 0.0), bad: state(500, 1.0), fifo: false };
+        [ModelSpec::XDelDrop { config, independent }]
+    }
+
+    fn fates(specs: &[ModelSpec], direction: &str) -> Vec<Fate> {
+        let mut series = ModelSpec::build_series(specs, &Streams::new(1), "space", direction);
+        let packet = Passing { bytes: ByteCount::new(1000), kind: Kind::DATA };
+        let at = |n| Instant::from_nanos(n * 10_000_000);
+        (0..1000).map(|n| series.pass(at(n), &packet)).collect()
+    }
+
+    #[test]
+    fn both_directions_share_a_channel_unless_they_are_independent() {
+        assert_eq!(fates(&channel(false), "forth"), fates(&channel(false), "back"));
+        assert_ne!(fates(&channel(true), "forth"), fates(&channel(true), "back"));
+    }
+}

@@ -1,0 +1,36 @@
+//! The sink: reads everything and compares every byte with what was sent.
+
+use bentpipe_transport::{Endpoint, Event};
+use bentpipe_units::Instant;
+
+use super::{App, Progress, pattern};
+
+/// The receiving end of a bulk transfer.
+#[derive(Debug, Default)]
+pub(crate) struct Sink {
+    progress: Progress,
+}
+
+impl App for Sink {
+    fn on_event(&mut self, now: Instant, endpoint: &mut dyn Endpoint, event: Event) {
+        match event {
+            Event::Readable => {
+                while let Some(bytes) = endpoint.read(now) {
+                    let place = self.progress.verified;
+                    if self.progress.wrong_at.is_none() {
+                        self.progress.wrong_at = pattern::first_difference(place, &bytes);
+                        self.progress.verified += bytes.len() as u64;
+                        self.progress.last_at = Some(now);
+                    }
+                }
+            }
+            Event::PeerClosed => endpoint.close(now),
+            Event::Failed(failure) => self.progress.failure = Some(failure),
+            Event::Connected | Event::Writable | Event::Closed => {}
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress
+    }
+}

@@ -1,0 +1,199 @@
+//! The event queue: one pending event for each component, ordered by (time, tie).
+//!
+//! Components (a direction of a link, an endpoint, the sampler) keep their own backlog and have only
+//! their next event here. Moving an event is one sift in a heap that is as long as there are busy
+//! components, and nothing is ever allocated after the start.
+
+use bentpipe_units::Instant;
+
+/// Number of a component.
+pub(crate) type Slot = u32;
+
+/// Not in the heap.
+const ABSENT: u32 = u32::MAX;
+/// Set in ties of timers: at equal times arrivals come first (rule P7 of XSTP-probing).
+const TIMER: u64 = 1 << 63;
+
+/// The pending events.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    heap: Vec<Entry>,
+    places: Vec<u32>,
+    serial: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: Instant,
+    tie: u64,
+    slot: Slot,
+}
+
+impl Entry {
+    fn is_before(&self, other: &Self) -> bool {
+        (self.at, self.tie) < (other.at, other.tie)
+    }
+}
+
+impl EventQueue {
+    /// A queue for components 0..`slots`, all without an event.
+    pub(crate) fn new(slots: usize) -> Self {
+        Self { heap: Vec::with_capacity(slots), places: vec![ABSENT; slots], serial: 0 }
+    }
+
+    /// The next serial number: events at the same time happen in the order of their numbers.
+    pub(crate) fn next_serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
+    }
+
+    /// The next event.
+    pub(crate) fn peek(&self) -> Option<(Instant, Slot)> {
+        self.heap.first().map(|e| (e.at, e.slot))
+    }
+
+    /// Sets the arrival that component `slot` waits for, with the serial of the packet.
+    pub(crate) fn set_arrival(&mut self, slot: Slot, at: Instant, serial: u64) {
+        self.set(Entry { at, tie: serial, slot });
+    }
+
+    /// Sets the timer of component `slot`. A timer that is due earlier already stays: when it fires,
+    /// the component says when it really wants to be called.
+    pub(crate) fn set_timer(&mut self, slot: Slot, at: Instant) {
+        let place = self.places[slot as usize];
+        if place != ABSENT && self.heap[place as usize].at <= at {
+            return;
+        }
+        let tie = self.next_serial() | TIMER;
+        self.set(Entry { at, tie, slot });
+    }
+
+    /// Removes the event of component `slot`.
+    pub(crate) fn clear(&mut self, slot: Slot) {
+        let place = self.places[slot as usize];
+        if place == ABSENT {
+            return;
+        }
+        self.places[slot as usize] = ABSENT;
+        let Some(last) = self.heap.pop() else { return };
+        if (place as usize) < self.heap.len() {
+            self.heap[place as usize] = last;
+            let place = self.sift_down(place as usize);
+            self.sift_up(place);
+        }
+    }
+
+    /// Number of components with an event.
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    fn set(&mut self, entry: Entry) {
+        let place = self.places[entry.slot as usize];
+        if place == ABSENT {
+            self.heap.push(entry);
+            self.sift_up(self.heap.len() - 1);
+        } else {
+            self.heap[place as usize] = entry;
+            let place = self.sift_down(place as usize);
+            self.sift_up(place);
+        }
+    }
+
+    fn sift_up(&mut self, mut place: usize) {
+        let entry = self.heap[place];
+        while place > 0 {
+            let parent = (place - 1) / 2;
+            if !entry.is_before(&self.heap[parent]) {
+                break;
+            }
+            self.put(place, self.heap[parent]);
+            place = parent;
+        }
+        self.put(place, entry);
+    }
+
+    fn sift_down(&mut self, mut place: usize) -> usize {
+        let entry = self.heap[place];
+        loop {
+            let mut child = 2 * place + 1;
+            if child >= self.heap.len() {
+                break;
+            }
+            if child + 1 < self.heap.len() && self.heap[child + 1].is_before(&self.heap[child]) {
+                child += 1;
+            }
+            if !self.heap[child].is_before(&entry) {
+                break;
+            }
+            self.put(place, self.heap[child]);
+            place = child;
+        }
+        self.put(place, entry);
+        place
+    }
+
+    fn put(&mut self, place: usize, entry: Entry) {
+        self.heap[place] = entry;
+        self.places[entry.slot as usize] = place as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(n: u64) -> Instant {
+        Instant::from_nanos(n)
+    }
+
+    fn drain(queue: &mut EventQueue) -> Vec<(u64, Slot)> {
+        let mut order = Vec::new();
+        while let Some((time, slot)) = queue.peek() {
+            order.push((time.as_nanos(), slot));
+            queue.clear(slot);
+        }
+        order
+    }
+
+    #[test]
+    fn events_come_by_time_then_arrivals_before_timers_then_by_serial() {
+        let mut queue = EventQueue::new(5);
+        queue.set_timer(0, at(5));
+        queue.set_arrival(1, at(5), 100);
+        queue.set_arrival(2, at(5), 99);
+        queue.set_timer(3, at(4));
+        assert_eq!(drain(&mut queue), [(4, 3), (5, 2), (5, 1), (5, 0)]);
+    }
+
+    #[test]
+    fn a_timer_moves_forward_only() {
+        let mut queue = EventQueue::new(1);
+        queue.set_timer(0, at(10));
+        queue.set_timer(0, at(20));
+        assert_eq!(queue.peek(), Some((at(10), 0)));
+        queue.set_timer(0, at(3));
+        assert_eq!(queue.peek(), Some((at(3), 0)));
+    }
+
+    #[test]
+    fn any_order_of_changes_leaves_the_heap_in_order() {
+        let mut queue = EventQueue::new(50);
+        let mut state = 1u64;
+        let mut expected = [None::<u64>; 50];
+        for _ in 0..10_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let slot = (state >> 40) as usize % 50;
+            if state >> 33 & 7 == 0 {
+                queue.clear(slot as Slot);
+                expected[slot] = None;
+            } else {
+                let time = state >> 50;
+                queue.set_arrival(slot as Slot, at(time), 0);
+                expected[slot] = Some(time);
+            }
+            let first = expected.iter().flatten().min().copied();
+            assert_eq!(queue.peek().map(|(t, _)| t.as_nanos()), first);
+        }
+    }
+}

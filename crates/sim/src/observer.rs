@@ -1,0 +1,45 @@
+//! Whoever wants to watch a run while it happens.
+
+use bentpipe_record::Sample;
+use bentpipe_units::{Instant, Span};
+
+use crate::Encapsulation;
+
+/// Watches a run. What it sees can not change what happens.
+pub trait Observer {
+    /// Time between samples; `None` takes none.
+    fn sample_every(&self) -> Option<Span> {
+        None
+    }
+
+    /// A sample of one flow.
+    fn sample(&mut self, _sample: &Sample) {}
+
+    /// Whether [`Observer::packet`] wants to see packets; encoding them takes time.
+    fn wants_packets(&self) -> bool {
+        false
+    }
+
+    /// A packet was handed to a direction of a link, numbered as in the summary. `bytes` is the
+    /// segment as it is on the wire.
+    fn packet(&mut self, _at: Instant, _channel: usize, _packet: &PacketSeen<'_>) {}
+}
+
+/// A packet as an observer sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketSeen<'a> {
+    /// Node that sent it.
+    pub from: u16,
+    /// Node that it is for.
+    pub to: u16,
+    /// What carries it.
+    pub encapsulation: Encapsulation,
+    /// The segment's bytes.
+    pub bytes: &'a [u8],
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}

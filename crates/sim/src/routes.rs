@@ -1,0 +1,54 @@
+//! Static routes: fewest links, ties to the link that was declared first.
+
+use std::collections::VecDeque;
+
+/// For each node and destination the channel to take.
+#[derive(Debug)]
+pub(crate) struct Routes {
+    nodes: usize,
+    next: Vec<Option<u32>>,
+}
+
+impl Routes {
+    /// Computes routes over directed channels, given as (from, to) in order.
+    pub(crate) fn new(nodes: usize, channels: &[(usize, usize)]) -> Self {
+        let mut next = vec![None; nodes * nodes];
+        for to in 0..nodes {
+            // Backwards from the destination, nearest first.
+            let mut reached = vec![false; nodes];
+            reached[to] = true;
+            let mut frontier = VecDeque::from([to]);
+            while let Some(via) = frontier.pop_front() {
+                for (index, &(from, end)) in channels.iter().enumerate() {
+                    if end == via && !reached[from] {
+                        reached[from] = true;
+                        next[from * nodes + to] = Some(index as u32);
+                        frontier.push_back(from);
+                    }
+                }
+            }
+        }
+        Self { nodes, next }
+    }
+
+    /// The channel that leads from `at` towards `to`.
+    pub(crate) fn next(&self, at: u16, to: u16) -> Option<u32> {
+        self.next[at as usize * self.nodes + to as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_take_the_fewest_links() {
+        // 0 - 1 - 2 - 3 and a short cut 0 - 3; node 4 is alone.
+        let channels = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (0, 3), (3, 0)];
+        let routes = Routes::new(5, &channels);
+        assert_eq!(routes.next(0, 3), Some(6));
+        assert_eq!(routes.next(1, 3), Some(1));
+        assert_eq!(routes.next(2, 0), Some(3));
+        assert_eq!((routes.next(0, 4), routes.next(4, 0)), (None, None));
+    }
+}

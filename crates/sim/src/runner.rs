@@ -1,0 +1,140 @@
+//! The run itself: the event loop, samples, and the summary at the end.
+
+use bentpipe_link::Streams;
+use bentpipe_record::{FlowMetrics, FlowSummary, RunSummary, SCHEMA_VERSION, Sample};
+use bentpipe_units::{ByteCount, Instant, Span};
+
+use crate::endpoints::Endpoints;
+use crate::events::Slot;
+use crate::network::Network;
+use crate::{BuildError, Observer, RunSpec};
+
+/// Lets a run happen and says what became of it.
+///
+/// # Errors
+/// When the specification can not be built; nothing has happened then.
+pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
+    let sample_every = observer.sample_every();
+    let ends = 2 * spec.flows.len();
+    let mut network = Network::new(spec, ends + 1, observer);
+    check(spec, &network)?;
+    let first_end = network.channels.len() as Slot;
+    let sampler = first_end + ends as Slot;
+    let streams = Streams::new(spec.seed);
+    let mut endpoints = Endpoints::new(&spec.flows, spec.nodes.len(), &streams, first_end);
+    endpoints.schedule_starts(&mut network);
+    if sample_every.is_some() {
+        network.queue.set_timer(sampler, Instant::ZERO);
+    }
+    let end = Instant::ZERO + spec.duration;
+    let (mut events, mut last) = (0, Instant::ZERO);
+    let mut out_of_time = false;
+    while let Some((now, slot)) = network.queue.peek() {
+        if now > end {
+            out_of_time = true;
+            break;
+        }
+        if slot < first_end {
+            if let Some((node, from, segment)) = network.arrive(now, slot) {
+                endpoints.arrive(now, &mut network, node, from, segment);
+            }
+        } else if slot == sampler {
+            take_samples(now, spec, &endpoints, &mut network);
+            network.queue.clear(sampler);
+            // The sampler alone keeps no run going.
+            if let Some(every) = sample_every
+                && network.queue.len() > 0
+            {
+                network.queue.set_timer(sampler, now + every);
+            }
+            continue;
+        } else if !endpoints.fire(now, &mut network, slot) {
+            continue;
+        }
+        events += 1;
+        last = now;
+    }
+    let ended = if out_of_time { end } else { last };
+    Ok(summarise(spec, &endpoints, &network, events, ended))
+}
+
+fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {
+    for flow in &spec.flows {
+        let name = |node: usize| spec.nodes[node].clone();
+        if flow.from == flow.to {
+            return Err(BuildError::ToItself { flow: flow.name.clone(), node: name(flow.from) });
+        }
+        if !network.connects(flow.from, flow.to) || !network.connects(flow.to, flow.from) {
+            let (from, to) = (name(flow.from), name(flow.to));
+            return Err(BuildError::NoRoute { flow: flow.name.clone(), from, to });
+        }
+    }
+    Ok(())
+}
+
+fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &mut Network<'_>) {
+    for flow in 0..spec.flows.len() {
+        let Some(source) = &endpoints.end(2 * flow).endpoint else { continue };
+        let state = source.sender_state();
+        let delivered = endpoints.end(2 * flow + 1).progress().verified;
+        network.observer.sample(&Sample {
+            at: now,
+            flow,
+            cwnd: state.cwnd,
+            ssthresh: state.ssthresh,
+            srtt: state.srtt,
+            in_flight: state.in_flight,
+            delivered: ByteCount::new(delivered),
+            phase: state.phase.name(),
+            activity: state.activity,
+        });
+    }
+}
+
+fn summarise(
+    spec: &RunSpec,
+    endpoints: &Endpoints,
+    network: &Network<'_>,
+    events: u64,
+    ended: Instant,
+) -> RunSummary {
+    let flows = (0..spec.flows.len()).map(|n| summarise_flow(spec, endpoints, n, ended)).collect();
+    RunSummary {
+        schema_version: SCHEMA_VERSION,
+        scenario: spec.name.clone(),
+        seed: spec.seed,
+        simulated_seconds: ended.as_secs_f64(),
+        events,
+        packet_hops: network.packet_hops,
+        flows,
+        links: network.channels.iter().map(|channel| channel.summary.clone()).collect(),
+    }
+}
+
+fn summarise_flow(spec: &RunSpec, endpoints: &Endpoints, flow: usize, ended: Instant) -> FlowSummary {
+    let (source, sink) = (endpoints.end(2 * flow), endpoints.end(2 * flow + 1));
+    let flow = &spec.flows[flow];
+    let counters = |end: &crate::endpoints::End| {
+        end.endpoint.as_ref().map(|e| e.counters()).unwrap_or_default()
+    };
+    let (sent, received) = (counters(source), counters(sink));
+    let progress = sink.progress();
+    let wrong = progress.wrong_at.map(|place| format!("byte {place} is not what was sent"));
+    let complete =
+        wrong.is_none() && flow.source.size.is_some_and(|s| s.get() == progress.verified);
+    let until = if complete { progress.last_at.unwrap_or(flow.source.start) } else { ended };
+    let elapsed: Span = until.since(flow.source.start);
+    let failure = source.progress().failure.or(progress.failure).map(|f| f.to_string());
+    FlowSummary {
+        name: flow.name.clone(),
+        protocol: flow.protocol.name(),
+        controller: source.endpoint.as_ref().map_or("", |e| e.controller_name()),
+        complete,
+        failure: wrong.or(failure),
+        delivered_bytes: progress.verified,
+        metrics: FlowMetrics::new(progress.verified, elapsed, complete, &sent, &received),
+        source: sent,
+        sink: received,
+        probing: source.endpoint.as_ref().and_then(|e| e.probing_summary()),
+    }
+}

@@ -1,0 +1,137 @@
+//! What a run consists of.
+
+use std::sync::Arc;
+
+use bentpipe_link::ModelSpec;
+use bentpipe_transport::xstp;
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+
+/// Everything that happens in a run.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// Name of the scenario.
+    pub name: String,
+    /// Names of the nodes.
+    pub nodes: Vec<String>,
+    /// The links between them.
+    pub links: Vec<LinkSpec>,
+    /// The flows over them.
+    pub flows: Vec<FlowSpec>,
+    /// Seed of every random draw.
+    pub seed: u64,
+    /// The run ends here at the latest.
+    pub duration: Span,
+    /// What carries segments on the links.
+    pub encapsulation: Encapsulation,
+    /// Packets carry bytes: each one is encoded, bit errors flip real bits, the checksum finds them.
+    /// The record is the same as without.
+    pub wire: bool,
+}
+
+/// A link: two directions with models in series.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// Name of the link.
+    pub name: String,
+    /// Indices of the nodes that it joins.
+    pub ends: [usize; 2],
+    /// What happens from the first end to the second.
+    pub forth: Vec<ModelSpec>,
+    /// What happens from the second end to the first.
+    pub back: Vec<ModelSpec>,
+}
+
+/// A connection and its traffic.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// Name of the flow.
+    pub name: String,
+    /// Index of the node that opens the connection and sends.
+    pub from: usize,
+    /// Index of the node that receives.
+    pub to: usize,
+    /// What runs at both ends.
+    pub protocol: Protocol,
+    /// What is sent.
+    pub source: SourceSpec,
+}
+
+/// The protocol of a flow and its settings.
+#[derive(Clone, Debug)]
+pub enum Protocol {
+    /// XSTP, or STP when probing is off.
+    Xstp {
+        /// Settings of the sending end.
+        sender: Arc<xstp::Config>,
+        /// Settings of the receiving end.
+        receiver: Arc<xstp::Config>,
+    },
+}
+
+impl Protocol {
+    /// Name in records.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Xstp { .. } => "xstp",
+        }
+    }
+}
+
+/// A bulk transfer (the APP protocol of the paper, section 5).
+#[derive(Clone, Copy, Debug)]
+pub struct SourceSpec {
+    /// When the connection is opened.
+    pub start: Instant,
+    /// Size of the file; `None` sends without end.
+    pub size: Option<ByteCount>,
+    /// Size of each write.
+    pub chunk: ByteCount,
+    /// Streaming rate; `None` writes whenever there is room.
+    pub rate: Option<BitRate>,
+}
+
+/// What carries segments on a link, and what that costs in bytes for each packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encapsulation {
+    /// The paper's queue link protocol: segments are handed over as they are.
+    #[default]
+    Qlp,
+    /// IPv4 with protocol number 253: 20 bytes.
+    Ip,
+    /// UDP over IPv4, one segment in each datagram: 28 bytes.
+    Udp,
+}
+
+impl Encapsulation {
+    /// Bytes added to each segment.
+    pub const fn overhead(self) -> ByteCount {
+        ByteCount::new(match self {
+            Self::Qlp => 0,
+            Self::Ip => 20,
+            Self::Udp => 28,
+        })
+    }
+}
+
+/// A specification that can not be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// No links lead from a flow's sender to its receiver.
+    #[error("flow `{flow}`: no links lead from `{from}` to `{to}`")]
+    NoRoute {
+        /// The flow.
+        flow: String,
+        /// Its sender.
+        from: String,
+        /// Its receiver.
+        to: String,
+    },
+    /// A flow's sender is its receiver.
+    #[error("flow `{flow}`: `{node}` can not send to itself")]
+    ToItself {
+        /// The flow.
+        flow: String,
+        /// The node.
+        node: String,
+    },
+}
