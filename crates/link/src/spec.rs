@@ -49,17 +49,18 @@ pub enum ModelSpec {
 impl ModelSpec {
     /// Builds the models of one direction of the link `link`. `direction` names it among the
     /// directions of the link and keeps its random draws apart from the other's.
-    pub fn build_series(
-        specs: &[Self],
-        streams: &Streams,
-        link: &str,
-        direction: &str,
-    ) -> Series {
+    pub fn build_series(specs: &[Self], streams: &Streams, link: &str, direction: &str) -> Series {
         let build = |(place, spec): (usize, &Self)| spec.build(streams, link, direction, place);
         Series::new(specs.iter().enumerate().map(build).collect())
     }
 
-    fn build(&self, streams: &Streams, link: &str, direction: &str, place: usize) -> Box<dyn Model> {
+    fn build(
+        &self,
+        streams: &Streams,
+        link: &str,
+        direction: &str,
+        place: usize,
+    ) -> Box<dyn Model> {
         let own = |what: &str| streams.stream(&format!("link/{link}/{direction}/{place}/{what}"));
         let common = |what: &str| streams.stream(&format!("link/{link}/both/{place}/{what}"));
         match self {

@@ -1,1 +1,19 @@
+//! Scenarios and experiments: what is run, and how its result is judged.
 //!
+//! A scenario is a TOML file ([`Scenario`]) that becomes a run of the simulator. An experiment is a
+//! scenario, a sweep, metrics and claims ([`Experiment`]), also in TOML. Both come with the program
+//! ([`library`]) or from the user.
+
+mod build;
+mod error;
+pub mod experiment;
+mod file;
+pub mod library;
+mod load;
+mod quantity;
+mod xstp_table;
+
+pub use error::ScenarioError;
+pub use experiment::{Experiment, Progress, SweepOptions};
+pub use file::{EncapsulationName, FlowTable, LinkDirection, LinkTable, ScenarioFile, schema};
+pub use load::{Override, Scenario};

@@ -57,7 +57,12 @@ impl Host for Around<'_, '_> {
 
 impl Endpoints {
     /// The ends of all flows; their timers are components `first_slot` and on.
-    pub(crate) fn new(flows: &[FlowSpec], nodes: usize, streams: &Streams, first_slot: Slot) -> Self {
+    pub(crate) fn new(
+        flows: &[FlowSpec],
+        nodes: usize,
+        streams: &Streams,
+        first_slot: Slot,
+    ) -> Self {
         let mut ends = Vec::new();
         let mut demux: Vec<Demux<u32>> = (0..nodes).map(|_| Demux::default()).collect();
         for (index, flow) in flows.iter().enumerate() {
@@ -129,12 +134,11 @@ impl Endpoints {
             begin
         };
         self.settle(now, network, index);
-        let closed = self.ends[index as usize].endpoint.as_ref().is_none_or(|e| e.is_closed());
-        if closed && index % 2 == 1 {
-            self.demux[node as usize].remove(path, local_port, peer_port);
-            if let Some(begin) = anew {
-                self.listen(now, network, node, from, &begin);
-            }
+        // The peer started anew; if the old session gave way to it, a listener may take it.
+        if let Some(begin) = anew
+            && self.demux[node as usize].session(path, local_port, peer_port).is_none()
+        {
+            self.listen(now, network, node, from, &begin);
         }
     }
 
@@ -195,8 +199,8 @@ impl Endpoints {
             self.settle(now, network, index);
         } else {
             // It was put off since it was set.
-            let next = [endpoint.poll_timeout(), end.app.next_timer()];
-            if let Some(next) = next.into_iter().flatten().min() {
+            let next = Instant::earliest(endpoint.poll_timeout(), end.app.next_timer());
+            if let Some(next) = next {
                 network.queue.set_timer(slot, next);
             }
         }
@@ -207,10 +211,14 @@ impl Endpoints {
     fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
         let Some(endpoint) = &mut end.endpoint else { return };
-        let mut around =
-            Around { network, app: &mut *end.app, node: end.node, peer: end.peer };
+        let mut around = Around { network, app: &mut *end.app, node: end.node, peer: end.peer };
         let deadline = drain(&mut **endpoint, now, &mut around);
-        let next = [deadline, end.app.next_timer()].into_iter().flatten().min();
+        if endpoint.is_closed() {
+            // From now on there is no such session, and its segments are answered by a reset.
+            let path = PathId(u32::from(end.peer));
+            self.demux[end.node as usize].remove(path, end.ports.local, end.ports.peer);
+        }
+        let next = Instant::earliest(deadline, end.app.next_timer());
         if let Some(next) = next {
             network.queue.set_timer(self.first_slot + index, next.max(now));
         }

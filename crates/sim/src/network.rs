@@ -33,7 +33,8 @@ impl<'o> Network<'o> {
         let mut ends = Vec::new();
         for link in &spec.links {
             let [a, b] = link.ends;
-            for (from, to, way, models) in [(a, b, "forth", &link.forth), (b, a, "back", &link.back)]
+            for (from, to, way, models) in
+                [(a, b, "forth", &link.forth), (b, a, "back", &link.back)]
             {
                 let series = ModelSpec::build_series(models, &streams, &link.name, way);
                 let flips = streams.stream(&format!("link/{}/{way}/flips", link.name));

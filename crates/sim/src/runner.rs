@@ -111,7 +111,12 @@ fn summarise(
     }
 }
 
-fn summarise_flow(spec: &RunSpec, endpoints: &Endpoints, flow: usize, ended: Instant) -> FlowSummary {
+fn summarise_flow(
+    spec: &RunSpec,
+    endpoints: &Endpoints,
+    flow: usize,
+    ended: Instant,
+) -> FlowSummary {
     let (source, sink) = (endpoints.end(2 * flow), endpoints.end(2 * flow + 1));
     let flow = &spec.flows[flow];
     let counters = |end: &crate::endpoints::End| {

@@ -39,6 +39,16 @@ impl Instant {
         Span(self.0.saturating_sub(earlier.0))
     }
 
+    /// The earlier of two instants that may not be: the next of two deadlines.
+    #[inline]
+    pub fn earliest(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
+            (Some(_), None) => a,
+            (None, _) => b,
+        }
+    }
+
     /// The instant `span` before this one, or the start of the run.
     pub const fn before(self, span: Span) -> Self {
         Self(self.0.saturating_sub(span.0))
@@ -200,6 +210,15 @@ mod tests {
         assert_eq!(Instant::ZERO.since(Instant::from_nanos(5)), Span::ZERO);
         assert_eq!(Span::from_secs_f64(-1.0), Span::ZERO);
         assert_eq!(Span::from_secs_f64(f64::INFINITY), Span::MAX);
+    }
+
+    #[test]
+    fn the_earliest_of_two_deadlines_ignores_what_is_not_set() {
+        let (a, b) = (Some(Instant(1)), Some(Instant(2)));
+        assert_eq!(Instant::earliest(a, b), a);
+        assert_eq!(Instant::earliest(b, a), a);
+        assert_eq!((Instant::earliest(a, None), Instant::earliest(None, b)), (a, b));
+        assert_eq!(Instant::earliest(None, None), None);
     }
 
     #[test]

@@ -340,10 +340,16 @@ impl Sender {
         }
         let Some(burst) = self.timer.due(now) else { return };
         let about_now = now + self.timer.interval() / 2;
-        let with_poll = self.polls.due().is_some_and(|due| due <= about_now);
+        let due = self.polls.due();
+        let mut with_poll = due.is_some_and(|due| due <= about_now);
         if with_poll && self.interleaf_broken() {
-            self.start_probing(now, self.rtt.srtt(), Trigger::EarlyTimeout);
-            return;
+            if due.is_some_and(|due| due <= now) {
+                self.start_probing(now, self.rtt.srtt(), Trigger::EarlyTimeout);
+                return;
+            }
+            // P3: only a POLL that is due tells. Until then the STAT may come in time, and a POLL
+            // that joined the burst ahead of it would break the interleaf by itself.
+            with_poll = false;
         }
         self.timer.ticked(now);
         self.burst_left = burst;
@@ -482,7 +488,7 @@ impl Sender {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let poll = if self.poll_may_go() { self.polls.due() } else { None };
         let repairs = if self.repairs.is_empty() { None } else { self.repairs_resume };
-        [self.timer.deadline(), poll, repairs].into_iter().flatten().min()
+        Instant::earliest(self.timer.deadline(), Instant::earliest(poll, repairs))
     }
 
     /// Takes over the controller's window.

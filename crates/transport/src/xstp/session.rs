@@ -143,7 +143,7 @@ impl Session {
     }
 
     /// The parts of a composite segment in their fixed order: report, data, POLL, ENDAK, END.
-    fn handle_flow(&mut self, now: Instant, seq: Seq32, window: u16, flow: Flow) {
+    fn handle_flow(&mut self, now: Instant, seq: Seq32, window: u16, flow: &mut Flow) {
         if let Some(report) = &flow.report {
             match self.tx.handle_report(now, report, window) {
                 Ok(()) if report.ts_echo == 0 && flow.kind().contains(Kind::USTAT) => {
@@ -155,7 +155,7 @@ impl Session {
         }
         let carries_data = !flow.payload.is_empty();
         if carries_data && self.state.receives() && !self.peer_ended {
-            match self.rx.handle_data(seq, flow.payload) {
+            match self.rx.handle_data(seq, std::mem::take(&mut flow.payload)) {
                 Arrival::New => {}
                 Arrival::Duplicate => self.counters.duplicate_segments += 1,
                 Arrival::Ignored => self.ignore(),
@@ -180,7 +180,7 @@ impl Session {
 
 impl Endpoint for Session {
     fn handle_segment(&mut self, now: Instant, path: PathId, segment: Segment) {
-        let Segment::Xstp(segment) = segment;
+        let Segment::Xstp(mut segment) = segment;
         let is_begin = matches!(segment.body, Body::Begin(_));
         let is_begin_ack = matches!(segment.body, Body::BeginAck(_));
         if !is_begin && !is_begin_ack && segment.sq != self.sq {
@@ -197,12 +197,13 @@ impl Endpoint for Session {
         self.last_heard = now;
         self.keepalives = 0;
         self.path = path;
+        let (seq, window) = (segment.seq, segment.window);
         match segment.body {
             Body::Reset(reason) => self.handle_reset(now, reason),
             Body::Begin(ref begin) => self.handle_begin(now, begin, &segment),
             Body::BeginAck(ref begin) => self.handle_begin_ack(now, begin, &segment),
-            Body::Flow(flow) if self.state.is_synchronized() => {
-                self.handle_flow(now, segment.seq, segment.window, flow);
+            Body::Flow(ref mut flow) if self.state.is_synchronized() => {
+                self.handle_flow(now, seq, window, flow);
             }
             Body::Flow(_) => self.ignore(),
         }
@@ -277,14 +278,9 @@ impl Endpoint for Session {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let deadlines = [
-            self.tx.deadline(),
-            self.begin.deadline(),
-            self.end.deadline(),
-            self.quiet_until,
-            self.silence_deadline(),
-        ];
-        deadlines.into_iter().flatten().min()
+        let control = Instant::earliest(self.begin.deadline(), self.end.deadline());
+        let silence = Instant::earliest(self.quiet_until, self.silence_deadline());
+        Instant::earliest(self.tx.deadline(), Instant::earliest(control, silence))
     }
 
     fn sender_state(&self) -> SenderState {

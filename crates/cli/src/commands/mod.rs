@@ -1,0 +1,38 @@
+//! What each command does.
+
+mod list;
+mod reproduce;
+mod run;
+
+use std::io::Write;
+
+use clap::CommandFactory;
+
+use crate::args::{Args, Command};
+use crate::failure::Failure;
+
+/// Does what was asked.
+pub(crate) fn execute(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Run(args) => run::run(&args),
+        Command::List { what, json } => list::list(what, json),
+        Command::Schema => print_json(&bentpipe_scenario::schema()),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "bentpipe", &mut script);
+            Ok(std::io::stdout().write_all(&script)?)
+        }
+    }
+}
+
+/// Prints a document to the standard output.
+pub(crate) fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = to_json(document)?;
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}
+
+/// A document as text.
+pub(crate) fn to_json(document: &impl serde::Serialize) -> Result<String, Failure> {
+    serde_json::to_string_pretty(document).map_err(|error| Failure::System(error.to_string()))
+}

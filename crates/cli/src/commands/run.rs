@@ -1,0 +1,116 @@
+//! `bentpipe run`: one scenario, once.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use bentpipe_record::Sample;
+use bentpipe_scenario::Scenario;
+use bentpipe_sim::{Capture, Observer, PacketSeen, RunSpec};
+use bentpipe_units::{Instant, Span};
+
+use crate::args::Run;
+use crate::commands::print_json;
+use crate::failure::Failure;
+use crate::output::summary;
+
+/// Time between samples when the scenario does not say.
+const SAMPLE_EVERY: Span = Span::from_millis(100);
+
+/// Runs a scenario and prints what became of it.
+pub(crate) fn run(args: &Run) -> Result<(), Failure> {
+    let scenario = Scenario::open(&args.scenario)?.with(&args.overrides)?;
+    let spec = scenario.run_spec(args.seed, args.wire)?;
+    let every = scenario.file().sample_every.map_or(SAMPLE_EVERY, |every| every.0);
+    let mut files = Files::create(args, &spec, every)?;
+    let summary = bentpipe_sim::run(&spec, &mut files)
+        .map_err(|error| Failure::Input(format!("{}: {error}", args.scenario)))?;
+    let written = files.finish()?;
+    if args.json {
+        return print_json(&summary);
+    }
+    summary::print(&summary, &mut std::io::stdout().lock())?;
+    for path in written {
+        writeln!(std::io::stdout(), "wrote {}", path.display())?;
+    }
+    Ok(())
+}
+
+/// Samples and packets on their way into files.
+struct Files {
+    every: Span,
+    flows: Vec<String>,
+    samples: Option<(PathBuf, csv::Writer<File>)>,
+    samples_failed: Option<String>,
+    capture: Option<(PathBuf, Capture<BufWriter<File>>)>,
+}
+
+impl Files {
+    fn create(args: &Run, spec: &RunSpec, every: Span) -> Result<Self, Failure> {
+        // The capture is checked first: a link that does not exist must leave no file behind.
+        if let Some(unknown) =
+            args.pcap_link.iter().find(|name| !spec.links.iter().any(|link| link.name == **name))
+        {
+            return Err(Failure::Input(format!("--pcap-link: there is no link `{unknown}`")));
+        }
+        let mut samples = None;
+        if let Some(path) = &args.samples {
+            let mut writer = csv::Writer::from_writer(create(path)?);
+            writer.write_record(Sample::COLUMNS).map_err(|e| Failure::writing(path, e))?;
+            samples = Some((path.clone(), writer));
+        }
+        let mut capture = None;
+        if let Some(path) = &args.pcap {
+            let writer = Capture::new(BufWriter::new(create(path)?), spec, &args.pcap_link)
+                .map_err(|error| Failure::writing(path, error))?;
+            capture = Some((path.clone(), writer));
+        }
+        let flows = spec.flows.iter().map(|flow| flow.name.clone()).collect();
+        Ok(Self { every, flows, samples, samples_failed: None, capture })
+    }
+
+    /// Flushes the files and names them.
+    fn finish(self) -> Result<Vec<PathBuf>, Failure> {
+        let mut written = Vec::new();
+        if let Some((path, mut writer)) = self.samples {
+            if let Some(error) = self.samples_failed {
+                return Err(Failure::writing(&path, error));
+            }
+            writer.flush().map_err(|error| Failure::writing(&path, error))?;
+            written.push(path);
+        }
+        if let Some((path, capture)) = self.capture {
+            let mut out = capture.finish().map_err(|error| Failure::writing(&path, error))?;
+            out.flush().map_err(|error| Failure::writing(&path, error))?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|error| Failure::writing(path, error))
+}
+
+impl Observer for Files {
+    fn sample_every(&self) -> Option<Span> {
+        self.samples.as_ref().map(|_| self.every)
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        let Some((_, writer)) = &mut self.samples else { return };
+        if let Err(error) = writer.write_record(sample.fields(&self.flows[sample.flow])) {
+            self.samples_failed.get_or_insert(error.to_string());
+        }
+    }
+
+    fn wants_packets(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
+        if let Some((_, capture)) = &mut self.capture {
+            capture.packet(at, channel, packet);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! How a command fails.
+
+use std::process::ExitCode;
+
+use bentpipe_scenario::ScenarioError;
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What was asked for can not be: exit code 2, as for wrong options.
+    Input(String),
+    /// It could be, but the machine did not let it: exit code 1.
+    System(String),
+    /// Whoever read the output went away; nothing to say.
+    Silenced,
+}
+
+impl Failure {
+    /// Tells the user and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        match self {
+            Self::Input(message) => {
+                anstream::eprintln!("bentpipe: {message}");
+                ExitCode::from(2)
+            }
+            Self::System(message) => {
+                anstream::eprintln!("bentpipe: {message}");
+                ExitCode::FAILURE
+            }
+            Self::Silenced => ExitCode::SUCCESS,
+        }
+    }
+
+    /// A file that could not be written.
+    pub(crate) fn writing(path: &std::path::Path, error: impl std::fmt::Display) -> Self {
+        Self::System(format!("can not write {}: {error}", path.display()))
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    /// The standard output could not be written.
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self::Silenced;
+        }
+        Self::System(format!("can not write the output: {error}"))
+    }
+}

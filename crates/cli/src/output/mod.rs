@@ -1,0 +1,5 @@
+//! How results look: tables, summaries, plots.
+
+pub(crate) mod plot;
+pub(crate) mod summary;
+pub(crate) mod table;

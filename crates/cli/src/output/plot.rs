@@ -1,0 +1,80 @@
+//! Figures as SVG: one line for each variant, with its confidence intervals.
+
+use std::error::Error;
+use std::path::Path;
+
+use bentpipe_record::{Figure, Point};
+use plotters::prelude::*;
+
+const SIZE: (u32, u32) = (800, 500);
+/// Colours that can be told apart without seeing red and green (Okabe and Ito).
+const COLORS: [RGBColor; 4] =
+    [RGBColor(213, 94, 0), RGBColor(0, 114, 178), RGBColor(0, 158, 115), RGBColor(204, 121, 167)];
+
+/// Draws a figure. `y_label` names the metric with its unit.
+pub(crate) fn write_svg(path: &Path, figure: &Figure, y_label: &str) -> Result<(), Box<dyn Error>> {
+    let points: Vec<&Point> =
+        figure.points.iter().filter(|p| p.metric == figure.metric && p.mean.is_finite()).collect();
+    let root = SVGBackend::new(path, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    let high = points.iter().map(|p| p.mean + p.ci95).fold(0.0, f64::max);
+    let (left, right) = points
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, r), p| (l.min(p.x), r.max(p.x)));
+    if points.is_empty() {
+        root.present()?;
+        return Ok(());
+    }
+    let margin = ((right - left) * 0.04).max(0.5);
+    let title = if figure.figure.starts_with(char::is_numeric) {
+        format!("Figure {}: {}", figure.figure, figure.title)
+    } else {
+        figure.title.clone()
+    };
+    let mut chart = ChartBuilder::on(&root)
+        .caption(title, ("sans-serif", 20))
+        .margin(14)
+        .x_label_area_size(44)
+        .y_label_area_size(84)
+        .build_cartesian_2d(left - margin..right + margin, 0.0..(high * 1.08).max(1e-9))?;
+    chart
+        .configure_mesh()
+        .light_line_style(RGBColor(240, 240, 240))
+        .x_desc(&figure.x_label)
+        .y_desc(y_label)
+        .axis_desc_style(("sans-serif", 15))
+        .label_style(("sans-serif", 13))
+        .y_label_formatter(&|y| super::table::thousands(*y, if high >= 100.0 { 0 } else { 2 }))
+        .draw()?;
+    let mut variants: Vec<&str> = Vec::new();
+    for point in &points {
+        if !variants.contains(&point.variant.as_str()) {
+            variants.push(&point.variant);
+        }
+    }
+    for (number, variant) in variants.iter().enumerate() {
+        let color = COLORS[number % COLORS.len()];
+        let line: Vec<&&Point> = points.iter().filter(|p| p.variant == **variant).collect();
+        chart
+            .draw_series(LineSeries::new(
+                line.iter().map(|p| (p.x, p.mean)),
+                color.stroke_width(2),
+            ))?
+            .label(variant.to_uppercase())
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 24, y)], color.stroke_width(2)));
+        let bar = |p: &&&Point| {
+            let (low, high) = ((p.mean - p.ci95).max(0.0), p.mean + p.ci95);
+            ErrorBar::new_vertical(p.x, low, p.mean, high, color.filled(), 8)
+        };
+        chart.draw_series(line.iter().map(bar))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperRight)
+        .border_style(RGBColor(200, 200, 200))
+        .background_style(WHITE.mix(0.85))
+        .label_font(("sans-serif", 14))
+        .draw()?;
+    root.present()?;
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! From a scenario file to a run.
+
+use std::sync::Arc;
+
+use bentpipe_link::{Action, ModelSpec, QueueLimit, Rule, StateConfig, XDelDropConfig};
+use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec};
+use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_wire::Kind;
+
+use crate::error::nearest;
+use crate::file::{FlowTable, LinkDirection, LinkTable, RuleTable, StateTable, XDelDropTable};
+use crate::quantity::Probability;
+use crate::{EncapsulationName, ScenarioFile};
+
+/// A run without a duration of its own ends here: a year.
+const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
+/// Size of a write when a flow does not say.
+const CHUNK: ByteCount = ByteCount::new(1000);
+
+/// Something that does not fit, and the key where it stands.
+pub(crate) struct Problem {
+    pub(crate) path: Vec<String>,
+    pub(crate) message: String,
+}
+
+fn problem<T>(path: &[&str], message: impl Into<String>) -> Result<T, Problem> {
+    let path = path.iter().map(|part| (*part).to_owned()).collect();
+    Err(Problem { path, message: message.into() })
+}
+
+/// The run of a scenario.
+pub(crate) fn run_spec(
+    file: &ScenarioFile,
+    seed: Option<u64>,
+    wire: bool,
+) -> Result<RunSpec, Problem> {
+    if file.nodes.len() > usize::from(u16::MAX) {
+        return problem(&["nodes"], "more than 65535 nodes");
+    }
+    for (index, name) in file.nodes.iter().enumerate() {
+        if file.nodes[..index].contains(name) {
+            return problem(&["nodes"], format!("`{name}` stands there twice"));
+        }
+    }
+    if file.flows.is_empty() {
+        return problem(&["flows"], "there is no flow: nothing would happen");
+    }
+    let links: Result<Vec<_>, _> =
+        file.links.iter().map(|(name, table)| link(file, name, table)).collect();
+    let flows: Result<Vec<_>, _> =
+        file.flows.iter().map(|(name, table)| flow(file, name, table)).collect();
+    let (links, flows) = (links?, flows?);
+    connected(file, &links, &flows)?;
+    Ok(RunSpec {
+        name: file.name.clone(),
+        nodes: file.nodes.clone(),
+        links,
+        flows,
+        seed: seed.unwrap_or(file.seed),
+        duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
+        encapsulation: match file.encapsulation {
+            EncapsulationName::Qlp => Encapsulation::Qlp,
+            EncapsulationName::Ip => Encapsulation::Ip,
+            EncapsulationName::Udp => Encapsulation::Udp,
+        },
+        wire,
+    })
+}
+
+fn node(file: &ScenarioFile, path: &[&str], name: &str) -> Result<usize, Problem> {
+    if let Some(index) = file.nodes.iter().position(|node| node == name) {
+        return Ok(index);
+    }
+    let known = file.nodes.iter().map(String::as_str);
+    let hint = nearest(name, known).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+    problem(path, format!("there is no node `{name}`{hint}"))
+}
+
+fn link(file: &ScenarioFile, name: &str, table: &LinkTable) -> Result<LinkSpec, Problem> {
+    let path = ["links", name, "between"];
+    let [a, b] = &table.between;
+    let ends = [node(file, &path, a)?, node(file, &path, b)?];
+    if ends[0] == ends[1] {
+        return problem(&path, format!("`{a}` can not be linked to itself"));
+    }
+    let forth = direction(name, "forth", table, table.forth.as_ref())?;
+    let back = direction(name, "back", table, table.back.as_ref())?;
+    Ok(LinkSpec { name: name.to_owned(), ends, forth, back })
+}
+
+fn direction(
+    link: &str,
+    way: &str,
+    both: &LinkTable,
+    own: Option<&LinkDirection>,
+) -> Result<Vec<ModelSpec>, Problem> {
+    let mut models = Vec::new();
+    let rate = own.and_then(|o| o.rate).or(both.rate);
+    let queue = own.and_then(|o| o.queue).or(both.queue);
+    match (rate, queue) {
+        (Some(rate), queue) => models.push(ModelSpec::Rate {
+            rate: rate.0,
+            queue: queue.map_or(QueueLimit::Unlimited, |q| q.0.0),
+        }),
+        (None, Some(_)) => {
+            return problem(&["links", link, "queue"], "a queue needs a `rate` to wait for");
+        }
+        (None, None) => {}
+    }
+    if let Some(Probability(ber)) = own.and_then(|o| o.ber).or(both.ber) {
+        models.push(ModelSpec::BitErrors(ber));
+    }
+    if let Some(Probability(loss)) = own.and_then(|o| o.loss).or(both.loss) {
+        models.push(ModelSpec::RandomLoss(loss));
+    }
+    let start = |span: Span| Instant::ZERO + span;
+    if !both.blackouts.is_empty() {
+        let list = both.blackouts.iter().map(|b| (start(b.at.0), b.lasts.0)).collect();
+        models.push(ModelSpec::Blackouts(list));
+    }
+    if let Some(periodic) = &both.blackout_every {
+        if periodic.every.0.is_zero() {
+            return problem(&["links", link, "blackout_every", "every"], "it must be above zero");
+        }
+        models.push(ModelSpec::PeriodicBlackout {
+            first: start(periodic.first.0),
+            every: periodic.every.0,
+            lasts: periodic.lasts.0,
+        });
+    }
+    let own_script = own.and_then(|o| o.script.as_ref());
+    let script = own_script.unwrap_or(&both.script);
+    if !script.is_empty() {
+        let path =
+            if own_script.is_some() { vec!["links", link, way] } else { vec!["links", link] };
+        let rules: Result<_, _> = script.iter().map(|r| rule(&path, r)).collect();
+        models.push(ModelSpec::Script(rules?));
+    }
+    if let Some(delay) = own.and_then(|o| o.delay).or(both.delay) {
+        models.push(ModelSpec::Delay(delay.0));
+    }
+    if let Some(table) = &both.xdeldrop {
+        models.push(xdeldrop(link, table)?);
+    }
+    Ok(models)
+}
+
+fn rule(path: &[&str], table: &RuleTable) -> Result<Rule, Problem> {
+    let path = [path, &["script"]].concat();
+    let mut kind = Kind::NONE;
+    for name in &table.kind {
+        let Some((part, _)) = Kind::NAMES.iter().find(|(_, known)| known == name) else {
+            let hint = nearest(name, Kind::NAMES.iter().map(|(_, known)| *known));
+            let hint = hint.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+            return problem(&path, format!("there is no kind of segment `{name}`{hint}"));
+        };
+        kind = kind.with(*part);
+    }
+    if table.nth == 0 {
+        return problem(&path, "`nth` is 0: packets are counted from 1");
+    }
+    let action = table.late.map_or(Action::Drop, |late| Action::Delay(late.0));
+    Ok(Rule { kind, nth: table.nth, count: table.count, action })
+}
+
+fn xdeldrop(link: &str, table: &XDelDropTable) -> Result<ModelSpec, Problem> {
+    let state = |name: &str, state: &StateTable| {
+        let path = |key| ["links", link, "xdeldrop", name, key];
+        if state.mean.0 < Span::from_micros(1) {
+            return problem(&path("mean"), format!("{} is too short: 1 us or more", state.mean.0));
+        }
+        if state.delay_max.0 < state.delay_min.0 {
+            let message = format!("{} is below `delay_min`", state.delay_max.0);
+            return problem(&path("delay_max"), message);
+        }
+        Ok(StateConfig {
+            mean_sojourn: state.mean.0,
+            drop_probability: state.drop.0,
+            drop_at_min_delay: state.drop_at_min_delay.map(|p| p.0),
+            delay_min: state.delay_min.0,
+            delay_max: state.delay_max.0,
+        })
+    };
+    let (good, bad) = (state("good", &table.good)?, state("bad", &table.bad)?);
+    let config = XDelDropConfig { good, bad, fifo: table.fifo };
+    Ok(ModelSpec::XDelDrop { config, independent: table.independent })
+}
+
+fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, Problem> {
+    let from = node(file, &["flows", name, "from"], &table.from)?;
+    let to = node(file, &["flows", name, "to"], &table.to)?;
+    if from == to {
+        return problem(&["flows", name, "to"], format!("`{}` can not send to itself", table.to));
+    }
+    let chunk = table.chunk.map_or(CHUNK, |c| c.0);
+    if chunk == ByteCount::ZERO || chunk.get() > u64::from(u16::MAX) {
+        return problem(&["flows", name, "chunk"], format!("{chunk}: it must lie in 1..=65535 B"));
+    }
+    if table.size.is_some_and(|size| size.0 == ByteCount::ZERO) {
+        return problem(&["flows", name, "size"], "0 B: leave the key out to send without end");
+    }
+    if table.size.is_none() && file.duration.is_none() {
+        let message = "without `size` the flow never ends: the scenario needs a `duration`";
+        return problem(&["flows", name], message);
+    }
+    let config = |table: &crate::xstp_table::XstpTable, own| {
+        table.config(own).map(Arc::new).or_else(|error: crate::xstp_table::TableError| {
+            let own_table = if own.is_some() { "receiver" } else { "xstp" };
+            problem(&["flows", name, own_table, error.key], error.problem)
+        })
+    };
+    let sender = config(&table.xstp, None)?;
+    let receiver = config(&table.xstp, table.receiver.as_ref())?;
+    Ok(FlowSpec {
+        name: name.to_owned(),
+        from,
+        to,
+        protocol: Protocol::Xstp { sender, receiver },
+        source: SourceSpec {
+            start: Instant::ZERO + table.start.map_or(Span::ZERO, |s| s.0),
+            size: table.size.map(|s| s.0),
+            chunk,
+            rate: table.rate.map(|r| r.0),
+        },
+    })
+}
+
+/// Every flow's receiver can be reached.
+fn connected(file: &ScenarioFile, links: &[LinkSpec], flows: &[FlowSpec]) -> Result<(), Problem> {
+    for flow in flows {
+        let mut reached = vec![false; file.nodes.len()];
+        let mut frontier = vec![flow.from];
+        while let Some(at) = frontier.pop() {
+            if std::mem::replace(&mut reached[at], true) {
+                continue;
+            }
+            for link in links {
+                if let Some(place) = link.ends.iter().position(|end| *end == at) {
+                    frontier.push(link.ends[1 - place]);
+                }
+            }
+        }
+        if !reached[flow.to] {
+            let (from, to) = (&file.nodes[flow.from], &file.nodes[flow.to]);
+            let message = format!("no links lead from `{from}` to `{to}`");
+            return problem(&["flows", &flow.name], message);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! The files of experiments.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::claims::ClaimSpec;
+use super::metrics::metric;
+use crate::error::nearest;
+use crate::{Override, Scenario, ScenarioError, library};
+
+/// An experiment as it stands in its file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Identity, such as `E1`.
+    pub id: String,
+    /// What it belongs to: `xstp` for the XSTP paper.
+    pub group: String,
+    /// What it shows.
+    pub title: String,
+    /// Scenario that is varied.
+    pub scenario: String,
+    /// Runs of each point and variant, with seeds 1 to n.
+    pub replications: u64,
+    /// What is compared. All variants meet the same channel in a replication.
+    pub variants: Vec<VariantSpec>,
+    /// What is varied along the x axes.
+    pub sweeps: Vec<SweepSpec>,
+    /// What is drawn and claimed.
+    pub figures: Vec<FigureSpec>,
+}
+
+/// Something that is compared.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VariantSpec {
+    /// Its name, such as `on`.
+    pub name: String,
+    /// The values that it changes.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+}
+
+/// A way along an x axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepSpec {
+    /// Its name.
+    pub name: String,
+    /// What the x axis counts.
+    pub x_label: String,
+    /// Scenario, if it is not the experiment's.
+    pub scenario: Option<String>,
+    /// Replications, if they are not the experiment's.
+    pub replications: Option<u64>,
+    /// The places on the axis.
+    pub points: Vec<PointSpec>,
+}
+
+/// A place on an x axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PointSpec {
+    /// Where it is.
+    pub x: f64,
+    /// The values that it changes.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+}
+
+/// A figure and what is claimed of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureSpec {
+    /// Number of the figure in the paper, or a name.
+    pub figure: String,
+    /// What it shows.
+    pub title: String,
+    /// The sweep that it draws.
+    pub sweep: String,
+    /// The metric that it draws.
+    pub metric: String,
+    /// Other metrics that are reported with it.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// What is claimed.
+    #[serde(default)]
+    pub claims: Vec<ClaimSpec>,
+}
+
+impl Experiment {
+    /// Reads an experiment from a text that came from `source`.
+    ///
+    /// # Errors
+    /// When it is not a valid experiment.
+    pub fn parse(source: &str, text: &str) -> Result<Self, ScenarioError> {
+        toml::from_str(text).map_err(|error: toml::de::Error| ScenarioError {
+            source: source.to_owned(),
+            line: error.span().map(|span| crate::error::line_of(text, span.start)),
+            key: None,
+            message: crate::error::with_suggestion(error.message()),
+        })
+    }
+
+    /// The scenario of one point and variant.
+    ///
+    /// # Errors
+    /// When a value can not be.
+    pub fn scenario(
+        &self,
+        sweep: &SweepSpec,
+        point: &PointSpec,
+        variant: &VariantSpec,
+    ) -> Result<Scenario, ScenarioError> {
+        let name = sweep.scenario.as_ref().unwrap_or(&self.scenario);
+        let changes = point.set.iter().chain(&variant.set);
+        let overrides: Vec<_> = changes
+            .map(|(key, value)| Override { key: key.clone(), value: value.clone() })
+            .collect();
+        Scenario::open(name)?.with(&overrides)
+    }
+
+    /// Checks that every name in the experiment means something.
+    ///
+    /// # Errors
+    /// When a scenario, a value, a sweep, a metric or a variant does not exist.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let wrong = |message: String| ScenarioError {
+            source: self.id.clone(),
+            line: None,
+            key: None,
+            message,
+        };
+        for sweep in &self.sweeps {
+            for point in &sweep.points {
+                for variant in &self.variants {
+                    self.scenario(sweep, point, variant)?;
+                }
+            }
+        }
+        for figure in &self.figures {
+            if !self.sweeps.iter().any(|sweep| sweep.name == figure.sweep) {
+                return Err(wrong(format!("there is no sweep `{}`", figure.sweep)));
+            }
+            let of_claims = figure.claims.iter().filter_map(|claim| claim.metric());
+            let names = std::iter::once(&figure.metric).chain(&figure.also).chain(of_claims);
+            for name in names {
+                if metric(name).is_none() {
+                    return Err(wrong(format!("there is no metric `{name}`")));
+                }
+            }
+            for claim in &figure.claims {
+                for name in claim.variants() {
+                    if !self.variants.iter().any(|variant| variant.name == *name) {
+                        return Err(wrong(format!("there is no variant `{name}`")));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The experiments of these identities or groups, in order; all of them for `all` or nothing.
+///
+/// # Errors
+/// When there is no such experiment.
+pub fn find(names: &[String]) -> Result<Vec<Experiment>, ScenarioError> {
+    let all: Result<Vec<_>, _> =
+        library::experiments().map(|(source, text)| Experiment::parse(source, text)).collect();
+    let all = all?;
+    let is = |experiment: &Experiment, name: &str| {
+        name.eq_ignore_ascii_case("all")
+            || experiment.id.eq_ignore_ascii_case(name)
+            || experiment.group.eq_ignore_ascii_case(name)
+    };
+    for name in names {
+        if !all.iter().any(|experiment| is(experiment, name)) {
+            let known = all.iter().flat_map(|e| [e.id.as_str(), e.group.as_str()]);
+            let hint = nearest(name, known).map(|n| format!("; did you mean `{n}`?"));
+            let message = "there is no such experiment".to_owned()
+                + &hint.unwrap_or_else(|| "; `bentpipe list experiments` names them".into());
+            let source = name.clone();
+            return Err(ScenarioError { source, line: None, key: None, message });
+        }
+    }
+    let wanted = |e: &Experiment| names.is_empty() || names.iter().any(|name| is(e, name));
+    Ok(all.into_iter().filter(wanted).collect())
+}

@@ -1,0 +1,205 @@
+//! The schema of scenario files.
+
+use bentpipe_units::{BitRate, ByteCount, Span};
+use indexmap::IndexMap;
+use schemars::{JsonSchema, Schema, schema_for};
+use serde::Deserialize;
+
+use crate::quantity::{Probability, Quantity, Room};
+use crate::xstp_table::XstpTable;
+
+/// A scenario: nodes, links, flows.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioFile {
+    /// Name of the scenario.
+    pub name: String,
+    /// What it shows.
+    #[serde(default)]
+    pub description: String,
+    /// Seed of every random draw, unless the command line gives one.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// The run ends here at the latest.
+    pub duration: Option<Quantity<Span>>,
+    /// What carries segments on the links.
+    #[serde(default)]
+    pub encapsulation: EncapsulationName,
+    /// Time between samples of `run --samples`.
+    pub sample_every: Option<Quantity<Span>>,
+    /// Names of the nodes.
+    pub nodes: Vec<String>,
+    /// The links by name.
+    pub links: IndexMap<String, LinkTable>,
+    /// The flows by name.
+    pub flows: IndexMap<String, FlowTable>,
+}
+
+const fn default_seed() -> u64 {
+    1
+}
+
+/// What carries segments on the links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EncapsulationName {
+    /// Nothing: segments as they are, as in the XSTP paper.
+    #[default]
+    Qlp,
+    /// IPv4: 20 bytes for each packet.
+    Ip,
+    /// UDP over IPv4: 28 bytes for each packet.
+    Udp,
+}
+
+/// A link between two nodes. A packet meets the models in the order of the keys below; for another
+/// order put several links in a row.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkTable {
+    /// The two nodes.
+    pub between: [String; 2],
+    /// Line rate; none sends at once.
+    pub rate: Option<Quantity<BitRate>>,
+    /// What may wait for the line: drop-tail.
+    pub queue: Option<Quantity<Room>>,
+    /// Probability that a bit is wrong.
+    pub ber: Option<Probability>,
+    /// Probability that a packet is lost.
+    pub loss: Option<Probability>,
+    /// Times at which the link is down, both ways.
+    #[serde(default)]
+    pub blackouts: Vec<BlackoutTable>,
+    /// Times at which the link is down again and again, both ways.
+    pub blackout_every: Option<PeriodicBlackoutTable>,
+    /// Drops or delays of chosen packets. Each direction counts its own packets.
+    #[serde(default)]
+    pub script: Vec<RuleTable>,
+    /// Propagation delay, one way.
+    pub delay: Option<Quantity<Span>>,
+    /// The paper's channel of two states.
+    pub xdeldrop: Option<XDelDropTable>,
+    /// What is different from the first node to the second.
+    pub forth: Option<LinkDirection>,
+    /// What is different from the second node to the first.
+    pub back: Option<LinkDirection>,
+}
+
+/// What differs in one direction of a link.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkDirection {
+    /// Line rate.
+    pub rate: Option<Quantity<BitRate>>,
+    /// What may wait for the line.
+    pub queue: Option<Quantity<Room>>,
+    /// Probability that a bit is wrong.
+    pub ber: Option<Probability>,
+    /// Probability that a packet is lost.
+    pub loss: Option<Probability>,
+    /// Drops or delays of chosen packets.
+    pub script: Option<Vec<RuleTable>>,
+    /// Propagation delay.
+    pub delay: Option<Quantity<Span>>,
+}
+
+/// A time at which a link is down.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlackoutTable {
+    /// When it begins.
+    pub at: Quantity<Span>,
+    /// How long it lasts.
+    pub lasts: Quantity<Span>,
+}
+
+/// Times at which a link is down again and again.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeriodicBlackoutTable {
+    /// When the first one begins.
+    pub first: Quantity<Span>,
+    /// From one begin to the next.
+    pub every: Quantity<Span>,
+    /// How long each lasts.
+    pub lasts: Quantity<Span>,
+}
+
+/// What a script does to chosen packets.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleTable {
+    /// What the packets carry: data, poll, stat, ustat, bgn, bgnak, end, endak, rst. All of them.
+    pub kind: Vec<String>,
+    /// The first of them, counted from 1.
+    pub nth: u64,
+    /// How many in a row.
+    #[serde(default = "default_count")]
+    pub count: u64,
+    /// They come this much later; without it they are lost.
+    pub late: Option<Quantity<Span>>,
+}
+
+const fn default_count() -> u64 {
+    1
+}
+
+/// The paper's channel: by turns good and bad, with a delay drawn for each stay.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct XDelDropTable {
+    /// The state at the start.
+    pub good: StateTable,
+    /// The other state.
+    pub bad: StateTable,
+    /// Packets do not overtake each other.
+    #[serde(default)]
+    pub fifo: bool,
+    /// Each direction has a channel of its own.
+    #[serde(default)]
+    pub independent: bool,
+}
+
+/// One state of the channel.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StateTable {
+    /// Mean length of a stay.
+    pub mean: Quantity<Span>,
+    /// Probability that a packet is dropped.
+    pub drop: Probability,
+    /// The same while the delay is the shorter one, if it differs.
+    pub drop_at_min_delay: Option<Probability>,
+    /// The shorter delay, one way.
+    pub delay_min: Quantity<Span>,
+    /// The longer delay, one way.
+    pub delay_max: Quantity<Span>,
+}
+
+/// A bulk transfer.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowTable {
+    /// Node that opens the connection and sends.
+    pub from: String,
+    /// Node that receives.
+    pub to: String,
+    /// When the connection is opened.
+    pub start: Option<Quantity<Span>>,
+    /// Size of the file; without it the flow sends without end.
+    pub size: Option<Quantity<ByteCount>>,
+    /// Size of each write of the application.
+    pub chunk: Option<Quantity<ByteCount>>,
+    /// Rate at which the application writes; without it whenever there is room.
+    pub rate: Option<Quantity<BitRate>>,
+    /// Settings of XSTP at both ends.
+    #[serde(default)]
+    pub xstp: XstpTable,
+    /// Settings of XSTP at the receiving end where they differ.
+    pub receiver: Option<XstpTable>,
+}
+
+/// The JSON Schema of scenario files.
+pub fn schema() -> Schema {
+    schema_for!(ScenarioFile)
+}

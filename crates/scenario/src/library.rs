@@ -1,0 +1,95 @@
+//! Scenarios and experiments that come with the program.
+
+/// A name and the text of a file under `scenarios/`.
+type Entry = (&'static str, &'static str);
+
+macro_rules! entries {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../scenarios/", $name, ".toml")))),*]
+    };
+}
+
+static SCENARIOS: &[Entry] = entries![
+    "geo",
+    "xstp/leo",
+    "xstp/bit-corruption",
+    "xstp/handoff",
+    "xstp/connectivity",
+    "xstp/scripted",
+    "xstp/outage",
+    "bench/geo-clean",
+];
+
+static EXPERIMENTS: &[Entry] = entries![
+    "experiments/e1",
+    "experiments/e2",
+    "experiments/e3",
+    "experiments/e4",
+    "experiments/e5",
+    "experiments/e6",
+    "experiments/e7",
+];
+
+/// The scenarios by name.
+pub fn scenarios() -> impl Iterator<Item = Entry> {
+    SCENARIOS.iter().copied()
+}
+
+/// The text of a scenario, by its name or by the last part of it.
+pub fn scenario(name: &str) -> Option<&'static str> {
+    let last = |known: &'static str| known.rsplit('/').next().unwrap_or(known);
+    let found = SCENARIOS.iter().find(|(known, _)| *known == name || last(known) == name)?;
+    Some(found.1)
+}
+
+/// The texts of the experiments, in order.
+pub fn experiments() -> impl Iterator<Item = Entry> {
+    EXPERIMENTS.iter().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn files(dir: &Path, found: &mut Vec<String>, root: &Path) {
+        for entry in std::fs::read_dir(dir).expect("the directory").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                files(&path, found, root);
+            } else {
+                let name = path.strip_prefix(root).expect("below the root").with_extension("");
+                found.push(name.to_string_lossy().into_owned());
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_under_scenarios_is_listed() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let mut found = Vec::new();
+        files(&root, &mut found, &root);
+        found.sort();
+        let listed = scenarios().chain(experiments()).map(|(name, _)| name.to_owned());
+        let mut listed: Vec<_> = listed.collect();
+        listed.sort();
+        assert_eq!(found, listed);
+    }
+
+    #[test]
+    fn every_scenario_can_be_read_and_its_name_is_that_of_its_file() {
+        for (name, text) in scenarios() {
+            let scenario = crate::Scenario::parse(name, text).unwrap_or_else(|e| panic!("{e}"));
+            assert!(name.ends_with(&scenario.file().name), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_experiment_can_be_read_and_every_point_of_it_built() {
+        for (name, text) in experiments() {
+            let experiment = crate::Experiment::parse(name, text).unwrap_or_else(|e| panic!("{e}"));
+            experiment.check().unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Quantities in scenario files: strings with units, checked while they are read.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use bentpipe_link::QueueLimit;
+use bentpipe_units::{BitRate, ByteCount, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// A quantity that is written with its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity<T>(pub T);
+
+/// What a quantity is called and how it looks, for messages and for the JSON Schema.
+pub trait Written: FromStr {
+    /// Name in the schema.
+    const NAME: &'static str;
+    /// What to write, with an example.
+    const EXPECTED: &'static str;
+    /// Regular expression of what is accepted.
+    const PATTERN: &'static str;
+}
+
+impl Written for Span {
+    const NAME: &'static str = "Time";
+    const EXPECTED: &'static str = "a time with its unit in quotes, such as \"250 ms\"";
+    const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?(ns|us|ms|s|min|h)$";
+}
+
+impl Written for BitRate {
+    const NAME: &'static str = "Rate";
+    const EXPECTED: &'static str = "a rate with its unit in quotes, such as \"10 Mbit/s\"";
+    const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?(bit/s|kbit/s|Mbit/s|Gbit/s)$";
+}
+
+impl Written for ByteCount {
+    const NAME: &'static str = "Size";
+    const EXPECTED: &'static str = "a size with its unit in quotes, such as \"64 kB\"";
+    const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB)$";
+}
+
+/// Room of a queue: packets, bytes, or no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room(pub QueueLimit);
+
+impl FromStr for Room {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text == "unlimited" {
+            return Ok(Self(QueueLimit::Unlimited));
+        }
+        let packets = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet"));
+        if let Some(count) = packets.and_then(|count| count.trim().parse().ok()) {
+            return Ok(Self(QueueLimit::Packets(count)));
+        }
+        let bytes = text.parse().map(|bytes| Self(QueueLimit::Bytes(bytes)));
+        bytes.map_err(|_| format!("`{text}` is not a queue: write {}", Self::EXPECTED))
+    }
+}
+
+impl Written for Room {
+    const NAME: &'static str = "Room";
+    const EXPECTED: &'static str = "\"100 packets\", a size such as \"64 kB\", or \"unlimited\"";
+    const PATTERN: &'static str =
+        r"^(unlimited|\d+ ?packets?|\d[\d_]*(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB))$";
+}
+
+impl<'de, T> Deserialize<'de> for Quantity<T>
+where
+    T: Written,
+    T::Err: fmt::Display,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text<T>(PhantomData<T>);
+        impl<T> Visitor<'_> for Text<T>
+        where
+            T: Written,
+            T::Err: fmt::Display,
+        {
+            type Value = Quantity<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(T::EXPECTED)
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Quantity<T>, E> {
+                text.parse().map(Quantity).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text(PhantomData))
+    }
+}
+
+impl<T: Written> JsonSchema for Quantity<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": T::PATTERN, "description": T::EXPECTED})
+    }
+}
+
+/// A probability in 0..=1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probability(pub f64);
+
+impl<'de> Deserialize<'de> for Probability {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+        impl Visitor<'_> for Number {
+            type Value = Probability;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a probability between 0 and 1")
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Probability, E> {
+                if (0.0..=1.0).contains(&value) {
+                    return Ok(Probability(value));
+                }
+                Err(E::custom(format!("{value} is not a probability: it must lie in 0..=1")))
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Probability, E> {
+                self.visit_f64(value as f64)
+            }
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Probability, E> {
+                self.visit_f64(value as f64)
+            }
+        }
+        deserializer.deserialize_f64(Number)
+    }
+}
+
+impl JsonSchema for Probability {
+    fn schema_name() -> Cow<'static, str> {
+        "Probability".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "number", "minimum": 0, "maximum": 1})
+    }
+}

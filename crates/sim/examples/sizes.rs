@@ -1,1 +1,0 @@
-fn main(){ println!("xstp seg {} wire seg {} transmit {} flow {} report {} bytes {}", size_of::<bentpipe_wire::xstp::Segment>(), size_of::<bentpipe_wire::Segment>(), size_of::<bentpipe_transport::Transmit>(), size_of::<bentpipe_wire::xstp::Flow>(), size_of::<bentpipe_wire::xstp::Report>(), size_of::<bytes::Bytes>()); }
