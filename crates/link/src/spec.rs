@@ -107,7 +107,7 @@ mod tests {
     fn fates(specs: &[ModelSpec], direction: &str) -> Vec<Fate> {
         let mut series = ModelSpec::build_series(specs, &Streams::new(1), "space", direction);
         let packet = Passing { bytes: ByteCount::new(1000), kind: Kind::DATA };
-        let at = |n| Instant::from_nanos(n * 10_000_000);
+        let at = |n: u64| Instant::from_nanos(n * 10_000_000);
         (0..1000).map(|n| series.pass(at(n), &packet)).collect()
     }
 
