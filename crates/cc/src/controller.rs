@@ -21,7 +21,12 @@ pub trait Controller: Debug + Send {
     /// What is recorded of the controller's state.
     fn snapshot(&self) -> Snapshot;
 
-    /// Data was sent.
+    /// Whether [`Controller::on_sent`] wants to be told of each segment.
+    fn follows_sending(&self) -> bool {
+        false
+    }
+
+    /// Data was sent. Called only if [`Controller::follows_sending`] says so.
     fn on_sent(&mut self, _path: &PathView, _sent: &Sent) {}
 
     /// Something else happened that concerns the sending rate.

@@ -73,6 +73,7 @@ impl RateQueue {
 }
 
 impl Model for RateQueue {
+    #[inline]
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
         let begins = at.max(self.idle_from);
         if self.limit != QueueLimit::Unlimited && !self.admit(at, begins, packet.bytes) {

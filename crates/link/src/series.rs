@@ -2,41 +2,79 @@
 
 use bentpipe_units::Instant;
 
-use crate::{Fate, Model, Passing};
+use crate::{Delay, Fate, Model, Passing, RateQueue};
 
 /// Models that a packet passes one after another. An empty series passes everything at once.
 #[derive(Debug, Default)]
 pub struct Series {
-    models: Vec<Box<dyn Model>>,
+    models: Vec<Stage>,
+}
+
+/// One model of a series. The two that nearly every link has are called without a detour.
+#[derive(Debug)]
+enum Stage {
+    Rate(RateQueue),
+    Delay(Delay),
+    Other(Box<dyn Model>),
+}
+
+impl Stage {
+    #[inline]
+    fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
+        match self {
+            Self::Rate(model) => model.pass(at, packet),
+            Self::Delay(model) => model.pass(at, packet),
+            Self::Other(model) => model.pass(at, packet),
+        }
+    }
 }
 
 impl Series {
     /// A series of `models`, the first one nearest to the sender.
     pub fn new(models: Vec<Box<dyn Model>>) -> Self {
-        Self { models }
+        Self { models: models.into_iter().map(Stage::Other).collect() }
+    }
+
+    /// Puts a model behind the others, further from the sender.
+    pub fn push(&mut self, model: impl Model + 'static) {
+        self.models.push(Stage::Other(Box::new(model)));
+    }
+
+    /// Puts a transmitter behind the others.
+    pub fn push_rate(&mut self, model: RateQueue) {
+        self.models.push(Stage::Rate(model));
+    }
+
+    /// Puts a delay behind the others.
+    pub fn push_delay(&mut self, model: Delay) {
+        self.models.push(Stage::Delay(model));
     }
 }
 
 impl Model for Series {
+    #[inline]
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
-        let mut at = at;
-        let mut corrupt = false;
+        let mut fate = Fate::Leaves(at);
         for model in &mut self.models {
-            match model.pass(at, packet) {
-                Fate::Leaves(leaves) => at = leaves,
-                Fate::LeavesCorrupt(leaves) => {
-                    at = leaves;
-                    corrupt = true;
-                }
+            fate = match fate {
+                Fate::Leaves(at) => model.pass(at, packet),
+                Fate::LeavesCorrupt(at) => match model.pass(at, packet) {
+                    Fate::Leaves(leaves) => Fate::LeavesCorrupt(leaves),
+                    other => other,
+                },
                 lost @ Fate::Lost(_) => return lost,
-            }
+            };
         }
-        if corrupt { Fate::LeavesCorrupt(at) } else { Fate::Leaves(at) }
+        fate
     }
 
     fn forget_before(&mut self, now: Instant) {
-        for model in &mut self.models {
-            model.forget_before(now);
+        for stage in &mut self.models {
+            match stage {
+                Stage::Rate(model) => model.forget_before(now),
+                Stage::Delay(model) => model.forget_before(now),
+                Stage::Other(model) => model.forget_before(now),
+            }
         }
     }
 }
@@ -47,9 +85,7 @@ mod tests {
     use bentpipe_wire::Kind;
 
     use super::*;
-    use crate::{
-        BitErrors, Blackout, Delay, LossCause, QueueLimit, RandomLoss, RateQueue, Stream, Streams,
-    };
+    use crate::{BitErrors, Blackout, LossCause, QueueLimit, RandomLoss, Stream, Streams};
 
     const PACKET: Passing = Passing { bytes: ByteCount::new(1000), kind: Kind::DATA };
 

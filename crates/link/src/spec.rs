@@ -3,7 +3,7 @@
 use bentpipe_units::{BitRate, Instant, Span};
 
 use crate::{
-    BitErrors, Blackout, Delay, Model, QueueLimit, RandomLoss, RateQueue, Rule, Script, Series,
+    Action, BitErrors, Blackout, Delay, QueueLimit, RandomLoss, RateQueue, Rule, Script, Series,
     Streams, XDelDrop, XDelDropConfig,
 };
 
@@ -50,36 +50,49 @@ impl ModelSpec {
     /// Builds the models of one direction of the link `link`. `direction` names it among the
     /// directions of the link and keeps its random draws apart from the other's.
     pub fn build_series(specs: &[Self], streams: &Streams, link: &str, direction: &str) -> Series {
-        let build = |(place, spec): (usize, &Self)| spec.build(streams, link, direction, place);
-        Series::new(specs.iter().enumerate().map(build).collect())
+        let mut series = Series::default();
+        for (place, spec) in specs.iter().enumerate() {
+            spec.push_to(&mut series, streams, link, direction, place);
+        }
+        series
     }
 
-    fn build(
+    /// Whether packets leave in the order in which they enter.
+    pub fn keeps_order(&self) -> bool {
+        match self {
+            Self::Script(rules) => !rules.iter().any(|r| matches!(r.action, Action::Delay(_))),
+            Self::XDelDrop { config, .. } => config.fifo,
+            _ => true,
+        }
+    }
+
+    fn push_to(
         &self,
+        series: &mut Series,
         streams: &Streams,
         link: &str,
         direction: &str,
         place: usize,
-    ) -> Box<dyn Model> {
+    ) {
         let own = |what: &str| streams.stream(&format!("link/{link}/{direction}/{place}/{what}"));
         let common = |what: &str| streams.stream(&format!("link/{link}/both/{place}/{what}"));
         match self {
-            Self::Rate { rate, queue } => Box::new(RateQueue::new(*rate, *queue)),
-            Self::Delay(span) => Box::new(Delay::new(*span)),
-            Self::BitErrors(ber) => Box::new(BitErrors::new(*ber, own("ber"))),
-            Self::RandomLoss(p) => Box::new(RandomLoss::new(*p, own("loss"))),
-            Self::Blackouts(list) => Box::new(Blackout::scripted(list.clone())),
+            Self::Rate { rate, queue } => series.push_rate(RateQueue::new(*rate, *queue)),
+            Self::Delay(span) => series.push_delay(Delay::new(*span)),
+            Self::BitErrors(ber) => series.push(BitErrors::new(*ber, own("ber"))),
+            Self::RandomLoss(p) => series.push(RandomLoss::new(*p, own("loss"))),
+            Self::Blackouts(list) => series.push(Blackout::scripted(list.clone())),
             Self::PeriodicBlackout { first, every, lasts } => {
-                Box::new(Blackout::periodic(*first, *every, *lasts))
+                series.push(Blackout::periodic(*first, *every, *lasts));
             }
-            Self::Script(rules) => Box::new(Script::new(rules.clone())),
+            Self::Script(rules) => series.push(Script::new(rules.clone())),
             Self::XDelDrop { config, independent } => {
                 let (sojourn, delay) = if *independent {
                     (own("sojourn"), own("delay"))
                 } else {
                     (common("sojourn"), common("delay"))
                 };
-                Box::new(XDelDrop::new(*config, sojourn, delay, own("drop")))
+                series.push(XDelDrop::new(*config, sojourn, delay, own("drop")));
             }
         }
     }
@@ -88,7 +101,7 @@ impl ModelSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fate, Passing, StateConfig};
+    use crate::{Fate, Model, Passing, StateConfig};
     use bentpipe_units::ByteCount;
     use bentpipe_wire::Kind;
 

@@ -7,7 +7,7 @@ use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceS
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 
-use crate::error::nearest;
+use crate::error::did_you_mean;
 use crate::file::{FlowTable, LinkDirection, LinkTable, RuleTable, StateTable, XDelDropTable};
 use crate::quantity::Probability;
 use crate::{EncapsulationName, ScenarioFile};
@@ -72,7 +72,7 @@ fn node(file: &ScenarioFile, path: &[&str], name: &str) -> Result<usize, Problem
         return Ok(index);
     }
     let known = file.nodes.iter().map(String::as_str);
-    let hint = nearest(name, known).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+    let hint = did_you_mean(name, known);
     problem(path, format!("there is no node `{name}`{hint}"))
 }
 
@@ -103,7 +103,10 @@ fn direction(
             queue: queue.map_or(QueueLimit::Unlimited, |q| q.0.0),
         }),
         (None, Some(_)) => {
-            return problem(&["links", link, "queue"], "a queue needs a `rate` to wait for");
+            let own_queue = own.is_some_and(|o| o.queue.is_some());
+            let path = ["links", link, way, "queue"];
+            let path = if own_queue { &path[..] } else { &["links", link, "queue"] };
+            return problem(path, "a queue needs a `rate` to wait for");
         }
         (None, None) => {}
     }
@@ -133,7 +136,8 @@ fn direction(
     if !script.is_empty() {
         let path =
             if own_script.is_some() { vec!["links", link, way] } else { vec!["links", link] };
-        let rules: Result<_, _> = script.iter().map(|r| rule(&path, r)).collect();
+        let rules = script.iter().enumerate().map(|(n, r)| rule(&path, n, r));
+        let rules: Result<_, _> = rules.collect();
         models.push(ModelSpec::Script(rules?));
     }
     if let Some(delay) = own.and_then(|o| o.delay).or(both.delay) {
@@ -145,19 +149,19 @@ fn direction(
     Ok(models)
 }
 
-fn rule(path: &[&str], table: &RuleTable) -> Result<Rule, Problem> {
-    let path = [path, &["script"]].concat();
+fn rule(path: &[&str], number: usize, table: &RuleTable) -> Result<Rule, Problem> {
+    let number = number.to_string();
+    let path = |key| [path, &["script", &number, key]].concat();
     let mut kind = Kind::NONE;
     for name in &table.kind {
         let Some((part, _)) = Kind::NAMES.iter().find(|(_, known)| known == name) else {
-            let hint = nearest(name, Kind::NAMES.iter().map(|(_, known)| *known));
-            let hint = hint.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-            return problem(&path, format!("there is no kind of segment `{name}`{hint}"));
+            let hint = did_you_mean(name, Kind::NAMES.iter().map(|(_, known)| *known));
+            return problem(&path("kind"), format!("there is no kind of segment `{name}`{hint}"));
         };
         kind = kind.with(*part);
     }
     if table.nth == 0 {
-        return problem(&path, "`nth` is 0: packets are counted from 1");
+        return problem(&path("nth"), "0: packets are counted from 1");
     }
     let action = table.late.map_or(Action::Drop, |late| Action::Delay(late.0));
     Ok(Rule { kind, nth: table.nth, count: table.count, action })
@@ -206,7 +210,8 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
     let config = |table: &crate::xstp_table::XstpTable, own| {
         table.config(own).map(Arc::new).or_else(|error: crate::xstp_table::TableError| {
             let own_table = if own.is_some() { "receiver" } else { "xstp" };
-            problem(&["flows", name, own_table, error.key], error.problem)
+            let key: Vec<&str> = error.key.split('.').collect();
+            problem(&[&["flows", name, own_table], &key[..]].concat(), error.problem)
         })
     };
     let sender = config(&table.xstp, None)?;

@@ -40,17 +40,38 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|(_, name)| name.to_owned())
 }
 
-/// Puts the nearest right spelling behind serde's list of what it knows.
-pub(crate) fn with_suggestion(message: &str) -> String {
+/// The question whether the nearest of `known` was meant, to be put behind a message.
+pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(wrong, known).map(|right| format!("; did you mean `{right}`?")).unwrap_or_default()
+}
+
+/// What serde says, in words for people and with the nearest right spelling behind its list of what
+/// it knows.
+pub(crate) fn plainly(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let names_a_choice = ["unknown field", "unknown variant"].iter().any(|w| message.contains(w));
-    let Some(wrong) = quoted.next().filter(|_| names_a_choice) else {
+    if let Some(wrong) = quoted.next().filter(|_| names_a_choice) {
+        return format!("{message}{}", did_you_mean(wrong, quoted));
+    }
+    let Some((said, of_type)) = message.rsplit_once("expected ") else {
         return message.to_owned();
     };
-    match nearest(wrong, quoted) {
-        Some(right) => format!("{message}; did you mean `{right}`?"),
-        None => message.to_owned(),
-    }
+    let expected = match of_type {
+        "u16" => "a whole number in 0..=65535",
+        "u32" => "a whole number in 0..=4294967295",
+        "u64" => "a whole number that is not negative",
+        "i64" => "a whole number",
+        "f64" => "a number",
+        "a boolean" => "true or false",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    };
+    format!("{said}expected {expected}")
+}
+
+/// The field that serde misses.
+pub(crate) fn missing_field(message: &str) -> Option<&str> {
+    message.strip_prefix("missing field `")?.split('`').next()
 }
 
 /// The line, counted from 1, of a place in a text.
@@ -67,6 +88,12 @@ mod tests {
         assert_eq!(nearest("dealy", ["rate", "delay", "ber"]), Some("delay".into()));
         assert_eq!(nearest("xyzzyplugh", ["rate", "delay"]), None);
         let message = "unknown field `probng`, expected one of `preset`, `probing`, `mss`";
-        assert!(with_suggestion(message).ends_with("did you mean `probing`?"));
+        assert!(plainly(message).ends_with("did you mean `probing`?"));
+    }
+    #[test]
+    fn types_have_names_that_people_know() {
+        let message = "invalid value: integer `-1`, expected u64";
+        assert!(plainly(message).ends_with("expected a whole number that is not negative"));
+        assert_eq!(plainly("duplicate key"), "duplicate key");
     }
 }

@@ -37,9 +37,13 @@ pub fn scenarios() -> impl Iterator<Item = Entry> {
 
 /// The text of a scenario, by its name or by the last part of it.
 pub fn scenario(name: &str) -> Option<&'static str> {
-    let last = |known: &'static str| known.rsplit('/').next().unwrap_or(known);
-    let found = SCENARIOS.iter().find(|(known, _)| *known == name || last(known) == name)?;
+    let found = SCENARIOS.iter().find(|(known, _)| *known == name || last_part(known) == name)?;
     Some(found.1)
+}
+
+/// What stands behind the last slash of a name.
+pub(crate) fn last_part(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// The texts of the experiments, in order.

@@ -1,10 +1,13 @@
 //! Reading scenario files and changing single values from the command line.
 
+use std::ops::Range;
+use std::path::Path;
+
 use bentpipe_sim::RunSpec;
-use toml_edit::{Document, DocumentMut, Item, Table, Value};
+use toml_edit::{Document, DocumentMut, Item, Key, Table, Value};
 
 use crate::build::{self, Problem};
-use crate::error::{ScenarioError, line_of, with_suggestion};
+use crate::error::{ScenarioError, did_you_mean, line_of, missing_field, plainly};
 use crate::{ScenarioFile, library};
 
 /// A scenario, read and checked.
@@ -29,7 +32,7 @@ impl std::str::FromStr for Override {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() => {
+            Some((key, value)) if key.split('.').all(|part| !part.trim().is_empty()) => {
                 Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
             }
             _ => Err(format!("`{text}` is not key=value, such as links.space.delay=100ms")),
@@ -47,7 +50,7 @@ impl Scenario {
         let text = match std::fs::read_to_string(name) {
             Ok(text) => text,
             Err(error) => {
-                let missing = error.kind() == std::io::ErrorKind::NotFound;
+                let missing = !Path::new(name).is_file();
                 let built_in = library::scenario(name).filter(|_| missing);
                 built_in.ok_or_else(|| not_found(name, &error))?.to_owned()
             }
@@ -60,32 +63,50 @@ impl Scenario {
     /// # Errors
     /// When it is not a valid scenario.
     pub fn parse(source: &str, text: &str) -> Result<Self, ScenarioError> {
-        let file = toml::from_str(text).map_err(|error| syntax(source, text, &error))?;
+        let file = read(source, text)?;
         let scenario = Self { source: source.to_owned(), text: text.to_owned(), file };
         scenario.run_spec(None, false)?;
         Ok(scenario)
     }
 
-    /// The scenario with some values changed.
+    /// The scenario with some values changed. Whether they fit together is asked when all are.
     ///
     /// # Errors
     /// When a key does not exist or a value can not be.
     pub fn with(&self, overrides: &[Override]) -> Result<Self, ScenarioError> {
-        let mut changed = self.clone();
+        let option = |change: &Override| format!("--set {}={}", change.key, change.value);
+        let mut text = self.text.clone();
         for change in overrides {
-            let option = format!("--set {}={}", change.key, change.value);
-            let at = |error: ScenarioError| ScenarioError {
-                source: option.clone(),
+            let wrong = |message| ScenarioError {
+                source: option(change),
                 line: None,
                 key: Some(change.key.clone()),
-                message: error.message,
+                message,
             };
-            let text = set(&changed.text, change).map_err(|message| {
-                at(ScenarioError { source: option.clone(), line: None, key: None, message })
-            })?;
-            changed = Self::parse(&self.source, &text).map_err(at)?;
+            text = set(&text, change).map_err(wrong)?;
+            if let Err(error) = read(&self.source, &text) {
+                return Err(wrong(self.stranger(&change.key).unwrap_or(error.message)));
+            }
         }
-        Ok(changed)
+        Self::parse(&self.source, &text).map_err(|error| {
+            let blamed = overrides.iter().filter(|change| error.key.as_ref() == Some(&change.key));
+            let blamed = blamed.last().map(option);
+            let all = || overrides.iter().map(option).collect::<Vec<_>>().join(" ");
+            ScenarioError { source: blamed.unwrap_or_else(all), line: None, ..error }
+        })
+    }
+
+    /// Says so when a key is that of a link or a flow that the scenario does not have.
+    fn stranger(&self, key: &str) -> Option<String> {
+        let mut parts = key.split('.').map(str::trim);
+        let (what, known): (_, Vec<&String>) = match parts.next()? {
+            "links" => ("link", self.file.links.keys().collect()),
+            "flows" => ("flow", self.file.flows.keys().collect()),
+            _ => return None,
+        };
+        let name = parts.next().filter(|name| !known.iter().any(|known| known == name))?;
+        let hint = did_you_mean(name, known.into_iter().map(String::as_str));
+        Some(format!("there is no {what} `{name}`{hint}"))
     }
 
     /// The schema's view of the scenario.
@@ -112,25 +133,59 @@ impl Scenario {
     }
 }
 
+fn read(source: &str, text: &str) -> Result<ScenarioFile, ScenarioError> {
+    toml::from_str(text).map_err(|error| unreadable(source, text, &error))
+}
+
 fn not_found(name: &str, error: &std::io::Error) -> ScenarioError {
-    let known = library::scenarios().map(|(name, _)| name);
-    let message = match crate::error::nearest(name, known) {
+    let names = library::scenarios().flat_map(|(name, _)| [name, library::last_part(name)]);
+    let hint = crate::error::nearest(name.strip_suffix(".toml").unwrap_or(name), names);
+    let message = match hint {
         Some(right) => format!("{error}; did you mean the built-in scenario `{right}`?"),
         None => format!("{error}; `bentpipe list scenarios` names those that are built in"),
     };
     ScenarioError { source: name.to_owned(), line: None, key: None, message }
 }
 
-fn syntax(source: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
-    let span = error.span();
-    let line = span.as_ref().map(|span| line_of(text, span.start));
-    let key = span.and_then(|span| key_at(text, span.start));
-    let message = with_suggestion(error.message().lines().next().unwrap_or_default());
-    ScenarioError { source: source.to_owned(), line, key, message }
+/// What is wrong with a text that is not TOML or not what the schema says.
+fn unreadable(source: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
+    let message = error.message().lines().next().unwrap_or_default();
+    let span = error.span().unwrap_or_default();
+    let mut line = Some(line_of(text, span.start));
+    let path = match Document::parse(text) {
+        Ok(document) => path_at(document.as_item(), None, &span),
+        Err(_) => key_before(text, span.start).map(|key| vec![key]),
+    };
+    let mut path = path.unwrap_or_default();
+    if let Some(field) = missing_field(message) {
+        // Of the whole file: that is no place.
+        line = line.filter(|_| !path.is_empty());
+        path.push(field.to_owned());
+    }
+    let key = Some(path.join(".")).filter(|key| !key.is_empty());
+    ScenarioError { source: source.to_owned(), line, key, message: plainly(message) }
 }
 
-/// The path of the key that stands at, or before, a place in a TOML text.
-fn key_at(text: &str, offset: usize) -> Option<String> {
+/// The path, below `item`, of the key or the value that stands exactly at `span`.
+fn path_at(item: &Item, key: Option<&Key>, span: &Range<usize>) -> Option<Vec<String>> {
+    if item.span().as_ref() == Some(span) || key.and_then(Key::span).as_ref() == Some(span) {
+        return Some(Vec::new());
+    }
+    let below = |name: &str, inner: &Item, key: Option<&Key>| {
+        let mut path = path_at(inner, key, span)?;
+        path.insert(0, name.to_owned());
+        Some(path)
+    };
+    if let Some(table) = item.as_table_like() {
+        return table.iter().find_map(|(name, inner)| {
+            below(name, inner, table.get_key_value(name).map(|(key, _)| key))
+        });
+    }
+    (0..).map_while(|n| Some((n, item.get(n)?))).find_map(|(n, i)| below(&n.to_string(), i, None))
+}
+
+/// The path of the key that stands at, or before, a place in a text that is not TOML.
+fn key_before(text: &str, offset: usize) -> Option<String> {
     let line_start = text[..offset.min(text.len())].rfind('\n').map_or(0, |n| n + 1);
     let line = text[line_start..].lines().next()?.trim();
     let bare = |part: &str| part.trim().trim_matches(['[', ']']).trim().to_owned();
@@ -170,17 +225,25 @@ fn set(text: &str, change: &Override) -> Result<String, String> {
     let keys: Vec<&str> = change.key.split('.').collect();
     let (last, parents) = keys.split_last().ok_or("the key is empty")?;
     let mut item = document.as_item_mut();
+    let mut at = "";
     for key in parents {
         item = match key.parse::<usize>() {
             Ok(index) if item.get(index).is_some() => &mut item[index],
             _ => {
                 let table = item.as_table_like_mut();
-                let table = table.ok_or_else(|| format!("`{key}` is not in a table"))?;
+                let table = table.ok_or_else(|| format!("`{at}` has nothing called `{key}`"))?;
                 table.entry(key).or_insert(Item::Table(Table::new()))
             }
         };
+        at = key;
     }
-    let table = item.as_table_like_mut().ok_or("it is not in a table")?;
-    table.insert(last, Item::Value(value));
+    match last.parse::<usize>() {
+        Ok(index) if item.get(index).is_some() => item[index] = Item::Value(value),
+        _ => {
+            let table = item.as_table_like_mut();
+            let table = table.ok_or_else(|| format!("`{at}` has nothing called `{last}`"))?;
+            table.insert(last, Item::Value(value));
+        }
+    }
     Ok(document.to_string())
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_cc::Choice;
+use bentpipe_cc::registry::find;
+use bentpipe_cc::{BuildError, Choice, rows};
 use bentpipe_transport::xstp::{Config, ConfigError, StatRule};
 use bentpipe_units::{ByteCount, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::error::did_you_mean;
 use crate::quantity::Quantity;
 
 /// What the settings start from.
@@ -137,15 +139,33 @@ xstp_table! {
     controller: String => |c, v| { let _ = (c, v); };
 }
 
-/// A setting that can not be, with its name in the table.
+/// A setting that can not be, with its path in the table.
 pub(crate) struct TableError {
-    pub(crate) key: &'static str,
+    pub(crate) key: String,
     pub(crate) problem: String,
 }
 
 impl From<ConfigError> for TableError {
     fn from(error: ConfigError) -> Self {
-        Self { key: error.field, problem: error.to_string() }
+        Self { key: error.field.to_owned(), problem: error.to_string() }
+    }
+}
+
+impl From<BuildError> for TableError {
+    fn from(error: BuildError) -> Self {
+        let parameter = |name: &str| format!("controller_parameters.{name}");
+        let (key, hint) = match &error {
+            BuildError::NoSuchController(name) => {
+                let known = rows().iter().map(|row| row.name);
+                ("controller".to_owned(), did_you_mean(name, known))
+            }
+            BuildError::NoSuchParameter { controller, parameter: name } => {
+                let known = find(controller).map_or(&[][..], |row| row.parameters);
+                (parameter(name), did_you_mean(name, known.iter().map(|p| p.name)))
+            }
+            BuildError::OutOfRange { parameter: name, .. } => (parameter(name), String::new()),
+        };
+        Self { key, problem: format!("{error}{hint}") }
     }
 }
 
@@ -159,13 +179,10 @@ impl XstpTable {
         };
         for table in [Some(self), own].into_iter().flatten() {
             table.overwrite(&mut config);
-            if let Some(name) = &table.controller {
-                let choice = Choice::new(name, table.controller_parameters.clone());
-                let problem = |error: bentpipe_cc::BuildError| TableError {
-                    key: "controller",
-                    problem: error.to_string(),
-                };
-                config.controller = choice.map_err(problem)?;
+            let name = table.controller.as_deref();
+            if name.is_some() || !table.controller_parameters.is_empty() {
+                let name = name.unwrap_or(config.controller.name());
+                config.controller = Choice::new(name, table.controller_parameters.clone())?;
             }
         }
         config.validate()?;

@@ -17,6 +17,9 @@ const FORGET_EVERY: u64 = 1024;
 pub(crate) struct Channel {
     /// Node at its far end.
     pub(crate) to: u16,
+    /// The only channel from which packets come into this one, if there is only one and it keeps
+    /// their order. A packet then passes both at once; see [`Network`](crate::network::Network).
+    pub(crate) only_feeder: Option<u32>,
     /// What it carried.
     pub(crate) summary: LinkSummary,
     /// Where flipped bits are drawn in wire mode.
@@ -35,63 +38,75 @@ pub(crate) struct InTransit {
     pub(crate) serial: u64,
     /// Which packet it is.
     pub(crate) packet: PacketId,
-    /// This link corrupted it.
-    pub(crate) corrupt: bool,
 }
 
 impl Channel {
     /// An empty channel to node `to`.
     pub(crate) fn new(to: u16, series: Series, flips: Stream, summary: LinkSummary) -> Self {
-        Self { to, summary, flips, series, transit: VecDeque::new() }
+        Self { to, only_feeder: None, summary, flips, series, transit: VecDeque::new() }
     }
 
-    /// A packet enters. Returns false when it is lost; otherwise it will arrive.
-    pub(crate) fn offer(
+    /// A packet enters at `at`, which may lie after `now`. What happens after `end` is not counted.
+    #[inline]
+    pub(crate) fn pass(
         &mut self,
         now: Instant,
-        serial: u64,
-        packet: PacketId,
+        at: Instant,
+        end: Instant,
         passing: &Passing,
-    ) -> bool {
-        self.summary.packets += 1;
-        self.summary.bytes += passing.bytes.get();
-        if self.summary.packets.is_multiple_of(FORGET_EVERY) {
+    ) -> Fate {
+        if self.summary.packets % FORGET_EVERY == 0 {
             self.series.forget_before(now);
         }
-        let (at, corrupt) = match self.series.pass(now, passing) {
-            Fate::Leaves(at) => (at, false),
-            Fate::LeavesCorrupt(at) => (at, true),
-            Fate::Lost(cause) => {
-                self.count_loss(now, cause, passing.kind);
-                return false;
+        let fate = self.series.pass(at, passing);
+        if at > end {
+            return fate;
+        }
+        self.summary.packets += 1;
+        self.summary.bytes += passing.bytes.get();
+        match fate {
+            Fate::Leaves(leaves) => self.summary.delivered += u64::from(leaves <= end),
+            Fate::LeavesCorrupt(leaves) => {
+                self.summary.delivered += u64::from(leaves <= end);
+                self.summary.corrupted += u64::from(leaves <= end);
             }
-        };
-        let entry = InTransit { at, serial, packet, corrupt };
+            Fate::Lost(cause) => self.count_loss(at, cause, passing.kind),
+        }
+        fate
+    }
+
+    /// A packet is on its way to the far end. Returns true when it is the next to arrive.
+    #[inline]
+    pub(crate) fn push(&mut self, at: Instant, serial: u64, packet: PacketId) -> bool {
+        let entry = InTransit { at, serial, packet };
         match self.transit.back() {
             // Overtakes others: it goes where its time is, after those of the same time.
             Some(last) if last.at > at => {
                 let place = self.transit.partition_point(|other| other.at <= at);
                 self.transit.insert(place, entry);
+                place == 0
             }
-            _ => self.transit.push_back(entry),
+            last => {
+                let first = last.is_none();
+                self.transit.push_back(entry);
+                first
+            }
         }
-        true
     }
 
     /// The next packet to arrive.
-    pub(crate) fn next(&self) -> Option<InTransit> {
-        self.transit.front().copied()
+    #[inline]
+    pub(crate) fn next(&self) -> Option<&InTransit> {
+        self.transit.front()
     }
 
     /// Takes the packet that arrives.
+    #[inline]
     pub(crate) fn arrive(&mut self) -> Option<InTransit> {
-        let arrived = self.transit.pop_front()?;
-        self.summary.delivered += 1;
-        self.summary.corrupted += u64::from(arrived.corrupt);
-        Some(arrived)
+        self.transit.pop_front()
     }
 
-    fn count_loss(&mut self, now: Instant, cause: LossCause, kind: Kind) {
+    fn count_loss(&mut self, at: Instant, cause: LossCause, kind: Kind) {
         let s = &mut self.summary;
         let counter = match cause {
             LossCause::QueueFull => &mut s.lost_queue_full,
@@ -102,6 +117,6 @@ impl Channel {
         };
         *counter += 1;
         s.lost_data += u64::from(kind.contains(Kind::DATA));
-        s.first_loss_ns.get_or_insert(now.as_nanos());
+        s.first_loss_ns.get_or_insert(at.as_nanos());
     }
 }

@@ -125,14 +125,10 @@ impl Endpoints {
         let Some(index) = demux.session(path, local_port, peer_port) else {
             return self.listen(now, network, node, from, &segment);
         };
-        let anew = {
-            let end = &mut self.ends[index as usize];
-            let Some(endpoint) = &mut end.endpoint else { return };
-            // A BGN may belong to a peer that restarted; keep it for the listener.
-            let begin = segment.kind().contains(bentpipe_wire::Kind::BGN).then(|| segment.clone());
-            endpoint.handle_segment(now, path, segment);
-            begin
-        };
+        let Some(endpoint) = &mut self.ends[index as usize].endpoint else { return };
+        // A BGN may belong to a peer that restarted; keep it for the listener.
+        let anew = segment.opens().then(|| segment.clone());
+        endpoint.handle_segment(now, path, segment);
         self.settle(now, network, index);
         // The peer started anew; if the old session gave way to it, a listener may take it.
         if let Some(begin) = anew
@@ -213,7 +209,7 @@ impl Endpoints {
         let Some(endpoint) = &mut end.endpoint else { return };
         let mut around = Around { network, app: &mut *end.app, node: end.node, peer: end.peer };
         let deadline = drain(&mut **endpoint, now, &mut around);
-        if endpoint.is_closed() {
+        if deadline.is_none() && endpoint.is_closed() {
             // From now on there is no such session, and its segments are answered by a reset.
             let path = PathId(u32::from(end.peer));
             self.demux[end.node as usize].remove(path, end.ports.local, end.ports.peer);

@@ -24,14 +24,18 @@ pub(crate) struct EventQueue {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    at: Instant,
-    tie: u64,
+    /// Time and tie in one number, so that one comparison orders events.
+    key: u128,
     slot: Slot,
 }
 
 impl Entry {
-    fn is_before(&self, other: &Self) -> bool {
-        (self.at, self.tie) < (other.at, other.tie)
+    fn new(at: Instant, tie: u64, slot: Slot) -> Self {
+        Self { key: u128::from(at.as_nanos()) << 64 | u128::from(tie), slot }
+    }
+
+    fn at(&self) -> Instant {
+        Instant::from_nanos((self.key >> 64) as u64)
     }
 }
 
@@ -49,23 +53,23 @@ impl EventQueue {
 
     /// The next event.
     pub(crate) fn peek(&self) -> Option<(Instant, Slot)> {
-        self.heap.first().map(|e| (e.at, e.slot))
+        self.heap.first().map(|e| (e.at(), e.slot))
     }
 
     /// Sets the arrival that component `slot` waits for, with the serial of the packet.
     pub(crate) fn set_arrival(&mut self, slot: Slot, at: Instant, serial: u64) {
-        self.set(Entry { at, tie: serial, slot });
+        self.set(Entry::new(at, serial, slot));
     }
 
     /// Sets the timer of component `slot`. A timer that is due earlier already stays: when it fires,
     /// the component says when it really wants to be called.
     pub(crate) fn set_timer(&mut self, slot: Slot, at: Instant) {
         let place = self.places[slot as usize];
-        if place != ABSENT && self.heap[place as usize].at <= at {
+        if place != ABSENT && self.heap[place as usize].at() <= at {
             return;
         }
         let tie = self.next_serial() | TIMER;
-        self.set(Entry { at, tie, slot });
+        self.set(Entry::new(at, tie, slot));
     }
 
     /// Removes the event of component `slot`.
@@ -77,9 +81,7 @@ impl EventQueue {
         self.places[slot as usize] = ABSENT;
         let Some(last) = self.heap.pop() else { return };
         if (place as usize) < self.heap.len() {
-            self.heap[place as usize] = last;
-            let place = self.sift_down(place as usize);
-            self.sift_up(place);
+            self.replace(place as usize, last);
         }
     }
 
@@ -92,45 +94,58 @@ impl EventQueue {
         let place = self.places[entry.slot as usize];
         if place == ABSENT {
             self.heap.push(entry);
-            self.sift_up(self.heap.len() - 1);
+            self.sift_up(self.heap.len() - 1, entry);
         } else {
-            self.heap[place as usize] = entry;
-            let place = self.sift_down(place as usize);
-            self.sift_up(place);
+            self.replace(place as usize, entry);
         }
     }
 
-    fn sift_up(&mut self, mut place: usize) {
-        let entry = self.heap[place];
+    /// Puts an entry where another one was.
+    #[inline]
+    fn replace(&mut self, place: usize, entry: Entry) {
+        // The next arrival of a busy channel is mostly the next event of all.
+        if place == 0 && self.heap[1..].iter().take(2).all(|other| entry.key < other.key) {
+            self.put(0, entry);
+        } else if entry.key < self.heap[place].key {
+            self.sift_up(place, entry);
+        } else {
+            self.sift_down(place, entry);
+        }
+    }
+
+    /// Moves the hole at `place` up until `entry` fits into it.
+    fn sift_up(&mut self, mut place: usize, entry: Entry) {
         while place > 0 {
             let parent = (place - 1) / 2;
-            if !entry.is_before(&self.heap[parent]) {
+            let above = self.heap[parent];
+            if above.key < entry.key {
                 break;
             }
-            self.put(place, self.heap[parent]);
+            self.put(place, above);
             place = parent;
         }
         self.put(place, entry);
     }
 
-    fn sift_down(&mut self, mut place: usize) -> usize {
-        let entry = self.heap[place];
+    /// Moves the hole at `place` down until `entry` fits into it.
+    fn sift_down(&mut self, mut place: usize, entry: Entry) {
         loop {
-            let mut child = 2 * place + 1;
-            if child >= self.heap.len() {
+            let left = 2 * place + 1;
+            let Some(&(mut below)) = self.heap.get(left) else { break };
+            let mut child = left;
+            if let Some(&right) = self.heap.get(left + 1)
+                && right.key < below.key
+            {
+                below = right;
+                child = left + 1;
+            }
+            if entry.key < below.key {
                 break;
             }
-            if child + 1 < self.heap.len() && self.heap[child + 1].is_before(&self.heap[child]) {
-                child += 1;
-            }
-            if !self.heap[child].is_before(&entry) {
-                break;
-            }
-            self.put(place, self.heap[child]);
+            self.put(place, below);
             place = child;
         }
         self.put(place, entry);
-        place
     }
 
     fn put(&mut self, place: usize, entry: Entry) {

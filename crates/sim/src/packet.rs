@@ -27,6 +27,8 @@ pub(crate) enum Load {
     Typed(Segment),
     /// Its bytes, in wire mode.
     Wire(Bytes),
+    /// It was taken out.
+    Nothing,
 }
 
 /// Number of a packet in the arena.
@@ -35,32 +37,43 @@ pub(crate) type PacketId = u32;
 /// All packets on their way. Places are used again, so that a steady flow allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
-    places: Vec<Option<Packet>>,
+    places: Vec<Packet>,
     free: Vec<PacketId>,
 }
 
 impl Arena {
     /// Keeps a packet.
-    pub(crate) fn insert(&mut self, packet: Packet) -> PacketId {
-        if let Some(id) = self.free.pop() {
-            self.places[id as usize] = Some(packet);
-            return id;
-        }
-        self.places.push(Some(packet));
-        (self.places.len() - 1) as PacketId
+    #[inline]
+    pub(crate) fn insert(
+        &mut self,
+        from: u16,
+        to: u16,
+        len: u32,
+        kind: Kind,
+        load: Load,
+    ) -> PacketId {
+        let Some(id) = self.free.pop() else {
+            self.places.push(Packet { from, to, len, kind, corrupt: false, load });
+            return (self.places.len() - 1) as PacketId;
+        };
+        // Field by field: the segment is copied once and goes straight to its place.
+        let place = &mut self.places[id as usize];
+        (place.from, place.to, place.len, place.kind) = (from, to, len, kind);
+        place.corrupt = false;
+        place.load = load;
+        id
     }
 
     /// The packet with this number, which is on its way.
-    pub(crate) fn get_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
-        self.places[id as usize].as_mut()
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.places[id as usize]
     }
 
-    /// Takes a packet out.
-    pub(crate) fn remove(&mut self, id: PacketId) -> Option<Packet> {
-        let packet = self.places[id as usize].take();
-        if packet.is_some() {
-            self.free.push(id);
-        }
-        packet
+    /// Takes out what a packet carries. Each packet is taken out once.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: PacketId) -> Load {
+        self.free.push(id);
+        std::mem::replace(&mut self.places[id as usize].load, Load::Nothing)
     }
 }

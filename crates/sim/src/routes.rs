@@ -31,7 +31,19 @@ impl Routes {
         Self { nodes, next }
     }
 
+    /// The channels from one node to another, in order.
+    pub(crate) fn path(&self, from: u16, to: u16, far_end: impl Fn(u32) -> u16) -> Vec<u32> {
+        let mut path = Vec::new();
+        let mut at = from;
+        while let Some(channel) = self.next(at, to) {
+            path.push(channel);
+            at = far_end(channel);
+        }
+        path
+    }
+
     /// The channel that leads from `at` towards `to`.
+    #[inline]
     pub(crate) fn next(&self, at: u16, to: u16) -> Option<u32> {
         self.next[at as usize * self.nodes + to as usize]
     }
@@ -47,7 +59,7 @@ mod tests {
         let channels = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (0, 3), (3, 0)];
         let routes = Routes::new(5, &channels);
         assert_eq!(routes.next(0, 3), Some(6));
-        assert_eq!(routes.next(1, 3), Some(1));
+        assert_eq!(routes.next(1, 3), Some(2));
         assert_eq!(routes.next(2, 0), Some(3));
         assert_eq!((routes.next(0, 4), routes.next(4, 0)), (None, None));
     }

@@ -55,6 +55,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
         last = now;
     }
     let ended = if out_of_time { end } else { last };
+    network.show(end);
     Ok(summarise(spec, &endpoints, &network, events, ended))
 }
 
@@ -105,7 +106,7 @@ fn summarise(
         seed: spec.seed,
         simulated_seconds: ended.as_secs_f64(),
         events,
-        packet_hops: network.packet_hops,
+        packet_hops: network.packet_hops(),
         flows,
         links: network.channels.iter().map(|channel| channel.summary.clone()).collect(),
     }

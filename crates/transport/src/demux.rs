@@ -1,14 +1,18 @@
 //! Which session a segment belongs to.
 
+use std::cell::Cell;
+
 use rustc_hash::FxHashMap;
 
 use crate::PathId;
 
 /// Finds the session of a segment by path and ports.
 #[derive(Debug)]
-pub struct Demux<K> {
+pub struct Demux<K: Copy> {
     sessions: FxHashMap<Key, K>,
     listeners: FxHashMap<u16, K>,
+    /// The session that was found last: segments come in trains.
+    latest: Cell<Option<(Key, K)>>,
 }
 
 /// What tells sessions apart: the path to the peer, the local and the peer's port.
@@ -16,24 +20,35 @@ type Key = (PathId, u16, u16);
 
 impl<K: Copy> Default for Demux<K> {
     fn default() -> Self {
-        Self { sessions: FxHashMap::default(), listeners: FxHashMap::default() }
+        let latest = Cell::new(None);
+        Self { sessions: FxHashMap::default(), listeners: FxHashMap::default(), latest }
     }
 }
 
 impl<K: Copy> Demux<K> {
     /// Registers a session.
     pub fn insert(&mut self, path: PathId, local_port: u16, peer_port: u16, session: K) {
+        self.latest.set(None);
         self.sessions.insert((path, local_port, peer_port), session);
     }
 
     /// Forgets a session.
     pub fn remove(&mut self, path: PathId, local_port: u16, peer_port: u16) {
+        self.latest.set(None);
         self.sessions.remove(&(path, local_port, peer_port));
     }
 
     /// The session of these ports.
     pub fn session(&self, path: PathId, local_port: u16, peer_port: u16) -> Option<K> {
-        self.sessions.get(&(path, local_port, peer_port)).copied()
+        let wanted = (path, local_port, peer_port);
+        if let Some((key, session)) = self.latest.get()
+            && key == wanted
+        {
+            return Some(session);
+        }
+        let session = self.sessions.get(&wanted).copied()?;
+        self.latest.set(Some((wanted, session)));
+        Some(session)
     }
 
     /// Lets a listener wait on a port.

@@ -18,13 +18,23 @@ pub enum Segment {
 
 impl Segment {
     /// Source and destination port.
+    #[inline]
     pub const fn ports(&self) -> (u16, u16) {
         match self {
             Self::Xstp(segment) => (segment.source_port, segment.destination_port),
         }
     }
 
+    /// True for a request to open a connection.
+    #[inline]
+    pub const fn opens(&self) -> bool {
+        match self {
+            Self::Xstp(segment) => matches!(segment.body, xstp::Body::Begin(_)),
+        }
+    }
+
     /// Length on the wire, header and payload, in bytes.
+    #[inline]
     pub fn wire_len(&self) -> usize {
         match self {
             Self::Xstp(segment) => segment.wire_len(),
@@ -32,6 +42,7 @@ impl Segment {
     }
 
     /// What the segment carries, for link models and counters that must not read its fields.
+    #[inline]
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Xstp(segment) => segment.kind(),

@@ -99,7 +99,7 @@ impl Experiment {
             source: source.to_owned(),
             line: error.span().map(|span| crate::error::line_of(text, span.start)),
             key: None,
-            message: crate::error::with_suggestion(error.message()),
+            message: crate::error::plainly(error.message()),
         })
     }
 

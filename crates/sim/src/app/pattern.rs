@@ -32,13 +32,18 @@ pub(super) fn slice(offset: u64, len: usize) -> &'static [u8] {
 }
 
 /// The first place where `bytes` are not what the stream has at `offset`.
+#[inline]
 pub(super) fn first_difference(offset: u64, bytes: &[u8]) -> Option<u64> {
+    // The very same memory needs no comparison.
+    let same = bytes.len() <= LONGEST && std::ptr::eq(slice(offset, bytes.len()), bytes);
+    if same { None } else { compare(offset, bytes) }
+}
+
+fn compare(offset: u64, bytes: &[u8]) -> Option<u64> {
     let mut offset = offset;
     for part in bytes.chunks(LONGEST) {
         let expected = slice(offset, part.len());
-        // The very same memory needs no comparison.
-        let same = std::ptr::eq(expected, part) || expected == part;
-        if !same {
+        if expected != part {
             let place = expected.iter().zip(part).position(|(a, b)| a != b)?;
             return Some(offset + place as u64);
         }

@@ -16,8 +16,8 @@ impl App for Sink {
         match event {
             Event::Readable => {
                 while let Some(bytes) = endpoint.read(now) {
-                    let place = self.progress.verified;
                     if self.progress.wrong_at.is_none() {
+                        let place = self.progress.verified;
                         self.progress.wrong_at = pattern::first_difference(place, &bytes);
                         self.progress.verified += bytes.len() as u64;
                         self.progress.last_at = Some(now);

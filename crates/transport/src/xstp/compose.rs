@@ -1,8 +1,7 @@
 //! What leaves a session: single segments, and composites of what its parts want to send.
 
 use bentpipe_units::{Instant, Seq32};
-use bentpipe_wire::Kind;
-use bentpipe_wire::xstp::{Begin, Body, Flow, Segment};
+use bentpipe_wire::xstp::{Begin, Body, Flow, Report, ReportKind, Segment};
 
 use super::session::Session;
 use super::timestamp;
@@ -16,15 +15,22 @@ impl Session {
     pub(super) fn has_work(&self) -> bool {
         self.tx.has_work()
             || self.rx.has_report()
+            || self.has_single()
             || self.closing
-            || self.stray.is_some()
-            || self.reset.is_some()
-            || self.begin.is_due()
             || self.end.is_due()
-            || self.begin_ack.is_some()
             || self.end_ack.is_some()
     }
 
+    /// Whether a segment that combines with nothing is due.
+    #[inline]
+    pub(super) fn has_single(&self) -> bool {
+        self.stray.is_some()
+            || self.reset.is_some()
+            || self.begin.is_due()
+            || self.begin_ack.is_some()
+    }
+
+    #[inline]
     fn segment(&self, seq: Seq32, body: Body) -> Segment {
         Segment {
             source_port: self.ports.local,
@@ -62,40 +68,53 @@ impl Session {
     }
 
     /// Everything else, merged as far as it may be.
-    pub(super) fn poll_composite(&mut self, now: Instant) -> Option<(Segment, bool)> {
+    #[inline]
+    pub(super) fn poll_composite(&mut self, now: Instant) -> Option<Segment> {
         if !self.state.is_synchronized() {
             return None;
         }
-        let mut flow = Flow { report: self.rx.take_report(), ..Flow::default() };
-        let (mut seq, mut retransmission) = (None, false);
+        let report = self.rx.take_report();
         // A long list and data together would outgrow the path: the list goes alone, the data next.
-        let long = flow.report.as_ref().is_some_and(|r| 4 * r.gaps.len() > PIGGYBACK_ROOM);
-        if !long && let Some(data) = self.tx.poll_transmit(now) {
-            seq = Some(data.seq);
-            retransmission = data.retransmission;
-            flow.payload = data.payload;
-            flow.poll = data.poll;
-        }
-        self.maybe_end();
-        flow.end_ack = self.end_ack.take();
-        if self.end.is_due() && flow.payload.is_empty() {
-            self.end.sent(now);
-            flow.end = true;
-        }
-        if flow.kind().is_empty() {
-            return None;
-        }
-        let seq = seq.unwrap_or_else(|| self.tx.cache.next());
-        Some((self.segment(seq, Body::Flow(flow)), retransmission))
+        let long = report.as_ref().is_some_and(|r| 4 * r.gaps.len() > PIGGYBACK_ROOM);
+        let data = if long { None } else { self.tx.poll_transmit(now) };
+        let end_ack = self.end_ack.take();
+        let Some(data) = data else { return self.poll_control(now, report, end_ack) };
+        let flow = Flow { payload: data.payload, poll: data.poll, report, end_ack, end: false };
+        let segment = self.segment(data.seq, Body::Flow(flow));
+        self.count_sent(&segment, data.retransmission);
+        Some(segment)
     }
 
+    /// A segment without data and without a POLL.
+    fn poll_control(
+        &mut self,
+        now: Instant,
+        report: Option<Report>,
+        end_ack: Option<Seq32>,
+    ) -> Option<Segment> {
+        self.maybe_end();
+        let end = self.end.is_due();
+        if end {
+            self.end.sent(now);
+        }
+        if report.is_none() && end_ack.is_none() && !end {
+            return None;
+        }
+        let flow = Flow { report, end_ack, end, ..Flow::default() };
+        let segment = self.segment(self.tx.cache.next(), Body::Flow(flow));
+        self.count_sent(&segment, false);
+        Some(segment)
+    }
+
+    /// Counts a segment that leaves.
+    #[inline]
     pub(super) fn count_sent(&mut self, segment: &Segment, retransmission: bool) {
-        let kind = segment.kind();
         let (header, payload) = (segment.header_len() as u64, segment.payload_len() as u64);
         let c = &mut self.counters;
         c.segments_sent += 1;
         c.bytes_sent += header + payload;
-        if kind.contains(Kind::DATA) {
+        let Body::Flow(flow) = &segment.body else { return };
+        if payload > 0 {
             if retransmission {
                 c.retransmitted_segments += 1;
                 c.retransmitted_bytes += header + payload;
@@ -105,8 +124,11 @@ impl Session {
                 c.first_header_bytes += header;
             }
         }
-        c.polls_sent += u64::from(kind.contains(Kind::POLL));
-        c.stats_sent += u64::from(kind.contains(Kind::STAT));
-        c.ustats_sent += u64::from(kind.contains(Kind::USTAT));
+        c.polls_sent += u64::from(flow.poll.is_some());
+        match flow.report.as_ref().map(|report| report.kind) {
+            Some(ReportKind::Stat) => c.stats_sent += 1,
+            Some(ReportKind::Ustat) => c.ustats_sent += 1,
+            None => {}
+        }
     }
 }

@@ -85,9 +85,10 @@ pub enum StatRule {
 /// Settings of probing (paper, section 4.3).
 #[derive(Clone, Debug)]
 pub struct ProbingConfig {
-    /// Probes that are remembered, the reserved entry included; at least 2.
+    /// Probes that are remembered, the reserved entry included; at least 2. A cycle remembers one
+    /// more than `probes_needed` in any case, or it might never end.
     pub map_size: u32,
-    /// Answers in a row that end a cycle; fewer than `map_size`.
+    /// Answers in a row that end a cycle; at most `map_size`.
     pub probes_needed: u32,
     /// How far a measurement may exceed the round-trip time at the loss, as a ratio.
     pub rtt_tolerance: f64,
@@ -226,13 +227,10 @@ impl ProbingConfig {
         if !(2..=1024).contains(&self.map_size) {
             return wrong("map_size", format!("is {}: it must lie in 2..=1024", self.map_size));
         }
-        // The answer to a probe comes after the next probe has left, as soon as the round trip is a
-        // nanosecond longer than its estimate: the newest entry is then always empty, and a cycle
-        // that needs all entries would never end.
-        if self.probes_needed >= self.map_size {
+        if self.probes_needed > self.map_size {
             let size = self.map_size;
             let problem =
-                format!("is {}: it must be below `map_size` = {size}", self.probes_needed);
+                format!("is {}: it can not exceed `map_size` = {size}", self.probes_needed);
             return wrong("probes_needed", problem);
         }
         if !(0.0..=10.0).contains(&self.rtt_tolerance) {
@@ -263,7 +261,7 @@ mod tests {
         assert_eq!(field(Config { mss: 0, ..Config::default() }), "mss");
         assert_eq!(field(Config { poll_rate: 0, ..Config::default() }), "poll_rate");
         assert_eq!(field(Config { snd_buf: ByteCount::new(999), ..Config::default() }), "snd_buf");
-        let probe = ProbingConfig { probes_needed: 4, ..ProbingConfig::default() };
+        let probe = ProbingConfig { probes_needed: 5, ..ProbingConfig::default() };
         assert_eq!(field(Config { probe, ..Config::default() }), "probes_needed");
         let probe = ProbingConfig { rtt_tolerance: -0.1, ..ProbingConfig::default() };
         assert_eq!(field(Config { probe, ..Config::default() }), "rtt_tolerance");

@@ -150,13 +150,12 @@ impl Session {
 
     /// When silence has lasted too long: the next keep-alive, or the end of patience.
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
-        let idle = self.tx.activity() == Activity::Idle;
-        let keepalive = self.config.keepalive;
-        if idle && self.state.keeps_alive() && !keepalive.is_zero() {
-            return Some(self.last_heard + keepalive * (u64::from(self.keepalives) + 1));
+        let (keepalive, patience) = (self.config.keepalive, self.config.no_response);
+        if self.tx.activity() == Activity::Idle {
+            let asks = self.state.keeps_alive() && !keepalive.is_zero();
+            return asks.then(|| self.last_heard + keepalive * (u64::from(self.keepalives) + 1));
         }
-        let patience = self.config.no_response;
-        (!idle && !patience.is_zero()).then(|| self.last_heard + patience)
+        (!patience.is_zero()).then(|| self.last_heard + patience)
     }
 
     pub(super) fn handle_silence(&mut self, now: Instant) {

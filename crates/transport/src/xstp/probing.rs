@@ -98,7 +98,11 @@ impl Probing {
         let Some(cycle) = &mut self.cycle else { return };
         cycle.probes += 1;
         self.totals.summary.probes += 1;
-        if self.map.len() >= config.map_size as usize {
+        // The answer to a probe comes after the next one has left, as soon as the round trip is a
+        // nanosecond longer than its estimate. The newest entry is then always empty, and a map of
+        // no more than the needed entries would never be filled.
+        let size = config.map_size.max(config.probes_needed.saturating_add(1));
+        if self.map.len() >= size as usize {
             self.map.pop_front();
         }
         self.map.push_back(Probe { ts: Some(ts), measured: None, reserved: false });
@@ -241,3 +245,6 @@ impl Totals {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -72,6 +72,7 @@ impl Receiver {
 
     /// Receive credit in segments: the free part of the buffer. Segments out of order lie inside the
     /// window and are not deducted, so that its right edge never moves back.
+    #[inline]
     pub(super) fn credit(&self) -> u16 {
         let free = (self.config.rcv_buf.get() as usize).saturating_sub(self.ready_bytes);
         (free / usize::from(self.mss)).min(usize::from(u16::MAX)) as u16
@@ -197,6 +198,7 @@ impl Receiver {
     }
 
     /// The report that is due, a STAT before a USTAT. The STAT covers the tracked gap.
+    #[inline]
     pub(super) fn take_report(&mut self) -> Option<Report> {
         if let Some(ts_echo) = self.stat_due.take() {
             self.ustat_due = None;

@@ -27,6 +27,7 @@ impl SendBuffer {
 
     /// Takes the first `count` bytes, or all if there are fewer. Copies only when the segment spans
     /// several writes.
+    #[inline]
     pub(super) fn take(&mut self, count: usize) -> Bytes {
         let count = count.min(self.len);
         self.len -= count;

@@ -39,11 +39,13 @@ impl SendCache {
     }
 
     /// VT(S): the next new number.
+    #[inline]
     pub(super) fn next(&self) -> Seq32 {
         self.oldest.plus(self.entries.len() as u32)
     }
 
     /// Segments outstanding.
+    #[inline]
     pub(super) fn len(&self) -> u32 {
         self.entries.len() as u32
     }
@@ -54,6 +56,7 @@ impl SendCache {
     }
 
     /// Adds the segment VT(S), about to be sent for the first time.
+    #[inline]
     pub(super) fn push(&mut self, payload: Bytes, now: Instant) {
         self.bytes += payload.len();
         self.entries.push_back(Entry {

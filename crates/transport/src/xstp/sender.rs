@@ -78,6 +78,9 @@ pub(super) struct Sender {
     poll_with_burst: bool,
     poll_alone: bool,
     since_poll: u64,
+    /// A POLL is forced after so many bytes.
+    forced_poll: u64,
+    follows_sending: bool,
     persist_wait: Span,
     writer_waits: bool,
     /// Something changed since activity and timers were last set.
@@ -105,6 +108,7 @@ impl Sender {
             rtt: RttEstimator::new(config.rtt_init, config.rto_min),
             polls: PollClock::new(),
             probing: Probing::new(),
+            follows_sending: controller.follows_sending(),
             controller,
             cwnd: 1,
             credit_edge: first,
@@ -124,6 +128,7 @@ impl Sender {
             poll_with_burst: false,
             poll_alone: false,
             since_poll: 0,
+            forced_poll: (config.poll_buf_ratio * config.snd_buf.get() as f64).ceil() as u64,
             persist_wait: Span::ZERO,
             writer_waits: false,
             stale: false,
@@ -389,6 +394,7 @@ impl Sender {
     }
 
     /// The next thing to send: repairs, then new data, then a POLL alone.
+    #[inline]
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(repair) = self.next_repair(now) {
             return Some(repair);
@@ -410,6 +416,7 @@ impl Sender {
         Some(Outgoing { seq, payload: Bytes::new(), poll, retransmission: false })
     }
 
+    #[inline]
     fn next_repair(&mut self, now: Instant) -> Option<Outgoing> {
         if self.repairs.is_empty() || self.repairs_resume.is_some() {
             return None;
@@ -433,6 +440,7 @@ impl Sender {
         None
     }
 
+    #[inline]
     fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
         self.burst_left -= 1;
         let payload = self.buffer.take(usize::from(self.mss));
@@ -446,8 +454,7 @@ impl Sender {
         self.since_poll += payload.len() as u64;
         self.tell_sent(now, payload.len(), false);
         let last_with_poll = self.poll_with_burst && self.burst_left == 0;
-        let forced =
-            self.since_poll as f64 >= self.config.poll_buf_ratio * self.config.snd_buf.get() as f64;
+        let forced = self.since_poll >= self.forced_poll;
         let poll = (last_with_poll || forced).then(|| {
             self.poll_with_burst = false;
             self.stamp_poll(now)
@@ -456,6 +463,9 @@ impl Sender {
     }
 
     fn tell_sent(&mut self, now: Instant, bytes: usize, retransmission: bool) {
+        if !self.follows_sending {
+            return;
+        }
         let path = self.path_view(now);
         let bytes = ByteCount::new(bytes as u64);
         self.controller.on_sent(&path, &Sent { bytes, retransmission });

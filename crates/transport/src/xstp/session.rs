@@ -176,18 +176,50 @@ impl Session {
     pub(super) fn ignore(&mut self) {
         self.counters.ignored_segments += 1;
     }
+
+    /// BGN, BGNAK and RST.
+    #[cold]
+    fn handle_single(&mut self, now: Instant, segment: &XstpSegment) {
+        match &segment.body {
+            Body::Reset(reason) => self.handle_reset(now, *reason),
+            Body::Begin(begin) => self.handle_begin(now, begin, segment),
+            Body::BeginAck(begin) => self.handle_begin_ack(now, begin, segment),
+            Body::Flow(_) => {}
+        }
+    }
+
+    /// Turns away a segment with another session's number, except those that may set the number.
+    #[cold]
+    fn is_of_other_session(&mut self, segment: &XstpSegment) -> bool {
+        if matches!(segment.body, Body::Begin(_) | Body::BeginAck(_)) {
+            return false;
+        }
+        self.ignore();
+        if self.state.is_synchronized() {
+            self.stray = no_session_reset(segment);
+        }
+        true
+    }
+
+    /// The next segment, when there may be one. Apart from the question whether there is, which is
+    /// asked far more often.
+    #[inline(never)]
+    fn transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let segment = if self.has_single() {
+            let single = self.poll_single(now)?;
+            self.count_sent(&single, false);
+            single
+        } else {
+            self.poll_composite(now)?
+        };
+        Some(Transmit { path: self.path, segment: Segment::Xstp(segment) })
+    }
 }
 
 impl Endpoint for Session {
     fn handle_segment(&mut self, now: Instant, path: PathId, segment: Segment) {
         let Segment::Xstp(mut segment) = segment;
-        let is_begin = matches!(segment.body, Body::Begin(_));
-        let is_begin_ack = matches!(segment.body, Body::BeginAck(_));
-        if !is_begin && !is_begin_ack && segment.sq != self.sq {
-            self.ignore();
-            if self.state.is_synchronized() && !matches!(segment.body, Body::Reset(_)) {
-                self.stray = no_session_reset(&segment);
-            }
+        if segment.sq != self.sq && self.is_of_other_session(&segment) {
             return;
         }
         if self.state == State::Closed {
@@ -197,15 +229,14 @@ impl Endpoint for Session {
         self.last_heard = now;
         self.keepalives = 0;
         self.path = path;
-        let (seq, window) = (segment.seq, segment.window);
-        match segment.body {
-            Body::Reset(reason) => self.handle_reset(now, reason),
-            Body::Begin(ref begin) => self.handle_begin(now, begin, &segment),
-            Body::BeginAck(ref begin) => self.handle_begin_ack(now, begin, &segment),
-            Body::Flow(ref mut flow) if self.state.is_synchronized() => {
-                self.handle_flow(now, seq, window, flow);
+        if let Body::Flow(flow) = &mut segment.body {
+            if self.state.is_synchronized() {
+                self.handle_flow(now, segment.seq, segment.window, flow);
+            } else {
+                self.ignore();
             }
-            Body::Flow(_) => self.ignore(),
+        } else {
+            self.handle_single(now, &segment);
         }
     }
 
@@ -247,15 +278,7 @@ impl Endpoint for Session {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if !self.has_work() {
-            return None;
-        }
-        let (segment, retransmission) = match self.poll_single(now) {
-            Some(single) => (single, false),
-            None => self.poll_composite(now)?,
-        };
-        self.count_sent(&segment, retransmission);
-        Some(Transmit { path: self.path, segment: Segment::Xstp(segment) })
+        if self.has_work() { self.transmit(now) } else { None }
     }
 
     fn poll_event(&mut self) -> Option<Event> {

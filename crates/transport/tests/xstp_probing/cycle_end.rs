@@ -1,6 +1,6 @@
 //! An empty STAT ends a cycle at once: nothing was lost (P16).
 
-use bentpipe_testkit::{Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
 use bentpipe_units::Span;
 use bentpipe_wire::Kind;
 
@@ -82,4 +82,24 @@ fn p16_the_next_cycle_knows_nothing_of_a_premature_one() {
     let second = cycle(&pair, 1);
     assert_eq!((second.probes, length_of(&second)), (2, RTT * 2));
     assert_eq!(measured(&second), [RTT, RTT]);
+}
+
+#[test]
+fn p16_a_segment_overtaken_by_four_is_no_loss() {
+    // The receiver waits for three; the report is out before the segment arrives, which the next STAT
+    // knows.
+    let overtaken = |c: &Crossing| {
+        let late = c.way == Way::Forth && c.has(Kind::DATA) && c.segment.seq.get() == 1_300;
+        if late { Fate::Late(Span::from_millis(30)) } else { Fate::Pass }
+    };
+    let mut pair = wide(prober()).sending(pattern(900_000)).with_script(overtaken);
+    assert!(pair.run(LONG));
+    let cycle = cycle(&pair, 0);
+    assert_eq!((cycle.trigger, cycle.verdict), ("gap_report", Some("premature")));
+    let sent = times_sent(&pair, 1_300)[0];
+    let beyond =
+        |c: &&Crossing| c.segment.seq.get() > 1_300 && c.at <= sent + Span::from_millis(30);
+    assert!(pair.sent(Way::Forth, Kind::DATA).filter(beyond).count() >= 4);
+    assert_eq!(times_sent(&pair, 1_300).len(), 1);
+    assert_eq!((summary(&pair).cycles, reductions(&pair)), (1, 0));
 }

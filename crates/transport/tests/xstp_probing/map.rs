@@ -64,17 +64,14 @@ fn p19_the_last_pre_loss_answer_overwrites_the_ones_before() {
 
 #[test]
 fn p19_a_pre_loss_answer_after_its_entry_was_deleted_is_ignored() {
-    // The map holds the reserved entry and one probe; the second probe, at 3.9 s, deletes the former.
-    // The answer to the POLL of 3.5 s comes later. Answers that arrive in order must be later still.
+    // With three entries the third probe, at 4.2 s, deletes the reserved one. The answer to the POLL
+    // of 3.5 s comes at 4.25 s; answers that arrive in order must be later still.
     let late = || answers_late(vec![(3_400, 500), (3_500, 450), (3_600, 400), (3_900, 200)]);
-    let small = with_probe(|probe| (probe.early_slack, probe.map_size) = (0.0, 2));
-    let (small, large) = (
-        cycle(&with_pre_loss_answers(small, late()), 0),
-        cycle(&with_pre_loss_answers(literal(), late()), 0),
-    );
+    let small = with_probe(|probe| (probe.early_slack, probe.map_size) = (0.0, 3));
+    let large = cycle(&with_pre_loss_answers(literal(), late()), 0);
     assert_eq!(measured(&large), [450, 400].map(|ms| RTT + Span::from_millis(ms)));
-    // The two probes that the small map still knows.
-    assert_eq!(measured(&small), [200, 0].map(|ms| RTT + Span::from_millis(ms)));
+    let small = cycle(&with_pre_loss_answers(small, late()), 0);
+    assert_eq!(measured(&small), [400, 200].map(|ms| RTT + Span::from_millis(ms)));
 }
 
 #[test]
@@ -133,14 +130,12 @@ fn p22_a_cycle_ends_with_the_smallest_map_although_the_round_trip_grew() {
     for needed in 1..=3 {
         let client = with_probe(|probe| {
             (probe.early_slack, probe.probes_needed) = (0.0, needed);
-            probe.map_size = needed + 1;
+            probe.map_size = needed.max(2);
         });
         let slower = stretch(ms(3_600), Span::from_millis(1));
         let cycle = cycle(&without_pre_loss_answers(client, slower), 0);
         assert_eq!(cycle.probes, u64::from(needed) + 1);
     }
-    let too_small = with_probe(|probe| probe.probes_needed = probe.map_size);
-    assert_eq!(too_small.validate().expect_err("refused").field, "probes_needed");
 }
 
 #[test]

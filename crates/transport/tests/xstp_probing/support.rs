@@ -140,6 +140,17 @@ pub(crate) fn drop_answers(from: Instant, until: Instant) -> Script {
     })
 }
 
+/// Makes every other STAT late by 20 ms. The estimate lies in the middle, so that STATs come by turns
+/// 10 ms before and 10 ms after the POLL that they would meet.
+pub(crate) fn jitter() -> Script {
+    let mut count = 0;
+    Box::new(move |crossing| {
+        count += u32::from(crossing.has(Kind::STAT));
+        let late = crossing.has(Kind::STAT) && count % 2 == 1;
+        if late { Fate::Late(Span::from_millis(20)) } else { Fate::Pass }
+    })
+}
+
 /// What probing did.
 pub(crate) fn summary(pair: &Pair) -> ProbingSummary {
     let client = pair.client.session.as_ref().expect("a client");

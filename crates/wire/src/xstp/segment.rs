@@ -157,6 +157,7 @@ impl ResetReason {
 
 impl Segment {
     /// The parts that the segment carries.
+    #[inline]
     pub const fn kind(&self) -> Kind {
         match &self.body {
             Body::Begin(_) => Kind::BGN,
@@ -167,6 +168,7 @@ impl Segment {
     }
 
     /// Length of header and extension blocks in bytes.
+    #[inline]
     pub fn header_len(&self) -> usize {
         FIXED_HEADER
             + match &self.body {
@@ -177,6 +179,7 @@ impl Segment {
     }
 
     /// The user bytes; empty when there are none.
+    #[inline]
     pub const fn payload_len(&self) -> usize {
         match &self.body {
             Body::Flow(flow) => flow.payload.len(),
@@ -185,6 +188,7 @@ impl Segment {
     }
 
     /// Length of the whole segment in bytes.
+    #[inline]
     pub fn wire_len(&self) -> usize {
         self.header_len() + self.payload_len()
     }
@@ -192,6 +196,7 @@ impl Segment {
 
 impl Flow {
     /// The parts that are present.
+    #[inline]
     pub const fn kind(&self) -> Kind {
         let mut kind = Kind::NONE;
         if !self.payload.is_empty() {
@@ -216,6 +221,7 @@ impl Flow {
     }
 
     /// Length of the extension blocks in bytes.
+    #[inline]
     fn extension_len(&self) -> usize {
         let poll = if self.poll.is_some() { 4 } else { 0 };
         let report = self.report.as_ref().map_or(0, |r| 12 + 4 * r.listed().len());
