@@ -1,0 +1,43 @@
+# Everything a fresh Debian machine with Rust needs: `make demo` and `make test` install the rest.
+
+CARGO ?= cargo
+OUT ?= out
+BIN = target/release/bentpipe
+
+.PHONY: demo test bench lint docs fmt setup build clean
+
+# The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
+demo: build
+	$(BIN) reproduce E1 E3 --reps 10 --out $(OUT)/demo
+	@echo
+	@echo "Plots: $(OUT)/demo/*.svg    All figures of the paper: $(BIN) reproduce xstp --out $(OUT)/xstp"
+
+build:
+	$(CARGO) build --release --locked -p bentpipe-cli
+
+test: setup
+	$(CARGO) test --workspace --locked
+
+# Speed of the parts and of whole runs; prints packet-hops per CPU second.
+bench:
+	$(CARGO) bench --locked -p bentpipe-cli
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
+
+docs:
+	$(CARGO) doc --workspace --no-deps --locked
+	@echo "Open target/doc/bentpipe_transport/index.html; the pages are in docs/"
+
+fmt:
+	$(CARGO) fmt --all
+
+# tshark judges the packet captures. Where it can not be installed that one test says so and passes on.
+setup:
+	@command -v tshark >/dev/null || sh .ci/install-tshark
+
+clean:
+	$(CARGO) clean
+	rm -rf $(OUT)
