@@ -43,7 +43,7 @@ impl Stp {
     }
 
     fn cwnd_bytes(&self) -> ByteCount {
-        ByteCount::new((u128::from(self.cwnd) * u128::from(self.mss.get()) >> FRACTION) as u64)
+        ByteCount::new(((u128::from(self.cwnd) * u128::from(self.mss.get())) >> FRACTION) as u64)
     }
 
     fn restart(&mut self) {

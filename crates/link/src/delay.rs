@@ -18,6 +18,7 @@ impl Delay {
 }
 
 impl Model for Delay {
+    #[inline]
     fn pass(&mut self, at: Instant, _packet: &Passing) -> Fate {
         Fate::Leaves(at + self.delay)
     }

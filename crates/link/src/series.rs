@@ -15,6 +15,8 @@ pub struct Series {
 enum Stage {
     Rate(RateQueue),
     Delay(Delay),
+    /// A transmitter and the way behind it: what a plain line is.
+    Line(RateQueue, Delay),
     Other(Box<dyn Model>),
 }
 
@@ -24,6 +26,10 @@ impl Stage {
         match self {
             Self::Rate(model) => model.pass(at, packet),
             Self::Delay(model) => model.pass(at, packet),
+            Self::Line(rate, delay) => match rate.pass(at, packet) {
+                Fate::Leaves(at) => delay.pass(at, packet),
+                lost => lost,
+            },
             Self::Other(model) => model.pass(at, packet),
         }
     }
@@ -35,25 +41,8 @@ impl Series {
         Self { models: models.into_iter().map(Stage::Other).collect() }
     }
 
-    /// Puts a model behind the others, further from the sender.
-    pub fn push(&mut self, model: impl Model + 'static) {
-        self.models.push(Stage::Other(Box::new(model)));
-    }
-
-    /// Puts a transmitter behind the others.
-    pub fn push_rate(&mut self, model: RateQueue) {
-        self.models.push(Stage::Rate(model));
-    }
-
-    /// Puts a delay behind the others.
-    pub fn push_delay(&mut self, model: Delay) {
-        self.models.push(Stage::Delay(model));
-    }
-}
-
-impl Model for Series {
-    #[inline]
-    fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
+    /// Asks one model after another.
+    fn pass_all(&mut self, at: Instant, packet: &Passing) -> Fate {
         let mut fate = Fate::Leaves(at);
         for model in &mut self.models {
             fate = match fate {
@@ -68,11 +57,45 @@ impl Model for Series {
         fate
     }
 
+    /// Puts a model behind the others, further from the sender.
+    pub fn push(&mut self, model: impl Model + 'static) {
+        self.models.push(Stage::Other(Box::new(model)));
+    }
+
+    /// Puts a transmitter behind the others.
+    pub fn push_rate(&mut self, model: RateQueue) {
+        self.models.push(Stage::Rate(model));
+    }
+
+    /// Puts a delay behind the others.
+    pub fn push_delay(&mut self, model: Delay) {
+        match self.models.pop() {
+            Some(Stage::Rate(rate)) => self.models.push(Stage::Line(rate, model)),
+            last => {
+                self.models.extend(last);
+                self.models.push(Stage::Delay(model));
+            }
+        }
+    }
+}
+
+impl Model for Series {
+    #[inline]
+    fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
+        if let [Stage::Line(rate, delay)] = &mut self.models[..] {
+            return match rate.pass(at, packet) {
+                Fate::Leaves(at) => delay.pass(at, packet),
+                lost => lost,
+            };
+        }
+        self.pass_all(at, packet)
+    }
+
     fn forget_before(&mut self, now: Instant) {
         for stage in &mut self.models {
             match stage {
-                Stage::Rate(model) => model.forget_before(now),
-                Stage::Delay(model) => model.forget_before(now),
+                // What a line does next depends on nothing that could be forgotten.
+                Stage::Rate(_) | Stage::Delay(_) | Stage::Line(..) => {}
                 Stage::Other(model) => model.forget_before(now),
             }
         }

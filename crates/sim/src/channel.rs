@@ -55,7 +55,7 @@ impl Channel {
         end: Instant,
         passing: &Passing,
     ) -> Fate {
-        if self.summary.packets % FORGET_EVERY == 0 {
+        if self.summary.packets.is_multiple_of(FORGET_EVERY) {
             self.series.forget_before(now);
         }
         let fate = self.series.pass(at, passing);

@@ -145,7 +145,7 @@ impl<'o> Network<'o> {
             }
             match self.routes.next(far_end, to) {
                 Some(next) if self.channels[next as usize].only_feeder == Some(index) => {
-                    index = next
+                    index = next;
                 }
                 _ => break,
             }

@@ -284,7 +284,7 @@ impl Pair {
 
     fn fire(&mut self, due: Instant, way: Way) {
         self.now = self.now.max(due);
-        self.change(way, |session, now| session.handle_timeout(now));
+        self.change(way, Session::handle_timeout);
     }
 
     /// Starts the client and runs until nothing is left to do or `until` has passed. True when

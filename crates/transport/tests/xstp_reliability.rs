@@ -83,7 +83,7 @@ fn configs() -> impl Strategy<Value = Config> {
 }
 
 /// Runs a transfer both ways and checks that everything arrives and everything ends.
-fn transfers(network: Network, client: Config, server: Config, forth: usize, back: usize) {
+fn transfers(network: &Network, client: Config, server: Config, forth: usize, back: usize) {
     let mut state = network.seed;
     let mut draw = move || {
         state =
@@ -132,7 +132,7 @@ proptest! {
         forth in 0..40_000usize,
         back in 0..10_000usize,
     ) {
-        transfers(network, client, server, forth, back);
+        transfers(&network, client, server, forth, back);
     }
 
     #[test]
@@ -142,6 +142,6 @@ proptest! {
         forth in 0..200_000usize,
     ) {
         let config = Config { probing, ..Config::paper() };
-        transfers(network, config.clone(), config, forth, 0);
+        transfers(&network, config.clone(), config, forth, 0);
     }
 }

@@ -1,7 +1,7 @@
 //! Opening, moving bytes, repairing and closing, over scripted wires.
 
 use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
-use bentpipe_transport::xstp::{Config, State};
+use bentpipe_transport::xstp::{Config, Session, State};
 use bentpipe_transport::{Endpoint, Event, Failure};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
@@ -20,7 +20,7 @@ fn at_ms(ms: u64) -> Instant {
 
 fn states(pair: &Pair) -> (State, Option<State>) {
     let client = pair.client.session.as_ref().expect("a client").state();
-    (client, pair.server.session.as_ref().map(|s| s.state()))
+    (client, pair.server.session.as_ref().map(Session::state))
 }
 
 fn client_told(pair: &Pair) -> Vec<Event> {
@@ -140,7 +140,7 @@ fn simultaneous_opening_ends_in_one_session_with_the_larger_number() {
 fn an_abort_resets_the_peer() {
     let mut pair = pair().sending(pattern(500_000));
     pair.run_to(at_ms(1000));
-    pair.change(Way::Forth, |client, now| client.abort(now));
+    pair.change(Way::Forth, Session::abort);
     assert!(pair.run(LONG));
     assert!(client_told(&pair).contains(&Event::Failed(Failure::Aborted)));
     let reset = Event::Failed(Failure::Reset(ResetReason::UserAbort));

@@ -149,6 +149,7 @@ impl Session {
     }
 
     /// When silence has lasted too long: the next keep-alive, or the end of patience.
+    #[inline]
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
         let (keepalive, patience) = (self.config.keepalive, self.config.no_response);
         if self.tx.activity() == Activity::Idle {

@@ -495,7 +495,11 @@ impl Sender {
     }
 
     /// When [`Sender::handle_timeout`] must be called.
+    #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.activity == Activity::Idle {
+            return None;
+        }
         let poll = if self.poll_may_go() { self.polls.due() } else { None };
         let repairs = if self.repairs.is_empty() { None } else { self.repairs_resume };
         Instant::earliest(self.timer.deadline(), Instant::earliest(poll, repairs))
