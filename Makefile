@@ -8,7 +8,7 @@ BIN = target/release/bentpipe
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
-	$(BIN) reproduce E1 E3 --reps 10 --out $(OUT)/demo
+	$(BIN) reproduce E1 E3 --out $(OUT)/demo
 	@echo
 	@echo "Plots: $(OUT)/demo/*.svg    All figures of the paper: $(BIN) reproduce xstp --out $(OUT)/xstp"
 
