@@ -125,16 +125,33 @@ impl Endpoints {
         let Some(index) = demux.session(path, local_port, peer_port) else {
             return self.listen(now, network, node, from, &segment);
         };
+        if segment.opens() {
+            return self.open_again(now, network, node, from, index, &segment);
+        }
         let Some(endpoint) = &mut self.ends[index as usize].endpoint else { return };
-        // A BGN may belong to a peer that restarted; keep it for the listener.
-        let anew = segment.opens().then(|| segment.clone());
         endpoint.handle_segment(now, path, segment);
         self.settle(now, network, index);
-        // The peer started anew; if the old session gave way to it, a listener may take it.
-        if let Some(begin) = anew
-            && self.demux[node as usize].session(path, local_port, peer_port).is_none()
-        {
-            self.listen(now, network, node, from, &begin);
+    }
+
+    /// A BGN for a session that there is already: a duplicate, or its peer started anew. If the old
+    /// session gives way to it, a listener may take it.
+    #[cold]
+    fn open_again(
+        &mut self,
+        now: Instant,
+        network: &mut Network<'_>,
+        node: u16,
+        from: u16,
+        index: u32,
+        segment: &Segment,
+    ) {
+        let (peer_port, local_port) = segment.ports();
+        let path = PathId(u32::from(from));
+        let Some(endpoint) = &mut self.ends[index as usize].endpoint else { return };
+        endpoint.handle_segment(now, path, segment.clone());
+        self.settle(now, network, index);
+        if self.demux[node as usize].session(path, local_port, peer_port).is_none() {
+            self.listen(now, network, node, from, segment);
         }
     }
 

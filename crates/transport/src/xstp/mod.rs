@@ -10,6 +10,7 @@
 mod compose;
 mod config;
 mod control;
+mod emission;
 mod lifecycle;
 mod poll_clock;
 mod probing;
@@ -22,6 +23,7 @@ mod send_timer;
 mod sender;
 mod session;
 mod state;
+mod timers;
 mod timestamp;
 
 pub use config::{Config, ConfigError, ProbingConfig, StatRule};

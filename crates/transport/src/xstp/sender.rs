@@ -1,17 +1,18 @@
 //! The sending side: what may go, when it goes, and in which segment.
 //!
-//! Reports of the peer are handled in [`super::reports`].
+//! What time brings is in [`super::timers`], what leaves in [`super::emission`], reports of the peer in
+//! [`super::reports`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, PathView, Sent, Signal};
+use bentpipe_cc::{Controller, PathView};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::Config;
 use super::poll_clock::PollClock;
-use super::probing::{Probing, Trigger};
+use super::probing::Probing;
 use super::send_buffer::SendBuffer;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
@@ -29,19 +30,6 @@ pub(super) enum Activity {
     Persisting,
     /// Neither. Only now can the session close.
     Idle,
-}
-
-/// Something to send, to be wrapped into a segment.
-#[derive(Debug, PartialEq)]
-pub(super) struct Outgoing {
-    /// Number of the data segment, or VT(S) for a POLL alone.
-    pub(super) seq: Seq32,
-    /// Its bytes; empty for a POLL alone.
-    pub(super) payload: Bytes,
-    /// Timestamp of the POLL that goes with it.
-    pub(super) poll: Option<u32>,
-    /// It was sent before.
-    pub(super) retransmission: bool,
 }
 
 /// The sending side of a session.
@@ -67,24 +55,24 @@ pub(super) struct Sender {
     pub(super) round: Round,
     /// Numbers picked from a report, kept for its memory only.
     pub(super) picked: Vec<Seq32>,
-    activity: Activity,
-    open: bool,
-    flushing: bool,
-    timer: SendTimer,
-    repairs: VecDeque<Seq32>,
-    repairs_left: u32,
-    repairs_resume: Option<Instant>,
-    burst_left: u32,
-    poll_with_burst: bool,
-    poll_alone: bool,
-    since_poll: u64,
+    pub(super) activity: Activity,
+    pub(super) open: bool,
+    pub(super) flushing: bool,
+    pub(super) timer: SendTimer,
+    pub(super) repairs: VecDeque<Seq32>,
+    pub(super) repairs_left: u32,
+    pub(super) repairs_resume: Option<Instant>,
+    pub(super) burst_left: u32,
+    pub(super) poll_with_burst: bool,
+    pub(super) poll_alone: bool,
+    pub(super) since_poll: u64,
     /// A POLL is forced after so many bytes.
-    forced_poll: u64,
-    follows_sending: bool,
-    persist_wait: Span,
-    writer_waits: bool,
+    pub(super) forced_poll: u64,
+    pub(super) follows_sending: bool,
+    pub(super) persist_wait: Span,
+    pub(super) writer_waits: bool,
     /// Something changed since activity and timers were last set.
-    stale: bool,
+    pub(super) stale: bool,
 }
 
 /// Round trips counted by acknowledgements: one ends when something sent after its start is
@@ -236,7 +224,7 @@ impl Sender {
 
     /// Sets activity and timers to what is true now. Every change ends here, once, however many
     /// writes and segments it consisted of.
-    fn update(&mut self, now: Instant) {
+    pub(super) fn update(&mut self, now: Instant) {
         self.stale = false;
         let waiting = self.buffer.len() > 0;
         let activity = if !self.open {
@@ -279,7 +267,7 @@ impl Sender {
         }
     }
 
-    fn set_timer(&mut self, now: Instant) {
+    pub(super) fn set_timer(&mut self, now: Instant) {
         let may = Allowance {
             window: self.window(),
             allowed: self.allowed(),
@@ -301,82 +289,6 @@ impl Sender {
         srtt.mul_div_ceil(u64::from(self.polls.backoff()), u64::from(self.config.poll_rate))
     }
 
-    /// Lets the time pass: bursts, POLLs, paced repairs.
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
-        if self.repairs_resume.is_some_and(|at| at <= now) {
-            self.repairs_resume = None;
-            self.repairs_left = self.config.max_burst;
-        }
-        if self.timer.due(now).is_some() {
-            self.tick(now);
-        }
-        if self.poll_may_go() && self.polls.due().is_some_and(|due| due <= now) {
-            if self.interleaf_broken() {
-                self.start_probing(now, self.rtt.srtt(), Trigger::EarlyTimeout);
-            } else {
-                self.poll_alone = true;
-            }
-        }
-    }
-
-    /// A POLL with nothing outstanding would ask for nothing; it waits for the first burst.
-    fn poll_may_go(&self) -> bool {
-        self.cache.len() > 0 || self.activity == Activity::Persisting
-    }
-
-    /// P3: the POLL that is due finds no STAT since the previous one. P31: only with data outstanding.
-    fn interleaf_broken(&self) -> bool {
-        let probe = &self.config.probe;
-        self.config.probing
-            && probe.early_timeout
-            && !self.probing.is_active()
-            && self.cache.len() > 0
-            && self.polls.interleaf_is_broken(self.interval().mul_f64(probe.early_slack))
-    }
-
-    /// A burst of new data is due.
-    fn tick(&mut self, now: Instant) {
-        let idle = self.last_new_data.is_some_and(|at| now.since(at) > self.config.idle_threshold);
-        if idle {
-            let path = self.path_view(now);
-            self.controller.on_signal(&path, &Signal::Idle);
-            self.follow_controller();
-            self.set_timer(now);
-        }
-        let Some(burst) = self.timer.due(now) else { return };
-        let about_now = now + self.timer.interval() / 2;
-        let due = self.polls.due();
-        let mut with_poll = due.is_some_and(|due| due <= about_now);
-        if with_poll && self.interleaf_broken() {
-            if due.is_some_and(|due| due <= now) {
-                self.start_probing(now, self.rtt.srtt(), Trigger::EarlyTimeout);
-                return;
-            }
-            // P3: only a POLL that is due tells. Until then the STAT may come in time, and a POLL
-            // that joined the burst ahead of it would break the interleaf by itself.
-            with_poll = false;
-        }
-        self.timer.ticked(now);
-        self.burst_left = burst;
-        self.poll_with_burst = with_poll;
-    }
-
-    /// P10: new data stop, one POLL per round trip from now on, no backoff.
-    pub(super) fn start_probing(&mut self, now: Instant, rtt_loss: Span, trigger: Trigger) {
-        self.probing.start(now, rtt_loss, trigger);
-        self.polls.reset_backoff(now);
-        self.burst_left = 0;
-        self.poll_with_burst = false;
-        self.poll_alone = true;
-        while let Some(seq) = self.repairs.pop_front() {
-            if let Some(entry) = self.cache.get_mut(seq) {
-                entry.queued = false;
-            }
-        }
-        self.timer.stop();
-        self.touch();
-    }
-
     /// Queues a segment to be sent again.
     pub(super) fn repair(&mut self, seq: Seq32) {
         if let Some(entry) = self.cache.get_mut(seq)
@@ -385,113 +297,6 @@ impl Sender {
             entry.queued = true;
             self.repairs.push_back(seq);
         }
-    }
-
-    /// Whether [`Sender::poll_transmit`] has anything to do.
-    #[inline]
-    pub(super) fn has_work(&self) -> bool {
-        self.stale || self.burst_left > 0 || self.poll_alone || !self.repairs.is_empty()
-    }
-
-    /// The next thing to send: repairs, then new data, then a POLL alone.
-    #[inline]
-    pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        if let Some(repair) = self.next_repair(now) {
-            return Some(repair);
-        }
-        if self.burst_left > 0
-            && let Some(data) = self.next_new(now)
-        {
-            self.stale = true;
-            return Some(data);
-        }
-        if self.stale {
-            self.update(now);
-        }
-        if !std::mem::take(&mut self.poll_alone) {
-            return None;
-        }
-        let poll = Some(self.stamp_poll(now));
-        let seq = self.cache.next();
-        Some(Outgoing { seq, payload: Bytes::new(), poll, retransmission: false })
-    }
-
-    #[inline]
-    fn next_repair(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.repairs.is_empty() || self.repairs_resume.is_some() {
-            return None;
-        }
-        while let Some(seq) = self.repairs.pop_front() {
-            // Acknowledged since it was queued.
-            let Some(entry) = self.cache.get_mut(seq) else { continue };
-            entry.queued = false;
-            entry.retransmissions += 1;
-            entry.last_sent = now;
-            let payload = entry.payload.clone();
-            if self.config.rtx_paced {
-                self.repairs_left -= 1;
-                if self.repairs_left == 0 {
-                    self.repairs_resume = Some(now + self.config.timer_tick);
-                }
-            }
-            self.tell_sent(now, payload.len(), true);
-            return Some(Outgoing { seq, payload, poll: None, retransmission: true });
-        }
-        None
-    }
-
-    #[inline]
-    fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
-        self.burst_left -= 1;
-        let payload = self.buffer.take(usize::from(self.mss));
-        if payload.is_empty() {
-            self.burst_left = 0;
-            return None;
-        }
-        let seq = self.cache.next();
-        self.cache.push(payload.clone(), now);
-        self.last_new_data = Some(now);
-        self.since_poll += payload.len() as u64;
-        self.tell_sent(now, payload.len(), false);
-        let last_with_poll = self.poll_with_burst && self.burst_left == 0;
-        let forced = self.since_poll >= self.forced_poll;
-        let poll = (last_with_poll || forced).then(|| {
-            self.poll_with_burst = false;
-            self.stamp_poll(now)
-        });
-        Some(Outgoing { seq, payload, poll, retransmission: false })
-    }
-
-    fn tell_sent(&mut self, now: Instant, bytes: usize, retransmission: bool) {
-        if !self.follows_sending {
-            return;
-        }
-        let path = self.path_view(now);
-        let bytes = ByteCount::new(bytes as u64);
-        self.controller.on_sent(&path, &Sent { bytes, retransmission });
-    }
-
-    /// A POLL leaves: stamps it and schedules the next one.
-    fn stamp_poll(&mut self, now: Instant) -> u32 {
-        let ts = self.polls.stamp(now);
-        self.since_poll = 0;
-        self.poll_alone = false;
-        match self.activity {
-            _ if self.probing.is_active() => {
-                self.probing.probe_sent(ts, &self.config.probe);
-                self.polls.set_due(Some(now + self.interval()));
-            }
-            Activity::Transmitting => {
-                self.polls.back_off(now, self.rtt.rto(), self.config.backoff_max);
-                self.polls.set_due(Some(now + self.interval()));
-            }
-            Activity::Persisting => {
-                self.polls.set_due(Some(now + self.persist_wait));
-                self.persist_wait = (self.persist_wait * 2).min(self.config.persist_max);
-            }
-            Activity::Idle => {}
-        }
-        ts
     }
 
     /// When [`Sender::handle_timeout`] must be called.

@@ -349,6 +349,21 @@ fn p32_a_cycle_is_counted_by_its_trigger_and_its_verdict() {
 }
 
 #[test]
+fn p32_the_record_keeps_the_first_cycles_as_they_ended() {
+    let mut bench = Bench::new(4, 2);
+    bench.probing = Probing::new();
+    for n in 1..=20 {
+        bench.probing.start(ms(1_000 * n), RTT, Trigger::GapReport);
+        let verdict = if n <= 16 { Verdict::Link } else { Verdict::Premature };
+        bench.probing.stop(ms(1_000 * n + 300), verdict, &bench.config);
+    }
+    let summary = bench.probing.summary();
+    assert_eq!((summary.link_decisions, summary.premature), (16, 4));
+    assert_eq!(summary.first_cycles.len(), 16);
+    assert!(summary.first_cycles.iter().all(|c| c.verdict == Some("link")));
+}
+
+#[test]
 fn p32_a_cycle_that_the_end_of_the_session_cut_short_has_no_verdict() {
     let mut bench = Bench::new(4, 2);
     bench.probe(1).probing.forget();

@@ -1,0 +1,129 @@
+//! What the sender hands out: repairs, then new data, then a POLL alone.
+
+use bentpipe_cc::Sent;
+use bentpipe_units::{ByteCount, Instant, Seq32};
+use bytes::Bytes;
+
+use super::sender::{Activity, Sender};
+
+/// Something to send, to be wrapped into a segment.
+#[derive(Debug, PartialEq)]
+pub(super) struct Outgoing {
+    /// Number of the data segment, or VT(S) for a POLL alone.
+    pub(super) seq: Seq32,
+    /// Its bytes; empty for a POLL alone.
+    pub(super) payload: Bytes,
+    /// Timestamp of the POLL that goes with it.
+    pub(super) poll: Option<u32>,
+    /// It was sent before.
+    pub(super) retransmission: bool,
+}
+
+impl Sender {
+    /// Whether [`Sender::poll_transmit`] has anything to do.
+    #[inline]
+    pub(super) fn has_work(&self) -> bool {
+        self.stale || self.burst_left > 0 || self.poll_alone || !self.repairs.is_empty()
+    }
+
+    /// The next thing to send: repairs, then new data, then a POLL alone.
+    #[inline]
+    pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        if let Some(repair) = self.next_repair(now) {
+            return Some(repair);
+        }
+        if self.burst_left > 0
+            && let Some(data) = self.next_new(now)
+        {
+            self.stale = true;
+            return Some(data);
+        }
+        if self.stale {
+            self.update(now);
+        }
+        if !std::mem::take(&mut self.poll_alone) {
+            return None;
+        }
+        let poll = Some(self.stamp_poll(now));
+        let seq = self.cache.next();
+        Some(Outgoing { seq, payload: Bytes::new(), poll, retransmission: false })
+    }
+
+    #[inline]
+    fn next_repair(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.repairs.is_empty() || self.repairs_resume.is_some() {
+            return None;
+        }
+        while let Some(seq) = self.repairs.pop_front() {
+            // Acknowledged since it was queued.
+            let Some(entry) = self.cache.get_mut(seq) else { continue };
+            entry.queued = false;
+            entry.retransmissions += 1;
+            entry.last_sent = now;
+            let payload = entry.payload.clone();
+            if self.config.rtx_paced {
+                self.repairs_left -= 1;
+                if self.repairs_left == 0 {
+                    self.repairs_resume = Some(now + self.config.timer_tick);
+                }
+            }
+            self.tell_sent(now, payload.len(), true);
+            return Some(Outgoing { seq, payload, poll: None, retransmission: true });
+        }
+        None
+    }
+
+    #[inline]
+    fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
+        self.burst_left -= 1;
+        let payload = self.buffer.take(usize::from(self.mss));
+        if payload.is_empty() {
+            self.burst_left = 0;
+            return None;
+        }
+        let seq = self.cache.next();
+        self.cache.push(payload.clone(), now);
+        self.last_new_data = Some(now);
+        self.since_poll += payload.len() as u64;
+        self.tell_sent(now, payload.len(), false);
+        let last_with_poll = self.poll_with_burst && self.burst_left == 0;
+        let forced = self.since_poll >= self.forced_poll;
+        let poll = (last_with_poll || forced).then(|| {
+            self.poll_with_burst = false;
+            self.stamp_poll(now)
+        });
+        Some(Outgoing { seq, payload, poll, retransmission: false })
+    }
+
+    fn tell_sent(&mut self, now: Instant, bytes: usize, retransmission: bool) {
+        if !self.follows_sending {
+            return;
+        }
+        let path = self.path_view(now);
+        let bytes = ByteCount::new(bytes as u64);
+        self.controller.on_sent(&path, &Sent { bytes, retransmission });
+    }
+
+    /// A POLL leaves: stamps it and schedules the next one.
+    fn stamp_poll(&mut self, now: Instant) -> u32 {
+        let ts = self.polls.stamp(now);
+        self.since_poll = 0;
+        self.poll_alone = false;
+        match self.activity {
+            _ if self.probing.is_active() => {
+                self.probing.probe_sent(ts, &self.config.probe);
+                self.polls.set_due(Some(now + self.interval()));
+            }
+            Activity::Transmitting => {
+                self.polls.back_off(now, self.rtt.rto(), self.config.backoff_max);
+                self.polls.set_due(Some(now + self.interval()));
+            }
+            Activity::Persisting => {
+                self.polls.set_due(Some(now + self.persist_wait));
+                self.persist_wait = (self.persist_wait * 2).min(self.config.persist_max);
+            }
+            Activity::Idle => {}
+        }
+        ts
+    }
+}

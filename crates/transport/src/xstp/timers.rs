@@ -1,0 +1,85 @@
+//! What time brings: bursts, POLLs, and probing when their answers stay away.
+
+use bentpipe_cc::Signal;
+use bentpipe_units::{Instant, Span};
+
+use super::probing::Trigger;
+use super::sender::{Activity, Sender};
+
+impl Sender {
+    /// Lets the time pass: bursts, POLLs, paced repairs.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if self.repairs_resume.is_some_and(|at| at <= now) {
+            self.repairs_resume = None;
+            self.repairs_left = self.config.max_burst;
+        }
+        if self.timer.due(now).is_some() {
+            self.tick(now);
+        }
+        if self.poll_may_go() && self.polls.due().is_some_and(|due| due <= now) {
+            if self.interleaf_broken() {
+                self.start_probing(now, self.rtt.srtt(), Trigger::EarlyTimeout);
+            } else {
+                self.poll_alone = true;
+            }
+        }
+    }
+
+    /// A POLL with nothing outstanding would ask for nothing; it waits for the first burst.
+    pub(super) fn poll_may_go(&self) -> bool {
+        self.cache.len() > 0 || self.activity == Activity::Persisting
+    }
+
+    /// P3: the POLL that is due finds no STAT since the previous one. P31: only with data outstanding.
+    fn interleaf_broken(&self) -> bool {
+        let probe = &self.config.probe;
+        self.config.probing
+            && probe.early_timeout
+            && !self.probing.is_active()
+            && self.cache.len() > 0
+            && self.polls.interleaf_is_broken(self.interval().mul_f64(probe.early_slack))
+    }
+
+    /// A burst of new data is due.
+    fn tick(&mut self, now: Instant) {
+        let idle = self.last_new_data.is_some_and(|at| now.since(at) > self.config.idle_threshold);
+        if idle {
+            let path = self.path_view(now);
+            self.controller.on_signal(&path, &Signal::Idle);
+            self.follow_controller();
+            self.set_timer(now);
+        }
+        let Some(burst) = self.timer.due(now) else { return };
+        let about_now = now + self.timer.interval() / 2;
+        let due = self.polls.due();
+        let mut with_poll = due.is_some_and(|due| due <= about_now);
+        if with_poll && self.interleaf_broken() {
+            if due.is_some_and(|due| due <= now) {
+                self.start_probing(now, self.rtt.srtt(), Trigger::EarlyTimeout);
+                return;
+            }
+            // P3: only a POLL that is due tells. Until then the STAT may come in time, and a POLL
+            // that joined the burst ahead of it would break the interleaf by itself.
+            with_poll = false;
+        }
+        self.timer.ticked(now);
+        self.burst_left = burst;
+        self.poll_with_burst = with_poll;
+    }
+
+    /// P10: new data stop, one POLL per round trip from now on, no backoff.
+    pub(super) fn start_probing(&mut self, now: Instant, rtt_loss: Span, trigger: Trigger) {
+        self.probing.start(now, rtt_loss, trigger);
+        self.polls.reset_backoff(now);
+        self.burst_left = 0;
+        self.poll_with_burst = false;
+        self.poll_alone = true;
+        while let Some(seq) = self.repairs.pop_front() {
+            if let Some(entry) = self.cache.get_mut(seq) {
+                entry.queued = false;
+            }
+        }
+        self.timer.stop();
+        self.touch();
+    }
+}
