@@ -88,7 +88,7 @@ fn the_version_is_printed_by_the_program_and_by_each_subcommand() {
 fn a_command_line_that_makes_no_sense_exits_with_2_and_says_what_was_meant() {
     let said = |text: &'static str| predicate::str::contains(text);
     bentpipe(&[]).assert().code(2).stdout("").stderr(said("Usage: bentpipe"));
-    bentpipe(&["rnu"]).assert().code(2).stdout("").stderr(said("'run'"));
+    bentpipe(&["repoduce"]).assert().code(2).stdout("").stderr(said("'reproduce'"));
     bentpipe(&["run", "geo", "--sed", "1"]).assert().code(2).stdout("").stderr(said("'--seed'"));
     bentpipe(&["list", "link"]).assert().code(2).stdout("").stderr(said("'links'"));
 }

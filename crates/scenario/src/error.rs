@@ -1,6 +1,6 @@
 //! What is wrong with a scenario, said so that it can be mended.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// A scenario that can not be: where, what, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,24 +24,30 @@ impl fmt::Display for ScenarioError {
         if let Some(key) = &self.key {
             write!(f, ", `{key}`")?;
         }
-        write!(f, ": {}", self.message)
+        f.write_str(": ")?;
+        // One line, whatever was quoted from the file.
+        self.message.chars().try_for_each(|c| match c {
+            _ if c.is_control() => write!(f, "{}", c.escape_default()),
+            _ => f.write_char(c),
+        })
     }
 }
 
 impl std::error::Error for ScenarioError {}
 
-/// The one of `known` that `wrong` was most likely meant to be.
+/// The one of `known` that `wrong` was most likely meant to be; capital letters do not matter.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let wrong = wrong.to_lowercase();
     known
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(wrong, name), name))
+        .map(|name| (strsim::damerau_levenshtein(&wrong, &name.to_lowercase()), name))
         .min()
         .filter(|(distance, name)| *distance <= name.len().max(wrong.len()) / 2)
         .map(|(_, name)| name.to_owned())
 }
 
 /// The question whether the nearest of `known` was meant, to be put behind a message.
-pub(crate) fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(wrong, known).map(|right| format!("; did you mean `{right}`?")).unwrap_or_default()
 }
 
@@ -86,6 +92,7 @@ mod tests {
     #[test]
     fn the_nearest_spelling_is_suggested_and_nonsense_is_not() {
         assert_eq!(nearest("dealy", ["rate", "delay", "ber"]), Some("delay".into()));
+        assert_eq!(nearest("e33", ["E1", "E3"]), Some("E3".into()));
         assert_eq!(nearest("xyzzyplugh", ["rate", "delay"]), None);
         let message = "unknown field `probng`, expected one of `preset`, `probing`, `mss`";
         assert!(plainly(message).ends_with("did you mean `probing`?"));

@@ -13,7 +13,7 @@ mod load;
 mod quantity;
 mod xstp_table;
 
-pub use error::ScenarioError;
+pub use error::{ScenarioError, did_you_mean};
 pub use experiment::{Experiment, Progress, SweepOptions};
 pub use file::{EncapsulationName, FlowTable, LinkDirection, LinkTable, ScenarioFile, schema};
 pub use load::{Override, Scenario};

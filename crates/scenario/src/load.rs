@@ -195,7 +195,8 @@ fn key_before(text: &str, offset: usize) -> Option<String> {
     // In an inline table the key is the last one before the place.
     let before = &text[line_start..offset.max(line_start).min(text.len())];
     let start = before.rfind(['{', ',']).map_or(0, |n| n + 1);
-    let key = bare(text[line_start + start..].lines().next()?.split('=').next()?);
+    let key = text[line_start + start..].lines().next()?.trim();
+    let key = bare(key.split(['=', ' ', '\t']).next()?);
     let outer = before[..start].split('=').next().map(str::trim).filter(|_| start > 0);
     let table = text[..line_start].lines().rev().map(str::trim).find(|l| l.starts_with('['));
     let path = [table.map(bare), outer.map(str::to_owned), Some(key)];

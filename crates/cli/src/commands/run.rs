@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use bentpipe_record::Sample;
-use bentpipe_scenario::Scenario;
+use bentpipe_scenario::{Scenario, did_you_mean};
 use bentpipe_sim::{Capture, Observer, PacketSeen, RunSpec};
 use bentpipe_units::{Instant, Span};
 
@@ -51,7 +51,8 @@ impl Files {
         if let Some(unknown) =
             args.pcap_link.iter().find(|name| !spec.links.iter().any(|link| link.name == **name))
         {
-            return Err(Failure::Input(format!("--pcap-link: there is no link `{unknown}`")));
+            let hint = did_you_mean(unknown, spec.links.iter().map(|link| link.name.as_str()));
+            return Err(Failure::Input(format!("--pcap-link: there is no link `{unknown}`{hint}")));
         }
         let mut samples = None;
         if let Some(path) = &args.samples {

@@ -31,6 +31,10 @@ fn p12_a_probe_leaves_every_round_trip_however_long_nothing_answers() {
     assert_eq!(sent.count(), gaps.len() + 1);
     assert!(pair.run(LONG));
     assert_eq!(pair.server.inbox, pattern(60_000));
+    // Nor did a minute of silence back anything off that shows afterwards.
+    let end = end_of(&self::cycle(&pair, 0));
+    let after = poll_gaps(&pair, end, end + RTT * 2);
+    assert!(after.len() >= 3 && after.iter().all(|gap| *gap < RTT / 2), "{after:?}");
 }
 
 #[test]

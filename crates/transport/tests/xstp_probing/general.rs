@@ -1,6 +1,7 @@
 //! The receiver knows nothing of it (P1), the state it takes (P2), and what is counted (P32).
 
 use bentpipe_testkit::{Pair, Way, pattern};
+use bentpipe_transport::Endpoint;
 use bentpipe_transport::xstp::{Config, ProbingConfig};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Kind;
@@ -102,9 +103,12 @@ fn p2_a_sender_is_not_probing_until_a_loss_is_found() {
 
 #[test]
 fn p2_without_the_option_no_loss_starts_it() {
-    let pair = troubled(Config::paper(), Config::paper());
+    let mut pair = wide(Config::paper()).sending(pattern(1_200_000)).with_script(trouble());
+    while !pair.run(Span::ZERO) && pair.step() {
+        assert_ne!(state(&pair).activity, "probing");
+    }
     let client = pair.client.session.as_ref().expect("a client");
-    assert_eq!(bentpipe_transport::Endpoint::probing_summary(client), None);
+    assert_eq!(client.probing_summary(), None);
     assert!(reductions(&pair) > 0);
 }
 

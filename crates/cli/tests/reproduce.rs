@@ -1,0 +1,250 @@
+//! `bentpipe reproduce`, end to end: documents, tables, figures.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use assert_cmd::cargo::cargo_bin_cmd;
+use predicates::prelude::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn bentpipe(args: &[&str]) -> Command {
+    let mut command = cargo_bin_cmd!("bentpipe");
+    command.arg("reproduce").args(args);
+    command
+}
+
+fn stdout(args: &[&str]) -> String {
+    let output = bentpipe(args).assert().success().stderr("").get_output().stdout.clone();
+    String::from_utf8(output).expect("text")
+}
+
+fn document(args: &[&str]) -> Value {
+    serde_json::from_str(&stdout(&[args, &["--json"]].concat())).expect("JSON")
+}
+
+fn figures(document: &Value) -> &[Value] {
+    document["experiments"].as_array().expect("a list")
+}
+
+/// The identities of the experiments of a document.
+fn ids(document: &Value) -> BTreeSet<&str> {
+    figures(document).iter().filter_map(|figure| figure["id"].as_str()).collect()
+}
+
+/// What every document looks like. A metric that does not exist in a run has no mean.
+fn schema() -> Value {
+    let object = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required});
+    let text = json!({"type": "string", "minLength": 1});
+    let points = object(
+        json!({
+            "x": {"type": "number"},
+            "variant": text,
+            "metric": text,
+            "mean": {"type": ["number", "null"]},
+            "ci95": {"type": "number", "minimum": 0},
+            "n": {"type": "integer", "minimum": 1},
+        }),
+        &["x", "variant", "metric", "mean", "ci95", "n"],
+    );
+    let claims = object(
+        json!({"text": text, "holds": {"type": "boolean"}, "measured": text}),
+        &["text", "holds", "measured"],
+    );
+    let figures = object(
+        json!({
+            "id": {"type": "string", "pattern": "^E[0-9]+$"},
+            "figure": text,
+            "points": {"type": "array", "minItems": 1, "items": points},
+            "claims": {"type": "array", "minItems": 1, "items": claims},
+        }),
+        &["id", "figure", "points", "claims"],
+    );
+    object(
+        json!({"experiments": {"type": "array", "minItems": 1, "items": figures}}),
+        &["experiments"],
+    )
+}
+
+#[test]
+fn a_document_has_points_and_claims_for_each_figure() {
+    let validator = jsonschema::validator_for(&schema()).expect("a JSON Schema");
+    for (args, id) in [(&["E5"][..], "E5"), (&["E1", "--reps", "2"], "E1")] {
+        let document = document(args);
+        let wrong: Vec<_> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+        assert!(wrong.is_empty(), "{args:?}: {}", wrong.join("; "));
+        assert_eq!(ids(&document), BTreeSet::from([id]));
+    }
+}
+
+#[test]
+fn each_point_is_a_mean_over_as_many_runs_as_were_asked_for() {
+    let document = document(&["E1", "--reps", "3"]);
+    let figures = figures(&document);
+    let names: Vec<_> = figures.iter().filter_map(|figure| figure["figure"].as_str()).collect();
+    assert_eq!(names, ["6", "7", "8"]);
+    for figure in figures {
+        let points = figure["points"].as_array().expect("points");
+        let drawn = points.iter().filter(|point| point["metric"] == figure["metric"]);
+        let places: Vec<_> = drawn.map(|p| (p["x"].as_f64(), p["variant"].as_str())).collect();
+        let expected: Vec<_> = [0, 1, 5, 10, 20, 30, 40, 50]
+            .into_iter()
+            .flat_map(|x| ["off", "on"].map(|variant| (Some(f64::from(x)), Some(variant))))
+            .collect();
+        assert_eq!(places, expected);
+        for point in points {
+            assert_eq!(point["n"], 3);
+            assert!(point["mean"].as_f64().is_some_and(|mean| mean >= 0.0), "{point}");
+        }
+    }
+}
+
+#[test]
+fn what_has_no_chance_in_it_runs_once_and_its_claims_hold() {
+    let document = document(&["E5", "--reps", "9"]);
+    for figure in figures(&document) {
+        assert!(figure["points"].as_array().expect("points").iter().all(|p| p["n"] == 1));
+        for claim in figure["claims"].as_array().expect("claims") {
+            assert_eq!(claim["holds"], true, "{claim}");
+        }
+    }
+}
+
+#[test]
+fn the_document_is_the_same_for_every_number_of_threads_and_every_time() {
+    let of = |jobs: &[&str]| stdout(&[&["E1", "E6", "--reps", "2", "--json"], jobs].concat());
+    let one = of(&["--jobs", "1"]);
+    assert!(one == of(&["--jobs", "2"]), "two threads find something else");
+    assert!(one == of(&["--jobs", "7"]) && one == of(&[]) && one == of(&["--jobs", "1"]));
+}
+
+#[test]
+fn the_text_has_a_table_for_each_figure_and_a_verdict_for_each_claim() {
+    let text = stdout(&["E1", "--reps", "2"]);
+    let document = document(&["E1", "--reps", "2"]);
+    let mut claims = 0;
+    let mut holding = 0;
+    for figure in figures(&document) {
+        let place = format!("E1, figure {}: ", figure["figure"].as_str().expect("a name"));
+        assert!(text.contains(&place), "no `{place}` in\n{text}");
+        for claim in figure["claims"].as_array().expect("claims") {
+            let holds = claim["holds"] == true;
+            let verdict = if holds { "holds" } else { "fails" };
+            let said = format!("  {verdict}  {}", claim["text"].as_str().expect("a text"));
+            assert!(text.contains(&said), "no `{said}` in\n{text}");
+            claims += 1;
+            holding += usize::from(holds);
+        }
+    }
+    assert!(text.ends_with(&format!("{holding} of {claims} claims hold\n")), "{text}");
+    assert!(text.contains("gain of ON") && !text.contains('\u{1b}'), "{text}");
+}
+
+/// The text of an SVG picture, piece by piece, which is also proof that it is well-formed XML.
+fn texts(path: &Path) -> Vec<String> {
+    let picture = fs::read_to_string(path).expect("the picture");
+    let document = roxmltree::Document::parse(&picture).expect("well-formed XML");
+    let root = document.root_element();
+    assert_eq!(root.tag_name().name(), "svg");
+    assert_eq!(root.tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
+    let pieces = document.descendants().filter(|node| node.has_tag_name("text") || node.is_text());
+    pieces.filter_map(|node| Some(node.text()?.trim().to_owned())).collect()
+}
+
+#[test]
+fn out_writes_a_table_a_document_and_a_picture_of_each_figure() {
+    let dir = TempDir::new().expect("a directory");
+    let out = dir.path().join("new/figures");
+    let path = out.to_str().expect("a path");
+    let document = document(&["E1", "E6", "--reps", "2", "--out", path]);
+    let names = fs::read_dir(&out).expect("the directory");
+    let names: BTreeSet<_> =
+        names.flatten().map(|entry| entry.file_name().into_string().expect("text")).collect();
+    let stems = [
+        "e1-fig-6",
+        "e1-fig-7",
+        "e1-fig-8",
+        "e6-forward-control",
+        "e6-outage",
+        "e6-retransmission",
+        "e6-reverse-control",
+    ];
+    let expected: BTreeSet<_> =
+        stems.iter().flat_map(|s| ["csv", "json", "svg"].map(|e| format!("{s}.{e}"))).collect();
+    assert_eq!(names, expected);
+    for stem in stems {
+        let text = fs::read_to_string(out.join(format!("{stem}.json"))).expect("a file");
+        let figure: Value = serde_json::from_str(&text).expect("JSON");
+        assert!(figures(&document).contains(&figure), "{stem}.json is none of the figures");
+        let points = figure["points"].as_array().expect("points");
+
+        let mut reader = csv::Reader::from_path(out.join(format!("{stem}.csv"))).expect("CSV");
+        let header = reader.headers().expect("a header").iter().collect::<Vec<_>>().join(",");
+        assert_eq!(header, "x,variant,metric,mean,sd,ci95,n");
+        let rows: Vec<_> = reader.records().map(|row| row.expect("a whole row")).collect();
+        assert_eq!(rows.len(), points.len());
+        for (row, point) in rows.iter().zip(points) {
+            let mean: f64 = row[3].parse().expect("a number");
+            let same = point["mean"].as_f64().is_some_and(|m| (m / mean - 1.0).abs() < 1e-12);
+            assert!(same || mean == 0.0, "{stem}: {row:?} is not {point}");
+            assert_eq!(&row[1], point["variant"]);
+        }
+
+        let texts = texts(&out.join(format!("{stem}.svg")));
+        for legend in ["ON", "OFF", figure["x_label"].as_str().expect("a label")] {
+            assert!(texts.iter().any(|text| text == legend), "{stem}: no {legend} in {texts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_picture_that_can_not_be_written_is_named_and_exits_with_1() {
+    let dir = TempDir::new().expect("a directory");
+    let file = dir.path().join("file");
+    fs::write(&file, "not a directory").expect("a file");
+    let out = file.join("out");
+    bentpipe(&["E5", "--out", out.to_str().expect("a path")])
+        .assert()
+        .code(1)
+        .stdout("")
+        .stderr(predicate::str::contains("can not write"));
+}
+
+#[test]
+fn an_unknown_experiment_exits_with_2_and_names_the_nearest_one() {
+    for (wrong, right) in [("E8", "`E"), ("E33", "`E3`"), ("xtsp", "`xstp`"), ("e-5", "`E5`")] {
+        for args in [&[wrong][..], &["E5", wrong, "--json"]] {
+            let hint = predicate::str::contains(format!("did you mean {right}"));
+            let said = predicate::str::contains(wrong).and(hint);
+            bentpipe(args).assert().code(2).stdout("").stderr(said);
+        }
+    }
+    let listed = predicate::str::contains("bentpipe list experiments");
+    bentpipe(&["nonsense"]).assert().code(2).stdout("").stderr(listed);
+}
+
+#[test]
+fn numbers_that_make_no_sense_exit_with_2() {
+    for wrong in ["--reps=0", "--reps=-1", "--reps=many", "--jobs=0", "--jobs=1.5"] {
+        let option = wrong.split('=').next().expect("an option");
+        let said = predicate::str::contains(option);
+        bentpipe(&["E5", wrong]).assert().code(2).stdout("").stderr(said);
+    }
+}
+
+#[test]
+fn identities_may_be_written_in_any_case_and_twice() {
+    let one = stdout(&["E5", "--json"]);
+    assert!(one == stdout(&["e5", "--json"]));
+    assert!(one == stdout(&["E5", "e5", "--json"]));
+}
+
+#[test]
+fn all_is_every_experiment_and_so_is_nothing_and_the_paper() {
+    let all = document(&["all", "--reps", "1"]);
+    assert_eq!(ids(&all), BTreeSet::from(["E1", "E2", "E3", "E4", "E5", "E6", "E7"]));
+    assert_eq!(all, document(&["--reps", "1"]));
+    assert_eq!(all, document(&["XSTP", "--reps", "1"]));
+}

@@ -1,0 +1,173 @@
+//! What is wrong with a scenario is said at the place where it is wrong, whatever the file looks like.
+
+use bentpipe_scenario::{Override, Scenario, ScenarioError, library};
+use proptest::prelude::*;
+
+const SMALL: &str = r#"
+name = "small"
+description = "a = b, [c], {d = 1}"
+nodes = ["one", "two"]
+
+[links.wire]
+between = ["one", "two"]
+delay = "5 ms"
+
+[flows.file]
+from = "one"
+to = "two"
+size = "10 kB"
+"#;
+
+fn refused(text: &str) -> ScenarioError {
+    Scenario::parse("test.toml", text).expect_err(text)
+}
+
+/// The place that an error names, as it is printed.
+fn place(error: &ScenarioError) -> (Option<usize>, &str) {
+    (error.line, error.key.as_deref().expect("a key"))
+}
+
+fn changed(changes: &[&str]) -> Result<Scenario, ScenarioError> {
+    let changes: Vec<Override> = changes.iter().map(|c| c.parse().expect("a change")).collect();
+    Scenario::parse("test.toml", SMALL).expect("a scenario").with(&changes)
+}
+
+#[test]
+fn a_key_is_named_in_tables_of_every_form() {
+    // After the lines of SMALL without its last tables: the first new line is number 6.
+    let head = &SMALL[..SMALL.find("[links").expect("links")];
+    for (text, line, key) in [
+        ("links.wire.dealy = \"5 ms\"", 6, "links.wire.dealy"),
+        ("links = { wire = { dealy = \"5 ms\" } }", 6, "links.wire.dealy"),
+        ("links = {\n wire = {\n  dealy = \"5 ms\",\n } }", 8, "links.wire.dealy"),
+        ("[links]\nwire.between = [\"one\", \"two\"]\nwire.dealy = 5", 8, "links.wire.dealy"),
+        ("[links.\"wire\"]\n\"dealy\" = 5", 7, "links.wire.dealy"),
+        (
+            "[links.wire]\nscript = [\n { kind = [], nth = 1 },\n { nht = 1 },\n]",
+            9,
+            "links.wire.script.1.nht",
+        ),
+        (
+            "[[links.wire.script]]\nkind = []\nnth = 1\n[[links.wire.script]]\nnht = 1",
+            10,
+            "links.wire.script.1.nht",
+        ),
+        ("[links.wire]\nblackouts = [{ at = \"1 s\" }]", 7, "links.wire.blackouts.0.lasts"),
+        ("[links.wire.forth]\nloss = 2.0", 7, "links.wire.forth.loss"),
+        ("[links.wire]\nbetween = [\n  \"one\",\n  2,\n]", 9, "links.wire.between.1"),
+    ] {
+        let error = refused(&format!("{head}{text}\n"));
+        assert_eq!(place(&error), (Some(line), key), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_named_where_it_stands_in_a_list_of_rules() {
+    let rules =
+        "script = [\n  { kind = [\"data\"], nth = 1 },\n  { kind = [\"poll\"], nth = 0 },\n]";
+    let text = SMALL.replace("delay = \"5 ms\"", rules);
+    assert_eq!(place(&refused(&text)), (Some(10), "links.wire.script.1.nth"));
+    let text = SMALL.replace("delay = \"5 ms\"", &rules.replace("poll", "pol"));
+    let error = refused(&text);
+    assert_eq!(place(&error), (Some(10), "links.wire.script.1.kind"));
+    assert!(error.message.ends_with("did you mean `poll`?"), "{error}");
+}
+
+#[test]
+fn controller_parameters_are_checked_with_and_without_a_controller_and_at_either_end() {
+    for (table, named) in [("xstp", false), ("xstp", true), ("receiver", false)] {
+        let controller = if named { "controller = \"stp\"\n" } else { "" };
+        let more =
+            format!("[flows.file.{table}]\n{controller}controller_parameters = {{ x = 1.0 }}");
+        let error = refused(&format!("{SMALL}{more}\n"));
+        let key = format!("flows.file.{table}.controller_parameters.x");
+        assert_eq!(place(&error), (Some(15 + usize::from(named)), &*key), "{error}");
+    }
+}
+
+#[test]
+fn changes_that_fit_only_together_may_come_in_any_order() {
+    let channel = "links.wire.xdeldrop={ good = { mean = \"1 s\", drop = 0, delay_min = \"1 ms\", \
+                   delay_max = \"2 ms\" }, bad = { mean = \"1 s\", drop = 1, delay_min = \"1 ms\", \
+                   delay_max = \"2 ms\" } }";
+    let min = "links.wire.xdeldrop.good.delay_min=30 ms";
+    let max = "links.wire.xdeldrop.good.delay_max=40 ms";
+    changed(&[channel, min, max]).expect("the shorter delay first");
+    changed(&[channel, max, min]).expect("the longer delay first");
+    let error = changed(&[channel, min]).expect_err("shorter than the longer");
+    assert_eq!(error.key.as_deref(), Some("links.wire.xdeldrop.good.delay_max"));
+    assert!(error.source.contains(min), "{error}");
+}
+
+#[test]
+fn the_change_that_is_to_blame_is_named_among_several() {
+    let error = changed(&["seed=5", "flows.file.xstp.mss=0", "links.wire.delay=1s"]);
+    let error = error.expect_err("no payload");
+    assert_eq!(error.source, "--set flows.file.xstp.mss=0");
+    assert_eq!(error.key.as_deref(), Some("flows.file.xstp.mss"));
+}
+
+#[test]
+fn elements_of_lists_and_whole_new_tables_can_be_set() {
+    let scenario = changed(&["nodes.1=zwei", "links.wire.between.1=zwei", "flows.file.to=zwei"]);
+    assert_eq!(scenario.expect("another name").file().nodes, ["one", "zwei"]);
+    let scenario = changed(&["links.second={ between = [\"two\", \"one\"] }"]);
+    assert_eq!(scenario.expect("another link").file().links.len(), 2);
+    assert!(changed(&["nodes.2=three"]).is_err());
+    assert!(changed(&["links.third.delay=1 s"]).is_err());
+}
+
+#[test]
+fn text_needs_no_quotes_and_toml_stays_toml() {
+    let spec = |change| changed(&[change]).expect(change).run_spec(None, false).map(|s| s.seed);
+    assert_eq!(spec("seed=7"), Ok(7));
+    for change in ["links.wire.delay=9ms", "links.wire.delay=\"9 ms\"", "links.wire.delay='9 ms'"] {
+        let scenario = changed(&[change]).expect(change);
+        let delay = scenario.file().links["wire"].delay.expect("a delay").0;
+        assert_eq!(delay.to_string(), "9 ms", "{change}");
+    }
+}
+
+proptest! {
+    /// One piece of a right file is replaced by something else.
+    #[test]
+    fn a_broken_file_is_read_or_refused_at_a_line_that_exists(
+        which in 0..library::scenarios().count(),
+        at in any::<prop::sample::Index>(),
+        length in 0..12usize,
+        text in prop_oneof![
+            Just(String::new()),
+            "[ \"'=,.\\[\\]{}#\\\\\n]{1,3}",
+            "[a-zäß€🛰0-9_]{1,6}",
+            Just("nan".to_owned()),
+            Just("-1".to_owned()),
+            Just("99999999999999999999 h".to_owned()),
+        ],
+    ) {
+        let right = library::scenarios().nth(which).expect("a scenario").1;
+        let places: Vec<usize> = right.char_indices().map(|(n, _)| n).collect();
+        let from = at.index(places.len());
+        let to = (from + length).min(places.len() - 1);
+        let wrong = format!("{}{text}{}", &right[..places[from]], &right[places[to]..]);
+        if let Err(error) = Scenario::parse("test.toml", &wrong) {
+            let lines = wrong.lines().count().max(1);
+            prop_assert!(error.line.is_none_or(|line| (1..=lines + 1).contains(&line)), "{error}");
+            prop_assert!(error.line.is_some() || error.key.is_some(), "{error}");
+            prop_assert!(!error.message.is_empty());
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+        }
+    }
+
+    #[test]
+    fn any_change_of_a_value_is_taken_or_refused_without_a_panic(
+        key in "(name|seed|nodes|links|flows|wire|file|delay|xstp|0|1|[a-z.é]{1,4})(\\.[a-z0-9]{1,5}){0,3}",
+        value in "[ -~é\n]{0,12}",
+    ) {
+        if let Ok(change) = format!("{key}={value}").parse::<Override>() {
+            let scenario = Scenario::parse("test.toml", SMALL).expect("a scenario");
+            if let Err(error) = scenario.with(&[change]) {
+                prop_assert!(error.source.starts_with("--set "), "{error}");
+            }
+        }
+    }
+}

