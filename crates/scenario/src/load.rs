@@ -89,8 +89,9 @@ impl Scenario {
             }
         }
         Self::parse(&self.source, &text).map_err(|error| {
-            let blamed = overrides.iter().filter(|change| error.key.as_ref() == Some(&change.key));
-            let blamed = blamed.last().map(option);
+            let mut blamed =
+                overrides.iter().filter(|change| error.key.as_ref() == Some(&change.key));
+            let blamed = blamed.next_back().map(option);
             let all = || overrides.iter().map(option).collect::<Vec<_>>().join(" ");
             ScenarioError { source: blamed.unwrap_or_else(all), line: None, ..error }
         })
