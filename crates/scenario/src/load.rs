@@ -75,7 +75,7 @@ impl Scenario {
     /// When a key does not exist or a value can not be.
     pub fn with(&self, overrides: &[Override]) -> Result<Self, ScenarioError> {
         let option = |change: &Override| format!("--set {}={}", change.key, change.value);
-        let mut text = self.text.clone();
+        let (mut text, mut file) = (self.text.clone(), self.file.clone());
         for change in overrides {
             let wrong = |message| ScenarioError {
                 source: option(change),
@@ -84,9 +84,8 @@ impl Scenario {
                 message,
             };
             text = set(&text, change).map_err(wrong)?;
-            if let Err(error) = read(&self.source, &text) {
-                return Err(wrong(self.stranger(&change.key).unwrap_or(error.message)));
-            }
+            file = read(&self.source, &text)
+                .map_err(|error| wrong(stranger(&file, &change.key).unwrap_or(error.message)))?;
         }
         Self::parse(&self.source, &text).map_err(|error| {
             let mut blamed =
@@ -95,19 +94,6 @@ impl Scenario {
             let all = || overrides.iter().map(option).collect::<Vec<_>>().join(" ");
             ScenarioError { source: blamed.unwrap_or_else(all), line: None, ..error }
         })
-    }
-
-    /// Says so when a key is that of a link or a flow that the scenario does not have.
-    fn stranger(&self, key: &str) -> Option<String> {
-        let mut parts = key.split('.').map(str::trim);
-        let (what, known): (_, Vec<&String>) = match parts.next()? {
-            "links" => ("link", self.file.links.keys().collect()),
-            "flows" => ("flow", self.file.flows.keys().collect()),
-            _ => return None,
-        };
-        let name = parts.next().filter(|name| !known.iter().any(|known| known == name))?;
-        let hint = did_you_mean(name, known.into_iter().map(String::as_str));
-        Some(format!("there is no {what} `{name}`{hint}"))
     }
 
     /// The schema's view of the scenario.
@@ -132,6 +118,19 @@ impl Scenario {
             message,
         }
     }
+}
+
+/// Says so when a key is that of a link or a flow that the scenario does not have.
+fn stranger(file: &ScenarioFile, key: &str) -> Option<String> {
+    let mut parts = key.split('.').map(str::trim);
+    let (what, known): (_, Vec<&String>) = match parts.next()? {
+        "links" => ("link", file.links.keys().collect()),
+        "flows" => ("flow", file.flows.keys().collect()),
+        _ => return None,
+    };
+    let name = parts.next().filter(|name| !known.iter().any(|known| known == name))?;
+    let hint = did_you_mean(name, known.into_iter().map(String::as_str));
+    Some(format!("there is no {what} `{name}`{hint}"))
 }
 
 fn read(source: &str, text: &str) -> Result<ScenarioFile, ScenarioError> {

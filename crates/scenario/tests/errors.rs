@@ -113,6 +113,8 @@ fn elements_of_lists_and_whole_new_tables_can_be_set() {
     assert_eq!(scenario.expect("another name").file().nodes, ["one", "zwei"]);
     let scenario = changed(&["links.second={ between = [\"two\", \"one\"] }"]);
     assert_eq!(scenario.expect("another link").file().links.len(), 2);
+    let more = changed(&["links.second={ between = [\"two\", \"one\"] }", "links.second.dealy=1s"]);
+    assert!(more.expect_err("no such key").message.ends_with("did you mean `delay`?"));
     assert!(changed(&["nodes.2=three"]).is_err());
     assert!(changed(&["links.third.delay=1 s"]).is_err());
 }

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use bentpipe_link::{ModelSpec, QueueLimit};
-use bentpipe_record::RunSummary;
-use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, Silent, SourceSpec, run};
+use bentpipe_record::{RunSummary, Sample};
+use bentpipe_sim::{
+    Encapsulation, FlowSpec, LinkSpec, Observer, PacketSeen, Protocol, RunSpec, Silent, SourceSpec,
+    run,
+};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
 
@@ -61,12 +64,37 @@ struct Cost {
     run: RunSummary,
 }
 
-fn cost(spec: &RunSpec) -> Cost {
+fn cost(spec: &RunSpec, observer: &mut dyn Observer) -> Cost {
     let profiler = dhat::Profiler::builder().testing().build();
-    let run = run(spec, &mut Silent).expect("a run");
+    let run = run(spec, observer).expect("a run");
     let stats = dhat::HeapStats::get();
     drop(profiler);
     Cost { allocations: stats.total_blocks, peak: stats.max_bytes, run }
+}
+
+/// Looks at every packet and keeps none.
+#[derive(Default)]
+struct Looker {
+    packets: u64,
+    samples: u64,
+}
+
+impl Observer for Looker {
+    fn sample_every(&self) -> Option<Span> {
+        Some(Span::from_millis(100))
+    }
+
+    fn sample(&mut self, _: &Sample) {
+        self.samples += 1;
+    }
+
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, _: Instant, _: usize, _: &PacketSeen<'_>) {
+        self.packets += 1;
+    }
 }
 
 /// How much more the long run took than the short one: allocations, packets, reports with gaps.
@@ -96,7 +124,7 @@ fn ten_times_the_packets_take_no_more_allocations_and_no_more_memory() {
         ("a full queue", &[][..], narrow, false, false),
         ("a full queue, probing", &[][..], narrow, true, false),
     ] {
-        let of = |seconds| cost(&spec(seconds, probing, forth, queue));
+        let of = |seconds| cost(&spec(seconds, probing, forth, queue), &mut Silent);
         let (short, long) = (of(100), of(1_000));
         let (allocations, packets, reports) = more(&short, &long);
         println!(
@@ -111,4 +139,11 @@ fn ten_times_the_packets_take_no_more_allocations_and_no_more_memory() {
         assert!(allocations <= allowed, "{name}: {allocations} for {packets} packets");
         assert!(long.peak <= short.peak + 65_536, "{name}: {} to {}", short.peak, long.peak);
     }
+    // To be looked at, packets are encoded; but nothing stays.
+    let mut looker = Looker::default();
+    let of = |seconds| spec(seconds, true, &noise, wide);
+    let short = cost(&of(30), &mut looker);
+    let long = cost(&of(120), &mut looker);
+    assert!(looker.packets > long.run.packet_hops && looker.samples == 2 + 300 + 1_200);
+    assert!(long.peak <= short.peak + 65_536, "looked at: {} to {}", short.peak, long.peak);
 }

@@ -75,10 +75,16 @@ fn the_order_in_which_links_and_flows_are_declared_shifts_no_draw() {
 #[test]
 fn a_flow_that_never_starts_changes_nothing() {
     // It could use every link in both directions, so that no packet may pass two of them at once.
-    for channel in [ModelSpec::RandomLoss(0.02), channel_of_two_states()] {
+    for (place, more) in [
+        (1, ModelSpec::RandomLoss(0.02)),
+        (1, channel_of_two_states()),
+        (0, channel_of_two_states()),
+        (0, rate("2 Mbit/s", 10)),
+    ] {
         let mut spec = noisy();
-        spec.links[1].forth.push(channel.clone());
-        spec.links[1].back.push(channel);
+        spec.links[1].forth.insert(0, rate("1 Mbit/s", 20));
+        spec.links[place].forth.push(more.clone());
+        spec.links[place].back.push(more);
         spec.duration = Span::from_secs(3_600);
         let plain = first(&spec);
         for (from, to) in [(1, 2), (2, 1), (0, 1), (1, 0), (0, 2)] {

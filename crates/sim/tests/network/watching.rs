@@ -67,24 +67,71 @@ fn unruly() -> RunSpec {
 
 #[test]
 fn packets_are_seen_in_the_order_of_time_and_each_one_once() {
-    for seconds in [86_400, 1] {
+    // The end comes at moments when packets are everywhere on their way.
+    for millis in [86_400_000, 1_700, 1_313, 1_000, 931, 777, 640, 512, 345] {
         let mut spec = unruly();
-        spec.duration = Span::from_secs(seconds);
+        spec.duration = Span::from_millis(millis);
         let (run, watcher) = watch(&spec, None);
         assert!(watcher.packets.windows(2).all(|pair| pair[0].at <= pair[1].at));
         let end = Instant::ZERO + spec.duration;
         assert!(watcher.packets.iter().all(|seen| seen.at <= end));
         for (number, link) in run.links.iter().enumerate() {
             let seen = watcher.packets.iter().filter(|seen| seen.channel == number);
+            let (name, from) = (&link.name, &link.from);
             assert_eq!(
                 seen.clone().count() as u64,
                 link.packets,
-                "{} from {}",
-                link.name,
-                link.from
+                "{name} from {from}, {millis} ms"
             );
             let bytes: usize = seen.map(|seen| seen.bytes.len()).sum();
             assert_eq!(bytes as u64, link.bytes);
+        }
+    }
+}
+
+#[test]
+fn what_one_link_delivers_is_what_the_next_one_is_offered_whenever_the_run_ends() {
+    let hop =
+        |n: usize| link(&format!("hop {n}"), [n, n + 1], vec![rate("2 Mbit/s", 99), millis(30)]);
+    let mut spec = spec(4, (0..3).map(hop).collect(), vec![flow("file", 0, 3, 500)]);
+    for millis in (50..2_000).step_by(61) {
+        spec.duration = Span::from_millis(millis);
+        let run = outcome(&spec);
+        for (way, name, from) in
+            [(2, "hop 0", 0), (4, "hop 1", 1), (3, "hop 2", 3), (1, "hop 1", 2)]
+        {
+            let delivered = channel(&run, name, from).delivered;
+            assert_eq!(delivered, run.links[way].packets, "{name} from {from}, {millis} ms");
+        }
+    }
+}
+
+#[test]
+fn a_line_sends_packets_in_the_order_in_which_they_get_to_it() {
+    // Flows from the hosts 0 and 1 meet at the line from 1 to 2; the way from 0 may mix up packets.
+    let late =
+        Rule { kind: Kind::DATA, nth: 20, count: 5, action: Action::Delay(Span::from_millis(31)) };
+    for first in [vec![millis(20)], vec![ModelSpec::Script(vec![late]), millis(20)]] {
+        let links = vec![
+            link("way", [0, 1], first),
+            link("line", [1, 2], vec![rate("1 Mbit/s", 10_000)]),
+            link("exit", [2, 3], vec![]),
+        ];
+        for flows in [
+            vec![flow("far", 0, 3, 60)],
+            vec![flow("far", 0, 3, 60), flow("near", 1, 3, 60)],
+            vec![flow("near", 1, 3, 60), flow("back", 3, 1, 60), flow("far", 0, 3, 60)],
+        ] {
+            let (run, watcher) = watch(&spec(4, links.clone(), flows), None);
+            assert!(run.flows.iter().all(|flow| flow.complete));
+            let on = |n: usize| watcher.packets.iter().filter(move |seen| seen.channel == n);
+            assert_eq!(on(2).count(), on(4).count());
+            let mut idle = Instant::ZERO;
+            for (enters, leaves) in on(2).zip(on(4)) {
+                // A bit takes a microsecond.
+                idle = idle.max(enters.at) + Span::from_micros(8 * enters.bytes.len() as u64);
+                assert_eq!((leaves.at, &leaves.bytes), (idle, &enters.bytes));
+            }
         }
     }
 }
