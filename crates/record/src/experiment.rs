@@ -52,7 +52,7 @@ pub struct Point {
 pub struct Claim {
     /// The statement, with the paper's figure where it gives one.
     pub text: String,
-    /// Whether it holds. Statements that the paper leaves open are informative and hold.
+    /// Whether it holds.
     pub holds: bool,
     /// What was measured, in words.
     pub measured: String,
