@@ -52,7 +52,10 @@ impl ModelSpec {
     pub fn build_series(specs: &[Self], streams: &Streams, link: &str, direction: &str) -> Series {
         let mut series = Series::default();
         for (place, spec) in specs.iter().enumerate() {
-            spec.push_to(&mut series, streams, link, direction, place);
+            // Numbered among its own kind: a model of another kind shifts nobody's draws.
+            let kind = std::mem::discriminant(spec);
+            let like = specs[..place].iter().filter(|s| std::mem::discriminant(*s) == kind).count();
+            spec.push_to(&mut series, streams, link, direction, like);
         }
         series
     }
@@ -72,10 +75,10 @@ impl ModelSpec {
         streams: &Streams,
         link: &str,
         direction: &str,
-        place: usize,
+        number: usize,
     ) {
-        let own = |what: &str| streams.stream(&format!("link/{link}/{direction}/{place}/{what}"));
-        let common = |what: &str| streams.stream(&format!("link/{link}/both/{place}/{what}"));
+        let own = |what: &str| streams.stream(&format!("link/{link}/{direction}/{number}/{what}"));
+        let common = |what: &str| streams.stream(&format!("link/{link}/both/{number}/{what}"));
         match self {
             Self::Rate { rate, queue } => series.push_rate(RateQueue::new(*rate, *queue)),
             Self::Delay(span) => series.push_delay(Delay::new(*span)),
@@ -122,6 +125,13 @@ mod tests {
         let packet = Passing { bytes: ByteCount::new(1000), kind: Kind::DATA };
         let at = |n: u64| Instant::from_nanos(n * 10_000_000);
         (0..1000).map(|n| series.pass(at(n), &packet)).collect()
+    }
+
+    #[test]
+    fn a_model_before_the_channel_shifts_none_of_its_states() {
+        let alone = channel(false);
+        let behind = [ModelSpec::RandomLoss(0.0), alone[0].clone()];
+        assert_eq!(fates(&alone, "forth"), fates(&behind, "back"));
     }
 
     #[test]
