@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bentpipe_units::{BitRate, ByteCount, Instant};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::{Fate, LossCause, Model, Passing};
 
@@ -34,6 +34,8 @@ pub struct RateQueue {
     /// are removed when the next one enters. Stays empty without a limit.
     waiting: VecDeque<(Instant, ByteCount)>,
     waiting_bytes: ByteCount,
+    /// The last packet's size and its time on the line: most packets are as long as the last one.
+    last: (ByteCount, Span),
 }
 
 impl RateQueue {
@@ -45,10 +47,24 @@ impl RateQueue {
             idle_from: Instant::ZERO,
             waiting: VecDeque::new(),
             waiting_bytes: ByteCount::ZERO,
+            last: (ByteCount::ZERO, Span::ZERO),
         }
     }
 
+    /// The time that a packet of this size takes on the line.
+    #[inline]
+    fn time_for(&mut self, bytes: ByteCount) -> Span {
+        if bytes == self.last.0 { self.last.1 } else { self.work_out_time_for(bytes) }
+    }
+
+    #[cold]
+    fn work_out_time_for(&mut self, bytes: ByteCount) -> Span {
+        self.last = (bytes, self.rate.time_for(bytes));
+        self.last.1
+    }
+
     /// Takes the packet into the queue, or says that there is no room.
+    #[inline(never)]
     fn admit(&mut self, at: Instant, begins: Instant, bytes: ByteCount) -> bool {
         while let Some(&(began, size)) = self.waiting.front()
             && began <= at
@@ -79,14 +95,13 @@ impl Model for RateQueue {
         if self.limit != QueueLimit::Unlimited && !self.admit(at, begins, packet.bytes) {
             return Fate::Lost(LossCause::QueueFull);
         }
-        self.idle_from = begins + self.rate.time_for(packet.bytes);
+        self.idle_from = begins + self.time_for(packet.bytes);
         Fate::Leaves(self.idle_from)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_units::Span;
     use bentpipe_wire::Kind;
     use proptest::prelude::*;
 

@@ -42,6 +42,7 @@ impl Series {
     }
 
     /// Asks one model after another.
+    #[inline(never)]
     fn pass_all(&mut self, at: Instant, packet: &Passing) -> Fate {
         let mut fate = Fate::Leaves(at);
         for model in &mut self.models {

@@ -17,9 +17,6 @@ const FORGET_EVERY: u64 = 1024;
 pub(crate) struct Channel {
     /// Node at its far end.
     pub(crate) to: u16,
-    /// The only channel from which packets come into this one, if there is only one and it keeps
-    /// their order. A packet then passes both at once; see [`Network`](crate::network::Network).
-    pub(crate) only_feeder: Option<u32>,
     /// What it carried.
     pub(crate) summary: LinkSummary,
     /// Where flipped bits are drawn in wire mode.
@@ -43,40 +40,47 @@ pub(crate) struct InTransit {
 impl Channel {
     /// An empty channel to node `to`.
     pub(crate) fn new(to: u16, series: Series, flips: Stream, summary: LinkSummary) -> Self {
-        Self { to, only_feeder: None, summary, flips, series, transit: VecDeque::new() }
+        Self { to, summary, flips, series, transit: VecDeque::new() }
     }
 
-    /// A packet enters at `at`, which may lie after `now`. What happens after `end` is not counted.
-    #[inline]
+    /// A packet enters at `at`, which may lie after `now`. Returns when it leaves, if it does, and
+    /// whether it is corrupt then. What happens after `end` is not counted.
+    #[inline(always)]
     pub(crate) fn pass(
         &mut self,
         now: Instant,
         at: Instant,
         end: Instant,
         passing: &Passing,
-    ) -> Fate {
+    ) -> (Option<Instant>, bool) {
         if self.summary.packets.is_multiple_of(FORGET_EVERY) {
             self.series.forget_before(now);
         }
         let fate = self.series.pass(at, passing);
         if at > end {
-            return fate;
+            return after_the_end(fate);
         }
         self.summary.packets += 1;
         self.summary.bytes += passing.bytes.get();
         match fate {
-            Fate::Leaves(leaves) => self.summary.delivered += u64::from(leaves <= end),
+            Fate::Leaves(leaves) => {
+                self.summary.delivered += u64::from(leaves <= end);
+                (Some(leaves), false)
+            }
             Fate::LeavesCorrupt(leaves) => {
                 self.summary.delivered += u64::from(leaves <= end);
                 self.summary.corrupted += u64::from(leaves <= end);
+                (Some(leaves), true)
             }
-            Fate::Lost(cause) => self.count_loss(at, cause, passing.kind),
+            Fate::Lost(cause) => {
+                self.count_loss(at, cause, passing.kind);
+                (None, false)
+            }
         }
-        fate
     }
 
     /// A packet is on its way to the far end. Returns true when it is the next to arrive.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, at: Instant, serial: u64, packet: PacketId) -> bool {
         let entry = InTransit { at, serial, packet };
         match self.transit.back() {
@@ -106,6 +110,7 @@ impl Channel {
         self.transit.pop_front()
     }
 
+    #[cold]
     fn count_loss(&mut self, at: Instant, cause: LossCause, kind: Kind) {
         let s = &mut self.summary;
         let counter = match cause {
@@ -118,5 +123,14 @@ impl Channel {
         *counter += 1;
         s.lost_data += u64::from(kind.contains(Kind::DATA));
         s.first_loss_ns.get_or_insert(at.as_nanos());
+    }
+}
+
+#[cold]
+fn after_the_end(fate: Fate) -> (Option<Instant>, bool) {
+    match fate {
+        Fate::Leaves(leaves) => (Some(leaves), false),
+        Fate::LeavesCorrupt(leaves) => (Some(leaves), true),
+        Fate::Lost(_) => (None, false),
     }
 }

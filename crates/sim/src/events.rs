@@ -22,20 +22,17 @@ pub(crate) struct EventQueue {
     serial: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
-    /// Time and tie in one number, so that one comparison orders events.
-    key: u128,
+    at: Instant,
+    tie: u64,
     slot: Slot,
 }
 
 impl Entry {
-    fn new(at: Instant, tie: u64, slot: Slot) -> Self {
-        Self { key: u128::from(at.as_nanos()) << 64 | u128::from(tie), slot }
-    }
-
-    fn at(&self) -> Instant {
-        Instant::from_nanos((self.key >> 64) as u64)
+    #[inline]
+    fn is_before(&self, other: &Self) -> bool {
+        self.at < other.at || self.at == other.at && self.tie < other.tie
     }
 }
 
@@ -52,24 +49,36 @@ impl EventQueue {
     }
 
     /// The next event.
+    #[inline]
     pub(crate) fn peek(&self) -> Option<(Instant, Slot)> {
-        self.heap.first().map(|e| (e.at(), e.slot))
+        self.heap.first().map(|e| (e.at, e.slot))
     }
 
     /// Sets the arrival that component `slot` waits for, with the serial of the packet.
+    #[inline]
     pub(crate) fn set_arrival(&mut self, slot: Slot, at: Instant, serial: u64) {
-        self.set(Entry::new(at, serial, slot));
+        // The next arrival of a busy channel is mostly the next event of all.
+        if let [first, second, third, ..] = &mut self.heap[..]
+            && first.slot == slot
+            && at < second.at
+            && at < third.at
+        {
+            first.at = at;
+            first.tie = serial;
+        } else {
+            self.set(Entry { at, tie: serial, slot });
+        }
     }
 
     /// Sets the timer of component `slot`. A timer that is due earlier already stays: when it fires,
     /// the component says when it really wants to be called.
+    #[inline]
     pub(crate) fn set_timer(&mut self, slot: Slot, at: Instant) {
         let place = self.places[slot as usize];
-        if place != ABSENT && self.heap[place as usize].at() <= at {
-            return;
+        if place == ABSENT || self.heap[place as usize].at > at {
+            let tie = self.next_serial() | TIMER;
+            self.set(Entry { at, tie, slot });
         }
-        let tie = self.next_serial() | TIMER;
-        self.set(Entry::new(at, tie, slot));
     }
 
     /// Removes the event of component `slot`.
@@ -90,6 +99,7 @@ impl EventQueue {
         self.heap.len()
     }
 
+    #[inline(never)]
     fn set(&mut self, entry: Entry) {
         let place = self.places[entry.slot as usize];
         if place == ABSENT {
@@ -101,12 +111,8 @@ impl EventQueue {
     }
 
     /// Puts an entry where another one was.
-    #[inline]
     fn replace(&mut self, place: usize, entry: Entry) {
-        // The next arrival of a busy channel is mostly the next event of all.
-        if place == 0 && self.heap[1..].iter().take(2).all(|other| entry.key < other.key) {
-            self.put(0, entry);
-        } else if entry.key < self.heap[place].key {
+        if entry.is_before(&self.heap[place]) {
             self.sift_up(place, entry);
         } else {
             self.sift_down(place, entry);
@@ -118,7 +124,7 @@ impl EventQueue {
         while place > 0 {
             let parent = (place - 1) / 2;
             let above = self.heap[parent];
-            if above.key < entry.key {
+            if above.is_before(&entry) {
                 break;
             }
             self.put(place, above);
@@ -134,12 +140,12 @@ impl EventQueue {
             let Some(&(mut below)) = self.heap.get(left) else { break };
             let mut child = left;
             if let Some(&right) = self.heap.get(left + 1)
-                && right.key < below.key
+                && right.is_before(&below)
             {
                 below = right;
                 child = left + 1;
             }
-            if entry.key < below.key {
+            if entry.is_before(&below) {
                 break;
             }
             self.put(place, below);

@@ -16,6 +16,7 @@ mod packet;
 mod routes;
 mod runner;
 mod spec;
+mod stretches;
 mod wire_mode;
 
 pub use capture::{Capture, CaptureError};

@@ -1,9 +1,9 @@
 //! Nodes and links: everything between the endpoints.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
-use bentpipe_link::{Fate, ModelSpec, Passing, Streams};
+use bentpipe_link::{ModelSpec, Passing, Streams};
 use bentpipe_record::LinkSummary;
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::{Kind, Segment};
@@ -12,21 +12,21 @@ use bytes::Bytes;
 use crate::channel::Channel;
 use crate::events::{EventQueue, Slot};
 use crate::observer::{Observer, PacketSeen};
-use crate::packet::{Arena, Load, PacketId};
+use crate::packet::{Arena, Packet, PacketId};
 use crate::routes::Routes;
+use crate::stretches::{Stretches, only_feeders};
 use crate::{Encapsulation, RunSpec, wire_mode};
 
 /// The network and the event queue. Channels are the first components of the queue.
 ///
-/// A packet that crosses several channels needs an event at a router only if something else may come
-/// between. Where all packets of a channel come from one other channel, in order, a packet passes
-/// both at once: the second channel is asked at the time at which the packet will get there.
+/// A packet passes a whole [stretch](Stretches) of channels at once.
 pub(crate) struct Network<'o> {
     pub(crate) queue: EventQueue,
     pub(crate) channels: Vec<Channel>,
     pub(crate) observer: &'o mut dyn Observer,
     arena: Arena,
     routes: Routes,
+    stretches: Stretches,
     encapsulation: Encapsulation,
     overhead: u32,
     end: Instant,
@@ -72,13 +72,16 @@ impl<'o> Network<'o> {
             }
         }
         let routes = Routes::new(spec.nodes.len(), &ends);
-        find_only_feeders(spec, &routes, &mut channels, &keeps_order);
+        let far_ends: Vec<u16> = channels.iter().map(|channel| channel.to).collect();
+        let feeders = only_feeders(spec, &routes, &far_ends, &keeps_order);
+        let stretches = Stretches::new(&routes, &far_ends, &feeders);
         let watched = observer.wants_packets();
         Self {
             queue: EventQueue::new(channels.len() + others),
             observer,
             arena: Arena::default(),
             routes,
+            stretches,
             encapsulation: spec.encapsulation,
             overhead: spec.encapsulation.overhead().get() as u32,
             end: Instant::ZERO + spec.duration,
@@ -99,80 +102,75 @@ impl<'o> Network<'o> {
         self.channels.iter().map(|channel| channel.summary.delivered).sum()
     }
 
-    /// Sends a segment from one node to another.
+    /// Where the next segment is to be written.
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16, segment: Segment) {
-        let len = segment.wire_len() as u32 + self.overhead;
-        let kind = segment.kind();
-        let load = if self.wire {
-            Load::Wire(wire_mode::encode(&segment, self.encapsulation, from, to))
-        } else {
-            Load::Typed(segment)
-        };
-        let packet = self.arena.insert(from, to, len, kind, load);
-        self.enter(now, from, to, packet, len, kind);
+    pub(crate) fn place(&mut self) -> &mut Segment {
+        &mut self.arena.next().1.segment
+    }
+
+    /// Sends what was written to that place from one node to another.
+    #[inline]
+    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) {
+        let (id, packet) = self.arena.next();
+        let (len, kind) = packet.segment.measure();
+        let len = len as u32 + self.overhead;
+        (packet.from, packet.to, packet.len, packet.kind) = (from, to, len, kind);
+        packet.corrupt = false;
+        if self.wire {
+            let bytes = wire_mode::encode(&packet.segment, self.encapsulation, from, to);
+            *self.arena.bytes_mut(id) = bytes;
+        }
+        self.arena.take();
+        self.enter(now, from, to, id, len, kind);
     }
 
     /// The packet leaves node `node` for `to`, over as many channels as it passes at once.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, now: Instant, node: u16, to: u16, packet: PacketId, len: u32, kind: Kind) {
         let passing = Passing { bytes: ByteCount::new(u64::from(len)), kind };
         let serial = self.queue.next_serial();
         let mut at = now;
-        let Some(mut index) = self.routes.next(node, to) else {
-            self.arena.remove(packet);
-            return;
-        };
-        loop {
+        let mut last = None;
+        for hop in self.stretches.hops(node, to) {
+            let index = self.stretches.channel(hop);
             if self.watched {
                 self.show_later(at, index, packet);
             }
             let channel = &mut self.channels[index as usize];
-            let far_end = channel.to;
-            match channel.pass(now, at, self.end, &passing) {
-                Fate::Leaves(leaves) => at = leaves,
-                Fate::LeavesCorrupt(leaves) => {
-                    at = leaves;
-                    self.corrupt(index, packet);
-                }
-                Fate::Lost(_) => {
-                    self.arena.remove(packet);
-                    return;
-                }
+            let (leaves, corrupt) = channel.pass(now, at, self.end, &passing);
+            let Some(leaves) = leaves else { return self.arena.release(packet) };
+            at = leaves;
+            if corrupt {
+                self.corrupt(index, packet);
             }
-            if far_end == to {
-                break;
-            }
-            match self.routes.next(far_end, to) {
-                Some(next) if self.channels[next as usize].only_feeder == Some(index) => {
-                    index = next;
-                }
-                _ => break,
-            }
+            last = Some(index);
         }
-        if self.channels[index as usize].push(at, serial, packet) {
-            self.queue.set_arrival(index, at, serial);
+        let Some(last) = last else { return self.arena.release(packet) };
+        if self.channels[last as usize].push(at, serial, packet) {
+            self.queue.set_arrival(last, at, serial);
         }
     }
 
-    fn corrupt(&mut self, channel: u32, packet: PacketId) {
-        let packet = self.arena.get_mut(packet);
+    #[cold]
+    fn corrupt(&mut self, channel: u32, id: PacketId) {
+        let packet = self.arena.get_mut(id);
         packet.corrupt = true;
-        if let Load::Wire(bytes) = &packet.load {
+        if self.wire {
             let flips = &mut self.channels[channel as usize].flips;
             let (from, to) = (packet.from, packet.to);
-            let flipped = wire_mode::corrupt(bytes, self.encapsulation, from, to, flips);
-            packet.load = Load::Wire(flipped);
+            let bytes = self.arena.bytes_mut(id);
+            *bytes = wire_mode::corrupt(bytes, self.encapsulation, from, to, flips);
         }
     }
 
-    fn show_later(&mut self, at: Instant, channel: u32, packet: PacketId) {
-        let packet = self.arena.get_mut(packet);
+    #[cold]
+    fn show_later(&mut self, at: Instant, channel: u32, id: PacketId) {
+        let packet = self.arena.get_mut(id);
         let (from, to) = (packet.from, packet.to);
-        let bytes = match &packet.load {
-            Load::Typed(segment) => wire_mode::encode(segment, self.encapsulation, from, to),
-            Load::Wire(bytes) => bytes.clone(),
-            Load::Nothing => return,
+        let bytes = if self.wire {
+            self.arena.bytes_mut(id).clone()
+        } else {
+            wire_mode::encode(&packet.segment, self.encapsulation, from, to)
         };
         if at <= self.end {
             let order = Reverse((at, self.queue.next_serial()));
@@ -193,10 +191,10 @@ impl<'o> Network<'o> {
         }
     }
 
-    /// The next packet of a channel arrives: it goes on, or it is here. Returns node, sender and
-    /// segment when it is.
+    /// The next packet of a channel arrives: it goes on, or it is here. Returns its number when it
+    /// is; the caller reads it and then releases it.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant, slot: Slot) -> Option<(u16, u16, Segment)> {
+    pub(crate) fn arrive(&mut self, now: Instant, slot: Slot) -> Option<PacketId> {
         if self.watched {
             self.show(now);
         }
@@ -208,45 +206,45 @@ impl<'o> Network<'o> {
             None => self.queue.clear(slot),
         }
         let packet = self.arena.get_mut(arrived.packet);
+        if packet.to == node && !packet.corrupt && !self.wire {
+            return Some(arrived.packet);
+        }
+        self.arrive_otherwise(now, node, arrived.packet)
+    }
+
+    /// A packet goes on, is corrupt, or consists of bytes.
+    #[inline(never)]
+    fn arrive_otherwise(&mut self, now: Instant, node: u16, id: PacketId) -> Option<PacketId> {
+        let packet = self.arena.get_mut(id);
         let (from, to) = (packet.from, packet.to);
         if to != node {
             let (len, kind) = (packet.len, packet.kind);
-            self.enter(now, node, to, arrived.packet, len, kind);
+            self.enter(now, node, to, id, len, kind);
             return None;
         }
-        let corrupt = packet.corrupt;
-        let segment = match self.arena.remove(arrived.packet) {
-            Load::Typed(segment) if !corrupt => segment,
-            // The checksum finds it.
-            Load::Typed(_) | Load::Nothing => return None,
-            Load::Wire(bytes) => wire_mode::decode(bytes, self.encapsulation, from, to)?,
+        let segment = if self.wire {
+            let bytes = std::mem::take(self.arena.bytes_mut(id));
+            wire_mode::decode(bytes, self.encapsulation, from, to)
+        } else {
+            None // The checksum finds what is corrupt.
         };
-        Some((node, from, segment))
+        let Some(segment) = segment else {
+            self.arena.release(id);
+            return None;
+        };
+        self.arena.get_mut(id).segment = segment;
+        Some(id)
     }
-}
 
-/// Finds the channels whose packets all come from one other channel, in order.
-fn find_only_feeders(
-    spec: &RunSpec,
-    routes: &Routes,
-    channels: &mut [Channel],
-    keeps_order: &[bool],
-) {
-    // For each channel, what packets come from: other channels, or the node itself.
-    let mut feeders: Vec<BTreeSet<Option<u32>>> = vec![BTreeSet::new(); channels.len()];
-    for flow in &spec.flows {
-        let (a, b) = (flow.from as u16, flow.to as u16);
-        for (from, to) in [(a, b), (b, a)] {
-            let mut before = None;
-            for channel in routes.path(from, to, |c| channels[c as usize].to) {
-                feeders[channel as usize].insert(before);
-                before = Some(channel);
-            }
-        }
+    /// A packet that has arrived.
+    #[inline]
+    pub(crate) fn packet(&mut self, id: PacketId) -> &mut Packet {
+        self.arena.get_mut(id)
     }
-    for (channel, feeders) in channels.iter_mut().zip(feeders) {
-        if let (1, Some(Some(feeder))) = (feeders.len(), feeders.first()) {
-            channel.only_feeder = Some(*feeder).filter(|feeder| keeps_order[*feeder as usize]);
-        }
+
+    /// The segment of a packet was read.
+    #[inline]
+    pub(crate) fn release(&mut self, id: PacketId) {
+        self.arena.release(id);
     }
 }

@@ -3,8 +3,9 @@
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
-/// A packet.
-#[derive(Debug)]
+/// A packet: two cache lines of its own. By the time it arrives hundreds of others have been written.
+#[derive(Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct Packet {
     /// Node that sent it.
     pub(crate) from: u16,
@@ -17,63 +18,65 @@ pub(crate) struct Packet {
     /// Some link corrupted it.
     pub(crate) corrupt: bool,
     /// What it carries.
-    pub(crate) load: Load,
+    pub(crate) segment: Segment,
 }
 
-/// What a packet carries.
-#[derive(Debug)]
-pub(crate) enum Load {
-    /// The typed segment.
-    Typed(Segment),
-    /// Its bytes, in wire mode.
-    Wire(Bytes),
-    /// It was taken out.
-    Nothing,
-}
+const _: () = assert!(size_of::<Packet>() == 128);
 
 /// Number of a packet in the arena.
 pub(crate) type PacketId = u32;
 
-/// All packets on their way. Places are used again, so that a steady flow allocates nothing.
+/// All packets on their way. A segment is written into its place once and read there; places are used
+/// again, so that a steady flow allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
     places: Vec<Packet>,
+    /// In wire mode the bytes of each packet.
+    bytes: Vec<Bytes>,
     free: Vec<PacketId>,
 }
 
 impl Arena {
-    /// Keeps a packet.
+    /// A place for the next packet, with what an earlier one left there. It is the same one until
+    /// [`Arena::take`].
     #[inline]
-    pub(crate) fn insert(
-        &mut self,
-        from: u16,
-        to: u16,
-        len: u32,
-        kind: Kind,
-        load: Load,
-    ) -> PacketId {
-        let Some(id) = self.free.pop() else {
-            self.places.push(Packet { from, to, len, kind, corrupt: false, load });
-            return (self.places.len() - 1) as PacketId;
+    pub(crate) fn next(&mut self) -> (PacketId, &mut Packet) {
+        let id = match self.free.last() {
+            Some(id) => *id,
+            None => self.grow(),
         };
-        // Field by field: the segment is copied once and goes straight to its place.
-        let place = &mut self.places[id as usize];
-        (place.from, place.to, place.len, place.kind) = (from, to, len, kind);
-        place.corrupt = false;
-        place.load = load;
+        (id, &mut self.places[id as usize])
+    }
+
+    #[cold]
+    fn grow(&mut self) -> PacketId {
+        let id = self.places.len() as PacketId;
+        self.places.push(Packet::default());
+        self.bytes.push(Bytes::new());
+        self.free.push(id);
         id
     }
 
-    /// The packet with this number, which is on its way.
+    /// The packet in the place that [`Arena::next`] gave is on its way.
+    #[inline]
+    pub(crate) fn take(&mut self) {
+        self.free.pop();
+    }
+
+    /// The packet with this number.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.places[id as usize]
     }
 
-    /// Takes out what a packet carries. Each packet is taken out once.
+    /// The bytes of the packet with this number, in wire mode.
+    pub(crate) fn bytes_mut(&mut self, id: PacketId) -> &mut Bytes {
+        &mut self.bytes[id as usize]
+    }
+
+    /// The packet has arrived or is lost. Each packet is released once.
     #[inline]
-    pub(crate) fn remove(&mut self, id: PacketId) -> Load {
+    pub(crate) fn release(&mut self, id: PacketId) {
         self.free.push(id);
-        std::mem::replace(&mut self.places[id as usize].load, Load::Nothing)
     }
 }

@@ -35,6 +35,11 @@ impl Routes {
         Self { nodes, next }
     }
 
+    /// Number of nodes.
+    pub(crate) const fn nodes(&self) -> usize {
+        self.nodes
+    }
+
     /// The channels from one node to another, in order.
     pub(crate) fn path(&self, from: u16, to: u16, far_end: impl Fn(u32) -> u16) -> Vec<u32> {
         let mut path = Vec::new();

@@ -35,8 +35,8 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             break;
         }
         if slot < first_end {
-            if let Some((node, from, segment)) = network.arrive(now, slot) {
-                endpoints.arrive(now, &mut network, node, from, segment);
+            if let Some(packet) = network.arrive(now, slot) {
+                endpoints.arrive(now, &mut network, packet);
             }
         } else if slot == sampler {
             take_samples(now, spec, &endpoints, &mut network);
@@ -76,7 +76,7 @@ fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {
 fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &mut Network<'_>) {
     for flow in 0..spec.flows.len() {
         let Some(source) = &endpoints.end(2 * flow).endpoint else { continue };
-        let state = source.sender_state();
+        let state = source.endpoint().sender_state();
         let delivered = endpoints.end(2 * flow + 1).progress().verified;
         network.observer.sample(&Sample {
             at: now,
@@ -121,7 +121,7 @@ fn summarise_flow(
     let (source, sink) = (endpoints.end(2 * flow), endpoints.end(2 * flow + 1));
     let flow = &spec.flows[flow];
     let counters = |end: &crate::endpoints::End| {
-        end.endpoint.as_ref().map(|e| e.counters()).unwrap_or_default()
+        end.endpoint.as_ref().map(|e| e.endpoint().counters()).unwrap_or_default()
     };
     let (sent, received) = (counters(source), counters(sink));
     let progress = sink.progress();
@@ -134,13 +134,13 @@ fn summarise_flow(
     FlowSummary {
         name: flow.name.clone(),
         protocol: flow.protocol.name(),
-        controller: source.endpoint.as_ref().map_or("", |e| e.controller_name()),
+        controller: source.endpoint.as_ref().map_or("", |e| e.endpoint().controller_name()),
         complete,
         failure: wrong.or(failure),
         delivered_bytes: progress.verified,
         metrics: FlowMetrics::new(progress.verified, elapsed, complete, &sent, &received),
         source: sent,
         sink: received,
-        probing: source.endpoint.as_ref().and_then(|e| e.probing_summary()),
+        probing: source.endpoint.as_ref().and_then(|e| e.endpoint().probing_summary()),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bentpipe_transport::xstp::{Config, Ports, Session, State, no_session_reset};
-use bentpipe_transport::{Endpoint, Event, Host, PathId, Transmit, drain};
+use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::xstp::{Body, Segment as Xstp};
 use bentpipe_wire::{Kind, Segment};
@@ -106,15 +106,20 @@ struct Surroundings<'a> {
     inbox: &'a mut Vec<u8>,
     events: &'a mut Vec<(Instant, Event)>,
     sent: Vec<Xstp>,
+    place: Segment,
 }
 
-impl Host for Surroundings<'_> {
-    fn transmit(&mut self, _now: Instant, transmit: Transmit) {
-        let Segment::Xstp(segment) = transmit.segment;
+impl Host<Session> for Surroundings<'_> {
+    fn place(&mut self) -> &mut Segment {
+        &mut self.place
+    }
+
+    fn transmit(&mut self, _now: Instant, _path: PathId) {
+        let Segment::Xstp(segment) = std::mem::take(&mut self.place);
         self.sent.push(segment);
     }
 
-    fn event(&mut self, now: Instant, endpoint: &mut dyn Endpoint, event: Event) {
+    fn event(&mut self, now: Instant, endpoint: &mut Session, event: Event) {
         self.events.push((now, event));
         if !self.stalled {
             while let Some(bytes) = endpoint.read(now) {
@@ -126,7 +131,7 @@ impl Host for Surroundings<'_> {
 }
 
 /// Writes as much as fits and closes when that was all.
-fn feed(now: Instant, endpoint: &mut dyn Endpoint, outbox: &mut Bytes, closes: bool) {
+fn feed(now: Instant, endpoint: &mut Session, outbox: &mut Bytes, closes: bool) {
     if !outbox.is_empty() && endpoint.write(now, outbox).is_err() {
         outbox.clear();
     }
@@ -205,6 +210,7 @@ impl Pair {
             inbox: &mut end.inbox,
             events: &mut end.events,
             sent: Vec::new(),
+            place: Segment::default(),
         };
         if session.state() != State::Closed {
             feed(now, session, around.outbox, around.closes);
@@ -252,7 +258,7 @@ impl Pair {
             return;
         }
         self.change(to, |session, now| {
-            session.handle_segment(now, PathId(0), Segment::Xstp(segment));
+            session.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
         });
     }
 

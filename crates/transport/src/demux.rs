@@ -39,6 +39,7 @@ impl<K: Copy> Demux<K> {
     }
 
     /// The session of these ports.
+    #[inline]
     pub fn session(&self, path: PathId, local_port: u16, peer_port: u16) -> Option<K> {
         let wanted = (path, local_port, peer_port);
         if let Some((key, session)) = self.latest.get()

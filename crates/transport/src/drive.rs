@@ -2,27 +2,33 @@
 
 use bentpipe_units::Instant;
 
-use crate::{Endpoint, Event, Transmit};
+use bentpipe_wire::Segment;
+
+use crate::{Endpoint, Event, PathId};
 
 /// What surrounds an endpoint: a network and an application.
-pub trait Host {
-    /// Sends a segment.
-    fn transmit(&mut self, now: Instant, transmit: Transmit);
+pub trait Host<E: Endpoint + ?Sized> {
+    /// Where the next segment is to be written. A segment is written once, where it is to lie.
+    fn place(&mut self) -> &mut Segment;
+
+    /// Sends what was written to that place.
+    fn transmit(&mut self, now: Instant, path: PathId);
 
     /// Tells the application, which may read, write, close or abort in answer.
-    fn event(&mut self, now: Instant, endpoint: &mut dyn Endpoint, event: Event);
+    fn event(&mut self, now: Instant, endpoint: &mut E, event: Event);
 }
 
 /// Takes everything out of an endpoint that is to be sent or told, until nothing is left, and
 /// returns its next deadline.
-pub fn drain(
-    endpoint: &mut dyn Endpoint,
+#[inline]
+pub fn drain<E: Endpoint + ?Sized>(
+    endpoint: &mut E,
     now: Instant,
-    host: &mut (impl Host + ?Sized),
+    host: &mut (impl Host<E> + ?Sized),
 ) -> Option<Instant> {
     loop {
-        while let Some(transmit) = endpoint.poll_transmit(now) {
-            host.transmit(now, transmit);
+        while let Some(path) = endpoint.poll_transmit(now, host.place()) {
+            host.transmit(now, path);
         }
         let Some(event) = endpoint.poll_event() else {
             return endpoint.poll_timeout();

@@ -13,15 +13,6 @@ use bytes::Bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u32);
 
-/// A segment and the path that it shall take.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transmit {
-    /// Where it goes.
-    pub path: PathId,
-    /// What goes.
-    pub segment: Segment,
-}
-
 /// What the application is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -90,8 +81,9 @@ pub struct SenderState {
 /// then change another. A panic is a bug of this project and never the peer's doing; whatever the
 /// peer sends, memory stays within the configured buffers.
 pub trait Endpoint: Debug + Send {
-    /// A segment arrived on `path`.
-    fn handle_segment(&mut self, now: Instant, path: PathId, segment: Segment);
+    /// A segment arrived on `path`. The endpoint takes out of it what it keeps, the payload for one;
+    /// what it leaves is of no use to anybody.
+    fn handle_segment(&mut self, now: Instant, path: PathId, segment: &mut Segment);
 
     /// The deadline of [`Endpoint::poll_timeout`] has come. Too early does no harm.
     fn handle_timeout(&mut self, now: Instant);
@@ -112,8 +104,10 @@ pub trait Endpoint: Debug + Send {
     /// Give up at once and tell the peer.
     fn abort(&mut self, now: Instant);
 
-    /// The next segment to send. State advances with it: it counts as sent.
-    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit>;
+    /// Writes the next segment to send over what is in `place`, and returns the path that it shall
+    /// take; `None` when there is nothing to send, whatever is in `place` then. State advances with
+    /// it: the segment counts as sent.
+    fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId>;
 
     /// The next thing to tell the application.
     fn poll_event(&mut self) -> Option<Event>;
@@ -121,6 +115,13 @@ pub trait Endpoint: Debug + Send {
     /// When [`Endpoint::handle_timeout`] must be called, as an absolute time; `None` when nothing is
     /// running.
     fn poll_timeout(&self) -> Option<Instant>;
+
+    /// True when nothing but reading can follow from what happened since the last drain: there is
+    /// nothing to send, nothing to tell but [`Event::Readable`], and no deadline came nearer. If the
+    /// application only reads, no drain is needed then.
+    fn is_quiet(&self) -> bool {
+        false
+    }
 
     /// The sender's state at this moment.
     fn sender_state(&self) -> SenderState;

@@ -11,4 +11,4 @@ pub mod rtt;
 pub mod xstp;
 
 pub use drive::{Host, drain};
-pub use endpoint::{Endpoint, Event, Failure, PathId, SenderState, Transmit, WriteError};
+pub use endpoint::{Endpoint, Event, Failure, PathId, SenderState, WriteError};

@@ -514,7 +514,8 @@ fn a_flood_beyond_the_window_is_ignored_and_memory_stays_within_the_buffer() {
             body: Body::Flow(flow),
         };
         pair.change(Way::Back, |server, now| {
-            server.handle_segment(now, Default::default(), bentpipe_wire::Segment::Xstp(segment));
+            let mut segment = bentpipe_wire::Segment::Xstp(segment);
+            server.handle_segment(now, Default::default(), &mut segment);
         });
     }
     let counters = pair.server.session.as_ref().expect("a server").counters();

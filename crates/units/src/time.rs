@@ -1,6 +1,8 @@
 //! Points in time and lengths of time, both in whole nanoseconds.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 /// Nanoseconds in a second.
@@ -10,61 +12,99 @@ const NANOS_PER_SEC: u64 = 1_000_000_000;
 ///
 /// It is told, never asked for: the simulator's virtual clock and the wall clock of real sockets
 /// both count from zero. The range is 584 years.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Instant(u64);
+///
+/// Deadlines that may not be, `Option<Instant>`, are compared for every packet. What is kept is the
+/// complement of the nanoseconds, never zero: "no deadline" then takes no room of its own and the
+/// earlier of two is the larger number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Instant(NonZeroU64);
 
 impl Instant {
     /// The start of the run.
-    pub const ZERO: Self = Self(0);
+    pub const ZERO: Self = Self(NonZeroU64::MAX);
     /// Later than anything that can happen in a run.
-    pub const MAX: Self = Self(u64::MAX);
+    pub const MAX: Self = Self(NonZeroU64::MIN);
 
     /// The instant `nanos` nanoseconds after the start of the run.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        match NonZeroU64::new(!nanos) {
+            Some(kept) => Self(kept),
+            None => Self::MAX,
+        }
     }
 
     /// Nanoseconds since the start of the run.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        !self.0.get()
     }
 
     /// Seconds since the start of the run.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / NANOS_PER_SEC as f64
+        self.as_nanos() as f64 / NANOS_PER_SEC as f64
     }
 
     /// Time passed since `earlier`; zero when `earlier` is not earlier.
+    #[inline]
     pub const fn since(self, earlier: Self) -> Span {
-        Span(self.0.saturating_sub(earlier.0))
+        Span(earlier.0.get().saturating_sub(self.0.get()))
     }
 
     /// The earlier of two instants that may not be: the next of two deadlines.
     #[inline]
     pub fn earliest(a: Option<Self>, b: Option<Self>) -> Option<Self> {
-        match (a, b) {
-            (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
-            (Some(_), None) => a,
-            (None, _) => b,
-        }
+        let kept = |instant: Option<Self>| instant.map_or(0, |instant| instant.0.get());
+        NonZeroU64::new(kept(a).max(kept(b))).map(Self)
     }
 
     /// The instant `span` before this one, or the start of the run.
+    #[inline]
     pub const fn before(self, span: Span) -> Self {
-        Self(self.0.saturating_sub(span.0))
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl Default for Instant {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
+impl PartialOrd for Instant {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Instant {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.cmp(&self.0)
     }
 }
 
 impl Add<Span> for Instant {
     type Output = Self;
+    #[inline]
     fn add(self, span: Span) -> Self {
-        Self(self.0.saturating_add(span.0))
+        match NonZeroU64::new(self.0.get().saturating_sub(span.0)) {
+            Some(kept) => Self(kept),
+            None => Self::MAX,
+        }
     }
 }
 
 impl AddAssign<Span> for Instant {
     fn add_assign(&mut self, span: Span) {
         *self = *self + span;
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Instant").field(&self.as_nanos()).finish()
     }
 }
 
@@ -204,6 +244,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn instants_are_ordered_by_time_and_no_deadline_comes_after_all_of_them() {
+        let [zero, one, max] = [Instant::ZERO, Instant::from_nanos(1), Instant::MAX];
+        assert!(zero < one && one < max && max == Instant::from_nanos(u64::MAX));
+        assert_eq!(max + Span::from_nanos(1), max);
+        assert_eq!(one.before(Span::from_secs(1)), zero);
+        assert_eq!(Instant::earliest(Some(one), Some(max)), Some(one));
+        assert_eq!(Instant::earliest(Some(one), Some(zero)), Some(zero));
+        assert_eq!(Instant::earliest(None, Some(max)), Some(max));
+        assert_eq!(size_of::<Option<Instant>>(), size_of::<u64>());
+    }
+
+    #[test]
     fn time_never_wraps_at_either_end() {
         assert_eq!(Instant::MAX + Span::from_secs(1), Instant::MAX);
         assert_eq!(Instant::ZERO.before(Span::from_secs(1)), Instant::ZERO);
@@ -214,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_earliest_of_two_deadlines_ignores_what_is_not_set() {
-        let (a, b) = (Some(Instant(1)), Some(Instant(2)));
+        let (a, b) = (Some(Instant::from_nanos(1)), Some(Instant::from_nanos(2)));
         assert_eq!(Instant::earliest(a, b), a);
         assert_eq!(Instant::earliest(b, a), a);
         assert_eq!((Instant::earliest(a, None), Instant::earliest(None, b)), (a, b));

@@ -16,6 +16,13 @@ pub enum Segment {
     Xstp(xstp::Segment),
 }
 
+impl Default for Segment {
+    /// An empty segment: a place to write one into.
+    fn default() -> Self {
+        Self::Xstp(xstp::Segment::default())
+    }
+}
+
 impl Segment {
     /// Source and destination port.
     #[inline]
@@ -38,6 +45,14 @@ impl Segment {
     pub fn wire_len(&self) -> usize {
         match self {
             Self::Xstp(segment) => segment.wire_len(),
+        }
+    }
+
+    /// Length on the wire and kind together, which every packet that is sent is asked for.
+    #[inline]
+    pub fn measure(&self) -> (usize, Kind) {
+        match self {
+            Self::Xstp(segment) => segment.measure(),
         }
     }
 

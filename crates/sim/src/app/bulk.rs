@@ -4,7 +4,7 @@ use bentpipe_transport::{Endpoint, Event};
 use bentpipe_units::{ByteCount, Instant};
 use bytes::Bytes;
 
-use super::{App, Progress, pattern};
+use super::{Progress, pattern};
 use crate::SourceSpec;
 
 /// The source of a bulk transfer.
@@ -27,7 +27,7 @@ impl BulkSource {
     }
 
     /// Writes what fits and is due; closes after the last byte.
-    fn feed(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+    fn feed(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
         loop {
             if self.rest.is_empty() && !self.take_chunk(now) {
                 break;
@@ -67,8 +67,9 @@ impl BulkSource {
     }
 }
 
-impl App for BulkSource {
-    fn on_event(&mut self, now: Instant, endpoint: &mut dyn Endpoint, event: Event) {
+impl BulkSource {
+    /// The endpoint has news.
+    pub(super) fn on_event(&mut self, now: Instant, endpoint: &mut impl Endpoint, event: Event) {
         match event {
             Event::Connected | Event::Writable => self.feed(now, endpoint),
             Event::Failed(failure) => {
@@ -80,18 +81,21 @@ impl App for BulkSource {
         }
     }
 
-    fn on_timer(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+    /// The time asked for has come.
+    pub(super) fn on_timer(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
         // A full send buffer stops the clock; Writable goes on.
         if self.rest.is_empty() && self.next_chunk.is_some_and(|due| due <= now) {
             self.feed(now, endpoint);
         }
     }
 
-    fn next_timer(&self) -> Option<Instant> {
+    /// When the next chunk may be written.
+    pub(super) fn next_timer(&self) -> Option<Instant> {
         if self.rest.is_empty() { self.next_chunk } else { None }
     }
 
-    fn progress(&self) -> Progress {
+    /// How far it is.
+    pub(super) fn progress(&self) -> Progress {
         self.progress
     }
 }

@@ -4,27 +4,72 @@ mod bulk;
 mod pattern;
 mod sink;
 
-pub(crate) use bulk::BulkSource;
-pub(crate) use sink::Sink;
+use bulk::BulkSource;
+use sink::Sink;
 
 use bentpipe_transport::{Endpoint, Event, Failure};
 use bentpipe_units::Instant;
 
+use crate::SourceSpec;
+
 /// An application: told what its endpoint has to say, it reads, writes and closes.
-pub(crate) trait App {
+#[derive(Debug)]
+pub(crate) enum App {
+    /// Sends.
+    Source(BulkSource),
+    /// Receives.
+    Sink(Sink),
+}
+
+impl App {
+    /// The source of a bulk transfer.
+    pub(crate) fn source(spec: SourceSpec) -> Self {
+        Self::Source(BulkSource::new(spec))
+    }
+
+    /// The sink of a bulk transfer.
+    pub(crate) fn sink() -> Self {
+        Self::Sink(Sink::default())
+    }
+
     /// The endpoint has news.
-    fn on_event(&mut self, now: Instant, endpoint: &mut dyn Endpoint, event: Event);
+    #[inline]
+    pub(crate) fn on_event(&mut self, now: Instant, endpoint: &mut impl Endpoint, event: Event) {
+        match self {
+            Self::Source(source) => source.on_event(now, endpoint, event),
+            Self::Sink(sink) => sink.on_event(now, endpoint, event),
+        }
+    }
 
     /// The time asked for by [`App::next_timer`] has come.
-    fn on_timer(&mut self, _now: Instant, _endpoint: &mut dyn Endpoint) {}
+    pub(crate) fn on_timer(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
+        match self {
+            Self::Source(source) => source.on_timer(now, endpoint),
+            Self::Sink(_) => {}
+        }
+    }
+
+    /// True when it does nothing but read what arrives.
+    pub(crate) const fn only_reads(&self) -> bool {
+        matches!(self, Self::Sink(_))
+    }
 
     /// When the application wants to act by itself.
-    fn next_timer(&self) -> Option<Instant> {
-        None
+    #[inline]
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
+        match self {
+            Self::Source(source) => source.next_timer(),
+            Self::Sink(_) => None,
+        }
     }
 
     /// How far it is.
-    fn progress(&self) -> Progress;
+    pub(crate) fn progress(&self) -> Progress {
+        match self {
+            Self::Source(source) => source.progress(),
+            Self::Sink(sink) => sink.progress(),
+        }
+    }
 }
 
 /// How far an application is.

@@ -3,7 +3,7 @@
 use bentpipe_transport::{Endpoint, Event};
 use bentpipe_units::Instant;
 
-use super::{App, Progress, pattern};
+use super::{Progress, pattern};
 
 /// The receiving end of a bulk transfer.
 #[derive(Debug, Default)]
@@ -11,8 +11,10 @@ pub(crate) struct Sink {
     progress: Progress,
 }
 
-impl App for Sink {
-    fn on_event(&mut self, now: Instant, endpoint: &mut dyn Endpoint, event: Event) {
+impl Sink {
+    /// The endpoint has news.
+    #[inline]
+    pub(super) fn on_event(&mut self, now: Instant, endpoint: &mut impl Endpoint, event: Event) {
         match event {
             Event::Readable => {
                 while let Some(bytes) = endpoint.read(now) {
@@ -30,7 +32,8 @@ impl App for Sink {
         }
     }
 
-    fn progress(&self) -> Progress {
+    /// How far it is.
+    pub(super) fn progress(&self) -> Progress {
         self.progress
     }
 }

@@ -1,7 +1,8 @@
 //! What leaves a session: single segments, and composites of what its parts want to send.
 
 use bentpipe_units::{Instant, Seq32};
-use bentpipe_wire::xstp::{Begin, Body, Flow, Report, ReportKind, Segment};
+use bentpipe_wire::Kind;
+use bentpipe_wire::xstp::{Begin, Body, Flow, Report, Segment};
 
 use super::session::Session;
 use super::timestamp;
@@ -10,9 +11,9 @@ use super::timestamp;
 const PIGGYBACK_ROOM: usize = 40;
 
 impl Session {
-    /// Whether there may be something to send. Most arrivals at a receiver ask for nothing.
+    /// Whether there is something to send.
     #[inline]
-    pub(super) fn has_work(&self) -> bool {
+    pub(super) fn may_transmit(&self) -> bool {
         self.tx.has_work()
             || self.rx.has_report()
             || self.has_single()
@@ -30,105 +31,138 @@ impl Session {
             || self.begin_ack.is_some()
     }
 
+    /// Writes a header. Body and header go into their place field by field: a segment that is
+    /// built elsewhere and moved costs more than everything else that is done to it.
     #[inline]
-    fn segment(&self, seq: Seq32, body: Body) -> Segment {
-        Segment {
-            source_port: self.ports.local,
-            destination_port: self.ports.peer,
-            sq: self.sq,
-            window: self.rx.credit(),
-            seq,
-            body,
-        }
+    fn write_header(&mut self, place: &mut Segment, seq: Seq32) {
+        place.source_port = self.ports.local;
+        place.destination_port = self.ports.peer;
+        place.sq = self.sq;
+        place.window = self.rx.credit();
+        place.seq = seq;
     }
 
     fn begin_body(&self, ts: u32, ts_echo: u32) -> Begin {
         Begin { mss: self.config.mss, many_gaps: true, ts, ts_echo }
     }
 
-    /// BGN, BGNAK and RST, which never combine.
-    pub(super) fn poll_single(&mut self, now: Instant) -> Option<Segment> {
+    /// BGN, BGNAK and RST, which never combine. True when there was one.
+    pub(super) fn poll_single(&mut self, now: Instant, place: &mut Segment) -> bool {
         if let Some(stray) = self.stray.take() {
-            return Some(stray);
-        }
-        if let Some(reason) = self.reset.take() {
-            let reset = self.segment(self.tx.cache.next(), Body::Reset(reason));
-            return Some(Segment { window: 0, ..reset });
-        }
-        if self.begin.is_due() {
+            *place = stray;
+        } else if let Some(reason) = self.reset.take() {
+            self.write_header(place, self.tx.cache.next());
+            place.window = 0;
+            place.body = Body::Reset(reason);
+        } else if self.begin.is_due() {
             self.begin.sent(now);
             // The same BGN each time, except that its timestamp dates the latest one.
             self.begin_sent = Some((self.begin_sent.map_or(now, |(first, _)| first), now));
-            let begin = self.begin_body(timestamp::at(now), 0);
-            return Some(self.segment(self.isn, Body::Begin(begin)));
+            self.write_header(place, self.isn);
+            place.body = Body::Begin(self.begin_body(timestamp::at(now), 0));
+        } else if let Some(echo) = self.begin_ack.take() {
+            self.write_header(place, self.isn);
+            place.body = Body::BeginAck(self.begin_body(timestamp::at(now), echo));
+        } else {
+            return false;
         }
-        let echo = self.begin_ack.take()?;
-        let begin = self.begin_body(timestamp::at(now), echo);
-        Some(self.segment(self.isn, Body::BeginAck(begin)))
+        self.count_sent(place, false);
+        true
     }
 
-    /// Everything else, merged as far as it may be.
+    /// A plain data segment, if that is all there is to send now. Nearly all segments of a sender are.
     #[inline]
-    pub(super) fn poll_composite(&mut self, now: Instant) -> Option<Segment> {
-        if !self.state.is_synchronized() {
-            return None;
+    pub(super) fn poll_plain(&mut self, now: Instant, place: &mut Segment) -> bool {
+        if !self.state.is_synchronized()
+            || self.has_single()
+            || self.rx.has_report()
+            || self.end_ack.is_some()
+        {
+            return false;
         }
-        let report = self.rx.take_report();
+        let Some((seq, payload)) = self.tx.next_plain(now) else { return false };
+        let len = payload.len() as u64;
+        self.write_header(place, seq);
+        let flow = place.flow_mut();
+        flow.payload = payload;
+        flow.poll = None;
+        if flow.report.is_some() {
+            flow.report = None;
+        }
+        flow.end_ack = None;
+        flow.end = false;
+        self.count_data(len + Segment::PLAIN_HEADER as u64, len);
+        true
+    }
+
+    /// Everything else, merged as far as it may be. True when there was something.
+    pub(super) fn poll_composite(&mut self, now: Instant, place: &mut Segment) -> bool {
+        if !self.state.is_synchronized() {
+            return false;
+        }
+        let report = if self.rx.has_report() { self.rx.take_report() } else { None };
         // A long list and data together would outgrow the path: the list goes alone, the data next.
         let long = report.as_ref().is_some_and(|r| 4 * r.gaps.len() > PIGGYBACK_ROOM);
         let data = if long { None } else { self.tx.poll_transmit(now) };
         let end_ack = self.end_ack.take();
-        let Some(data) = data else { return self.poll_control(now, report, end_ack) };
-        let flow = Flow { payload: data.payload, poll: data.poll, report, end_ack, end: false };
-        let segment = self.segment(data.seq, Body::Flow(flow));
-        self.count_sent(&segment, data.retransmission);
-        Some(segment)
+        let Some(data) = data else { return self.poll_control(now, place, report, end_ack) };
+        self.write_header(place, data.seq);
+        *place.flow_mut() =
+            Flow { payload: data.payload, poll: data.poll, report, end_ack, end: false };
+        self.count_sent(place, data.retransmission);
+        true
     }
 
     /// A segment without data and without a POLL.
     fn poll_control(
         &mut self,
         now: Instant,
+        place: &mut Segment,
         report: Option<Report>,
         end_ack: Option<Seq32>,
-    ) -> Option<Segment> {
+    ) -> bool {
         self.maybe_end();
         let end = self.end.is_due();
         if end {
             self.end.sent(now);
         }
         if report.is_none() && end_ack.is_none() && !end {
-            return None;
+            return false;
         }
-        let flow = Flow { report, end_ack, end, ..Flow::default() };
-        let segment = self.segment(self.tx.cache.next(), Body::Flow(flow));
-        self.count_sent(&segment, false);
-        Some(segment)
+        self.write_header(place, self.tx.cache.next());
+        place.body = Body::Flow(Flow { report, end_ack, end, ..Flow::default() });
+        self.count_sent(place, false);
+        true
     }
 
     /// Counts a segment that leaves.
+    fn count_sent(&mut self, segment: &Segment, retransmission: bool) {
+        let (all, kind) = (segment.wire_len() as u64, segment.kind());
+        let payload = segment.payload_len() as u64;
+        if payload > 0 && !retransmission {
+            self.count_data(all, payload);
+        } else {
+            self.counters.segments_sent += 1;
+            self.counters.bytes_sent += all;
+        }
+        let c = &mut self.counters;
+        if payload > 0 && retransmission {
+            c.retransmitted_segments += 1;
+            c.retransmitted_bytes += all;
+        }
+        c.polls_sent += u64::from(kind.contains(Kind::POLL));
+        c.stats_sent += u64::from(kind.contains(Kind::STAT));
+        c.ustats_sent += u64::from(kind.contains(Kind::USTAT));
+    }
+
+    /// Counts a segment with new data.
     #[inline]
-    pub(super) fn count_sent(&mut self, segment: &Segment, retransmission: bool) {
-        let (header, payload) = (segment.header_len() as u64, segment.payload_len() as u64);
+    fn count_data(&mut self, all: u64, payload: u64) {
         let c = &mut self.counters;
         c.segments_sent += 1;
-        c.bytes_sent += header + payload;
-        let Body::Flow(flow) = &segment.body else { return };
-        if payload > 0 {
-            if retransmission {
-                c.retransmitted_segments += 1;
-                c.retransmitted_bytes += header + payload;
-            } else {
-                c.data_segments += 1;
-                c.payload_bytes += payload;
-                c.first_header_bytes += header;
-            }
-        }
-        c.polls_sent += u64::from(flow.poll.is_some());
-        match flow.report.as_ref().map(|report| report.kind) {
-            Some(ReportKind::Stat) => c.stats_sent += 1,
-            Some(ReportKind::Ustat) => c.ustats_sent += 1,
-            None => {}
-        }
+        c.bytes_sent += all;
+        c.data_segments += 1;
+        c.payload_bytes += payload;
+        c.first_header_bytes += all - payload;
     }
 }

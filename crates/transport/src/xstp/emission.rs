@@ -27,15 +27,15 @@ impl Sender {
     }
 
     /// The next thing to send: repairs, then new data, then a POLL alone.
-    #[inline]
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        if let Some(repair) = self.next_repair(now) {
+        if !self.repairs.is_empty()
+            && let Some(repair) = self.next_repair(now)
+        {
             return Some(repair);
         }
         if self.burst_left > 0
             && let Some(data) = self.next_new(now)
         {
-            self.stale = true;
             return Some(data);
         }
         if self.stale {
@@ -49,9 +49,9 @@ impl Sender {
         Some(Outgoing { seq, payload: Bytes::new(), poll, retransmission: false })
     }
 
-    #[inline]
+    #[inline(never)]
     fn next_repair(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.repairs.is_empty() || self.repairs_resume.is_some() {
+        if self.repairs_resume.is_some() {
             return None;
         }
         while let Some(seq) = self.repairs.pop_front() {
@@ -60,7 +60,7 @@ impl Sender {
             entry.queued = false;
             entry.retransmissions += 1;
             entry.last_sent = now;
-            let payload = entry.payload.clone();
+            let payload = self.buffer.again(entry.offset, usize::from(entry.len));
             if self.config.rtx_paced {
                 self.repairs_left -= 1;
                 if self.repairs_left == 0 {
@@ -73,18 +73,35 @@ impl Sender {
         None
     }
 
+    /// The next new data segment if it is like nearly all of them: full, out of one write, and
+    /// without a POLL.
     #[inline]
+    pub(super) fn next_plain(&mut self, now: Instant) -> Option<(Seq32, Bytes)> {
+        let mss = usize::from(self.mss);
+        let plain = self.burst_left > 0
+            && !(self.burst_left == 1 && self.poll_with_burst)
+            && self.repairs.is_empty()
+            && !self.follows_sending
+            && self.since_poll + (mss as u64) < self.forced_poll;
+        if !plain {
+            return None;
+        }
+        let offset = self.buffer.sent();
+        let payload = self.buffer.take_whole(mss)?;
+        self.burst_left -= 1;
+        Some((self.remember(now, offset, self.mss), payload))
+    }
+
+    #[inline(never)]
     fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
         self.burst_left -= 1;
+        let offset = self.buffer.sent();
         let payload = self.buffer.take(usize::from(self.mss));
         if payload.is_empty() {
             self.burst_left = 0;
             return None;
         }
-        let seq = self.cache.next();
-        self.cache.push(payload.clone(), now);
-        self.last_new_data = Some(now);
-        self.since_poll += payload.len() as u64;
+        let seq = self.remember(now, offset, payload.len() as u16);
         self.tell_sent(now, payload.len(), false);
         let last_with_poll = self.poll_with_burst && self.burst_left == 0;
         let forced = self.since_poll >= self.forced_poll;
@@ -93,6 +110,17 @@ impl Sender {
             self.stamp_poll(now)
         });
         Some(Outgoing { seq, payload, poll, retransmission: false })
+    }
+
+    /// A new data segment of `len` bytes leaves: gives its number.
+    #[inline]
+    fn remember(&mut self, now: Instant, offset: u64, len: u16) -> Seq32 {
+        let seq = self.cache.next();
+        self.cache.push(offset, len, now);
+        self.last_new_data = Some(now);
+        self.since_poll += u64::from(len);
+        self.stale = true;
+        seq
     }
 
     fn tell_sent(&mut self, now: Instant, bytes: usize, retransmission: bool) {
@@ -105,6 +133,7 @@ impl Sender {
     }
 
     /// A POLL leaves: stamps it and schedules the next one.
+    #[inline(never)]
     fn stamp_poll(&mut self, now: Instant) -> u32 {
         let ts = self.polls.stamp(now);
         self.since_poll = 0;

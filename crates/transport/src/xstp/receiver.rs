@@ -20,6 +20,9 @@ pub(super) struct Receiver {
     highest: Seq32,
     ready: VecDeque<Bytes>,
     ready_bytes: usize,
+    /// The credit that belongs to so many bytes that are ready; it is asked for far more often than
+    /// it changes.
+    known_credit: (usize, u16),
     readable: bool,
     /// The peer understands a USTAT with more than one gap.
     many_gaps: bool,
@@ -59,6 +62,7 @@ impl Receiver {
             highest: first,
             ready: VecDeque::new(),
             ready_bytes: 0,
+            known_credit: (usize::MAX, 0),
             readable: false,
             many_gaps: many_gaps && !config.ustat_single,
             last_poll: None,
@@ -73,9 +77,24 @@ impl Receiver {
     /// Receive credit in segments: the free part of the buffer. Segments out of order lie inside the
     /// window and are not deducted, so that its right edge never moves back.
     #[inline]
-    pub(super) fn credit(&self) -> u16 {
-        let free = (self.config.rcv_buf.get() as usize).saturating_sub(self.ready_bytes);
-        (free / usize::from(self.mss)).min(usize::from(u16::MAX)) as u16
+    pub(super) fn credit(&mut self) -> u16 {
+        if self.known_credit.0 != self.ready_bytes {
+            let credit = (self.free() / usize::from(self.mss)).min(usize::from(u16::MAX));
+            self.known_credit = (self.ready_bytes, credit as u16);
+        }
+        self.known_credit.1
+    }
+
+    /// Bytes of the receive buffer that are free.
+    fn free(&self) -> usize {
+        (self.config.rcv_buf.get() as usize).saturating_sub(self.ready_bytes)
+    }
+
+    /// True when the number lies within the credit.
+    #[inline]
+    fn has_room_for(&self, seq: Seq32) -> bool {
+        let place = seq.distance_from(self.cache.next());
+        place < u32::from(u16::MAX) && (place as usize + 1) * usize::from(self.mss) <= self.free()
     }
 
     /// Nothing waits for a missing segment.
@@ -84,6 +103,7 @@ impl Receiver {
     }
 
     /// A data segment arrived.
+    #[inline]
     pub(super) fn handle_data(&mut self, seq: Seq32, payload: Bytes) -> Arrival {
         let next = self.cache.next();
         if payload.len() > usize::from(self.mss) {
@@ -92,10 +112,23 @@ impl Receiver {
         if self.cache.has(seq) {
             return Arrival::Duplicate;
         }
-        if seq.distance_from(next) >= u32::from(self.credit()) {
+        if !self.has_room_for(seq) {
             return Arrival::Ignored;
         }
-        if seq == next {
+        if seq == next && self.cache.is_empty() && self.tracked.is_none() {
+            self.deliver(payload);
+            self.cache.advance_past_delivered();
+            self.highest = self.highest.latest(self.cache.next());
+        } else {
+            self.handle_around_gaps(seq, payload);
+        }
+        Arrival::New
+    }
+
+    /// A new data segment arrived, and something is missing before or after it.
+    #[inline(never)]
+    fn handle_around_gaps(&mut self, seq: Seq32, payload: Bytes) {
+        if seq == self.cache.next() {
             self.deliver(payload);
             self.cache.advance_past_delivered();
             while let Some(payload) = self.cache.take_next() {
@@ -112,9 +145,9 @@ impl Receiver {
         {
             self.tracked = None;
         }
-        Arrival::New
     }
 
+    #[inline(always)]
     fn deliver(&mut self, payload: Bytes) {
         self.ready_bytes += payload.len();
         self.readable = self.readable || self.ready.is_empty();
@@ -198,7 +231,7 @@ impl Receiver {
     }
 
     /// The report that is due, a STAT before a USTAT. The STAT covers the tracked gap.
-    #[inline]
+    #[inline(never)]
     pub(super) fn take_report(&mut self) -> Option<Report> {
         if let Some(ts_echo) = self.stat_due.take() {
             self.ustat_due = None;

@@ -132,6 +132,7 @@ impl Sender {
         let in_recovery = self.cache.oldest().is_before(self.recover);
         let (bytes, segments, newest) = self.cache.acknowledge(next);
         let Some(newest_sent_at) = newest else { return };
+        self.buffer.acknowledge(self.buffer.sent() - self.cache.bytes() as u64);
         self.round.delivered += bytes as u64;
         if next.is_after(self.round.ends_after) {
             self.round.number += 1;
@@ -178,7 +179,7 @@ impl Sender {
     fn reduce(&mut self, now: Instant, cause: LossCause) {
         let new_episode = !self.cache.oldest().is_before(self.recover);
         let lost: usize =
-            self.picked.iter().filter_map(|s| self.cache.get(*s)).map(|e| e.payload.len()).sum();
+            self.picked.iter().filter_map(|s| self.cache.get(*s)).map(|e| usize::from(e.len)).sum();
         let path = self.path_view(now);
         let bytes = ByteCount::new(lost as u64);
         self.controller.on_loss(&path, &Loss { bytes, cause, new_episode, looks_corrupt: false });

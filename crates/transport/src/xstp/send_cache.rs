@@ -3,14 +3,15 @@
 use std::collections::VecDeque;
 
 use bentpipe_units::{Instant, Seq32};
-use bytes::Bytes;
 
-/// One unacknowledged segment. The paper (section 3) keeps sequence number, size, number of
-/// retransmissions and time of the last one; the payload is here too, shared and not copied.
+/// One unacknowledged segment: size, number of retransmissions and time of the last one, as in the
+/// paper (section 3). Its bytes are in the send buffer.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Its bytes.
-    pub(super) payload: Bytes,
+    /// Place of its first byte in the stream.
+    pub(super) offset: u64,
+    /// Length of its payload.
+    pub(super) len: u16,
     /// When it was last sent.
     pub(super) last_sent: Instant,
     /// How often it was sent again.
@@ -57,10 +58,11 @@ impl SendCache {
 
     /// Adds the segment VT(S), about to be sent for the first time.
     #[inline]
-    pub(super) fn push(&mut self, payload: Bytes, now: Instant) {
-        self.bytes += payload.len();
+    pub(super) fn push(&mut self, offset: u64, len: u16, now: Instant) {
+        self.bytes += usize::from(len);
         self.entries.push_back(Entry {
-            payload,
+            offset,
+            len,
             last_sent: now,
             retransmissions: 0,
             queued: false,
@@ -84,7 +86,7 @@ impl SendCache {
         let (mut bytes, mut newest) = (0, None);
         for _ in 0..count {
             let Some(entry) = self.entries.pop_front() else { break };
-            bytes += entry.payload.len();
+            bytes += usize::from(entry.len);
             newest = newest.max(Some(entry.last_sent));
         }
         self.oldest = self.oldest.plus(count as u32);
@@ -94,8 +96,8 @@ impl SendCache {
 
     /// True when a segment shorter than `mss` is among them. Only the last burst of a period ends in
     /// one, so that looking from the newest finds it soon.
-    pub(super) fn has_short_segment(&self, mss: usize) -> bool {
-        self.entries.iter().rev().any(|entry| entry.payload.len() < mss)
+    pub(super) fn has_short_segment(&self, mss: u16) -> bool {
+        self.entries.iter().rev().any(|entry| entry.len < mss)
     }
 
     /// Forgets everything; nothing is outstanding any more.
@@ -113,7 +115,7 @@ mod tests {
         let first = Seq32::new(u32::MAX);
         let mut cache = SendCache::new(first);
         for n in 0..3u64 {
-            cache.push(Bytes::from_static(b"xy"), Instant::from_nanos(n));
+            cache.push(2 * n, 2, Instant::from_nanos(n));
         }
         assert_eq!((cache.len(), cache.bytes(), cache.next()), (3, 6, Seq32::new(2)));
         let newest = Some(Instant::from_nanos(1));

@@ -206,8 +206,8 @@ impl Sender {
         let mss = usize::from(self.mss);
         let unsent = self.buffer.len();
         let (full, rest) = (unsent / mss, unsent % mss);
-        let short =
-            rest > 0 && (self.flushing || !self.config.nagle || !self.cache.has_short_segment(mss));
+        let short = rest > 0
+            && (self.flushing || !self.config.nagle || !self.cache.has_short_segment(self.mss));
         full as u32 + u32::from(short)
     }
 

@@ -15,7 +15,7 @@ use super::control::{Exhausted, Retry};
 use super::receiver::{Arrival, Receiver};
 use super::sender::Sender;
 use super::{Config, State};
-use crate::{Endpoint, Event, Failure, PathId, SenderState, Transmit, WriteError};
+use crate::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
 
 /// The ports of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,11 @@ pub struct Session {
     pub(super) keepalives: u32,
     pub(super) quiet_until: Option<Instant>,
     pub(super) told: Told,
+    /// Something may be to be sent. After plain data in order there never is, and most segments at a
+    /// receiver are that.
+    has_work: bool,
+    /// Something but [`Event::Readable`] may be to be told.
+    has_news: bool,
     pub(super) counters: TransportCounters,
 }
 
@@ -127,9 +132,17 @@ impl Session {
             keepalives: 0,
             quiet_until: None,
             told: Told::default(),
+            has_work: true,
+            has_news: true,
             counters: TransportCounters::default(),
             config,
         }
+    }
+
+    /// Something happened that may have any consequence.
+    fn stir(&mut self) {
+        self.has_work = true;
+        self.has_news = true;
     }
 
     /// State of the session.
@@ -143,6 +156,7 @@ impl Session {
     }
 
     /// The parts of a composite segment in their fixed order: report, data, POLL, ENDAK, END.
+    #[inline(never)]
     fn handle_flow(&mut self, now: Instant, seq: Seq32, window: u16, flow: &mut Flow) {
         if let Some(report) = &flow.report {
             match self.tx.handle_report(now, report, window) {
@@ -154,12 +168,8 @@ impl Session {
             }
         }
         let carries_data = !flow.payload.is_empty();
-        if carries_data && self.state.receives() && !self.peer_ended {
-            match self.rx.handle_data(seq, std::mem::take(&mut flow.payload)) {
-                Arrival::New => {}
-                Arrival::Duplicate => self.counters.duplicate_segments += 1,
-                Arrival::Ignored => self.ignore(),
-            }
+        if carries_data {
+            self.handle_data(seq, flow);
         }
         if let Some(ts) = flow.poll {
             let sent_before = if carries_data { seq.plus(1) } else { seq };
@@ -170,6 +180,18 @@ impl Session {
         }
         if flow.end {
             self.handle_end(now, seq);
+        }
+    }
+
+    #[inline]
+    fn handle_data(&mut self, seq: Seq32, flow: &mut Flow) {
+        if !self.state.receives() || self.peer_ended {
+            return;
+        }
+        match self.rx.handle_data(seq, std::mem::take(&mut flow.payload)) {
+            Arrival::New => {}
+            Arrival::Duplicate => self.counters.duplicate_segments += 1,
+            Arrival::Ignored => self.ignore(),
         }
     }
 
@@ -204,22 +226,22 @@ impl Session {
     /// The next segment, when there may be one. Apart from the question whether there is, which is
     /// asked far more often.
     #[inline(never)]
-    fn transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let segment = if self.has_single() {
-            let single = self.poll_single(now)?;
-            self.count_sent(&single, false);
-            single
+    fn transmit(&mut self, now: Instant, place: &mut XstpSegment) -> Option<PathId> {
+        let written = if self.has_single() {
+            self.poll_single(now, place)
         } else {
-            self.poll_composite(now)?
+            self.poll_composite(now, place)
         };
-        Some(Transmit { path: self.path, segment: Segment::Xstp(segment) })
+        written.then_some(self.path)
     }
 }
 
 impl Endpoint for Session {
-    fn handle_segment(&mut self, now: Instant, path: PathId, segment: Segment) {
-        let Segment::Xstp(mut segment) = segment;
-        if segment.sq != self.sq && self.is_of_other_session(&segment) {
+    #[inline]
+    fn handle_segment(&mut self, now: Instant, path: PathId, segment: &mut Segment) {
+        let Segment::Xstp(segment) = segment;
+        if segment.sq != self.sq && self.is_of_other_session(segment) {
+            self.stir();
             return;
         }
         if self.state == State::Closed {
@@ -230,17 +252,24 @@ impl Endpoint for Session {
         self.keepalives = 0;
         self.path = path;
         if let Body::Flow(flow) = &mut segment.body {
+            if flow.is_plain_data() && self.state.is_synchronized() {
+                self.handle_data(segment.seq, flow);
+                self.has_work |= self.rx.has_report() || self.closing;
+                return;
+            }
             if self.state.is_synchronized() {
                 self.handle_flow(now, segment.seq, segment.window, flow);
             } else {
                 self.ignore();
             }
         } else {
-            self.handle_single(now, &segment);
+            self.handle_single(now, segment);
         }
+        self.stir();
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        self.stir();
         if self.begin.handle_timeout(now) == Err(Exhausted) {
             return self.drop_session(now, Some(Failure::NoAnswer));
         }
@@ -259,6 +288,7 @@ impl Endpoint for Session {
         if !open || self.closing {
             return Err(WriteError::Closed);
         }
+        self.stir();
         Ok(self.tx.write(data))
     }
 
@@ -267,21 +297,35 @@ impl Endpoint for Session {
     }
 
     fn close(&mut self, _now: Instant) {
+        self.stir();
         self.closing = true;
         self.tx.flush();
     }
 
     fn abort(&mut self, now: Instant) {
+        self.stir();
         if self.state != State::Closed {
             self.reset(now, ResetReason::UserAbort, Failure::Aborted);
         }
     }
 
-    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if self.has_work() { self.transmit(now) } else { None }
+    fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
+        let Segment::Xstp(place) = place;
+        if !self.has_work {
+            return None;
+        }
+        if self.poll_plain(now, place) {
+            return Some(self.path);
+        }
+        let path = if self.may_transmit() { self.transmit(now, place) } else { None };
+        self.has_work = path.is_some();
+        path
     }
 
     fn poll_event(&mut self) -> Option<Event> {
+        if !self.has_news {
+            return self.rx.take_readable().then_some(Event::Readable);
+        }
         if std::mem::take(&mut self.told.connected) {
             return Some(Event::Connected);
         }
@@ -297,13 +341,19 @@ impl Endpoint for Session {
         if std::mem::take(&mut self.told.closed) {
             return Some(Event::Closed);
         }
-        self.told.failed.take().map(Event::Failed)
+        let failed = self.told.failed.take();
+        self.has_news = failed.is_some();
+        failed.map(Event::Failed)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         let control = Instant::earliest(self.begin.deadline(), self.end.deadline());
         let silence = Instant::earliest(self.quiet_until, self.silence_deadline());
         Instant::earliest(self.tx.deadline(), Instant::earliest(control, silence))
+    }
+
+    fn is_quiet(&self) -> bool {
+        !self.has_work && !self.has_news
     }
 
     fn sender_state(&self) -> SenderState {

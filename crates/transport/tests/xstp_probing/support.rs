@@ -272,6 +272,6 @@ fn from_server(
 /// Lets the client hear a segment at this moment.
 pub(crate) fn hear(pair: &mut Pair, segment: Segment) {
     pair.change(Way::Forth, |client, now| {
-        client.handle_segment(now, PathId(0), bentpipe_wire::Segment::Xstp(segment));
+        client.handle_segment(now, PathId(0), &mut bentpipe_wire::Segment::Xstp(segment));
     });
 }

@@ -155,7 +155,36 @@ impl ResetReason {
     }
 }
 
+impl Default for Segment {
+    /// An empty composite: a place to write a segment into.
+    fn default() -> Self {
+        Self {
+            source_port: 0,
+            destination_port: 0,
+            sq: 0,
+            window: 0,
+            seq: Seq32::default(),
+            body: Body::Flow(Flow::default()),
+        }
+    }
+}
+
 impl Segment {
+    /// Length of the header of a segment that carries data and nothing else, in bytes.
+    pub const PLAIN_HEADER: usize = FIXED_HEADER;
+
+    /// The composite in its place: the one that is there, or an empty one.
+    #[inline]
+    pub fn flow_mut(&mut self) -> &mut Flow {
+        if !matches!(self.body, Body::Flow(_)) {
+            self.body = Body::Flow(Flow::default());
+        }
+        match &mut self.body {
+            Body::Flow(flow) => flow,
+            _ => unreachable!("it was just made one"),
+        }
+    }
+
     /// The parts that the segment carries.
     #[inline]
     pub const fn kind(&self) -> Kind {
@@ -164,6 +193,17 @@ impl Segment {
             Body::BeginAck(_) => Kind::BGNAK,
             Body::Reset(_) => Kind::RST,
             Body::Flow(flow) => flow.kind(),
+        }
+    }
+
+    /// Length of the whole segment in bytes, and the parts that it carries.
+    #[inline]
+    pub fn measure(&self) -> (usize, Kind) {
+        match &self.body {
+            Body::Flow(flow) if flow.is_plain_data() => {
+                (FIXED_HEADER + flow.payload.len(), Kind::DATA)
+            }
+            _ => (self.wire_len(), self.kind()),
         }
     }
 
@@ -195,6 +235,13 @@ impl Segment {
 }
 
 impl Flow {
+    /// Data and nothing else.
+    #[inline]
+    pub const fn is_plain_data(&self) -> bool {
+        let alone = self.poll.is_none() && self.report.is_none() && self.end_ack.is_none();
+        alone && !self.end && !self.payload.is_empty()
+    }
+
     /// The parts that are present.
     #[inline]
     pub const fn kind(&self) -> Kind {

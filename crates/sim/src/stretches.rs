@@ -1,0 +1,81 @@
+//! Channels that a packet passes at once.
+//!
+//! A packet that crosses several channels needs an event at a router only if something else may come
+//! between. Where all packets of a channel come from one other channel, in order, a packet passes
+//! both at once: the second channel is asked at the time at which the packet will get there.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::RunSpec;
+use crate::routes::Routes;
+
+/// For each node and destination the channels that a packet passes without an event between them.
+#[derive(Debug)]
+pub(crate) struct Stretches {
+    nodes: usize,
+    channels: Vec<u32>,
+    ranges: Vec<(u32, u32)>,
+}
+
+impl Stretches {
+    /// The stretches between `far_ends` of channels, some of which have an only feeder.
+    pub(crate) fn new(routes: &Routes, far_ends: &[u16], feeders: &[Option<u32>]) -> Self {
+        let nodes = routes.nodes();
+        let (mut channels, mut ranges) = (Vec::new(), Vec::new());
+        for from in 0..nodes as u16 {
+            for to in 0..nodes as u16 {
+                let start = channels.len();
+                for channel in routes.path(from, to, |c| far_ends[c as usize]) {
+                    let before = channels[start..].last().copied();
+                    if before.is_some() && feeders[channel as usize] != before {
+                        break;
+                    }
+                    channels.push(channel);
+                }
+                ranges.push((start as u32, channels.len() as u32));
+            }
+        }
+        Self { nodes, channels, ranges }
+    }
+
+    /// The numbers of the hops from a node towards another; none when there is no way.
+    #[inline]
+    pub(crate) fn hops(&self, from: u16, to: u16) -> Range<u32> {
+        let (start, end) = self.ranges[from as usize * self.nodes + to as usize];
+        start..end
+    }
+
+    /// The channel of a hop.
+    #[inline]
+    pub(crate) fn channel(&self, hop: u32) -> u32 {
+        self.channels[hop as usize]
+    }
+}
+
+/// For each channel the one other channel that all its packets come from, if there is only one and it
+/// keeps their order.
+pub(crate) fn only_feeders(
+    spec: &RunSpec,
+    routes: &Routes,
+    far_ends: &[u16],
+    keeps_order: &[bool],
+) -> Vec<Option<u32>> {
+    // For each channel, what packets come from: other channels, or the node itself.
+    let mut feeders: Vec<BTreeSet<Option<u32>>> = vec![BTreeSet::new(); far_ends.len()];
+    for flow in &spec.flows {
+        let (a, b) = (flow.from as u16, flow.to as u16);
+        for (from, to) in [(a, b), (b, a)] {
+            let mut before = None;
+            for channel in routes.path(from, to, |c| far_ends[c as usize]) {
+                feeders[channel as usize].insert(before);
+                before = Some(channel);
+            }
+        }
+    }
+    let only = |feeders: BTreeSet<Option<u32>>| match (feeders.len(), feeders.first()) {
+        (1, Some(Some(feeder))) if keeps_order[*feeder as usize] => Some(*feeder),
+        _ => None,
+    };
+    feeders.into_iter().map(only).collect()
+}
