@@ -85,6 +85,12 @@ pub enum DecodeError {
         /// Offset of the first number of the gap.
         lower: u16,
     },
+    /// Flags of a compressed header that do not go together.
+    #[error("flags {0:#04x} of a compressed header do not go together")]
+    CompactFlags(u8),
+    /// A number of a compressed header is longer than it need be or too large.
+    #[error("a number that is out of range or not in its shortest form")]
+    Number,
     /// DATA is announced and there is no payload.
     #[error("DATA without payload")]
     DataWithoutPayload,

@@ -5,11 +5,13 @@
 //! and is described in `docs/protocols/xstp.md`.
 
 mod codec;
+mod compact;
 mod error;
 mod segment;
 #[cfg(test)]
 mod tests;
 
 pub use codec::{PseudoHeader, decode, encode};
+pub use compact::{Context, PLAIN_HEADER, decode_compact, encode_compact};
 pub use error::DecodeError;
 pub use segment::{Begin, Body, Flow, Gap, GapList, Report, ReportKind, ResetReason, Segment};

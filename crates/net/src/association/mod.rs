@@ -1,0 +1,16 @@
+//! The secure association between two hosts: a Noise handshake of one round trip, then datagrams that
+//! are each encrypted and authenticated on their own.
+//!
+//! Everything here is told the time and moves bytes in memory; sockets are elsewhere. The layout of
+//! the datagrams is described in `docs/protocols/association.md`.
+
+mod cookie;
+mod datagram;
+mod handshake;
+mod replay;
+mod traffic;
+
+pub use cookie::Cookies;
+pub use datagram::{Datagram, Index, MAC_LEN, parse};
+pub use handshake::{Greeting, HandshakeError, Initiator, Responder, public_of};
+pub use traffic::{OVERHEAD, Traffic};

@@ -1,0 +1,9 @@
+//! Real sockets: the secure association between hosts and the connections inside it.
+//!
+//! The protocol state machines are those of `bentpipe-transport`; this crate gives them a wall clock,
+//! datagrams and an asynchronous byte stream. It is the only crate with sockets and threads.
+
+pub mod association;
+mod key;
+
+pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};
