@@ -4,6 +4,7 @@
 //! datagrams and an asynchronous byte stream. It is the only crate with sockets and threads.
 
 pub mod association;
+pub mod hub;
 mod key;
 
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};

@@ -28,7 +28,7 @@ impl ReplayWindow {
         if number >= self.next {
             return true;
         }
-        number + WINDOW > self.next && self.seen[word(number)] & bit(number) == 0
+        number + WINDOW >= self.next && self.seen[word(number)] & bit(number) == 0
     }
 
     /// The number was received and its datagram was authentic.

@@ -145,9 +145,23 @@ impl Session {
         self.has_news = true;
     }
 
+    /// The peer says, on a way that can be trusted, that it knows nothing of this session: as good as a
+    /// reset with reason 1.
+    pub fn handle_no_session(&mut self, now: Instant) {
+        self.stir();
+        if self.state != State::Closed {
+            self.handle_reset(now, ResetReason::NoSession);
+        }
+    }
+
     /// State of the session.
     pub const fn state(&self) -> State {
         self.state
+    }
+
+    /// The session sequence number N(SQ).
+    pub const fn sq(&self) -> u8 {
+        self.sq
     }
 
     /// The ports of the session.

@@ -1,0 +1,303 @@
+//! One association: its keys as they come and go, and the connections inside it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use bentpipe_units::{Instant, Span};
+use bytes::BytesMut;
+
+use crate::association::{Index, Initiator, MAC_LEN, Traffic};
+use crate::key::PublicKey;
+
+/// Keys are renewed after this long.
+const REKEY_AFTER: Span = Span::from_secs(120);
+/// Keys are renewed after so many datagrams: far below what AES-GCM allows.
+const REKEY_DATAGRAMS: u64 = 1 << 23;
+/// Old keys still open what is late for this long.
+const KEEP_OLD: Span = Span::from_secs(30);
+/// After so long without an answer the peer may have forgotten the association.
+const SILENCE: Span = Span::from_secs(5);
+/// What the peer sends is answered after so long, by an empty datagram if there is nothing to say.
+const ANSWER: Span = Span::from_secs(1);
+/// First time to wait for the answer to a request. Longer than any round trip over a satellite.
+const RETRY_FIRST: Span = Span::from_millis(1500);
+/// Longest time to wait for it.
+const RETRY_LAST: Span = Span::from_secs(12);
+
+/// A set of keys and this host's name for it.
+#[derive(Debug)]
+pub(super) struct Keys {
+    pub(super) traffic: Traffic,
+    pub(super) index: Index,
+    since: Instant,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) initiator: Option<Box<Initiator>>,
+    pub(super) index: Index,
+    pub(super) cookie: Option<[u8; MAC_LEN]>,
+    retry_at: Instant,
+    wait: Span,
+}
+
+/// Segments that wait for a handshake message, by the number of their connection.
+#[derive(Debug, Default)]
+pub(super) struct Early {
+    /// Each with whether the latest message has it.
+    segments: Vec<(u32, Vec<u8>, bool)>,
+}
+
+/// Most bytes of segments in one handshake message.
+const EARLY_ROOM: usize = 900;
+
+impl Early {
+    /// Adds what connection `number` sends, in place of what it sent before.
+    pub(super) fn put(&mut self, number: u32, plain: &[u8]) {
+        self.segments.retain(|(other, ..)| *other != number);
+        self.segments.push((number, plain.to_vec(), false));
+    }
+
+    /// The payload of a handshake message: what there is room for.
+    pub(super) fn payload(&mut self) -> Vec<u8> {
+        let mut payload = Vec::new();
+        for (_, plain, sent) in &mut self.segments {
+            *sent = payload.len() + plain.len() + 2 <= EARLY_ROOM;
+            if *sent {
+                payload.extend((plain.len() as u16).to_be_bytes());
+                payload.extend_from_slice(plain);
+            }
+        }
+        payload
+    }
+
+    /// Forgets everything and returns what found no room in the last message.
+    pub(super) fn take_rest(&mut self) -> Vec<Vec<u8>> {
+        let unsent = |(_, plain, sent)| if sent { None } else { Some(plain) };
+        self.segments.drain(..).filter_map(unsent).collect()
+    }
+}
+
+/// The segments in the payload of a handshake message; what is no whole segment ends it.
+pub(super) fn segments(mut payload: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (len, rest) = payload.split_first_chunk::<2>()?;
+        let (segment, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
+        payload = rest;
+        Some(segment)
+    })
+}
+
+/// What became of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// It is forged, a replay or under forgotten keys.
+    No,
+    /// It is authentic.
+    Yes,
+    /// It is authentic, and the first one that shows that the peer has new keys.
+    Confirms,
+}
+
+/// Which keys opened a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    Current,
+    Next,
+    Previous,
+}
+
+/// One association.
+#[derive(Debug)]
+pub(super) struct Association {
+    pub(super) peer: PublicKey,
+    pub(super) address: SocketAddr,
+    current: Option<Keys>,
+    /// Keys that the peer asked for and has not used yet.
+    next: Option<Keys>,
+    previous: Option<Keys>,
+    pub(super) request: Option<Request>,
+    /// The time in the peer's newest request.
+    pub(super) peer_time: u64,
+    /// Connections by number.
+    pub(super) numbers: BTreeMap<u32, usize>,
+    next_number: u32,
+    /// Something was sent at this time, and nothing was heard since.
+    unanswered_since: Option<Instant>,
+    /// Something was heard at this time, and nothing was sent since.
+    unsaid_since: Option<Instant>,
+    pub(super) last_used: Instant,
+    /// This host asked for the current keys and renews them.
+    renews: bool,
+    /// Segments that open connections and travel with the next handshake message.
+    pub(super) early: Early,
+    /// Segments that open connections go there now, because a handshake message is being written.
+    pub(super) collects: bool,
+}
+
+impl Association {
+    /// An association without keys. The host that asks first numbers its connections evenly.
+    pub(super) fn new(peer: PublicKey, address: SocketAddr, asks: bool, now: Instant) -> Self {
+        Self {
+            peer,
+            address,
+            current: None,
+            next: None,
+            previous: None,
+            request: None,
+            peer_time: 0,
+            numbers: BTreeMap::new(),
+            next_number: if asks { 2 } else { 1 },
+            unanswered_since: None,
+            unsaid_since: None,
+            last_used: now,
+            renews: false,
+            early: Early::default(),
+            collects: false,
+        }
+    }
+
+    /// A number for a connection that this host opens.
+    pub(super) fn number(&mut self) -> u32 {
+        let number = self.next_number;
+        self.next_number += 2;
+        number
+    }
+
+    /// Whether datagrams can be sealed.
+    pub(super) const fn is_up(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Whether the peer has asked for keys and only has to use them.
+    pub(super) const fn is_offered(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Seals a datagram, if there are keys.
+    pub(super) fn seal(&mut self, now: Instant, plain: &[u8], out: &mut BytesMut) {
+        let Some(keys) = &mut self.current else { return };
+        keys.traffic.seal(plain, out);
+        self.last_used = now;
+        self.unsaid_since = None;
+        if !plain.is_empty() {
+            self.unanswered_since.get_or_insert(now);
+        }
+    }
+
+    /// Opens a datagram that came under `index` from `address`: appends what it carries to `out`.
+    pub(super) fn open(
+        &mut self,
+        now: Instant,
+        index: Index,
+        number: u32,
+        sealed: &[u8],
+        address: SocketAddr,
+        out: &mut BytesMut,
+    ) -> Opened {
+        let slots = [
+            (Slot::Current, &mut self.current),
+            (Slot::Next, &mut self.next),
+            (Slot::Previous, &mut self.previous),
+        ];
+        let keys = slots
+            .into_iter()
+            .find_map(|(slot, keys)| Some((slot, keys.as_mut().filter(|k| k.index == index)?)));
+        let Some((slot, keys)) = keys else { return Opened::No };
+        let start = out.len();
+        let Some(newest) = keys.traffic.open(number, sealed, out) else {
+            return Opened::No;
+        };
+        if slot == Slot::Next {
+            // The peer has them too: from now on they count.
+            self.previous = std::mem::replace(&mut self.current, self.next.take());
+            self.renews = false;
+        }
+        if newest.0 && slot != Slot::Previous {
+            self.address = address;
+        }
+        self.last_used = now;
+        self.unanswered_since = None;
+        if out.len() > start {
+            self.unsaid_since.get_or_insert(now);
+        }
+        if slot == Slot::Next { Opened::Confirms } else { Opened::Yes }
+    }
+
+    /// Keys that this host asked for.
+    pub(super) fn take_over(&mut self, now: Instant, traffic: Traffic, index: Index) {
+        self.request = None;
+        let keys = Keys { traffic, index, since: now };
+        self.previous = self.current.replace(keys);
+        self.renews = true;
+        self.unanswered_since = None;
+        self.last_used = now;
+    }
+
+    /// Keys that the peer asked for. They count once it uses them.
+    pub(super) fn prepare(&mut self, now: Instant, traffic: Traffic, index: Index) {
+        self.next = Some(Keys { traffic, index, since: now });
+    }
+
+    /// The names under which this host knows keys of this association.
+    pub(super) fn indices(&self) -> impl Iterator<Item = Index> + '_ {
+        let keys = [&self.current, &self.next, &self.previous];
+        keys.into_iter()
+            .flatten()
+            .map(|keys| keys.index)
+            .chain(self.request.iter().map(|r| r.index))
+    }
+
+    /// A request was sent: when to send another one.
+    pub(super) fn asked(&mut self, now: Instant, initiator: Initiator, index: Index) {
+        let before = self.request.take();
+        let wait = before.as_ref().map_or(RETRY_FIRST, |r| (r.wait * 2).min(RETRY_LAST));
+        let cookie = before.and_then(|r| r.cookie);
+        let initiator = Some(Box::new(initiator));
+        self.request = Some(Request { initiator, index, cookie, retry_at: now + wait, wait });
+    }
+
+    /// Whether the peer waits for a sign of life.
+    pub(super) fn owes_answer(&self, now: Instant) -> bool {
+        self.is_up() && self.unsaid_since.is_some_and(|since| since + ANSWER <= now)
+    }
+
+    /// Whether keys must be asked for now.
+    pub(super) fn wants_keys(&self, now: Instant) -> bool {
+        match &self.request {
+            Some(request) => request.retry_at <= now,
+            None => self.renewal().is_some_and(|at| at <= now),
+        }
+    }
+
+    /// When keys have to be renewed; only while there are connections.
+    fn renewal(&self) -> Option<Instant> {
+        if self.numbers.is_empty() {
+            return None;
+        }
+        let keys = self.current.as_ref()?;
+        let old = self.renews.then(|| {
+            let many = keys.traffic.sealed() >= REKEY_DATAGRAMS;
+            if many { keys.since } else { keys.since + REKEY_AFTER }
+        });
+        Instant::earliest(old, self.unanswered_since.map(|at| at + SILENCE))
+    }
+
+    /// Keys that were replaced long ago are forgotten. Returns the names of those that were.
+    pub(super) fn forget_old(&mut self, now: Instant) -> Option<Index> {
+        let replaced = self.current.as_ref()?.since;
+        self.previous.take_if(|_| replaced + KEEP_OLD <= now).map(|keys| keys.index)
+    }
+
+    /// When something has to be done.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let keys = match &self.request {
+            Some(request) => Some(request.retry_at),
+            None => self.renewal(),
+        };
+        let old = self.previous.as_ref().and(self.current.as_ref()).map(|k| k.since + KEEP_OLD);
+        let answer = self.unsaid_since.filter(|_| self.is_up()).map(|since| since + ANSWER);
+        Instant::earliest(keys, Instant::earliest(old, answer))
+    }
+}

@@ -1,0 +1,99 @@
+//! One connection inside an association, between the state machine and the application.
+
+use std::task::Waker;
+
+use bentpipe_transport::xstp::Session;
+use bentpipe_transport::{Event, Failure};
+use bentpipe_units::Seq32;
+use bytes::{BufMut, BytesMut};
+
+/// Most connections' numbers fit into one byte, all into four.
+const MOST_NUMBER: u32 = 1 << 28;
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) session: Session,
+    pub(super) association: usize,
+    pub(super) number: u32,
+    /// The last number that was received, for compressed headers.
+    pub(super) near: Seq32,
+    pub(super) told: Told,
+    /// The peer opened it, and the application has not taken it yet.
+    pub(super) unaccepted: bool,
+    /// The application has let go of it.
+    pub(super) dropped: bool,
+    /// It was changed and is to be drained.
+    pub(super) stirred: bool,
+    pub(super) reader: Option<Waker>,
+    pub(super) writer: Option<Waker>,
+}
+
+/// What the application was told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Told {
+    pub(super) connected: bool,
+    pub(super) peer_closed: bool,
+    pub(super) closed: bool,
+    pub(super) failed: Option<Failure>,
+}
+
+impl Connection {
+    /// Takes note of what the state machine says and wakes who waits for it.
+    pub(super) fn note(&mut self, event: Event) {
+        match event {
+            Event::Connected => self.told.connected = true,
+            Event::PeerClosed => self.told.peer_closed = true,
+            Event::Closed => self.told.closed = true,
+            Event::Failed(failure) => self.told.failed = Some(failure),
+            Event::Readable | Event::Writable => {}
+        }
+        let wakes_reader = !matches!(event, Event::Writable);
+        let wakes_writer = !matches!(event, Event::Readable | Event::PeerClosed);
+        if wakes_reader && let Some(waker) = self.reader.take() {
+            waker.wake();
+        }
+        if wakes_writer && let Some(waker) = self.writer.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Appends the number of a connection: seven bits a byte, the lowest first.
+pub(super) fn put_number(mut number: u32, out: &mut BytesMut) {
+    while number > 0x7f {
+        out.put_u8(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.put_u8(number as u8);
+}
+
+/// Reads the number of a connection, and how many bytes it took.
+pub(super) fn take_number(bytes: &[u8]) -> Option<(u32, usize)> {
+    let mut number = 0u32;
+    for (index, &byte) in bytes.iter().take(4).enumerate() {
+        number |= u32::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            return (number < MOST_NUMBER).then_some((number, index + 1));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_connections_take_as_many_bytes_as_they_need() {
+        for (number, len) in [(0, 1), (127, 1), (128, 2), (20_000, 3), (MOST_NUMBER - 1, 4)] {
+            let mut bytes = BytesMut::new();
+            put_number(number, &mut bytes);
+            assert_eq!(bytes.len(), len);
+            bytes.put_u8(0xff);
+            assert_eq!(take_number(&bytes), Some((number, len)));
+        }
+        assert_eq!(take_number(&[0x80; 8]), None);
+        assert_eq!(take_number(&[]), None);
+    }
+}

@@ -1,0 +1,381 @@
+//! Everything behind one socket, without the socket: associations, the connections inside them, their
+//! timers, and the datagrams that wait to be sent.
+//!
+//! Like an endpoint, a hub is told the time. Change something (hand over datagrams, the time, writes),
+//! then [`Hub::flush`], send what is in the outbox, and call again at the next deadline.
+
+mod association;
+mod connection;
+mod outbox;
+mod receive;
+mod stream;
+mod timers;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Waker;
+
+use bentpipe_transport::xstp::{Config, Ports, Session};
+use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain};
+use bentpipe_units::{Instant, Seq32};
+use bentpipe_wire::{Segment, xstp};
+use bytes::BytesMut;
+use slab::Slab;
+
+use self::association::Association;
+use self::connection::{Connection, Told, put_number};
+use self::timers::Timers;
+use crate::association::{Cookies, Index, Initiator, Responder};
+use crate::key::{PublicKey, SecretKey};
+
+pub use self::outbox::{Outbox, Train};
+pub use self::stream::{ConnectionId, StreamError};
+
+/// Room for the gap list of a report in one datagram, in bytes.
+const REPORT_ROOM: usize = 1200;
+/// Most connections in one association; a peer that opens more is told that there is no such session.
+const MOST_CONNECTIONS: usize = 65_536;
+
+/// What a timer belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Owner {
+    Association(usize),
+    Connection(usize),
+}
+
+/// Where randomness comes from, so that tests can repeat what they did.
+pub type Entropy = Box<dyn FnMut() -> u64 + Send>;
+
+/// Everything behind one socket.
+pub struct Hub {
+    key: SecretKey,
+    responder: Responder,
+    cookies: Cookies,
+    allowed: HashSet<PublicKey>,
+    /// Settings of connections that peers open; none when nobody may.
+    listens: Option<Arc<Config>>,
+    associations: Slab<Association>,
+    by_index: HashMap<Index, usize>,
+    by_peer: HashMap<PublicKey, usize>,
+    connections: Slab<Connection>,
+    timers: Timers<Owner>,
+    /// Connections to be drained.
+    stirred: Vec<usize>,
+    accepted: VecDeque<usize>,
+    acceptor: Option<Waker>,
+    outbox: Outbox,
+    entropy: Entropy,
+    /// Nanoseconds of the calendar at the start of the clock.
+    calendar: u64,
+    /// Time in the newest request of this host.
+    asked_at: u64,
+    scratch: Scratch,
+}
+
+/// Memory that is used again and again.
+#[derive(Debug, Default)]
+struct Scratch {
+    place: Segment,
+    plain: BytesMut,
+    opened: BytesMut,
+    events: Vec<Event>,
+}
+
+/// What surrounds a connection while it is drained.
+struct Around<'a> {
+    association: &'a mut Association,
+    outbox: &'a mut Outbox,
+    scratch: &'a mut Scratch,
+    number: u32,
+    dropped: bool,
+}
+
+impl Host<Session> for Around<'_> {
+    fn place(&mut self) -> &mut Segment {
+        &mut self.scratch.place
+    }
+
+    fn transmit(&mut self, now: Instant, _path: PathId) {
+        let Segment::Xstp(segment) = &self.scratch.place;
+        let plain = &mut self.scratch.plain;
+        plain.clear();
+        put_number(self.number, plain);
+        xstp::encode_compact(segment, REPORT_ROOM, plain);
+        let association = &mut *self.association;
+        let opens = matches!(segment.body, xstp::Body::Begin(_) | xstp::Body::BeginAck(_));
+        if opens && (association.collects || !association.is_up()) {
+            association.early.put(self.number, plain);
+        } else if association.is_up() {
+            self.outbox.push(association.address, |out| association.seal(now, plain, out));
+        }
+    }
+
+    fn event(&mut self, now: Instant, session: &mut Session, event: Event) {
+        if self.dropped {
+            while session.read(now).is_some() {}
+        }
+        self.scratch.events.push(event);
+    }
+}
+
+impl Hub {
+    /// The hub of the host with this key. `calendar` are the nanoseconds since 1970 at the time zero of
+    /// the clock.
+    pub fn new(key: SecretKey, calendar: u64, mut entropy: Entropy, now: Instant) -> Self {
+        let mut secret = [0; 32];
+        for part in secret.chunks_exact_mut(8) {
+            part.copy_from_slice(&entropy().to_be_bytes());
+        }
+        Self {
+            responder: Responder::new(key.clone()),
+            key,
+            cookies: Cookies::new(now, secret),
+            allowed: HashSet::new(),
+            listens: None,
+            associations: Slab::new(),
+            by_index: HashMap::new(),
+            by_peer: HashMap::new(),
+            connections: Slab::new(),
+            timers: Timers::default(),
+            stirred: Vec::new(),
+            accepted: VecDeque::new(),
+            acceptor: None,
+            outbox: Outbox::default(),
+            entropy,
+            calendar,
+            asked_at: 0,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Lets a peer associate with this host.
+    pub fn allow(&mut self, peer: PublicKey) {
+        self.allowed.insert(peer);
+    }
+
+    /// Lets peers open connections.
+    pub fn listen(&mut self, config: Arc<Config>) {
+        self.listens = Some(config);
+    }
+
+    /// Opens a connection to service `port` of a peer that is reached at `address`.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        address: SocketAddr,
+        peer: PublicKey,
+        port: u16,
+        config: Arc<Config>,
+    ) -> ConnectionId {
+        self.allow(peer);
+        let id = match self.by_peer.get(&peer) {
+            Some(id) => *id,
+            None => self.associate(peer, address, true, now),
+        };
+        let association = &mut self.associations[id];
+        let number = association.number();
+        let ports = Ports { local: number as u16, peer: port };
+        let session = Session::connect(config, now, PathId(0), ports, (self.entropy)());
+        let connection = self.add(id, number, session, false);
+        self.stir(connection);
+        ConnectionId(connection)
+    }
+
+    fn associate(
+        &mut self,
+        peer: PublicKey,
+        address: SocketAddr,
+        asks: bool,
+        now: Instant,
+    ) -> usize {
+        let id = self.associations.insert(Association::new(peer, address, asks, now));
+        self.by_peer.insert(peer, id);
+        id
+    }
+
+    fn add(
+        &mut self,
+        association: usize,
+        number: u32,
+        session: Session,
+        unaccepted: bool,
+    ) -> usize {
+        let connection = Connection {
+            session,
+            association,
+            number,
+            near: Seq32::default(),
+            told: Told::default(),
+            unaccepted,
+            dropped: false,
+            stirred: false,
+            reader: None,
+            writer: None,
+        };
+        let id = self.connections.insert(connection);
+        self.associations[association].numbers.insert(number, id);
+        id
+    }
+
+    /// A name for new keys that no other keys have.
+    fn new_index(&mut self) -> Index {
+        loop {
+            let index = Index::new((self.entropy)() as u32);
+            if !self.by_index.contains_key(&index) {
+                return index;
+            }
+        }
+    }
+
+    /// A connection was changed and has to be drained.
+    fn stir(&mut self, id: usize) {
+        if let Some(connection) = self.connections.get_mut(id)
+            && !std::mem::replace(&mut connection.stirred, true)
+        {
+            self.stirred.push(id);
+        }
+    }
+
+    /// Lets the time pass.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(owner) = self.timers.pop(now) {
+            match owner {
+                Owner::Connection(id) => {
+                    if let Some(connection) = self.connections.get_mut(id) {
+                        connection.session.handle_timeout(now);
+                        self.stir(id);
+                    }
+                }
+                Owner::Association(id) => self.maintain(now, id),
+            }
+        }
+    }
+
+    /// Does for an association what time demands.
+    fn maintain(&mut self, now: Instant, id: usize) {
+        let Some(association) = self.associations.get_mut(id) else { return };
+        if let Some(index) = association.forget_old(now) {
+            self.by_index.remove(&index);
+        }
+        let waits = association.is_up() || !association.numbers.is_empty();
+        if !waits {
+            return self.dissolve(id);
+        }
+        if association.owes_answer(now) {
+            self.outbox.push(association.address, |out| association.seal(now, &[], out));
+        }
+        if association.wants_keys(now) {
+            self.ask(now, id);
+        }
+        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+    }
+
+    /// Asks the peer for keys.
+    fn ask(&mut self, now: Instant, id: usize) {
+        let index = match &self.associations[id].request {
+            Some(request) => request.index,
+            None => self.new_index(),
+        };
+        self.by_index.insert(index, id);
+        // Strictly more than last time, whatever the clock does.
+        self.asked_at = (self.calendar + now.as_nanos()).max(self.asked_at + 1);
+        let association = &mut self.associations[id];
+        let payload = association.early.payload();
+        let initiator = Initiator::new(&self.key, association.peer, index, self.asked_at, &payload);
+        association.asked(now, initiator, index);
+        if let Some(request) = &association.request
+            && let Some(initiator) = &request.initiator
+        {
+            let datagram = initiator.datagram(request.cookie.as_ref());
+            self.outbox.push(association.address, |out| out.extend_from_slice(&datagram));
+        }
+        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+    }
+
+    fn dissolve(&mut self, id: usize) {
+        let association = self.associations.remove(id);
+        for index in association.indices() {
+            self.by_index.remove(&index);
+        }
+        self.by_peer.remove(&association.peer);
+        self.timers.set(Owner::Association(id), None);
+    }
+
+    /// Drains what was changed, until nothing is left to be sent or told.
+    pub fn flush(&mut self, now: Instant) {
+        let mut next = 0;
+        while let Some(&id) = self.stirred.get(next) {
+            next += 1;
+            self.drain(now, id);
+        }
+        self.stirred.clear();
+    }
+
+    fn drain(&mut self, now: Instant, id: usize) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if !std::mem::take(&mut connection.stirred) {
+            return;
+        }
+        let owner = connection.association;
+        let association = &mut self.associations[owner];
+        let mut around = Around {
+            association,
+            outbox: &mut self.outbox,
+            scratch: &mut self.scratch,
+            number: connection.number,
+            dropped: connection.dropped,
+        };
+        let deadline = drain(&mut connection.session, now, &mut around);
+        for event in self.scratch.events.drain(..) {
+            connection.note(event);
+        }
+        self.timers.set(Owner::Connection(id), deadline);
+        if connection.unaccepted && connection.told.connected && association.is_up() {
+            connection.unaccepted = false;
+            self.accepted.push_back(id);
+            if let Some(waker) = self.acceptor.take() {
+                waker.wake();
+            }
+        }
+        let gone = connection.session.is_closed() && (connection.dropped || connection.unaccepted);
+        if gone {
+            self.timers.set(Owner::Connection(id), None);
+            let number = connection.number;
+            self.connections.remove(id);
+            association.numbers.remove(&number);
+        }
+        let coming = association.request.is_some() || association.is_offered();
+        let asks = !association.is_up() && !coming && !association.collects;
+        if asks && !gone {
+            self.ask(now, owner);
+        } else {
+            let deadline = self.associations[owner].deadline();
+            self.timers.set(Owner::Association(owner), deadline);
+        }
+    }
+
+    /// When [`Hub::handle_timeout`] must be called.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// The datagrams to be sent.
+    pub fn outbox(&mut self) -> &mut Outbox {
+        &mut self.outbox
+    }
+
+    /// Connections that exist, open or not.
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub")
+            .field("associations", &self.associations.len())
+            .field("connections", &self.connections.len())
+            .finish_non_exhaustive()
+    }
+}

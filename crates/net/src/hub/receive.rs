@@ -1,0 +1,246 @@
+//! Datagrams that arrive.
+
+use std::net::SocketAddr;
+
+use bentpipe_transport::xstp::Session;
+use bentpipe_transport::{Endpoint as _, PathId};
+use bentpipe_units::Instant;
+use bentpipe_wire::{Segment, xstp};
+use bytes::{Buf, Bytes};
+
+use super::association::{Opened, segments};
+use super::connection::{put_number, take_number};
+use super::{Hub, MOST_CONNECTIONS, Owner};
+use crate::association::{Datagram, Index, MAC_LEN, parse};
+
+/// Number of no connection: what follows is about the association.
+const CONTROL: u32 = 0;
+/// Control: the connection whose number follows does not exist.
+const GONE: u8 = 1;
+
+/// A request as it came.
+struct Init<'a> {
+    sender: Index,
+    noise: &'a [u8],
+    covered1: &'a [u8],
+    mac1: [u8; MAC_LEN],
+    covered2: &'a [u8],
+    mac2: [u8; MAC_LEN],
+}
+
+impl Hub {
+    /// A datagram arrived. What is not authentic gets no answer and changes nothing.
+    pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, bytes: &[u8]) {
+        match parse(bytes) {
+            Some(Datagram::Data { receiver, number, sealed }) => {
+                self.handle_data(now, from, receiver, number, sealed);
+            }
+            Some(Datagram::Init { sender, noise, covered1, mac1, covered2, mac2 }) => {
+                let init = Init { sender, noise, covered1, mac1, covered2, mac2 };
+                self.handle_init(now, from, &init);
+            }
+            Some(Datagram::Response { sender, receiver, noise }) => {
+                self.handle_response(now, receiver, sender, noise);
+            }
+            Some(Datagram::Cookie { receiver, cookie }) => {
+                self.handle_cookie(receiver, cookie);
+            }
+            None => {}
+        }
+    }
+
+    fn handle_data(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        receiver: Index,
+        number: u32,
+        sealed: &[u8],
+    ) {
+        let Some(&id) = self.by_index.get(&receiver) else { return };
+        let Some(association) = self.associations.get_mut(id) else { return };
+        let opened = &mut self.scratch.opened;
+        let became = association.open(now, receiver, number, sealed, from, opened);
+        let plain = opened.split().freeze();
+        match became {
+            Opened::No => return,
+            Opened::Yes => {}
+            Opened::Confirms => self.stir_all(id),
+        }
+        self.handle_plain(now, id, plain);
+        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+    }
+
+    /// Connections that waited for keys can go on.
+    fn stir_all(&mut self, id: usize) {
+        let waiting: Vec<usize> = self.associations[id].numbers.values().copied().collect();
+        for connection in waiting {
+            self.stir(connection);
+        }
+    }
+
+    /// What an authentic datagram carries.
+    fn handle_plain(&mut self, now: Instant, association: usize, mut plain: Bytes) {
+        let Some((number, len)) = take_number(&plain) else { return };
+        plain.advance(len);
+        if number == CONTROL {
+            return self.handle_control(now, association, &plain);
+        }
+        let id = self.associations[association].numbers.get(&number).copied();
+        let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
+        let connection = &mut self.connections[id];
+        let ports = connection.session.ports();
+        let context = xstp::Context {
+            source_port: ports.peer,
+            destination_port: ports.local,
+            sq: connection.session.sq(),
+            near: connection.near,
+        };
+        let Ok(segment) = xstp::decode_compact(plain, &context) else { return };
+        connection.near = segment.seq;
+        connection.session.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
+        self.stir(id);
+    }
+
+    /// A segment of a connection that does not exist: the peer opens it, or it is told.
+    fn handle_unknown(&mut self, now: Instant, association: usize, number: u32, plain: Bytes) {
+        let nothing = xstp::Context {
+            source_port: 0,
+            destination_port: 0,
+            sq: 0,
+            near: bentpipe_units::Seq32::default(),
+        };
+        let Ok(segment) = xstp::decode_compact(plain, &nothing) else { return };
+        let room = self.associations[association].numbers.len() < MOST_CONNECTIONS;
+        let opened = self.listens.clone().filter(|_| room).and_then(|config| {
+            let entropy = (self.entropy)();
+            Session::accept(config, now, PathId(0), &segment, entropy)
+        });
+        if let Some(session) = opened {
+            let id = self.add(association, number, session, true);
+            self.connections[id].near = segment.seq;
+            self.stir(id);
+        } else if !matches!(segment.body, xstp::Body::Reset(_)) {
+            self.send_gone(now, association, number);
+        }
+    }
+
+    fn send_gone(&mut self, now: Instant, association: usize, number: u32) {
+        let association = &mut self.associations[association];
+        if !association.is_up() {
+            return;
+        }
+        let plain = &mut self.scratch.plain;
+        plain.clear();
+        put_number(CONTROL, plain);
+        plain.extend_from_slice(&[GONE]);
+        put_number(number, plain);
+        self.outbox.push(association.address, |out| association.seal(now, plain, out));
+    }
+
+    fn handle_control(&mut self, now: Instant, association: usize, plain: &[u8]) {
+        let Some((&GONE, rest)) = plain.split_first() else { return };
+        let Some((number, _)) = take_number(rest) else { return };
+        let Some(&id) = self.associations[association].numbers.get(&number) else { return };
+        self.connections[id].session.handle_no_session(now);
+        self.stir(id);
+    }
+
+    fn handle_init(&mut self, now: Instant, from: SocketAddr, init: &Init<'_>) {
+        if !self.responder.knows_us(init.covered1, &init.mac1) {
+            return;
+        }
+        if self.cookies.is_flood(now) && !self.cookies.check(now, from, init.covered2, &init.mac2) {
+            let datagram = self.cookies.give(now, from, init.sender);
+            return self.outbox.push(from, |out| out.extend_from_slice(&datagram));
+        }
+        let Ok(greeting) = self.responder.greet(init.sender, init.noise) else { return };
+        if !self.allowed.contains(&greeting.peer) {
+            return;
+        }
+        let known = self.by_peer.get(&greeting.peer).copied();
+        if let Some(association) = known.map(|id| &self.associations[id]) {
+            // Both ask at once: the request of the smaller key counts.
+            let crossed = association.request.is_some() && self.key.public() < greeting.peer;
+            if greeting.time <= association.peer_time || crossed {
+                return;
+            }
+        }
+        let id = known.unwrap_or_else(|| self.associate(greeting.peer, from, false, now));
+        self.associations[id].peer_time = greeting.time;
+        if self.associations[id].request.take().is_some() {
+            self.unname_requests(id);
+        }
+        self.associations[id].collects = true;
+        for segment in segments(&greeting.payload) {
+            self.handle_plain(now, id, Bytes::copy_from_slice(segment));
+        }
+        self.flush(now);
+        let association = &mut self.associations[id];
+        association.collects = false;
+        let payload = association.early.payload();
+        let _ = association.early.take_rest();
+        let before: Vec<Index> = association.indices().collect();
+        let index = self.new_index();
+        let (traffic, datagram) = greeting.answer(index, &payload);
+        let association = &mut self.associations[id];
+        association.prepare(now, traffic, index);
+        let after: Vec<Index> = association.indices().collect();
+        for old in before.into_iter().filter(|old| !after.contains(old)) {
+            self.by_index.remove(&old);
+        }
+        self.by_index.insert(index, id);
+        self.outbox.push(from, |out| out.extend_from_slice(&datagram));
+        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+    }
+
+    /// Names of requests that wait no longer lead nowhere.
+    fn unname_requests(&mut self, id: usize) {
+        let kept: Vec<Index> = self.associations[id].indices().collect();
+        self.by_index.retain(|index, owner| *owner != id || kept.contains(index));
+    }
+
+    fn handle_response(&mut self, now: Instant, receiver: Index, sender: Index, noise: &[u8]) {
+        let Some(&id) = self.by_index.get(&receiver) else { return };
+        let association = &mut self.associations[id];
+        let Some(request) = association.request.as_mut().filter(|r| r.index == receiver) else {
+            return;
+        };
+        let Some(initiator) = request.initiator.take() else { return };
+        let (traffic, payload) = match initiator.finish(sender, noise) {
+            Ok(finished) => finished,
+            Err(waiting) => {
+                request.initiator = Some(waiting);
+                return;
+            }
+        };
+        association.take_over(now, traffic, receiver);
+        // The peer sends nothing before it has seen that the keys are in use.
+        let rest = association.early.take_rest();
+        for plain in std::iter::once(Vec::new()).chain(rest) {
+            self.outbox.push(association.address, |out| association.seal(now, &plain, out));
+        }
+        self.unname_requests(id);
+        for segment in segments(&payload) {
+            self.handle_plain(now, id, Bytes::copy_from_slice(segment));
+        }
+        // What waited for keys can go.
+        self.stir_all(id);
+        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+    }
+
+    fn handle_cookie(&mut self, receiver: Index, cookie: [u8; MAC_LEN]) {
+        let Some(&id) = self.by_index.get(&receiver) else { return };
+        let association = &mut self.associations[id];
+        let Some(request) = association.request.as_mut().filter(|r| r.index == receiver) else {
+            return;
+        };
+        // Once for each request: whoever forges cookies makes this host send no more than that.
+        if request.cookie.replace(cookie).is_none()
+            && let Some(initiator) = &request.initiator
+        {
+            let datagram = initiator.datagram(Some(&cookie));
+            self.outbox.push(association.address, |out| out.extend_from_slice(&datagram));
+        }
+    }
+}
