@@ -4,7 +4,12 @@
 //! datagrams and an asynchronous byte stream. It is the only crate with sockets and threads.
 
 pub mod association;
+mod clock;
+mod host;
 pub mod hub;
 mod key;
+mod socket;
+pub mod transfer;
 
+pub use host::{Connection, Host};
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};

@@ -63,10 +63,11 @@ impl SendTimer {
         self.next.filter(|next| *next <= now).map(|_| self.burst)
     }
 
-    /// A burst was begun.
+    /// A burst was begun. A clock that rings late by less than an interval delays the one burst and
+    /// not those after it.
     pub(super) fn ticked(&mut self, now: Instant) {
-        self.last = Some(now);
-        self.next = None;
+        let due = self.next.take().filter(|due| now.since(*due) < self.interval);
+        self.last = Some(due.unwrap_or(now));
     }
 
     /// No new data for now.

@@ -1,0 +1,39 @@
+//! The wall clock.
+#![expect(clippy::disallowed_types, reason = "this is where the wall clock comes in")]
+
+use std::time::{Duration, SystemTime};
+
+use bentpipe_units::Instant;
+
+/// Counts nanoseconds from its own start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    start: tokio::time::Instant,
+    /// Nanoseconds of the calendar at the start.
+    calendar: u64,
+}
+
+impl Clock {
+    /// A clock that starts now.
+    #[expect(clippy::disallowed_methods, reason = "this is where the wall clock comes in")]
+    pub(crate) fn start() -> Self {
+        let calendar = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let calendar = calendar.map_or(0, |since| since.as_nanos() as u64);
+        Self { start: tokio::time::Instant::now(), calendar }
+    }
+
+    /// The time now.
+    pub(crate) fn now(&self) -> Instant {
+        Instant::from_nanos(self.start.elapsed().as_nanos() as u64)
+    }
+
+    /// Nanoseconds since 1970 at the start.
+    pub(crate) const fn calendar(&self) -> u64 {
+        self.calendar
+    }
+
+    /// A time as the runtime knows it.
+    pub(crate) fn at(&self, instant: Instant) -> tokio::time::Instant {
+        self.start + Duration::from_nanos(instant.as_nanos())
+    }
+}

@@ -1,0 +1,94 @@
+//! A UDP socket with batched receiving and segmentation offload.
+
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+use crate::hub::Train;
+
+/// Room for one batch of datagrams that the kernel has put together.
+const RECEIVE_ROOM: usize = 64 * 1024;
+/// What the kernel is asked to buffer each way; it may grant less.
+const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
+
+/// A socket and its memory for receiving.
+pub(crate) struct Socket {
+    io: UdpSocket,
+    state: UdpSocketState,
+    buffers: Vec<Box<[u8]>>,
+}
+
+impl Socket {
+    /// A socket at this address.
+    ///
+    /// # Errors
+    /// When the address is taken or not one of this host.
+    #[expect(clippy::disallowed_methods, reason = "this is where sockets come in")]
+    pub(crate) fn bind(address: SocketAddr) -> io::Result<Self> {
+        let socket = std::net::UdpSocket::bind(address)?;
+        socket.set_nonblocking(true)?;
+        let state = UdpSocketState::new((&socket).into())?;
+        // Less than asked for is fine.
+        let _ = state.set_send_buffer_size((&socket).into(), KERNEL_BUFFER);
+        let _ = state.set_recv_buffer_size((&socket).into(), KERNEL_BUFFER);
+        let io = UdpSocket::from_std(socket)?;
+        let buffers = (0..BATCH_SIZE).map(|_| vec![0; RECEIVE_ROOM].into_boxed_slice()).collect();
+        Ok(Self { io, state, buffers })
+    }
+
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr()
+    }
+
+    /// Most datagrams that can be sent at once.
+    pub(crate) fn most(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    /// Waits until there is something to receive, or, if `full`, until there is room to send.
+    pub(crate) async fn ready(&self, full: bool) -> io::Result<()> {
+        let interest =
+            if full { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+        self.io.ready(interest).await.map(drop)
+    }
+
+    /// Receives what there is, up to one batch, and hands over each datagram. Returns false when
+    /// there was nothing.
+    pub(crate) fn receive(&mut self, mut each: impl FnMut(SocketAddr, &[u8])) -> bool {
+        let mut metas = [RecvMeta::default(); BATCH_SIZE];
+        let received = {
+            let mut slices = self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer));
+            let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
+                std::array::from_fn(|_| slices.next().expect("a buffer for each"));
+            let (io, state) = (&self.io, &self.state);
+            io.try_io(Interest::READABLE, || state.recv(io.into(), &mut slices, &mut metas))
+        };
+        // Errors of single datagrams, such as an ICMP answer to an earlier one, mean nothing here.
+        let Ok(count) = received else { return false };
+        for (meta, buffer) in metas[..count].iter().zip(&self.buffers) {
+            for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                each(meta.addr, datagram);
+            }
+        }
+        true
+    }
+
+    /// Sends a train. False when there is no room for it now.
+    pub(crate) fn send(&self, train: &Train<'_>) -> bool {
+        let segment_size = (train.bytes.len() > train.each).then_some(train.each);
+        let transmit = Transmit {
+            destination: train.address,
+            ecn: None,
+            contents: train.bytes,
+            segment_size,
+            src_ip: None,
+        };
+        let (io, state) = (&self.io, &self.state);
+        let sent = io.try_io(Interest::WRITABLE, || state.try_send(io.into(), &transmit));
+        // A datagram that can not be sent is as good as lost.
+        !matches!(sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+}

@@ -1,0 +1,137 @@
+//! What is to be sent: the files and directories under some paths.
+
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use walkdir::WalkDir;
+
+use super::frames::Offer;
+
+/// A file or a directory that is to be sent.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Where it is.
+    pub path: PathBuf,
+    pub(super) offer: Offer,
+}
+
+impl Entry {
+    /// Its name at the receiver, relative to its directory.
+    pub fn name(&self) -> &str {
+        &self.offer.name
+    }
+
+    /// Its size in bytes; `None` for a directory.
+    pub const fn size(&self) -> Option<u64> {
+        self.offer.size
+    }
+}
+
+/// A path that can not be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    /// It can not be read.
+    #[error("{path}: {error}", path = path.display())]
+    Unreadable {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// Its name is not Unicode.
+    #[error("{path}: the name is not valid UTF-8", path = path.display())]
+    Name {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is a device, a socket, a link or something else that holds no bytes of its own.
+    #[error("{path}: neither a file nor a directory", path = path.display())]
+    Kind {
+        /// The path.
+        path: PathBuf,
+    },
+}
+
+/// The entries under some paths, each directory before what is in it, and those that can not be sent.
+pub fn entries(paths: &[PathBuf]) -> (Vec<Entry>, Vec<EntryError>) {
+    let (mut entries, mut errors) = (Vec::new(), Vec::new());
+    for root in paths {
+        // What has no name of its own (`.`, `/`) is sent by its content.
+        let base = match root.file_name() {
+            Some(_) => root.parent().unwrap_or(Path::new("")),
+            None => root,
+        };
+        for found in WalkDir::new(root).sort_by_file_name() {
+            let entry = match found {
+                Ok(found) => found
+                    .metadata()
+                    .map_err(|error| unreadable(found.path(), error.into()))
+                    .and_then(|metadata| entry(found.path(), base, &metadata)),
+                Err(error) => {
+                    let path = error.path().unwrap_or(root).to_owned();
+                    Err(unreadable(&path, error.into()))
+                }
+            };
+            match entry {
+                Ok(Some(entry)) => entries.push(entry),
+                Ok(None) => {}
+                Err(error) => errors.push(error),
+            }
+        }
+    }
+    (entries, errors)
+}
+
+fn unreadable(path: &Path, error: io::Error) -> EntryError {
+    EntryError::Unreadable { path: path.to_owned(), error }
+}
+
+/// The entry of a path below `base`; none for the base itself.
+fn entry(path: &Path, base: &Path, metadata: &Metadata) -> Result<Option<Entry>, EntryError> {
+    let bad_name = || EntryError::Name { path: path.to_owned() };
+    let relative = path.strip_prefix(base).unwrap_or(path);
+    let parts: Option<Vec<&str>> = relative.iter().map(OsStr::to_str).collect();
+    let name = parts.ok_or_else(bad_name)?.join("/");
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let size = match metadata.file_type() {
+        kind if kind.is_file() => Some(metadata.len()),
+        kind if kind.is_dir() => None,
+        _ => return Err(EntryError::Kind { path: path.to_owned() }),
+    };
+    let changed = metadata.modified().map_err(|error| unreadable(path, error))?;
+    let changed = match changed.duration_since(UNIX_EPOCH) {
+        Ok(after) => after.as_nanos() as i128,
+        Err(before) => -(before.duration().as_nanos() as i128),
+    };
+    let mode = metadata.permissions().mode() & 0o777;
+    Ok(Some(Entry { path: path.to_owned(), offer: Offer { name, size, mode, changed } }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_comes_before_what_is_in_it_and_links_are_told() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().join("tree");
+        fs::create_dir_all(root.join("b")).expect("made");
+        fs::write(root.join("a.txt"), "12345").expect("written");
+        fs::write(root.join("b/c"), "").expect("written");
+        std::os::unix::fs::symlink("/etc/passwd", root.join("link")).expect("linked");
+        let (found, errors) = entries(&[root, dir.path().join("nothing")]);
+        let names: Vec<_> = found.iter().map(|entry| (entry.name(), entry.size())).collect();
+        let expected =
+            [("tree", None), ("tree/a.txt", Some(5)), ("tree/b", None), ("tree/b/c", Some(0))];
+        assert_eq!(names, expected);
+        assert!(matches!(errors[..], [EntryError::Kind { .. }, EntryError::Unreadable { .. }]));
+    }
+}

@@ -1,0 +1,176 @@
+//! What travels on the connection: messages and data, each with its length in front.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use serde::{Deserialize, Serialize};
+
+use super::TransferError;
+use crate::Connection;
+
+/// Longest message; names are the only part that can be long.
+const MOST_MESSAGE: usize = 16 * 1024;
+/// Longest piece of data.
+pub(super) const MOST_DATA: usize = 256 * 1024;
+const MESSAGE: u8 = 0;
+const DATA: u8 = 1;
+const HEADER: usize = 5;
+
+/// What the sender says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Message {
+    /// The next entry.
+    Offer(Offer),
+    /// The data that follow begin here: the receiver has everything before.
+    Seek { offset: u64 },
+    /// The file ends here; the hash of all of it.
+    End { hash: [u8; 32] },
+    /// The rest of the file can not be read.
+    Skip { reason: String },
+    /// Nothing more follows.
+    Bye,
+}
+
+/// An entry: a file or a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Offer {
+    /// Relative, with `/` between the parts.
+    pub(super) name: String,
+    /// Size in bytes; `None` for a directory.
+    pub(super) size: Option<u64>,
+    /// Permission bits.
+    pub(super) mode: u32,
+    /// When it was changed, in nanoseconds since 1970.
+    pub(super) changed: i128,
+}
+
+/// What the receiver says. Entries are counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Reply {
+    /// The first bytes of this entry are here; their hash.
+    Have { entry: u64, len: u64, hash: [u8; 32] },
+    /// This entry is complete.
+    Done { entry: u64 },
+    /// This entry can not be received.
+    Failed { entry: u64, reason: String },
+}
+
+/// A frame as it was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Frame<M> {
+    /// A message.
+    Message(M),
+    /// Data.
+    Data(Bytes),
+}
+
+/// The frame of a message.
+pub(super) fn message(message: &impl Serialize) -> Bytes {
+    let body = postcard::to_stdvec(message).expect("messages have no unusual types");
+    frame(MESSAGE, &body)
+}
+
+/// The frame of a piece of data.
+pub(super) fn data(bytes: &[u8]) -> Bytes {
+    frame(DATA, bytes)
+}
+
+fn frame(kind: u8, body: &[u8]) -> Bytes {
+    let mut frame = BytesMut::with_capacity(HEADER + body.len());
+    frame.put_u8(kind);
+    frame.put_u32(body.len() as u32);
+    frame.put_slice(body);
+    frame.freeze()
+}
+
+/// Reads frames from a connection.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    read: BytesMut,
+}
+
+impl Frames {
+    /// The next frame; `None` when the peer has closed between two of them.
+    pub(super) async fn next<M: for<'a> Deserialize<'a>>(
+        &mut self,
+        connection: &Connection,
+    ) -> Result<Option<Frame<M>>, TransferError> {
+        loop {
+            if let Some(frame) = self.take()? {
+                return Ok(Some(frame));
+            }
+            match connection.read_bytes().await? {
+                Some(bytes) => self.read.extend_from_slice(&bytes),
+                None if self.read.is_empty() => return Ok(None),
+                None => return Err(TransferError::Cut),
+            }
+        }
+    }
+
+    /// Takes a frame out of what was read, if all of it is there.
+    fn take<M: for<'a> Deserialize<'a>>(&mut self) -> Result<Option<Frame<M>>, TransferError> {
+        let Some((header, rest)) = self.read.split_first_chunk::<HEADER>() else {
+            return Ok(None);
+        };
+        let [kind, len @ ..] = *header;
+        let len = u32::from_be_bytes(len) as usize;
+        let most = match kind {
+            MESSAGE => MOST_MESSAGE,
+            DATA => MOST_DATA,
+            _ => return Err(TransferError::Protocol("an unknown kind of frame")),
+        };
+        if len > most {
+            return Err(TransferError::Protocol("a frame that is too long"));
+        }
+        if rest.len() < len {
+            return Ok(None);
+        }
+        self.read.advance(HEADER);
+        let body = self.read.split_to(len).freeze();
+        if kind == DATA {
+            return Ok(Some(Frame::Data(body)));
+        }
+        let message = postcard::from_bytes(&body);
+        message.map(Frame::Message).map(Some).map_err(|_| TransferError::Protocol("a bad message"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn frames_are_read_however_they_are_cut() {
+        let seek = Message::Seek { offset: 77 };
+        let all = [message(&seek), data(b"abc"), message(&Message::Bye)].concat();
+        for cut in 0..all.len() {
+            let mut frames = Frames::default();
+            let mut read = Vec::new();
+            for part in [&all[..cut], &all[cut..]] {
+                frames.read.extend_from_slice(part);
+                while let Some(frame) = frames.take::<Message>().expect("frames") {
+                    read.push(frame);
+                }
+            }
+            let data = Frame::Data(Bytes::from_static(b"abc"));
+            let expected = [Frame::Message(seek.clone()), data, Frame::Message(Message::Bye)];
+            assert_eq!(read, expected);
+        }
+    }
+
+    #[test]
+    fn a_frame_that_would_need_much_memory_is_refused() {
+        for header in [[0, 0xff, 0xff, 0xff, 0xff], [1, 0, 4, 0, 1], [9, 0, 0, 0, 0]] {
+            let mut frames = Frames { read: BytesMut::from(&header[..]) };
+            assert!(frames.take::<Message>().is_err(), "{header:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut frames = Frames { read: BytesMut::from(&bytes[..]) };
+            while let Ok(Some(_)) = frames.take::<Message>() {}
+        }
+    }
+}
