@@ -5,6 +5,7 @@
 //! controller is one file here and one row in [`registry`], and runs under every protocol.
 
 mod controller;
+mod rate;
 pub mod registry;
 mod stp;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bentpipe_units::ByteCount;
 
-use crate::{Controller, stp};
+use crate::{Controller, rate, stp};
 
 /// One controller. The row feeds the command line, the documentation and the conformance test.
 #[derive(Debug)]
@@ -51,6 +51,14 @@ pub struct Build<'a> {
     pub parameters: &'a BTreeMap<String, f64>,
 }
 
+impl Build<'_> {
+    /// The value of a parameter, or the default of its row.
+    pub(crate) fn parameter(&self, row: &Row, name: &str) -> f64 {
+        let default = || row.parameters.iter().find(|p| p.name == name).map_or(0.0, |p| p.default);
+        self.parameters.get(name).copied().unwrap_or_else(default)
+    }
+}
+
 /// A controller and its settings, checked against the registry.
 #[derive(Clone, Debug)]
 pub struct Choice {
@@ -88,7 +96,7 @@ pub enum BuildError {
     },
 }
 
-static ROWS: &[Row] = &[stp::ROW];
+static ROWS: &[Row] = &[stp::ROW, rate::ROW];
 
 /// All controllers, in the order in which they are listed.
 pub fn rows() -> &'static [Row] {

@@ -1,8 +1,11 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use bentpipe_net::PublicKey;
 use bentpipe_scenario::Override;
+use bentpipe_units::{BitRate, Span};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -19,7 +22,10 @@ const EXAMPLES: &str = "Examples:
   bentpipe reproduce xstp                 all simulated figures of the XSTP paper, judged
   bentpipe run handoff                    one transfer over a built-in scenario
   bentpipe run my.toml --set links.space.delay=250ms --samples cwnd.csv
-  bentpipe list scenarios";
+  bentpipe list scenarios
+  bentpipe keygen                         make this host's key
+  bentpipe recv --listen 0.0.0.0:25300 --dir inbox --peer KEY
+  bentpipe send photos/ ground.example:25300 --peer KEY --rate \"10 Mbit/s\"";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -30,6 +36,15 @@ pub(crate) enum Command {
     /// Run one scenario once
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
+    /// Make the key of this host
+    #[command(after_help = KEYGEN_EXAMPLES)]
+    Keygen(Keygen),
+    /// Receive files from peers
+    #[command(after_help = RECV_EXAMPLES)]
+    Recv(Recv),
+    /// Send files and directories to a peer
+    #[command(after_help = SEND_EXAMPLES)]
+    Send(Send),
     /// Name what there is
     #[command(after_help = LIST_EXAMPLES)]
     List {
@@ -113,6 +128,111 @@ pub(crate) struct Run {
     /// Capture this link only; may be given several times
     #[arg(long, value_name = "LINK", requires = "pcap")]
     pub(crate) pcap_link: Vec<String>,
+}
+
+const KEYGEN_EXAMPLES: &str = "Examples:
+  bentpipe keygen                         a new key, in its usual place
+  bentpipe keygen --show                  the public key of the one that is there
+  bentpipe keygen --key /etc/bentpipe/key
+
+The public key is printed: peers name this host by it. The secret key stays in a file that only its
+owner may read.";
+
+/// `bentpipe keygen`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Keygen {
+    /// The key file; ~/.config/bentpipe/key if left out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Print the public key of an existing file
+    #[arg(long)]
+    pub(crate) show: bool,
+}
+
+/// Who this host is and whom it knows.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Identity {
+    /// The key file of this host; ~/.config/bentpipe/key if left out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+/// What is known of the way to the peer.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Way {
+    /// Send at this rate from the first packet on: what the link carries and nobody shares
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<BitRate>,
+    /// Congestion controller (see `bentpipe list controllers`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) controller: Option<String>,
+    /// Whether losses are probed for their cause
+    #[arg(long, value_name = "on|off", value_parser = on_or_off)]
+    pub(crate) probing: Option<bool>,
+    /// Give up when nothing was heard for so long
+    #[arg(long, value_name = "TIME", default_value = "5 min")]
+    pub(crate) patience: Span,
+}
+
+fn on_or_off(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("write `on` or `off`"),
+    }
+}
+
+const RECV_EXAMPLES: &str = "Examples:
+  bentpipe recv --listen 0.0.0.0:25300 --dir inbox --peer KEY
+  bentpipe recv --listen [::]:25300 --dir inbox --peers known-hosts --once
+
+A file that was cut off is kept under a hidden name and goes on where it stopped when it is sent
+again. It gets its final name once its BLAKE3 hash was found right.";
+
+/// `bentpipe recv`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Recv {
+    /// Address and UDP port to listen on
+    #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:25300")]
+    pub(crate) listen: SocketAddr,
+    /// Directory that files go to
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Public key of a peer that may send; may be given several times
+    #[arg(long = "peer", value_name = "KEY", required_unless_present = "peers")]
+    pub(crate) peer: Vec<PublicKey>,
+    /// File with a public key on each line, `#` and blank lines aside
+    #[arg(long, value_name = "FILE")]
+    pub(crate) peers: Option<PathBuf>,
+    /// End after the first transfer, with its success
+    #[arg(long)]
+    pub(crate) once: bool,
+    #[command(flatten)]
+    pub(crate) identity: Identity,
+}
+
+const SEND_EXAMPLES: &str = "Examples:
+  bentpipe send report.pdf ground.example:25300 --peer KEY
+  bentpipe send images/ logs/ [2001:db8::7]:25300 --peer KEY --rate \"50 Mbit/s\"
+
+What the peer has already, whole or in part, is not sent again.";
+
+/// `bentpipe send`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Send {
+    /// Files and directories
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The peer that receives
+    #[arg(required = true, value_name = "HOST:PORT")]
+    pub(crate) to: String,
+    /// Public key of the peer
+    #[arg(long, value_name = "KEY")]
+    pub(crate) peer: PublicKey,
+    #[command(flatten)]
+    pub(crate) way: Way,
+    #[command(flatten)]
+    pub(crate) identity: Identity,
 }
 
 const LIST_EXAMPLES: &str = "Examples:

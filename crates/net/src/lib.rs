@@ -10,6 +10,8 @@ pub mod hub;
 mod key;
 mod socket;
 pub mod transfer;
+mod tuning;
 
 pub use host::{Connection, Host};
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};
+pub use tuning::Tuning;

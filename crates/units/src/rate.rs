@@ -1,7 +1,7 @@
 //! Amounts of data and the rates at which they move.
 
 use std::fmt;
-use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 use crate::Span;
 
@@ -52,6 +52,13 @@ impl Sub for ByteCount {
 impl SubAssign for ByteCount {
     fn sub_assign(&mut self, other: Self) {
         *self = *self - other;
+    }
+}
+
+impl Mul<u64> for ByteCount {
+    type Output = Self;
+    fn mul(self, n: u64) -> Self {
+        Self(self.0.saturating_mul(n))
     }
 }
 

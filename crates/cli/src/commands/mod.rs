@@ -1,8 +1,11 @@
 //! What each command does.
 
+mod keygen;
 mod list;
+mod recv;
 mod reproduce;
 mod run;
+mod send;
 
 use std::io::Write;
 
@@ -17,6 +20,9 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Run(args) => run::run(&args),
         Command::List { what, json } => list::list(what, json),
+        Command::Keygen(args) => keygen::keygen(&args),
+        Command::Recv(args) => recv::recv(&args),
+        Command::Send(args) => send::send(&args),
         Command::Schema => print_json(&bentpipe_scenario::schema()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -24,6 +30,14 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
             Ok(std::io::stdout().write_all(&script)?)
         }
     }
+}
+
+/// The runtime of the commands that use the network.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::System(format!("can not start: {error}")))
 }
 
 /// Prints a document to the standard output.

@@ -23,17 +23,34 @@ impl Sender {
     /// Whether [`Sender::poll_transmit`] has anything to do.
     #[inline]
     pub(super) fn has_work(&self) -> bool {
-        self.stale || self.burst_left > 0 || self.poll_alone || !self.repairs.is_empty()
+        self.stale || self.burst_left > 0 || self.poll_alone || self.may_repair()
+    }
+
+    /// Whether new data may go now. A burst under a rate is counted with the repairs of that moment,
+    /// some of which may have become needless.
+    #[inline]
+    fn may_send_new(&self) -> bool {
+        self.burst_left > 0 && (!self.paced || self.cache.len() < self.window())
+    }
+
+    /// Whether repairs may go now.
+    #[inline]
+    fn may_repair(&self) -> bool {
+        !self.repairs.is_empty() && (!self.paced || self.burst_left > 0)
     }
 
     /// The next thing to send: repairs, then new data, then a POLL alone.
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        if !self.repairs.is_empty()
+        if self.may_repair()
             && let Some(repair) = self.next_repair(now)
         {
+            if self.paced {
+                self.burst_left -= 1;
+                self.stale = true;
+            }
             return Some(repair);
         }
-        if self.burst_left > 0
+        if self.may_send_new()
             && let Some(data) = self.next_new(now)
         {
             return Some(data);
@@ -78,7 +95,7 @@ impl Sender {
     #[inline]
     pub(super) fn next_plain(&mut self, now: Instant) -> Option<(Seq32, Bytes)> {
         let mss = usize::from(self.mss);
-        let plain = self.burst_left > 0
+        let plain = self.may_send_new()
             && !(self.burst_left == 1 && self.poll_with_burst)
             && self.repairs.is_empty()
             && !self.follows_sending

@@ -259,7 +259,7 @@ impl Receiver {
     fn gaps(&self, from: Seq32, end: Seq32) -> (GapList, bool) {
         let next = self.cache.next();
         let offset = |seq: Seq32| seq.distance_from(next).min(u32::from(u16::MAX)) as u16;
-        let most = (self.config.stat_max_gaps as usize).min(Report::MOST_GAPS);
+        let most = self.config.stat_max_gaps as usize;
         let mut gaps = GapList::new();
         for (lower, upper) in self.cache.missing(from, end) {
             if gaps.len() == most {

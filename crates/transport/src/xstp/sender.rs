@@ -69,6 +69,8 @@ pub(super) struct Sender {
     /// A POLL is forced after so many bytes.
     pub(super) forced_poll: u64,
     pub(super) follows_sending: bool,
+    /// The controller gives a rate: repairs count against it like everything else.
+    pub(super) paced: bool,
     pub(super) persist_wait: Span,
     pub(super) writer_waits: bool,
     /// Something changed since activity and timers were last set.
@@ -97,6 +99,7 @@ impl Sender {
             polls: PollClock::new(),
             probing: Probing::new(),
             follows_sending: controller.follows_sending(),
+            paced: controller.limits().pacing.is_some(),
             controller,
             cwnd: 1,
             credit_edge: first,
@@ -211,10 +214,12 @@ impl Sender {
         full as u32 + u32::from(short)
     }
 
-    /// A: new segments that may go now.
+    /// A: segments that may go now, new ones and, under a rate, repairs.
     fn allowed(&self) -> u32 {
         let room = self.window().saturating_sub(self.cache.len());
-        if room == 0 { 0 } else { room.min(self.available()) }
+        let new = if room == 0 { 0 } else { room.min(self.available()) };
+        let repairs = if self.paced { self.repairs.len() as u32 } else { 0 };
+        new + repairs
     }
 
     /// Something changed: activity and timers are set anew before the sender is left alone again.
@@ -312,7 +317,9 @@ impl Sender {
 
     /// Takes over the controller's window.
     pub(super) fn follow_controller(&mut self) {
-        let window = self.controller.limits().window.map_or(u64::MAX, ByteCount::get);
+        let limits = self.controller.limits();
+        self.paced = limits.pacing.is_some();
+        let window = limits.window.map_or(u64::MAX, ByteCount::get);
         let segments = window / u64::from(self.mss);
         self.cwnd = segments.clamp(1, self.config.cwnd_max(self.mss)) as u32;
     }

@@ -1,0 +1,86 @@
+//! `bentpipe recv`: files from peers.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use bentpipe_net::transfer::{Progress, receive};
+use bentpipe_net::{Connection, Host, PublicKey, Tuning};
+
+use crate::args::Recv;
+use crate::commands::{keygen, runtime};
+use crate::failure::Failure;
+
+/// Receives files until it is stopped, or once.
+pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
+    let key = keygen::load(args.identity.key.as_deref())?;
+    let mut peers = args.peer.clone();
+    if let Some(path) = &args.peers {
+        peers.extend(read_peers(path)?);
+    }
+    if !args.dir.is_dir() {
+        return Err(Failure::Input(format!("--dir {}: not a directory", args.dir.display())));
+    }
+    runtime()?.block_on(async {
+        let public = key.public();
+        let host = Host::bind(args.listen, key).map_err(|error| {
+            Failure::System(format!("can not listen on {}: {error}", args.listen))
+        })?;
+        peers.into_iter().for_each(|peer| host.allow(peer));
+        let config = Tuning::default().config();
+        host.listen(config.map_err(|error| Failure::System(error.to_string()))?);
+        writeln!(std::io::stdout(), "listening on {} as {public}", host.local_addr())?;
+        loop {
+            let connection = host.accept().await;
+            if args.once {
+                return serve(connection, args.dir.clone()).await;
+            }
+            let dir = args.dir.clone();
+            tokio::spawn(async move {
+                if let Err(Failure::Input(message) | Failure::System(message)) =
+                    serve(connection, dir).await
+                {
+                    anstream::eprintln!("bentpipe: {message}");
+                }
+            });
+        }
+    })
+}
+
+/// Receives what one peer sends on one connection.
+async fn serve(connection: Connection, dir: PathBuf) -> Result<(), Failure> {
+    let peer = connection.peer();
+    let report = |progress| match progress {
+        Progress::Done { name } => anstream::println!("{name}"),
+        Progress::Failed { name, reason } => {
+            anstream::eprintln!("bentpipe: {name} from {peer}: {reason}");
+        }
+        Progress::Begins { .. } | Progress::At { .. } => {}
+    };
+    let got = receive(&connection, &dir, report).await;
+    let got = got.map_err(|error| Failure::System(format!("transfer from {peer}: {error}")))?;
+    // Everything is here; how the sender takes its leave changes nothing.
+    let _ = connection.finish().await;
+    if got.failed > 0 {
+        return Err(Failure::System(format!("{} of the files from {peer} failed", got.failed)));
+    }
+    Ok(())
+}
+
+/// The keys in a file.
+fn read_peers(path: &Path) -> Result<Vec<PublicKey>, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Input(format!("--peers {}: {error}", path.display())))?;
+    let mut peers = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let peer = line.parse().map_err(|error| {
+            let line = number + 1;
+            Failure::Input(format!("{}: line {line}: {error}", path.display()))
+        })?;
+        peers.push(peer);
+    }
+    Ok(peers)
+}

@@ -1,0 +1,134 @@
+//! `bentpipe send`: files to a peer.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bentpipe_net::transfer::{PORT, Progress, entries, send as send_entries};
+use bentpipe_net::{Connection, Host, Tuning};
+use bentpipe_units::Span;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::args::{Send, Way};
+use crate::commands::{keygen, runtime};
+use crate::failure::Failure;
+
+/// Time between two looks at the connection for the progress bar.
+const REFRESH: Duration = Duration::from_millis(200);
+
+/// Sends files and directories.
+pub(crate) fn send(args: &Send) -> Result<(), Failure> {
+    let key = keygen::load(args.identity.key.as_deref())?;
+    let config = tuning(&args.way).config();
+    let config = config.map_err(|error| Failure::Input(error.to_string()))?;
+    let (found, errors) = entries(&args.paths);
+    for error in &errors {
+        anstream::eprintln!("bentpipe: {error}");
+    }
+    if found.is_empty() {
+        return Err(Failure::Input("there is nothing to send".to_owned()));
+    }
+    let total: u64 = found.iter().filter_map(bentpipe_net::transfer::Entry::size).sum();
+    runtime()?.block_on(async {
+        let address = resolve(&args.to).await?;
+        let local: SocketAddr =
+            if address.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
+        let host = Host::bind(local, key)
+            .map_err(|error| Failure::System(format!("can not open a socket: {error}")))?;
+        let connection = host
+            .connect(address, args.peer, PORT, config)
+            .await
+            .map_err(|error| Failure::System(format!("{}: {error}", args.to)))?;
+        let bar = Arc::new(Bar::new(total));
+        let sent = {
+            let watched = watch(&connection, &bar);
+            let sending = send_entries(&connection, &found, |progress| bar.note(progress));
+            tokio::select! {
+                sent = sending => sent,
+                () = watched => unreachable!("it watches for ever"),
+            }
+        };
+        bar.bar.finish_and_clear();
+        let outcome = sent.map_err(|error| Failure::System(format!("{}: {error}", args.to)))?;
+        let (_, counters) = connection.state();
+        // The peer has said what became of each entry; how it takes its leave changes nothing.
+        let _ = connection.finish().await;
+        anstream::println!(
+            "{} of {} entries, {} sent, {} there already, {:.2} % sent again",
+            outcome.done,
+            found.len(),
+            indicatif::DecimalBytes(outcome.sent),
+            indicatif::DecimalBytes(outcome.skipped),
+            100.0 * counters.retransmitted_segments as f64 / counters.data_segments.max(1) as f64,
+        );
+        let failed = outcome.failed + errors.len() as u64;
+        if failed > 0 {
+            return Err(Failure::System(format!("{failed} entries were not sent")));
+        }
+        Ok(())
+    })
+}
+
+fn tuning(way: &Way) -> Tuning {
+    Tuning {
+        rate: way.rate,
+        controller: way.controller.clone(),
+        probing: way.probing,
+        patience: way.patience,
+    }
+}
+
+/// The address of a host.
+async fn resolve(name: &str) -> Result<SocketAddr, Failure> {
+    let mut found = tokio::net::lookup_host(name).await.map_err(|error| {
+        Failure::Input(format!("{name}: {error}; write HOST:PORT, such as ground.example:25300"))
+    })?;
+    found.next().ok_or_else(|| Failure::Input(format!("{name}: there is no such host")))
+}
+
+/// Keeps RTT and loss on the progress bar up to date.
+async fn watch(connection: &Connection, bar: &Bar) {
+    loop {
+        tokio::time::sleep(REFRESH).await;
+        let (state, counters) = connection.state();
+        let rtt = state.srtt.map_or(0.0, Span::as_secs_f64) * 1e3;
+        let sent = counters.data_segments.max(1) as f64;
+        let loss = 100.0 * counters.retransmitted_segments as f64 / sent;
+        bar.bar.set_message(format!("RTT {rtt:.0} ms, loss {loss:.2} %"));
+    }
+}
+
+/// The progress bar: bytes over all files.
+struct Bar {
+    bar: ProgressBar,
+    /// Bytes of the files that are behind us, and of the one that is under way.
+    behind: std::sync::Mutex<(u64, u64)>,
+}
+
+impl Bar {
+    fn new(total: u64) -> Self {
+        let bar = ProgressBar::new(total);
+        let style = "{bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, \
+                     {eta} left, {msg}";
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar.set_style(style);
+        }
+        Self { bar, behind: std::sync::Mutex::new((0, 0)) }
+    }
+
+    fn note(&self, progress: Progress) {
+        let mut behind = self.behind.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match progress {
+            Progress::Begins { size, .. } => {
+                behind.0 += behind.1;
+                behind.1 = size;
+                self.bar.set_position(behind.0);
+            }
+            Progress::At { offset } => self.bar.set_position(behind.0 + offset),
+            Progress::Done { .. } => {}
+            Progress::Failed { name, reason } => {
+                self.bar.suspend(|| anstream::eprintln!("bentpipe: {name}: {reason}"));
+            }
+        }
+    }
+}

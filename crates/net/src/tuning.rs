@@ -1,0 +1,103 @@
+//! Settings of connections over real networks.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bentpipe_cc::{BuildError, Choice};
+use bentpipe_transport::xstp::{Config, StatRule};
+use bentpipe_units::{BitRate, ByteCount, Span};
+
+/// Payload of a full segment: with all headers, a POLL and a short report it fits into 1,500 bytes of
+/// IPv4 or IPv6.
+const MSS: u16 = 1400;
+/// A round trip over a geostationary satellite, with some to spare.
+const LONG_ROUND_TRIP: Span = Span::from_millis(700);
+/// Windows of four bandwidth-delay products leave room for repairs of repairs.
+const PRODUCTS: u64 = 4;
+/// Buffers when nothing is known of the link.
+const BUFFER: ByteCount = ByteCount::new(32_000_000);
+const BUFFER_MIN: ByteCount = ByteCount::new(4_000_000);
+
+/// What a user may say of a connection.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    /// The rate to send at: what the link carries, if it is known and nobody shares it.
+    pub rate: Option<BitRate>,
+    /// The congestion controller; without one, `rate` where a rate is given and `stp` otherwise.
+    pub controller: Option<String>,
+    /// Whether a loss is probed for its cause; without a word, where no rate is given.
+    pub probing: Option<bool>,
+    /// A connection ends when nothing was heard for so long; blackouts may last nearly as long.
+    pub patience: Span,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        let patience = Span::from_secs(300);
+        Self { rate: None, controller: None, probing: None, patience }
+    }
+}
+
+impl Tuning {
+    /// The settings of a connection.
+    ///
+    /// # Errors
+    /// When there is no such controller or the rate is out of its range.
+    pub fn config(&self) -> Result<Arc<Config>, BuildError> {
+        let named = self.controller.as_deref();
+        let name = named.unwrap_or(if self.rate.is_some() { "rate" } else { "stp" });
+        let mut parameters = BTreeMap::new();
+        if let Some(rate) = self.rate
+            && name == "rate"
+        {
+            parameters.insert("rate".to_owned(), rate.as_bps() as f64);
+        }
+        let product = self.rate.map(|rate| rate.bytes_in(LONG_ROUND_TRIP) * PRODUCTS);
+        let snd_buf = product.map_or(BUFFER, |bytes| bytes.max(BUFFER_MIN));
+        let keepalive = Span::from_secs(10);
+        Ok(Arc::new(Config {
+            mss: MSS,
+            snd_buf,
+            rcv_buf: BUFFER.max(snd_buf),
+            cwnd_init: 10,
+            // What a gigabit carries in one tick.
+            max_burst: 256,
+            timer_tick: Span::from_millis(2),
+            poll_rate: 16,
+            ctl_max_retries: Some(5),
+            keepalive,
+            keepalive_max: (self.patience.as_nanos() / keepalive.as_nanos()).max(1) as u32,
+            no_response: self.patience,
+            // As many as fit into a datagram.
+            stat_max_gaps: 600,
+            nagle: false,
+            stat_rule: StatRule::Poll,
+            probing: self.probing.unwrap_or(self.rate.is_none()),
+            controller: Choice::new(name, parameters)?,
+            ..Config::default()
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_brings_its_controller_and_buffers_of_four_products() {
+        let rate = Some(BitRate::from_bps(50_000_000));
+        let config = Tuning { rate, ..Tuning::default() }.config().expect("settings");
+        assert_eq!((config.controller.name(), config.probing), ("rate", false));
+        assert_eq!(config.snd_buf, ByteCount::new(17_500_000));
+        assert_eq!(config.validate(), Ok(()));
+    }
+
+    #[test]
+    fn without_a_word_losses_are_probed_and_an_unknown_controller_is_refused() {
+        let config = Tuning::default().config().expect("settings");
+        assert_eq!((config.controller.name(), config.probing), ("stp", true));
+        assert_eq!(config.validate(), Ok(()));
+        let tuning = Tuning { controller: Some("rneo".into()), ..Tuning::default() };
+        assert!(tuning.config().is_err());
+    }
+}
