@@ -36,6 +36,9 @@ pub(crate) enum Command {
     /// Run one scenario once
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
+    /// Put a satellite link between programs of this machine
+    #[command(after_help = EMULATE_EXAMPLES)]
+    Emulate(Emulate),
     /// Make the key of this host
     #[command(after_help = KEYGEN_EXAMPLES)]
     Keygen(Keygen),
@@ -128,6 +131,45 @@ pub(crate) struct Run {
     /// Capture this link only; may be given several times
     #[arg(long, value_name = "LINK", requires = "pcap")]
     pub(crate) pcap_link: Vec<String>,
+}
+
+const EMULATE_EXAMPLES: &str = "Examples:
+  bentpipe emulate geo --udp 127.0.0.1:7000=127.0.0.1:25300
+  bentpipe emulate my-link.toml --udp 127.0.0.1:7000=10.0.0.9:25300 --seed 3
+  bentpipe emulate geo --set links.satellite.ber=1e-5 --udp 127.0.0.1:7000=127.0.0.1:25300 --swap
+
+The links are those on the way of the scenario's first flow. What clients get from the server travels
+like the data of that flow; --swap makes it what they send.";
+
+/// `bentpipe emulate`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Emulate {
+    /// A scenario file, or the name of a built-in scenario
+    pub(crate) scenario: String,
+    /// Listen for UDP clients here and speak to a server there
+    #[arg(long, value_name = "LISTEN=TARGET", value_parser = relay)]
+    pub(crate) udp: (SocketAddr, SocketAddr),
+    /// Seed of every random draw, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Change a value of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<Override>,
+    /// Clients send in the direction of the scenario's flow
+    #[arg(long)]
+    pub(crate) swap: bool,
+    /// Print the counters as JSON at the end
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn relay(text: &str) -> Result<(SocketAddr, SocketAddr), String> {
+    let (listen, target) =
+        text.split_once('=').ok_or("write LISTEN=TARGET, such as 127.0.0.1:7000=10.0.0.9:25300")?;
+    let parse = |address: &str| {
+        address.parse().map_err(|_| format!("`{address}` is not an address and a port"))
+    };
+    Ok((parse(listen)?, parse(target)?))
 }
 
 const KEYGEN_EXAMPLES: &str = "Examples:

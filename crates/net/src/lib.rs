@@ -5,6 +5,7 @@
 
 pub mod association;
 mod clock;
+pub mod emulate;
 mod host;
 pub mod hub;
 mod key;

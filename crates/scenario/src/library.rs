@@ -11,6 +11,7 @@ macro_rules! entries {
 
 static SCENARIOS: &[Entry] = entries![
     "geo",
+    "vsat-asymmetric",
     "xstp/leo",
     "xstp/bit-corruption",
     "xstp/handoff",

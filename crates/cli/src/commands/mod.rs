@@ -1,5 +1,6 @@
 //! What each command does.
 
+mod emulate;
 mod keygen;
 mod list;
 mod recv;
@@ -20,6 +21,7 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Run(args) => run::run(&args),
         Command::List { what, json } => list::list(what, json),
+        Command::Emulate(args) => emulate::emulate(&args),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Recv(args) => recv::recv(&args),
         Command::Send(args) => send::send(&args),
