@@ -150,6 +150,11 @@ impl Connection {
         (state, counters)
     }
 
+    /// Bytes that were written and not sent yet.
+    pub fn unsent(&self) -> usize {
+        self.handle.shared.hub().unsent(self.id)
+    }
+
     /// Writes a piece of bytes without copying it.
     ///
     /// # Errors

@@ -10,6 +10,8 @@ use bentpipe_units::{BitRate, ByteCount, Span};
 /// Payload of a full segment: with all headers, a POLL and a short report it fits into 1,500 bytes of
 /// IPv4 or IPv6.
 const MSS: u16 = 1400;
+/// Headers of IPv4, UDP, the association and a plain data segment.
+const OVERHEAD: ByteCount = ByteCount::new(28 + crate::association::OVERHEAD as u64 + 1 + 4);
 /// A round trip over a geostationary satellite, with some to spare.
 const LONG_ROUND_TRIP: Span = Span::from_millis(700);
 /// Windows of four bandwidth-delay products leave room for repairs of repairs.
@@ -57,12 +59,14 @@ impl Tuning {
         let keepalive = Span::from_secs(10);
         Ok(Arc::new(Config {
             mss: MSS,
+            overhead: OVERHEAD,
             snd_buf,
             rcv_buf: BUFFER.max(snd_buf),
             cwnd_init: 10,
             // What a gigabit carries in one tick.
             max_burst: 256,
             timer_tick: Span::from_millis(2),
+            catch_up: Span::from_millis(20),
             poll_rate: 16,
             ctl_max_retries: Some(5),
             keepalive,

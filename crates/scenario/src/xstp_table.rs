@@ -6,6 +6,7 @@ use bentpipe_cc::registry::find;
 use bentpipe_cc::{BuildError, Choice, rows};
 use bentpipe_transport::xstp::{Config, ConfigError, StatRule};
 use bentpipe_units::{ByteCount, Span};
+use bentpipe_wire::xstp::Report;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -112,8 +113,8 @@ xstp_table! {
     ctl_rto_max: Quantity<Span> => |c, v| c.ctl_rto_max = v.0;
     /// How often BGN and END are sent again; -1 for ever.
     ctl_max_retries: i64 => |c, v| c.ctl_max_retries = u32::try_from(v).ok();
-    /// Most gaps in one STAT.
-    stat_max_gaps: u32 => |c, v| c.stat_max_gaps = v;
+    /// Most gaps in one STAT; no header holds more than 246.
+    stat_max_gaps: u32 => |c, v| c.stat_max_gaps = v.min(Report::MOST_GAPS as u32);
     /// A short segment waits for the acknowledgment of another short one.
     nagle: bool => |c, v| c.nagle = v;
     /// When a segment reported by a STAT is sent again.

@@ -35,6 +35,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
             if address.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
         let host = Host::bind(local, key)
             .map_err(|error| Failure::System(format!("can not open a socket: {error}")))?;
+        let began = tokio::time::Instant::now();
         let connection = host
             .connect(address, args.peer, PORT, config)
             .await
@@ -48,16 +49,19 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
                 () = watched => unreachable!("it watches for ever"),
             }
         };
+        let seconds = began.elapsed().as_secs_f64();
         bar.bar.finish_and_clear();
         let outcome = sent.map_err(|error| Failure::System(format!("{}: {error}", args.to)))?;
         let (_, counters) = connection.state();
         // The peer has said what became of each entry; how it takes its leave changes nothing.
         let _ = connection.finish().await;
         anstream::println!(
-            "{} of {} entries, {} sent, {} there already, {:.2} % sent again",
+            "{} of {} entries, {} sent in {seconds:.2} s ({:.2} Mbit/s), {} there already, \
+             {:.2} % sent again",
             outcome.done,
             found.len(),
             indicatif::DecimalBytes(outcome.sent),
+            outcome.sent as f64 * 8e-6 / seconds,
             indicatif::DecimalBytes(outcome.skipped),
             100.0 * counters.retransmitted_segments as f64 / counters.data_segments.max(1) as f64,
         );

@@ -157,6 +157,11 @@ impl Hub {
         self.associations[self.connections[id.0].association].peer
     }
 
+    /// Bytes that were written to a connection and not sent yet.
+    pub fn unsent(&self, id: ConnectionId) -> usize {
+        self.connections[id.0].session.unsent()
+    }
+
     /// The service that it was opened for, and what its sender and counters say.
     pub fn state(&self, id: ConnectionId) -> (u16, SenderState, TransportCounters) {
         let session = &self.connections[id.0].session;

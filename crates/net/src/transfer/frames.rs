@@ -45,7 +45,8 @@ pub(super) struct Offer {
 /// What the receiver says. Entries are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Reply {
-    /// The first bytes of this entry are here; their hash.
+    /// So many first bytes of this file are here, often none; their hash. The answer to every offer
+    /// of a file.
     Have { entry: u64, len: u64, hash: [u8; 32] },
     /// This entry is complete.
     Done { entry: u64 },

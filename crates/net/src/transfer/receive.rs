@@ -120,9 +120,8 @@ impl<P: Fn(Progress)> State<'_, P> {
         let opened = tokio::task::spawn_blocking(move || Incoming::open(&dir, offer, size)).await;
         match opened.expect("opening does not panic") {
             Ok(file) => {
-                if let Some((len, hash)) = file.have() {
-                    self.reply(&Reply::Have { entry: self.entries - 1, len, hash }).await?;
-                }
+                let (len, hash) = file.have();
+                self.reply(&Reply::Have { entry: self.entries - 1, len, hash }).await?;
                 Ok(Some(Current::File(Box::new(file))))
             }
             Err(error) => {

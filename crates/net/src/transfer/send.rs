@@ -1,10 +1,12 @@
 //! The sender's side.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
 use super::frames::{Frame, Frames, MOST_DATA, Message, Reply, data, message};
@@ -25,14 +27,31 @@ pub struct Outcome {
     pub skipped: u64,
 }
 
+/// Until the receiver has said what it has of a file, no more than this waits to be sent: enough to
+/// keep a link busy, and little to throw away if most of the file is there already.
+const MOST_UNSENT: usize = 256 * 1024;
+/// Time between two looks at what waits to be sent.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
 /// What the receiver said that the writing side has not looked at yet.
 #[derive(Debug, Default)]
 struct News {
     have: HashMap<u64, (u64, [u8; 32])>,
-    failed: HashMap<u64, String>,
+    failed: HashSet<u64>,
 }
 
-type Shared = Mutex<News>;
+/// The news, and how to wait for them.
+#[derive(Debug, Default)]
+struct Shared {
+    news: Mutex<News>,
+    heard: Notify,
+}
+
+impl Shared {
+    fn news(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Sends entries over a connection and waits until the receiver has said what became of each.
 ///
@@ -44,10 +63,10 @@ pub async fn send(
     entries: &[Entry],
     progress: impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
-    let news = Shared::default();
+    let shared = Shared::default();
     let (written, replied) = tokio::try_join!(
-        write_all(connection, entries, &news, &progress),
-        read_replies(connection, entries, &news, &progress),
+        write_all(connection, entries, &shared, &progress),
+        read_replies(connection, entries, &shared, &progress),
     )?;
     Ok(Outcome { sent: written.sent, skipped: written.skipped, ..replied })
 }
@@ -75,7 +94,7 @@ async fn read_piece(mut file: File) -> (File, io::Result<Vec<u8>>) {
 async fn write_all(
     connection: &Connection,
     entries: &[Entry],
-    news: &Shared,
+    shared: &Shared,
     progress: &impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
     let mut outcome = Outcome::default();
@@ -86,7 +105,7 @@ async fn write_all(
         let end = match File::open(&entry.path) {
             Ok(file) => {
                 let number = number as u64;
-                write_file(connection, file, number, size, news, progress, &mut outcome).await?
+                write_file(connection, file, number, size, shared, progress, &mut outcome).await?
             }
             Err(error) => Message::Skip { reason: error.to_string() },
         };
@@ -102,16 +121,17 @@ async fn write_file(
     mut file: File,
     number: u64,
     size: u64,
-    news: &Shared,
+    shared: &Shared,
     progress: &impl Fn(Progress),
     outcome: &mut Outcome,
 ) -> Result<Message, TransferError> {
-    let (mut at, mut hasher) = (0, blake3::Hasher::new());
+    let (mut at, mut hasher, mut heard) = (0, blake3::Hasher::new(), false);
     loop {
         let (have, failed) = {
-            let mut news = news.lock().unwrap_or_else(PoisonError::into_inner);
-            (news.have.remove(&number), news.failed.contains_key(&number))
+            let mut news = shared.news();
+            (news.have.remove(&number), news.failed.contains(&number))
         };
+        heard = heard || have.is_some();
         if failed {
             return Ok(Message::Skip { reason: "refused".to_owned() });
         }
@@ -128,6 +148,13 @@ async fn write_file(
             progress(Progress::At { offset: at });
         } else if file.seek(SeekFrom::Start(at)).is_err() {
             return Ok(Message::Skip { reason: "the file can not be read on".to_owned() });
+        }
+        if !heard && connection.unsent() > MOST_UNSENT {
+            tokio::select! {
+                () = shared.heard.notified() => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+            continue;
         }
         let (back, piece) = read_piece(file).await;
         file = back;
@@ -163,7 +190,7 @@ async fn hash_from_start(file: &File, len: u64) -> io::Result<blake3::Hasher> {
 async fn read_replies(
     connection: &Connection,
     entries: &[Entry],
-    news: &Shared,
+    shared: &Shared,
     progress: &impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
     let (mut frames, mut outcome) = (Frames::default(), Outcome::default());
@@ -183,8 +210,8 @@ async fn read_replies(
         let name = entry.name().to_owned();
         match reply {
             Reply::Have { entry, len, hash } => {
-                let mut news = news.lock().unwrap_or_else(PoisonError::into_inner);
-                news.have.insert(entry, (len, hash));
+                shared.news().have.insert(entry, (len, hash));
+                shared.heard.notify_one();
             }
             Reply::Done { .. } => {
                 left[number] = false;
@@ -194,10 +221,8 @@ async fn read_replies(
             Reply::Failed { entry, reason } => {
                 left[number] = false;
                 outcome.failed += 1;
-                news.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .failed
-                    .insert(entry, reason.clone());
+                shared.news().failed.insert(entry);
+                shared.heard.notify_one();
                 progress(Progress::Failed { name, reason });
             }
         }

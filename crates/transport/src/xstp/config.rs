@@ -8,6 +8,9 @@ use bentpipe_units::{ByteCount, Span};
 pub struct Config {
     /// Largest payload of a segment in bytes, 1..=65535.
     pub mss: u16,
+    /// Bytes that travel with the payload of a segment, headers of all layers, for a controller that
+    /// gives a rate.
+    pub overhead: ByteCount,
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
     /// congestion window.
     pub snd_buf: ByteCount,
@@ -23,6 +26,9 @@ pub struct Config {
     pub burst_min: u32,
     /// Granularity of pacing.
     pub timer_tick: Span,
+    /// A burst that a late clock delayed by up to this long is made up for; zero for a clock that is
+    /// never late.
+    pub catch_up: Span,
     /// POLLs per round trip.
     pub poll_rate: u32,
     /// The first burst of a transmission period carries a POLL.
@@ -117,6 +123,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             mss: 1000,
+            overhead: ByteCount::new(16),
             snd_buf: ByteCount::new(64_000),
             rcv_buf: ByteCount::new(64_000),
             cwnd_init: 1,
@@ -124,6 +131,7 @@ impl Default for Config {
             max_burst: 8,
             burst_min: 4,
             timer_tick: Span::from_millis(10),
+            catch_up: Span::ZERO,
             poll_rate: 3,
             poll_first_burst: true,
             poll_buf_ratio: 0.5,

@@ -55,7 +55,8 @@ impl SendTimer {
             self.interval = may.srtt.mul_div(u64::from(self.burst), u64::from(window));
         }
         let due = self.last.map_or(now, |last| last + self.interval);
-        self.next = Some(due.max(now));
+        let late = now.since(due);
+        self.next = Some(if late <= config.catch_up { due } else { now });
     }
 
     /// The burst that is due, if one is.
@@ -63,11 +64,10 @@ impl SendTimer {
         self.next.filter(|next| *next <= now).map(|_| self.burst)
     }
 
-    /// A burst was begun. A clock that rings late by less than an interval delays the one burst and
-    /// not those after it.
+    /// A burst was begun. The next one is counted from when this one was due, so that a clock that
+    /// rings late does not slow down the rest.
     pub(super) fn ticked(&mut self, now: Instant) {
-        let due = self.next.take().filter(|due| now.since(*due) < self.interval);
-        self.last = Some(due.unwrap_or(now));
+        self.last = Some(self.next.take().unwrap_or(now));
     }
 
     /// No new data for now.

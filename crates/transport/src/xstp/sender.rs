@@ -18,9 +18,6 @@ use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
 use crate::rtt::RttEstimator;
 
-/// Header of a plain data segment in bytes, for a controller that paces by rate.
-const DATA_HEADER: u64 = 16;
-
 /// What the sender is doing (paper, section 3). Probing supersedes all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
@@ -278,7 +275,7 @@ impl Sender {
             allowed: self.allowed(),
             srtt: self.rtt.srtt(),
             pacing: self.controller.limits().pacing,
-            segment: ByteCount::new(u64::from(self.mss) + DATA_HEADER),
+            segment: ByteCount::new(u64::from(self.mss)) + self.config.overhead,
         };
         self.timer.set(now, &self.config, may);
     }

@@ -159,6 +159,11 @@ impl Session {
         self.state
     }
 
+    /// Bytes that were written and not sent yet.
+    pub const fn unsent(&self) -> usize {
+        self.tx.buffer.len()
+    }
+
     /// The session sequence number N(SQ).
     pub const fn sq(&self) -> u8 {
         self.sq
