@@ -6,7 +6,8 @@
 use bentpipe_units::Seq32;
 use bentpipe_wire::checksum::Checksum;
 use bentpipe_wire::xstp::{
-    Begin, Body, Flow, Gap, Report, ReportKind, ResetReason, Segment, decode, encode,
+    Begin, Body, Context, Flow, Gap, Report, ReportKind, ResetReason, Segment, decode,
+    decode_compact, encode, encode_compact,
 };
 use bytes::{Bytes, BytesMut};
 
@@ -22,6 +23,22 @@ const HEADER: usize = 16;
 pub fn xstp_segment(data: &[u8]) {
     round_trip(&Bytes::copy_from_slice(data));
     round_trip(&with_checksum(data).into());
+}
+
+/// Decodes the input as a segment with a compressed header, near a number that the input begins with.
+///
+/// # Panics
+///
+/// If something that decodes encodes to other bytes.
+pub fn compact_segment(data: &[u8]) {
+    let Some((near, data)) = data.split_first_chunk::<4>() else { return };
+    let near = Seq32::new(u32::from_be_bytes(*near));
+    let context = Context { source_port: 1, destination_port: 2, sq: 3, near };
+    let bytes = Bytes::copy_from_slice(data);
+    let Ok(segment) = decode_compact(bytes.clone(), &context) else { return };
+    let mut again = BytesMut::new();
+    encode_compact(&segment, usize::MAX, &mut again);
+    assert_eq!(again, bytes, "encoding of {segment:?}");
 }
 
 fn round_trip(bytes: &Bytes) {

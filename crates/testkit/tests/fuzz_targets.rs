@@ -2,13 +2,18 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bentpipe_testkit::fuzz::{bounded_runs, with_checksum, xstp_segment};
+use bentpipe_testkit::fuzz::{bounded_runs, compact_segment, with_checksum, xstp_segment};
 use bentpipe_wire::Kind;
 use bentpipe_wire::xstp::{DecodeError, decode};
 
 #[test]
 fn a_hundred_thousand_inputs_break_no_xstp_decoder() {
     bounded_runs(100_000, xstp_segment);
+}
+
+#[test]
+fn a_hundred_thousand_inputs_break_no_decoder_of_compressed_headers() {
+    bounded_runs(100_000, compact_segment);
 }
 
 #[test]

@@ -152,7 +152,10 @@ pub fn decode_compact(mut bytes: Bytes, context: &Context) -> Result<Segment, De
     let length = bytes.len();
     let flags = bytes.try_get_u8().map_err(|_| DecodeError::TooShort { length })?;
     if flags == WHOLE {
-        return decode(bytes, None);
+        let segment = decode(bytes, None)?;
+        // What has a compressed form has no other.
+        let compressible = matches!(segment.body, Body::Flow(_));
+        return if compressible { Err(DecodeError::CompactFlags(flags)) } else { Ok(segment) };
     }
     if flags & (WHOLE | DATA | POLL | STAT | USTAT | END | ENDAK) == 0
         || flags & WHOLE != 0

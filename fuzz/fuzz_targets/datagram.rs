@@ -1,0 +1,14 @@
+//! Any datagram to a host: nothing panics, and what is not authentic gets no answer but a cookie.
+#![no_main]
+
+use bentpipe_net::SecretKey;
+use bentpipe_net::hub::Hub;
+use bentpipe_units::Instant;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let key = SecretKey::from_bytes([7; 32]);
+    let mut hub = Hub::new(key, 0, Box::new(|| 1), Instant::ZERO);
+    hub.handle_datagram(Instant::ZERO, ([10, 0, 0, 1], 7).into(), data);
+    hub.flush(Instant::ZERO);
+    assert!(hub.outbox().front(1).is_none_or(|train| train.bytes.len() < data.len()));
+});
