@@ -2,6 +2,7 @@
 //!
 //! The protocol state machines are those of `bentpipe-transport`; this crate gives them a wall clock,
 //! datagrams and an asynchronous byte stream. It is the only crate with sockets and threads.
+#![doc = include_str!("../../../docs/files.md")]
 
 pub mod association;
 mod clock;
