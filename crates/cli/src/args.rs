@@ -60,6 +60,13 @@ pub(crate) enum Command {
     /// Print the JSON Schema of scenario files
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema,
+    /// Write the manual pages
+    #[command(after_help = MAN_EXAMPLES)]
+    Man {
+        /// Directory that they go to
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
     /// Print the completions of a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -301,6 +308,9 @@ const SCHEMA_EXAMPLES: &str = "Example:
   bentpipe schema > scenario.schema.json
 
 Editors with a TOML language server check and complete scenario files with it.";
+
+const MAN_EXAMPLES: &str = "Example:
+  bentpipe man /usr/local/share/man/man1";
 
 const COMPLETIONS_EXAMPLES: &str = "Example:
   bentpipe completions bash > /etc/bash_completion.d/bentpipe";

@@ -175,7 +175,12 @@ fn a_link_that_does_not_exist_can_not_be_captured_and_nothing_is_written() {
 
 /// The fields of every packet as tshark dissects it, with the checksums verified; none without it.
 fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    // This project's own dissector, whose fields are named xstp.
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wireshark/xstp.lua");
     let mut tshark = Process::new("tshark");
+    if fields.iter().any(|field| field.starts_with("xstp")) {
+        tshark.arg("-X").arg(format!("lua_script:{script}"));
+    }
     tshark.args(["-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]);
     tshark.arg("-r").arg(path).args(["-T", "fields", "-E", "separator=;"]);
     tshark.args(fields.iter().flat_map(|field| ["-e", field]));
@@ -197,17 +202,40 @@ fn tshark_reads_every_capture_without_complaint() {
             "udp.checksum.status",
             "frame.interface_name",
         ];
-        let Some(packets) = tshark(&path, &fields) else {
-            // Past the test harness, which hides what passing tests print.
-            let said = "SKIPPED: tshark is not on the PATH, no capture was read with it";
-            writeln!(std::io::stderr(), "{said}").expect("standard error");
-            return;
-        };
+        let Some(packets) = tshark(&path, &fields) else { return skipped() };
         let raw_ip = case.0.contains(&"encapsulation=ip");
         let clean = ["", "", "1", if raw_ip { "" } else { "1" }];
         for (n, packet) in packets.iter().enumerate() {
             assert_eq!(packet[..4], clean, "{case:?}: packet {}", n + 1);
         }
         assert_eq!(count(packets.iter().map(|packet| &*packet[4])), offered, "{case:?}");
+    }
+}
+
+/// Says so past the test harness, which hides what passing tests print.
+fn skipped() {
+    let said = "SKIPPED: tshark is not on the PATH, no capture was read with it";
+    writeln!(std::io::stderr(), "{said}").expect("standard error");
+}
+
+#[test]
+fn the_dissector_shows_what_the_run_counted() {
+    let dir = TempDir::new().expect("a directory");
+    for case in [CASES[0], CASES[2]] {
+        let (path, _) = capture(&dir, case);
+        let fields = ["_ws.malformed", "_ws.expert.severity", "xstp.type", "xstp.gaps", "xstp.seq"];
+        let Some(packets) = tshark(&path, &fields) else { return skipped() };
+        assert!(packets.len() > 100);
+        let mut kinds = BTreeMap::new();
+        for packet in &packets {
+            assert_eq!(packet[..2], ["", ""], "{packet:?}");
+            let kind = u16::from_str_radix(packet[2].trim_start_matches("0x"), 16);
+            *kinds.entry(kind.expect("types of a segment")).or_insert(0) += 1;
+            assert!(!packet[4].is_empty(), "{packet:?}");
+        }
+        for kind in [0x001, 0x003, 0x004, 0x010, 0x020, 0x040] {
+            assert!(kinds.contains_key(&kind), "{kind:#05x} in {kinds:?}");
+        }
+        assert!(packets.iter().any(|packet| packet[3].parse().is_ok_and(|gaps: u32| gaps > 0)));
     }
 }

@@ -103,6 +103,18 @@ fn completions_are_printed_for_every_shell() {
 }
 
 #[test]
+fn every_command_has_a_manual_page() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("man1");
+    bentpipe(&["man", path.to_str().expect("a path")]).assert().success().stdout("");
+    for command in ["", "-run", "-reproduce", "-send", "-recv", "-emulate", "-keygen"] {
+        let page = std::fs::read_to_string(path.join(format!("bentpipe{command}.1")));
+        let page = page.expect("a page");
+        assert!(page.contains(".SH NAME") && page.contains("Example"), "{command}");
+    }
+}
+
+#[test]
 fn each_listing_names_the_same_things_as_text_and_as_json() {
     let all = stdout(&["list"]);
     for what in LISTINGS {

@@ -26,6 +26,11 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Recv(args) => recv::recv(&args),
         Command::Send(args) => send::send(&args),
         Command::Schema => print_json(&bentpipe_scenario::schema()),
+        Command::Man { dir } => {
+            std::fs::create_dir_all(&dir).map_err(|error| Failure::writing(&dir, error))?;
+            clap_mangen::generate_to(Args::command(), &dir)
+                .map_err(|error| Failure::writing(&dir, error))
+        }
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "bentpipe", &mut script);
