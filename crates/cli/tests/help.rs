@@ -108,7 +108,7 @@ fn every_command_has_a_manual_page() {
     let path = dir.path().join("man1");
     bentpipe(&["man", path.to_str().expect("a path")]).assert().success().stdout("");
     for command in ["", "-run", "-reproduce", "-send", "-recv", "-emulate", "-keygen"] {
-        let page = std::fs::read_to_string(path.join(format!("bentpipe{command}.1")));
+        let page = fs::read_to_string(path.join(format!("bentpipe{command}.1")));
         let page = page.expect("a page");
         assert!(page.contains(".SH NAME") && page.contains("Example"), "{command}");
     }
