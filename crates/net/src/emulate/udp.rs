@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
+use std::num::NonZeroU64;
 
 use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
@@ -110,6 +111,8 @@ impl Relay {
     /// # Errors
     /// When the system does not let the relay wait.
     pub fn run(&mut self, mut go_on: impl FnMut(&Path<usize>) -> bool) -> io::Result<()> {
+        // The kernel may otherwise wake a thread 50 us late to save power.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         while go_on(&self.path) {
             let now = self.clock.now();
             self.send_due(now);
