@@ -146,8 +146,7 @@ impl Connection {
 
     /// The sender's state and what was sent and received so far.
     pub fn state(&self) -> (SenderState, TransportCounters) {
-        let (_, state, counters) = self.handle.shared.hub().state(self.id);
-        (state, counters)
+        self.handle.shared.hub().state(self.id)
     }
 
     /// Bytes that were written and not sent yet.

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use bentpipe_cc::{BuildError, Choice};
 use bentpipe_transport::xstp::{Config, StatRule};
 use bentpipe_units::{BitRate, ByteCount, Span};
+use bentpipe_wire::xstp::PLAIN_HEADER;
 
 /// Payload of a full segment: with all headers, a POLL and a short report it fits into 1,500 bytes of
 /// IPv4 or IPv6.
 const MSS: u16 = 1400;
 /// Headers of IPv4, UDP, the association and a plain data segment.
-const OVERHEAD: ByteCount = ByteCount::new(28 + crate::association::OVERHEAD as u64 + 1 + 4);
+const OVERHEAD: ByteCount =
+    ByteCount::new(28 + crate::association::OVERHEAD as u64 + 1 + PLAIN_HEADER as u64);
 /// A round trip over a geostationary satellite, with some to spare.
 const LONG_ROUND_TRIP: Span = Span::from_millis(700);
 /// Windows of four bandwidth-delay products leave room for repairs of repairs.

@@ -329,7 +329,6 @@ fn under_a_flood_of_requests_a_known_peer_still_gets_in_with_a_cookie() {
         world.hubs[SERVER].outbox().pop(len);
     }
     // The flood goes on, so that the server asks the client for a cookie, too.
-    let mut flooded = 0;
     let connection = world.connect();
     world.now = Instant::ZERO + Span::from_millis(1);
     let data = pattern(100);
@@ -340,9 +339,7 @@ fn under_a_flood_of_requests_a_known_peer_still_gets_in_with_a_cookie() {
         flooder.flush(Instant::ZERO);
         let request = flooder.outbox().front(1).expect("a request").bytes.to_vec();
         world.hubs[SERVER].handle_datagram(Instant::ZERO + DELAY, address(5), &request);
-        flooded += 1;
     }
-    assert_eq!(flooded, 300);
     assert_eq!(world.transfer(connection, &data, secs(20)).expect("a transfer").0, data);
     let cookies = world.sent.iter().filter(|(end, b)| *end == SERVER && b[0] == 3);
     assert!(cookies.count() > 0, "the client was asked for a cookie");

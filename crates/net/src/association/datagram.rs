@@ -53,24 +53,28 @@ impl Index {
     }
 }
 
+/// A request to associate, as it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Init<'a> {
+    /// Where the sender wants the answer.
+    pub sender: Index,
+    /// The first Noise message.
+    pub noise: &'a [u8],
+    /// What `mac1` covers.
+    pub covered1: &'a [u8],
+    /// Proof that the sender knows whom it talks to.
+    pub mac1: [u8; MAC_LEN],
+    /// What `mac2` covers.
+    pub covered2: &'a [u8],
+    /// Proof that the sender got a cookie, or zeros.
+    pub mac2: [u8; MAC_LEN],
+}
+
 /// A datagram, taken apart as far as that is possible without keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagram<'a> {
     /// A request to associate.
-    Init {
-        /// Where the sender wants the answer.
-        sender: Index,
-        /// The first Noise message.
-        noise: &'a [u8],
-        /// What `mac1` covers.
-        covered1: &'a [u8],
-        /// Proof that the sender knows whom it talks to.
-        mac1: [u8; MAC_LEN],
-        /// What `mac2` covers.
-        covered2: &'a [u8],
-        /// Proof that the sender got a cookie, or zeros.
-        mac2: [u8; MAC_LEN],
-    },
+    Init(Init<'a>),
     /// The answer.
     Response {
         /// Where data for the responder go.
@@ -107,14 +111,14 @@ pub fn parse(bytes: &[u8]) -> Option<Datagram<'_>> {
             let (covered1, mac1) = covered2.split_last_chunk::<MAC_LEN>()?;
             let (sender, noise) = covered1.get(1..)?.split_first_chunk::<INDEX>()?;
             let sender = Index::from_bytes(*sender);
-            (noise.len() >= NOISE_INIT).then_some(Datagram::Init {
+            (noise.len() >= NOISE_INIT).then_some(Datagram::Init(Init {
                 sender,
                 noise,
                 covered1,
                 mac1: *mac1,
                 covered2,
                 mac2: *mac2,
-            })
+            }))
         }
         RESPONSE => {
             let (sender, rest) = rest.split_first_chunk::<INDEX>()?;

@@ -201,9 +201,7 @@ mod tests {
 
     fn request(datagram: &[u8]) -> (Index, &[u8], &[u8], [u8; MAC_LEN]) {
         match parse(datagram) {
-            Some(Datagram::Init { sender, noise, covered1, mac1, .. }) => {
-                (sender, noise, covered1, mac1)
-            }
+            Some(Datagram::Init(init)) => (init.sender, init.noise, init.covered1, init.mac1),
             other => panic!("not a request: {other:?}"),
         }
     }

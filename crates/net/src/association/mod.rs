@@ -11,6 +11,6 @@ mod replay;
 mod traffic;
 
 pub use cookie::Cookies;
-pub use datagram::{Datagram, Index, MAC_LEN, parse};
+pub use datagram::{Datagram, Index, Init, MAC_LEN, parse};
 pub use handshake::{Greeting, HandshakeError, Initiator, Responder, public_of};
 pub use traffic::{OVERHEAD, Traffic};

@@ -127,7 +127,6 @@ pub(super) struct Association {
     unanswered_since: Option<Instant>,
     /// Something was heard at this time, and nothing was sent since.
     unsaid_since: Option<Instant>,
-    pub(super) last_used: Instant,
     /// This host asked for the current keys and renews them.
     renews: bool,
     /// Segments that open connections and travel with the next handshake message.
@@ -138,7 +137,7 @@ pub(super) struct Association {
 
 impl Association {
     /// An association without keys. The host that asks first numbers its connections evenly.
-    pub(super) fn new(peer: PublicKey, address: SocketAddr, asks: bool, now: Instant) -> Self {
+    pub(super) fn new(peer: PublicKey, address: SocketAddr, asks: bool) -> Self {
         Self {
             peer,
             address,
@@ -151,7 +150,6 @@ impl Association {
             next_number: if asks { 2 } else { 1 },
             unanswered_since: None,
             unsaid_since: None,
-            last_used: now,
             renews: false,
             early: Early::default(),
             collects: false,
@@ -179,7 +177,6 @@ impl Association {
     pub(super) fn seal(&mut self, now: Instant, plain: &[u8], out: &mut BytesMut) {
         let Some(keys) = &mut self.current else { return };
         keys.traffic.seal(plain, out);
-        self.last_used = now;
         self.unsaid_since = None;
         if !plain.is_empty() {
             self.unanswered_since.get_or_insert(now);
@@ -217,7 +214,6 @@ impl Association {
         if newest.0 && slot != Slot::Previous {
             self.address = address;
         }
-        self.last_used = now;
         self.unanswered_since = None;
         if out.len() > start {
             self.unsaid_since.get_or_insert(now);
@@ -232,7 +228,6 @@ impl Association {
         self.previous = self.current.replace(keys);
         self.renews = true;
         self.unanswered_since = None;
-        self.last_used = now;
     }
 
     /// Keys that the peer asked for. They count once it uses them.

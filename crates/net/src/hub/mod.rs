@@ -171,7 +171,7 @@ impl Hub {
         self.allow(peer);
         let id = match self.by_peer.get(&peer) {
             Some(id) => *id,
-            None => self.associate(peer, address, true, now),
+            None => self.associate(peer, address, true),
         };
         let association = &mut self.associations[id];
         let number = association.number();
@@ -182,14 +182,8 @@ impl Hub {
         ConnectionId(connection)
     }
 
-    fn associate(
-        &mut self,
-        peer: PublicKey,
-        address: SocketAddr,
-        asks: bool,
-        now: Instant,
-    ) -> usize {
-        let id = self.associations.insert(Association::new(peer, address, asks, now));
+    fn associate(&mut self, peer: PublicKey, address: SocketAddr, asks: bool) -> usize {
+        let id = self.associations.insert(Association::new(peer, address, asks));
         self.by_peer.insert(peer, id);
         id
     }

@@ -11,22 +11,12 @@ use bytes::{Buf, Bytes};
 use super::association::{Opened, segments};
 use super::connection::{put_number, take_number};
 use super::{Hub, MOST_CONNECTIONS, Owner};
-use crate::association::{Datagram, Index, MAC_LEN, parse};
+use crate::association::{Datagram, Index, Init, MAC_LEN, parse};
 
 /// Number of no connection: what follows is about the association.
 const CONTROL: u32 = 0;
 /// Control: the connection whose number follows does not exist.
 const GONE: u8 = 1;
-
-/// A request as it came.
-struct Init<'a> {
-    sender: Index,
-    noise: &'a [u8],
-    covered1: &'a [u8],
-    mac1: [u8; MAC_LEN],
-    covered2: &'a [u8],
-    mac2: [u8; MAC_LEN],
-}
 
 impl Hub {
     /// A datagram arrived. What is not authentic gets no answer and changes nothing.
@@ -35,10 +25,7 @@ impl Hub {
             Some(Datagram::Data { receiver, number, sealed }) => {
                 self.handle_data(now, from, receiver, number, sealed);
             }
-            Some(Datagram::Init { sender, noise, covered1, mac1, covered2, mac2 }) => {
-                let init = Init { sender, noise, covered1, mac1, covered2, mac2 };
-                self.handle_init(now, from, &init);
-            }
+            Some(Datagram::Init(init)) => self.handle_init(now, from, &init),
             Some(Datagram::Response { sender, receiver, noise }) => {
                 self.handle_response(now, receiver, sender, noise);
             }
@@ -166,7 +153,7 @@ impl Hub {
                 return;
             }
         }
-        let id = known.unwrap_or_else(|| self.associate(greeting.peer, from, false, now));
+        let id = known.unwrap_or_else(|| self.associate(greeting.peer, from, false));
         self.associations[id].peer_time = greeting.time;
         if self.associations[id].request.take().is_some() {
             self.unname_requests(id);

@@ -162,9 +162,9 @@ impl Hub {
         self.connections[id.0].session.unsent()
     }
 
-    /// The service that it was opened for, and what its sender and counters say.
-    pub fn state(&self, id: ConnectionId) -> (u16, SenderState, TransportCounters) {
+    /// What its sender and counters say.
+    pub fn state(&self, id: ConnectionId) -> (SenderState, TransportCounters) {
         let session = &self.connections[id.0].session;
-        (session.ports().local, session.sender_state(), session.counters())
+        (session.sender_state(), session.counters())
     }
 }

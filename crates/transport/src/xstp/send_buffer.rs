@@ -7,10 +7,8 @@ use bytes::{Bytes, BytesMut};
 /// Bytes that wait to be sent, and behind them those that may have to be sent again.
 #[derive(Debug, Default)]
 pub(super) struct SendBuffer {
-    /// The writes as they came, the oldest first.
-    chunks: VecDeque<Bytes>,
-    /// Place of the first chunk in the stream.
-    start: u64,
+    /// The writes as they came, the oldest first, each with its place in the stream.
+    chunks: VecDeque<(u64, Bytes)>,
     /// Place of the next byte to be sent for the first time.
     sent: u64,
     /// The chunk that holds that byte, and where in it the byte lies. Past the last chunk when
@@ -34,8 +32,9 @@ impl SendBuffer {
     /// Appends a chunk as it is.
     pub(super) fn push(&mut self, chunk: Bytes) {
         if !chunk.is_empty() {
+            let start = self.sent + self.unsent as u64;
             self.unsent += chunk.len();
-            self.chunks.push_back(chunk);
+            self.chunks.push_back((start, chunk));
         }
     }
 
@@ -43,12 +42,13 @@ impl SendBuffer {
     /// when the segment spans several writes.
     pub(super) fn take(&mut self, count: usize) -> Bytes {
         let count = count.min(self.unsent);
-        let (index, from) = self.cursor;
-        let Some(chunk) = self.chunks.get(index) else { return Bytes::new() };
-        let left = chunk.len() - from;
-        let taken =
-            if left >= count { chunk.slice(from..from + count) } else { self.gather(count) };
-        self.advance(count);
+        if let Some(whole) = self.take_whole(count) {
+            return whole;
+        }
+        let taken = self.gather(self.cursor, count);
+        self.sent += count as u64;
+        self.unsent -= count;
+        self.cursor = self.find(self.sent);
         taken
     }
 
@@ -56,7 +56,7 @@ impl SendBuffer {
     #[inline]
     pub(super) fn take_whole(&mut self, count: usize) -> Option<Bytes> {
         let (index, from) = self.cursor;
-        let chunk = self.chunks.get(index).filter(|chunk| chunk.len() - from >= count)?;
+        let (_, chunk) = self.chunks.get(index).filter(|(_, c)| c.len() - from >= count)?;
         let end = from + count;
         self.sent += count as u64;
         self.unsent -= count;
@@ -64,45 +64,44 @@ impl SendBuffer {
         Some(chunk.slice(from..end))
     }
 
-    fn advance(&mut self, count: usize) {
-        self.sent += count as u64;
-        self.unsent -= count;
-        self.cursor.1 += count;
-        while let Some(chunk) = self.chunks.get(self.cursor.0)
-            && self.cursor.1 >= chunk.len()
-        {
-            self.cursor.1 -= chunk.len();
-            self.cursor.0 += 1;
-        }
-    }
-
-    #[cold]
-    fn gather(&self, count: usize) -> Bytes {
-        gather(self.chunks.iter().skip(self.cursor.0), self.cursor.1, count)
-    }
-
     /// Bytes that were sent and are not acknowledged: `count` from place `offset` on.
     pub(super) fn again(&self, offset: u64, count: usize) -> Bytes {
-        let mut from = offset.saturating_sub(self.start) as usize;
-        let mut index = 0;
-        while let Some(chunk) = self.chunks.get(index)
-            && from >= chunk.len()
-        {
-            from -= chunk.len();
-            index += 1;
-        }
+        let (index, from) = self.find(offset);
         match self.chunks.get(index) {
-            Some(chunk) if chunk.len() - from >= count => chunk.slice(from..from + count),
-            _ => gather(self.chunks.iter().skip(index), from, count),
+            Some((_, chunk)) if chunk.len() - from >= count => chunk.slice(from..from + count),
+            _ => self.gather((index, from), count),
         }
+    }
+
+    /// The chunk that holds the byte at this place, and where in it the byte lies.
+    fn find(&self, offset: u64) -> (usize, usize) {
+        let after = self.chunks.partition_point(|(start, _)| *start <= offset);
+        let Some(index) = after.checked_sub(1) else { return (0, 0) };
+        let (start, chunk) = &self.chunks[index];
+        let from = (offset - start) as usize;
+        if from < chunk.len() { (index, from) } else { (after, 0) }
+    }
+
+    /// Copies `count` bytes out of several chunks.
+    #[cold]
+    fn gather(&self, (index, mut from): (usize, usize), count: usize) -> Bytes {
+        let mut gathered = BytesMut::with_capacity(count);
+        for (_, chunk) in self.chunks.iter().skip(index) {
+            let wanted = (count - gathered.len()).min(chunk.len() - from);
+            gathered.extend_from_slice(&chunk[from..from + wanted]);
+            from = 0;
+            if gathered.len() == count {
+                break;
+            }
+        }
+        gathered.freeze()
     }
 
     /// Everything before place `offset` is acknowledged. A chunk is freed as a whole.
     pub(super) fn acknowledge(&mut self, offset: u64) {
-        while let Some(first) = self.chunks.front()
-            && self.start + first.len() as u64 <= offset.min(self.sent)
+        while let Some((start, first)) = self.chunks.front()
+            && start + first.len() as u64 <= offset.min(self.sent)
         {
-            self.start += first.len() as u64;
             self.cursor.0 -= 1;
             self.chunks.pop_front();
         }
@@ -110,22 +109,8 @@ impl SendBuffer {
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        *self = Self { start: self.sent, sent: self.sent, ..Self::default() };
+        *self = Self { sent: self.sent, ..Self::default() };
     }
-}
-
-/// Copies `count` bytes out of several chunks, beginning at `from` of the first.
-fn gather<'a>(chunks: impl Iterator<Item = &'a Bytes>, mut from: usize, count: usize) -> Bytes {
-    let mut gathered = BytesMut::with_capacity(count);
-    for chunk in chunks {
-        let wanted = (count - gathered.len()).min(chunk.len() - from);
-        gathered.extend_from_slice(&chunk[from..from + wanted]);
-        from = 0;
-        if gathered.len() == count {
-            break;
-        }
-    }
-    gathered.freeze()
 }
 
 #[cfg(test)]
