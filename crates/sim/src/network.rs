@@ -202,7 +202,10 @@ impl<'o> Network<'o> {
         let arrived = channel.arrive()?;
         let node = channel.to;
         match channel.next() {
-            Some(next) => self.queue.set_arrival(slot, next.at, next.serial),
+            Some(next) => {
+                self.queue.set_arrival(slot, next.at, next.serial);
+                self.arena.fetch(next.packet);
+            }
             None => self.queue.clear(slot),
         }
         let packet = self.arena.get_mut(arrived.packet);

@@ -1,5 +1,7 @@
 //! Packets on their way, kept in one place and passed around by number.
 
+use std::hint::black_box;
+
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
@@ -67,6 +69,14 @@ impl Arena {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.places[id as usize]
+    }
+
+    /// This packet is read soon: brings its two cache lines near. It was written so many packets ago
+    /// that they are not there any more.
+    #[inline]
+    pub(crate) fn fetch(&self, id: PacketId) {
+        let packet = &self.places[id as usize];
+        black_box((packet.to, packet.segment.ports()));
     }
 
     /// The bytes of the packet with this number, in wire mode.
