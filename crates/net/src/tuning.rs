@@ -62,6 +62,8 @@ impl Tuning {
         Ok(Arc::new(Config {
             mss: MSS,
             overhead: OVERHEAD,
+            adapt_payload: true,
+            tail_copies: true,
             snd_buf,
             rcv_buf: BUFFER.max(snd_buf),
             cwnd_init: 10,

@@ -210,6 +210,56 @@ fn a_second_connection_needs_no_handshake_of_the_hosts() {
     assert!(world.sent[before..].iter().all(|(_, bytes)| bytes[0] == 4), "only data datagrams");
 }
 
+/// A world whose hosts have associated, and the time by which they had.
+fn associated() -> World {
+    let mut world = World::new();
+    let first = world.connect();
+    world.transfer(first, &pattern(10), secs(10)).expect("a transfer");
+    world.run(secs(5));
+    world
+}
+
+#[test]
+fn between_associated_hosts_data_follow_the_opening_at_once() {
+    let mut world = associated();
+    let began = world.now;
+    let connection = world.connect();
+    let data = pattern(900);
+    let (read, last) = world.transfer(connection, &data, secs(10)).expect("a transfer");
+    assert_eq!(read, data);
+    assert_eq!(last.since(began), DELAY, "no round trip before the data");
+}
+
+#[test]
+fn data_whose_opening_was_lost_wait_for_the_next_one() {
+    let mut world = associated();
+    let mut lost = false;
+    world.wire = Box::new(move |end, _| {
+        let first = end == CLIENT && !std::mem::replace(&mut lost, true);
+        if first { Vec::new() } else { vec![DELAY] }
+    });
+    let connection = world.connect();
+    let data = pattern(5_000);
+    let (read, _) = world.transfer(connection, &data, secs(20)).expect("a transfer");
+    assert_eq!(read, data);
+}
+
+#[test]
+fn a_connection_to_a_host_that_takes_none_is_refused_after_one_round_trip() {
+    let mut world = associated();
+    let to = world.addresses[CLIENT];
+    let began = world.now;
+    let connection = world.hubs[SERVER].connect(world.now, to, key(1).public(), 7, config());
+    let cx = &mut Context::from_waker(Waker::noop());
+    while world.hubs[SERVER].poll_connected(connection, cx).is_pending() {
+        assert!(world.step(began + secs(10)), "an answer");
+        world.pump();
+    }
+    let answer = world.hubs[SERVER].poll_connected(connection, cx);
+    assert!(matches!(answer, Poll::Ready(Err(StreamError::Failed(_)))), "{answer:?}");
+    assert_eq!(world.now.since(began), DELAY * 2);
+}
+
 #[test]
 fn a_plain_data_segment_costs_28_bytes_besides_ip_and_udp() {
     let mut world = World::new();
@@ -374,6 +424,7 @@ proptest! {
         late in 0u64..20,
         flip in 0u64..10,
         size in 1usize..60_000,
+        associated in any::<bool>(),
     ) {
         let mut state = seed | 1;
         let mut draw = move || {
@@ -382,7 +433,8 @@ proptest! {
             state ^= state << 17;
             state
         };
-        let mut world = World::new().with_wire(move |_, bytes| {
+        let world = if associated { self::associated() } else { World::new() };
+        let mut world = world.with_wire(move |_, bytes| {
             if draw() % 100 < loss {
                 return Vec::new();
             }

@@ -37,6 +37,10 @@ const REPORT_ROOM: usize = 1200;
 /// Most connections in one association; a peer that opens more is told that there is no such session.
 const MOST_CONNECTIONS: usize = 65_536;
 
+/// Segments that may follow the request to open a connection before it is answered: a request of an
+/// application, and less than the smallest receive buffer.
+const EARLY_CREDIT: u16 = 64;
+
 /// What a timer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Owner {
@@ -176,7 +180,10 @@ impl Hub {
         let association = &mut self.associations[id];
         let number = association.number();
         let ports = Ports { local: number as u16, peer: port };
-        let session = Session::connect(config, now, PathId(0), ports, (self.entropy)());
+        let mut session = Session::connect(config, now, PathId(0), ports, (self.entropy)());
+        if association.is_up() {
+            session.start_early(now, EARLY_CREDIT);
+        }
         let connection = self.add(id, number, session, false);
         self.stir(connection);
         ConnectionId(connection)

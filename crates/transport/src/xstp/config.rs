@@ -11,6 +11,10 @@ pub struct Config {
     /// Bytes that travel with the payload of a segment, headers of all layers, for a controller that
     /// gives a rate.
     pub overhead: ByteCount,
+    /// Segments become shorter than `mss` where noise damages long ones; needs the true `overhead`.
+    pub adapt_payload: bool,
+    /// Under a rate, repairs near the end of what there is to send go out in several copies.
+    pub tail_copies: bool,
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
     /// congestion window.
     pub snd_buf: ByteCount,
@@ -124,6 +128,8 @@ impl Default for Config {
         Self {
             mss: 1000,
             overhead: ByteCount::new(16),
+            adapt_payload: false,
+            tail_copies: false,
             snd_buf: ByteCount::new(64_000),
             rcv_buf: ByteCount::new(64_000),
             cwnd_init: 1,

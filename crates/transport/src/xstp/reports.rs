@@ -130,16 +130,20 @@ impl Sender {
     /// Acknowledges everything before `next` and opens the window.
     fn acknowledge(&mut self, now: Instant, next: Seq32) {
         let in_recovery = self.cache.oldest().is_before(self.recover);
-        let (bytes, segments, newest) = self.cache.acknowledge(next);
-        let Some(newest_sent_at) = newest else { return };
+        let oldest = self.cache.oldest();
+        let done = self.cache.acknowledge(next);
+        let Some(newest_sent_at) = done.newest else { return };
+        let (segments, repaired) = (done.segments, done.repaired);
+        self.payload.acknowledged(oldest, segments, repaired, self.cache.next());
         self.buffer.acknowledge(self.buffer.sent() - self.cache.bytes() as u64);
-        self.round.delivered += bytes as u64;
+        self.round.delivered += done.bytes as u64;
         if next.is_after(self.round.ends_after) {
             self.round.number += 1;
             self.round.ends_after = self.cache.next();
         }
         let path = self.path_view(now);
-        let bytes = ByteCount::new(bytes as u64);
+        let bytes = ByteCount::new(done.bytes as u64);
+        let segments = u64::from(segments);
         let ack = Ack { bytes, segments, newest_sent_at, rate_sample: None, in_recovery };
         self.controller.on_ack(&path, &ack);
         self.follow_controller();

@@ -41,6 +41,8 @@ pub struct Session {
     /// When the first and the latest BGN were sent.
     pub(super) begin_sent: Option<(Instant, Instant)>,
     pub(super) begin_ack: Option<u32>,
+    /// Data may follow the BGN without waiting for its answer.
+    pub(super) early: bool,
     pub(super) end: Retry,
     pub(super) end_ack: Option<Seq32>,
     pub(super) peer_ended: bool,
@@ -122,6 +124,7 @@ impl Session {
             begin: Retry::idle(&config),
             begin_sent: None,
             begin_ack: None,
+            early: false,
             end: Retry::idle(&config),
             end_ack: None,
             peer_ended: false,
@@ -145,9 +148,25 @@ impl Session {
         self.has_news = true;
     }
 
+    /// Lets data follow the BGN at once: for a peer that is known to agree to this end's `mss` and to
+    /// have room for `credit` segments of it, as one inside an association is.
+    pub fn start_early(&mut self, now: Instant, credit: u16) {
+        if self.state == State::BgnSent {
+            self.early = true;
+            self.tx.open(now, self.config.mss, credit);
+        }
+    }
+
     /// The peer says, on a way that can be trusted, that it knows nothing of this session: as good as a
-    /// reset with reason 1.
+    /// reset with reason 1. Before the BGN is answered it says nothing, for data may come before it.
     pub fn handle_no_session(&mut self, now: Instant) {
+        if self.state != State::BgnSent {
+            self.handle_refusal(now);
+        }
+    }
+
+    /// The peer says, on a way that can be trusted, that it does not take this session.
+    pub fn handle_refusal(&mut self, now: Instant) {
         self.stir();
         if self.state != State::Closed {
             self.handle_reset(now, ResetReason::NoSession);
