@@ -158,9 +158,11 @@ impl Session {
     }
 
     /// The peer says, on a way that can be trusted, that it knows nothing of this session: as good as a
-    /// reset with reason 1. Before the BGN is answered it says nothing, for data may come before it.
+    /// reset with reason 1 once nothing else was heard for a while. Before that the word may be a late
+    /// one about data that overtook their BGN.
     pub fn handle_no_session(&mut self, now: Instant) {
-        if self.state != State::BgnSent {
+        let silent = now.since(self.last_heard) >= self.tx.rtt.rto();
+        if self.state != State::BgnSent && silent {
             self.handle_refusal(now);
         }
     }
