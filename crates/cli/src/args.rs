@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use bentpipe_net::PublicKey;
+use bentpipe_net::{PublicKey, Security};
 use bentpipe_scenario::Override;
 use bentpipe_units::{BitRate, Span};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -204,6 +204,17 @@ pub(crate) struct Identity {
     /// The key file of this host; ~/.config/bentpipe/key if left out
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+    /// `none` sends everything readable, for links where encryption is forbidden; both ends must say so
+    #[arg(long, value_name = "full|none", default_value = "full", value_parser = security)]
+    pub(crate) security: Security,
+}
+
+fn security(text: &str) -> Result<Security, &'static str> {
+    match text {
+        "full" => Ok(Security::Full),
+        "none" => Ok(Security::None),
+        _ => Err("write `full` or `none`"),
+    }
 }
 
 /// What is known of the way to the peer.

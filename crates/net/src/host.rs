@@ -14,6 +14,7 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
+use crate::association::Security;
 use crate::clock::Clock;
 use crate::hub::{ConnectionId, Hub};
 use crate::key::{PublicKey, SecretKey};
@@ -63,22 +64,27 @@ impl Shared {
 
 impl Host {
     /// A host with this key at this address. Peers have to be [allowed](Host::allow) before they can
-    /// reach it.
+    /// reach it, and to have the same `security`.
     ///
     /// # Errors
     /// When the address is taken or not one of this machine.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn bind(address: SocketAddr, key: SecretKey) -> io::Result<Self> {
+    pub fn bind(address: SocketAddr, key: SecretKey, security: Security) -> io::Result<Self> {
         let socket = Socket::bind(address)?;
         let local = socket.local_addr()?;
         let clock = Clock::start();
         let entropy = || getrandom::u64().expect("the system's source of randomness");
-        let hub = Hub::new(key, clock.calendar(), Box::new(entropy), clock.now());
+        let hub = Hub::new(key, security, clock.calendar(), Box::new(entropy), clock.now());
         let shared = Arc::new(Shared { hub: Mutex::new(hub), clock, changed: Notify::new() });
         let task = tokio::spawn(run(socket, shared.clone())).abort_handle();
         Ok(Self { handle: Arc::new(Handle { shared, local, task }) })
+    }
+
+    /// Its public key, by which peers name it.
+    pub fn public_key(&self) -> PublicKey {
+        self.handle.shared.hub().public_key()
     }
 
     /// The address that it is bound to.
@@ -102,7 +108,8 @@ impl Host {
         self.connection(id)
     }
 
-    /// Opens a connection to service `port` of `peer`, which is reached at `address`.
+    /// Opens a connection to service `port` of `peer`, which is reached at `address`, and waits until
+    /// the peer has answered.
     ///
     /// # Errors
     /// When the peer does not answer, or refuses.
@@ -113,12 +120,24 @@ impl Host {
         port: u16,
         config: Arc<Config>,
     ) -> io::Result<Connection> {
+        let connection = self.open(address, peer, port, config);
+        connection.opened().await?;
+        Ok(connection)
+    }
+
+    /// Opens a connection without waiting: what is written goes out at once if the hosts have
+    /// associated before, and otherwise as soon as they have. Failures show when it is used.
+    pub fn open(
+        &self,
+        address: SocketAddr,
+        peer: PublicKey,
+        port: u16,
+        config: Arc<Config>,
+    ) -> Connection {
         let shared = &self.handle.shared;
         let id = shared.hub().connect(shared.clock.now(), address, peer, port, config);
         shared.changed.notify_one();
-        let connection = self.connection(id);
-        poll_fn(|cx| shared.hub().poll_connected(id, cx)).await?;
-        Ok(connection)
+        self.connection(id)
     }
 
     fn connection(&self, id: ConnectionId) -> Connection {
@@ -142,6 +161,15 @@ impl Connection {
     /// Whom it leads to.
     pub fn peer(&self) -> PublicKey {
         self.handle.shared.hub().peer(self.id)
+    }
+
+    /// Waits until the peer has answered.
+    ///
+    /// # Errors
+    /// When it does not, or refuses.
+    pub async fn opened(&self) -> io::Result<()> {
+        let hub = &self.handle.shared;
+        Ok(poll_fn(|cx| hub.hub().poll_connected(self.id, cx)).await?)
     }
 
     /// The sender's state and what was sent and received so far.

@@ -14,6 +14,7 @@ mod socket;
 pub mod transfer;
 mod tuning;
 
+pub use association::Security;
 pub use host::{Connection, Host};
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};
 pub use tuning::Tuning;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_net::hub::{ConnectionId, Hub, StreamError};
-use bentpipe_net::{PublicKey, SecretKey};
+use bentpipe_net::{PublicKey, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -51,7 +51,11 @@ const DELAY: Span = Span::from_millis(300);
 
 impl World {
     fn new() -> Self {
-        let hubs = [hub(1, 0), hub(2, 0)];
+        Self::of([Security::Full; 2])
+    }
+
+    fn of(securities: [Security; 2]) -> Self {
+        let hubs = [hub_with(1, securities[0], 0), hub_with(2, securities[1], 0)];
         let mut world = Self {
             now: Instant::ZERO,
             hubs,
@@ -174,13 +178,17 @@ impl World {
 }
 
 fn hub(n: u8, calendar: u64) -> Hub {
+    hub_with(n, Security::Full, calendar)
+}
+
+fn hub_with(n: u8, security: Security, calendar: u64) -> Hub {
     let mut state = u64::from(n);
     let entropy = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 11
     };
-    Hub::new(key(n), calendar, Box::new(entropy), Instant::ZERO)
+    Hub::new(key(n), security, calendar, Box::new(entropy), Instant::ZERO)
 }
 
 fn secs(n: u64) -> Span {
@@ -344,6 +352,41 @@ fn a_host_that_was_restarted_is_found_out_and_can_be_reached_again() {
     let again = world.connect();
     let data = pattern(1_000);
     assert_eq!(world.transfer(again, &data, secs(20)).expect("a transfer").0, data);
+}
+
+#[test]
+fn without_encryption_everybody_can_read_and_nobody_can_forge() {
+    let mut world = World::of([Security::None; 2]);
+    let data = pattern(3_000);
+    let mut forged = 0;
+    world.wire = Box::new(move |_, bytes| {
+        forged += 1;
+        let mut delays = vec![DELAY];
+        // Every fifth datagram is changed on the way, and only its checksum could tell.
+        if forged % 5 == 0 {
+            let last = bytes.len() - 20;
+            bytes[last] ^= 1;
+            delays.push(DELAY);
+        }
+        delays
+    });
+    let connection = world.connect();
+    let (read, _) = world.transfer(connection, &data, secs(60)).expect("a transfer");
+    assert_eq!(read, data);
+    let shown =
+        |part: &[u8]| world.sent.iter().any(|(_, b)| b.windows(part.len()).any(|w| w == part));
+    assert!(shown(&data[..500]), "the text itself is on the way");
+}
+
+#[test]
+fn hosts_that_do_not_name_the_same_security_do_not_hear_each_other() {
+    for securities in [[Security::None, Security::Full], [Security::Full, Security::None]] {
+        let mut world = World::of(securities);
+        world.connect();
+        world.run(secs(20));
+        assert!(world.sent.iter().all(|(end, _)| *end == CLIENT), "no answer");
+        assert_eq!(world.hubs[SERVER].connections(), 0);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use bentpipe_link::{ModelSpec, QueueLimit};
 use bentpipe_net::emulate::{Hop, Path, Way};
 use bentpipe_net::hub::{ConnectionId, Hub};
-use bentpipe_net::{SecretKey, Tuning};
+use bentpipe_net::{SecretKey, Security, Tuning};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
@@ -34,7 +34,7 @@ fn hub(end: usize) -> Hub {
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 11
     };
-    Hub::new(key(end), 0, Box::new(entropy), Instant::ZERO)
+    Hub::new(key(end), Security::Full, 0, Box::new(entropy), Instant::ZERO)
 }
 
 /// A link: both rates in Mbit/s, the round trip, what damages packets, how they are lost.

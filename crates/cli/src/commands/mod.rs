@@ -1,6 +1,7 @@
 //! What each command does.
 
 mod emulate;
+mod identity;
 mod keygen;
 mod list;
 mod recv;

@@ -4,15 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bentpipe_net::transfer::{Progress, receive};
-use bentpipe_net::{Connection, Host, PublicKey, Tuning};
+use bentpipe_net::{Connection, PublicKey, Tuning};
 
 use crate::args::Recv;
-use crate::commands::{keygen, runtime};
+use crate::commands::{identity, runtime};
 use crate::failure::Failure;
 
 /// Receives files until it is stopped, or once.
 pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
-    let key = keygen::load(args.identity.key.as_deref())?;
     let mut peers = args.peer.clone();
     if let Some(path) = &args.peers {
         peers.extend(read_peers(path)?);
@@ -21,14 +20,11 @@ pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
         return Err(Failure::Input(format!("--dir {}: not a directory", args.dir.display())));
     }
     runtime()?.block_on(async {
-        let public = key.public();
-        let host = Host::bind(args.listen, key).map_err(|error| {
-            Failure::System(format!("can not listen on {}: {error}", args.listen))
-        })?;
+        let host = identity::host(&args.identity, args.listen)?;
         peers.into_iter().for_each(|peer| host.allow(peer));
         let config = Tuning::default().config();
         host.listen(config.map_err(|error| Failure::System(error.to_string()))?);
-        writeln!(std::io::stdout(), "listening on {} as {public}", host.local_addr())?;
+        writeln!(std::io::stdout(), "listening on {} as {}", host.local_addr(), host.public_key())?;
         loop {
             let connection = host.accept().await;
             if args.once {

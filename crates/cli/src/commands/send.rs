@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bentpipe_net::transfer::{PORT, Progress, entries, send as send_entries};
-use bentpipe_net::{Connection, Host, Tuning};
+use bentpipe_net::{Connection, Tuning};
 use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{Send, Way};
-use crate::commands::{keygen, runtime};
+use crate::commands::{identity, runtime};
 use crate::failure::Failure;
 
 /// Time between two looks at the connection for the progress bar.
@@ -18,7 +18,6 @@ const REFRESH: Duration = Duration::from_millis(200);
 
 /// Sends files and directories.
 pub(crate) fn send(args: &Send) -> Result<(), Failure> {
-    let key = keygen::load(args.identity.key.as_deref())?;
     let config = tuning(&args.way).config();
     let config = config.map_err(|error| Failure::Input(error.to_string()))?;
     let (found, errors) = entries(&args.paths);
@@ -33,8 +32,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
         let address = resolve(&args.to).await?;
         let local: SocketAddr =
             if address.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
-        let host = Host::bind(local, key)
-            .map_err(|error| Failure::System(format!("can not open a socket: {error}")))?;
+        let host = identity::host(&args.identity, local)?;
         let began = tokio::time::Instant::now();
         let connection = host
             .connect(address, args.peer, PORT, config)

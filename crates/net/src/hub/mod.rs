@@ -10,6 +10,7 @@ mod outbox;
 mod receive;
 mod stream;
 mod timers;
+mod upkeep;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
@@ -26,7 +27,7 @@ use slab::Slab;
 use self::association::Association;
 use self::connection::{Connection, Told, put_number};
 use self::timers::Timers;
-use crate::association::{Cookies, Index, Initiator, Responder};
+use crate::association::{Cookies, Index, Responder, Security};
 use crate::key::{PublicKey, SecretKey};
 
 pub use self::outbox::{Outbox, Train};
@@ -53,6 +54,7 @@ pub type Entropy = Box<dyn FnMut() -> u64 + Send>;
 
 /// Everything behind one socket.
 pub struct Hub {
+    security: Security,
     key: SecretKey,
     responder: Responder,
     cookies: Cookies,
@@ -126,15 +128,22 @@ impl Host<Session> for Around<'_> {
 impl Hub {
     /// The hub of the host with this key. `calendar` are the nanoseconds since 1970 at the time zero of
     /// the clock.
-    pub fn new(key: SecretKey, calendar: u64, mut entropy: Entropy, now: Instant) -> Self {
+    pub fn new(
+        key: SecretKey,
+        security: Security,
+        calendar: u64,
+        mut entropy: Entropy,
+        now: Instant,
+    ) -> Self {
         let mut secret = [0; 32];
         for part in secret.chunks_exact_mut(8) {
             part.copy_from_slice(&entropy().to_be_bytes());
         }
         Self {
-            responder: Responder::new(key.clone()),
+            responder: Responder::new(security, key.clone()),
+            security,
             key,
-            cookies: Cookies::new(now, secret),
+            cookies: Cookies::new(security, now, secret),
             allowed: HashSet::new(),
             listens: None,
             associations: Slab::new(),
@@ -151,6 +160,11 @@ impl Hub {
             asked_at: 0,
             scratch: Scratch::default(),
         }
+    }
+
+    /// The public key of this host.
+    pub fn public_key(&self) -> PublicKey {
+        self.key.public()
     }
 
     /// Lets a peer associate with this host.
@@ -236,71 +250,6 @@ impl Hub {
         {
             self.stirred.push(id);
         }
-    }
-
-    /// Lets the time pass.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(owner) = self.timers.pop(now) {
-            match owner {
-                Owner::Connection(id) => {
-                    if let Some(connection) = self.connections.get_mut(id) {
-                        connection.session.handle_timeout(now);
-                        self.stir(id);
-                    }
-                }
-                Owner::Association(id) => self.maintain(now, id),
-            }
-        }
-    }
-
-    /// Does for an association what time demands.
-    fn maintain(&mut self, now: Instant, id: usize) {
-        let Some(association) = self.associations.get_mut(id) else { return };
-        if let Some(index) = association.forget_old(now) {
-            self.by_index.remove(&index);
-        }
-        let waits = association.is_up() || !association.numbers.is_empty();
-        if !waits {
-            return self.dissolve(id);
-        }
-        if association.owes_answer(now) {
-            self.outbox.push(association.address, |out| association.seal(now, &[], out));
-        }
-        if association.wants_keys(now) {
-            self.ask(now, id);
-        }
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
-    }
-
-    /// Asks the peer for keys.
-    fn ask(&mut self, now: Instant, id: usize) {
-        let index = match &self.associations[id].request {
-            Some(request) => request.index,
-            None => self.new_index(),
-        };
-        self.by_index.insert(index, id);
-        // Strictly more than last time, whatever the clock does.
-        self.asked_at = (self.calendar + now.as_nanos()).max(self.asked_at + 1);
-        let association = &mut self.associations[id];
-        let payload = association.early.payload();
-        let initiator = Initiator::new(&self.key, association.peer, index, self.asked_at, &payload);
-        association.asked(now, initiator, index);
-        if let Some(request) = &association.request
-            && let Some(initiator) = &request.initiator
-        {
-            let datagram = initiator.datagram(request.cookie.as_ref());
-            self.outbox.push(association.address, |out| out.extend_from_slice(&datagram));
-        }
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
-    }
-
-    fn dissolve(&mut self, id: usize) {
-        let association = self.associations.remove(id);
-        for index in association.indices() {
-            self.by_index.remove(&index);
-        }
-        self.by_peer.remove(&association.peer);
-        self.timers.set(Owner::Association(id), None);
     }
 
     /// Drains what was changed, until nothing is left to be sent or told.

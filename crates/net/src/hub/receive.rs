@@ -23,7 +23,7 @@ const REFUSED: u8 = 2;
 impl Hub {
     /// A datagram arrived. What is not authentic gets no answer and changes nothing.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, bytes: &[u8]) {
-        match parse(bytes) {
+        match parse(self.security, bytes) {
             Some(Datagram::Data { receiver, number, sealed }) => {
                 self.handle_data(now, from, receiver, number, sealed);
             }
