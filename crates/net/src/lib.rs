@@ -11,6 +11,7 @@ mod host;
 pub mod hub;
 mod key;
 mod socket;
+mod stream;
 pub mod transfer;
 mod tuning;
 
