@@ -10,6 +10,7 @@ pub mod emulate;
 mod host;
 pub mod hub;
 mod key;
+pub mod qlp;
 mod socket;
 mod stream;
 pub mod transfer;

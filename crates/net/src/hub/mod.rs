@@ -24,7 +24,7 @@ use slab::Slab;
 
 use self::association::Association;
 use self::connection::{Connection, put_number};
-use self::timers::Timers;
+pub(crate) use self::timers::Timers;
 use crate::association::{Cookies, Index, Initiator, Responder};
 use crate::key::{PublicKey, SecretKey};
 use crate::stream::{Accepted, Stream};

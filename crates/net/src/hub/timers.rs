@@ -7,7 +7,7 @@ use bentpipe_units::Instant;
 
 /// At most one deadline for each owner.
 #[derive(Debug)]
-pub(super) struct Timers<K> {
+pub(crate) struct Timers<K> {
     order: BTreeSet<(Instant, K)>,
     deadlines: HashMap<K, Instant>,
 }
@@ -20,7 +20,7 @@ impl<K> Default for Timers<K> {
 
 impl<K: Copy + Ord + Hash> Timers<K> {
     /// Sets or clears the deadline of an owner.
-    pub(super) fn set(&mut self, owner: K, deadline: Option<Instant>) {
+    pub(crate) fn set(&mut self, owner: K, deadline: Option<Instant>) {
         let before = match deadline {
             Some(at) => self.deadlines.insert(owner, at),
             None => self.deadlines.remove(&owner),
@@ -37,12 +37,12 @@ impl<K: Copy + Ord + Hash> Timers<K> {
     }
 
     /// The next deadline of all.
-    pub(super) fn next(&self) -> Option<Instant> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         self.order.first().map(|(at, _)| *at)
     }
 
     /// Takes an owner whose deadline has come.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<K> {
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<K> {
         let (at, owner) = *self.order.first()?;
         if at > now {
             return None;
