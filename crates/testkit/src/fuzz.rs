@@ -49,11 +49,11 @@ pub fn compact_segment(data: &[u8]) {
 ///
 /// If something that decodes encodes to other bytes.
 pub fn qlp_frame(data: &[u8]) {
-    frame_round_trip(Bytes::copy_from_slice(data));
-    frame_round_trip(with_length(data).into());
+    frame_round_trip(&Bytes::copy_from_slice(data));
+    frame_round_trip(&with_length(data).into());
 }
 
-fn frame_round_trip(bytes: Bytes) {
+fn frame_round_trip(bytes: &Bytes) {
     let Ok(frame) = qlp::decode(bytes.clone()) else { return };
     let mut again = BytesMut::new();
     assert_eq!(qlp::encode(&frame, &mut again), Ok(()), "encoding of {frame:?}");
