@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 /// A channel with short delays that is bad half of the time, and loses a fifth of the packets then.
 const SCENARIO: &str = r#"
+name = "channel"
 nodes = ["source", "router", "sink"]
 seed = 1
 
