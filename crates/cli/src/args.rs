@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use bentpipe_net::qlp::{NodeId, Route};
 use bentpipe_net::{PublicKey, Security};
 use bentpipe_scenario::Override;
 use bentpipe_units::{BitRate, Span};
@@ -144,9 +145,11 @@ const EMULATE_EXAMPLES: &str = "Examples:
   bentpipe emulate geo --udp 127.0.0.1:7000=127.0.0.1:25300
   bentpipe emulate my-link.toml --udp 127.0.0.1:7000=10.0.0.9:25300 --seed 3
   bentpipe emulate geo --set links.satellite.ber=1e-5 --udp 127.0.0.1:7000=127.0.0.1:25300 --swap
+  bentpipe emulate bit-corruption --via mqueue --node 2 --route 3=3 --route 1=1
 
 The links are those on the way of the scenario's first flow. What clients get from the server travels
-like the data of that flow; --swap makes it what they send.";
+like the data of that flow; --swap makes it what they send. With --via mqueue, frames from a lower to a
+higher node travel like the data.";
 
 /// `bentpipe emulate`.
 #[derive(Debug, ClapArgs)]
@@ -155,14 +158,17 @@ pub(crate) struct Emulate {
     pub(crate) scenario: String,
     /// Listen for UDP clients here and speak to a server there
     #[arg(long, value_name = "LISTEN=TARGET", value_parser = relay)]
-    pub(crate) udp: (SocketAddr, SocketAddr),
+    #[arg(required_unless_present = "via", conflicts_with = "via")]
+    pub(crate) udp: Option<(SocketAddr, SocketAddr)>,
+    #[command(flatten)]
+    pub(crate) queues: Queues,
     /// Seed of every random draw, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Change a value of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<Override>,
-    /// Clients send in the direction of the scenario's flow
+    /// Clients, or higher nodes, send in the direction of the scenario's flow
     #[arg(long)]
     pub(crate) swap: bool,
     /// Print the counters as JSON at the end
@@ -198,14 +204,36 @@ pub(crate) struct Keygen {
     pub(crate) show: bool,
 }
 
+/// What carries packets in place of UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Via {
+    /// Message queues between processes of this machine, without encryption
+    Mqueue,
+}
+
+/// Message queues between processes of this machine.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Queues {
+    /// Be a process of a network on this machine, without encryption, in place of UDP
+    #[arg(long, value_name = "WHAT", requires = "node")]
+    pub(crate) via: Option<Via>,
+    /// Number of this node; its queue is /xstp_N
+    #[arg(long, value_name = "N", requires = "via")]
+    pub(crate) node: Option<NodeId>,
+    /// Put what is for one node into the queue of another; may be given several times. Nodes that are
+    /// not named get theirs directly
+    #[arg(long = "route", value_name = "DST=NEXT", requires = "via")]
+    pub(crate) routes: Vec<Route>,
+}
+
 /// Who this host is and whom it knows.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Identity {
     /// The key file of this host; ~/.config/bentpipe/key if left out
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) key: Option<PathBuf>,
     /// `none` sends everything readable, for links where encryption is forbidden; both ends must say so
-    #[arg(long, value_name = "full|none", default_value = "full", value_parser = security)]
+    #[arg(long, value_name = "full|none", default_value = "full", value_parser = security, conflicts_with = "via")]
     pub(crate) security: Security,
 }
 
@@ -245,6 +273,7 @@ fn on_or_off(text: &str) -> Result<bool, &'static str> {
 const RECV_EXAMPLES: &str = "Examples:
   bentpipe recv --listen 0.0.0.0:25300 --dir inbox --peer KEY
   bentpipe recv --listen [::]:25300 --dir inbox --peers known-hosts --once
+  bentpipe recv --via mqueue --node 3 --route 1=2 --dir inbox
 
 A file that was cut off is kept under a hidden name and goes on where it stopped when it is sent
 again. It gets its final name once its BLAKE3 hash was found right.";
@@ -253,27 +282,31 @@ again. It gets its final name once its BLAKE3 hash was found right.";
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Recv {
     /// Address and UDP port to listen on
-    #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:25300")]
+    #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:25300", conflicts_with = "via")]
     pub(crate) listen: SocketAddr,
     /// Directory that files go to
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Public key of a peer that may send; may be given several times
-    #[arg(long = "peer", value_name = "KEY", required_unless_present = "peers")]
+    #[arg(long = "peer", value_name = "KEY", conflicts_with = "via")]
+    #[arg(required_unless_present_any = ["peers", "via"])]
     pub(crate) peer: Vec<PublicKey>,
     /// File with a public key on each line, `#` and blank lines aside
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) peers: Option<PathBuf>,
     /// End after the first transfer, with its success
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
     pub(crate) identity: Identity,
+    #[command(flatten)]
+    pub(crate) queues: Queues,
 }
 
 const SEND_EXAMPLES: &str = "Examples:
   bentpipe send report.pdf ground.example:25300 --peer KEY
   bentpipe send images/ logs/ [2001:db8::7]:25300 --peer KEY --rate \"50 Mbit/s\"
+  bentpipe send report.pdf 3 --via mqueue --node 1 --route 3=2
 
 What the peer has already, whole or in part, is not sent again.";
 
@@ -283,16 +316,18 @@ pub(crate) struct Send {
     /// Files and directories
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// The peer that receives
+    /// The peer that receives; with --via mqueue the number of its node
     #[arg(required = true, value_name = "HOST:PORT")]
     pub(crate) to: String,
     /// Public key of the peer
-    #[arg(long, value_name = "KEY")]
-    pub(crate) peer: PublicKey,
+    #[arg(long, value_name = "KEY", required_unless_present = "via", conflicts_with = "via")]
+    pub(crate) peer: Option<PublicKey>,
     #[command(flatten)]
     pub(crate) way: Way,
     #[command(flatten)]
     pub(crate) identity: Identity,
+    #[command(flatten)]
+    pub(crate) queues: Queues,
 }
 
 const LIST_EXAMPLES: &str = "Examples:

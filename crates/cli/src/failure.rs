@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use bentpipe_net::qlp::OpenError;
 use bentpipe_scenario::ScenarioError;
 
 /// Why a command did not do what was asked.
@@ -40,6 +41,12 @@ impl Failure {
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        Self::System(error.to_string())
     }
 }
 

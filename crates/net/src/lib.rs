@@ -10,7 +10,9 @@ pub mod emulate;
 mod host;
 pub mod hub;
 mod key;
+pub mod qlp;
 mod socket;
+mod stream;
 pub mod transfer;
 mod tuning;
 

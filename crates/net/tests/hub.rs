@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_net::hub::{ConnectionId, Hub, StreamError};
+use bentpipe_net::hub::{ConnectionId, Hub, StreamError, Streams as _};
 use bentpipe_net::{PublicKey, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;

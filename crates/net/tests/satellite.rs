@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use bentpipe_link::{ModelSpec, QueueLimit};
 use bentpipe_net::emulate::{Hop, Path, Way};
-use bentpipe_net::hub::{ConnectionId, Hub};
+use bentpipe_net::hub::{ConnectionId, Hub, Streams as _};
 use bentpipe_net::{SecretKey, Security, Tuning};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;

@@ -5,6 +5,7 @@
 
 use bentpipe_units::Seq32;
 use bentpipe_wire::checksum::Checksum;
+use bentpipe_wire::qlp;
 use bentpipe_wire::xstp::{
     Begin, Body, Context, Flow, Gap, Report, ReportKind, ResetReason, Segment, decode,
     decode_compact, encode, encode_compact,
@@ -39,6 +40,37 @@ pub fn compact_segment(data: &[u8]) {
     let mut again = BytesMut::new();
     encode_compact(&segment, usize::MAX, &mut again);
     assert_eq!(again, bytes, "encoding of {segment:?}");
+}
+
+/// Decodes the input as a frame of the queue link protocol as it is, and again with the length and a
+/// protocol that belong to it.
+///
+/// # Panics
+///
+/// If something that decodes encodes to other bytes.
+pub fn qlp_frame(data: &[u8]) {
+    frame_round_trip(&Bytes::copy_from_slice(data));
+    frame_round_trip(&with_length(data).into());
+}
+
+fn frame_round_trip(bytes: &Bytes) {
+    let Ok(frame) = qlp::decode(bytes.clone()) else { return };
+    let mut again = BytesMut::new();
+    assert_eq!(qlp::encode(&frame, &mut again), Ok(()), "encoding of {frame:?}");
+    assert_eq!(again, bytes, "encoding of {frame:?}");
+}
+
+/// The input with the length of its payload and one of the two protocols put into the header of a
+/// queue link frame; unchanged if it is too short to have one or too long to be one.
+pub fn with_length(data: &[u8]) -> Vec<u8> {
+    let mut bytes = data.to_vec();
+    let length = data.len().checked_sub(qlp::HEADER).map(u16::try_from);
+    if let Some(Ok(length)) = length {
+        let protocol = 1 + u16::from(bytes[7] % 2);
+        bytes[4..6].copy_from_slice(&length.to_be_bytes());
+        bytes[6..8].copy_from_slice(&protocol.to_be_bytes());
+    }
+    bytes
 }
 
 fn round_trip(bytes: &Bytes) {

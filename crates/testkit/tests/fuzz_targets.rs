@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bentpipe_testkit::fuzz::{bounded_runs, compact_segment, with_checksum, xstp_segment};
-use bentpipe_wire::Kind;
+use bentpipe_testkit::fuzz::{
+    bounded_runs, compact_segment, qlp_frame, with_checksum, with_length, xstp_segment,
+};
 use bentpipe_wire::xstp::{DecodeError, decode};
+use bentpipe_wire::{Kind, qlp};
 
 #[test]
 fn a_hundred_thousand_inputs_break_no_xstp_decoder() {
@@ -14,6 +16,16 @@ fn a_hundred_thousand_inputs_break_no_xstp_decoder() {
 #[test]
 fn a_hundred_thousand_inputs_break_no_decoder_of_compressed_headers() {
     bounded_runs(100_000, compact_segment);
+}
+
+#[test]
+fn a_hundred_thousand_inputs_break_no_decoder_of_queue_link_frames() {
+    static FRAMES: AtomicU64 = AtomicU64::new(0);
+    bounded_runs(100_000, |data| {
+        qlp_frame(data);
+        FRAMES.fetch_add(qlp::decode(with_length(data).into()).is_ok().into(), Ordering::Relaxed);
+    });
+    assert!(FRAMES.load(Ordering::Relaxed) > 50_000, "{FRAMES:?} frames");
 }
 
 #[test]

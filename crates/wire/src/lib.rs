@@ -5,6 +5,7 @@
 
 pub mod checksum;
 pub mod kind;
+pub mod qlp;
 pub mod xstp;
 
 pub use kind::Kind;

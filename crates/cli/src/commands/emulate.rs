@@ -12,14 +12,25 @@ use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use crate::args::Emulate;
-use crate::commands::{print_json, runtime};
+use crate::commands::mqueue::{self, Frames};
+use crate::commands::{Stop, print_json, runtime};
 use crate::failure::Failure;
 
 /// What is printed at the end.
 #[derive(Debug, Serialize)]
-struct Report {
+pub(super) struct Report {
     forth: Direction,
     back: Direction,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frames: Option<Frames>,
+}
+
+impl Report {
+    /// What became of the packets on a path, and of the frames of a node.
+    pub(super) fn of<T>(path: &Path<T>, frames: Option<Frames>) -> Self {
+        let (forth, back) = (path.counters(Way::Forth), path.counters(Way::Back));
+        Self { forth: forth.into(), back: back.into(), frames }
+    }
 }
 
 /// What became of the packets that went one way.
@@ -54,36 +65,63 @@ pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
             args.scenario
         ))
     })?;
-    let (listen, target) = args.udp;
+    let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
+    let names = names.join(", ");
+    if let Some(node) = args.queues.node {
+        return mqueue::route(node, args, Path::new(&hops, spec.seed), &names);
+    }
+    let missing = || Failure::Input("say where to listen with --udp LISTEN=TARGET".to_owned());
+    let (listen, target) = args.udp.ok_or_else(missing)?;
     let failed = |error: std::io::Error| Failure::System(format!("--udp {listen}: {error}"));
     let mut relay =
         Relay::bind(listen, target, Path::new(&hops, spec.seed), args.swap).map_err(failed)?;
-    let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
     let address = relay.local_addr().map_err(failed)?;
-    anstream::eprintln!("{address} leads to {target} over {}", names.join(", "));
+    anstream::eprintln!("{address} leads to {target} over {names}");
     let (stopped, _runtime) = stop_on_signal()?;
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{msg}") {
-        bar.set_style(style);
-    }
-    let shows = std::io::stderr().is_terminal();
+    let gauge = Gauge::new();
     relay
         .run(|path| {
-            if shows {
-                let (forth, back) = (path.counters(Way::Forth), path.counters(Way::Back));
-                bar.set_message(format!("forth: {}; back: {}", line(forth), line(back)));
-            }
+            gauge.show(path);
             !stopped.load(Ordering::Relaxed)
         })
         .map_err(failed)?;
-    bar.finish_and_clear();
-    let (forth, back) = (relay.path().counters(Way::Forth), relay.path().counters(Way::Back));
-    if args.json {
-        return print_json(&Report { forth: forth.into(), back: back.into() });
+    gauge.finish();
+    let report = Report::of(relay.path(), None);
+    if args.json { print_json(&report) } else { print_lines(relay.path()) }
+}
+
+/// Shows the counters on a terminal while links are emulated.
+pub(super) struct Gauge {
+    bar: ProgressBar,
+    shows: bool,
+}
+
+impl Gauge {
+    pub(super) fn new() -> Self {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, shows: std::io::stderr().is_terminal() }
     }
+
+    pub(super) fn show<T>(&self, path: &Path<T>) {
+        if self.shows {
+            let (forth, back) = (path.counters(Way::Forth), path.counters(Way::Back));
+            self.bar.set_message(format!("forth: {}; back: {}", line(forth), line(back)));
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Prints what became of the packets.
+pub(super) fn print_lines<T>(path: &Path<T>) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "forth: {}", line(forth))?;
-    Ok(writeln!(out, "back:  {}", line(back))?)
+    writeln!(out, "forth: {}", line(path.counters(Way::Forth)))?;
+    Ok(writeln!(out, "back:  {}", line(path.counters(Way::Back)))?)
 }
 
 fn line(c: &Counters) -> String {
@@ -127,19 +165,14 @@ fn leave(link: &LinkSpec, at: usize) -> Option<(usize, Hop)> {
 }
 
 /// A flag that Ctrl-C or a request to end sets, as long as the runtime lives.
-fn stop_on_signal() -> Result<(Arc<AtomicBool>, Runtime), Failure> {
+pub(super) fn stop_on_signal() -> Result<(Arc<AtomicBool>, Runtime), Failure> {
     let stopped = Arc::new(AtomicBool::new(false));
     let flag = stopped.clone();
     let runtime = runtime()?;
-    let watch = async move {
-        let mut ended = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-        tokio::select! {
-            result = tokio::signal::ctrl_c() => result?,
-            _ = ended.recv() => {}
-        }
+    let mut stop = runtime.block_on(async { Stop::listen() })?;
+    runtime.spawn(async move {
+        stop.wait().await;
         flag.store(true, Ordering::Relaxed);
-        Ok::<_, std::io::Error>(())
-    };
-    runtime.spawn(watch);
+    });
     Ok((stopped, runtime))
 }

@@ -8,14 +8,13 @@ mod association;
 mod connection;
 mod outbox;
 mod receive;
-mod stream;
 mod timers;
 mod upkeep;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Context, Poll};
 
 use bentpipe_transport::xstp::{Config, Ports, Session};
 use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain};
@@ -25,13 +24,14 @@ use bytes::BytesMut;
 use slab::Slab;
 
 use self::association::Association;
-use self::connection::{Connection, Told, put_number};
-use self::timers::Timers;
+use self::connection::{Connection, put_number};
+pub(crate) use self::timers::Timers;
 use crate::association::{Cookies, Index, Responder, Security};
 use crate::key::{PublicKey, SecretKey};
+use crate::stream::{Accepted, Stream};
 
 pub use self::outbox::{Outbox, Train};
-pub use self::stream::{ConnectionId, StreamError};
+pub use crate::stream::{ConnectionId, StreamError, Streams};
 
 /// Room for the gap list of a report in one datagram, in bytes.
 const REPORT_ROOM: usize = 1200;
@@ -68,8 +68,7 @@ pub struct Hub {
     timers: Timers<Owner>,
     /// Connections to be drained.
     stirred: Vec<usize>,
-    accepted: VecDeque<usize>,
-    acceptor: Option<Waker>,
+    accepted: Accepted,
     outbox: Outbox,
     entropy: Entropy,
     /// Nanoseconds of the calendar at the start of the clock.
@@ -152,8 +151,7 @@ impl Hub {
             connections: Slab::new(),
             timers: Timers::default(),
             stirred: Vec::new(),
-            accepted: VecDeque::new(),
-            acceptor: None,
+            accepted: Accepted::default(),
             outbox: Outbox::default(),
             entropy,
             calendar,
@@ -175,6 +173,16 @@ impl Hub {
     /// Lets peers open connections.
     pub fn listen(&mut self, config: Arc<Config>) {
         self.listens = Some(config);
+    }
+
+    /// The next connection that a peer opened.
+    pub fn poll_accept(&mut self, cx: &Context<'_>) -> Poll<ConnectionId> {
+        self.accepted.poll(cx)
+    }
+
+    /// Whose connection it is.
+    pub fn peer(&self, id: ConnectionId) -> PublicKey {
+        self.associations[self.connections[id.0].association].peer
     }
 
     /// Opens a connection to service `port` of a peer that is reached at `address`.
@@ -217,16 +225,12 @@ impl Hub {
         unaccepted: bool,
     ) -> usize {
         let connection = Connection {
-            session,
+            stream: Stream::new(session),
             association,
             number,
             near: Seq32::default(),
-            told: Told::default(),
             unaccepted,
-            dropped: false,
             stirred: false,
-            reader: None,
-            writer: None,
         };
         let id = self.connections.insert(connection);
         self.associations[association].numbers.insert(number, id);
@@ -274,21 +278,19 @@ impl Hub {
             outbox: &mut self.outbox,
             scratch: &mut self.scratch,
             number: connection.number,
-            dropped: connection.dropped,
+            dropped: connection.stream.dropped,
         };
-        let deadline = drain(&mut connection.session, now, &mut around);
+        let deadline = drain(&mut connection.stream.session, now, &mut around);
         for event in self.scratch.events.drain(..) {
-            connection.note(event);
+            connection.stream.note(event);
         }
         self.timers.set(Owner::Connection(id), deadline);
-        if connection.unaccepted && connection.told.connected && association.is_up() {
+        if connection.unaccepted && connection.stream.told.connected && association.is_up() {
             connection.unaccepted = false;
-            self.accepted.push_back(id);
-            if let Some(waker) = self.acceptor.take() {
-                waker.wake();
-            }
+            self.accepted.push(id);
         }
-        let gone = connection.session.is_closed() && (connection.dropped || connection.unaccepted);
+        let gone = connection.stream.session.is_closed()
+            && (connection.stream.dropped || connection.unaccepted);
         if gone {
             self.timers.set(Owner::Connection(id), None);
             let number = connection.number;
@@ -318,6 +320,20 @@ impl Hub {
     /// Connections that exist, open or not.
     pub fn connections(&self) -> usize {
         self.connections.len()
+    }
+}
+
+impl Streams for Hub {
+    fn stream(&self, id: ConnectionId) -> &Stream {
+        &self.connections[id.0].stream
+    }
+
+    fn stream_mut(&mut self, id: ConnectionId) -> &mut Stream {
+        &mut self.connections[id.0].stream
+    }
+
+    fn changed(&mut self, id: ConnectionId) {
+        self.stir(id.0);
     }
 }
 

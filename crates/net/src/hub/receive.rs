@@ -78,16 +78,16 @@ impl Hub {
         let id = self.associations[association].numbers.get(&number).copied();
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
         let connection = &mut self.connections[id];
-        let ports = connection.session.ports();
+        let ports = connection.stream.session.ports();
         let context = xstp::Context {
             source_port: ports.peer,
             destination_port: ports.local,
-            sq: connection.session.sq(),
+            sq: connection.stream.session.sq(),
             near: connection.near,
         };
         let Ok(segment) = xstp::decode_compact(plain, &context) else { return };
         connection.near = segment.seq;
-        connection.session.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
+        connection.stream.session.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
         self.stir(id);
     }
 
@@ -133,7 +133,7 @@ impl Hub {
         let Some((&what, rest)) = plain.split_first() else { return };
         let Some((number, _)) = take_number(rest) else { return };
         let Some(&id) = self.associations[association].numbers.get(&number) else { return };
-        let session = &mut self.connections[id].session;
+        let session = &mut self.connections[id].stream.session;
         match what {
             GONE => session.handle_no_session(now),
             REFUSED => session.handle_refusal(now),

@@ -16,7 +16,7 @@ const LEVELS: usize = 8;
 
 /// At most one deadline for each owner.
 #[derive(Debug)]
-pub(super) struct Timers<K> {
+pub(crate) struct Timers<K> {
     slots: Vec<Vec<Entry<K>>>,
     /// For each level a bit for each slot that is not empty.
     occupied: [u64; LEVELS],
@@ -41,7 +41,7 @@ impl<K> Default for Timers<K> {
 
 impl<K: Copy + Eq + Hash> Timers<K> {
     /// Sets or clears the deadline of an owner.
-    pub(super) fn set(&mut self, owner: K, deadline: Option<Instant>) {
+    pub(crate) fn set(&mut self, owner: K, deadline: Option<Instant>) {
         if let Some((slot, place)) = self.places.get(&owner).copied() {
             if deadline == Some(self.slots[slot][place].at) {
                 return;
@@ -55,7 +55,7 @@ impl<K: Copy + Eq + Hash> Timers<K> {
 
     /// When [`Timers::pop`] should be asked next. Far deadlines are known roughly only: there may be
     /// nothing to do yet.
-    pub(super) fn next(&self) -> Option<Instant> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         let (level, slot) = self.first()?;
         match level {
             0 => self.slots[slot].iter().map(|entry| entry.at).min(),
@@ -64,7 +64,7 @@ impl<K: Copy + Eq + Hash> Timers<K> {
     }
 
     /// Takes an owner whose deadline has come.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<K> {
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<K> {
         loop {
             let (level, slot) = self.first()?;
             if level == 0 {

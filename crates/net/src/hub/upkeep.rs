@@ -13,7 +13,7 @@ impl Hub {
             match owner {
                 Owner::Connection(id) => {
                     if let Some(connection) = self.connections.get_mut(id) {
-                        connection.session.handle_timeout(now);
+                        connection.stream.session.handle_timeout(now);
                         self.stir(id);
                     }
                 }
