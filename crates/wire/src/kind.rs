@@ -2,7 +2,8 @@
 
 /// A set of segment parts. Composite segments hold several.
 ///
-/// The bit values are those of XSTP's type field, so that the codec can use them as they are.
+/// The lower twelve bits are those of XSTP's type field, so that the codec can use them as they are.
+/// Parts that protocols share have one bit: a TCP SYN is a BGN, a SYN with ACK a BGNAK, a FIN an END.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kind(u16);
 
@@ -27,18 +28,24 @@ impl Kind {
     pub const ENDAK: Self = Self(0x080);
     /// An abort.
     pub const RST: Self = Self(0x100);
+    /// An acknowledgement and nothing else (TCP).
+    pub const ACK: Self = Self(0x1000);
 
-    /// Every part with the name it has in traces and scenario files.
-    pub const NAMES: [(Self, &'static str); 9] = [
+    /// Every part with the name it has in traces and scenario files; TCP's own name for it follows.
+    pub const NAMES: [(Self, &'static str); 13] = [
         (Self::DATA, "data"),
         (Self::POLL, "poll"),
         (Self::STAT, "stat"),
         (Self::USTAT, "ustat"),
         (Self::BGN, "bgn"),
+        (Self::BGN, "syn"),
         (Self::BGNAK, "bgnak"),
+        (Self::BGNAK, "syn-ack"),
         (Self::END, "end"),
+        (Self::END, "fin"),
         (Self::ENDAK, "endak"),
         (Self::RST, "rst"),
+        (Self::ACK, "ack"),
     ];
 
     /// The set with exactly these bits.
