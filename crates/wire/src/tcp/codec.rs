@@ -31,7 +31,7 @@ pub fn encode(segment: &Segment, pseudo: &PseudoHeader, out: &mut BytesMut) {
     out.put_u16(segment.destination_port);
     out.put_u32(segment.seq.get());
     out.put_u32(segment.ack.get());
-    out.put_u8(((FIXED_HEADER + options.len()) / 4 << 4) as u8); // at most 15 words
+    out.put_u8(((FIXED_HEADER + options.len()) / 4) as u8 * 16); // at most 15 words
     out.put_u8(segment.flags.bits());
     out.put_u16(segment.window);
     out.put_u16(0); // the checksum, below

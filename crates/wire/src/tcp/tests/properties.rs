@@ -85,7 +85,7 @@ fn with_any_options() -> impl Strategy<Value = Vec<u8>> {
         let mut bytes = encoded(&segment, &some_addresses())[..20].to_vec();
         let mut options = options.concat();
         options.resize(options.len().next_multiple_of(4).min(40), 0);
-        bytes[12] = ((20 + options.len()) / 4 << 4) as u8;
+        bytes[12] = ((20 + options.len()) / 4) as u8 * 16;
         bytes.extend(options);
         bytes
     })

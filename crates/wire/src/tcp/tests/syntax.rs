@@ -10,7 +10,7 @@ fn decoded(options: &[u8]) -> Result<Segment, DecodeError> {
 fn decoded_with(flags: Flags, options: &[u8]) -> Result<Segment, DecodeError> {
     let plain = Segment { flags, ..ahead(7) };
     let mut bytes = encoded(&plain, &pseudo(&plain)).to_vec();
-    bytes[12] = ((20 + options.len()) / 4 << 4) as u8;
+    bytes[12] = ((20 + options.len()) / 4) as u8 * 16;
     bytes.extend_from_slice(options);
     decode(repaired(bytes, &pseudo(&plain)), &pseudo(&plain))
 }
