@@ -3,6 +3,8 @@
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
+use crate::{Encapsulation, Envelope};
+
 /// A packet: two cache lines of its own. By the time it arrives hundreds of others have been written.
 #[derive(Debug, Default)]
 #[repr(align(64))]
@@ -22,6 +24,13 @@ pub(crate) struct Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() == 128);
+
+impl Packet {
+    /// What the headers around its segment say in a run whose XSTP is carried like this.
+    pub(crate) const fn envelope(&self, encapsulation: Encapsulation) -> Envelope {
+        Envelope::of(&self.segment, encapsulation, self.from, self.to)
+    }
+}
 
 /// Number of a packet in the arena.
 pub(crate) type PacketId = u32;
