@@ -85,3 +85,30 @@ impl Kind {
         self.0 == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The set that a name stands for.
+    fn named(name: &str) -> Kind {
+        let known = Kind::NAMES.iter().find(|(_, known)| *known == name);
+        known.expect("a name").0
+    }
+
+    #[test]
+    fn tcp_has_its_own_names_for_what_it_shares() {
+        assert_eq!(named("syn"), Kind::BGN);
+        assert_eq!(named("syn-ack"), Kind::BGNAK);
+        assert_eq!(named("fin"), Kind::END);
+        assert_eq!(named("ack"), Kind::ACK);
+    }
+
+    #[test]
+    fn every_name_is_of_one_part_and_stands_there_once() {
+        for (n, (kind, name)) in Kind::NAMES.iter().enumerate() {
+            assert!(kind.bits().is_power_of_two(), "{name}");
+            assert!(Kind::NAMES[..n].iter().all(|(_, other)| other != name), "{name}");
+        }
+    }
+}

@@ -163,7 +163,7 @@ mod tests {
             protocol: 6,
             request: Some(Request {
                 rtt: Some(Span::from_millis(500)),
-                packet_interval: Span::from_millis(31).mul_div(1_000, 992),
+                packet_interval: Span::from_micros(31_250),
                 delta_throughput: RateChange::from_bytes_per_sec(-2),
             }),
             reverse_feedback: RateChange::from_bytes_per_sec(0x1234),

@@ -26,8 +26,8 @@ pub(super) fn lay_out(segment: &Segment) -> Laid {
     aligned.or_else(|| empty(false).with_all(segment)).unwrap_or_else(|| empty(false))
 }
 
-/// Bytes that options of these lengths leave to one more, its kind and length included.
-fn room_beside_marks(segment: &Segment) -> usize {
+/// Bytes that timestamps and marks leave to SACK or SNACK, its kind and length included.
+fn room_for_list(segment: &Segment) -> usize {
     let timestamps = if segment.timestamps.is_some() { 10 } else { 0 };
     let marks = usize::from(segment.record_boundary) + usize::from(segment.corruption_experienced);
     MOST_OPTIONS - timestamps - 2 * marks
@@ -67,7 +67,7 @@ impl Laid {
         if let Some(scps) = syn.scps {
             self.put(kinds::SCPS_CAPABILITIES, &[scps.bits, scps.connection_id])?;
         }
-        let room = room_beside_marks(segment);
+        let room = room_for_list(segment);
         match &segment.options {
             Options::Sack(blocks) if !blocks.is_empty() => self.put_sack(blocks, room)?,
             Options::Snack(snack) => self.put_snack(snack, room)?,
