@@ -123,3 +123,20 @@ impl Segment {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_keeps_what_it_holds_and_gives_way_to_another_protocol() {
+        let mut place = Segment::default();
+        place.tcp_mut().window = 7;
+        assert_eq!(place.tcp_mut().window, 7);
+        assert_eq!((place.ip_protocol(), place.wire_len()), (6, 20));
+        assert_eq!(*place.xstp_mut(), xstp::Segment::default());
+        place.xstp_mut().window = 9;
+        assert_eq!(place.xstp_mut().window, 9);
+        assert_eq!((place.ip_protocol(), place.ecn()), (253, Ecn::NotCapable));
+    }
+}
