@@ -5,6 +5,8 @@ use std::hint::black_box;
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
+use crate::{Encapsulation, Envelope};
+
 /// A packet: two cache lines of its own. By the time it arrives hundreds of others have been written.
 #[derive(Debug, Default)]
 #[repr(align(64))]
@@ -24,6 +26,13 @@ pub(crate) struct Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() == 128);
+
+impl Packet {
+    /// What the headers around its segment say in a run whose XSTP is carried like this.
+    pub(crate) const fn envelope(&self, encapsulation: Encapsulation) -> Envelope {
+        Envelope::of(&self.segment, encapsulation, self.from, self.to)
+    }
+}
 
 /// Number of a packet in the arena.
 pub(crate) type PacketId = u32;

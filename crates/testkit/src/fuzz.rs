@@ -3,6 +3,8 @@
 //! The targets under `fuzz/` only call these functions, so that the same checks run in the ordinary
 //! tests, with a fixed number of deterministic inputs.
 
+mod tcp;
+
 use bentpipe_units::Seq32;
 use bentpipe_wire::checksum::Checksum;
 use bentpipe_wire::qlp;
@@ -11,6 +13,8 @@ use bentpipe_wire::xstp::{
     decode_compact, encode, encode_compact,
 };
 use bytes::{Bytes, BytesMut};
+
+pub use tcp::{ADDRESSES, tcp_seeds, tcp_segment, with_tcp_checksum};
 
 /// Length of the fixed XSTP header in bytes.
 const HEADER: usize = 16;
@@ -93,10 +97,9 @@ pub fn with_checksum(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Calls `target` with `count` inputs: a quarter of them random bytes, the others XSTP segments of
-/// every type with up to seven changes. The same inputs every time.
-pub fn bounded_runs(count: u64, target: fn(&[u8])) {
-    let seeds = xstp_seeds();
+/// Calls `target` with `count` inputs: a quarter of them random bytes, the others seeds with up to
+/// seven changes. The same inputs every time.
+pub fn bounded_runs(count: u64, seeds: &[Vec<u8>], target: fn(&[u8])) {
     let mut random = SplitMix64(0x6265_6e74_7069_7065);
     for run in 0..count {
         let input = if run % 4 == 0 {
@@ -106,7 +109,7 @@ pub fn bounded_runs(count: u64, target: fn(&[u8])) {
         } else {
             let mut input = seeds[random.below(seeds.len())].clone();
             for _ in 0..random.below(8) {
-                mutate(&mut input, &seeds, &mut random);
+                mutate(&mut input, seeds, &mut random);
             }
             input
         };
@@ -153,7 +156,7 @@ fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut SplitMix64) {
 }
 
 /// The bytes of an XSTP segment of every type, and of the largest composite.
-fn xstp_seeds() -> Vec<Vec<u8>> {
+pub fn xstp_seeds() -> Vec<Vec<u8>> {
     let begin = Begin { mss: 1000, many_gaps: true, ts: 10_000, ts_echo: 0 };
     let report = |kind, ends: &[(u16, u16)]| {
         Some(Report {

@@ -102,7 +102,7 @@ impl Host<Session> for Around<'_> {
     }
 
     fn transmit(&mut self, now: Instant, _path: PathId) {
-        let Segment::Xstp(segment) = &self.scratch.place;
+        let Segment::Xstp(segment) = &self.scratch.place else { return };
         let plain = &mut self.scratch.plain;
         plain.clear();
         put_number(self.number, plain);

@@ -69,7 +69,7 @@ impl Host<Session> for Around<'_> {
     }
 
     fn transmit(&mut self, _now: Instant, _path: PathId) {
-        let Segment::Xstp(segment) = &*self.place;
+        let Segment::Xstp(segment) = &*self.place else { return };
         self.outbox.push_back(framed(self.header, segment));
     }
 

@@ -3,10 +3,14 @@
 use bentpipe_cc::Choice;
 use bentpipe_units::{ByteCount, Span};
 
+/// Shortest `mss`, whoever asks: one byte in a segment would multiply packets and work a
+/// thousandfold at a peer's word.
+pub(super) const LEAST_MSS: u16 = 64;
+
 /// Settings of a session. The two ends may differ, except that the smaller `mss` counts.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Largest payload of a segment in bytes, 1..=65535.
+    /// Largest payload of a segment in bytes, 64..=65535.
     pub mss: u16,
     /// Bytes that travel with the payload of a segment, headers of all layers, for a controller that
     /// gives a rate.
@@ -189,7 +193,6 @@ impl Config {
     /// Names the first setting that can not be, and what would be right.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let at_least_one = [
-            ("mss", u64::from(self.mss)),
             ("cwnd_init", u64::from(self.cwnd_init)),
             ("cwnd_min", u64::from(self.cwnd_min)),
             ("max_burst", u64::from(self.max_burst)),
@@ -208,6 +211,9 @@ impl Config {
             if value == 0 {
                 return wrong(field, "is 0: it must be above zero".into());
             }
+        }
+        if self.mss < LEAST_MSS {
+            return wrong("mss", format!("is {}: it must be {LEAST_MSS} to 65535", self.mss));
         }
         let mss = u64::from(self.mss);
         for (field, value) in [("snd_buf", self.snd_buf), ("rcv_buf", self.rcv_buf)] {
@@ -272,7 +278,7 @@ mod tests {
     #[test]
     fn a_setting_that_can_not_be_is_named() {
         let field = |config: Config| config.validate().expect_err("refused").field;
-        assert_eq!(field(Config { mss: 0, ..Config::default() }), "mss");
+        assert_eq!(field(Config { mss: 63, ..Config::default() }), "mss");
         assert_eq!(field(Config { poll_rate: 0, ..Config::default() }), "poll_rate");
         assert_eq!(field(Config { snd_buf: ByteCount::new(999), ..Config::default() }), "snd_buf");
         let probe = ProbingConfig { probes_needed: 5, ..ProbingConfig::default() };

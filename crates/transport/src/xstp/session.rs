@@ -279,7 +279,7 @@ impl Session {
 impl Endpoint for Session {
     #[inline]
     fn handle_segment(&mut self, now: Instant, path: PathId, segment: &mut Segment) {
-        let Segment::Xstp(segment) = segment;
+        let Segment::Xstp(segment) = segment else { return self.ignore() };
         if segment.sq != self.sq && self.is_of_other_session(segment) {
             self.stir();
             return;
@@ -350,10 +350,10 @@ impl Endpoint for Session {
     }
 
     fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
-        let Segment::Xstp(place) = place;
         if !self.has_work {
             return None;
         }
+        let place = place.xstp_mut();
         if self.poll_plain(now, place) {
             return Some(self.path);
         }
