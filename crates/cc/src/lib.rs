@@ -5,12 +5,13 @@
 //! controller is one file here and one row in [`registry`], and runs under every protocol.
 
 mod controller;
+mod event;
 mod rate;
 pub mod registry;
 mod stp;
 
 pub use controller::{
-    Ack, Controller, Gauge, Limits, Loss, LossCause, PathRequest, PathView, Phase, RateSample,
-    Sent, Signal, Snapshot,
+    Controller, Copies, Gauge, Limits, LowPriority, PathRequest, PathView, Phase, Repair, Snapshot,
 };
+pub use event::{Ack, Loss, LossCause, QueueLevel, RateSample, Sent, Signal};
 pub use registry::{Build, BuildError, Choice, Row, find, rows};
