@@ -41,7 +41,8 @@ pub struct Loss {
     pub cause: LossCause,
     /// The first loss of its window: the one that a controller answers.
     pub new_episode: bool,
-    /// A repair was lost: the segment had been sent at least twice.
+    /// A repair was lost: the segment had been sent at least twice. If the repair left after the last
+    /// reduction, it begins an episode of its own.
     pub again: bool,
     /// The sender has reason to believe that noise, not a queue, lost it.
     pub looks_corrupt: bool,

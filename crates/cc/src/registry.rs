@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use bentpipe_units::ByteCount;
 
-use crate::{Controller, rate, stp};
+use crate::{
+    Controller, cubic, highspeed, hybla, rate, reno, scalable, stp, vegas, veno, westwood,
+    westwood_plus,
+};
 
 /// One controller. The row feeds the command line, the documentation and the conformance test.
 #[derive(Debug)]
@@ -96,7 +99,19 @@ pub enum BuildError {
     },
 }
 
-static ROWS: &[Row] = &[stp::ROW, rate::ROW];
+static ROWS: &[Row] = &[
+    stp::ROW,
+    rate::ROW,
+    reno::ROW,
+    vegas::ROW,
+    veno::ROW,
+    westwood::ROW,
+    westwood_plus::ROW,
+    hybla::ROW,
+    highspeed::ROW,
+    scalable::ROW,
+    cubic::ROW,
+];
 
 /// All controllers, in the order in which they are listed.
 pub fn rows() -> &'static [Row] {
@@ -165,6 +180,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_rows_are_complete() {
         let mut names: Vec<_> = rows().iter().map(|r| r.name).collect();
+        names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), rows().len());
         for row in rows() {

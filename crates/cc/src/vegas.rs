@@ -1,0 +1,305 @@
+//! TCP Vegas: keeps a few segments of its own in queues, seen from the round-trip time.
+
+use crate::backlog::{RoundRtt, Rounds, queued};
+use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::registry::{Build, Parameter, Row};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::{Ack, Gauge, PathView, Repair, reno};
+
+/// Fewest segments in queues: below it the window grows.
+pub(crate) const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    unit: "segments",
+    default: 1.0,
+    range: (0.0, 1000.0),
+    summary: "the window grows while fewer of its segments wait in queues (Linux: 2)",
+};
+/// Most segments in queues: above it the window shrinks.
+pub(crate) const BETA: Parameter = Parameter {
+    name: "beta",
+    unit: "segments",
+    default: 3.0,
+    range: (0.0, 1000.0),
+    summary: "the window shrinks while more of its segments wait in queues (Linux: 4)",
+};
+/// Segments in queues that end slow start.
+pub(crate) const GAMMA: Parameter = Parameter {
+    name: "gamma",
+    unit: "segments",
+    default: 1.0,
+    range: (0.0, 1000.0),
+    summary: "slow start ends when more of its segments wait in queues",
+};
+
+/// The registry row.
+pub(crate) const ROW: Row = Row {
+    name: "vegas",
+    summary: "keeps alpha to beta segments in queues; a quarter less on a first loss",
+    citation: "Brakmo and Peterson, IEEE JSAC 13(8), 1995, as in ns-2; Linux 2.6.22 with `linux`",
+    parameters: &[
+        ALPHA,
+        BETA,
+        GAMMA,
+        Parameter {
+            name: "linux",
+            unit: "1",
+            default: 0.0,
+            range: (0.0, 1.0),
+            summary: "1: smallest round trip of a round for the mean, doubling every round, exit from \
+                      slow start to the path's share, Reno below 3 samples, half on a loss, no fine \
+                      timers",
+        },
+        ABC_LIMIT,
+        INITIAL_SSTHRESH,
+    ],
+    build: |build| Windowed::boxed(build, &ROW, Vegas::new(build, &ROW)),
+};
+
+/// How Vegas is done where descriptions differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The paper and ns-2: slow start grows every other round.
+    Paper,
+    /// The module of Linux.
+    Linux,
+    /// The paper's, but slow start grows every round.
+    EveryRound,
+}
+
+/// The law of TCP Vegas.
+#[derive(Debug)]
+pub(crate) struct Vegas {
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    form: Form,
+    rounds: Rounds,
+    ended: Option<RoundRtt>,
+    /// Slow start grows in this round.
+    grows: bool,
+    /// Segments by which avoidance grows in this round.
+    step: f64,
+    queued: f64,
+}
+
+impl Vegas {
+    /// The law with the parameters of `row`.
+    pub(crate) fn new(build: &Build<'_>, row: &Row) -> Self {
+        let linux = build.parameter(row, "linux") >= 0.5;
+        Self {
+            alpha: build.parameter(row, ALPHA.name),
+            beta: build.parameter(row, BETA.name),
+            gamma: build.parameter(row, GAMMA.name),
+            form: if linux { Form::Linux } else { Form::Paper },
+            rounds: Rounds::default(),
+            ended: None,
+            grows: true,
+            step: 0.0,
+            queued: 0.0,
+        }
+    }
+
+    /// The law with the parameters of `row`, whose slow start grows every round.
+    pub(crate) fn growing_every_round(build: &Build<'_>, row: &Row) -> Self {
+        Self { form: Form::EveryRound, ..Self::new(build, row) }
+    }
+
+    /// Segments in queues, and the gauge of them.
+    pub(crate) const fn gauge(&self) -> Gauge {
+        Gauge { name: "queued_segments", value: self.queued }
+    }
+
+    /// The end of a round in the paper's way.
+    fn judge(&mut self, window: &mut Window) {
+        if window.in_slow_start() {
+            self.grows = self.form == Form::EveryRound || !self.grows;
+            if self.queued > self.gamma {
+                leave_slow_start(window, window.cwnd() * 7.0 / 8.0);
+                self.step = 0.0;
+            }
+        } else if self.queued > self.beta {
+            lower(window);
+            self.step = 0.0;
+        } else {
+            self.step = if self.queued < self.alpha { 1.0 } else { 0.0 };
+        }
+    }
+
+    fn grow_as_paper(&mut self, window: &mut Window, ack: &Ack) {
+        if !window.in_slow_start() {
+            window.avoid(self.step, window.acked(ack));
+        } else if self.grows {
+            let segments = window.slow_start(ack);
+            window.avoid(self.step, segments);
+        }
+    }
+
+    fn grow_as_linux(&mut self, window: &mut Window, ack: &Ack, ended: Option<RoundRtt>) {
+        match ended {
+            None if window.in_slow_start() => {
+                window.slow_start(ack);
+            }
+            None => {}
+            Some(rtt) if rtt.samples <= 2 => reno::grow(window, ack),
+            Some(_) if window.in_slow_start() => {
+                if self.queued > self.gamma {
+                    let share = window.cwnd() - self.queued * window.mss() + window.mss();
+                    leave_slow_start(window, share.min(window.cwnd()));
+                } else {
+                    window.slow_start(ack);
+                }
+            }
+            Some(_) if self.queued > self.beta => lower(window),
+            Some(_) if self.queued < self.alpha => window.add(window.mss()),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Vegas never goes below two segments.
+fn lower(window: &mut Window) {
+    window.set((window.cwnd() - window.mss()).max(2.0 * window.mss()));
+}
+
+/// Avoidance from now on: the threshold falls to its least.
+fn leave_slow_start(window: &mut Window, cwnd: f64) {
+    window.set_ssthresh(0.0);
+    window.set(cwnd.max(2.0 * window.mss()));
+}
+
+impl Law for Vegas {
+    fn measure(&mut self, window: &mut Window, path: &PathView, _ack: &Ack) {
+        self.ended = self.rounds.take(path);
+        if let Some(rtt) = self.ended {
+            let rtt = if self.form == Form::Linux { rtt.min } else { rtt.mean };
+            self.queued = queued(window.segments(), path.min_rtt, rtt);
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
+        let ended = self.ended.take();
+        if self.form == Form::Linux {
+            return self.grow_as_linux(window, ack, ended);
+        }
+        if ended.is_some() {
+            self.judge(window);
+        }
+        self.grow_as_paper(window, ack);
+    }
+
+    fn reduce(&mut self, _window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
+        let first = event.cause != Cause::Timeout && !event.again && self.form != Form::Linux;
+        Some(event.flight * if first { 0.75 } else { 0.5 })
+    }
+
+    fn loss_window(&self) -> f64 {
+        2.0
+    }
+
+    fn reduced(&mut self, window: &mut Window, _path: &PathView, event: &Reduction) {
+        self.step = 0.0;
+        self.grows = true;
+        if event.cause != Cause::Timeout {
+            window.set_ssthresh(0.0);
+        }
+    }
+
+    fn gauges(&self, _window: &Window) -> Vec<Gauge> {
+        vec![self.gauge()]
+    }
+
+    fn repair(&self) -> Repair {
+        Repair { fine_timers: self.form != Form::Linux, ..Repair::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Play;
+    use crate::{LossCause, Phase};
+
+    /// A connection in avoidance on an empty path.
+    fn avoiding() -> Play {
+        let mut play = Play::new("vegas", &[("initial_ssthresh", 20.0)]);
+        while play.phase() == Phase::SlowStart {
+            play.round();
+        }
+        play.rounds(2);
+        play
+    }
+
+    #[test]
+    fn slow_start_doubles_every_other_round() {
+        let mut play = Play::new("vegas", &[]);
+        let mut windows = Vec::new();
+        for _ in 0..6 {
+            play.round();
+            windows.push(play.segments());
+        }
+        assert_eq!(windows, [4.0, 4.0, 8.0, 8.0, 16.0, 16.0]);
+    }
+
+    #[test]
+    fn a_queue_of_more_than_gamma_ends_slow_start_with_an_eighth_less() {
+        let mut play = Play::new("vegas", &[]);
+        play.rounds(5);
+        assert_eq!((play.segments(), play.phase()), (16.0, Phase::SlowStart));
+        play.set_rtt(0.68); // 16 * 0.08 / 0.68 = 1.9 segments in queues
+        play.round();
+        play.path.round += 1;
+        play.ack_at_once(1);
+        assert_eq!((play.segments(), play.phase()), (14.0, Phase::CongestionAvoidance));
+    }
+
+    #[test]
+    fn avoidance_adds_one_below_alpha_takes_one_above_beta_and_rests_between() {
+        for (rtt, change) in [(0.6, 1.0), (0.67, 0.0), (0.75, -1.0)] {
+            let mut play = avoiding();
+            play.set_rtt(rtt);
+            play.round();
+            let before = play.segments();
+            play.round();
+            let grown = play.segments() - before;
+            assert!((grown - change).abs() < 0.1, "{rtt} s: {grown}");
+        }
+    }
+
+    #[test]
+    fn on_a_link_the_queue_settles_between_alpha_and_beta() {
+        let mut play = Play::new("vegas", &[]);
+        play.link(100.0, 0.6, 200);
+        let queue = play.segments() - 60.0;
+        assert!((0.5..=4.0).contains(&queue), "{queue}");
+        assert!((0.9..=3.1).contains(&play.gauge("queued_segments")));
+    }
+
+    #[test]
+    fn a_first_loss_takes_a_quarter_a_lost_repair_half_and_a_timeout_leaves_two() {
+        let mut play = Play::new("vegas", &[]);
+        play.rounds(7);
+        assert_eq!(play.segments(), 32.0);
+        play.lose(LossCause::Gap);
+        assert_eq!(play.segments(), 24.0);
+        play.lose_more(LossCause::Gap);
+        assert_eq!(play.segments(), 24.0);
+        play.lose_again(LossCause::Gap);
+        assert_eq!(play.segments(), 12.0);
+        play.lose(LossCause::Timeout);
+        assert_eq!((play.segments(), play.phase()), (2.0, Phase::SlowStart));
+        assert!(play.controller.repair().fine_timers);
+    }
+
+    #[test]
+    fn the_linux_form_doubles_each_round_and_halves() {
+        let mut play = Play::new("vegas", &[("linux", 1.0), ("alpha", 2.0), ("beta", 4.0)]);
+        play.rounds(4);
+        assert!(play.segments() > 25.0, "{}", play.segments());
+        play.link(100.0, 0.6, 200);
+        let queue = play.segments() - 60.0;
+        assert!((1.0..=5.0).contains(&queue), "{queue}");
+        let before = play.segments();
+        play.lose(LossCause::Gap);
+        assert_eq!(play.segments(), before / 2.0);
+        assert!(!play.controller.repair().fine_timers);
+    }
+}
