@@ -66,6 +66,17 @@ enum Form {
     EveryRound,
 }
 
+/// Where the segments in queues lie between alpha and beta.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Fewer than alpha.
+    Below,
+    /// Between the two.
+    Within,
+    /// More than beta.
+    Above,
+}
+
 /// The law of TCP Vegas.
 #[derive(Debug)]
 pub(crate) struct Vegas {
@@ -104,7 +115,21 @@ impl Vegas {
         Self { form: Form::EveryRound, ..Self::new(build, row) }
     }
 
-    /// Segments in queues, and the gauge of them.
+    /// Whether too few, enough or too many of the segments wait in queues.
+    pub(crate) fn place(&self) -> Place {
+        match self.queued {
+            queued if queued > self.beta => Place::Above,
+            queued if queued < self.alpha => Place::Below,
+            _ => Place::Within,
+        }
+    }
+
+    /// A round ended with the latest acknowledgement and nobody has answered it yet.
+    pub(crate) const fn round_ended(&mut self) -> bool {
+        self.ended.take().is_some()
+    }
+
+    /// The gauge of the segments in queues.
     pub(crate) const fn gauge(&self) -> Gauge {
         Gauge { name: "queued_segments", value: self.queued }
     }
@@ -117,11 +142,12 @@ impl Vegas {
                 leave_slow_start(window, window.cwnd() * 7.0 / 8.0);
                 self.step = 0.0;
             }
-        } else if self.queued > self.beta {
-            lower(window);
-            self.step = 0.0;
         } else {
-            self.step = if self.queued < self.alpha { 1.0 } else { 0.0 };
+            let place = self.place();
+            self.step = if place == Place::Below { 1.0 } else { 0.0 };
+            if place == Place::Above {
+                lower(window);
+            }
         }
     }
 
@@ -149,9 +175,11 @@ impl Vegas {
                     window.slow_start(ack);
                 }
             }
-            Some(_) if self.queued > self.beta => lower(window),
-            Some(_) if self.queued < self.alpha => window.add(window.mss()),
-            Some(_) => {}
+            Some(_) => match self.place() {
+                Place::Above => lower(window),
+                Place::Below => window.add(window.mss()),
+                Place::Within => {}
+            },
         }
     }
 }
