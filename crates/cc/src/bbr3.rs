@@ -217,22 +217,18 @@ impl Bbr3 {
             }
             self.full = plateau || lossy;
         }
+        let flat = self.state == State::Up && self.plateau.reached(self.count.rate);
         match self.state {
-            State::Up if lossy => {
+            State::Up | State::Refill if lossy => {
                 self.bound_long_term();
                 self.go_down(path);
             }
-            State::Up => {
-                if self.window.cwnd() >= self.inflight_long {
-                    self.inflight_long += self.growth * self.window.mss();
-                    self.growth *= 2.0;
-                }
+            State::Up if flat => self.go_down(path),
+            State::Up if self.window.cwnd() >= self.inflight_long => {
+                self.inflight_long += self.growth * self.window.mss();
+                self.growth *= 2.0;
             }
-            State::Refill if lossy => {
-                self.bound_long_term();
-                self.go_down(path);
-            }
-            State::Startup | State::Refill => {}
+            State::Startup | State::Refill | State::Up => {}
             _ if self.count.lost > 0.0 => self.bound_short_term(),
             _ => {}
         }
@@ -242,23 +238,22 @@ impl Bbr3 {
     fn follow(&mut self, path: &PathView, app_limited: bool) {
         let flight = path.in_flight.get() as f64;
         match self.state {
+            State::Down | State::Cruise if self.may_probe(path) => {
+                self.forget_short_term();
+                self.enter(path, State::Refill);
+            }
             State::Startup if self.full => self.enter(path, State::Drain),
-            State::Startup => {}
+            State::Startup | State::Cruise => {}
             State::Drain => {
                 if flight <= self.inflight(1.0) {
                     self.go_down(path);
                 }
-            }
-            State::Down | State::Cruise if self.may_probe(path) => {
-                self.forget_short_term();
-                self.enter(path, State::Refill);
             }
             State::Down => {
                 if flight <= self.with_headroom() && flight <= self.inflight(1.0) {
                     self.enter(path, State::Cruise);
                 }
             }
-            State::Cruise => {}
             State::Refill => {
                 if path.round > self.state_round + 1 {
                     self.enter(path, State::Up);

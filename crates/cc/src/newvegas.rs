@@ -11,7 +11,7 @@ use crate::{Ack, Gauge, PathView, Phase, Repair};
 /// The registry row.
 pub(crate) const ROW: Row = Row {
     name: "newvegas",
-    summary: "Vegas paced in pairs; after slow start its steps halve until the window has settled",
+    summary: "Vegas paced in pairs; after slow start large steps, halved at each turn, until it has settled",
     citation: "Sing and Soh, TCP New Vegas, IEEE GLOBECOM 2005; the law of the convergence is this \
                project's",
     parameters: &[ALPHA, BETA, GAMMA, ABC_LIMIT, INITIAL_SSTHRESH],
@@ -23,29 +23,40 @@ struct NewVegas {
     vegas: Vegas,
     /// Bytes of the next step, while the window converges.
     step: Option<f64>,
+    /// Where the window stood at the last step: the next one is half as long if that has changed.
+    towards: Place,
+    /// The round shows what the last step did; the one before still shows the window before it.
+    shows: bool,
 }
 
 impl NewVegas {
     fn new(build: &Build<'_>) -> Self {
-        Self { vegas: Vegas::growing_every_round(build, &ROW), step: None }
+        Self {
+            vegas: Vegas::growing_every_round(build, &ROW),
+            step: None,
+            towards: Place::Above,
+            shows: false,
+        }
     }
 
     fn converge(&mut self, window: &mut Window, step: f64) {
         if !self.vegas.round_ended() {
             return;
         }
-        self.step = match self.vegas.place() {
-            Place::Below => {
-                window.add(step);
-                Some(step)
-            }
-            Place::Above => {
-                window.set((window.cwnd() - step).max(2.0 * window.mss()));
-                Some(step / 2.0)
-            }
-            Place::Within => None,
+        self.shows = !self.shows;
+        if self.shows {
+            return;
         }
-        .filter(|step| *step >= window.mss());
+        let place = self.vegas.place();
+        let step = if place == self.towards { step } else { step / 2.0 };
+        let least = 2.0 * window.mss();
+        match place {
+            Place::Below => window.add(step),
+            Place::Above => window.set((window.cwnd() - step).max(least)),
+            Place::Within => {}
+        }
+        self.towards = place;
+        self.step = (place != Place::Within && step >= window.mss()).then_some(step);
     }
 }
 
@@ -61,7 +72,8 @@ impl Law for NewVegas {
         let starting = window.in_slow_start();
         self.vegas.grow(window, path, ack);
         if starting && !window.in_slow_start() {
-            self.step = Some(window.cwnd() / 4.0);
+            (self.step, self.shows) = (Some(window.cwnd() / 4.0), false);
+            self.towards = Place::Above;
         }
     }
 

@@ -4,7 +4,7 @@ use crate::family::{Law, Reduction, Windowed};
 use crate::registry::{Build, Row};
 use crate::shared::Member;
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
-use crate::{Ack, Controller, PathView, reno};
+use crate::{Ack, Controller, PathView, SharedState, reno};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -22,7 +22,7 @@ struct Stcp {
 
 fn build(build: &Build<'_>) -> Box<dyn Controller> {
     let mut window = Window::new(build, &ROW);
-    let (member, start) = build.shared.map(|table| table.join()).unzip();
+    let (member, start) = build.shared.map(SharedState::join).unzip();
     if let Some(start) = start.flatten() {
         window.set_ssthresh(start.ssthresh);
         window.set(start.cwnd.max(window.init()));
