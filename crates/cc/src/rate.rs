@@ -160,7 +160,7 @@ impl Controller for Rate {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let gauge = Gauge { name: "rate", value: self.rate.as_bps() as f64 };
+        let gauge = Gauge { name: "rate_bps", value: self.rate.as_bps() as f64 };
         Snapshot {
             phase: Phase::CongestionAvoidance,
             cwnd: self.limits().window,
