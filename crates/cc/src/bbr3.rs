@@ -1,11 +1,16 @@
 //! BBR version 3: the model of version 1, bounded by what the path was seen to lose.
 
+mod bounds;
+mod state;
+
 use bentpipe_units::{Instant, Span};
 
+use self::bounds::{Bounds, RoundCount};
+use self::state::{PROBE_RTT_GAIN, State};
 use crate::bottleneck::{Deliveries, PeriodMax, Plateau, WindowMin, scatter};
 use crate::registry::{Build, Parameter, Row};
 use crate::window::{Window, bit_rate};
-use crate::{Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Phase, Signal, Snapshot};
+use crate::{Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Signal, Snapshot};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -39,44 +44,14 @@ pub(crate) const ROW: Row = Row {
     build: |build| Box::new(Bbr3::new(build)),
 };
 
-/// What a loss leaves of a bound.
-const BETA: f64 = 0.7;
-/// Share of the long-term bound that is left to others while cruising.
-const HEADROOM: f64 = 0.15;
 /// The smallest window, and the segments on top of bandwidth-delay products.
 const MIN_PIPE: f64 = 4.0;
 const QUANTA: f64 = 3.0;
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
-const PROBE_RTT_GAIN: f64 = 0.5;
 /// So many losses at least end startup, if they are more than the threshold.
 const STARTUP_LOSSES: u32 = 6;
 /// Reno would have probed after so many rounds on a path of that many segments.
 const RENO_ROUNDS: u64 = 63;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
-    Startup,
-    Drain,
-    Down,
-    Cruise,
-    Refill,
-    Up,
-    /// Until then, once the path is emptied.
-    ProbeRtt(Option<Instant>),
-}
-
-/// What a round delivered and lost.
-#[derive(Debug, Default)]
-struct RoundCount {
-    number: u64,
-    delivered: f64,
-    lost: f64,
-    losses: u32,
-    /// The largest rate of the round.
-    rate: f64,
-    /// The most in flight in it.
-    flight: f64,
-}
 
 #[derive(Debug)]
 struct Bbr3 {
@@ -94,18 +69,13 @@ struct Bbr3 {
     plateau: Plateau,
     count: RoundCount,
     full: bool,
-    /// Bounds in bytes and bytes per second; infinite for none.
-    inflight_long: f64,
-    inflight_short: f64,
-    rate_short: f64,
+    bounds: Bounds,
     /// When the cycle began, how long it waits to probe, and in which round its state began.
     cycle_began: Instant,
     wait: Span,
     cycle_round: u64,
     state_round: u64,
     state_began: Instant,
-    /// Segments by which the long-term bound grows in this round of probing.
-    growth: f64,
     srtt: Span,
     prior: Option<f64>,
 }
@@ -126,33 +96,19 @@ impl Bbr3 {
             plateau: Plateau::default(),
             count: RoundCount::default(),
             full: false,
-            inflight_long: f64::INFINITY,
-            inflight_short: f64::INFINITY,
-            rate_short: f64::INFINITY,
+            bounds: Bounds::default(),
             cycle_began: Instant::ZERO,
             wait: Span::ZERO,
             cycle_round: 0,
             state_round: 0,
             state_began: Instant::ZERO,
-            growth: 1.0,
             srtt: Span::ZERO,
             prior: None,
         }
     }
 
-    fn gains(&self) -> (f64, f64) {
-        match self.state {
-            State::Startup => (2.77, 2.0),
-            State::Drain => (0.5, 2.0),
-            State::Down => (0.9, 2.0),
-            State::Cruise | State::Refill => (1.0, 2.0),
-            State::Up => (1.25, 2.25),
-            State::ProbeRtt(_) => (1.0, PROBE_RTT_GAIN),
-        }
-    }
-
     fn bandwidth(&self) -> f64 {
-        self.rate.get().min(self.rate_short)
+        self.rate.get().min(self.bounds.rate_short)
     }
 
     /// `gain` bandwidth-delay products in bytes; the initial window as long as nothing is known.
@@ -162,16 +118,8 @@ impl Bbr3 {
         if product > 0.0 { gain * product } else { self.window.init() }
     }
 
-    fn with_headroom(&self) -> f64 {
-        self.inflight_long * (1.0 - HEADROOM)
-    }
-
     fn enter(&mut self, path: &PathView, state: State) {
         (self.state, self.state_round, self.state_began) = (state, path.round, path.now);
-    }
-
-    fn forget_short_term(&mut self) {
-        (self.inflight_short, self.rate_short) = (f64::INFINITY, f64::INFINITY);
     }
 
     fn go_down(&mut self, path: &PathView) {
@@ -188,48 +136,31 @@ impl Bbr3 {
             || path.round - self.cycle_round.min(path.round) >= segments.min(RENO_ROUNDS)
     }
 
-    fn too_many_lost(&self) -> bool {
-        let sent = self.count.delivered + self.count.lost;
-        self.count.lost > self.loss_threshold * sent && sent > 0.0
-    }
-
-    /// The loss in this round shows how much the path holds.
-    fn bound_long_term(&mut self) {
-        let target = self.inflight(self.gains().1).min(self.window.cwnd());
-        self.inflight_long = self.count.flight.max(target * BETA);
-    }
-
-    fn bound_short_term(&mut self) {
-        let (rate, flight) = (self.rate.get(), self.window.cwnd());
-        let before = if self.rate_short.is_finite() { self.rate_short } else { rate };
-        self.rate_short = self.count.rate.max(BETA * before);
-        let before = if self.inflight_short.is_finite() { self.inflight_short } else { flight };
-        self.inflight_short = self.count.flight.max(BETA * before);
-    }
-
     fn end_of_round(&mut self, path: &PathView, app_limited: bool) {
-        let lossy = self.too_many_lost();
+        let lossy = self.count.lost_more_than(self.loss_threshold);
         if !self.full && !app_limited && self.rate.get() > 0.0 {
             let plateau = self.plateau.reached(self.rate.get());
             let lossy = lossy && self.count.losses >= STARTUP_LOSSES;
             if lossy {
-                self.inflight_long = self.inflight(1.0).max(self.count.delivered);
+                self.bounds.long = self.inflight(1.0).max(self.count.delivered);
             }
             self.full = plateau || lossy;
         }
         let flat = self.state == State::Up && self.plateau.reached(self.count.rate);
         match self.state {
             State::Up | State::Refill if lossy => {
-                self.bound_long_term();
+                let target = self.inflight(self.state.gains().1).min(self.window.cwnd());
+                self.bounds.bound_long_term(&self.count, target);
                 self.go_down(path);
             }
             State::Up if flat => self.go_down(path),
-            State::Up if self.window.cwnd() >= self.inflight_long => {
-                self.inflight_long += self.growth * self.window.mss();
-                self.growth *= 2.0;
+            State::Up if self.window.cwnd() >= self.bounds.long => {
+                self.bounds.raise(self.window.mss());
             }
             State::Startup | State::Refill | State::Up => {}
-            _ if self.count.lost > 0.0 => self.bound_short_term(),
+            _ if self.count.lost > 0.0 => {
+                self.bounds.bound_short_term(&self.count, self.rate.get(), self.window.cwnd());
+            }
             _ => {}
         }
         self.count = RoundCount { number: path.round, ..RoundCount::default() };
@@ -239,7 +170,7 @@ impl Bbr3 {
         let flight = path.in_flight.get() as f64;
         match self.state {
             State::Down | State::Cruise if self.may_probe(path) => {
-                self.forget_short_term();
+                self.bounds.forget_short_term();
                 self.enter(path, State::Refill);
             }
             State::Startup if self.full => self.enter(path, State::Drain),
@@ -250,14 +181,15 @@ impl Bbr3 {
                 }
             }
             State::Down => {
-                if flight <= self.with_headroom() && flight <= self.inflight(1.0) {
+                if flight <= self.bounds.with_headroom() && flight <= self.inflight(1.0) {
                     self.enter(path, State::Cruise);
                 }
             }
             State::Refill => {
                 if path.round > self.state_round + 1 {
                     self.enter(path, State::Up);
-                    (self.growth, self.plateau) = (1.0, Plateau::default());
+                    self.bounds.begin_raising();
+                    self.plateau = Plateau::default();
                 }
             }
             State::Up => {
@@ -278,7 +210,7 @@ impl Bbr3 {
                     self.probe_rtt.refresh(path.now);
                     self.rtt.refresh(path.now);
                     self.restore();
-                    self.forget_short_term();
+                    self.bounds.forget_short_term();
                     if self.full {
                         self.go_down(path);
                         self.enter(path, State::Cruise);
@@ -305,14 +237,14 @@ impl Bbr3 {
 
     fn move_window(&mut self, ack: &Ack) {
         let mss = self.window.mss();
-        let most = self.inflight(self.gains().1) + QUANTA * mss;
+        let most = self.inflight(self.state.gains().1) + QUANTA * mss;
         let grown = self.window.cwnd() + ack.bytes.get() as f64;
         let mut cwnd = if self.full || grown < most { grown.min(most) } else { self.window.cwnd() };
         let bound = match self.state {
-            State::Startup | State::Refill | State::Up => self.inflight_long,
-            _ => self.with_headroom(),
+            State::Startup | State::Refill | State::Up => self.bounds.long,
+            _ => self.bounds.with_headroom(),
         };
-        cwnd = cwnd.min(bound).min(self.inflight_short).max(MIN_PIPE * mss);
+        cwnd = cwnd.min(bound).min(self.bounds.short).max(MIN_PIPE * mss);
         if matches!(self.state, State::ProbeRtt(_)) {
             cwnd = cwnd.min(self.probe_rtt_window());
         }
@@ -352,8 +284,7 @@ impl Controller for Bbr3 {
         match loss.cause {
             LossCause::Persistent => {
                 self.window.restart();
-                self.forget_short_term();
-                self.inflight_long = f64::INFINITY;
+                self.bounds = Bounds::default();
                 (self.full, self.plateau) = (false, Plateau::default());
                 self.rate = PeriodMax::new();
                 self.enter(path, State::Startup);
@@ -382,24 +313,15 @@ impl Controller for Bbr3 {
         let (rate, srtt) = (self.bandwidth(), self.srtt.as_secs_f64());
         let rate =
             if rate > 0.0 { Some(rate) } else { (srtt > 0.0).then(|| self.window.cwnd() / srtt) };
-        let pacing = rate.map(|rate| bit_rate(self.gains().0 * rate));
+        let pacing = rate.map(|rate| bit_rate(self.state.gains().0 * rate));
         Limits { window: Some(self.window.bytes()), pacing, burst: None }
     }
 
     fn snapshot(&self) -> Snapshot {
-        let phase = match self.state {
-            State::Startup => Phase::SlowStart,
-            State::Drain => Phase::Other("drain"),
-            State::Down => Phase::Other("probe_bw_down"),
-            State::Cruise => Phase::Other("probe_bw_cruise"),
-            State::Refill => Phase::Other("probe_bw_refill"),
-            State::Up => Phase::Other("probe_bw_up"),
-            State::ProbeRtt(_) => Phase::Other("probe_rtt"),
-        };
         let rtt = self.rtt.get().map_or(0.0, Span::as_secs_f64);
-        let long = if self.inflight_long.is_finite() { self.inflight_long } else { 0.0 };
+        let long = if self.bounds.long.is_finite() { self.bounds.long } else { 0.0 };
         Snapshot {
-            phase,
+            phase: self.state.phase(),
             cwnd: Some(self.window.bytes()),
             ssthresh: None,
             gauges: vec![
@@ -412,68 +334,4 @@ impl Controller for Bbr3 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{Link, Play};
-
-    #[test]
-    fn the_link_is_used_with_a_short_queue() {
-        let mut link = Link::new("bbr3", 6e6, 0.6, 1e9);
-        link.run(20.0);
-        let (before, mut queue) = (link.delivered(), 0.0);
-        for _ in 0..600 {
-            link.run(0.1);
-            queue += link.queue_seconds() / 600.0;
-        }
-        let used = (link.delivered() - before) * 8.0 / 60.0 / 6e6;
-        assert!(used > 0.85, "{used}");
-        assert!(queue < 0.3, "{queue}");
-    }
-
-    #[test]
-    fn the_states_of_a_cycle_follow_each_other() {
-        let mut link = Link::new("bbr3", 6e6, 0.6, 1e9);
-        let mut states = Vec::new();
-        for _ in 0..6000 {
-            link.run(0.01);
-            let state = link.phase().name();
-            if states.last() != Some(&state) {
-                states.push(state);
-            }
-        }
-        assert_eq!(states[..2], ["slow_start", "drain"]);
-        let follows = |a: &str, b: &str| states.windows(2).any(|pair| pair == [a, b]);
-        assert!(follows("probe_bw_refill", "probe_bw_up"), "{states:?}");
-        assert!(follows("probe_bw_up", "probe_bw_down"), "{states:?}");
-        assert!(follows("probe_bw_cruise", "probe_bw_refill"), "{states:?}");
-    }
-
-    #[test]
-    fn one_percent_of_noise_costs_little() {
-        let mut link = Link::new("bbr3", 6e6, 0.6, 1e9);
-        link.loss = 0.01;
-        link.run(20.0);
-        let before = link.delivered();
-        link.run(60.0);
-        let used = (link.delivered() - before) * 8.0 / 60.0 / 6e6;
-        assert!(used > 0.75, "{used}");
-    }
-
-    #[test]
-    fn a_small_queue_that_overflows_bounds_what_is_in_flight() {
-        let mut link = Link::new("bbr3", 6e6, 0.6, 45_000.0);
-        link.run(40.0);
-        let bound = link.gauge("inflight_long_bytes");
-        assert!((200e3..900e3).contains(&bound), "{bound}");
-        assert!(link.play.controller.limits().window.expect("a window").get() as f64 <= bound);
-    }
-
-    #[test]
-    fn a_timeout_leaves_what_is_in_flight_and_one_segment() {
-        let mut play = Play::new("bbr3", &[]);
-        play.rounds(6);
-        play.path.in_flight = play.bytes(3);
-        play.lose(LossCause::Timeout);
-        assert_eq!(play.segments(), 4.0);
-    }
-}
+mod tests;

@@ -73,7 +73,9 @@ mod tests {
             }
         }
         assert_eq!(sent, 63, "a copy for each acknowledgement");
-        play.signal(Signal::ProbeAcked { segments: arriving });
+        for _ in 0..arriving {
+            play.signal(Signal::ProbeAcked { segments: 1 });
+        }
         play.recovered();
         play.segments()
     }
