@@ -73,10 +73,17 @@ mod tests {
     use crate::LossCause;
     use crate::testing::Play;
 
+    /// Westwood or Westwood+ as the papers have it, with this threshold.
+    fn play(name: &str, ssthresh: f64) -> Play {
+        let at_once = ("at_recovery_end", 0.0);
+        let parameters = [("initial_ssthresh", ssthresh), at_once];
+        Play::new(name, &parameters[..if name == "westwood" { 1 } else { 2 }])
+    }
+
     #[test]
     fn a_random_loss_on_a_link_that_is_not_full_costs_little() {
         for name in ["westwood", "westwood-plus"] {
-            let mut play = Play::new(name, &[("initial_ssthresh", 50.0)]);
+            let mut play = play(name, 50.0);
             play.link(100.0, 0.6, 60);
             let before = play.segments();
             assert!(before > 60.0, "the link is full: {before}");
@@ -89,7 +96,7 @@ mod tests {
     #[test]
     fn a_timeout_keeps_the_share_as_the_threshold() {
         for name in ["westwood", "westwood-plus"] {
-            let mut play = Play::new(name, &[("initial_ssthresh", 50.0)]);
+            let mut play = play(name, 50.0);
             play.link(100.0, 0.6, 60);
             play.lose(LossCause::Timeout);
             assert_eq!(play.segments(), 1.0);
@@ -100,7 +107,7 @@ mod tests {
     #[test]
     fn a_share_above_the_window_does_not_enlarge_it() {
         for name in ["westwood", "westwood-plus"] {
-            let mut play = Play::new(name, &[("initial_ssthresh", 50.0)]);
+            let mut play = play(name, 50.0);
             play.link(100.0, 0.6, 60);
             play.lose(LossCause::Gap);
             let after = play.segments();
@@ -113,7 +120,7 @@ mod tests {
     #[test]
     fn without_a_measurement_a_loss_halves() {
         for name in ["westwood", "westwood-plus"] {
-            let mut play = Play::new(name, &[]);
+            let mut play = play(name, 0.0);
             play.ack_at_once(2);
             assert_eq!(play.segments(), 4.0);
             play.lose(LossCause::Gap);

@@ -22,6 +22,14 @@ pub(crate) const ROW: Row = Row {
             range: (0.0, 1.0),
             summary: "0: Linux' two filters in a row, 7/8 each; 1: the papers' one filter of 0.9",
         },
+        Parameter {
+            name: "at_recovery_end",
+            unit: "1",
+            default: 1.0,
+            range: (0.0, 1.0),
+            summary: "1: the window is halved and set to what the path delivers once the losses are \
+                      repaired (Linux); 0: it is set when the loss is found (the papers)",
+        },
         ABC_LIMIT,
         INITIAL_SSTHRESH,
     ],
@@ -34,6 +42,9 @@ const SAMPLE_MIN: Span = Span::from_millis(50);
 #[derive(Debug)]
 struct WestwoodPlus {
     single_filter: bool,
+    at_recovery_end: bool,
+    /// The losses are being repaired and the window is not set yet.
+    unset: bool,
     began: Option<Instant>,
     bytes: f64,
     first_stage: f64,
@@ -47,6 +58,8 @@ impl WestwoodPlus {
     fn new(build: &Build<'_>) -> Self {
         Self {
             single_filter: build.parameter(&ROW, "single_filter") >= 0.5,
+            at_recovery_end: build.parameter(&ROW, "at_recovery_end") >= 0.5,
+            unset: false,
             began: None,
             bytes: 0.0,
             first_stage: 0.0,
@@ -69,7 +82,13 @@ impl WestwoodPlus {
 }
 
 impl Law for WestwoodPlus {
-    fn measure(&mut self, _window: &mut Window, path: &PathView, ack: &Ack) {
+    fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
+        if self.unset && !ack.in_recovery {
+            self.unset = false;
+            let share = self.rate * self.min_rtt.as_secs_f64();
+            window.set_ssthresh(share);
+            window.set(window.ssthresh());
+        }
         self.min_rtt =
             if self.remeasure { path.latest_rtt } else { self.min_rtt.min(path.latest_rtt) };
         self.remeasure = false;
@@ -79,7 +98,7 @@ impl Law for WestwoodPlus {
         };
         self.bytes += ack.bytes.get() as f64;
         let elapsed = path.now.since(began);
-        if elapsed > path.latest_rtt.max(SAMPLE_MIN) {
+        if elapsed > path.srtt.max(SAMPLE_MIN) {
             self.filter(self.bytes / elapsed.as_secs_f64());
             (self.began, self.bytes) = (Some(path.now), 0.0);
         }
@@ -90,15 +109,19 @@ impl Law for WestwoodPlus {
     }
 
     fn reduce(&mut self, _window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
-        Some(share(self.rate, self.min_rtt, event))
+        self.unset = self.at_recovery_end && event.cause == Cause::Loss && self.rate > 0.0;
+        Some(if self.unset { event.flight / 2.0 } else { share(self.rate, self.min_rtt, event) })
     }
 
     fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
-        self.remeasure |= event.cause == Cause::Timeout;
+        if event.cause == Cause::Timeout {
+            (self.remeasure, self.unset) = (true, false);
+        }
     }
 
     fn restart(&mut self) {
         (self.began, self.bytes, self.rate, self.min_rtt) = (None, 0.0, 0.0, Span::MAX);
+        self.unset = false;
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
@@ -136,6 +159,20 @@ mod tests {
             let estimate = play.gauge("delivery_rate_bps") * 0.601 / 8000.0 - 1.0;
             assert!((estimate - expected).abs() < 0.001, "{single}: {estimate}");
         }
+    }
+
+    #[test]
+    fn as_in_linux_the_window_is_halved_until_the_losses_are_repaired() {
+        let mut play = Play::new("westwood-plus", &[("initial_ssthresh", 50.0)]);
+        play.link(100.0, 0.6, 60);
+        let before = play.segments();
+        play.lose(LossCause::Gap);
+        assert_eq!(play.segments(), before / 2.0);
+        play.ack_at_once(1);
+        assert_eq!(play.segments(), before / 2.0);
+        play.recovered();
+        play.ack_at_once(1);
+        assert!((54.0..=66.0).contains(&play.segments()), "{} of {before}", play.segments());
     }
 
     #[test]
