@@ -168,7 +168,7 @@ impl Sender {
         }
         let path = self.path_view(now);
         let bytes = ByteCount::new(bytes as u64);
-        self.controller.on_sent(&path, &Sent { bytes, retransmission });
+        self.controller.on_sent(&path, &Sent { bytes, retransmission, probe: false });
     }
 
     /// A POLL leaves: stamps it and schedules the next one.

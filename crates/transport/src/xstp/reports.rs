@@ -144,7 +144,8 @@ impl Sender {
         let path = self.path_view(now);
         let bytes = ByteCount::new(done.bytes as u64);
         let segments = u64::from(segments);
-        let ack = Ack { bytes, segments, newest_sent_at, rate_sample: None, in_recovery };
+        let acks = segments; // a STAT stands for the acknowledgements that a TCP would have sent
+        let ack = Ack { bytes, segments, newest_sent_at, rate_sample: None, acks, in_recovery };
         self.controller.on_ack(&path, &ack);
         self.follow_controller();
     }
@@ -186,7 +187,8 @@ impl Sender {
             self.picked.iter().filter_map(|s| self.cache.get(*s)).map(|e| usize::from(e.len)).sum();
         let path = self.path_view(now);
         let bytes = ByteCount::new(lost as u64);
-        self.controller.on_loss(&path, &Loss { bytes, cause, new_episode, looks_corrupt: false });
+        let loss = Loss { bytes, cause, new_episode, again: false, looks_corrupt: false };
+        self.controller.on_loss(&path, &loss);
         self.follow_controller();
         if new_episode || cause == LossCause::Persistent {
             self.recover = self.cache.next();
