@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use bentpipe_units::Instant;
 use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
@@ -10,7 +11,6 @@ use tun_rs::{DeviceBuilder, ExpandBuffer, GROTable, SyncDevice, VIRTIO_NET_HDR_L
 
 use super::path::{Path, Way};
 use super::rounds::Rounds;
-use bentpipe_units::Instant;
 
 /// Room in front of a packet for what the kernel wants to know about it.
 const HEADROOM: usize = VIRTIO_NET_HDR_LEN;
