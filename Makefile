@@ -34,9 +34,10 @@ docs:
 fmt:
 	$(CARGO) fmt --all
 
-# tshark judges the packet captures. Where it can not be installed that one test says so and passes on.
+# tshark judges the packet captures, ip and unshare make the namespaces of the emulator. Where they can not
+# be installed the tests that need them say so and pass on.
 setup:
-	@command -v tshark >/dev/null || sh .ci/install-tshark
+	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux
 
 clean:
 	$(CARGO) clean

@@ -12,6 +12,8 @@ pub(crate) enum Failure {
     Input(String),
     /// It could be, but the machine did not let it: exit code 1.
     System(String),
+    /// A command that was run on the user's behalf failed with this code and has said why.
+    Command(u8),
     /// Whoever read the output went away; nothing to say.
     Silenced,
 }
@@ -28,6 +30,7 @@ impl Failure {
                 anstream::eprintln!("bentpipe: {message}");
                 ExitCode::FAILURE
             }
+            Self::Command(code) => ExitCode::from(*code),
             Self::Silenced => ExitCode::SUCCESS,
         }
     }

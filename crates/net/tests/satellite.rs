@@ -79,7 +79,7 @@ impl Link {
 struct World {
     now: Instant,
     hubs: [Hub; 2],
-    path: Path<()>,
+    path: Path<Bytes>,
     config: Arc<Config>,
     rate: BitRate,
 }
@@ -117,7 +117,7 @@ impl World {
             while let Some(train) = self.hubs[end].outbox().front(1) {
                 let bytes = Bytes::copy_from_slice(train.bytes);
                 let len = bytes.len();
-                self.path.enter(self.now, way, len as u64 + IP_UDP, bytes, ());
+                self.path.enter(self.now, way, len as u64 + IP_UDP, bytes);
                 self.hubs[end].outbox().pop(len);
             }
         }
@@ -133,7 +133,7 @@ impl World {
             return false;
         };
         self.now = self.now.max(next);
-        while let Some((way, bytes, ())) = self.path.leave(self.now) {
+        while let Some((way, bytes)) = self.path.leave(self.now) {
             let (to, from) = match way {
                 Way::Forth => (SERVER, address(TERMINAL)),
                 Way::Back => (TERMINAL, address(SERVER)),

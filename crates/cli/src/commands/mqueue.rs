@@ -1,19 +1,19 @@
 //! The commands over message queues: source, router and sink as processes of one machine.
 
 use std::io::Write;
-use std::sync::atomic::Ordering;
 
 use bentpipe_net::Tuning;
 use bentpipe_net::emulate::Path;
-use bentpipe_net::qlp::{self, Counters, Node, NodeId, Router, Routes};
+use bentpipe_net::qlp::{self, Counters, Frame, Node, NodeId, Router, Routes};
 use bentpipe_net::transfer::PORT;
 use serde::Serialize;
 
-use super::emulate::{Gauge, Report, print_lines, stop_on_signal};
+use super::emulate::counters::{self, Live};
+use super::emulate::signals::Signals;
 use super::recv::serve_all;
 use super::send::Parcel;
 use crate::args::{Emulate, Queues, Recv, Send};
-use crate::commands::{Stop, print_json, runtime};
+use crate::commands::{Stop, runtime};
 use crate::failure::Failure;
 
 /// What became of the frames of a node, for reports.
@@ -86,25 +86,25 @@ pub(super) fn recv(node: NodeId, args: &Recv) -> Result<(), Failure> {
 pub(super) fn route(
     node: NodeId,
     args: &Emulate,
-    path: Path<qlp::Header>,
+    path: Path<Frame>,
     names: &str,
 ) -> Result<(), Failure> {
-    let (stopped, _runtime) = stop_on_signal()?;
+    let signals = Signals::watch()?;
     let mut router = Router::open(node, routes(&args.queues), path, args.swap)?;
     announce(node, router.depth());
     anstream::eprintln!("node {node} passes frames over {names}");
-    let gauge = Gauge::new();
+    let live = Live::new(false);
     router
         .run(|path| {
-            gauge.show(path);
-            !stopped.load(Ordering::Relaxed)
+            live.show(path);
+            !signals.any()
         })
         .map_err(|error| Failure::System(format!("node {node}: {error}")))?;
-    gauge.finish();
+    live.end();
     if args.json {
-        return print_json(&Report::of(router.path(), Some(router.counters().into())));
+        return counters::document(router.path(), Some(router.counters().into()));
     }
-    print_lines(router.path())?;
+    counters::lines(router.path(), std::io::stdout().lock())?;
     remark(router.counters());
     Ok(())
 }

@@ -13,7 +13,7 @@ mod router;
 mod routes;
 mod sessions;
 
-pub use bentpipe_wire::qlp::{BadNode, Header, NodeId};
+pub use bentpipe_wire::qlp::{BadNode, Frame, Header, NodeId};
 
 pub use self::config::config;
 pub use self::interface::Counters;

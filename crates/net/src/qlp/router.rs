@@ -5,8 +5,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use bentpipe_units::{Instant, Span};
-use bentpipe_wire::qlp::{Frame, Header, NodeId};
-use bytes::Bytes;
+use bentpipe_wire::qlp::{Frame, NodeId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::interface::{Counters, Interface};
@@ -24,7 +23,7 @@ const LONGEST_SLEEP: Span = Span::from_millis(100);
 #[derive(Debug)]
 pub struct Router {
     link: Interface,
-    path: Path<Header>,
+    path: Path<Frame>,
     clock: Clock,
     /// Frames from a higher to a lower node go forth.
     swapped: bool,
@@ -38,7 +37,7 @@ impl Router {
     pub fn open(
         node: NodeId,
         routes: Routes,
-        path: Path<Header>,
+        path: Path<Frame>,
         swapped: bool,
     ) -> Result<Self, OpenError> {
         let link = Interface::open(node, routes)?;
@@ -56,7 +55,7 @@ impl Router {
     }
 
     /// The path, for its counters.
-    pub const fn path(&self) -> &Path<Header> {
+    pub const fn path(&self) -> &Path<Frame> {
         &self.path
     }
 
@@ -64,7 +63,7 @@ impl Router {
     ///
     /// # Errors
     /// When the system does not let the router wait.
-    pub fn run(&mut self, mut go_on: impl FnMut(&Path<Header>) -> bool) -> io::Result<()> {
+    pub fn run(&mut self, mut go_on: impl FnMut(&Path<Frame>) -> bool) -> io::Result<()> {
         // The kernel may otherwise wake a thread 50 us late to save power.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         while go_on(&self.path) {
@@ -79,23 +78,24 @@ impl Router {
 
     /// Sends what leaves the path by now and takes what waits, at most a queue of it.
     fn turn(&mut self, now: Instant) {
-        while let Some((_, payload, header)) = self.path.leave(now) {
-            self.link.send(&Frame { header, payload });
+        while let Some((_, frame)) = self.path.leave(now) {
+            self.link.send(&frame);
         }
         for _ in 0..self.depth() {
             let Some(frame) = self.link.receive() else { break };
-            self.pass(now, frame.header, frame.payload);
+            self.pass(now, frame);
         }
     }
 
-    fn pass(&mut self, now: Instant, header: Header, payload: Bytes) {
+    fn pass(&mut self, now: Instant, frame: Frame) {
+        let header = frame.header;
         if header.destination == self.link.node() {
             self.link.counters.unwanted += 1;
             return;
         }
         let upwards = header.source < header.destination;
         let way = if upwards == self.swapped { Way::Back } else { Way::Forth };
-        self.path.enter(now, way, payload.len() as u64, payload, header);
+        self.path.enter(now, way, frame.payload.len() as u64, frame);
     }
 
     /// Waits for frames, to the nanosecond if nothing comes.
@@ -112,7 +112,8 @@ impl Router {
 #[cfg(test)]
 mod tests {
     use bentpipe_link::{ModelSpec, StateConfig, XDelDropConfig};
-    use bentpipe_wire::qlp::Protocol;
+    use bentpipe_wire::qlp::{Header, Protocol};
+    use bytes::Bytes;
 
     use super::super::Route;
     use super::super::interface::tests::interface;
