@@ -3,7 +3,7 @@
 use bentpipe_link::{Stream, Streams};
 use bentpipe_transport::demux::Demux;
 use bentpipe_transport::xstp::{self, Ports};
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, tcp};
+use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, sctp, tcp};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
@@ -204,6 +204,7 @@ impl Endpoints {
         let reset = match segment {
             Segment::Xstp(segment) => xstp::no_session_reset(segment).map(Segment::Xstp),
             Segment::Tcp(segment) => tcp::no_session_reset(segment).map(Segment::Tcp),
+            Segment::Sctp(packet) => sctp::out_of_the_blue(packet).map(Segment::Sctp),
         };
         if let Some(reset) = reset {
             *network.place() = reset;

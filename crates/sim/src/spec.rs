@@ -91,13 +91,15 @@ pub struct SourceSpec {
     pub rate: Option<BitRate>,
 }
 
-/// What carries XSTP on a link, and what that costs in bytes for each packet. TCP is in IPv4, always.
+/// What carries XSTP on a link, and what that costs in bytes for each packet. TCP and SCTP are in
+/// IPv4, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encapsulation {
     /// The paper's queue link protocol: segments are handed over as they are.
     #[default]
     Qlp,
-    /// IPv4 with the segment's own protocol number, 253 for XSTP and 6 for TCP: 20 bytes.
+    /// IPv4 with the segment's own protocol number, 253 for XSTP, 6 for TCP and 132 for
+    /// SCTP: 20 bytes.
     Ip,
     /// UDP over IPv4, one segment in each datagram: 28 bytes.
     Udp,
@@ -109,7 +111,7 @@ impl Encapsulation {
     pub const fn of(self, segment: &Segment) -> Self {
         match segment {
             Segment::Xstp(_) => self,
-            Segment::Tcp(_) => Self::Ip,
+            Segment::Tcp(_) | Segment::Sctp(_) => Self::Ip,
         }
     }
 
