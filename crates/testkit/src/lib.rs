@@ -2,5 +2,7 @@
 
 pub mod fuzz;
 pub mod pair;
+mod sctp_pair;
 
 pub use pair::{Crossing, Fate, Pair, Way, pattern};
+pub use sctp_pair::{SctpCrossing, SctpEnd, SctpPair, SctpScript};

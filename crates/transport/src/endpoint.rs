@@ -42,6 +42,12 @@ pub enum Failure {
     /// The peer reset the connection.
     #[error("the peer reset the connection (reason {})", .0.code())]
     Reset(ResetReason),
+    /// The peer aborted the association, with the code of its first reason or 0 (SCTP).
+    #[error("the peer aborted the association (cause {0})")]
+    PeerAborted(u16),
+    /// The peer broke a rule without which the association can not go on (SCTP).
+    #[error("the peer broke a rule of the protocol")]
+    PeerBrokeRules,
     /// The peer started anew and knows nothing of this connection.
     #[error("the peer restarted")]
     PeerRestarted,

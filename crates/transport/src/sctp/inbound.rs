@@ -1,0 +1,338 @@
+//! Pieces to messages, messages to their streams' order.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bentpipe_wire::sctp::{Data, DataFlags};
+use bytes::Bytes;
+use smallvec::smallvec;
+
+use super::Message;
+
+/// A piece that waits for others of its message.
+#[derive(Debug)]
+struct Piece {
+    stream: u16,
+    ssn: u16,
+    ppid: u32,
+    flags: DataFlags,
+    payload: Bytes,
+}
+
+/// A stream of the peer.
+#[derive(Debug, Default)]
+struct Stream {
+    /// The number of the message to deliver next.
+    next: u16,
+    /// Messages beyond it, by how far: numbers that never wrap while they wait.
+    waiting: BTreeMap<u16, Message>,
+}
+
+/// A message that is delivered in parts, because it is too long to wait for.
+#[derive(Clone, Copy, Debug)]
+struct Partial {
+    /// Number of the piece that must come next.
+    next: u64,
+    stream: u16,
+}
+
+/// What arrived and is not read.
+///
+/// Pieces are known by a number that is their TSN without the wrap, so that neighbours in a message
+/// are neighbours here.
+#[derive(Debug, Default)]
+pub(super) struct Inbound {
+    pieces: BTreeMap<u64, Piece>,
+    streams: BTreeMap<u16, Stream>,
+    partial: Option<Partial>,
+    ready: VecDeque<Message>,
+    /// User bytes of pieces and of messages that wait for their turn, and their number.
+    held: usize,
+    held_count: usize,
+    /// User bytes of messages that can be read.
+    unread: usize,
+}
+
+impl Inbound {
+    pub(super) const fn held(&self) -> usize {
+        self.held
+    }
+
+    pub(super) const fn held_count(&self) -> usize {
+        self.held_count
+    }
+
+    pub(super) const fn unread(&self) -> usize {
+        self.unread
+    }
+
+    /// The next message that can be read.
+    pub(super) fn pop(&mut self) -> Option<Message> {
+        let message = self.ready.pop_front()?;
+        self.unread -= message.len();
+        Some(message)
+    }
+
+    /// A chunk arrived for the first time. True when something can be read now that could not before.
+    pub(super) fn take(&mut self, number: u64, data: Data) -> bool {
+        let readable = self.ready.len();
+        if data.flags.contains(DataFlags::WHOLE) {
+            let Data { stream, ssn, ppid, flags, payload, .. } = data;
+            let unordered = flags.contains(DataFlags::UNORDERED);
+            let pieces = smallvec![payload];
+            self.arrange(ssn, Message { stream, ppid, unordered, complete: true, pieces });
+        } else {
+            self.take_piece(number, data);
+        }
+        self.ready.len() > readable
+    }
+
+    fn take_piece(&mut self, number: u64, data: Data) {
+        let Data { stream, ssn, ppid, flags, payload, .. } = data;
+        self.held += payload.len();
+        self.held_count += 1;
+        self.pieces.insert(number, Piece { stream, ssn, ppid, flags, payload });
+        if self.partial.is_some_and(|partial| partial.stream == stream) {
+            self.go_on_with_partial();
+        }
+        if let Some((first, last)) = self.whole_around(number) {
+            let message = self.join(first, last);
+            self.arrange(ssn, message);
+        }
+    }
+
+    /// First and last piece of the message that this piece completes.
+    fn whole_around(&self, number: u64) -> Option<(u64, u64)> {
+        let this = self.pieces.get(&number)?;
+        let same = |piece: &Piece| {
+            let unordered = DataFlags::UNORDERED;
+            (piece.stream, piece.ssn, piece.flags.contains(unordered))
+                == (this.stream, this.ssn, this.flags.contains(unordered))
+        };
+        let (mut first, mut last) = (number, number);
+        while !self.pieces[&first].flags.contains(DataFlags::BEGIN) {
+            first = first.checked_sub(1)?;
+            self.pieces.get(&first).filter(|piece| same(piece) && !ends(piece))?;
+        }
+        while !ends(&self.pieces[&last]) {
+            last += 1;
+            self.pieces.get(&last).filter(|piece| same(piece) && !begins(piece))?;
+        }
+        Some((first, last))
+    }
+
+    /// Takes pieces out and makes one message of them.
+    fn join(&mut self, first: u64, last: u64) -> Message {
+        let mut message = Message {
+            stream: 0,
+            ppid: 0,
+            unordered: false,
+            complete: false,
+            pieces: Default::default(),
+        };
+        for number in first..=last {
+            let Some(piece) = self.pieces.remove(&number) else { continue };
+            self.held -= piece.payload.len();
+            self.held_count -= 1;
+            message.stream = piece.stream;
+            message.ppid = piece.ppid;
+            message.unordered = piece.flags.contains(DataFlags::UNORDERED);
+            message.complete = ends(&piece);
+            message.pieces.push(piece.payload);
+        }
+        message
+    }
+
+    /// Puts a whole message into the order of its stream.
+    fn arrange(&mut self, ssn: u16, message: Message) {
+        if message.unordered {
+            return self.deliver(message);
+        }
+        let id = message.stream;
+        let stream = self.streams.entry(id).or_default();
+        let ahead = ssn.wrapping_sub(stream.next);
+        let in_parts = self.partial.is_some_and(|partial| partial.stream == id);
+        if ahead >= 1 << 15 || stream.waiting.contains_key(&ssn) {
+            return; // A number that was delivered or waits: no peer that follows the rules does this.
+        }
+        if ahead > 0 || in_parts {
+            self.held += message.len();
+            self.held_count += 1;
+            stream.waiting.insert(ssn, message);
+            return;
+        }
+        self.deliver(message);
+        self.end_message(id);
+    }
+
+    /// The message in turn was delivered: those that waited for it follow.
+    fn end_message(&mut self, id: u16) {
+        loop {
+            let Some(stream) = self.streams.get_mut(&id) else { return };
+            stream.next = stream.next.wrapping_add(1);
+            let Some(message) = stream.waiting.remove(&stream.next) else { return };
+            self.held -= message.len();
+            self.held_count -= 1;
+            self.deliver(message);
+        }
+    }
+
+    fn deliver(&mut self, message: Message) {
+        self.unread += message.len();
+        self.ready.push_back(message);
+    }
+
+    /// The buffer is nearly full of pieces: begins to deliver the message whose turn it is in parts.
+    /// `arrived` is the number up to which everything arrived. True when something can be read.
+    pub(super) fn deliver_in_parts(&mut self, arrived: u64) -> bool {
+        if self.partial.is_some() {
+            return false;
+        }
+        let in_turn = |piece: &Piece| {
+            let next = self.streams.get(&piece.stream).map_or(0, |stream| stream.next);
+            begins(piece) && (piece.flags.contains(DataFlags::UNORDERED) || piece.ssn == next)
+        };
+        let mut arrived = self.pieces.range(..=arrived);
+        let Some((&first, piece)) = arrived.find(|(_, piece)| in_turn(piece)) else { return false };
+        self.partial = Some(Partial { next: first, stream: piece.stream });
+        self.go_on_with_partial();
+        true
+    }
+
+    /// Delivers the pieces that follow in the message that is delivered in parts.
+    fn go_on_with_partial(&mut self) {
+        let Some(Partial { next, stream }) = self.partial else { return };
+        let mut last = next;
+        while let Some(piece) = self.pieces.get(&last) {
+            let ended = ends(piece);
+            last += 1;
+            if ended {
+                break;
+            }
+        }
+        if last == next {
+            return;
+        }
+        let part = self.join(next, last - 1);
+        let (complete, unordered) = (part.complete, part.unordered);
+        self.deliver(part);
+        self.partial = (!complete).then_some(Partial { next: last, stream });
+        if complete && !unordered {
+            self.streams.entry(stream).or_default();
+            self.end_message(stream);
+        }
+    }
+}
+
+fn begins(piece: &Piece) -> bool {
+    piece.flags.contains(DataFlags::BEGIN)
+}
+
+fn ends(piece: &Piece) -> bool {
+    piece.flags.contains(DataFlags::END)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(stream: u16, ssn: u16, flags: DataFlags, payload: &'static str) -> Data {
+        let payload = Bytes::from_static(payload.as_bytes());
+        Data { stream, ssn, flags, payload, ..Data::default() }
+    }
+
+    fn whole(stream: u16, ssn: u16) -> Data {
+        data(stream, ssn, DataFlags::WHOLE, "x")
+    }
+
+    fn read(inbound: &mut Inbound) -> Vec<(u16, String)> {
+        let text = |message: Message| {
+            let bytes = message.pieces.concat();
+            (message.stream, String::from_utf8(bytes).expect("text"))
+        };
+        std::iter::from_fn(|| inbound.pop()).map(text).collect()
+    }
+
+    /// Figure 4 of Fu, Atiquzzaman, Ivancic 2005: each stream waits for its own lost message only.
+    #[test]
+    fn a_lost_message_holds_up_its_own_stream_and_no_other() {
+        let mut inbound = Inbound::default();
+        for (stream, count) in [(1, 12), (2, 9), (3, 4), (4, 22)] {
+            inbound.streams.insert(stream, Stream { next: count, ..Stream::default() });
+        }
+        // SSN 9 of stream 2, 4 of stream 3 and 22 of stream 4 are lost.
+        for (number, (stream, ssn)) in
+            [(1, 12), (2, 10), (2, 11), (2, 12), (2, 13), (3, 5), (3, 6), (3, 7), (4, 23)]
+                .into_iter()
+                .enumerate()
+        {
+            let readable = inbound.take(number as u64, whole(stream, ssn));
+            assert_eq!(readable, stream == 1, "{stream} {ssn}");
+        }
+        assert_eq!(read(&mut inbound).len(), 1, "12 of stream 1");
+        assert_eq!((inbound.held(), inbound.held_count()), (8, 8));
+        assert!(inbound.take(20, whole(2, 9)));
+        assert_eq!(read(&mut inbound), vec![(2, "x".to_owned()); 5]);
+        assert!(inbound.take(21, whole(3, 4)) && inbound.take(22, whole(4, 22)));
+        assert_eq!((read(&mut inbound).len(), inbound.held()), (6, 0));
+    }
+
+    #[test]
+    fn pieces_in_any_order_make_the_message() {
+        let pieces = [
+            (7, DataFlags::BEGIN, "ab"),
+            (8, DataFlags::default(), "cd"),
+            (9, DataFlags::END, "e"),
+        ];
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1]] {
+            let mut inbound = Inbound::default();
+            for n in order {
+                let (number, flags, text) = pieces[n];
+                inbound.take(number, data(0, 0, flags, text));
+            }
+            assert_eq!(read(&mut inbound), [(0, "abcde".to_owned())], "{order:?}");
+            assert_eq!((inbound.held(), inbound.unread()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn unordered_messages_wait_for_nothing() {
+        let mut inbound = Inbound::default();
+        assert!(!inbound.take(5, whole(0, 1)));
+        assert!(inbound.take(6, data(0, 9, DataFlags::WHOLE.with(DataFlags::UNORDERED), "u")));
+        assert_eq!(read(&mut inbound), [(0, "u".to_owned())]);
+    }
+
+    #[test]
+    fn numbers_of_a_stream_wrap() {
+        let mut inbound = Inbound::default();
+        inbound.streams.insert(0, Stream { next: u16::MAX, ..Stream::default() });
+        assert!(!inbound.take(2, whole(0, 0)));
+        assert!(inbound.take(1, whole(0, u16::MAX)));
+        assert_eq!(read(&mut inbound).len(), 2);
+    }
+
+    #[test]
+    fn a_message_longer_than_the_buffer_comes_in_parts_and_holds_up_its_stream_only() {
+        let mut inbound = Inbound::default();
+        inbound.take(1, data(0, 0, DataFlags::BEGIN, "ab"));
+        inbound.take(2, data(0, 0, DataFlags::default(), "cd"));
+        assert!(inbound.deliver_in_parts(2));
+        assert!(!inbound.deliver_in_parts(2), "one at a time");
+        assert_eq!(read(&mut inbound), [(0, "abcd".to_owned())]);
+        assert!(!inbound.take(5, whole(0, 1)));
+        assert!(inbound.take(6, whole(1, 0)));
+        assert!(!inbound.take(4, data(0, 0, DataFlags::END, "g")));
+        assert!(inbound.take(3, data(0, 0, DataFlags::default(), "ef")));
+        let rest: Vec<_> = read(&mut inbound);
+        assert_eq!(rest, [(1, "x".to_owned()), (0, "efg".to_owned()), (0, "x".to_owned())]);
+    }
+
+    #[test]
+    fn a_number_that_was_delivered_is_not_delivered_again() {
+        let mut inbound = Inbound::default();
+        assert!(inbound.take(1, whole(0, 0)));
+        assert!(!inbound.take(2, whole(0, 0)));
+        assert!(!inbound.take(3, whole(0, 5)) && !inbound.take(4, whole(0, 5)));
+        assert_eq!((inbound.held(), read(&mut inbound).len()), (1, 1));
+    }
+}

@@ -1,0 +1,402 @@
+//! The sending side: what waits, what is in flight, and on which path the next packet goes.
+//!
+//! What acknowledgements do is in [`super::acks`], what timers do in [`super::timers`].
+
+use std::sync::Arc;
+
+use bentpipe_cc::{PathView, Signal};
+use bentpipe_units::{Instant, Seq32, Span};
+use bentpipe_wire::sctp::{Chunk, Data};
+use bytes::Bytes;
+
+use super::draw::Draw;
+use super::flight::{Flight, Sent};
+use super::path::{Path, unit};
+use super::send_queue::SendQueue;
+use super::{Config, Notice, RtxPolicy};
+use crate::PathId;
+
+/// The sending side of an association.
+#[derive(Debug)]
+pub(super) struct Sender {
+    pub(super) config: Arc<Config>,
+    pub(super) queue: SendQueue,
+    pub(super) flight: Flight,
+    pub(super) paths: Vec<Path>,
+    /// Index of the path that the user or the setup chose.
+    pub(super) primary: usize,
+    /// The window in the peer's last SACK.
+    pub(super) peer_window: usize,
+    /// Timeouts in a row on all paths.
+    pub(super) errors: u32,
+    /// One packet of retransmissions may leave whatever the window says.
+    pub(super) rush: bool,
+    /// A chunk that left although the peer had no room.
+    pub(super) probe: Option<Seq32>,
+    /// A SACK came since the last timeout: a peer without room is not a peer that is gone.
+    pub(super) heard: bool,
+    /// No more writes will come: nothing waits for company any more.
+    pub(super) flushing: bool,
+    pub(super) ecn: bool,
+    pub(super) reductions: u64,
+    /// Paths of which there is something to tell.
+    pub(super) notices: Vec<Notice>,
+    draw: Draw,
+    writer_waits: bool,
+    /// The stripe that the next written message goes to.
+    turn: u16,
+    follows_sending: bool,
+}
+
+/// What leaves next and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The lost chunk at this place.
+    Again(usize),
+    /// New data.
+    New,
+}
+
+/// A chunk that leaves, and whether it left before.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) chunk: Chunk,
+    pub(super) again: bool,
+}
+
+impl Sender {
+    pub(super) fn new(
+        config: Arc<Config>,
+        first: Seq32,
+        paths: &[PathId],
+        now: Instant,
+        draw: Draw,
+    ) -> Self {
+        let paths: Vec<_> = paths.iter().map(|id| Path::new(&config, *id, first, now)).collect();
+        Self {
+            queue: SendQueue::default(),
+            flight: Flight::new(first),
+            primary: 0,
+            peer_window: 0,
+            errors: 0,
+            rush: false,
+            probe: None,
+            heard: false,
+            flushing: false,
+            ecn: false,
+            reductions: 0,
+            notices: Vec::new(),
+            draw,
+            writer_waits: false,
+            turn: 0,
+            follows_sending: paths.iter().any(|path| path.controller.follows_sending()),
+            paths,
+            config,
+        }
+    }
+
+    /// Index of a path.
+    pub(super) fn index_of(&self, id: PathId) -> Option<usize> {
+        self.paths.iter().position(|path| path.id == id)
+    }
+
+    /// Free bytes of the send buffer.
+    pub(super) fn space(&self) -> usize {
+        let used = self.queue.len() + self.flight.bytes();
+        (self.config.snd_buf.get() as usize).saturating_sub(used)
+    }
+
+    /// Takes what fits from `data` as messages of the plain view.
+    pub(super) fn write(&mut self, data: &mut Bytes) -> usize {
+        let full = self.payload();
+        let message = self.config.message.map_or(full, |length| length as usize);
+        let before = data.len();
+        while !data.is_empty() {
+            let length = message.min(data.len());
+            if length > self.space() {
+                self.writer_waits = true;
+                break;
+            }
+            self.queue.push(self.turn, 0, false, data.split_to(length));
+            self.turn = (self.turn + 1) % self.config.stripes();
+        }
+        before - data.len()
+    }
+
+    /// A message did not fit: its writer waits.
+    pub(super) const fn writer_waits(&mut self) {
+        self.writer_waits = true;
+    }
+
+    /// A waiting writer can go on; true once for each wait.
+    pub(super) fn take_writable(&mut self) -> bool {
+        let wake = self.writer_waits
+            && self.space() >= self.payload().min(self.config.snd_buf.get() as usize / 2);
+        if wake {
+            self.writer_waits = false;
+        }
+        wake
+    }
+
+    /// User bytes of a full chunk, the same on all paths.
+    pub(super) fn payload(&self) -> usize {
+        let mtu = self.paths.iter().map(|path| path.mtu).min().unwrap_or(self.config.mtu);
+        self.config.payload(mtu)
+    }
+
+    /// Nothing is unsent or unacknowledged.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.len() == 0 && self.flight.len() == 0
+    }
+
+    /// The path for new data: the primary, or another one that works.
+    pub(super) fn data_path(&self) -> usize {
+        if self.paths[self.primary].is_usable() {
+            return self.primary;
+        }
+        self.other_than(self.primary).unwrap_or(self.primary)
+    }
+
+    /// The next path after this one that works.
+    pub(super) fn other_than(&self, index: usize) -> Option<usize> {
+        let count = self.paths.len();
+        let mut others = (1..count).map(|step| (index + step) % count);
+        others.find(|other| self.paths[*other].is_usable())
+    }
+
+    /// The path for a retransmission.
+    fn path_again(&self, chunk: &Sent) -> usize {
+        let alternate = match self.config.rtx_policy {
+            RtxPolicy::AltAll => true,
+            RtxPolicy::AltTimeout => chunk.timed_out,
+            RtxPolicy::Same => false,
+        };
+        if !alternate && self.paths[chunk.path].is_usable() {
+            return chunk.path;
+        }
+        self.other_than(chunk.path).unwrap_or(chunk.path)
+    }
+
+    /// What may leave next, and its path.
+    pub(super) fn next(&mut self, now: Instant) -> Option<(usize, Next)> {
+        let mut blocked = None;
+        if let Some(index) = self.flight.next_lost(0)
+            && let Some(chunk) = self.flight.get(index)
+        {
+            let path = self.path_again(chunk);
+            if self.rush || self.paths[path].may_send(now) {
+                return Some((path, Next::Again(index)));
+            }
+            blocked = Some(path);
+        }
+        let path = self.data_path();
+        let may = blocked != Some(path) && self.may_send_new(0) && self.paths[path].may_send(now);
+        may.then_some((path, Next::New))
+    }
+
+    /// New data may leave besides `chunks` others of the same packet, as far as the peer is concerned
+    /// and the wish for full packets.
+    fn may_send_new(&self, chunks: usize) -> bool {
+        let full = self.payload();
+        let length = self.queue.next_len(full);
+        if length == 0 {
+            return false;
+        }
+        let waits = chunks == 0
+            && self.config.nagle
+            && !self.flushing
+            && self.queue.len() < full
+            && self.flight.in_flight() > 0;
+        if waits {
+            return false;
+        }
+        // RFC 9260, section 6.1 A: one chunk asks a peer without room whether it has some again.
+        length <= self.peer_room() || self.flight.len() == 0
+    }
+
+    /// Bytes that the peer has room for besides those on their way.
+    fn peer_room(&self) -> usize {
+        self.peer_window.saturating_sub(self.flight.in_flight())
+    }
+
+    /// Takes chunks for a packet on `path` with so much room. `next` is what [`Sender::next`] said.
+    pub(super) fn fill(
+        &mut self,
+        now: Instant,
+        path: usize,
+        next: Next,
+        mut room: usize,
+        mut take: impl FnMut(Outgoing),
+    ) {
+        let mut count = 0;
+        let (mut from, mut rushing) = (0, false);
+        if let Next::Again(index) = next {
+            from = index;
+            rushing = std::mem::take(&mut self.rush);
+        }
+        while let Some(index) = self.flight.next_lost(from) {
+            from = index + 1;
+            let Some(chunk) = self.flight.get(index) else { break };
+            let length = Data::padded_len(chunk.fragment.payload.len());
+            // A chunk made for a longer MTU leaves all the same, alone.
+            let fits = length <= room || count == 0;
+            if !fits
+                || self.path_again(chunk) != path
+                || !(rushing || self.paths[path].may_send(now))
+            {
+                break;
+            }
+            room = room.saturating_sub(length);
+            count += 1;
+            take(Outgoing { chunk: self.send_again(now, index, path), again: true });
+        }
+        let new = self.data_path() == path && !self.flight.has_lost();
+        while new && self.may_send_new(count) {
+            let length = Data::padded_len(self.queue.next_len(self.payload()));
+            if length > room || !self.paths[path].may_send(now) {
+                break;
+            }
+            room -= length;
+            count += 1;
+            let Some(chunk) = self.send_new(now, path) else { break };
+            take(Outgoing { chunk, again: false });
+        }
+    }
+
+    fn send_again(&mut self, now: Instant, index: usize, path: usize) -> Chunk {
+        let tsn = self.flight.tsn(index);
+        for path in &mut self.paths {
+            // Karn: what was sent twice is not measured.
+            if path.timed.is_some_and(|(timed, _)| timed == tsn) {
+                path.timed = None;
+            }
+        }
+        let Some(chunk) = self.flight.again(now, index, path) else { unreachable!("it was found") };
+        let data = chunk_of(tsn, chunk);
+        let length = chunk.fragment.payload.len();
+        let restart = index == 0;
+        self.leaves(now, path, length, restart);
+        data
+    }
+
+    fn send_new(&mut self, now: Instant, path: usize) -> Option<Chunk> {
+        let payload = self.payload();
+        if self.paths[path].flight == 0 {
+            let view = self.view(now, path, false);
+            self.paths[path].wake(&view);
+        }
+        let room = self.peer_room();
+        let fragment = self.queue.take(payload)?;
+        let length = fragment.payload.len();
+        let tsn = self.flight.push(now, fragment, path);
+        if length > room {
+            self.probe = Some(tsn);
+        }
+        let timed = &mut self.paths[path].timed;
+        if timed.is_none() {
+            *timed = Some((tsn, now));
+        }
+        self.leaves(now, path, length, false);
+        self.flight.of(tsn).map(|chunk| chunk_of(tsn, chunk))
+    }
+
+    /// A chunk leaves on a path: counts it and sets the timer.
+    fn leaves(&mut self, now: Instant, index: usize, length: usize, restart: bool) {
+        let charge = self.config.charge();
+        let path = &mut self.paths[index];
+        path.flight += length + charge;
+        path.last_data = Some(now);
+        path.heartbeat.since = now;
+        path.pace(now, length + charge);
+        if restart || path.t3.is_none() {
+            path.t3 = Some(now + path.rto());
+        }
+        if self.follows_sending {
+            let view = self.view(now, index, false);
+            let bytes = bentpipe_units::ByteCount::new(length as u64);
+            let sent = bentpipe_cc::Sent { bytes, retransmission: restart, probe: false };
+            self.paths[index].controller.on_sent(&view, &sent);
+        }
+    }
+
+    /// The path as its controller sees it.
+    pub(super) fn view(&self, now: Instant, path: usize, limited: bool) -> PathView {
+        self.paths[path].view(now, &self.config, self.peer_window, limited)
+    }
+
+    /// Something happened that may set packets free.
+    pub(super) fn renew_bursts(&mut self) {
+        for path in &mut self.paths {
+            path.renew_burst(&self.config);
+        }
+    }
+
+    /// The peer answered on a path.
+    pub(super) fn confirm(&mut self, now: Instant, index: usize) {
+        let wait = self.heartbeat_wait();
+        let path = &mut self.paths[index];
+        path.errors = 0;
+        if !path.confirmed {
+            path.confirmed = true;
+            self.notices.push(Notice::PathConfirmed(path.id));
+        }
+        if !path.active {
+            path.active = true;
+            self.notices.push(Notice::PathActive(path.id));
+        }
+        path.heartbeat.since = now;
+        path.heartbeat.wait = wait;
+    }
+
+    /// Time to the next HEARTBEAT: the interval, more or less up to the half of it.
+    pub(super) fn heartbeat_wait(&mut self) -> Span {
+        let interval = self.config.heartbeat;
+        if interval.is_zero() {
+            return Span::MAX;
+        }
+        interval.mul_div(512 + self.draw.bits() % 1024, 1024)
+    }
+
+    /// A number that HEARTBEAT ACK must bring back.
+    pub(super) fn nonce(&mut self) -> u64 {
+        self.draw.bits()
+    }
+
+    pub(super) fn tag(&mut self) -> u32 {
+        self.draw.tag()
+    }
+
+    /// A path's MTU is known.
+    pub(super) fn set_mtu(&mut self, now: Instant, index: usize, mtu: u16) {
+        self.paths[index].mtu = mtu;
+        let view = self.view(now, index, false);
+        let mss = unit(&self.config, mtu);
+        self.paths[index].controller.on_signal(&view, &Signal::MtuChanged { mss });
+    }
+
+    /// Forgets all data. What is sent from now on begins at `first`.
+    pub(super) fn clear(&mut self, first: Seq32) {
+        self.queue.clear();
+        self.flight.clear(first);
+        (self.rush, self.writer_waits, self.turn) = (false, false, 0);
+        self.probe = None;
+        for path in &mut self.paths {
+            (path.flight, path.t3, path.timed, path.recovery) = (0, None, None, None);
+            (path.waits_for_pace, path.marked_up_to) = (false, None);
+            path.heartbeat.asked = None;
+            path.heartbeat.wanted = false;
+        }
+    }
+}
+
+fn chunk_of(tsn: Seq32, sent: &Sent) -> Chunk {
+    let fragment = &sent.fragment;
+    Chunk::Data(Data {
+        tsn,
+        stream: fragment.stream,
+        ssn: fragment.ssn,
+        ppid: fragment.ppid,
+        flags: fragment.flags,
+        payload: fragment.payload.clone(),
+    })
+}
