@@ -147,6 +147,7 @@ impl Host<Association> for Surroundings<'_> {
             panic!("an association of SCTP sent a segment of another protocol");
         };
         self.sent.push((path, packet));
+        assert!(self.sent.len() < MOST_AT_ONCE, "an end talks without end");
     }
 
     fn event(&mut self, now: Instant, association: &mut Association, event: Event) {
@@ -181,6 +182,10 @@ fn feed(now: Instant, association: &mut Association, outbox: &mut Bytes, closes:
     }
 }
 
+/// More packets than any event sets free in a test.
+const MOST_AT_ONCE: usize = 10_000;
+/// More packets than any test needs.
+const MOST_IN_ALL: usize = 200_000;
 /// The secret of both hosts of a pair.
 const KEY: [u8; 32] = [42; 32];
 /// Ports of the client.
@@ -339,6 +344,7 @@ impl SctpPair {
             }
         }
         self.log.push(crossing);
+        assert!(self.log.len() < MOST_IN_ALL, "the ends talk without end");
     }
 
     fn arrive(&mut self, way: Way, path: PathId, mut packet: Packet) {

@@ -198,7 +198,7 @@ impl Association {
         }
         let space = self.tx.space();
         if length > space {
-            self.tx.writer_waits();
+            self.tx.writer_waits(length);
             return Err(SendError::NoRoom { length, space });
         }
         self.tx.renew_bursts();

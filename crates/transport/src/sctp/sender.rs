@@ -42,7 +42,8 @@ pub(super) struct Sender {
     /// Paths of which there is something to tell.
     pub(super) notices: Vec<Notice>,
     draw: Draw,
-    writer_waits: bool,
+    /// A writer waits for so much room.
+    writer_waits: Option<usize>,
     /// The stripe that the next written message goes to.
     turn: u16,
     follows_sending: bool,
@@ -87,7 +88,7 @@ impl Sender {
             reductions: 0,
             notices: Vec::new(),
             draw,
-            writer_waits: false,
+            writer_waits: None,
             turn: 0,
             follows_sending: paths.iter().any(|path| path.controller.follows_sending()),
             paths,
@@ -114,7 +115,7 @@ impl Sender {
         while !data.is_empty() {
             let length = message.min(data.len());
             if length > self.space() {
-                self.writer_waits = true;
+                self.writer_waits = Some(length);
                 break;
             }
             self.queue.push(self.turn, 0, false, data.split_to(length));
@@ -123,17 +124,16 @@ impl Sender {
         before - data.len()
     }
 
-    /// A message did not fit: its writer waits.
-    pub(super) const fn writer_waits(&mut self) {
-        self.writer_waits = true;
+    /// A message of this length did not fit: its writer waits.
+    pub(super) const fn writer_waits(&mut self, length: usize) {
+        self.writer_waits = Some(length);
     }
 
     /// A waiting writer can go on; true once for each wait.
     pub(super) fn take_writable(&mut self) -> bool {
-        let wake = self.writer_waits
-            && self.space() >= self.payload().min(self.config.snd_buf.get() as usize / 2);
+        let wake = self.writer_waits.is_some_and(|length| length <= self.space());
         if wake {
-            self.writer_waits = false;
+            self.writer_waits = None;
         }
         wake
     }
@@ -378,7 +378,7 @@ impl Sender {
     pub(super) fn clear(&mut self, first: Seq32) {
         self.queue.clear();
         self.flight.clear(first);
-        (self.rush, self.writer_waits, self.turn) = (false, false, 0);
+        (self.rush, self.writer_waits, self.turn) = (false, None, 0);
         self.probe = None;
         for path in &mut self.paths {
             (path.flight, path.t3, path.timed, path.recovery) = (0, None, None, None);
