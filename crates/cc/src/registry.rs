@@ -181,6 +181,15 @@ impl Choice {
         Self { row: &sctp::ROW, parameters: BTreeMap::new(), shared: None }
     }
 
+    /// SCTP's own controller as RFC 2960 has it, with this first slow start threshold in segments.
+    pub fn sctp_2000(initial_ssthresh: u32) -> Self {
+        let parameters = [
+            ("initial_ssthresh".to_owned(), f64::from(initial_ssthresh)),
+            ("ssthresh_floor".to_owned(), 2.0),
+        ];
+        Self { row: &sctp::ROW, parameters: parameters.into(), shared: None }
+    }
+
     /// The same choice for connections that share what they know of the path (STCP). Each destination
     /// has a table of its own.
     #[must_use]

@@ -12,6 +12,7 @@ pub mod library;
 mod load;
 mod protocol;
 mod quantity;
+mod sctp_table;
 mod settings;
 mod xstp_table;
 

@@ -3,6 +3,7 @@
 //! What a protocol adds to the simulator stands here: how its ends are opened, and how a segment that
 //! belongs to no connection is answered.
 
+use bentpipe_link::Stream;
 use bentpipe_transport::xstp::{self, Ports};
 use bentpipe_transport::{Endpoint, PathId, sctp, tcp};
 use bentpipe_units::Instant;
@@ -14,40 +15,85 @@ use crate::Protocol;
 pub(crate) enum Connection {
     /// XSTP.
     Xstp(Box<xstp::Session>),
+    /// SCTP.
+    Sctp(Box<sctp::Association>),
+}
+
+/// What an end has to be told apart from others, and to be opened with.
+pub(crate) struct Place<'a> {
+    /// Its ports.
+    pub(crate) ports: Ports,
+    /// How many paths there are; they have the numbers from 0 on.
+    pub(crate) paths: u32,
+    /// What its numbers are drawn from.
+    pub(crate) entropy: &'a mut Stream,
+}
+
+impl Place<'_> {
+    fn paths(&self) -> Vec<PathId> {
+        (0..self.paths).map(PathId).collect()
+    }
+}
+
+/// What a listener makes of a segment.
+pub(crate) enum Accepted {
+    /// A connection.
+    Open(Connection),
+    /// An answer without a connection.
+    Answer(Segment),
+    /// The segment does not open a connection.
+    Refused,
 }
 
 impl Connection {
-    /// The end that opens. `entropy` makes its numbers hard to guess.
-    pub(crate) fn open(
-        protocol: &Protocol,
-        now: Instant,
-        path: PathId,
-        ports: Ports,
-        entropy: u64,
-    ) -> Self {
+    /// The end that opens.
+    pub(crate) fn open(protocol: &Protocol, now: Instant, place: Place<'_>) -> Self {
+        let entropy = place.entropy.bits();
         match protocol {
             Protocol::Xstp { sender, .. } => {
+                let (path, ports) = (PathId(0), place.ports);
                 let session = xstp::Session::connect(sender.clone(), now, path, ports, entropy);
                 Self::Xstp(Box::new(session))
+            }
+            Protocol::Sctp { sender, .. } => {
+                let identity = sctp::Identity {
+                    ports: place.ports,
+                    paths: place.paths(),
+                    addresses: Vec::new(),
+                    key: COOKIE_KEY,
+                    entropy,
+                };
+                let association = sctp::Association::connect(sender.clone(), now, identity);
+                Self::Sctp(Box::new(association))
             }
         }
     }
 
-    /// The end that listens, at a segment for which there is no session; `None` when the segment does
-    /// not open one.
+    /// The end that listens, at a segment for which there is no session.
     pub(crate) fn accept(
         protocol: &Protocol,
         now: Instant,
         path: PathId,
-        segment: &Segment,
-        entropy: u64,
-    ) -> Option<Self> {
+        segment: &mut Segment,
+        place: Place<'_>,
+    ) -> Accepted {
+        let entropy = place.entropy.bits();
         match (protocol, segment) {
             (Protocol::Xstp { receiver, .. }, Segment::Xstp(begin)) => {
-                let session = xstp::Session::accept(receiver.clone(), now, path, begin, entropy)?;
-                Some(Self::Xstp(Box::new(session)))
+                match xstp::Session::accept(receiver.clone(), now, path, begin, entropy) {
+                    Some(session) => Accepted::Open(Self::Xstp(Box::new(session))),
+                    None => Accepted::Refused,
+                }
             }
-            (_, Segment::Tcp(_) | Segment::Sctp(_)) => None,
+            (Protocol::Sctp { receiver, .. }, Segment::Sctp(packet)) => {
+                let listener = sctp::Listener::new(receiver.clone(), COOKIE_KEY, Vec::new());
+                match listener.handle(now, path, &place.paths(), packet, entropy) {
+                    sctp::Answer::Open(association) => Accepted::Open(Self::Sctp(association)),
+                    sctp::Answer::Reply(packet) => Accepted::Answer(Segment::Sctp(packet)),
+                    sctp::Answer::Nothing => Accepted::Refused,
+                }
+            }
+            _ => Accepted::Refused,
         }
     }
 
@@ -55,9 +101,13 @@ impl Connection {
     pub(crate) fn endpoint(&self) -> &dyn Endpoint {
         match self {
             Self::Xstp(session) => &**session,
+            Self::Sctp(association) => &**association,
         }
     }
 }
+
+/// Nobody forges cookies here; what matters is that runs are alike.
+const COOKIE_KEY: sctp::CookieKey = sctp::CookieKey::new([0; 32]);
 
 /// The answer to a segment that belongs to no connection, if it gets one.
 pub(crate) fn no_session_reset(segment: &Segment) -> Option<Segment> {

@@ -8,7 +8,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
 use crate::app::{App, Progress};
-use crate::connection::{Connection, no_session_reset};
+use crate::connection::{Accepted, Connection, Place, no_session_reset};
 use crate::events::Slot;
 use crate::network::Network;
 use crate::packet::PacketId;
@@ -24,8 +24,8 @@ pub(crate) struct End {
     /// Its endpoint; none before the connection is opened.
     pub(crate) endpoint: Option<Connection>,
     app: App,
-    node: u16,
-    peer: u16,
+    /// For each path the node of this end and that of the peer.
+    paths: Vec<[u16; 2]>,
     start: Option<Instant>,
     protocol: Protocol,
     ports: Ports,
@@ -44,8 +44,7 @@ pub(crate) struct Endpoints {
 struct Around<'a, 'o> {
     network: &'a mut Network<'o>,
     app: &'a mut App,
-    node: u16,
-    peer: u16,
+    paths: &'a [[u16; 2]],
 }
 
 impl<E: Endpoint> Host<E> for Around<'_, '_> {
@@ -53,8 +52,9 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
         self.network.place()
     }
 
-    fn transmit(&mut self, now: Instant, _path: PathId) {
-        self.network.send(now, self.node, self.peer);
+    fn transmit(&mut self, now: Instant, path: PathId) {
+        let [node, peer] = self.paths[path.0 as usize];
+        self.network.send(now, node, peer);
     }
 
     fn event(&mut self, now: Instant, endpoint: &mut E, event: Event) {
@@ -77,30 +77,33 @@ impl Endpoints {
             let client = CLIENT_PORT.wrapping_add(index as u16);
             let server = SERVER_PORT.wrapping_add(index as u16);
             let name = &flow.name;
-            let (from, to) = (flow.from as u16, flow.to as u16);
             let protocol = flow.protocol.index();
+            let more = flow.protocol.more_paths().iter().copied();
+            let paths: Vec<[usize; 2]> = [[flow.from, flow.to]].into_iter().chain(more).collect();
+            let numbers = |[a, b]: [usize; 2]| [a as u16, b as u16];
             ends.push(End {
                 endpoint: None,
                 app: App::source(flow.source),
-                node: from,
-                peer: to,
+                paths: paths.iter().map(|path| numbers(*path)).collect(),
                 start: Some(flow.source.start),
                 protocol: flow.protocol.clone(),
                 ports: Ports { local: client, peer: server },
                 entropy: streams.stream(&format!("flow/{name}/client")),
             });
-            demux[flow.from][protocol].insert(PathId(u32::from(to)), client, server, 2 * index as u32);
             ends.push(End {
                 endpoint: None,
                 app: App::sink(),
-                node: to,
-                peer: from,
+                paths: paths.iter().map(|[from, to]| numbers([*to, *from])).collect(),
                 start: None,
                 protocol: flow.protocol.clone(),
                 ports: Ports { local: server, peer: client },
                 entropy: streams.stream(&format!("flow/{name}/server")),
             });
-            demux[flow.to][protocol].listen(server, 2 * index as u32 + 1);
+            for [from, to] in paths {
+                let key = PathId(to as u32);
+                demux[from][protocol].insert(key, client, server, 2 * index as u32);
+                demux[to][protocol].listen(server, 2 * index as u32 + 1);
+            }
         }
         Self { ends, demux, first_slot }
     }
@@ -122,12 +125,14 @@ impl Endpoints {
     /// A packet arrived at the node that it is for.
     pub(crate) fn arrive(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) {
         let packet = network.packet(id);
-        let (node, path) = (packet.to, PathId(u32::from(packet.from)));
+        let (node, from) = (packet.to, packet.from);
         let (peer_port, local_port) = packet.segment.ports();
         let demux = &self.demux[node as usize][Protocol::index_of(&packet.segment)];
-        match demux.session(path, local_port, peer_port) {
+        match demux.session(PathId(u32::from(from)), local_port, peer_port) {
             Some(index) if !packet.segment.opens() => {
-                let done = self.ends[index as usize].arrive(now, path, &mut packet.segment);
+                let end = &mut self.ends[index as usize];
+                let path = end.path_of(node, from);
+                let done = end.arrive(now, path, &mut packet.segment);
                 network.release(id);
                 if !done {
                     self.settle(now, network, index);
@@ -150,19 +155,20 @@ impl Endpoints {
     ) {
         let packet = network.packet(id);
         let (from, node) = (packet.from, packet.to);
-        let path = PathId(u32::from(from));
         let (peer_port, local_port) = packet.segment.ports();
         let mut segment = std::mem::take(&mut packet.segment);
         network.release(id);
         if let Some(index) = session {
-            let _ = self.ends[index as usize].arrive(now, path, &mut segment);
+            let end = &mut self.ends[index as usize];
+            let path = end.path_of(node, from);
+            let _ = end.arrive(now, path, &mut segment);
             self.settle(now, network, index);
             let demux = &self.demux[node as usize][Protocol::index_of(&segment)];
-            if demux.session(path, local_port, peer_port).is_some() {
+            if demux.session(PathId(u32::from(from)), local_port, peer_port).is_some() {
                 return;
             }
         }
-        self.listen(now, network, node, from, &segment);
+        self.listen(now, network, node, from, segment);
     }
 
     /// A segment for which there is no session: a listener takes it, or it is answered by a reset.
@@ -172,24 +178,32 @@ impl Endpoints {
         network: &mut Network<'_>,
         node: u16,
         from: u16,
-        segment: &Segment,
+        mut segment: Segment,
     ) {
         let (peer_port, local_port) = segment.ports();
-        let path = PathId(u32::from(from));
-        let demux = &mut self.demux[node as usize][Protocol::index_of(segment)];
-        let accepted = demux.listener(local_port).and_then(|index| {
+        let demux = &self.demux[node as usize][Protocol::index_of(&segment)];
+        let listener = demux.listener(local_port);
+        let accepted = listener.map_or(Accepted::Refused, |index| {
             let end = &mut self.ends[index as usize];
-            let entropy = end.entropy.bits();
-            end.endpoint = Some(Connection::accept(&end.protocol, now, path, segment, entropy)?);
-            Some(index)
+            let path = end.path_of(node, from);
+            let (protocol, place) = end.place();
+            Connection::accept(protocol, now, path, &mut segment, place)
         });
-        if let Some(index) = accepted {
-            demux.insert(path, local_port, peer_port, index);
-            self.settle(now, network, index);
-            return;
-        }
-        if let Some(reset) = no_session_reset(segment) {
-            *network.place() = reset;
+        let answer = match (accepted, listener) {
+            (Accepted::Open(connection), Some(index)) => {
+                let end = &mut self.ends[index as usize];
+                end.endpoint = Some(connection);
+                for [node, peer] in &end.paths {
+                    let demux = &mut self.demux[usize::from(*node)][end.protocol.index()];
+                    demux.insert(PathId(u32::from(*peer)), local_port, peer_port, index);
+                }
+                return self.settle(now, network, index);
+            }
+            (Accepted::Answer(answer), _) => Some(answer),
+            _ => no_session_reset(&segment),
+        };
+        if let Some(answer) = answer {
+            *network.place() = answer;
             network.send(now, node, from);
         }
     }
@@ -201,9 +215,8 @@ impl Endpoints {
         let end = &mut self.ends[index as usize];
         if end.start.is_some_and(|start| start <= now) {
             end.start = None;
-            let (path, entropy) = (PathId(u32::from(end.peer)), end.entropy.bits());
-            end.endpoint =
-                Some(Connection::open(&end.protocol, now, path, end.ports, entropy));
+            let (protocol, place) = end.place();
+            end.endpoint = Some(Connection::open(protocol, now, place));
             self.settle(now, network, index);
             return true;
         }
@@ -221,16 +234,18 @@ impl Endpoints {
     #[inline]
     fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
-        let mut around = Around { network, app: &mut end.app, node: end.node, peer: end.peer };
+        let mut around = Around { network, app: &mut end.app, paths: &end.paths };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
+            Some(Connection::Sctp(association)) => drain(&mut **association, now, &mut around),
             None => return,
         };
         if deadline.is_none() && end.is_closed() {
             // From now on there is no such session, and its segments are answered by a reset.
-            let path = PathId(u32::from(end.peer));
-            let demux = &mut self.demux[end.node as usize][end.protocol.index()];
-            demux.remove(path, end.ports.local, end.ports.peer);
+            for [node, peer] in &end.paths {
+                let demux = &mut self.demux[usize::from(*node)][end.protocol.index()];
+                demux.remove(PathId(u32::from(*peer)), end.ports.local, end.ports.peer);
+            }
         }
         let next = Instant::earliest(deadline, end.app.next_timer());
         if let Some(next) = next {
@@ -240,12 +255,28 @@ impl Endpoints {
 }
 
 impl End {
+    /// Number of the path between two nodes; that of the first stands for any that is not known.
+    #[inline]
+    fn path_of(&self, node: u16, peer: u16) -> PathId {
+        let known = self.paths.iter().position(|path| *path == [node, peer]);
+        PathId(known.unwrap_or(0) as u32)
+    }
+
+    /// What the endpoint is to be opened with.
+    fn place(&mut self) -> (&Protocol, Place<'_>) {
+        let paths = self.paths.len() as u32;
+        (&self.protocol, Place { ports: self.ports, paths, entropy: &mut self.entropy })
+    }
+
     /// A segment arrived. True when that was all: otherwise the end must be drained.
     #[inline]
     fn arrive(&mut self, now: Instant, path: PathId, segment: &mut Segment) -> bool {
         match &mut self.endpoint {
             Some(Connection::Xstp(session)) => {
                 arrive(now, path, segment, &mut **session, &mut self.app)
+            }
+            Some(Connection::Sctp(association)) => {
+                arrive(now, path, segment, &mut **association, &mut self.app)
             }
             None => true,
         }
@@ -256,6 +287,9 @@ impl End {
     fn let_time_pass(&mut self, now: Instant) -> (bool, bool) {
         match &mut self.endpoint {
             Some(Connection::Xstp(session)) => let_time_pass(now, &mut **session, &mut self.app),
+            Some(Connection::Sctp(association)) => {
+                let_time_pass(now, &mut **association, &mut self.app)
+            }
             None => (false, false),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
-use bentpipe_transport::xstp;
+use bentpipe_transport::{sctp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 
@@ -67,16 +67,28 @@ pub enum Protocol {
         /// Settings of the receiving end.
         receiver: Arc<xstp::Config>,
     },
+    /// SCTP.
+    Sctp {
+        /// Settings of the sending end.
+        sender: Arc<sctp::Config>,
+        /// Settings of the receiving end.
+        receiver: Arc<sctp::Config>,
+        /// The other addresses of a host with several: for each further path the node of the sender and
+        /// that of the receiver. Nodes are addresses: a host with two stands there as two, each with
+        /// links of its own.
+        more_paths: Vec<[usize; 2]>,
+    },
 }
 
 impl Protocol {
     /// How many protocols there are.
-    pub(crate) const COUNT: usize = 2;
+    pub(crate) const COUNT: usize = 3;
 
     /// Number of the protocol, below [`Protocol::COUNT`].
     pub(crate) const fn index(&self) -> usize {
         match self {
             Self::Xstp { .. } => 0,
+            Self::Sctp { .. } => 2,
         }
     }
 
@@ -86,6 +98,7 @@ impl Protocol {
         match segment {
             Segment::Xstp(_) => 0,
             Segment::Tcp(_) => 1,
+            Segment::Sctp(_) => 2,
         }
     }
 
@@ -93,6 +106,15 @@ impl Protocol {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Xstp { .. } => "xstp",
+            Self::Sctp { .. } => "sctp",
+        }
+    }
+
+    /// The pairs of nodes of further paths.
+    pub(crate) fn more_paths(&self) -> &[[usize; 2]] {
+        match self {
+            Self::Xstp { .. } => &[],
+            Self::Sctp { more_paths, .. } => more_paths,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod delivery;
 mod independence;
+mod sctp;
 mod support;
 mod tcp_capture;
 mod watching;

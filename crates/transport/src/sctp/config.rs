@@ -158,6 +158,25 @@ pub struct ConfigError {
 }
 
 impl Config {
+    /// The experiments of Fu, Atiquzzaman, Ivancic 2005 (table IV), on SCTP as RFC 2960 and ns-2 have
+    /// it: 512 user bytes in a packet, windows counted in packets, retransmissions on the other path.
+    /// Outages do not end associations there.
+    pub fn paper() -> Self {
+        Self {
+            mtu: 560,
+            rto_init: Span::from_secs(3),
+            nagle: false,
+            association_max_retrans: u32::MAX,
+            max_init_retransmits: u32::MAX,
+            cookie_life: Span::from_secs(86_400),
+            rtx_policy: RtxPolicy::AltAll,
+            counting: Counting::Packets,
+            cwnd_init: Some(2),
+            controller: Choice::sctp_2000(20),
+            ..Self::default()
+        }
+    }
+
     /// Checks every setting and every combination.
     ///
     /// # Errors
@@ -263,6 +282,8 @@ mod tests {
         assert_eq!(config.validate(), Ok(()));
         assert_eq!((config.room(1500), config.payload(1500)), (1468, 1452));
         assert_eq!(config.payload(1500) + config.charge(), 1468);
+        let paper = Config::paper();
+        assert_eq!((paper.validate(), paper.payload(560)), (Ok(()), 512));
         let packets = Config { counting: Counting::Packets, ..config };
         assert_eq!(packets.payload(1500) + packets.charge(), 1500);
     }

@@ -33,6 +33,7 @@ struct Partial {
     /// Number of the piece that must come next.
     next: u64,
     stream: u16,
+    unordered: bool,
 }
 
 /// What arrived and is not read.
@@ -150,7 +151,8 @@ impl Inbound {
         let id = message.stream;
         let stream = self.streams.entry(id).or_default();
         let ahead = ssn.wrapping_sub(stream.next);
-        let in_parts = self.partial.is_some_and(|partial| partial.stream == id);
+        let in_turn = |partial: Partial| partial.stream == id && !partial.unordered;
+        let in_parts = self.partial.is_some_and(in_turn);
         if ahead >= 1 << 15 || stream.waiting.contains_key(&ssn) {
             return; // A number that was delivered or waits: no peer that follows the rules does this.
         }
@@ -193,14 +195,15 @@ impl Inbound {
         };
         let mut arrived = self.pieces.range(..=arrived);
         let Some((&first, piece)) = arrived.find(|(_, piece)| in_turn(piece)) else { return false };
-        self.partial = Some(Partial { next: first, stream: piece.stream });
+        let unordered = piece.flags.contains(DataFlags::UNORDERED);
+        self.partial = Some(Partial { next: first, stream: piece.stream, unordered });
         self.go_on_with_partial();
         true
     }
 
     /// Delivers the pieces that follow in the message that is delivered in parts.
     fn go_on_with_partial(&mut self) {
-        let Some(Partial { next, stream }) = self.partial else { return };
+        let Some(Partial { next, stream, unordered }) = self.partial else { return };
         let mut last = next;
         while let Some(piece) = self.pieces.get(&last) {
             let ended = ends(piece);
@@ -213,9 +216,9 @@ impl Inbound {
             return;
         }
         let part = self.join(next, last - 1);
-        let (complete, unordered) = (part.complete, part.unordered);
+        let complete = part.complete;
         self.deliver(part);
-        self.partial = (!complete).then_some(Partial { next: last, stream });
+        self.partial = (!complete).then_some(Partial { next: last, stream, unordered });
         if complete && !unordered {
             self.streams.entry(stream).or_default();
             self.end_message(stream);

@@ -254,7 +254,7 @@ impl Association {
         self.opening.init.stop();
         self.opening.cookie = cookie;
         self.opening.echo.start();
-        self.tx.paths[from].confirmed = true;
+        self.tx.confirm(now, from);
         self.state = State::CookieEchoed;
     }
 

@@ -1,0 +1,122 @@
+//! SCTP in the simulator: streams, several paths, bytes that other programs read.
+
+use std::io::Write;
+use std::process::Command;
+use std::sync::Arc;
+
+use bentpipe_link::ModelSpec;
+use bentpipe_sim::{Capture, FlowSpec, Observer, PacketSeen, Protocol, RunSpec, Silent, run};
+use bentpipe_transport::sctp::{Config, View};
+use bentpipe_units::Instant;
+
+use crate::support::*;
+
+/// A transfer of `kilobytes` by SCTP.
+fn sctp(config: Config, kilobytes: u64, more_paths: Vec<[usize; 2]>) -> FlowSpec {
+    let config = Arc::new(config);
+    let receiver = config.clone();
+    let protocol = Protocol::Sctp { sender: config, receiver, more_paths };
+    FlowSpec { protocol, ..flow("file", 0, 1, kilobytes) }
+}
+
+/// Two hosts with two addresses each: 0 and 2, 1 and 3. The first path goes dark for half a minute.
+fn two_paths() -> RunSpec {
+    let noise = ModelSpec::BitErrors(1e-6);
+    let leo = vec![rate("1.5 Mbit/s", 50), noise, millis(25), dark(2_000, 30_000)];
+    let geo = vec![rate("2 Mbit/s", 50), millis(270)];
+    let links = vec![link("leo", [0, 1], leo), link("geo", [2, 3], geo)];
+    let config = Config { path_max_retrans: 1, ..Config::default() };
+    spec(4, links, vec![sctp(config, 3_000, vec![[2, 3]])])
+}
+
+#[test]
+fn a_file_arrives_over_the_second_path_while_the_first_is_dark() {
+    let spec = two_paths();
+    let run = outcome(&spec);
+    assert_all_arrived(&spec, &run);
+    assert_eq!((run.flows[0].protocol, run.flows[0].controller), ("sctp", "sctp"));
+    let geo = channel(&run, "geo", 2);
+    assert!(geo.delivered > 500, "{} packets over the second path", geo.delivered);
+    let seconds = run.flows[0].metrics.connection_time.expect("a time");
+    assert!(seconds < 60.0, "{seconds} s");
+}
+
+#[test]
+fn one_path_alone_waits_until_it_works_again() {
+    let mut spec = two_paths();
+    let patient = Config { path_max_retrans: 20, association_max_retrans: 20, ..Config::default() };
+    spec.flows = vec![sctp(patient, 3_000, Vec::new())];
+    let run = outcome(&spec);
+    assert_all_arrived(&spec, &run);
+    assert_eq!(channel(&run, "geo", 2).packets, 0);
+    assert!(run.flows[0].metrics.connection_time.expect("a time") > 32.0);
+}
+
+#[test]
+fn bytes_laid_on_several_streams_arrive_in_their_order() {
+    let links = vec![link(
+        "space",
+        [0, 1],
+        vec![rate("2 Mbit/s", 20), ModelSpec::BitErrors(1e-5), millis(40)],
+    )];
+    let config = Config { view: View::Bytes { stripes: 4 }, ..Config::paper() };
+    let spec = spec(2, links, vec![sctp(config, 300, Vec::new())]);
+    let run = outcome(&spec);
+    assert_all_arrived(&spec, &run);
+    assert!(run.flows[0].source.retransmitted_segments > 0, "nothing was lost");
+}
+
+#[test]
+fn a_run_with_real_bytes_has_the_same_record() {
+    let typed = two_paths();
+    let wired = RunSpec { wire: true, ..typed.clone() };
+    assert_eq!(outcome(&typed), outcome(&wired));
+}
+
+/// Writes what crosses the links into a capture.
+struct Watcher(Capture<Vec<u8>>);
+
+impl Observer for Watcher {
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
+        self.0.packet(at, channel, packet);
+    }
+}
+
+#[test]
+fn tshark_finds_nothing_wrong_with_an_association() {
+    let mut spec = two_paths();
+    let ecn = Config { ecn: true, path_max_retrans: 1, ..Config::default() };
+    spec.flows = vec![sctp(ecn, 300, vec![[2, 3]])];
+    let mut watcher = Watcher(Capture::new(Vec::new(), &spec, &[]).expect("a capture"));
+    let seen = run(&spec, &mut watcher).expect("a run");
+    assert_eq!(run(&spec, &mut Silent).expect("a run"), seen, "who watches changes nothing");
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("sctp.pcapng");
+    std::fs::write(&path, watcher.0.finish().expect("a capture")).expect("the file");
+    let fields = ["_ws.malformed", "sctp.checksum.status", "sctp.chunk_type"];
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-o", "sctp.checksum:TRUE", "-n", "-r"]).arg(&path);
+    tshark.args(["-T", "fields", "-E", "separator=;"]);
+    tshark.args(fields.iter().flat_map(|field| ["-e", field]));
+    let Ok(output) = tshark.output() else {
+        // Past the test harness, which hides what passing tests print.
+        let said = "SKIPPED: tshark is not on the PATH, no SCTP capture was read with it";
+        return writeln!(std::io::stderr(), "{said}").expect("standard error");
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut kinds = std::collections::BTreeSet::new();
+    for line in text.lines() {
+        let [malformed, checksum, chunks] = line.split(';').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        assert_eq!((malformed, checksum), ("", "1"), "{line}");
+        kinds.extend(chunks.split(',').map(|kind| kind.parse::<u32>().expect("a number")));
+    }
+    let all = [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 14];
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all);
+}
