@@ -99,7 +99,7 @@ fn tshark_finds_nothing_wrong_with_an_association() {
     std::fs::write(&path, watcher.0.finish().expect("a capture")).expect("the file");
     let fields = ["_ws.malformed", "sctp.checksum.status", "sctp.chunk_type"];
     let mut tshark = Command::new("tshark");
-    tshark.args(["-o", "sctp.checksum:TRUE", "-n", "-r"]).arg(&path);
+    tshark.args(["-o", "sctp.checksum:CRC 32c", "-n", "-r"]).arg(&path);
     tshark.args(["-T", "fields", "-E", "separator=;"]);
     tshark.args(fields.iter().flat_map(|field| ["-e", field]));
     let Ok(output) = tshark.output() else {
