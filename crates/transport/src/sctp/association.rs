@@ -1,26 +1,26 @@
 //! One end of an association.
 //!
-//! It takes packets apart and hands their chunks to [`Sender`], [`Receiver`] and the rules of opening
-//! ([`super::opening`]) and closing ([`super::closing`]).
+//! What chunks do is in [`super::chunks`], with the rules of opening ([`super::opening`]) and closing
+//! ([`super::closing`]); what leaves in [`super::emission`].
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use bentpipe_record::TransportCounters;
-use bentpipe_units::{ByteCount, Instant, Seq32};
-use bentpipe_wire::sctp::{Cause, Chunk, Data, DataFlags, Packet, UnknownAction, UnknownChunk};
-use bentpipe_wire::{Ecn, Segment};
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bentpipe_units::{Instant, Seq32};
+use bentpipe_wire::Ecn;
+use bentpipe_wire::sctp::{Cause, Chunk, Packet};
+use bytes::Bytes;
 
 use super::draw::Draw;
 use super::opening::Opening;
-use super::receiver::{Arrival, Receiver};
+use super::receiver::Receiver;
 use super::retry::Retry;
 use super::sender::Sender;
-use super::{Config, CookieKey, Message, Notice, SendError, State, out_of_the_blue};
+use super::{Config, CookieKey, Message, Notice, SendError, State};
 use crate::xstp::Ports;
-use crate::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
+use crate::{Failure, PathId};
 
 /// Most answers that wait to be sent: what a peer asks beyond them it asks again or not.
 const MOST_ANSWERS: usize = 16;
@@ -73,18 +73,18 @@ pub struct Association {
     pub(super) answers: VecDeque<(usize, Chunk)>,
     /// Whole packets.
     pub(super) packets: VecDeque<(PathId, Packet)>,
-    told: Told,
+    pub(super) told: Told,
     notices: VecDeque<Notice>,
     pub(super) counters: TransportCounters,
 }
 
 /// What the application is still to be told.
 #[derive(Debug, Default)]
-struct Told {
-    connected: bool,
-    peer_closed: bool,
-    closed: bool,
-    failed: Option<Failure>,
+pub(super) struct Told {
+    pub(super) connected: bool,
+    pub(super) peer_closed: bool,
+    pub(super) closed: bool,
+    pub(super) failed: Option<Failure>,
 }
 
 impl Association {
@@ -217,12 +217,12 @@ impl Association {
         self.notices.pop_front()
     }
 
-    fn takes_writes(&self) -> bool {
+    pub(super) fn takes_writes(&self) -> bool {
         self.state.takes_writes() && !self.wants_close
     }
 
     /// Index of the path that a packet came on; the primary stands for one that is not known.
-    fn source(&self, id: PathId) -> usize {
+    pub(super) fn source(&self, id: PathId) -> usize {
         self.tx.index_of(id).unwrap_or(self.tx.primary)
     }
 
@@ -256,19 +256,6 @@ impl Association {
         }
     }
 
-    /// The association is open.
-    pub(super) fn tell_connected(&mut self) {
-        self.told.connected = true;
-    }
-
-    pub(super) fn tell_peer_closed(&mut self) {
-        self.told.peer_closed = true;
-    }
-
-    pub(super) fn tell_closed(&mut self) {
-        self.told.closed = true;
-    }
-
     pub(super) fn tell(&mut self, notice: Notice) {
         self.notices.push_back(notice);
     }
@@ -297,309 +284,5 @@ impl Association {
         if known {
             self.send_packet(path, tag, Chunk::Abort { reflected: false, causes: vec![cause] });
         }
-    }
-
-    /// Whether the verification tag is one that the peer may use (RFC 9260, section 8.5).
-    fn is_for_us(&self, packet: &Packet) -> bool {
-        match packet.chunks.first() {
-            Some(Chunk::Init(_)) => packet.tag == 0,
-            // The cookie says which tag it is for.
-            Some(Chunk::CookieEcho(_)) => true,
-            Some(
-                Chunk::Abort { reflected: true, .. } | Chunk::ShutdownComplete { reflected: true },
-            ) => packet.tag == self.peer_tag,
-            _ => packet.tag == self.local_tag,
-        }
-    }
-
-    /// A packet with another tag. A peer that waits for the end of an older association gets it (RFC
-    /// 9260, section 8.5.1 E).
-    fn handle_other_tag(&mut self, id: PathId, packet: &Packet) {
-        self.ignore();
-        let opening = matches!(self.state, State::CookieWait | State::CookieEchoed);
-        if opening
-            && let [Chunk::ShutdownAck] = packet.chunks[..]
-            && let Some(answer) = out_of_the_blue(packet)
-        {
-            self.send_ready_packet(id, answer);
-        }
-    }
-
-    /// Takes the chunks of a packet in turn.
-    pub(super) fn process(&mut self, now: Instant, id: PathId, packet: &mut Packet) {
-        let from = self.source(id);
-        let mut data = DataSeen::default();
-        let chunks = std::mem::take(&mut packet.chunks);
-        for chunk in chunks {
-            let goes_on = match chunk {
-                Chunk::Data(chunk) => self.handle_data(from, chunk, &mut data),
-                Chunk::Unknown(unknown) => self.handle_unknown(from, unknown),
-                other => self.handle_control(now, id, from, packet, other),
-            };
-            if !goes_on || self.state == State::Closed {
-                break;
-            }
-        }
-        if data.seen {
-            self.data_ended(now, from, &data, packet.ecn);
-        }
-        self.move_on();
-    }
-
-    /// Control chunks. False when the rest of the packet does not count.
-    fn handle_control(
-        &mut self,
-        now: Instant,
-        id: PathId,
-        from: usize,
-        packet: &Packet,
-        chunk: Chunk,
-    ) -> bool {
-        match chunk {
-            Chunk::Init(init) => self.handle_init(now, id, &init),
-            Chunk::InitAck(init) => self.handle_init_ack(now, from, &init),
-            Chunk::CookieEcho(cookie) => return self.handle_cookie_echo(now, id, packet, &cookie),
-            Chunk::CookieAck => self.handle_cookie_ack(now, from),
-            Chunk::Sack(sack) if self.state.is_open() => {
-                if self.tx.handle_sack(now, &sack).is_err() {
-                    self.ignore();
-                }
-            }
-            Chunk::Heartbeat(info) if self.state.is_open() => {
-                self.answer(from, Chunk::HeartbeatAck(info));
-            }
-            Chunk::HeartbeatAck(info) => self.handle_heartbeat_ack(now, info),
-            Chunk::Abort { causes, .. } => {
-                let code = causes.first().map_or(0, Cause::code);
-                self.drop_all(Some(Failure::PeerAborted(code)));
-            }
-            Chunk::Error(causes) => self.handle_error(&causes),
-            Chunk::Shutdown(tsn) => self.handle_shutdown(now, tsn),
-            Chunk::ShutdownAck => self.handle_shutdown_ack(id),
-            Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(),
-            Chunk::Ecne(tsn) if self.state.is_open() => {
-                self.cwr = self.tx.handle_ecne(now, tsn).or(self.cwr);
-            }
-            Chunk::Cwr(tsn) => {
-                if self.ecne.is_some_and(|told| !told.is_after(tsn)) {
-                    self.ecne = None;
-                }
-            }
-            _ => self.ignore(),
-        }
-        true
-    }
-
-    fn handle_data(&mut self, from: usize, mut chunk: Data, seen: &mut DataSeen) -> bool {
-        if !self.state.receives() {
-            self.ignore();
-            return true;
-        }
-        let tsn = chunk.tsn;
-        if chunk.payload.is_empty() {
-            self.give_up(Cause::NoUserData(tsn), Failure::PeerBrokeRules);
-            return false;
-        }
-        seen.lowest = Some(
-            seen.lowest.map_or(tsn, |lowest| if tsn.is_before(lowest) { tsn } else { lowest }),
-        );
-        seen.seen = true;
-        seen.immediately |= chunk.flags.contains(DataFlags::IMMEDIATE);
-        if chunk.stream >= self.inbound {
-            self.rx.discard(tsn);
-            self.answer(from, Chunk::Error(vec![Cause::InvalidStream(chunk.stream)]));
-            return true;
-        }
-        match self.rx.handle_data(&mut chunk) {
-            Arrival::New => {}
-            Arrival::Duplicate => self.counters.duplicate_segments += 1,
-            Arrival::Refused => self.ignore(),
-        }
-        true
-    }
-
-    fn data_ended(&mut self, now: Instant, from: usize, seen: &DataSeen, ecn: Ecn) {
-        self.data_from = from;
-        let shutting_down = self.state == State::ShutdownSent;
-        self.rx.packet_ended(now, seen.immediately || shutting_down);
-        if shutting_down {
-            self.closing.start();
-        }
-        if ecn == Ecn::Congestion && self.tx.ecn {
-            self.ecne = seen.lowest.or(self.ecne);
-            self.rx.sack_now();
-        }
-    }
-
-    /// RFC 9260, section 3.2. False when the rest of the packet does not count.
-    fn handle_unknown(&mut self, from: usize, unknown: UnknownChunk) -> bool {
-        let action = UnknownAction::of_chunk(unknown.kind);
-        if action.report && self.state.is_open() {
-            let mut whole = BytesMut::with_capacity(4 + unknown.value.len());
-            whole.put_slice(&[unknown.kind, unknown.flags]);
-            whole.put_u16((4 + unknown.value.len()) as u16); // it came with this length
-            // An answer must fit into a packet.
-            let most = self.config.room(self.tx.paths[from].mtu) - 8;
-            whole.put_slice(&unknown.value);
-            whole.truncate(most);
-            self.answer(from, Chunk::Error(vec![Cause::UnrecognizedChunk(whole.freeze())]));
-        }
-        !action.stop
-    }
-
-    /// The information of a HEARTBEAT: path, nonce and time.
-    pub(super) fn heartbeat_info(&self, now: Instant, path: usize, nonce: u64) -> Bytes {
-        let mut info = BytesMut::with_capacity(20);
-        info.put_u32(self.tx.paths[path].id.0);
-        info.put_u64(nonce);
-        info.put_u64(now.as_nanos());
-        info.freeze()
-    }
-
-    fn handle_heartbeat_ack(&mut self, now: Instant, mut info: Bytes) {
-        let mut answered = || {
-            let id = PathId(info.try_get_u32().ok()?);
-            let (nonce, sent_at) = (info.try_get_u64().ok()?, info.try_get_u64().ok()?);
-            let (index, sent_at) = (self.tx.index_of(id)?, Instant::from_nanos(sent_at));
-            Some(self.tx.heartbeat_answered(now, index, nonce, sent_at))
-        };
-        if answered() != Some(true) {
-            self.ignore();
-        }
-    }
-
-    /// The application can read; true once for each time.
-    fn take_readable(&mut self) -> bool {
-        self.rx.take_readable()
-    }
-}
-
-/// DATA of one packet.
-#[derive(Debug, Default)]
-struct DataSeen {
-    seen: bool,
-    immediately: bool,
-    lowest: Option<Seq32>,
-}
-
-impl Endpoint for Association {
-    fn handle_segment(&mut self, now: Instant, path: PathId, segment: &mut Segment) {
-        let Segment::Sctp(packet) = segment else { return self.ignore() };
-        if self.state == State::Closed || packet.chunks.is_empty() {
-            return self.ignore();
-        }
-        if !self.is_for_us(packet) {
-            return self.handle_other_tag(path, packet);
-        }
-        self.counters.segments_received += 1;
-        self.process(now, path, packet);
-        self.tx.renew_bursts();
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        if self.state == State::Closed {
-            return;
-        }
-        self.rx.handle_timeout(now);
-        if self.opening.handle_timeout(now, self.config.max_init_retransmits).is_err() {
-            return self.drop_all(Some(Failure::NoAnswer));
-        }
-        let open = self.state.is_open();
-        let closing = self.closing_timed_out(now);
-        if closing.is_err() || self.tx.handle_timeout(now, open).is_err() {
-            return self.drop_all(Some(Failure::NoResponse));
-        }
-        self.tx.renew_bursts();
-    }
-
-    fn write(&mut self, _now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
-        if !self.takes_writes() {
-            return Err(WriteError::Closed);
-        }
-        self.tx.renew_bursts();
-        Ok(self.tx.write(data))
-    }
-
-    fn read(&mut self, _now: Instant) -> Option<Bytes> {
-        self.rx.read()
-    }
-
-    fn close(&mut self, _now: Instant) {
-        self.wants_close = true;
-        self.tx.flushing = true;
-        self.move_on();
-    }
-
-    fn abort(&mut self, _now: Instant) {
-        if self.state != State::Closed {
-            self.give_up(Cause::UserAbort(Bytes::new()), Failure::Aborted);
-        }
-    }
-
-    fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
-        let path = self.transmit(now, place.sctp_mut())?;
-        let (length, _) = place.measure();
-        self.counters.segments_sent += 1;
-        self.counters.bytes_sent += length as u64;
-        Some(path)
-    }
-
-    fn poll_event(&mut self) -> Option<Event> {
-        if std::mem::take(&mut self.told.connected) {
-            return Some(Event::Connected);
-        }
-        if self.take_readable() {
-            return Some(Event::Readable);
-        }
-        if self.tx.take_writable() && self.takes_writes() {
-            return Some(Event::Writable);
-        }
-        if std::mem::take(&mut self.told.peer_closed) {
-            return Some(Event::PeerClosed);
-        }
-        if std::mem::take(&mut self.told.closed) {
-            return Some(Event::Closed);
-        }
-        self.told.failed.take().map(Event::Failed)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        if self.state == State::Closed {
-            return None;
-        }
-        let control = Instant::earliest(self.opening.deadline(), self.closing.deadline());
-        let data = Instant::earliest(self.rx.deadline(), self.tx.deadline(self.state.is_open()));
-        Instant::earliest(control, data)
-    }
-
-    fn sender_state(&self) -> SenderState {
-        let path = &self.tx.paths[self.tx.data_path()];
-        let snapshot = path.controller.snapshot();
-        let waiting = self.tx.queue.len() > 0;
-        let activity = match self.tx.flight.len() {
-            0 if !waiting => "idle",
-            _ if waiting && self.tx.peer_window == 0 => "persisting",
-            _ => "transmitting",
-        };
-        SenderState {
-            cwnd: snapshot.cwnd,
-            ssthresh: snapshot.ssthresh,
-            srtt: path.rtt.measured(),
-            in_flight: ByteCount::new(self.tx.flight.in_flight() as u64),
-            phase: snapshot.phase,
-            activity,
-        }
-    }
-
-    fn counters(&self) -> TransportCounters {
-        TransportCounters { reductions: self.tx.reductions, ..self.counters }
-    }
-
-    fn controller_name(&self) -> &'static str {
-        self.config.controller.name()
-    }
-
-    fn is_closed(&self) -> bool {
-        self.state == State::Closed && self.packets.is_empty()
     }
 }

@@ -29,14 +29,14 @@ impl Association {
             State::Established | State::ShutdownPending => {
                 self.state = State::ShutdownReceived;
                 self.tx.flushing = true;
-                self.tell_peer_closed();
+                self.told.peer_closed = true;
             }
             State::ShutdownReceived => {}
             // Both ends close at once.
             State::ShutdownSent => {
                 self.state = State::ShutdownAckSent;
                 self.closing.start();
-                self.tell_peer_closed();
+                self.told.peer_closed = true;
             }
             State::ShutdownAckSent => self.closing.again(),
             State::Closed | State::CookieWait | State::CookieEchoed => return self.ignore(),
@@ -49,12 +49,12 @@ impl Association {
     /// The peer has nothing outstanding either.
     pub(super) fn handle_shutdown_ack(&mut self, id: PathId) {
         match self.state {
-            State::ShutdownSent => self.tell_peer_closed(),
+            State::ShutdownSent => self.told.peer_closed = true,
             State::ShutdownAckSent => {}
             _ => return self.ignore(),
         }
         self.send_packet(id, self.peer_tag, Chunk::ShutdownComplete { reflected: false });
-        self.tell_closed();
+        self.told.closed = true;
         self.drop_all(None);
     }
 
@@ -63,14 +63,14 @@ impl Association {
         if self.state != State::ShutdownAckSent {
             return self.ignore();
         }
-        self.tell_closed();
+        self.told.closed = true;
         self.drop_all(None);
     }
 
     /// The path of SHUTDOWN or SHUTDOWN ACK: another one each further time.
     pub(super) fn closing_path(&self) -> usize {
         let first = self.tx.data_path();
-        if self.closing.count() % 2 == 0 {
+        if self.closing.count().is_multiple_of(2) {
             first
         } else {
             self.tx.other_than(first).unwrap_or(first)

@@ -6,7 +6,7 @@ use bentpipe_wire::sctp::{Chunk, Data, Packet};
 
 use super::State;
 use super::association::Association;
-use super::sender::{Next, Outgoing};
+use super::sending::{Next, Outgoing};
 use crate::PathId;
 
 /// A packet in the making.

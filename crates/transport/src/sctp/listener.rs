@@ -7,7 +7,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::sctp::{Chunk, Init, Packet};
 
 use super::cookie::Cookie;
-use super::opening::{fault_of, init_ack, new_offer, stale_cookie};
+use super::offer::{Host, fault_of, init_ack, new_offer, stale_cookie};
 use super::stray::answer;
 use super::{Association, Config, CookieKey, Identity, out_of_the_blue};
 use crate::PathId;
@@ -88,9 +88,13 @@ impl Listener {
             let abort = Chunk::Abort { reflected: false, causes: vec![cause] };
             return answer(packet, init.tag, abort);
         }
-        let (offer, ports) = (new_offer(entropy), ports_of(packet));
-        let (config, key, own) = (&self.config, &self.key, &self.addresses);
-        let chunk = init_ack(config, key, now, ports, own, &offer, init, (0, 0));
+        let host = Host {
+            config: &self.config,
+            key: &self.key,
+            ports: ports_of(packet),
+            own: &self.addresses,
+        };
+        let chunk = init_ack(&host, now, &new_offer(entropy), init, (0, 0));
         answer(packet, init.tag, chunk)
     }
 }

@@ -6,21 +6,26 @@
 
 mod acks;
 mod association;
+mod chunks;
 mod closing;
 mod config;
 mod cookie;
 mod draw;
 mod emission;
+mod endpoint;
 mod flight;
 mod inbound;
 mod listener;
+mod marks;
 mod message;
+mod offer;
 mod opening;
 mod path;
 mod receiver;
 mod retry;
 mod send_queue;
 mod sender;
+mod sending;
 mod state;
 mod stray;
 mod timers;

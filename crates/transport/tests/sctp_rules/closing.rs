@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crate::support::*;
 
 fn close(pair: &mut SctpPair, way: Way) {
-    pair.change(way, |association, now| association.close(now));
+    pair.change(way, Endpoint::close);
 }
 
 #[test]
