@@ -2,7 +2,7 @@
 
 use bentpipe_testkit::{SctpPair, Way, pattern};
 use bentpipe_transport::PathId;
-use bentpipe_transport::sctp::{Config, View};
+use bentpipe_transport::sctp::{Config, Message, View};
 use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::sctp::{
     Cause, Chunk, Data, DataFlags, GapBlock, Init, Packet, Parameter, Sack, UnknownChunk,
@@ -195,7 +195,7 @@ proptest! {
         // Every answer has a cause: forged packets can not make the ends talk without end.
         prop_assert!(pair.log.len() < 5_000, "{} packets", pair.log.len());
         // What was delivered can not exceed what was sent by more than what was forged.
-        let messages: usize = pair.server.messages.iter().map(|message| message.len()).sum();
+        let messages: usize = pair.server.messages.iter().map(Message::len).sum();
         prop_assert!(pair.server.inbox.len() + messages <= 200_000 + 60 * 1_400);
     }
 }

@@ -267,3 +267,36 @@ impl Receiver {
         (self.due, self.deadline) = (false, None);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_units::ByteCount;
+    use bentpipe_wire::sctp::DataFlags;
+
+    use super::*;
+
+    fn arrive(receiver: &mut Receiver, tsn: u32) -> Arrival {
+        let mut data = Data {
+            tsn: Seq32::new(tsn),
+            ssn: tsn as u16,
+            flags: DataFlags::WHOLE,
+            payload: Bytes::from_static(&[7; 1452]),
+            ..Data::default()
+        };
+        receiver.handle_data(&mut data)
+    }
+
+    #[test]
+    fn there_is_room_for_the_chunk_that_all_others_wait_for() {
+        let config = Config { rcv_buf: ByteCount::new(3_000), ..Config::default() };
+        let mut receiver = Receiver::new(Arc::new(config), Seq32::new(0));
+        assert_eq!([1, 2].map(|tsn| arrive(&mut receiver, tsn)), [Arrival::New; 2]);
+        assert_eq!(arrive(&mut receiver, 3), Arrival::Refused, "the buffer is full");
+        assert_eq!(arrive(&mut receiver, 0), Arrival::New);
+        assert_eq!(arrive(&mut receiver, 3), Arrival::Refused, "nothing was read yet");
+        assert_eq!(receiver.sack(500).window, 0);
+        assert_eq!(std::iter::from_fn(|| receiver.read()).count(), 3);
+        assert!(receiver.is_due(), "there is room again");
+        assert_eq!(receiver.sack(500).window, 3_000);
+    }
+}

@@ -73,6 +73,8 @@ fn what_the_other_end_has_written_still_arrives() {
     close(&mut pair, Way::Forth);
     assert!(pair.run(secs(60)));
     assert!(pair.client.inbox == pattern(60_000));
+    let shutdowns = pair.sent(Way::Forth, Kind::END).count();
+    assert!(shutdowns > 5, "every packet with DATA is answered by SHUTDOWN, {shutdowns} times");
     assert!(pair.client.was_told(Event::Closed) && pair.server.was_told(Event::Closed));
 }
 

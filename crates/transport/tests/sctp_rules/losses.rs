@@ -53,6 +53,113 @@ fn the_third_report_of_a_missing_chunk_sends_it_again_at_once_and_halves_the_win
 }
 
 #[test]
+fn a_second_loss_of_the_same_window_does_not_reduce_it_again() {
+    let (mut pair, first, tag) = chunks(12, quiet());
+    let before = first.plus(u32::MAX);
+    for last in 2..=4 {
+        give(&mut pair, from_server(tag, sack(before, &[(2, last)])));
+    }
+    for last in 7..=9 {
+        give(&mut pair, from_server(tag, sack(before, &[(2, 4), (7, last)])));
+    }
+    give(&mut pair, from_server(tag, sack(before, &[(2, 4), (7, 12)])));
+    assert_eq!(resent(&pair, first), [0, 4, 5]);
+    assert_eq!(pair.client.association().counters().reductions, 1);
+}
+
+#[test]
+fn a_retransmission_of_the_first_chunk_starts_the_timer_anew() {
+    let (mut pair, first, tag) = six_chunks(quiet());
+    let before = first.plus(u32::MAX);
+    pair.run_to(at(1_400));
+    for last in 2..=4 {
+        give(&mut pair, from_server(tag, sack(before, &[(2, last)])));
+    }
+    assert_eq!(resent(&pair, first), [0]);
+    pair.run_to(at(2_399));
+    assert_eq!(resent(&pair, first), [0]);
+    pair.run_to(at(2_400));
+    assert_eq!(resent(&pair, first), [0, 0]);
+}
+
+#[test]
+fn an_event_sets_no_more_packets_free_than_the_burst() {
+    let config = Config { cwnd_init: Some(12), max_burst: 4, ..quiet() };
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100)]).staying_open();
+    pair.run_to(at(500));
+    let tag = client_tag(&pair);
+    pair.log.clear();
+    let mut pair = pair.with_script(|_| Fate::Drop);
+    write_chunks(&mut pair, 20);
+    let first = first_tsn(&pair);
+    assert_eq!(data_sent(&pair, first).len(), 4);
+    give(&mut pair, from_server(tag, sack(first.plus(3), &[])));
+    assert_eq!(data_sent(&pair, first).len(), 8);
+}
+
+#[test]
+fn idle_time_halves_the_window_for_each_timeout() {
+    let config = Config { cwnd_init: Some(12), ..quiet() };
+    let mut pair = open(config, 1);
+    write_chunks(&mut pair, 1);
+    pair.run_to(at(1_000));
+    let window = |pair: &SctpPair| pair.client.association().sender_state().cwnd;
+    assert_eq!(window(&pair), Some(ByteCount::new(12 * 1468)));
+    pair.run_to(at(1_700));
+    write_chunks(&mut pair, 1);
+    assert_eq!(window(&pair), Some(ByteCount::new(6 * 1468)), "1.2 s after the last data");
+    pair.run_to(at(20_000));
+    write_chunks(&mut pair, 1);
+    assert_eq!(window(&pair), Some(ByteCount::new(4 * 1468)));
+}
+
+/// Loses the first transmission of each chunk that leaves at one of these times.
+fn losing_at(config: &Config, times: &'static [u64]) -> SctpPair {
+    let pair = SctpPair::new(config.clone(), config.clone(), &[ms(100)]).staying_open();
+    let mut pair = pair.with_script(move |crossing| {
+        let drop = crossing.has(bentpipe_wire::Kind::DATA)
+            && times.iter().any(|time| crossing.at == at(*time));
+        if drop { Fate::Drop } else { Fate::Pass }
+    });
+    pair.run_to(at(500));
+    pair.log.clear();
+    pair
+}
+
+#[test]
+fn what_was_sent_twice_is_not_measured_and_a_measurement_ends_the_backoff() {
+    let mut pair = losing_at(&quiet(), &[1_000, 5_000]);
+    pair.run_to(at(1_000));
+    let srtt = |pair: &SctpPair| pair.client.association().sender_state().srtt;
+    let before = srtt(&pair);
+    write_chunks(&mut pair, 1);
+    let first = first_tsn(&pair);
+    pair.run_to(at(3_000));
+    assert_eq!(srtt(&pair), before, "lost and sent again after a second");
+    write_chunks(&mut pair, 2);
+    pair.run_to(at(5_000));
+    write_chunks(&mut pair, 1);
+    pair.run_to(at(8_000));
+    let times: Vec<_> = data_sent(&pair, first).into_iter().map(|(at, _, tsn)| (at, tsn)).collect();
+    assert_eq!(times[..2], [(at(1_000), 0), (at(2_000), 0)]);
+    assert_eq!(times[4..], [(at(5_000), 3), (at(6_000), 3)]);
+}
+
+#[test]
+fn a_timeout_now_and_then_makes_no_path_inactive_and_ends_nothing() {
+    let config = Config { path_max_retrans: 1, association_max_retrans: 1, ..quiet() };
+    let mut pair = losing_at(&config, &[1_000, 4_000, 7_000, 10_000]);
+    for time in [1_000, 4_000, 7_000, 10_000] {
+        pair.run_to(at(time));
+        write_chunks(&mut pair, 1);
+    }
+    pair.run_to(at(14_000));
+    assert_eq!(pair.server.inbox.len(), 4 * 1452);
+    assert_eq!(pair.client.association().counters().retransmitted_segments, 4);
+    assert_eq!(pair.client.notices.len(), 1, "{:?}", pair.client.notices);
+}
+
+#[test]
 fn a_report_counts_only_below_the_highest_newly_acknowledged() {
     let (mut pair, first, tag) = six_chunks(quiet());
     let before = first.plus(u32::MAX);

@@ -78,6 +78,21 @@ fn two_ends_that_open_at_once_get_one_association() {
 }
 
 #[test]
+fn of_two_openings_that_cross_one_is_enough() {
+    let mut pair = pair(quiet()).sending(pattern(9_000)).with_script(|crossing| {
+        let lost = crossing.way == Way::Back && crossing.has(Kind::BGNAK);
+        if lost { Fate::Drop } else { Fate::Pass }
+    });
+    pair.both_open(quiet());
+    // The client gets no answer to its INIT, only the COOKIE ECHO of the other opening.
+    pair.run_to(at(450));
+    assert_eq!(pair.client.association().state(), State::Established);
+    pair.run_to(at(3_000));
+    assert!(pair.server.inbox == pattern(9_000));
+    assert_eq!(pair.server.association().state(), State::Established);
+}
+
+#[test]
 fn a_peer_that_lost_everything_may_begin_anew() {
     let mut pair = open(quiet(), 1);
     send(&mut pair, Way::Forth, 0, b"before");
