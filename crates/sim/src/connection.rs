@@ -3,7 +3,6 @@
 //! What a protocol adds to the simulator stands here: how its ends are opened, and how a segment that
 //! belongs to no connection is answered.
 
-use bentpipe_link::Stream;
 use bentpipe_transport::xstp::{self, Ports};
 use bentpipe_transport::{Endpoint, PathId, sctp, tcp};
 use bentpipe_units::Instant;
@@ -20,17 +19,18 @@ pub(crate) enum Connection {
 }
 
 /// What an end has to be told apart from others, and to be opened with.
-pub(crate) struct Place<'a> {
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
     /// Its ports.
     pub(crate) ports: Ports,
     /// How many paths there are; they have the numbers from 0 on.
     pub(crate) paths: u32,
     /// What its numbers are drawn from.
-    pub(crate) entropy: &'a mut Stream,
+    pub(crate) entropy: u64,
 }
 
-impl Place<'_> {
-    fn paths(&self) -> Vec<PathId> {
+impl Place {
+    fn path_ids(self) -> Vec<PathId> {
         (0..self.paths).map(PathId).collect()
     }
 }
@@ -47,8 +47,8 @@ pub(crate) enum Accepted {
 
 impl Connection {
     /// The end that opens.
-    pub(crate) fn open(protocol: &Protocol, now: Instant, place: Place<'_>) -> Self {
-        let entropy = place.entropy.bits();
+    pub(crate) fn open(protocol: &Protocol, now: Instant, place: Place) -> Self {
+        let entropy = place.entropy;
         match protocol {
             Protocol::Xstp { sender, .. } => {
                 let (path, ports) = (PathId(0), place.ports);
@@ -58,7 +58,7 @@ impl Connection {
             Protocol::Sctp { sender, .. } => {
                 let identity = sctp::Identity {
                     ports: place.ports,
-                    paths: place.paths(),
+                    paths: place.path_ids(),
                     addresses: Vec::new(),
                     key: COOKIE_KEY,
                     entropy,
@@ -75,9 +75,9 @@ impl Connection {
         now: Instant,
         path: PathId,
         segment: &mut Segment,
-        place: Place<'_>,
+        place: Place,
     ) -> Accepted {
-        let entropy = place.entropy.bits();
+        let entropy = place.entropy;
         match (protocol, segment) {
             (Protocol::Xstp { receiver, .. }, Segment::Xstp(begin)) => {
                 match xstp::Session::accept(receiver.clone(), now, path, begin, entropy) {
@@ -87,7 +87,7 @@ impl Connection {
             }
             (Protocol::Sctp { receiver, .. }, Segment::Sctp(packet)) => {
                 let listener = sctp::Listener::new(receiver.clone(), COOKIE_KEY, Vec::new());
-                match listener.handle(now, path, &place.paths(), packet, entropy) {
+                match listener.handle(now, path, &place.path_ids(), packet, entropy) {
                     sctp::Answer::Open(association) => Accepted::Open(Self::Sctp(association)),
                     sctp::Answer::Reply(packet) => Accepted::Answer(Segment::Sctp(packet)),
                     sctp::Answer::Nothing => Accepted::Refused,

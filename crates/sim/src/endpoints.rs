@@ -263,9 +263,10 @@ impl End {
     }
 
     /// What the endpoint is to be opened with.
-    fn place(&mut self) -> (&Protocol, Place<'_>) {
+    fn place(&mut self) -> (&Protocol, Place) {
         let paths = self.paths.len() as u32;
-        (&self.protocol, Place { ports: self.ports, paths, entropy: &mut self.entropy })
+        let entropy = self.entropy.bits();
+        (&self.protocol, Place { ports: self.ports, paths, entropy })
     }
 
     /// A segment arrived. True when that was all: otherwise the end must be drained.

@@ -113,6 +113,20 @@ fn idle_time_halves_the_window_for_each_timeout() {
     assert_eq!(window(&pair), Some(ByteCount::new(4 * 1468)));
 }
 
+#[test]
+fn a_chunk_that_reports_found_lost_is_not_measured_either() {
+    let (mut pair, first, tag) = six_chunks(quiet());
+    let before = first.plus(u32::MAX);
+    let srtt = |pair: &SctpPair| pair.client.association().sender_state().srtt;
+    assert_eq!(srtt(&pair), Some(ms(200)));
+    pair.run_to(at(1_400));
+    for last in 2..=4 {
+        give(&mut pair, from_server(tag, sack(before, &[(2, last)])));
+    }
+    give(&mut pair, from_server(tag, sack(first.plus(5), &[])));
+    assert_eq!(srtt(&pair), Some(ms(200)));
+}
+
 /// Loses the first transmission of each chunk that leaves at one of these times.
 fn losing_at(config: &Config, times: &'static [u64]) -> SctpPair {
     let pair = SctpPair::new(config.clone(), config.clone(), &[ms(100)]).staying_open();
