@@ -8,9 +8,9 @@ use bentpipe_transport::xstp::{Config, StatRule};
 use bentpipe_units::{BitRate, ByteCount, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 
-/// Payload of a full segment: with all headers, a POLL and a short report it fits into 1,500 bytes of
-/// IPv4 or IPv6.
-const MSS: u16 = 1400;
+/// Payload of a full segment on a path that carries 1,500 bytes: with all headers and a POLL it fills
+/// them. What a path carries is found out, and less is sent until then.
+const MSS: u16 = 1440;
 /// Headers of IPv4, UDP, the association and a plain data segment.
 const OVERHEAD: ByteCount =
     ByteCount::new(28 + crate::association::OVERHEAD as u64 + 1 + PLAIN_HEADER as u64);

@@ -10,6 +10,7 @@ use bentpipe_net::{PublicKey, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_wire::Ecn;
 use bytes::Bytes;
 use proptest::prelude::*;
 
@@ -114,7 +115,7 @@ impl World {
         if arrival == Some(next)
             && let Some((_, (to, from, bytes))) = self.flying.pop_first()
         {
-            self.hubs[to].handle_datagram(self.now, from, &bytes);
+            self.hubs[to].handle_datagram(self.now, from, Ecn::NotCapable, &bytes);
         } else {
             for hub in &mut self.hubs {
                 hub.handle_timeout(self.now);
@@ -287,14 +288,19 @@ fn unknown_keys_and_garbage_get_no_answer() {
     stranger.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
     stranger.flush(Instant::ZERO);
     let train = stranger.outbox().front(1).expect("a request").bytes.to_vec();
-    world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), &train);
+    world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), Ecn::NotCapable, &train);
     for len in 0..200 {
         for kind in 0..6 {
             let mut garbage = vec![0xa5; len];
             if let Some(first) = garbage.first_mut() {
                 *first = kind;
             }
-            world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), &garbage);
+            world.hubs[SERVER].handle_datagram(
+                Instant::ZERO,
+                address(5),
+                Ecn::NotCapable,
+                &garbage,
+            );
         }
     }
     world.hubs[SERVER].flush(Instant::ZERO);
@@ -312,7 +318,7 @@ fn a_replayed_capture_changes_nothing() {
     let before = world.sent.len();
     for (end, bytes) in world.sent.clone() {
         let to = 1 - end;
-        world.hubs[to].handle_datagram(world.now, address(7), &bytes);
+        world.hubs[to].handle_datagram(world.now, address(7), Ecn::NotCapable, &bytes);
     }
     world.pump();
     assert_eq!(world.sent.len(), before, "no answer to anything");
@@ -414,7 +420,7 @@ fn under_a_flood_of_requests_a_known_peer_still_gets_in_with_a_cookie() {
         flooder.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
         flooder.flush(Instant::ZERO);
         let request = flooder.outbox().front(1).expect("a request").bytes.to_vec();
-        world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), &request);
+        world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), Ecn::NotCapable, &request);
     }
     while let Some(train) = world.hubs[SERVER].outbox().front(1) {
         let len = train.bytes.len();
@@ -431,7 +437,12 @@ fn under_a_flood_of_requests_a_known_peer_still_gets_in_with_a_cookie() {
         flooder.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
         flooder.flush(Instant::ZERO);
         let request = flooder.outbox().front(1).expect("a request").bytes.to_vec();
-        world.hubs[SERVER].handle_datagram(Instant::ZERO + DELAY, address(5), &request);
+        world.hubs[SERVER].handle_datagram(
+            Instant::ZERO + DELAY,
+            address(5),
+            Ecn::NotCapable,
+            &request,
+        );
     }
     assert_eq!(world.transfer(connection, &data, secs(20)).expect("a transfer").0, data);
     let cookies = world.sent.iter().filter(|(end, b)| *end == SERVER && b[0] == 3);

@@ -12,6 +12,7 @@ use bentpipe_net::{SecretKey, Security, Tuning};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
 const TERMINAL: usize = 0;
@@ -138,7 +139,7 @@ impl World {
                 Way::Forth => (SERVER, address(TERMINAL)),
                 Way::Back => (TERMINAL, address(SERVER)),
             };
-            self.hubs[to].handle_datagram(self.now, from, &bytes);
+            self.hubs[to].handle_datagram(self.now, from, Ecn::NotCapable, &bytes);
         }
         for hub in &mut self.hubs {
             hub.handle_timeout(self.now);

@@ -1,6 +1,6 @@
 //! The sending side's answer to STAT and USTAT: acknowledge, open the window, repair or probe.
 
-use bentpipe_cc::{Ack, Loss, LossCause};
+use bentpipe_cc::{Ack, Loss, LossCause, Signal};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Report, ReportKind};
 
@@ -177,6 +177,17 @@ impl Sender {
     fn repair_picked(&mut self) {
         for index in 0..self.picked.len() {
             self.repair(self.picked[index]);
+        }
+    }
+
+    /// A router marked something: once for each window, like a loss but with nothing to repair.
+    pub(super) fn handle_mark(&mut self, now: Instant) {
+        if self.cache.len() > 0 && !self.cache.oldest().is_before(self.recover) {
+            self.controller.on_signal(&self.path_view(now), &Signal::EcnCe);
+            self.follow_controller();
+            self.recover = self.cache.next();
+            self.reductions += 1;
+            self.touch();
         }
     }
 

@@ -135,7 +135,7 @@ impl Sender {
     pub(super) fn open(&mut self, now: Instant, mss: u16, window: u16) {
         if mss != self.mss {
             self.mss = mss;
-            self.payload.limit(mss, self.cache.next());
+            self.limit_payload(self.payload.most());
             self.controller = build_controller(&self.config, mss);
             self.follow_controller();
         }
@@ -143,6 +143,16 @@ impl Sender {
         self.open = true;
         self.polls.restart_epoch(now);
         self.stale = true;
+    }
+
+    /// Segments that are cut from now on carry at most this.
+    pub(super) fn limit_payload(&mut self, most: u16) {
+        let most = most.clamp(1, self.mss);
+        if most != self.payload.most() {
+            self.payload.limit(most, self.cache.next());
+            self.follow_controller();
+            self.stale = true;
+        }
     }
 
     /// Bytes of the send buffer that are free.
