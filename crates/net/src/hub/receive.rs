@@ -220,7 +220,7 @@ impl Hub {
     }
 
     /// Names of requests that wait no longer lead nowhere.
-    fn unname_requests(&mut self, id: usize) {
+    pub(super) fn unname_requests(&mut self, id: usize) {
         let kept: Vec<Index> = self.associations[id].indices().collect();
         self.by_index.retain(|index, owner| *owner != id || kept.contains(index));
     }

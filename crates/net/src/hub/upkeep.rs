@@ -37,7 +37,13 @@ impl Hub {
         }
         let shorter = association.maintain_path(now, &mut self.outbox);
         if association.wants_keys(now) {
-            self.ask(now, id);
+            if association.numbers.is_empty() {
+                // Nobody needs the answer any more.
+                association.request = None;
+                self.unname_requests(id);
+            } else {
+                self.ask(now, id);
+            }
         }
         if shorter {
             self.resize(id);
