@@ -38,6 +38,9 @@ pub(crate) fn config() -> Arc<Config> {
 /// What the network does with a datagram: when its copies arrive, counted from now.
 pub(crate) type Wire = Box<dyn FnMut(usize, &mut Vec<u8>) -> Vec<Span>>;
 
+/// The mark in the header of a datagram of an end, when it arrives.
+pub(crate) type Marker = Box<dyn FnMut(usize, Instant) -> Ecn>;
+
 pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) hubs: [Hub; 2],
@@ -45,6 +48,7 @@ pub(crate) struct World {
     pub(crate) flying: BTreeMap<(Instant, u64), (usize, SocketAddr, Vec<u8>)>,
     pub(crate) serial: u64,
     pub(crate) wire: Wire,
+    pub(crate) ecn: Marker,
     pub(crate) sent: Vec<(usize, Vec<u8>)>,
     /// Settings of the connections.
     pub(crate) config: Arc<Config>,
@@ -68,6 +72,7 @@ impl World {
             flying: BTreeMap::new(),
             serial: 0,
             wire: Box::new(|_, _| vec![DELAY]),
+            ecn: Box::new(|_, _| Ecn::Capable0),
             sent: Vec::new(),
             config: config(),
             rings: [0; 2],
@@ -131,7 +136,8 @@ impl World {
         if arrival == Some(next)
             && let Some((_, (to, from, bytes))) = self.flying.pop_first()
         {
-            self.hubs[to].handle_datagram(self.now, from, Ecn::NotCapable, &bytes);
+            let ecn = (self.ecn)(1 - to, self.now);
+            self.hubs[to].handle_datagram(self.now, from, ecn, &bytes);
         } else {
             for (hub, rings) in self.hubs.iter_mut().zip(&mut self.rings) {
                 *rings += u64::from(hub.next_deadline().is_some_and(|at| at <= self.now));
