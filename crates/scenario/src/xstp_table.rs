@@ -65,6 +65,8 @@ xstp_table! {
     probing: bool => |c, v| c.probing = v;
     /// Largest payload of a segment in bytes.
     mss: u16 => |c, v| c.mss = v;
+    /// What the peer has beyond a gap counts as delivered.
+    selective: bool => |c, v| c.selective = v;
     /// Send buffer.
     snd_buf: Quantity<ByteCount> => |c, v| c.snd_buf = v.0;
     /// Receive buffer.

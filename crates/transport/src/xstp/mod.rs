@@ -10,6 +10,7 @@
 mod compose;
 mod config;
 mod control;
+mod delivery;
 mod emission;
 mod lifecycle;
 mod payload_size;

@@ -11,6 +11,7 @@ use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::Config;
+use super::delivery::Delivery;
 use super::payload_size::PayloadSize;
 use super::poll_clock::PollClock;
 use super::probing::Probing;
@@ -41,6 +42,8 @@ pub(super) struct Sender {
     pub(super) cache: SendCache,
     pub(super) rtt: RttEstimator,
     pub(super) polls: PollClock,
+    /// Used only if the settings say `selective`.
+    pub(super) delivery: Delivery,
     pub(super) probing: Probing,
     pub(super) controller: Box<dyn Controller>,
     /// W without the peer's part, in segments; follows the controller's limits.
@@ -78,11 +81,12 @@ pub(super) struct Sender {
 }
 
 /// Round trips counted by acknowledgements: one ends when something sent after its start is
-/// acknowledged.
+/// acknowledged, or, if the settings say `selective`, when a POLL sent after its start is answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     pub(super) number: u64,
     pub(super) ends_after: Seq32,
+    pub(super) began: Instant,
     pub(super) delivered: u64,
 }
 
@@ -99,6 +103,7 @@ impl Sender {
             cache: SendCache::new(first),
             rtt: RttEstimator::new(config.rtt_init, config.rto_min),
             polls: PollClock::new(),
+            delivery: Delivery::default(),
             probing: Probing::new(),
             follows_sending: controller.follows_sending(),
             paced: controller.limits().pacing.is_some(),
@@ -108,7 +113,7 @@ impl Sender {
             recover: first,
             last_new_data: None,
             reductions: 0,
-            round: Round { number: 0, ends_after: first, delivered: 0 },
+            round: Round { number: 0, ends_after: first, began: Instant::ZERO, delivered: 0 },
             picked: Vec::new(),
             activity: Activity::Idle,
             open: false,
@@ -210,6 +215,12 @@ impl Sender {
         self.cwnd.min(self.credit())
     }
 
+    /// Segments from VT(A) on that may be sent: the window, and what the peer has of them already.
+    #[inline]
+    pub(super) fn reach(&self) -> u32 {
+        (self.cwnd + self.delivery.beyond()).min(self.credit())
+    }
+
     /// Segments that the peer allows from VT(A) on.
     fn credit(&self) -> u32 {
         let oldest = self.cache.oldest();
@@ -230,7 +241,7 @@ impl Sender {
 
     /// A: segments that may go now, new ones and, under a rate, repairs.
     fn allowed(&self) -> u32 {
-        let room = self.window().saturating_sub(self.cache.len());
+        let room = self.reach().saturating_sub(self.cache.len());
         let new = if room == 0 { 0 } else { room.min(self.available()) };
         let repairs = if self.paced { self.repairs.len() as u32 } else { 0 };
         new + repairs
@@ -342,10 +353,12 @@ impl Sender {
     /// The path as the controller sees it.
     pub(super) fn path_view(&self, now: Instant) -> PathView {
         let mss = u64::from(self.mss);
+        let beyond = u64::from(self.delivery.beyond()) * u64::from(self.payload.get());
+        let in_flight = (self.cache.bytes() as u64).saturating_sub(beyond);
         PathView {
             now,
             mss: ByteCount::new(u64::from(self.payload.get())),
-            in_flight: ByteCount::new(self.cache.bytes() as u64),
+            in_flight: ByteCount::new(in_flight),
             peer_window: ByteCount::new(u64::from(self.credit()) * mss),
             srtt: self.rtt.srtt(),
             latest_rtt: self.rtt.latest(),
