@@ -16,6 +16,7 @@ mod lifecycle;
 mod payload_size;
 mod poll_clock;
 mod probing;
+mod queue_watch;
 mod receive_cache;
 mod receiver;
 mod reports;

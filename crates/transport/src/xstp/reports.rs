@@ -161,15 +161,18 @@ impl Sender {
         let newly = self.delivery.acknowledged(done.segments);
         let (more, flight) = match report.kind {
             ReportKind::Stat => {
+                self.queue.measured(now, now.since(newest_sent_at));
                 if newest_sent_at >= self.round.began {
                     self.round.number += 1;
                     self.round.began = now;
+                    self.queue.round();
                 }
                 self.delivery.answered(now, report)
             }
             ReportKind::Ustat => (0, None),
         };
         let segments = newly + more;
+        self.queue.delivered(segments);
         let payload = u64::from(self.payload.get());
         let rate_sample = flight.map(|flight| RateSample {
             delivered: ByteCount::new(flight.segments * payload),
@@ -240,12 +243,15 @@ impl Sender {
 
     /// Tells the controller of the picked losses; the window shrinks once for each window sent.
     fn reduce(&mut self, now: Instant, cause: LossCause) {
-        let new_episode = !self.cache.oldest().is_before(self.recover);
+        let fresh = self.picked.iter().filter_map(|seq| self.cache.get(*seq));
+        let fresh = fresh.filter(|entry| entry.retransmissions == 0).count() as u64;
+        let looks_corrupt = self.config.forgive_noise && self.queue.lost(fresh);
+        let new_episode = !looks_corrupt && !self.cache.oldest().is_before(self.recover);
         let lost: usize =
             self.picked.iter().filter_map(|s| self.cache.get(*s)).map(|e| usize::from(e.len)).sum();
         let path = self.path_view(now);
         let bytes = ByteCount::new(lost as u64);
-        let loss = Loss { bytes, cause, new_episode, again: false, looks_corrupt: false };
+        let loss = Loss { bytes, cause, new_episode, again: false, looks_corrupt };
         self.controller.on_loss(&path, &loss);
         self.follow_controller();
         if new_episode || cause == LossCause::Persistent {

@@ -15,6 +15,7 @@ use super::delivery::Delivery;
 use super::payload_size::PayloadSize;
 use super::poll_clock::PollClock;
 use super::probing::Probing;
+use super::queue_watch::QueueWatch;
 use super::send_buffer::SendBuffer;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
@@ -44,6 +45,7 @@ pub(super) struct Sender {
     pub(super) polls: PollClock,
     /// Used only if the settings say `selective`.
     pub(super) delivery: Delivery,
+    pub(super) queue: QueueWatch,
     pub(super) probing: Probing,
     pub(super) controller: Box<dyn Controller>,
     /// W without the peer's part, in segments; follows the controller's limits.
@@ -104,6 +106,7 @@ impl Sender {
             rtt: RttEstimator::new(config.rtt_init, config.rto_min),
             polls: PollClock::new(),
             delivery: Delivery::default(),
+            queue: QueueWatch::new(),
             probing: Probing::new(),
             follows_sending: controller.follows_sending(),
             paced: controller.limits().pacing.is_some(),
