@@ -54,6 +54,7 @@ fn capture(port: &str) -> Option<Background> {
 }
 
 /// Reads a capture until the last datagram that this test sends is in it.
+#[expect(clippy::disallowed_methods, reason = "a datagram that is none of ours")]
 fn captured(dumpcap: &mut Background, address: &str) -> Vec<u8> {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.send_to(LAST, address).expect("sent");
