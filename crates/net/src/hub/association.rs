@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use super::Outbox;
 use super::connection::number_len;
 use super::control::{Control, PIECE_HEADER};
+use super::early::Early;
 use super::marks::Marks;
 use super::path_mtu::{PathMtu, Unanswered};
 use super::pieces::{Piece, Pieces};
@@ -47,53 +48,6 @@ pub(super) struct Request {
     pub(super) cookie: Option<[u8; MAC_LEN]>,
     retry_at: Instant,
     wait: Span,
-}
-
-/// Segments that wait for a handshake message, by the number of their connection.
-#[derive(Debug, Default)]
-pub(super) struct Early {
-    /// Each with whether the latest message has it.
-    segments: Vec<(u32, Vec<u8>, bool)>,
-}
-
-/// Most bytes of segments in one handshake message.
-const EARLY_ROOM: usize = 900;
-
-impl Early {
-    /// Adds what connection `number` sends, in place of what it sent before.
-    pub(super) fn put(&mut self, number: u32, plain: &[u8]) {
-        self.segments.retain(|(other, ..)| *other != number);
-        self.segments.push((number, plain.to_vec(), false));
-    }
-
-    /// The payload of a handshake message: what there is room for.
-    pub(super) fn payload(&mut self) -> Vec<u8> {
-        let mut payload = Vec::new();
-        for (_, plain, sent) in &mut self.segments {
-            *sent = payload.len() + plain.len() + 2 <= EARLY_ROOM;
-            if *sent {
-                payload.extend((plain.len() as u16).to_be_bytes());
-                payload.extend_from_slice(plain);
-            }
-        }
-        payload
-    }
-
-    /// Forgets everything and returns what found no room in the last message.
-    pub(super) fn take_rest(&mut self) -> Vec<Vec<u8>> {
-        let unsent = |(_, plain, sent)| if sent { None } else { Some(plain) };
-        self.segments.drain(..).filter_map(unsent).collect()
-    }
-}
-
-/// The segments in the payload of a handshake message; what is no whole segment ends it.
-pub(super) fn segments(mut payload: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let (len, rest) = payload.split_first_chunk::<2>()?;
-        let (segment, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
-        payload = rest;
-        Some(segment)
-    })
 }
 
 /// What became of a datagram.

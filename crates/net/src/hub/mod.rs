@@ -7,6 +7,7 @@
 mod association;
 mod connection;
 mod control;
+mod early;
 mod marks;
 mod outbox;
 mod path_mtu;

@@ -8,9 +8,10 @@ use bentpipe_units::Instant;
 use bentpipe_wire::{Ecn, Segment, xstp};
 use bytes::{Buf, Bytes};
 
-use super::association::{Opened, segments};
+use super::association::Opened;
 use super::connection::take_number;
 use super::control::{CONTROL, Control};
+use super::early::segments;
 use super::{Hub, MOST_CONNECTIONS, Owner};
 use crate::association::{Datagram, Index, Init, MAC_LEN, OVERHEAD, parse};
 
