@@ -55,6 +55,7 @@ pub(crate) fn run_spec(
         name: file.name.clone(),
         nodes: file.nodes.clone(),
         links,
+        stations: Vec::new(),
         flows,
         seed: seed.unwrap_or(file.seed),
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),

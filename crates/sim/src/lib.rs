@@ -11,12 +11,14 @@ mod channel;
 mod endpoints;
 mod envelope;
 mod events;
+mod held;
 mod network;
 mod observer;
 mod packet;
 mod routes;
 mod runner;
 mod spec;
+mod stations;
 mod stretches;
 mod wire_mode;
 
@@ -24,4 +26,6 @@ pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
-pub use spec::{BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec};
+pub use spec::{
+    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec, StationPlace, Way,
+};

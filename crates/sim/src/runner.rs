@@ -48,6 +48,8 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
                 network.queue.set_timer(sampler, now + every);
             }
             continue;
+        } else if slot > sampler {
+            network.serve(now, slot);
         } else if !endpoints.fire(now, &mut network, slot) {
             continue;
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
+use bentpipe_link::station::StationSpec;
 use bentpipe_transport::xstp;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
@@ -16,6 +17,8 @@ pub struct RunSpec {
     pub nodes: Vec<String>,
     /// The links between them.
     pub links: Vec<LinkSpec>,
+    /// Queues that hold the packets of links before they meet the link's models.
+    pub stations: Vec<StationPlace>,
     /// The flows over them.
     pub flows: Vec<FlowSpec>,
     /// Seed of every random draw.
@@ -40,6 +43,34 @@ pub struct LinkSpec {
     pub forth: Vec<ModelSpec>,
     /// What happens from the second end to the first.
     pub back: Vec<ModelSpec>,
+}
+
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the first end to the second.
+    Forth,
+    /// From the second end to the first.
+    Back,
+}
+
+impl Way {
+    /// Name in scenarios and of random streams.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forth => "forth",
+            Self::Back => "back",
+        }
+    }
+}
+
+/// A station and where it stands.
+#[derive(Clone, Debug)]
+pub struct StationPlace {
+    /// What it is.
+    pub station: StationSpec,
+    /// The link and direction behind each of its lines; no direction of a link twice in a run.
+    pub lines: Vec<(usize, Way)>,
 }
 
 /// A connection and its traffic.
