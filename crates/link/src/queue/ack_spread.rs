@@ -162,8 +162,9 @@ mod tests {
     use super::super::testing::{Watched, ack, data, drain, ms};
     use super::*;
 
-    /// Hands over each packet at its time and says what leaves when, in milliseconds.
-    fn spread(arrivals: &[(u64, Held)]) -> (Vec<(u64, u32)>, Vec<(u32, Seq32)>) {
+    /// Hands over each packet at its time and says what leaves when, in milliseconds, and what
+    /// the copies acknowledge.
+    fn spread(arrivals: &[(u64, Held)]) -> (Vec<(u64, u32)>, Vec<u32>) {
         let mut queue = AckSpread::new(AckSpreadConfig::default(), QueueLimit::Packets(20));
         let mut seen = Watched::default();
         let mut left = Vec::new();
@@ -174,7 +175,7 @@ mod tests {
             left.extend(drain(&mut queue, &mut seen, ms(now)).into_iter().map(|id| (now, id)));
         }
         assert!(seen.lost.is_empty() && queue.backlog() == Backlog::default());
-        (left, seen.copies)
+        (left, seen.copies.iter().map(|(_, next)| next.get()).collect())
     }
 
     const SEGMENT: u32 = 1460;
@@ -186,7 +187,7 @@ mod tests {
         let (left, copies) = spread(&arrivals);
         let times = [0, 40, 50, 60, 70, 80, 90, 100, 110];
         assert_eq!(left.iter().map(|(at, _)| *at).collect::<Vec<_>>(), times);
-        let numbers = copies.iter().map(|(_, next)| next.get() / SEGMENT);
+        let numbers = copies.iter().map(|next| next / SEGMENT);
         assert_eq!(numbers.collect::<Vec<_>>(), [2, 4, 6, 10, 12, 14]);
         assert_eq!((left[4], left[8]), ((70, 1), (110, 2)));
     }

@@ -4,11 +4,21 @@
 //! others are terminals that share one uplink. Like a queue it is told the time, and has one
 //! deadline for all its lines.
 
+mod aloha;
+mod cf_dama;
+mod frame;
 mod line;
 mod spec;
+mod tdma;
+mod terminal;
+#[cfg(test)]
+mod testing;
 
+pub use aloha::{Aloha, AlohaConfig};
+pub use cf_dama::{CfDama, CfDamaConfig, Requests};
 pub use line::Line;
-pub use spec::StationSpec;
+pub use spec::{Access, StationSpec};
+pub use tdma::{Demand, Tdma, TdmaConfig};
 
 use std::fmt::Debug;
 

@@ -2,7 +2,7 @@
 
 use bentpipe_units::BitRate;
 
-use super::{Line, Station};
+use super::{Aloha, AlohaConfig, CfDama, CfDamaConfig, Line, Station, Tdma, TdmaConfig};
 use crate::Streams;
 use crate::queue::QueueSpec;
 
@@ -16,6 +16,26 @@ pub enum StationSpec {
         /// What waits for it.
         queue: QueueSpec,
     },
+    /// Terminals that share an uplink.
+    Uplink {
+        /// Rate of the uplink, for all of them together.
+        rate: BitRate,
+        /// Who sends when.
+        access: Access,
+        /// The queue of each terminal, which is a line of the station.
+        queues: Vec<QueueSpec>,
+    },
+}
+
+/// Who sends when on a shared uplink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// [`Aloha`].
+    Aloha(AlohaConfig),
+    /// [`Tdma`].
+    Tdma(TdmaConfig),
+    /// [`CfDama`].
+    CfDama(CfDamaConfig),
 }
 
 impl StationSpec {
@@ -26,10 +46,21 @@ impl StationSpec {
             let name = lines.get(line).map_or("", String::as_str);
             streams.stream(&format!("{name}/{what}"))
         };
-        match self {
+        let (rate, access, queues) = match self {
             Self::Line { rate, queue } => {
-                Box::new(Line::new(*rate, queue.build(*rate, stream(0, "queue"))))
+                return Box::new(Line::new(*rate, queue.build(*rate, stream(0, "queue"))));
             }
+            Self::Uplink { rate, access, queues } => (*rate, access, queues),
+        };
+        let queues =
+            queues.iter().enumerate().map(|(n, queue)| queue.build(rate, stream(n, "queue")));
+        match access {
+            Access::Aloha(config) => {
+                let terminals = queues.enumerate().map(|(n, queue)| (queue, stream(n, "backoff")));
+                Box::new(Aloha::new(rate, *config, terminals))
+            }
+            Access::Tdma(config) => Box::new(Tdma::new(rate, *config, queues)),
+            Access::CfDama(config) => Box::new(CfDama::new(rate, *config, queues)),
         }
     }
 }
