@@ -5,7 +5,10 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Deserialize;
 
-use crate::quantity::{Probability, Quantity, Room};
+use crate::named::Named;
+use crate::quantity::{Probability, Quantity};
+use crate::queue_table::QueueTable;
+use crate::uplink_table::UplinkTable;
 use crate::xstp_table::XstpTable;
 
 /// A scenario: nodes, links, flows.
@@ -31,6 +34,9 @@ pub struct ScenarioFile {
     pub nodes: Vec<String>,
     /// The links by name.
     pub links: IndexMap<String, LinkTable>,
+    /// Uplinks that several links share, by name.
+    #[serde(default)]
+    pub uplinks: IndexMap<String, UplinkTable>,
     /// The flows by name.
     pub flows: IndexMap<String, FlowTable>,
 }
@@ -61,8 +67,8 @@ pub struct LinkTable {
     pub between: [String; 2],
     /// Line rate; none sends at once.
     pub rate: Option<Quantity<BitRate>>,
-    /// What may wait for the line: drop-tail.
-    pub queue: Option<Quantity<Room>>,
+    /// What may wait for the line, drop-tail; or a discipline.
+    pub queue: Option<Named<QueueTable>>,
     /// Probability that a bit is wrong.
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
@@ -91,8 +97,8 @@ pub struct LinkTable {
 pub struct LinkDirection {
     /// Line rate.
     pub rate: Option<Quantity<BitRate>>,
-    /// What may wait for the line.
-    pub queue: Option<Quantity<Room>>,
+    /// What may wait for the line; or a discipline.
+    pub queue: Option<Named<QueueTable>>,
     /// Probability that a bit is wrong.
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.

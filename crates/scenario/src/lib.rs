@@ -10,7 +10,11 @@ pub mod experiment;
 mod file;
 pub mod library;
 mod load;
+mod named;
 mod quantity;
+mod queue_table;
+mod stations;
+mod uplink_table;
 mod xstp_table;
 
 pub use error::{ScenarioError, did_you_mean};

@@ -11,6 +11,7 @@ mod drop_tail;
 mod fifo;
 mod priority;
 mod red;
+mod rows;
 mod spec;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -22,6 +23,7 @@ pub use acks_first::AcksFirst;
 pub use drop_tail::DropTail;
 pub use priority::LowFirst;
 pub use red::{Red, RedConfig};
+pub use rows::QUEUES;
 pub use spec::{DisciplineSpec, QueueSpec};
 pub use xcp::XcpRouter;
 

@@ -8,6 +8,7 @@ mod aloha;
 mod cf_dama;
 mod frame;
 mod line;
+mod rows;
 mod spec;
 mod tdma;
 mod terminal;
@@ -17,6 +18,7 @@ mod testing;
 pub use aloha::{Aloha, AlohaConfig};
 pub use cf_dama::{CfDama, CfDamaConfig, Requests};
 pub use line::Line;
+pub use rows::UPLINKS;
 pub use spec::{Access, StationSpec};
 pub use tdma::{Demand, Tdma, TdmaConfig};
 
