@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Deserialize;
 
+use crate::protocol::ProtocolName;
 use crate::quantity::{Probability, Quantity, Room};
 use crate::xstp_table::XstpTable;
 
@@ -193,6 +194,9 @@ pub struct FlowTable {
     pub chunk: Option<Quantity<ByteCount>>,
     /// Rate at which the application writes; without it whenever there is room.
     pub rate: Option<Quantity<BitRate>>,
+    /// What runs at both ends.
+    #[serde(default)]
+    pub protocol: ProtocolName,
     /// Settings of XSTP at both ends.
     #[serde(default)]
     pub xstp: XstpTable,

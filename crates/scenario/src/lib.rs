@@ -10,10 +10,13 @@ pub mod experiment;
 mod file;
 pub mod library;
 mod load;
+mod protocol;
 mod quantity;
+mod settings;
 mod xstp_table;
 
 pub use error::{ScenarioError, did_you_mean};
 pub use experiment::{Experiment, Progress, SweepOptions};
 pub use file::{EncapsulationName, FlowTable, LinkDirection, LinkTable, ScenarioFile, schema};
 pub use load::{Override, Scenario};
+pub use protocol::ProtocolName;
