@@ -1,9 +1,7 @@
 //! From a scenario file to a run.
 
-use std::sync::Arc;
-
 use bentpipe_link::{Action, ModelSpec, QueueLimit, Rule, StateConfig, XDelDropConfig};
-use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec, Way};
+use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec, SourceSpec, Way};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 
@@ -13,7 +11,7 @@ use crate::named::Named;
 use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
-use crate::{EncapsulationName, ScenarioFile};
+use crate::{EncapsulationName, ScenarioFile, protocol};
 
 /// A run without a duration of its own ends here: a year.
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
@@ -229,20 +227,11 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         let message = "without `size` the flow never ends: the scenario needs a `duration`";
         return problem(&["flows", name], message);
     }
-    let config = |table: &crate::xstp_table::XstpTable, own| {
-        table.config(own).map(Arc::new).or_else(|error: crate::xstp_table::TableError| {
-            let own_table = if own.is_some() { "receiver" } else { "xstp" };
-            let key: Vec<&str> = error.key.split('.').collect();
-            problem(&[&["flows", name, own_table], &key[..]].concat(), error.problem)
-        })
-    };
-    let sender = config(&table.xstp, None)?;
-    let receiver = config(&table.xstp, table.receiver.as_ref())?;
     Ok(FlowSpec {
         name: name.to_owned(),
         from,
         to,
-        protocol: Protocol::Xstp { sender, receiver },
+        protocol: protocol::build(name, table)?,
         source: SourceSpec {
             start: Instant::ZERO + table.start.map_or(Span::ZERO, |s| s.0),
             size: table.size.map(|s| s.0),

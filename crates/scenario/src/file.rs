@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Deserialize;
 
 use crate::named::Named;
+use crate::protocol::ProtocolName;
 use crate::quantity::{Probability, Quantity};
 use crate::queue_table::QueueTable;
 use crate::uplink_table::UplinkTable;
@@ -199,6 +200,9 @@ pub struct FlowTable {
     pub chunk: Option<Quantity<ByteCount>>,
     /// Rate at which the application writes; without it whenever there is room.
     pub rate: Option<Quantity<BitRate>>,
+    /// What runs at both ends.
+    #[serde(default)]
+    pub protocol: ProtocolName,
     /// Settings of XSTP at both ends.
     #[serde(default)]
     pub xstp: XstpTable,

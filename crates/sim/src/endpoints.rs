@@ -2,12 +2,13 @@
 
 use bentpipe_link::{Stream, Streams};
 use bentpipe_transport::demux::Demux;
-use bentpipe_transport::xstp::{self, Ports};
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, tcp};
+use bentpipe_transport::xstp::Ports;
+use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
 use crate::app::{App, Progress};
+use crate::connection::{Connection, no_session_reset};
 use crate::events::Slot;
 use crate::network::Network;
 use crate::packet::PacketId;
@@ -31,25 +32,11 @@ pub(crate) struct End {
     entropy: Stream,
 }
 
-/// The endpoint of any protocol. What happens for every packet is compiled for each of them.
-pub(crate) enum Connection {
-    /// XSTP.
-    Xstp(Box<xstp::Session>),
-}
-
-impl Connection {
-    /// The endpoint, where it matters little how fast it is reached.
-    pub(crate) fn endpoint(&self) -> &dyn Endpoint {
-        match self {
-            Self::Xstp(session) => &**session,
-        }
-    }
-}
-
 /// All ends: those of flow `n` are 2n (it opens and sends) and 2n+1 (it listens and receives).
 pub(crate) struct Endpoints {
     ends: Vec<End>,
-    demux: Vec<Demux<u32>>,
+    /// For each node: ports of different protocols have nothing to do with each other.
+    demux: Vec<[Demux<u32>; Protocol::COUNT]>,
     first_slot: Slot,
 }
 
@@ -84,12 +71,14 @@ impl Endpoints {
         first_slot: Slot,
     ) -> Self {
         let mut ends = Vec::new();
-        let mut demux: Vec<Demux<u32>> = (0..nodes).map(|_| Demux::default()).collect();
+        let mut demux: Vec<[Demux<u32>; Protocol::COUNT]> = Vec::new();
+        demux.resize_with(nodes, Default::default);
         for (index, flow) in flows.iter().enumerate() {
             let client = CLIENT_PORT.wrapping_add(index as u16);
             let server = SERVER_PORT.wrapping_add(index as u16);
             let name = &flow.name;
             let (from, to) = (flow.from as u16, flow.to as u16);
+            let protocol = flow.protocol.index();
             ends.push(End {
                 endpoint: None,
                 app: App::source(flow.source),
@@ -100,7 +89,12 @@ impl Endpoints {
                 ports: Ports { local: client, peer: server },
                 entropy: streams.stream(&format!("flow/{name}/client")),
             });
-            demux[flow.from].insert(PathId(u32::from(to)), client, server, 2 * index as u32);
+            demux[flow.from][protocol].insert(
+                PathId(u32::from(to)),
+                client,
+                server,
+                2 * index as u32,
+            );
             ends.push(End {
                 endpoint: None,
                 app: App::sink(),
@@ -111,7 +105,7 @@ impl Endpoints {
                 ports: Ports { local: server, peer: client },
                 entropy: streams.stream(&format!("flow/{name}/server")),
             });
-            demux[flow.to].listen(server, 2 * index as u32 + 1);
+            demux[flow.to][protocol].listen(server, 2 * index as u32 + 1);
         }
         Self { ends, demux, first_slot }
     }
@@ -135,8 +129,8 @@ impl Endpoints {
         let packet = network.packet(id);
         let (node, path) = (packet.to, PathId(u32::from(packet.from)));
         let (peer_port, local_port) = packet.segment.ports();
-        let session = self.demux[node as usize].session(path, local_port, peer_port);
-        match session {
+        let demux = &self.demux[node as usize][Protocol::index_of(&packet.segment)];
+        match demux.session(path, local_port, peer_port) {
             Some(index) if !packet.segment.opens() => {
                 let done = self.ends[index as usize].arrive(now, path, &mut packet.segment);
                 network.release(id);
@@ -168,7 +162,8 @@ impl Endpoints {
         if let Some(index) = session {
             let _ = self.ends[index as usize].arrive(now, path, &mut segment);
             self.settle(now, network, index);
-            if self.demux[node as usize].session(path, local_port, peer_port).is_some() {
+            let demux = &self.demux[node as usize][Protocol::index_of(&segment)];
+            if demux.session(path, local_port, peer_port).is_some() {
                 return;
             }
         }
@@ -186,26 +181,19 @@ impl Endpoints {
     ) {
         let (peer_port, local_port) = segment.ports();
         let path = PathId(u32::from(from));
-        let listener = self.demux[node as usize].listener(local_port);
-        let accepted = listener.and_then(|index| {
+        let demux = &mut self.demux[node as usize][Protocol::index_of(segment)];
+        let accepted = demux.listener(local_port).and_then(|index| {
             let end = &mut self.ends[index as usize];
             let entropy = end.entropy.bits();
-            let Protocol::Xstp { receiver, .. } = &end.protocol;
-            let Segment::Xstp(begin) = segment else { return None };
-            let session = xstp::Session::accept(receiver.clone(), now, path, begin, entropy)?;
-            end.endpoint = Some(Connection::Xstp(Box::new(session)));
+            end.endpoint = Some(Connection::accept(&end.protocol, now, path, segment, entropy)?);
             Some(index)
         });
         if let Some(index) = accepted {
-            self.demux[node as usize].insert(path, local_port, peer_port, index);
+            demux.insert(path, local_port, peer_port, index);
             self.settle(now, network, index);
             return;
         }
-        let reset = match segment {
-            Segment::Xstp(segment) => xstp::no_session_reset(segment).map(Segment::Xstp),
-            Segment::Tcp(segment) => tcp::no_session_reset(segment).map(Segment::Tcp),
-        };
-        if let Some(reset) = reset {
+        if let Some(reset) = no_session_reset(segment) {
             *network.place() = reset;
             network.send(now, node, from);
         }
@@ -218,11 +206,8 @@ impl Endpoints {
         let end = &mut self.ends[index as usize];
         if end.start.is_some_and(|start| start <= now) {
             end.start = None;
-            let Protocol::Xstp { sender, .. } = &end.protocol;
-            let entropy = end.entropy.bits();
-            let path = PathId(u32::from(end.peer));
-            let session = xstp::Session::connect(sender.clone(), now, path, end.ports, entropy);
-            end.endpoint = Some(Connection::Xstp(Box::new(session)));
+            let (path, entropy) = (PathId(u32::from(end.peer)), end.entropy.bits());
+            end.endpoint = Some(Connection::open(&end.protocol, now, path, end.ports, entropy));
             self.settle(now, network, index);
             return true;
         }
@@ -248,7 +233,8 @@ impl Endpoints {
         if deadline.is_none() && end.is_closed() {
             // From now on there is no such session, and its segments are answered by a reset.
             let path = PathId(u32::from(end.peer));
-            self.demux[end.node as usize].remove(path, end.ports.local, end.ports.peer);
+            let demux = &mut self.demux[end.node as usize][end.protocol.index()];
+            demux.remove(path, end.ports.local, end.ports.peer);
         }
         let next = Instant::earliest(deadline, end.app.next_timer());
         if let Some(next) = next {

@@ -8,6 +8,7 @@
 mod app;
 mod capture;
 mod channel;
+mod connection;
 mod endpoints;
 mod envelope;
 mod events;

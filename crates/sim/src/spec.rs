@@ -101,6 +101,25 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// How many protocols there are.
+    pub(crate) const COUNT: usize = 2;
+
+    /// Number of the protocol, below [`Protocol::COUNT`].
+    pub(crate) const fn index(&self) -> usize {
+        match self {
+            Self::Xstp { .. } => 0,
+        }
+    }
+
+    /// Number of the protocol of a segment.
+    #[inline]
+    pub(crate) const fn index_of(segment: &Segment) -> usize {
+        match segment {
+            Segment::Xstp(_) => 0,
+            Segment::Tcp(_) => 1,
+        }
+    }
+
     /// Name in records.
     pub const fn name(&self) -> &'static str {
         match self {
