@@ -5,13 +5,15 @@ use bentpipe_transport::demux::Demux;
 use bentpipe_transport::xstp::Ports;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
 use bentpipe_units::Instant;
-use bentpipe_wire::Segment;
+use bentpipe_wire::{Kind, Segment};
 
 use crate::app::{App, Progress};
 use crate::connection::{Connection, no_session_reset};
 use crate::events::Slot;
+use crate::generated::{Generated, Outcome};
 use crate::network::Network;
 use crate::packet::PacketId;
+use crate::traffic::Generator;
 use crate::{FlowSpec, Protocol};
 
 /// Port of the first flow's listener; the others follow.
@@ -23,21 +25,37 @@ const CLIENT_PORT: u16 = 49_152;
 pub(crate) struct End {
     /// Its endpoint; none before the connection is opened.
     pub(crate) endpoint: Option<Connection>,
-    app: App,
-    node: u16,
-    peer: u16,
+    pub(crate) app: App,
+    pub(crate) node: u16,
+    pub(crate) peer: u16,
     start: Option<Instant>,
-    protocol: Protocol,
-    ports: Ports,
+    pub(crate) protocol: Protocol,
+    pub(crate) ports: Ports,
     entropy: Stream,
+    /// Added to what its packets carry.
+    class: Kind,
+    /// The generator of its traffic.
+    pub(crate) generator: Option<u32>,
 }
 
-/// All ends: those of flow `n` are 2n (it opens and sends) and 2n+1 (it listens and receives).
+/// All ends, in pairs: the one that opens and sends and the one that listens and receives. A flow has
+/// one pair, or as many as its traffic has connections at the same time.
 pub(crate) struct Endpoints {
-    ends: Vec<End>,
+    pub(crate) ends: Vec<End>,
+    /// The first pair of each flow, and how many it has.
+    pub(crate) pairs: Vec<(usize, usize)>,
+    /// The flows whose traffic is generated.
+    pub(crate) generated: Vec<Generated>,
+    /// Ends whose generator must look at them.
+    pub(crate) touched: Vec<u32>,
     /// For each node: ports of different protocols have nothing to do with each other.
-    demux: Vec<[Demux<u32>; Protocol::COUNT]>,
-    first_slot: Slot,
+    pub(crate) demux: Vec<[Demux<u32>; Protocol::COUNT]>,
+    pub(crate) first_slot: Slot,
+}
+
+/// Pairs of ends that a flow needs.
+pub(crate) fn pairs_of(flow: &FlowSpec) -> usize {
+    flow.traffic.as_ref().map_or(1, |traffic| traffic.connections() as usize)
 }
 
 /// What an endpoint sees of the rest while it is drained.
@@ -46,6 +64,7 @@ struct Around<'a, 'o> {
     app: &'a mut App,
     node: u16,
     peer: u16,
+    class: Kind,
 }
 
 impl<E: Endpoint> Host<E> for Around<'_, '_> {
@@ -54,7 +73,7 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
     }
 
     fn transmit(&mut self, now: Instant, _path: PathId) {
-        self.network.send(now, self.node, self.peer);
+        self.network.send(now, self.node, self.peer, self.class);
     }
 
     fn event(&mut self, now: Instant, endpoint: &mut E, event: Event) {
@@ -73,41 +92,32 @@ impl Endpoints {
         let mut ends = Vec::new();
         let mut demux: Vec<[Demux<u32>; Protocol::COUNT]> = Vec::new();
         demux.resize_with(nodes, Default::default);
-        for (index, flow) in flows.iter().enumerate() {
-            let client = CLIENT_PORT.wrapping_add(index as u16);
-            let server = SERVER_PORT.wrapping_add(index as u16);
-            let name = &flow.name;
-            let (from, to) = (flow.from as u16, flow.to as u16);
+        let (mut pairs, mut generated) = (Vec::new(), Vec::new());
+        for flow in flows {
             let protocol = flow.protocol.index();
-            ends.push(End {
-                endpoint: None,
-                app: App::source(flow.source),
-                node: from,
-                peer: to,
-                start: Some(flow.source.start),
-                protocol: flow.protocol.clone(),
-                ports: Ports { local: client, peer: server },
-                entropy: streams.stream(&format!("flow/{name}/client")),
+            let first = ends.len() / 2;
+            let generator = flow.traffic.as_ref().map(|traffic| {
+                let start = flow.source.start;
+                generated.push(Generated {
+                    generator: Generator::new(traffic, &flow.name, start, streams),
+                    first,
+                    source: flow.source,
+                    past: Outcome::default(),
+                });
+                generated.len() as u32 - 1
             });
-            demux[flow.from][protocol].insert(
-                PathId(u32::from(to)),
-                client,
-                server,
-                2 * index as u32,
-            );
-            ends.push(End {
-                endpoint: None,
-                app: App::sink(),
-                node: to,
-                peer: from,
-                start: None,
-                protocol: flow.protocol.clone(),
-                ports: Ports { local: server, peer: client },
-                entropy: streams.stream(&format!("flow/{name}/server")),
-            });
-            demux[flow.to][protocol].listen(server, 2 * index as u32 + 1);
+            pairs.push((first, pairs_of(flow)));
+            for number in 0..pairs_of(flow) {
+                let index = ends.len() as u32;
+                let [source, sink] = pair(flow, first + number, number, generator, streams);
+                let ports = source.ports;
+                let path = PathId(u32::from(source.peer));
+                demux[flow.from][protocol].insert(path, ports.local, ports.peer, index);
+                demux[flow.to][protocol].listen(ports.peer, index + 1);
+                ends.extend([source, sink]);
+            }
         }
-        Self { ends, demux, first_slot }
+        Self { ends, pairs, generated, touched: Vec::new(), demux, first_slot }
     }
 
     /// Sets the timers that open the connections.
@@ -117,11 +127,14 @@ impl Endpoints {
                 network.queue.set_timer(self.first_slot + index as Slot, start);
             }
         }
+        for index in 0..self.generated.len() {
+            self.set_generator_timer(network, index as u32);
+        }
     }
 
-    /// The end of this number.
-    pub(crate) fn end(&self, index: usize) -> &End {
-        &self.ends[index]
+    /// The source of a flow; of its first connection if it has several.
+    pub(crate) fn source(&self, flow: usize) -> &End {
+        &self.ends[2 * self.pairs[flow].0]
     }
 
     /// A packet arrived at the node that it is for.
@@ -139,6 +152,9 @@ impl Endpoints {
                 }
             }
             session => self.knock(now, network, id, session),
+        }
+        if !self.touched.is_empty() {
+            self.follow_up(now, network);
         }
     }
 
@@ -184,6 +200,9 @@ impl Endpoints {
         let demux = &mut self.demux[node as usize][Protocol::index_of(segment)];
         let accepted = demux.listener(local_port).and_then(|index| {
             let end = &mut self.ends[index as usize];
+            if end.ports.peer != peer_port {
+                return None; // A late request of a connection that was here before.
+            }
             let entropy = end.entropy.bits();
             end.endpoint = Some(Connection::accept(&end.protocol, now, path, segment, entropy)?);
             Some(index)
@@ -195,8 +214,16 @@ impl Endpoints {
         }
         if let Some(reset) = no_session_reset(segment) {
             *network.place() = reset;
-            network.send(now, node, from);
+            network.send(now, node, from, Kind::NONE);
         }
+    }
+
+    /// The end opens its connection.
+    pub(crate) fn open(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
+        let end = &mut self.ends[index as usize];
+        let (path, entropy) = (PathId(u32::from(end.peer)), end.entropy.bits());
+        end.endpoint = Some(Connection::open(&end.protocol, now, path, end.ports, entropy));
+        self.settle(now, network, index);
     }
 
     /// The timer of an end fired. Returns false when there was nothing to do yet.
@@ -206,14 +233,13 @@ impl Endpoints {
         let end = &mut self.ends[index as usize];
         if end.start.is_some_and(|start| start <= now) {
             end.start = None;
-            let (path, entropy) = (PathId(u32::from(end.peer)), end.entropy.bits());
-            end.endpoint = Some(Connection::open(&end.protocol, now, path, end.ports, entropy));
-            self.settle(now, network, index);
+            self.open(now, network, index);
             return true;
         }
         let (endpoint_due, app_due) = end.let_time_pass(now);
         if endpoint_due || app_due {
             self.settle(now, network, index);
+            self.follow_up(now, network);
         } else if let Some(next) = end.next_timer() {
             // It was put off since it was set.
             network.queue.set_timer(slot, next);
@@ -223,9 +249,10 @@ impl Endpoints {
 
     /// Drains an end after a change and sets its timer.
     #[inline]
-    fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
+    pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
-        let mut around = Around { network, app: &mut end.app, node: end.node, peer: end.peer };
+        let mut around =
+            Around { network, app: &mut end.app, node: end.node, peer: end.peer, class: end.class };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
             None => return,
@@ -235,6 +262,9 @@ impl Endpoints {
             let path = PathId(u32::from(end.peer));
             let demux = &mut self.demux[end.node as usize][end.protocol.index()];
             demux.remove(path, end.ports.local, end.ports.peer);
+        }
+        if end.generator.is_some() {
+            self.touched.push(index);
         }
         let next = Instant::earliest(deadline, end.app.next_timer());
         if let Some(next) = next {
@@ -271,7 +301,17 @@ impl End {
         Instant::earliest(endpoint, self.app.next_timer())
     }
 
-    fn is_closed(&self) -> bool {
+    /// The application has got more to send.
+    pub(crate) fn feed(&mut self, now: Instant) {
+        match &mut self.endpoint {
+            Some(Connection::Xstp(session)) => {
+                self.app.on_event(now, &mut **session, Event::Writable);
+            }
+            None => {}
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
         self.endpoint.as_ref().is_some_and(|connection| connection.endpoint().is_closed())
     }
 
@@ -279,6 +319,47 @@ impl End {
     pub(crate) fn progress(&self) -> Progress {
         self.app.progress()
     }
+}
+
+/// The two ends of connection `number` of a flow; `index` numbers the pairs of all flows.
+fn pair(
+    flow: &FlowSpec,
+    index: usize,
+    number: usize,
+    generator: Option<u32>,
+    streams: &Streams,
+) -> [End; 2] {
+    let client = CLIENT_PORT.wrapping_add(index as u16);
+    let server = SERVER_PORT.wrapping_add(index as u16);
+    let entropy = |side: &str| match number {
+        0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
+        _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
+    };
+    let source = End {
+        endpoint: None,
+        app: App::source(flow.source),
+        node: flow.from as u16,
+        peer: flow.to as u16,
+        start: generator.is_none().then_some(flow.source.start),
+        protocol: flow.protocol.clone(),
+        ports: Ports { local: client, peer: server },
+        entropy: entropy("client"),
+        class: if flow.low_priority { Kind::LOW } else { Kind::NONE },
+        generator,
+    };
+    let sink = End {
+        endpoint: None,
+        app: if generator.is_some() { App::followed_sink() } else { App::sink() },
+        node: flow.to as u16,
+        peer: flow.from as u16,
+        start: None,
+        protocol: flow.protocol.clone(),
+        ports: Ports { local: server, peer: client },
+        entropy: entropy("server"),
+        class: source.class,
+        generator,
+    };
+    [source, sink]
 }
 
 #[inline]

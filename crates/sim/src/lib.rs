@@ -12,6 +12,7 @@ mod connection;
 mod endpoints;
 mod envelope;
 mod events;
+mod generated;
 mod held;
 mod network;
 mod observer;
@@ -21,6 +22,7 @@ mod runner;
 mod spec;
 mod stations;
 mod stretches;
+mod traffic;
 mod wire_mode;
 
 pub use capture::{Capture, CaptureError};
@@ -30,3 +32,4 @@ pub use runner::run;
 pub use spec::{
     BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec, StationPlace, Way,
 };
+pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

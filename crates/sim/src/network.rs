@@ -118,11 +118,13 @@ impl<'o> Network<'o> {
         &mut self.arena.next().1.segment
     }
 
-    /// Sends what was written to that place from one node to another.
+    /// Sends what was written to that place from one node to another. `class` is added to what the
+    /// packet carries.
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) {
+    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16, class: Kind) {
         let (id, packet) = self.arena.next();
         let (len, kind) = packet.segment.measure();
+        let kind = kind.with(class);
         let overhead = self.encapsulation.of(&packet.segment).overhead();
         let len = len as u32 + overhead.get() as u32;
         (packet.from, packet.to, packet.len, packet.kind) = (from, to, len, kind);

@@ -8,6 +8,8 @@ use bentpipe_transport::xstp;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 
+use crate::TrafficSpec;
+
 /// Everything that happens in a run.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
@@ -84,8 +86,13 @@ pub struct FlowSpec {
     pub to: usize,
     /// What runs at both ends.
     pub protocol: Protocol,
-    /// What is sent.
+    /// When it starts and what is sent.
     pub source: SourceSpec,
+    /// What is sent where that is no single file: pieces, which come up by themselves. `size` and
+    /// `rate` of the source have no meaning then.
+    pub traffic: Option<TrafficSpec>,
+    /// Queues that know classes drop its packets first.
+    pub low_priority: bool,
 }
 
 /// The protocol of a flow and its settings.

@@ -49,6 +49,8 @@ fn spec(seconds: u64, probing: bool, forth: &[ModelSpec], queue: QueueLimit) -> 
                 chunk: ByteCount::new(1000),
                 rate: None,
             },
+            traffic: None,
+            low_priority: false,
         }],
         seed: 1,
         duration: Span::from_secs(seconds),

@@ -8,7 +8,7 @@ use bulk::BulkSource;
 use sink::Sink;
 
 use bentpipe_transport::{Endpoint, Event, Failure};
-use bentpipe_units::Instant;
+use bentpipe_units::{ByteCount, Instant};
 
 use crate::SourceSpec;
 
@@ -27,9 +27,34 @@ impl App {
         Self::Source(BulkSource::new(spec))
     }
 
+    /// A source to which pieces are added one after another.
+    pub(crate) fn source_of_pieces(spec: SourceSpec) -> Self {
+        Self::Source(BulkSource::with_open_end(spec))
+    }
+
     /// The sink of a bulk transfer.
     pub(crate) fn sink() -> Self {
         Self::Sink(Sink::default())
+    }
+
+    /// The same when somebody follows its progress.
+    pub(crate) fn followed_sink() -> Self {
+        Self::Sink(Sink::followed())
+    }
+
+    /// So much more is to be sent.
+    pub(crate) fn add(&mut self, bytes: ByteCount) {
+        if let Self::Source(source) = self {
+            source.add(bytes);
+        }
+    }
+
+    /// Nothing more is to be sent. False when that was known.
+    pub(crate) fn end(&mut self) -> bool {
+        match self {
+            Self::Source(source) => source.end(),
+            Self::Sink(_) => false,
+        }
     }
 
     /// The endpoint has news.
@@ -49,9 +74,9 @@ impl App {
         }
     }
 
-    /// True when it does nothing but read what arrives.
+    /// True when it does nothing but read what arrives, and nobody follows it.
     pub(crate) const fn only_reads(&self) -> bool {
-        matches!(self, Self::Sink(_))
+        matches!(self, Self::Sink(sink) if !sink.followed)
     }
 
     /// When the application wants to act by itself.

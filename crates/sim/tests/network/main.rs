@@ -5,4 +5,5 @@ mod independence;
 mod queues;
 mod support;
 mod tcp_capture;
+mod traffic;
 mod watching;

@@ -75,6 +75,8 @@ pub(crate) fn with_config(
             chunk: ByteCount::new(1000),
             rate: None,
         },
+        traffic: None,
+        low_priority: false,
     }
 }
 
