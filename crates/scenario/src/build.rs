@@ -6,7 +6,9 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 
 use crate::error::did_you_mean;
-use crate::file::{FlowTable, LinkDirection, LinkTable, RuleTable, StateTable, XDelDropTable};
+use crate::file::{
+    FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable, StateTable, XDelDropTable,
+};
 use crate::named::Named;
 use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
@@ -223,7 +225,18 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
     if table.size.is_some_and(|size| size.0 == ByteCount::ZERO) {
         return problem(&["flows", name, "size"], "0 B: leave the key out to send without end");
     }
-    if table.size.is_none() && file.duration.is_none() {
+    let traffic = table.traffic.as_ref().map(|traffic| traffic.spec(name)).transpose()?;
+    for (key, given) in [("size", table.size.is_some()), ("rate", table.rate.is_some())] {
+        if traffic.is_some() && given {
+            let message = format!("`{key}` is for one file and has no meaning with `traffic`");
+            return problem(&["flows", name, key], message);
+        }
+    }
+    if traffic.as_ref().is_some_and(|traffic| !traffic.ends()) && file.duration.is_none() {
+        let message = "without `count` the traffic never ends: the scenario needs a `duration`";
+        return problem(&["flows", name, "traffic"], message);
+    }
+    if table.size.is_none() && traffic.is_none() && file.duration.is_none() {
         let message = "without `size` the flow never ends: the scenario needs a `duration`";
         return problem(&["flows", name], message);
     }
@@ -238,6 +251,8 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
             chunk,
             rate: table.rate.map(|r| r.0),
         },
+        traffic,
+        low_priority: table.priority == PriorityName::Low,
     })
 }
 

@@ -9,6 +9,7 @@ use crate::named::Named;
 use crate::protocol::ProtocolName;
 use crate::quantity::{Probability, Quantity};
 use crate::queue_table::QueueTable;
+use crate::traffic_table::TrafficTable;
 use crate::uplink_table::UplinkTable;
 use crate::xstp_table::XstpTable;
 
@@ -200,6 +201,11 @@ pub struct FlowTable {
     pub chunk: Option<Quantity<ByteCount>>,
     /// Rate at which the application writes; without it whenever there is room.
     pub rate: Option<Quantity<BitRate>>,
+    /// What is sent instead of one file; `size` and `rate` are left out then.
+    pub traffic: Option<TrafficTable>,
+    /// Which packets a queue that knows classes drops first.
+    #[serde(default)]
+    pub priority: PriorityName,
     /// What runs at both ends.
     #[serde(default)]
     pub protocol: ProtocolName,
@@ -208,6 +214,17 @@ pub struct FlowTable {
     pub xstp: XstpTable,
     /// Settings of XSTP at the receiving end where they differ.
     pub receiver: Option<XstpTable>,
+}
+
+/// The class of a flow's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PriorityName {
+    /// The class of everything that says nothing.
+    #[default]
+    Normal,
+    /// Dropped first by queues that know classes.
+    Low,
 }
 
 /// The JSON Schema of scenario files.

@@ -5,6 +5,7 @@
 //! ([`library`]) or from the user.
 
 mod build;
+mod draw_table;
 mod error;
 pub mod experiment;
 mod file;
@@ -16,6 +17,7 @@ mod quantity;
 mod queue_table;
 mod settings;
 mod stations;
+mod traffic_table;
 mod uplink_table;
 mod xstp_table;
 
