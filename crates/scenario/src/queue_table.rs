@@ -119,8 +119,7 @@ impl QueueTable {
                     gentle: gentle.unwrap_or(default.gentle),
                     ecn: ecn.unwrap_or(default.ecn),
                 };
-                // Not `min < 0.0`, which would let in what is no number.
-                if !(config.min >= 0.0) {
+                if config.min.is_nan() || config.min < 0.0 {
                     return Err(("min", format!("{}: it must not be below 0", config.min)));
                 }
                 if !(config.max > config.min && config.max.is_finite()) {

@@ -1,11 +1,13 @@
 //! The ends of the connections and how segments find them.
 
+use std::collections::BTreeSet;
+
 use bentpipe_link::{Stream, Streams};
 use bentpipe_transport::demux::Demux;
 use bentpipe_transport::xstp::Ports;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
 use bentpipe_units::Instant;
-use bentpipe_wire::{Kind, Segment};
+use bentpipe_wire::Segment;
 
 use crate::app::{App, Progress};
 use crate::connection::{Connection, no_session_reset};
@@ -32,8 +34,6 @@ pub(crate) struct End {
     pub(crate) protocol: Protocol,
     pub(crate) ports: Ports,
     entropy: Stream,
-    /// Added to what its packets carry.
-    class: Kind,
     /// The generator of its traffic.
     pub(crate) generator: Option<u32>,
 }
@@ -58,13 +58,19 @@ pub(crate) fn pairs_of(flow: &FlowSpec) -> usize {
     flow.traffic.as_ref().map_or(1, |traffic| traffic.connections() as usize)
 }
 
+/// The listening ports of flows of low priority.
+pub(crate) fn low_ports(flows: &[FlowSpec]) -> BTreeSet<u16> {
+    let pairs = flows.iter().flat_map(|flow| (0..pairs_of(flow)).map(|_| flow.low_priority));
+    let low = pairs.enumerate().filter(|(_, low)| *low);
+    low.map(|(pair, _)| SERVER_PORT.wrapping_add(pair as u16)).collect()
+}
+
 /// What an endpoint sees of the rest while it is drained.
 struct Around<'a, 'o> {
     network: &'a mut Network<'o>,
     app: &'a mut App,
     node: u16,
     peer: u16,
-    class: Kind,
 }
 
 impl<E: Endpoint> Host<E> for Around<'_, '_> {
@@ -73,7 +79,7 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
     }
 
     fn transmit(&mut self, now: Instant, _path: PathId) {
-        self.network.send(now, self.node, self.peer, self.class);
+        self.network.send(now, self.node, self.peer);
     }
 
     fn event(&mut self, now: Instant, endpoint: &mut E, event: Event) {
@@ -149,12 +155,15 @@ impl Endpoints {
                 network.release(id);
                 if !done {
                     self.settle(now, network, index);
+                    if !self.touched.is_empty() {
+                        self.follow_up(now, network);
+                    }
                 }
             }
-            session => self.knock(now, network, id, session),
-        }
-        if !self.touched.is_empty() {
-            self.follow_up(now, network);
+            session => {
+                self.knock(now, network, id, session);
+                self.follow_up(now, network);
+            }
         }
     }
 
@@ -214,7 +223,7 @@ impl Endpoints {
         }
         if let Some(reset) = no_session_reset(segment) {
             *network.place() = reset;
-            network.send(now, node, from, Kind::NONE);
+            network.send(now, node, from);
         }
     }
 
@@ -251,8 +260,7 @@ impl Endpoints {
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
-        let mut around =
-            Around { network, app: &mut end.app, node: end.node, peer: end.peer, class: end.class };
+        let mut around = Around { network, app: &mut end.app, node: end.node, peer: end.peer };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
             None => return,
@@ -344,7 +352,6 @@ fn pair(
         protocol: flow.protocol.clone(),
         ports: Ports { local: client, peer: server },
         entropy: entropy("client"),
-        class: if flow.low_priority { Kind::LOW } else { Kind::NONE },
         generator,
     };
     let sink = End {
@@ -356,7 +363,6 @@ fn pair(
         protocol: flow.protocol.clone(),
         ports: Ports { local: server, peer: client },
         entropy: entropy("server"),
-        class: source.class,
         generator,
     };
     [source, sink]

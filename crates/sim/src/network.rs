@@ -1,7 +1,7 @@
 //! Nodes and links: everything between the endpoints.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 
 use bentpipe_link::queue::{Held, Packets};
@@ -13,6 +13,7 @@ use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
 use crate::channel::Channel;
+use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
 use crate::held::{InStation, describe};
 use crate::observer::{Observer, PacketSeen};
@@ -35,6 +36,8 @@ pub(crate) struct Network<'o> {
     stations: Stations,
     /// Where the packets of each channel come from.
     near_ends: Vec<u16>,
+    /// Ports by which stations know connections of low priority: those that listen.
+    low: BTreeSet<u16>,
     encapsulation: Encapsulation,
     end: Instant,
     wire: bool,
@@ -92,6 +95,7 @@ impl<'o> Network<'o> {
             routes,
             stretches,
             stations,
+            low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
             encapsulation: spec.encapsulation,
             end: Instant::ZERO + spec.duration,
@@ -118,13 +122,11 @@ impl<'o> Network<'o> {
         &mut self.arena.next().1.segment
     }
 
-    /// Sends what was written to that place from one node to another. `class` is added to what the
-    /// packet carries.
+    /// Sends what was written to that place from one node to another.
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16, class: Kind) {
+    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) {
         let (id, packet) = self.arena.next();
         let (len, kind) = packet.segment.measure();
-        let kind = kind.with(class);
         let overhead = self.encapsulation.of(&packet.segment).overhead();
         let len = len as u32 + overhead.get() as u32;
         (packet.from, packet.to, packet.len, packet.kind) = (from, to, len, kind);
@@ -143,17 +145,17 @@ impl<'o> Network<'o> {
     fn enter(&mut self, now: Instant, node: u16, to: u16, packet: PacketId, len: u32, kind: Kind) {
         let passing = Passing { bytes: ByteCount::new(u64::from(len)), kind };
         let hops = self.stretches.hops(node, to);
-        if hops.is_empty() {
-            return self.wait(now, node, to, packet);
-        }
-        self.travel(now, now, hops, None, packet, &passing);
+        self.travel(now, node, now, hops, None, packet, &passing);
     }
 
-    /// The packet passes these channels from `at` on. `last` is the one that it comes from.
+    /// The packet passes these channels from `at` on. `last` is the one that it comes from; if there
+    /// is none at all, it waits at `node`.
+    #[expect(clippy::too_many_arguments, reason = "in one place for every packet, and inlined")]
     #[inline(always)]
     fn travel(
         &mut self,
         now: Instant,
+        node: u16,
         mut at: Instant,
         hops: Range<u32>,
         mut last: Option<u32>,
@@ -175,7 +177,7 @@ impl<'o> Network<'o> {
             }
             last = Some(index);
         }
-        let Some(last) = last else { return self.arena.release(packet) };
+        let Some(last) = last else { return self.wait(now, node, packet) };
         if self.channels[last as usize].push(at, serial, packet) {
             self.queue.set_arrival(last, at, serial);
         }
@@ -183,14 +185,19 @@ impl<'o> Network<'o> {
 
     /// The packet waits in the station before the first channel, or there is no way.
     #[inline(never)]
-    fn wait(&mut self, now: Instant, node: u16, to: u16, packet: PacketId) {
+    fn wait(&mut self, now: Instant, node: u16, packet: PacketId) {
+        let to = self.arena.get_mut(packet).to;
         let way = self.routes.next(node, to);
         let place = way.and_then(|channel| Some((channel, self.stations.before(channel)?)));
         let Some((channel, (station, line))) = place else { return self.arena.release(packet) };
         if self.watched {
             self.show_later(now, channel, packet);
         }
-        let held = describe(self.arena.get_mut(packet), packet, line);
+        let mut held = describe(self.arena.get_mut(packet), packet, line);
+        let (source, destination) = self.arena.get_mut(packet).segment.ports();
+        if self.low.contains(&source) || self.low.contains(&destination) {
+            held.kind = held.kind.with(Kind::LOW);
+        }
         self.channels[channel as usize].offer(now, held.bytes.get());
         self.change_station(now, station, |station, packets| station.enqueue(now, held, packets));
     }
@@ -235,9 +242,10 @@ impl<'o> Network<'o> {
             self.corrupt(index, held.id);
         }
         let to = self.arena.get_mut(held.id).to;
-        let mut hops = self.stretches.hops_behind_station(self.near_ends[index as usize], to);
+        let node = self.near_ends[index as usize];
+        let mut hops = self.stretches.hops_behind_station(node, to);
         hops.next();
-        self.travel(now, at, hops, Some(index), held.id, &passing);
+        self.travel(now, node, at, hops, Some(index), held.id, &passing);
     }
 
     #[cold]

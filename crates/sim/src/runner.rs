@@ -39,6 +39,10 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             if let Some(packet) = network.arrive(now, slot) {
                 endpoints.arrive(now, &mut network, packet);
             }
+        } else if slot < sampler {
+            if !endpoints.fire(now, &mut network, slot) {
+                continue;
+            }
         } else if slot == sampler {
             take_samples(now, spec, &endpoints, &mut network);
             network.queue.clear(sampler);
@@ -51,10 +55,8 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             continue;
         } else if slot > sampler + generators as Slot {
             network.serve(now, slot);
-        } else if slot > sampler {
+        } else {
             endpoints.generate(now, &mut network, slot);
-        } else if !endpoints.fire(now, &mut network, slot) {
-            continue;
         }
         events += 1;
         last = now;
