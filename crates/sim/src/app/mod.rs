@@ -19,6 +19,8 @@ pub(crate) enum App {
     Source(BulkSource),
     /// Receives.
     Sink(Sink),
+    /// The same, and somebody follows its progress.
+    Followed(Sink),
 }
 
 impl App {
@@ -39,7 +41,7 @@ impl App {
 
     /// The same when somebody follows its progress.
     pub(crate) fn followed_sink() -> Self {
-        Self::Sink(Sink::followed())
+        Self::Followed(Sink::default())
     }
 
     /// So much more is to be sent.
@@ -53,7 +55,7 @@ impl App {
     pub(crate) fn end(&mut self) -> bool {
         match self {
             Self::Source(source) => source.end(),
-            Self::Sink(_) => false,
+            Self::Sink(_) | Self::Followed(_) => false,
         }
     }
 
@@ -62,7 +64,7 @@ impl App {
     pub(crate) fn on_event(&mut self, now: Instant, endpoint: &mut impl Endpoint, event: Event) {
         match self {
             Self::Source(source) => source.on_event(now, endpoint, event),
-            Self::Sink(sink) => sink.on_event(now, endpoint, event),
+            Self::Sink(sink) | Self::Followed(sink) => sink.on_event(now, endpoint, event),
         }
     }
 
@@ -70,13 +72,13 @@ impl App {
     pub(crate) fn on_timer(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
         match self {
             Self::Source(source) => source.on_timer(now, endpoint),
-            Self::Sink(_) => {}
+            Self::Sink(_) | Self::Followed(_) => {}
         }
     }
 
     /// True when it does nothing but read what arrives, and nobody follows it.
     pub(crate) const fn only_reads(&self) -> bool {
-        matches!(self, Self::Sink(sink) if !sink.followed)
+        matches!(self, Self::Sink(_))
     }
 
     /// When the application wants to act by itself.
@@ -84,7 +86,7 @@ impl App {
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         match self {
             Self::Source(source) => source.next_timer(),
-            Self::Sink(_) => None,
+            Self::Sink(_) | Self::Followed(_) => None,
         }
     }
 
@@ -92,7 +94,7 @@ impl App {
     pub(crate) fn progress(&self) -> Progress {
         match self {
             Self::Source(source) => source.progress(),
-            Self::Sink(sink) => sink.progress(),
+            Self::Sink(sink) | Self::Followed(sink) => sink.progress(),
         }
     }
 }

@@ -9,16 +9,9 @@ use super::{Progress, pattern};
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     progress: Progress,
-    /// Somebody follows its progress.
-    pub(super) followed: bool,
 }
 
 impl Sink {
-    /// A sink whose progress somebody follows.
-    pub(super) fn followed() -> Self {
-        Self { followed: true, ..Self::default() }
-    }
-
     /// The endpoint has news.
     #[inline]
     pub(super) fn on_event(&mut self, now: Instant, endpoint: &mut impl Endpoint, event: Event) {
