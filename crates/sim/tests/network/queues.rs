@@ -9,12 +9,12 @@ use bentpipe_units::Span;
 use crate::support::*;
 
 /// Three flows over a bottleneck with chance behind it, from nodes 0 to 2 by way of 3 and 4 to 5.
-fn bottleneck(neck: Vec<ModelSpec>) -> RunSpec {
+fn bottleneck(neck: &[ModelSpec]) -> RunSpec {
     // No two packets come at the same nanosecond: their order would be nobody's business.
     let odd = |n: usize| ModelSpec::Delay(Span::from_nanos(1_000_003 + 700_027 * n as u64));
     let near = |n: usize| link(&format!("near {n}"), [n, 3], vec![rate("10 Mbit/s", 100), odd(n)]);
     let chance = [ModelSpec::BitErrors(1e-6), ModelSpec::RandomLoss(0.005), millis(40)];
-    let mut links = vec![link("neck", [3, 4], [&neck[..], &chance[..]].concat())];
+    let mut links = vec![link("neck", [3, 4], [neck, &chance[..]].concat())];
     links[0].back = chance.to_vec();
     links.extend((0..3).map(near));
     links.push(link("far", [4, 5], vec![millis(5)]));
@@ -23,7 +23,7 @@ fn bottleneck(neck: Vec<ModelSpec>) -> RunSpec {
 }
 
 fn with_queue(what: DisciplineSpec) -> RunSpec {
-    let mut spec = bottleneck(vec![]);
+    let mut spec = bottleneck(&[]);
     spec.stations.push(held(0, "2 Mbit/s", 15, what));
     spec
 }
@@ -51,7 +51,7 @@ fn record(spec: &RunSpec) -> RunSummary {
 
 #[test]
 fn a_queue_that_holds_its_packets_gives_the_record_of_one_that_does_not() {
-    let plain = record(&bottleneck(vec![rate("2 Mbit/s", 15)]));
+    let plain = record(&bottleneck(&[rate("2 Mbit/s", 15)]));
     assert!(channel(&plain, "neck", 3).lost_queue_full > 20, "{plain:?}");
     assert_eq!(record(&with_queue(DisciplineSpec::DropTail)), plain);
 }
@@ -78,7 +78,7 @@ fn red_drops_before_the_queue_is_full() {
 
 #[test]
 fn a_queue_elsewhere_shifts_no_draw() {
-    let plain = bottleneck(vec![rate("2 Mbit/s", 15)]);
+    let plain = bottleneck(&[rate("2 Mbit/s", 15)]);
     let mut more = plain.clone();
     more.nodes.extend(["n6".into(), "n7".into()]);
     more.links.push(link("other", [6, 7], vec![millis(5)]));
