@@ -289,12 +289,21 @@ function assoc.dissector(buffer, pinfo, root)
   return length
 end
 
--- Both share the port. A datagram of an association begins with its kind; a segment begins with a
--- port, and sessions use none from 256 to 1279 nor from 4352 to 5375.
+-- Both share the port. A datagram of an association begins with its kind, a segment with a port: none
+-- from 256 to 1279. A readable datagram may begin like a segment, which has more to show: its version
+-- and a header that fits.
+local function is_segment(buffer)
+  if buffer:len() < 16 then return false end
+  local header = 4 * buffer(14, 1):uint()
+  return math.floor(buffer(4, 1):uint() / 16) == 1 and header >= 16 and header <= buffer:len()
+end
+
 local both = Proto("bentpipe_udp", "Bentpipe over UDP")
 function both.dissector(buffer, pinfo, root)
   local first = buffer:len() > 0 and buffer(0, 1):uint() or 0
-  if first % 16 >= 1 and first % 16 <= 4 and first < 0x20 then return assoc.dissector(buffer, pinfo, root) end
+  local kind = first % 16 >= 1 and first % 16 <= 4
+  local readable = first > 0x10 and first < 0x20 and not is_segment(buffer)
+  if kind and (first < 0x10 or readable) then return assoc.dissector(buffer, pinfo, root) end
   return xstp.dissector(buffer, pinfo, root)
 end
 

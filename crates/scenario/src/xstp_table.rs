@@ -1,17 +1,13 @@
 //! The settings of XSTP as a table of a scenario file.
 
-use std::collections::BTreeMap;
-
-use bentpipe_cc::registry::find;
-use bentpipe_cc::{BuildError, Choice, rows};
 use bentpipe_transport::xstp::{Config, ConfigError, StatRule};
 use bentpipe_units::{ByteCount, Span};
 use bentpipe_wire::xstp::Report;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::error::did_you_mean;
 use crate::quantity::Quantity;
+use crate::settings::{TableError, settings_table};
 
 /// What the settings start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -34,33 +30,10 @@ pub enum StatRuleName {
     Poll,
 }
 
-macro_rules! xstp_table {
-    ($($(#[$doc:meta])* $field:ident : $type:ty => |$config:ident, $value:ident| $set:expr;)*) => {
-        /// Settings of XSTP; what is missing has the preset's value.
-        #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct XstpTable {
-            /// What the settings start from.
-            pub preset: Option<Preset>,
-            $($(#[$doc])* pub $field: Option<$type>,)*
-            /// Values of the controller's own parameters.
-            #[serde(default)]
-            pub controller_parameters: BTreeMap<String, f64>,
-        }
+settings_table! {
+    /// Settings of XSTP; what is missing has the preset's value.
+    XstpTable of Config, from Preset;
 
-        impl XstpTable {
-            /// Writes what is set over `config`.
-            fn overwrite(&self, config: &mut Config) {
-                $(if let Some($value) = self.$field.clone() {
-                    let $config = &mut *config;
-                    $set;
-                })*
-            }
-        }
-    };
-}
-
-xstp_table! {
     /// Probing on a loss; off gives STP.
     probing: bool => |c, v| c.probing = v;
     /// Largest payload of a segment in bytes.
@@ -140,37 +113,11 @@ xstp_table! {
     early_slack: f64 => |c, v| c.probe.early_slack = v;
     /// Record the STAT that triggered a cycle.
     record_trigger_stat: bool => |c, v| c.probe.record_trigger_stat = v;
-    /// Congestion controller.
-    controller: String => |c, v| { let _ = (c, v); };
-}
-
-/// A setting that can not be, with its path in the table.
-pub(crate) struct TableError {
-    pub(crate) key: String,
-    pub(crate) problem: String,
 }
 
 impl From<ConfigError> for TableError {
     fn from(error: ConfigError) -> Self {
         Self { key: error.field.to_owned(), problem: error.to_string() }
-    }
-}
-
-impl From<BuildError> for TableError {
-    fn from(error: BuildError) -> Self {
-        let parameter = |name: &str| format!("controller_parameters.{name}");
-        let (key, hint) = match &error {
-            BuildError::NoSuchController(name) => {
-                let known = rows().iter().map(|row| row.name);
-                ("controller".to_owned(), did_you_mean(name, known))
-            }
-            BuildError::NoSuchParameter { controller, parameter: name } => {
-                let known = find(controller).map_or(&[][..], |row| row.parameters);
-                (parameter(name), did_you_mean(name, known.iter().map(|p| p.name)))
-            }
-            BuildError::OutOfRange { parameter: name, .. } => (parameter(name), String::new()),
-        };
-        Self { key, problem: format!("{error}{hint}") }
     }
 }
 
@@ -183,12 +130,7 @@ impl XstpTable {
             Preset::Paper => Config::paper(),
         };
         for table in [Some(self), own].into_iter().flatten() {
-            table.overwrite(&mut config);
-            let name = table.controller.as_deref();
-            if name.is_some() || !table.controller_parameters.is_empty() {
-                let name = name.unwrap_or(config.controller.name());
-                config.controller = Choice::new(name, table.controller_parameters.clone())?;
-            }
+            table.overwrite(&mut config)?;
         }
         config.validate()?;
         Ok(config)

@@ -1,16 +1,21 @@
 //! The ends of the connections and how segments find them.
 
+use std::collections::BTreeSet;
+
 use bentpipe_link::{Stream, Streams};
 use bentpipe_transport::demux::Demux;
-use bentpipe_transport::xstp::{self, Ports};
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, tcp};
+use bentpipe_transport::xstp::Ports;
+use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
 use crate::app::{App, Progress};
+use crate::connection::{Connection, no_session_reset};
 use crate::events::Slot;
+use crate::generated::{Generated, Outcome};
 use crate::network::Network;
 use crate::packet::PacketId;
+use crate::traffic::Generator;
 use crate::{FlowSpec, Protocol};
 
 /// Port of the first flow's listener; the others follow.
@@ -22,35 +27,42 @@ const CLIENT_PORT: u16 = 49_152;
 pub(crate) struct End {
     /// Its endpoint; none before the connection is opened.
     pub(crate) endpoint: Option<Connection>,
-    app: App,
-    node: u16,
-    peer: u16,
+    pub(crate) app: App,
+    pub(crate) node: u16,
+    pub(crate) peer: u16,
     start: Option<Instant>,
-    protocol: Protocol,
-    ports: Ports,
+    pub(crate) protocol: Protocol,
+    pub(crate) ports: Ports,
     entropy: Stream,
+    /// The generator of its traffic.
+    pub(crate) generator: Option<u32>,
 }
 
-/// The endpoint of any protocol. What happens for every packet is compiled for each of them.
-pub(crate) enum Connection {
-    /// XSTP.
-    Xstp(Box<xstp::Session>),
-}
-
-impl Connection {
-    /// The endpoint, where it matters little how fast it is reached.
-    pub(crate) fn endpoint(&self) -> &dyn Endpoint {
-        match self {
-            Self::Xstp(session) => &**session,
-        }
-    }
-}
-
-/// All ends: those of flow `n` are 2n (it opens and sends) and 2n+1 (it listens and receives).
+/// All ends, in pairs: the one that opens and sends and the one that listens and receives. A flow has
+/// one pair, or as many as its traffic has connections at the same time.
 pub(crate) struct Endpoints {
-    ends: Vec<End>,
-    demux: Vec<Demux<u32>>,
-    first_slot: Slot,
+    pub(crate) ends: Vec<End>,
+    /// The first pair of each flow, and how many it has.
+    pub(crate) pairs: Vec<(usize, usize)>,
+    /// The flows whose traffic is generated.
+    pub(crate) generated: Vec<Generated>,
+    /// Ends whose generator must look at them.
+    pub(crate) touched: Vec<u32>,
+    /// For each node: ports of different protocols have nothing to do with each other.
+    pub(crate) demux: Vec<[Demux<u32>; Protocol::COUNT]>,
+    pub(crate) first_slot: Slot,
+}
+
+/// Pairs of ends that a flow needs.
+pub(crate) fn pairs_of(flow: &FlowSpec) -> usize {
+    flow.traffic.as_ref().map_or(1, |traffic| traffic.connections() as usize)
+}
+
+/// The listening ports of flows of low priority.
+pub(crate) fn low_ports(flows: &[FlowSpec]) -> BTreeSet<u16> {
+    let pairs = flows.iter().flat_map(|flow| (0..pairs_of(flow)).map(|_| flow.low_priority));
+    let low = pairs.enumerate().filter(|(_, low)| *low);
+    low.map(|(pair, _)| SERVER_PORT.wrapping_add(pair as u16)).collect()
 }
 
 /// What an endpoint sees of the rest while it is drained.
@@ -84,36 +96,34 @@ impl Endpoints {
         first_slot: Slot,
     ) -> Self {
         let mut ends = Vec::new();
-        let mut demux: Vec<Demux<u32>> = (0..nodes).map(|_| Demux::default()).collect();
-        for (index, flow) in flows.iter().enumerate() {
-            let client = CLIENT_PORT.wrapping_add(index as u16);
-            let server = SERVER_PORT.wrapping_add(index as u16);
-            let name = &flow.name;
-            let (from, to) = (flow.from as u16, flow.to as u16);
-            ends.push(End {
-                endpoint: None,
-                app: App::source(flow.source),
-                node: from,
-                peer: to,
-                start: Some(flow.source.start),
-                protocol: flow.protocol.clone(),
-                ports: Ports { local: client, peer: server },
-                entropy: streams.stream(&format!("flow/{name}/client")),
+        let mut demux: Vec<[Demux<u32>; Protocol::COUNT]> = Vec::new();
+        demux.resize_with(nodes, Default::default);
+        let (mut pairs, mut generated) = (Vec::new(), Vec::new());
+        for flow in flows {
+            let protocol = flow.protocol.index();
+            let first = ends.len() / 2;
+            let generator = flow.traffic.as_ref().map(|traffic| {
+                let start = flow.source.start;
+                generated.push(Generated {
+                    generator: Generator::new(traffic, &flow.name, start, streams),
+                    first,
+                    source: flow.source,
+                    past: Outcome::default(),
+                });
+                generated.len() as u32 - 1
             });
-            demux[flow.from].insert(PathId(u32::from(to)), client, server, 2 * index as u32);
-            ends.push(End {
-                endpoint: None,
-                app: App::sink(),
-                node: to,
-                peer: from,
-                start: None,
-                protocol: flow.protocol.clone(),
-                ports: Ports { local: server, peer: client },
-                entropy: streams.stream(&format!("flow/{name}/server")),
-            });
-            demux[flow.to].listen(server, 2 * index as u32 + 1);
+            pairs.push((first, pairs_of(flow)));
+            for number in 0..pairs_of(flow) {
+                let index = ends.len() as u32;
+                let [source, sink] = pair(flow, first + number, number, generator, streams);
+                let ports = source.ports;
+                let path = PathId(u32::from(source.peer));
+                demux[flow.from][protocol].insert(path, ports.local, ports.peer, index);
+                demux[flow.to][protocol].listen(ports.peer, index + 1);
+                ends.extend([source, sink]);
+            }
         }
-        Self { ends, demux, first_slot }
+        Self { ends, pairs, generated, touched: Vec::new(), demux, first_slot }
     }
 
     /// Sets the timers that open the connections.
@@ -123,11 +133,14 @@ impl Endpoints {
                 network.queue.set_timer(self.first_slot + index as Slot, start);
             }
         }
+        for index in 0..self.generated.len() {
+            self.set_generator_timer(network, index as u32);
+        }
     }
 
-    /// The end of this number.
-    pub(crate) fn end(&self, index: usize) -> &End {
-        &self.ends[index]
+    /// The source of a flow; of its first connection if it has several.
+    pub(crate) fn source(&self, flow: usize) -> &End {
+        &self.ends[2 * self.pairs[flow].0]
     }
 
     /// A packet arrived at the node that it is for.
@@ -135,16 +148,22 @@ impl Endpoints {
         let packet = network.packet(id);
         let (node, path) = (packet.to, PathId(u32::from(packet.from)));
         let (peer_port, local_port) = packet.segment.ports();
-        let session = self.demux[node as usize].session(path, local_port, peer_port);
-        match session {
+        let demux = &self.demux[node as usize][Protocol::index_of(&packet.segment)];
+        match demux.session(path, local_port, peer_port) {
             Some(index) if !packet.segment.opens() => {
                 let done = self.ends[index as usize].arrive(now, path, &mut packet.segment);
                 network.release(id);
                 if !done {
                     self.settle(now, network, index);
+                    if !self.touched.is_empty() {
+                        self.follow_up(now, network);
+                    }
                 }
             }
-            session => self.knock(now, network, id, session),
+            session => {
+                self.knock(now, network, id, session);
+                self.follow_up(now, network);
+            }
         }
     }
 
@@ -168,7 +187,8 @@ impl Endpoints {
         if let Some(index) = session {
             let _ = self.ends[index as usize].arrive(now, path, &mut segment);
             self.settle(now, network, index);
-            if self.demux[node as usize].session(path, local_port, peer_port).is_some() {
+            let demux = &self.demux[node as usize][Protocol::index_of(&segment)];
+            if demux.session(path, local_port, peer_port).is_some() {
                 return;
             }
         }
@@ -186,29 +206,33 @@ impl Endpoints {
     ) {
         let (peer_port, local_port) = segment.ports();
         let path = PathId(u32::from(from));
-        let listener = self.demux[node as usize].listener(local_port);
-        let accepted = listener.and_then(|index| {
+        let demux = &mut self.demux[node as usize][Protocol::index_of(segment)];
+        let accepted = demux.listener(local_port).and_then(|index| {
             let end = &mut self.ends[index as usize];
+            if end.ports.peer != peer_port {
+                return None; // A late request of a connection that was here before.
+            }
             let entropy = end.entropy.bits();
-            let Protocol::Xstp { receiver, .. } = &end.protocol;
-            let Segment::Xstp(begin) = segment else { return None };
-            let session = xstp::Session::accept(receiver.clone(), now, path, begin, entropy)?;
-            end.endpoint = Some(Connection::Xstp(Box::new(session)));
+            end.endpoint = Some(Connection::accept(&end.protocol, now, path, segment, entropy)?);
             Some(index)
         });
         if let Some(index) = accepted {
-            self.demux[node as usize].insert(path, local_port, peer_port, index);
+            demux.insert(path, local_port, peer_port, index);
             self.settle(now, network, index);
             return;
         }
-        let reset = match segment {
-            Segment::Xstp(segment) => xstp::no_session_reset(segment).map(Segment::Xstp),
-            Segment::Tcp(segment) => tcp::no_session_reset(segment).map(Segment::Tcp),
-        };
-        if let Some(reset) = reset {
+        if let Some(reset) = no_session_reset(segment) {
             *network.place() = reset;
             network.send(now, node, from);
         }
+    }
+
+    /// The end opens its connection.
+    pub(crate) fn open(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
+        let end = &mut self.ends[index as usize];
+        let (path, entropy) = (PathId(u32::from(end.peer)), end.entropy.bits());
+        end.endpoint = Some(Connection::open(&end.protocol, now, path, end.ports, entropy));
+        self.settle(now, network, index);
     }
 
     /// The timer of an end fired. Returns false when there was nothing to do yet.
@@ -218,17 +242,13 @@ impl Endpoints {
         let end = &mut self.ends[index as usize];
         if end.start.is_some_and(|start| start <= now) {
             end.start = None;
-            let Protocol::Xstp { sender, .. } = &end.protocol;
-            let entropy = end.entropy.bits();
-            let path = PathId(u32::from(end.peer));
-            let session = xstp::Session::connect(sender.clone(), now, path, end.ports, entropy);
-            end.endpoint = Some(Connection::Xstp(Box::new(session)));
-            self.settle(now, network, index);
+            self.open(now, network, index);
             return true;
         }
         let (endpoint_due, app_due) = end.let_time_pass(now);
         if endpoint_due || app_due {
             self.settle(now, network, index);
+            self.follow_up(now, network);
         } else if let Some(next) = end.next_timer() {
             // It was put off since it was set.
             network.queue.set_timer(slot, next);
@@ -238,7 +258,7 @@ impl Endpoints {
 
     /// Drains an end after a change and sets its timer.
     #[inline]
-    fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
+    pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
         let mut around = Around { network, app: &mut end.app, node: end.node, peer: end.peer };
         let deadline = match &mut end.endpoint {
@@ -248,7 +268,11 @@ impl Endpoints {
         if deadline.is_none() && end.is_closed() {
             // From now on there is no such session, and its segments are answered by a reset.
             let path = PathId(u32::from(end.peer));
-            self.demux[end.node as usize].remove(path, end.ports.local, end.ports.peer);
+            let demux = &mut self.demux[end.node as usize][end.protocol.index()];
+            demux.remove(path, end.ports.local, end.ports.peer);
+        }
+        if end.generator.is_some() {
+            self.touched.push(index);
         }
         let next = Instant::earliest(deadline, end.app.next_timer());
         if let Some(next) = next {
@@ -285,7 +309,17 @@ impl End {
         Instant::earliest(endpoint, self.app.next_timer())
     }
 
-    fn is_closed(&self) -> bool {
+    /// The application has got more to send.
+    pub(crate) fn feed(&mut self, now: Instant) {
+        match &mut self.endpoint {
+            Some(Connection::Xstp(session)) => {
+                self.app.on_event(now, &mut **session, Event::Writable);
+            }
+            None => {}
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
         self.endpoint.as_ref().is_some_and(|connection| connection.endpoint().is_closed())
     }
 
@@ -293,6 +327,45 @@ impl End {
     pub(crate) fn progress(&self) -> Progress {
         self.app.progress()
     }
+}
+
+/// The two ends of connection `number` of a flow; `index` numbers the pairs of all flows.
+fn pair(
+    flow: &FlowSpec,
+    index: usize,
+    number: usize,
+    generator: Option<u32>,
+    streams: &Streams,
+) -> [End; 2] {
+    let client = CLIENT_PORT.wrapping_add(index as u16);
+    let server = SERVER_PORT.wrapping_add(index as u16);
+    let entropy = |side: &str| match number {
+        0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
+        _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
+    };
+    let source = End {
+        endpoint: None,
+        app: App::source(flow.source),
+        node: flow.from as u16,
+        peer: flow.to as u16,
+        start: generator.is_none().then_some(flow.source.start),
+        protocol: flow.protocol.clone(),
+        ports: Ports { local: client, peer: server },
+        entropy: entropy("client"),
+        generator,
+    };
+    let sink = End {
+        endpoint: None,
+        app: if generator.is_some() { App::followed_sink() } else { App::sink() },
+        node: flow.to as u16,
+        peer: flow.from as u16,
+        start: None,
+        protocol: flow.protocol.clone(),
+        ports: Ports { local: server, peer: client },
+        entropy: entropy("server"),
+        generator,
+    };
+    [source, sink]
 }
 
 #[inline]

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
+use bentpipe_link::station::StationSpec;
 use bentpipe_transport::xstp;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
+
+use crate::TrafficSpec;
 
 /// Everything that happens in a run.
 #[derive(Clone, Debug)]
@@ -16,6 +19,8 @@ pub struct RunSpec {
     pub nodes: Vec<String>,
     /// The links between them.
     pub links: Vec<LinkSpec>,
+    /// Queues that hold the packets of links before they meet the link's models.
+    pub stations: Vec<StationPlace>,
     /// The flows over them.
     pub flows: Vec<FlowSpec>,
     /// Seed of every random draw.
@@ -42,6 +47,34 @@ pub struct LinkSpec {
     pub back: Vec<ModelSpec>,
 }
 
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the first end to the second.
+    Forth,
+    /// From the second end to the first.
+    Back,
+}
+
+impl Way {
+    /// Name in scenarios and of random streams.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forth => "forth",
+            Self::Back => "back",
+        }
+    }
+}
+
+/// A station and where it stands.
+#[derive(Clone, Debug)]
+pub struct StationPlace {
+    /// What it is.
+    pub station: StationSpec,
+    /// The link and direction behind each of its lines; no direction of a link twice in a run.
+    pub lines: Vec<(usize, Way)>,
+}
+
 /// A connection and its traffic.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
@@ -53,8 +86,13 @@ pub struct FlowSpec {
     pub to: usize,
     /// What runs at both ends.
     pub protocol: Protocol,
-    /// What is sent.
+    /// When it starts and what is sent.
     pub source: SourceSpec,
+    /// What is sent where that is no single file: pieces, which come up by themselves. `size` and
+    /// `rate` of the source have no meaning then.
+    pub traffic: Option<TrafficSpec>,
+    /// Queues that know classes drop its packets first.
+    pub low_priority: bool,
 }
 
 /// The protocol of a flow and its settings.
@@ -70,6 +108,25 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// How many protocols there are.
+    pub(crate) const COUNT: usize = 2;
+
+    /// Number of the protocol, below [`Protocol::COUNT`].
+    pub(crate) const fn index(&self) -> usize {
+        match self {
+            Self::Xstp { .. } => 0,
+        }
+    }
+
+    /// Number of the protocol of a segment.
+    #[inline]
+    pub(crate) const fn index_of(segment: &Segment) -> usize {
+        match segment {
+            Segment::Xstp(_) => 0,
+            Segment::Tcp(_) => 1,
+        }
+    }
+
     /// Name in records.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -37,6 +37,7 @@ fn spec(seconds: u64, probing: bool, forth: &[ModelSpec], queue: QueueLimit) -> 
             link("terrestrial", [0, 1], "100 Mbit/s", 40, &[]),
             link("satellite", [1, 2], "10 Mbit/s", 250, forth),
         ],
+        stations: Vec::new(),
         flows: vec![FlowSpec {
             name: "bulk".into(),
             from: 0,
@@ -48,6 +49,8 @@ fn spec(seconds: u64, probing: bool, forth: &[ModelSpec], queue: QueueLimit) -> 
                 chunk: ByteCount::new(1000),
                 rate: None,
             },
+            traffic: None,
+            low_priority: false,
         }],
         seed: 1,
         duration: Span::from_secs(seconds),

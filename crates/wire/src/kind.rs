@@ -31,8 +31,11 @@ impl Kind {
     /// An acknowledgement and nothing else (TCP).
     pub const ACK: Self = Self(0x1000);
 
+    /// Of low priority: a queue that knows classes drops it first.
+    pub const LOW: Self = Self(0x2000);
+
     /// Every part with the name it has in traces and scenario files; TCP's own name for it follows.
-    pub const NAMES: [(Self, &'static str); 13] = [
+    pub const NAMES: [(Self, &'static str); 14] = [
         (Self::DATA, "data"),
         (Self::POLL, "poll"),
         (Self::STAT, "stat"),
@@ -46,6 +49,7 @@ impl Kind {
         (Self::ENDAK, "endak"),
         (Self::RST, "rst"),
         (Self::ACK, "ack"),
+        (Self::LOW, "low"),
     ];
 
     /// The set with exactly these bits.

@@ -112,7 +112,9 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
                 summary: format!("{} [{}]", row.summary, row.source),
                 parameters: row.parameters.iter().map(parameter).collect(),
             };
-            bentpipe_link::MODELS.iter().map(entry).collect()
+            let queues = bentpipe_link::queue::QUEUES;
+            let uplinks = bentpipe_link::station::UPLINKS;
+            bentpipe_link::MODELS.iter().chain(queues).chain(uplinks).map(entry).collect()
         }
         Listing::Scenarios => {
             let mut named = Vec::new();

@@ -2,6 +2,8 @@
 
 mod delivery;
 mod independence;
+mod queues;
 mod support;
 mod tcp_capture;
+mod traffic;
 mod watching;

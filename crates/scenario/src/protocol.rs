@@ -1,0 +1,44 @@
+//! The protocol of a flow, from its tables.
+
+use std::sync::Arc;
+
+use bentpipe_sim::Protocol;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::build::Problem;
+use crate::file::FlowTable;
+use crate::settings::TableError;
+
+/// What runs at both ends of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProtocolName {
+    /// The extended Satellite Transport Protocol, set by the tables `xstp` and `receiver`.
+    #[default]
+    Xstp,
+}
+
+/// What runs at the ends of the flow `name`.
+pub(crate) fn build(name: &str, table: &FlowTable) -> Result<Protocol, Problem> {
+    match table.protocol {
+        ProtocolName::Xstp => {
+            let own = table.receiver.as_ref();
+            let sender = at(name, "xstp", table.xstp.config(None))?;
+            let receiver = match own {
+                Some(_) => at(name, "receiver", table.xstp.config(own))?,
+                None => sender.clone(),
+            };
+            Ok(Protocol::Xstp { sender, receiver })
+        }
+    }
+}
+
+/// The settings of one end, or what is wrong with them in the table `at` of the flow.
+fn at<C>(flow: &str, table: &str, config: Result<C, TableError>) -> Result<Arc<C>, Problem> {
+    config.map(Arc::new).map_err(|error| {
+        let keys = table.split('.').chain(error.key.split('.'));
+        let path = ["flows", flow].into_iter().chain(keys).map(str::to_owned).collect();
+        Problem { path, message: error.problem }
+    })
+}
