@@ -40,6 +40,8 @@ pub struct TransportCounters {
     pub ignored_segments: u64,
     /// Times that the congestion window was reduced.
     pub reductions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
 }
 
 /// What probing did (paper, section 4).

@@ -89,7 +89,12 @@ impl Endpoints {
                 ports: Ports { local: client, peer: server },
                 entropy: streams.stream(&format!("flow/{name}/client")),
             });
-            demux[flow.from][protocol].insert(PathId(u32::from(to)), client, server, 2 * index as u32);
+            demux[flow.from][protocol].insert(
+                PathId(u32::from(to)),
+                client,
+                server,
+                2 * index as u32,
+            );
             ends.push(End {
                 endpoint: None,
                 app: App::sink(),
@@ -202,8 +207,7 @@ impl Endpoints {
         if end.start.is_some_and(|start| start <= now) {
             end.start = None;
             let (path, entropy) = (PathId(u32::from(end.peer)), end.entropy.bits());
-            end.endpoint =
-                Some(Connection::open(&end.protocol, now, path, end.ports, entropy));
+            end.endpoint = Some(Connection::open(&end.protocol, now, path, end.ports, entropy));
             self.settle(now, network, index);
             return true;
         }

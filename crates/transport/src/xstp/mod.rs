@@ -18,7 +18,6 @@ mod probing;
 mod receive_cache;
 mod receiver;
 mod reports;
-mod send_buffer;
 mod send_cache;
 mod send_timer;
 mod sender;
