@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::protocol::ProtocolName;
 use crate::quantity::{Probability, Quantity, Room};
+use crate::tcp_table::TcpTable;
 use crate::xstp_table::XstpTable;
 
 /// A scenario: nodes, links, flows.
@@ -202,6 +203,9 @@ pub struct FlowTable {
     pub xstp: XstpTable,
     /// Settings of XSTP at the receiving end where they differ.
     pub receiver: Option<XstpTable>,
+    /// Settings of TCP at both ends.
+    #[serde(default)]
+    pub tcp: TcpTable,
 }
 
 /// The JSON Schema of scenario files.

@@ -13,6 +13,7 @@ mod load;
 mod protocol;
 mod quantity;
 mod settings;
+mod tcp_table;
 mod xstp_table;
 
 pub use error::{ScenarioError, did_you_mean};

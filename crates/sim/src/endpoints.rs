@@ -228,6 +228,7 @@ impl Endpoints {
         let mut around = Around { network, app: &mut end.app, node: end.node, peer: end.peer };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
+            Some(Connection::Tcp(connection)) => drain(&mut **connection, now, &mut around),
             None => return,
         };
         if deadline.is_none() && end.is_closed() {
@@ -251,6 +252,9 @@ impl End {
             Some(Connection::Xstp(session)) => {
                 arrive(now, path, segment, &mut **session, &mut self.app)
             }
+            Some(Connection::Tcp(connection)) => {
+                arrive(now, path, segment, &mut **connection, &mut self.app)
+            }
             None => true,
         }
     }
@@ -260,6 +264,9 @@ impl End {
     fn let_time_pass(&mut self, now: Instant) -> (bool, bool) {
         match &mut self.endpoint {
             Some(Connection::Xstp(session)) => let_time_pass(now, &mut **session, &mut self.app),
+            Some(Connection::Tcp(connection)) => {
+                let_time_pass(now, &mut **connection, &mut self.app)
+            }
             None => (false, false),
         }
     }

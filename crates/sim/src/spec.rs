@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
-use bentpipe_transport::xstp;
+use bentpipe_transport::{tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 
@@ -67,6 +67,13 @@ pub enum Protocol {
         /// Settings of the receiving end.
         receiver: Arc<xstp::Config>,
     },
+    /// TCP.
+    Tcp {
+        /// Settings of the sending end.
+        sender: Arc<tcp::Config>,
+        /// Settings of the receiving end.
+        receiver: Arc<tcp::Config>,
+    },
 }
 
 impl Protocol {
@@ -77,6 +84,7 @@ impl Protocol {
     pub(crate) const fn index(&self) -> usize {
         match self {
             Self::Xstp { .. } => 0,
+            Self::Tcp { .. } => 1,
         }
     }
 
@@ -93,6 +101,7 @@ impl Protocol {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Xstp { .. } => "xstp",
+            Self::Tcp { .. } => "tcp",
         }
     }
 }

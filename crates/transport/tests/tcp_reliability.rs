@@ -52,36 +52,48 @@ fn configs() -> impl Strategy<Value = Config> {
         ],
         (1..5u32, 1..33u32, 0..4u32, 0..500u64),
     )
-        .prop_map(|(flags, (mss, snd, rcv, max_burst), (recovery, _), initial_window, acks)| {
-            let [scaling, timestamps, sack, dsack, ecn, limited, nagle, every, adaptive, at_once] =
-                flags;
-            let (dup_threshold, ack_every, quick_acks, ack_delay_ms) = acks;
-            Config {
-                mss,
-                snd_buf: ByteCount::new(u64::from(mss) * snd + snd),
-                rcv_buf: ByteCount::new(u64::from(mss) * rcv + rcv),
-                window_scaling: scaling,
-                timestamps,
-                sack: sack || matches!(recovery, Mode::Sack | Mode::DepartureOrder),
-                dsack,
-                ecn,
-                recovery,
-                dup_threshold,
-                limited_transmit: limited,
-                aero_adaptive: adaptive,
-                initial_window,
-                max_burst,
-                nagle,
-                sample_every_ack: every,
-                syn_retries: None,
-                retries: None,
-                ack_every,
-                ack_delay: Span::from_millis(ack_delay_ms),
-                quick_acks,
-                ack_disorder_at_once: at_once,
-                ..Config::default()
-            }
-        })
+        .prop_map(
+            |(flags, (mss, snd, rcv, max_burst), (recovery, _), initial_window, acks)| {
+                let [
+                    scaling,
+                    timestamps,
+                    sack,
+                    dsack,
+                    ecn,
+                    limited,
+                    nagle,
+                    every,
+                    adaptive,
+                    at_once,
+                ] = flags;
+                let (dup_threshold, ack_every, quick_acks, ack_delay_ms) = acks;
+                Config {
+                    mss,
+                    snd_buf: ByteCount::new(u64::from(mss) * snd + snd),
+                    rcv_buf: ByteCount::new(u64::from(mss) * rcv + rcv),
+                    window_scaling: scaling,
+                    timestamps,
+                    sack: sack || matches!(recovery, Mode::Sack | Mode::DepartureOrder),
+                    dsack,
+                    ecn,
+                    recovery,
+                    dup_threshold,
+                    limited_transmit: limited,
+                    aero_adaptive: adaptive,
+                    initial_window,
+                    max_burst,
+                    nagle,
+                    sample_every_ack: every,
+                    syn_retries: None,
+                    retries: None,
+                    ack_every,
+                    ack_delay: Span::from_millis(ack_delay_ms),
+                    quick_acks,
+                    ack_disorder_at_once: at_once,
+                    ..Config::default()
+                }
+            },
+        )
 }
 
 /// Runs a transfer both ways and checks that everything arrives and everything ends.
