@@ -27,7 +27,8 @@ impl RttEstimator {
     }
 
     /// Takes one of `many` measurements of a round trip: their gains are so many times smaller, so that
-    /// the history stays as long (RFC 7323, appendix G). `smoothed` is what the smoothed values are
+    /// the history stays as long (RFC 7323, appendix G); only a deviation that grows counts in full, or a
+    /// queue that fills within a round trip would outrun the timeout. `smoothed` is what the smoothed values are
     /// made of where a coarse clock rounds it.
     pub fn sample_one_of(&mut self, measured: Span, smoothed: Span, many: u64) {
         self.latest = measured;
@@ -40,7 +41,8 @@ impl RttEstimator {
             }
             Some(srtt) => {
                 let (rttvar, deviation) = (self.rttvar, srtt.abs_diff(smoothed));
-                self.rttvar = (rttvar * (4 * many - 1) + deviation) / (4 * many);
+                let weight = if deviation > rttvar { 4 } else { 4 * many };
+                self.rttvar = (rttvar * (weight - 1) + deviation) / weight;
                 (srtt * (8 * many - 1) + smoothed) / (8 * many)
             }
         });
@@ -110,6 +112,14 @@ mod tests {
         rtt.sample_one_of(ms(300), ms(300), 10);
         assert_eq!(rtt.srtt(), ms(200) + ms(100) / 80);
         assert_eq!(rtt.rttvar(), ms(100));
+        rtt.sample_one_of(rtt.srtt(), rtt.srtt(), 10);
+        assert_eq!(
+            rtt.rttvar(),
+            ms(100) * 39 / 40,
+            "a small deviation weighs a tenth of a quarter"
+        );
+        rtt.sample_one_of(ms(600), ms(600), 10);
+        assert!(rtt.rttvar() > ms(160), "a large one weighs a quarter");
         rtt.sample_one_of(ms(217), ms(220), 1);
         assert_eq!((rtt.latest(), rtt.min()), (ms(217), ms(200)));
     }

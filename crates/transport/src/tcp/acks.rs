@@ -214,7 +214,9 @@ impl Sender {
         if found.lost > 0 {
             let cause = if found.as_timeout { LossCause::Timeout } else { LossCause::Gap };
             self.tell_loss(now, found, cause);
-            if found.as_timeout {
+            if found.new_episode || found.again {
+                // The repair has a timeout of its own: what is left of the old one is less than a round
+                // trip where the round trip hardly varies.
                 self.restart_timer(now);
             }
         }
