@@ -71,6 +71,7 @@ impl Recovery for DepartureOrder {
         if found.lost > 0 && !self.active {
             (self.active, self.recover, found.new_episode) = (true, board.next(), true);
         }
+        found.forced = u32::from(found.new_episode || found.again);
         found
     }
 

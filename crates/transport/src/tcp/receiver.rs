@@ -13,7 +13,8 @@ use super::reassembly::{Arrival, Reassembly};
 #[derive(Debug)]
 pub(super) struct Receiver {
     config: Arc<Config>,
-    half_buffer: u64,
+    /// The largest window that there can be: the buffer, or what the window field can state.
+    most: u64,
     /// The peer's initial sequence number.
     irs: Seq32,
     data: Reassembly,
@@ -45,7 +46,7 @@ impl Receiver {
         let first_window = room.min(u64::from(u16::MAX));
         Self {
             irs,
-            half_buffer: room / 2,
+            most: room.min(u64::from(u16::MAX) << shift),
             data: Reassembly::new(1, room as usize),
             mss: config.mss,
             shift,
@@ -112,7 +113,7 @@ impl Receiver {
 
     /// An acknowledgement is due, or reading may make one due.
     pub(super) const fn wants_attention(&self) -> bool {
-        self.due || self.edge - self.data.next() < self.half_buffer
+        self.due || self.edge - self.data.next() < self.most / 2
     }
 
     /// Whether a place is one that the peer acknowledged up to, so that its timestamp may count
@@ -226,10 +227,10 @@ impl Receiver {
     /// section 3.8.6.2.2) and never moves back.
     fn take_window(&mut self, next: u64) -> u16 {
         let room = self.config.rcv_buf.get();
-        let free = room.saturating_sub(self.data.ready_bytes() as u64);
+        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
         let unit = 1 << self.shift;
         let wanted = next + (free >> self.shift) * unit;
-        let worth = u64::from(self.mss).min(room / 2).max(unit);
+        let worth = u64::from(self.mss).min(self.most / 2).max(unit);
         let edge = if wanted >= self.edge + worth || wanted > self.edge && self.edge <= next {
             wanted
         } else {
@@ -259,9 +260,9 @@ impl Receiver {
         let bytes = self.data.read()?;
         let room = self.config.rcv_buf.get();
         let promised = self.edge.saturating_sub(self.next());
-        let free = room - (self.data.ready_bytes() as u64).min(room);
+        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
         let gain = free.saturating_sub(promised);
-        if promised < room / 2 && gain >= (2 * u64::from(self.mss)).min(room / 2) {
+        if promised < self.most / 2 && gain >= (2 * u64::from(self.mss)).min(self.most / 2) {
             self.due |= !self.fin_taken;
         }
         Some(bytes)
