@@ -165,7 +165,7 @@ settings_table! {
     /// How long a closed connection answers late segments.
     time_wait: Quantity<Span> => |c, v| c.time_wait = v.0;
     /// Settings of the receiving end where they differ.
-    receiver: Box<TcpTable> => |_c, _v| ();
+    receiver: Box<TcpTable> => |_c, v| drop(v);
 }
 
 impl From<ConfigError> for TableError {
