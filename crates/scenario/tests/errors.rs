@@ -100,7 +100,7 @@ fn settings_of_tcp_are_named_where_they_stand_at_either_end() {
         ("tcp.receiver]\nack_every = 99", "flows.file.tcp.receiver.ack_every"),
     ] {
         let error = tcp(more);
-        assert_eq!(place(&error), (Some(17), key), "{error}");
+        assert_eq!(place(&error), (Some(16), key), "{error}");
     }
     let error = tcp("tcp]\nrecovery = \"newrno\"");
     assert!(error.message.ends_with("did you mean `newreno`?"), "{error}");
