@@ -246,7 +246,7 @@ impl Endpoints {
 
 impl End {
     /// A segment arrived. True when that was all: otherwise the end must be drained.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, now: Instant, path: PathId, segment: &mut Segment) -> bool {
         match &mut self.endpoint {
             Some(Connection::Xstp(session)) => {

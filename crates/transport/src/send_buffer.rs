@@ -53,7 +53,7 @@ impl SendBuffer {
     }
 
     /// The next `count` bytes to be sent for the first time if they come from one write.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_whole(&mut self, count: usize) -> Option<Bytes> {
         let (index, from) = self.cursor;
         let (_, chunk) = self.chunks.get(index).filter(|(_, c)| c.len() - from >= count)?;
