@@ -30,9 +30,9 @@ impl From<StreamError> for io::Error {
     fn from(error: StreamError) -> Self {
         let kind = match error {
             StreamError::Failed(Failure::NoAnswer | Failure::NoResponse) => io::ErrorKind::TimedOut,
-            StreamError::Failed(Failure::Reset(_) | Failure::PeerRestarted) => {
-                io::ErrorKind::ConnectionReset
-            }
+            StreamError::Failed(
+                Failure::Reset(_) | Failure::ResetByPeer | Failure::PeerRestarted,
+            ) => io::ErrorKind::ConnectionReset,
             StreamError::Failed(Failure::Aborted) => io::ErrorKind::ConnectionAborted,
             StreamError::Closed => io::ErrorKind::BrokenPipe,
         };

@@ -44,6 +44,8 @@ pub struct TransportCounters {
     pub ignored_segments: u64,
     /// Times that the congestion window was reduced.
     pub reductions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
 }
 
 impl AddAssign for TransportCounters {

@@ -9,6 +9,7 @@ use crate::named::Named;
 use crate::protocol::ProtocolName;
 use crate::quantity::{Probability, Quantity};
 use crate::queue_table::QueueTable;
+use crate::tcp_table::TcpTable;
 use crate::traffic_table::TrafficTable;
 use crate::uplink_table::UplinkTable;
 use crate::xstp_table::XstpTable;
@@ -214,6 +215,9 @@ pub struct FlowTable {
     pub xstp: XstpTable,
     /// Settings of XSTP at the receiving end where they differ.
     pub receiver: Option<XstpTable>,
+    /// Settings of TCP at both ends.
+    #[serde(default)]
+    pub tcp: TcpTable,
 }
 
 /// The class of a flow's packets.

@@ -17,6 +17,7 @@ mod quantity;
 mod queue_table;
 mod settings;
 mod stations;
+mod tcp_table;
 mod traffic_table;
 mod uplink_table;
 mod xstp_table;

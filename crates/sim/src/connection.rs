@@ -14,6 +14,8 @@ use crate::Protocol;
 pub(crate) enum Connection {
     /// XSTP.
     Xstp(Box<xstp::Session>),
+    /// TCP.
+    Tcp(Box<tcp::Connection>),
 }
 
 impl Connection {
@@ -29,6 +31,11 @@ impl Connection {
             Protocol::Xstp { sender, .. } => {
                 let session = xstp::Session::connect(sender.clone(), now, path, ports, entropy);
                 Self::Xstp(Box::new(session))
+            }
+            Protocol::Tcp { sender, .. } => {
+                let connection =
+                    tcp::Connection::connect(sender.clone(), now, path, ports, entropy);
+                Self::Tcp(Box::new(connection))
             }
         }
     }
@@ -47,7 +54,12 @@ impl Connection {
                 let session = xstp::Session::accept(receiver.clone(), now, path, begin, entropy)?;
                 Some(Self::Xstp(Box::new(session)))
             }
-            (_, Segment::Tcp(_)) => None,
+            (Protocol::Tcp { receiver, .. }, Segment::Tcp(syn)) => {
+                let connection =
+                    tcp::Connection::accept(receiver.clone(), now, path, syn, entropy)?;
+                Some(Self::Tcp(Box::new(connection)))
+            }
+            (Protocol::Xstp { .. } | Protocol::Tcp { .. }, _) => None,
         }
     }
 
@@ -55,6 +67,7 @@ impl Connection {
     pub(crate) fn endpoint(&self) -> &dyn Endpoint {
         match self {
             Self::Xstp(session) => &**session,
+            Self::Tcp(connection) => &**connection,
         }
     }
 }

@@ -263,6 +263,7 @@ impl Endpoints {
         let mut around = Around { network, app: &mut end.app, node: end.node, peer: end.peer };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
+            Some(Connection::Tcp(connection)) => drain(&mut **connection, now, &mut around),
             None => return,
         };
         if deadline.is_none() && end.is_closed() {
@@ -283,11 +284,14 @@ impl Endpoints {
 
 impl End {
     /// A segment arrived. True when that was all: otherwise the end must be drained.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, now: Instant, path: PathId, segment: &mut Segment) -> bool {
         match &mut self.endpoint {
             Some(Connection::Xstp(session)) => {
                 arrive(now, path, segment, &mut **session, &mut self.app)
+            }
+            Some(Connection::Tcp(connection)) => {
+                arrive(now, path, segment, &mut **connection, &mut self.app)
             }
             None => true,
         }
@@ -298,6 +302,9 @@ impl End {
     fn let_time_pass(&mut self, now: Instant) -> (bool, bool) {
         match &mut self.endpoint {
             Some(Connection::Xstp(session)) => let_time_pass(now, &mut **session, &mut self.app),
+            Some(Connection::Tcp(connection)) => {
+                let_time_pass(now, &mut **connection, &mut self.app)
+            }
             None => (false, false),
         }
     }
@@ -314,6 +321,9 @@ impl End {
         match &mut self.endpoint {
             Some(Connection::Xstp(session)) => {
                 self.app.on_event(now, &mut **session, Event::Writable);
+            }
+            Some(Connection::Tcp(connection)) => {
+                self.app.on_event(now, &mut **connection, Event::Writable);
             }
             None => {}
         }

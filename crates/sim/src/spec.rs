@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
 use bentpipe_link::station::StationSpec;
-use bentpipe_transport::xstp;
+use bentpipe_transport::{tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 
@@ -105,6 +105,13 @@ pub enum Protocol {
         /// Settings of the receiving end.
         receiver: Arc<xstp::Config>,
     },
+    /// TCP.
+    Tcp {
+        /// Settings of the sending end.
+        sender: Arc<tcp::Config>,
+        /// Settings of the receiving end.
+        receiver: Arc<tcp::Config>,
+    },
 }
 
 impl Protocol {
@@ -115,6 +122,7 @@ impl Protocol {
     pub(crate) const fn index(&self) -> usize {
         match self {
             Self::Xstp { .. } => 0,
+            Self::Tcp { .. } => 1,
         }
     }
 
@@ -131,6 +139,7 @@ impl Protocol {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Xstp { .. } => "xstp",
+            Self::Tcp { .. } => "tcp",
         }
     }
 }

@@ -2,5 +2,7 @@
 
 pub mod fuzz;
 pub mod pair;
+pub mod protocol;
 
 pub use pair::{Crossing, Fate, Pair, Way, pattern};
+pub use protocol::{Tcp, Xstp};

@@ -42,6 +42,9 @@ pub enum Failure {
     /// The peer reset the connection.
     #[error("the peer reset the connection (reason {})", .0.code())]
     Reset(ResetReason),
+    /// The peer refused or reset the connection and gave no reason (TCP).
+    #[error("the peer reset the connection")]
+    ResetByPeer,
     /// The peer started anew and knows nothing of this connection.
     #[error("the peer restarted")]
     PeerRestarted,

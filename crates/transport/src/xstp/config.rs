@@ -3,9 +3,7 @@
 use bentpipe_cc::Choice;
 use bentpipe_units::{ByteCount, Span};
 
-/// Shortest `mss`, whoever asks: one byte in a segment would multiply packets and work a
-/// thousandfold at a peer's word.
-pub(super) const LEAST_MSS: u16 = 64;
+use crate::LEAST_MSS;
 
 /// Settings of a session. The two ends may differ, except that the smaller `mss` counts.
 #[derive(Clone, Debug)]

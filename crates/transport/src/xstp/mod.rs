@@ -20,7 +20,6 @@ mod queue_watch;
 mod receive_cache;
 mod receiver;
 mod reports;
-mod send_buffer;
 mod send_cache;
 mod send_timer;
 mod sender;

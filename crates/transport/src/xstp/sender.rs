@@ -16,10 +16,10 @@ use super::payload_size::PayloadSize;
 use super::poll_clock::PollClock;
 use super::probing::Probing;
 use super::queue_watch::QueueWatch;
-use super::send_buffer::SendBuffer;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
 use crate::rtt::RttEstimator;
+use crate::send_buffer::SendBuffer;
 
 /// What the sender is doing (paper, section 3). Probing supersedes all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
