@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 BIN = target/release/bentpipe
 
-.PHONY: demo test bench lint docs fmt setup build clean
+.PHONY: demo test bench validate lint docs fmt setup build clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
@@ -21,6 +21,10 @@ test: setup
 # Speed of the parts and of whole runs; prints packet-hops per CPU second.
 bench:
 	$(CARGO) bench --locked -p bentpipe-cli
+
+# TCP over a geostationary link, beside what ns-2.35 gives.
+validate:
+	$(CARGO) run --release --locked -p bentpipe-scenario --example validate
 
 lint:
 	$(CARGO) fmt --all --check

@@ -190,12 +190,22 @@ impl Choice {
         Self { row: &sctp::ROW, parameters: parameters.into(), shared: None }
     }
 
+    /// The controller of RFC 5681.
+    pub fn reno() -> Self {
+        Self { row: &reno::ROW, parameters: BTreeMap::new(), shared: None }
+    }
+
     /// The same choice for connections that share what they know of the path (STCP). Each destination
     /// has a table of its own.
     #[must_use]
     pub fn sharing(mut self, table: SharedState) -> Self {
         self.shared = Some(table);
         self
+    }
+
+    /// Whether the controller has a parameter of this name.
+    pub fn has_parameter(&self, name: &str) -> bool {
+        self.row.parameters.iter().any(|parameter| parameter.name == name)
     }
 
     /// Name of the controller.

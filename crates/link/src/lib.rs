@@ -6,12 +6,16 @@
 //! [`Streams`].
 //!
 //! A new model is one file here and one row in [`MODELS`].
+//!
+//! What must hold packets, reorder, mark or change them is a [`queue`], and who sends from queues is
+//! a [`station`]. They too hold no packet, reach no clock and are told the time.
 
 mod bit_errors;
 mod blackout;
 mod chain;
 mod delay;
 mod model;
+pub mod queue;
 pub mod random;
 mod random_loss;
 mod rate_queue;
@@ -19,6 +23,7 @@ mod registry;
 mod script;
 mod series;
 mod spec;
+pub mod station;
 mod stay;
 mod xdeldrop;
 

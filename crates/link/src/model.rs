@@ -27,6 +27,12 @@ pub enum LossCause {
     Channel,
     /// A script named it.
     Scripted,
+    /// A queue dropped it before it was full.
+    Early,
+    /// A queue removed it, as a later packet says all that it says.
+    Filtered,
+    /// It met others on a shared channel once too often.
+    Collision,
 }
 
 /// What a model does with a packet.

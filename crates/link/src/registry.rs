@@ -24,7 +24,11 @@ pub struct Parameter {
     pub summary: &'static str,
 }
 
-const fn parameter(name: &'static str, unit: &'static str, summary: &'static str) -> Parameter {
+pub(crate) const fn parameter(
+    name: &'static str,
+    unit: &'static str,
+    summary: &'static str,
+) -> Parameter {
     Parameter { name, unit, summary }
 }
 
@@ -36,7 +40,7 @@ pub static MODELS: &[ModelRow] = &[
         source: "store and forward; drop-tail as in ns-2",
         parameters: &[
             parameter("rate", "bit/s", "line rate"),
-            parameter("queue", "packets or B", "most that may wait, the one being sent left out"),
+            parameter("queue", "packets or B", "most that may wait; or a discipline, below"),
         ],
     },
     ModelRow {
@@ -107,7 +111,7 @@ mod tests {
 
     #[test]
     fn rows_are_complete_and_fit_one_line() {
-        for row in MODELS {
+        for row in MODELS.iter().chain(crate::queue::QUEUES).chain(crate::station::UPLINKS) {
             assert!(!row.source.is_empty() && !row.parameters.is_empty(), "{}", row.name);
             for text in row.parameters.iter().map(|p| p.summary).chain([row.summary]) {
                 assert!((1..=72).contains(&text.len()) && !text.ends_with('.'), "{text}");

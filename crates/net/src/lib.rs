@@ -6,6 +6,7 @@
 
 pub mod association;
 mod clock;
+mod connection;
 pub mod emulate;
 mod host;
 pub mod hub;
@@ -17,6 +18,7 @@ pub mod transfer;
 mod tuning;
 
 pub use association::Security;
-pub use host::{Connection, Host};
+pub use connection::Connection;
+pub use host::Host;
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};
-pub use tuning::Tuning;
+pub use tuning::{KnownLink, Tuning};

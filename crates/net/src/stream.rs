@@ -32,6 +32,7 @@ impl From<StreamError> for io::Error {
             StreamError::Failed(Failure::NoAnswer | Failure::NoResponse) => io::ErrorKind::TimedOut,
             StreamError::Failed(
                 Failure::Reset(_)
+                | Failure::ResetByPeer
                 | Failure::PeerAborted(_)
                 | Failure::PeerBrokeRules
                 | Failure::PeerRestarted,

@@ -1,7 +1,11 @@
 //! What became of one flow.
 
+use std::ops::AddAssign;
+
 use bentpipe_units::Span;
 use serde::Serialize;
+
+use crate::Quantiles;
 
 /// What one endpoint of a connection sent and received. Bytes are counted where a segment leaves the
 /// transport, header and payload, whether or not the network then loses it.
@@ -40,6 +44,30 @@ pub struct TransportCounters {
     pub ignored_segments: u64,
     /// Times that the congestion window was reduced.
     pub reductions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+impl AddAssign for TransportCounters {
+    /// Adds what another connection counted.
+    fn add_assign(&mut self, other: Self) {
+        self.segments_sent += other.segments_sent;
+        self.bytes_sent += other.bytes_sent;
+        self.payload_bytes += other.payload_bytes;
+        self.first_header_bytes += other.first_header_bytes;
+        self.data_segments += other.data_segments;
+        self.retransmitted_segments += other.retransmitted_segments;
+        self.retransmitted_bytes += other.retransmitted_bytes;
+        self.polls_sent += other.polls_sent;
+        self.stats_sent += other.stats_sent;
+        self.ustats_sent += other.ustats_sent;
+        self.stats_received += other.stats_received;
+        self.ustats_received += other.ustats_received;
+        self.segments_received += other.segments_received;
+        self.duplicate_segments += other.duplicate_segments;
+        self.ignored_segments += other.ignored_segments;
+        self.reductions += other.reductions;
+    }
 }
 
 /// What probing did (paper, section 4).
@@ -135,6 +163,22 @@ impl FlowMetrics {
     }
 }
 
+/// What became of the pieces of a flow. The time of a piece is from the moment at which it came up
+/// until its last byte was delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PieceSummary {
+    /// Pieces that came up.
+    pub offered: u64,
+    /// Their bytes.
+    pub offered_bytes: u64,
+    /// Pieces that arrived whole.
+    pub arrived: u64,
+    /// Pieces that never will, as their connection failed.
+    pub failed: u64,
+    /// The times of those that arrived; `null` if there are none.
+    pub seconds: Option<Quantiles>,
+}
+
 /// Everything about one flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowSummary {
@@ -157,6 +201,9 @@ pub struct FlowSummary {
     pub source: TransportCounters,
     /// Counters of the sink.
     pub sink: TransportCounters,
+    /// What became of the pieces that the flow sent, if its traffic consists of pieces: packets,
+    /// files, web objects.
+    pub pieces: Option<PieceSummary>,
     /// What probing did, if the protocol has it.
     pub probing: Option<ProbingSummary>,
 }

@@ -3,13 +3,17 @@
 //! Data flows one way: endpoints and links fill these, the command line, files, plots and Python
 //! read them. Nothing here depends on the wall clock.
 
+mod distribution;
 mod experiment;
 mod flow;
 mod run;
 mod sample;
 
+pub use distribution::{Distribution, Quantiles};
 pub use experiment::{Claim, Experiments, Figure, Point};
-pub use flow::{FlowMetrics, FlowSummary, ProbingCycle, ProbingSummary, TransportCounters};
+pub use flow::{
+    FlowMetrics, FlowSummary, PieceSummary, ProbingCycle, ProbingSummary, TransportCounters,
+};
 pub use run::{LinkSummary, RunSummary};
 pub use sample::Sample;
 

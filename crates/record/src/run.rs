@@ -52,6 +52,16 @@ pub struct LinkSummary {
     pub lost_channel: u64,
     /// Packets dropped by a script.
     pub lost_scripted: u64,
+    /// Packets that a queue dropped before it was full.
+    pub lost_early: u64,
+    /// Packets lost because they met others on a shared channel too often.
+    pub lost_collision: u64,
+    /// Acknowledgments that a queue removed because a later one says the same.
+    pub acks_filtered: u64,
+    /// Acknowledgments that a queue added between two others.
+    pub acks_added: u64,
+    /// Packets on which a queue set the congestion mark.
+    pub marked: u64,
     /// Packets with user data among all the lost ones.
     pub lost_data: u64,
     /// When the first packet was lost, in nanoseconds of simulated time.

@@ -1,13 +1,18 @@
 //! From a scenario file to a run.
 
 use bentpipe_link::{Action, ModelSpec, QueueLimit, Rule, StateConfig, XDelDropConfig};
-use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec, SourceSpec};
+use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec, SourceSpec, Way};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 
 use crate::error::did_you_mean;
-use crate::file::{FlowTable, LinkDirection, LinkTable, RuleTable, StateTable, XDelDropTable};
+use crate::file::{
+    FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable, StateTable, XDelDropTable,
+};
+use crate::named::Named;
 use crate::quantity::Probability;
+use crate::queue_table::QueueTable;
+use crate::stations::{holds, stations};
 use crate::{EncapsulationName, ScenarioFile, protocol};
 
 /// A run without a duration of its own ends here: a year.
@@ -21,7 +26,7 @@ pub(crate) struct Problem {
     pub(crate) message: String,
 }
 
-fn problem<T>(path: &[&str], message: impl Into<String>) -> Result<T, Problem> {
+pub(crate) fn problem<T>(path: &[&str], message: impl Into<String>) -> Result<T, Problem> {
     let path = path.iter().map(|part| (*part).to_owned()).collect();
     Err(Problem { path, message: message.into() })
 }
@@ -43,8 +48,16 @@ pub(crate) fn run_spec(
     if file.flows.is_empty() {
         return problem(&["flows"], "there is no flow: nothing would happen");
     }
-    let links: Result<Vec<_>, _> =
-        file.links.iter().map(|(name, table)| link(file, name, table)).collect();
+    let stations = stations(file)?;
+    let links: Result<Vec<_>, _> = file
+        .links
+        .iter()
+        .enumerate()
+        .map(|(n, (name, table))| {
+            let held = [Way::Forth, Way::Back].map(|way| holds(&stations, n, way));
+            link(file, name, table, held)
+        })
+        .collect();
     let flows: Result<Vec<_>, _> =
         file.flows.iter().map(|(name, table)| flow(file, name, table)).collect();
     let (links, flows) = (links?, flows?);
@@ -53,6 +66,7 @@ pub(crate) fn run_spec(
         name: file.name.clone(),
         nodes: file.nodes.clone(),
         links,
+        stations,
         flows,
         seed: seed.unwrap_or(file.seed),
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
@@ -65,7 +79,7 @@ pub(crate) fn run_spec(
     })
 }
 
-fn node(file: &ScenarioFile, path: &[&str], name: &str) -> Result<usize, Problem> {
+pub(crate) fn node(file: &ScenarioFile, path: &[&str], name: &str) -> Result<usize, Problem> {
     if let Some(index) = file.nodes.iter().position(|node| node == name) {
         return Ok(index);
     }
@@ -74,15 +88,21 @@ fn node(file: &ScenarioFile, path: &[&str], name: &str) -> Result<usize, Problem
     problem(path, format!("there is no node `{name}`{hint}"))
 }
 
-fn link(file: &ScenarioFile, name: &str, table: &LinkTable) -> Result<LinkSpec, Problem> {
+/// A link; `held` says in which directions a station sends its packets.
+fn link(
+    file: &ScenarioFile,
+    name: &str,
+    table: &LinkTable,
+    held: [bool; 2],
+) -> Result<LinkSpec, Problem> {
     let path = ["links", name, "between"];
     let [a, b] = &table.between;
     let ends = [node(file, &path, a)?, node(file, &path, b)?];
     if ends[0] == ends[1] {
         return problem(&path, format!("`{a}` can not be linked to itself"));
     }
-    let forth = direction(name, "forth", table, table.forth.as_ref())?;
-    let back = direction(name, "back", table, table.back.as_ref())?;
+    let forth = direction(name, "forth", table, table.forth.as_ref(), held[0])?;
+    let back = direction(name, "back", table, table.back.as_ref(), held[1])?;
     Ok(LinkSpec { name: name.to_owned(), ends, forth, back })
 }
 
@@ -91,15 +111,19 @@ fn direction(
     way: &str,
     both: &LinkTable,
     own: Option<&LinkDirection>,
+    held: bool,
 ) -> Result<Vec<ModelSpec>, Problem> {
     let mut models = Vec::new();
     let rate = own.and_then(|o| o.rate).or(both.rate);
     let queue = own.and_then(|o| o.queue).or(both.queue);
     match (rate, queue) {
-        (Some(rate), queue) => models.push(ModelSpec::Rate {
-            rate: rate.0,
-            queue: queue.map_or(QueueLimit::Unlimited, |q| q.0.0),
-        }),
+        _ if held => {}
+        (Some(rate), Some(Named(QueueTable::Eager(queue)))) => {
+            models.push(ModelSpec::Rate { rate: rate.0, queue });
+        }
+        (Some(rate), _) => {
+            models.push(ModelSpec::Rate { rate: rate.0, queue: QueueLimit::Unlimited });
+        }
         (None, Some(_)) => {
             let own_queue = own.is_some_and(|o| o.queue.is_some());
             let path = ["links", link, way, "queue"];
@@ -201,7 +225,18 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
     if table.size.is_some_and(|size| size.0 == ByteCount::ZERO) {
         return problem(&["flows", name, "size"], "0 B: leave the key out to send without end");
     }
-    if table.size.is_none() && file.duration.is_none() {
+    let traffic = table.traffic.as_ref().map(|traffic| traffic.spec(name)).transpose()?;
+    for (key, given) in [("size", table.size.is_some()), ("rate", table.rate.is_some())] {
+        if traffic.is_some() && given {
+            let message = format!("`{key}` is for one file and has no meaning with `traffic`");
+            return problem(&["flows", name, key], message);
+        }
+    }
+    if traffic.as_ref().is_some_and(|traffic| !traffic.ends()) && file.duration.is_none() {
+        let message = "without `count` the traffic never ends: the scenario needs a `duration`";
+        return problem(&["flows", name, "traffic"], message);
+    }
+    if table.size.is_none() && traffic.is_none() && file.duration.is_none() {
         let message = "without `size` the flow never ends: the scenario needs a `duration`";
         return problem(&["flows", name], message);
     }
@@ -216,6 +251,8 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
             chunk,
             rate: table.rate.map(|r| r.0),
         },
+        traffic,
+        low_priority: table.priority == PriorityName::Low,
     })
 }
 

@@ -5,9 +5,14 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Deserialize;
 
+use crate::named::Named;
 use crate::protocol::ProtocolName;
-use crate::quantity::{Probability, Quantity, Room};
+use crate::quantity::{Probability, Quantity};
+use crate::queue_table::QueueTable;
 use crate::sctp_table::SctpTable;
+use crate::tcp_table::TcpTable;
+use crate::traffic_table::TrafficTable;
+use crate::uplink_table::UplinkTable;
 use crate::xstp_table::XstpTable;
 
 /// A scenario: nodes, links, flows.
@@ -33,6 +38,9 @@ pub struct ScenarioFile {
     pub nodes: Vec<String>,
     /// The links by name.
     pub links: IndexMap<String, LinkTable>,
+    /// Uplinks that several links share, by name.
+    #[serde(default)]
+    pub uplinks: IndexMap<String, UplinkTable>,
     /// The flows by name.
     pub flows: IndexMap<String, FlowTable>,
 }
@@ -63,8 +71,8 @@ pub struct LinkTable {
     pub between: [String; 2],
     /// Line rate; none sends at once.
     pub rate: Option<Quantity<BitRate>>,
-    /// What may wait for the line: drop-tail.
-    pub queue: Option<Quantity<Room>>,
+    /// What may wait for the line, drop-tail; or a discipline.
+    pub queue: Option<Named<QueueTable>>,
     /// Probability that a bit is wrong.
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
@@ -93,8 +101,8 @@ pub struct LinkTable {
 pub struct LinkDirection {
     /// Line rate.
     pub rate: Option<Quantity<BitRate>>,
-    /// What may wait for the line.
-    pub queue: Option<Quantity<Room>>,
+    /// What may wait for the line; or a discipline.
+    pub queue: Option<Named<QueueTable>>,
     /// Probability that a bit is wrong.
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
@@ -196,6 +204,11 @@ pub struct FlowTable {
     pub chunk: Option<Quantity<ByteCount>>,
     /// Rate at which the application writes; without it whenever there is room.
     pub rate: Option<Quantity<BitRate>>,
+    /// What is sent instead of one file; `size` and `rate` are left out then.
+    pub traffic: Option<TrafficTable>,
+    /// Which packets a queue that knows classes drops first.
+    #[serde(default)]
+    pub priority: PriorityName,
     /// What runs at both ends.
     #[serde(default)]
     pub protocol: ProtocolName,
@@ -204,6 +217,9 @@ pub struct FlowTable {
     pub xstp: XstpTable,
     /// Settings of XSTP at the receiving end where they differ.
     pub receiver: Option<XstpTable>,
+    /// Settings of TCP at both ends.
+    #[serde(default)]
+    pub tcp: TcpTable,
     /// Settings of SCTP at both ends.
     #[serde(default)]
     pub sctp: SctpTable,
@@ -223,6 +239,17 @@ pub struct PathTable {
     pub from: String,
     /// The other node of the receiving host.
     pub to: String,
+}
+
+/// The class of a flow's packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PriorityName {
+    /// The class of everything that says nothing.
+    #[default]
+    Normal,
+    /// Dropped first by queues that know classes.
+    Low,
 }
 
 /// The JSON Schema of scenario files.

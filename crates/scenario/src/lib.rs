@@ -5,15 +5,22 @@
 //! ([`library`]) or from the user.
 
 mod build;
+mod draw_table;
 mod error;
 pub mod experiment;
 mod file;
 pub mod library;
 mod load;
+mod named;
 mod protocol;
 mod quantity;
+mod queue_table;
 mod sctp_table;
 mod settings;
+mod stations;
+mod tcp_table;
+mod traffic_table;
+mod uplink_table;
 mod xstp_table;
 
 pub use error::{ScenarioError, did_you_mean};

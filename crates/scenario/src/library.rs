@@ -21,6 +21,7 @@ static SCENARIOS: &[Entry] = entries![
     "xstp/scripted",
     "xstp/outage",
     "bench/geo-clean",
+    "validate/geo-6mbit",
 ];
 
 static EXPERIMENTS: &[Entry] = entries![

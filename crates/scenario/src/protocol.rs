@@ -17,6 +17,8 @@ pub enum ProtocolName {
     /// The extended Satellite Transport Protocol, set by the tables `xstp` and `receiver`.
     #[default]
     Xstp,
+    /// TCP, set by the table `tcp`.
+    Tcp,
     /// The Stream Control Transmission Protocol, set by the tables `sctp` and `sctp_receiver`.
     Sctp,
 }
@@ -41,6 +43,15 @@ pub(crate) fn build(
                 None => sender.clone(),
             };
             Ok(Protocol::Xstp { sender, receiver })
+        }
+        ProtocolName::Tcp => {
+            let own = table.tcp.receiver.as_deref();
+            let sender = at(name, "tcp", table.tcp.config(None))?;
+            let receiver = match own {
+                Some(_) => at(name, "tcp.receiver", table.tcp.config(own))?,
+                None => sender.clone(),
+            };
+            Ok(Protocol::Tcp { sender, receiver })
         }
         ProtocolName::Sctp => {
             let own = table.sctp_receiver.as_ref();

@@ -86,6 +86,27 @@ fn controller_parameters_are_checked_with_and_without_a_controller_and_at_either
 }
 
 #[test]
+fn settings_of_tcp_are_named_where_they_stand_at_either_end() {
+    let tcp = |more: &str| {
+        let text = SMALL.replace("size = \"10 kB\"", "size = \"10 kB\"\nprotocol = \"tcp\"");
+        refused(&format!("{text}[flows.file.{more}\n"))
+    };
+    for (more, key) in [
+        ("tcp]\nrecovry = \"sack\"", "flows.file.tcp.recovry"),
+        ("tcp]\nrecovery = \"newrno\"", "flows.file.tcp.recovery"),
+        ("tcp]\nmss = 10", "flows.file.tcp.mss"),
+        ("tcp]\ncontroller = \"rneo\"", "flows.file.tcp.controller"),
+        ("tcp]\ninitial_window = \"rfc1\"", "flows.file.tcp.initial_window"),
+        ("tcp.receiver]\nack_every = 99", "flows.file.tcp.receiver.ack_every"),
+    ] {
+        let error = tcp(more);
+        assert_eq!(place(&error), (Some(16), key), "{error}");
+    }
+    let error = tcp("tcp]\nrecovery = \"newrno\"");
+    assert!(error.message.ends_with("did you mean `newreno`?"), "{error}");
+}
+
+#[test]
 fn changes_that_fit_only_together_may_come_in_any_order() {
     let channel = "links.wire.xdeldrop={ good = { mean = \"1 s\", drop = 0, delay_min = \"1 ms\", \
                    delay_max = \"2 ms\" }, bad = { mean = \"1 s\", drop = 1, delay_min = \"1 ms\", \

@@ -62,6 +62,41 @@ impl Channel {
         }
         self.summary.packets += 1;
         self.summary.bytes += passing.bytes.get();
+        self.count(at, end, fate, passing.kind)
+    }
+
+    /// A packet comes to the station before the models.
+    pub(crate) fn offer(&mut self, now: Instant, bytes: u64) {
+        if self.summary.packets.is_multiple_of(FORGET_EVERY) {
+            self.series.forget_before(now);
+        }
+        self.summary.packets += 1;
+        self.summary.bytes += bytes;
+    }
+
+    /// A packet leaves the station at `at`; otherwise as [`Channel::pass`].
+    pub(crate) fn pass_on(
+        &mut self,
+        at: Instant,
+        end: Instant,
+        passing: &Passing,
+    ) -> (Option<Instant>, bool) {
+        let fate = self.series.pass(at, passing);
+        if at > end {
+            return after_the_end(fate);
+        }
+        self.count(at, end, fate, passing.kind)
+    }
+
+    /// Counts what becomes of a packet that entered the models at `at`.
+    #[inline(always)]
+    fn count(
+        &mut self,
+        at: Instant,
+        end: Instant,
+        fate: Fate,
+        kind: Kind,
+    ) -> (Option<Instant>, bool) {
         match fate {
             Fate::Leaves(leaves) => {
                 self.summary.delivered += u64::from(leaves <= end);
@@ -73,7 +108,7 @@ impl Channel {
                 (Some(leaves), true)
             }
             Fate::Lost(cause) => {
-                self.count_loss(at, cause, passing.kind);
+                self.count_loss(at, cause, kind);
                 (None, false)
             }
         }
@@ -110,8 +145,9 @@ impl Channel {
         self.transit.pop_front()
     }
 
+    /// Counts a lost packet.
     #[cold]
-    fn count_loss(&mut self, at: Instant, cause: LossCause, kind: Kind) {
+    pub(crate) fn count_loss(&mut self, at: Instant, cause: LossCause, kind: Kind) {
         let s = &mut self.summary;
         let counter = match cause {
             LossCause::QueueFull => &mut s.lost_queue_full,
@@ -119,6 +155,12 @@ impl Channel {
             LossCause::Blackout => &mut s.lost_blackout,
             LossCause::Channel => &mut s.lost_channel,
             LossCause::Scripted => &mut s.lost_scripted,
+            LossCause::Early => &mut s.lost_early,
+            LossCause::Collision => &mut s.lost_collision,
+            LossCause::Filtered => {
+                s.acks_filtered += 1;
+                return;
+            }
         };
         *counter += 1;
         s.lost_data += u64::from(kind.contains(Kind::DATA));

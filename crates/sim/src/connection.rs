@@ -14,6 +14,8 @@ use crate::Protocol;
 pub(crate) enum Connection {
     /// XSTP.
     Xstp(Box<xstp::Session>),
+    /// TCP.
+    Tcp(Box<tcp::Connection>),
     /// SCTP.
     Sctp(Box<sctp::Association>),
 }
@@ -45,19 +47,30 @@ pub(crate) enum Accepted {
     Refused,
 }
 
+impl From<Option<Connection>> for Accepted {
+    fn from(connection: Option<Connection>) -> Self {
+        connection.map_or(Self::Refused, Self::Open)
+    }
+}
+
 impl Connection {
     /// The end that opens.
     pub(crate) fn open(protocol: &Protocol, now: Instant, place: Place) -> Self {
-        let entropy = place.entropy;
+        let Place { ports, entropy, .. } = place;
+        let path = PathId(0);
         match protocol {
             Protocol::Xstp { sender, .. } => {
-                let (path, ports) = (PathId(0), place.ports);
                 let session = xstp::Session::connect(sender.clone(), now, path, ports, entropy);
                 Self::Xstp(Box::new(session))
             }
+            Protocol::Tcp { sender, .. } => {
+                let connection =
+                    tcp::Connection::connect(sender.clone(), now, path, ports, entropy);
+                Self::Tcp(Box::new(connection))
+            }
             Protocol::Sctp { sender, .. } => {
                 let identity = sctp::Identity {
-                    ports: place.ports,
+                    ports,
                     paths: place.path_ids(),
                     addresses: Vec::new(),
                     key: COOKIE_KEY,
@@ -80,10 +93,12 @@ impl Connection {
         let entropy = place.entropy;
         match (protocol, segment) {
             (Protocol::Xstp { receiver, .. }, Segment::Xstp(begin)) => {
-                match xstp::Session::accept(receiver.clone(), now, path, begin, entropy) {
-                    Some(session) => Accepted::Open(Self::Xstp(Box::new(session))),
-                    None => Accepted::Refused,
-                }
+                let session = xstp::Session::accept(receiver.clone(), now, path, begin, entropy);
+                session.map(|session| Self::Xstp(Box::new(session))).into()
+            }
+            (Protocol::Tcp { receiver, .. }, Segment::Tcp(syn)) => {
+                let connection = tcp::Connection::accept(receiver.clone(), now, path, syn, entropy);
+                connection.map(|connection| Self::Tcp(Box::new(connection))).into()
             }
             (Protocol::Sctp { receiver, .. }, Segment::Sctp(packet)) => {
                 let listener = sctp::Listener::new(receiver.clone(), COOKIE_KEY, Vec::new());
@@ -93,7 +108,9 @@ impl Connection {
                     sctp::Answer::Nothing => Accepted::Refused,
                 }
             }
-            _ => Accepted::Refused,
+            (Protocol::Xstp { .. } | Protocol::Tcp { .. } | Protocol::Sctp { .. }, _) => {
+                Accepted::Refused
+            }
         }
     }
 
@@ -101,6 +118,7 @@ impl Connection {
     pub(crate) fn endpoint(&self) -> &dyn Endpoint {
         match self {
             Self::Xstp(session) => &**session,
+            Self::Tcp(connection) => &**connection,
             Self::Sctp(association) => &**association,
         }
     }

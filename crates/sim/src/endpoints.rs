@@ -1,5 +1,8 @@
 //! The ends of the connections and how segments find them.
 
+use std::collections::BTreeSet;
+use std::iter;
+
 use bentpipe_link::{Stream, Streams};
 use bentpipe_transport::demux::Demux;
 use bentpipe_transport::xstp::Ports;
@@ -10,8 +13,10 @@ use bentpipe_wire::Segment;
 use crate::app::{App, Progress};
 use crate::connection::{Accepted, Connection, Place, no_session_reset};
 use crate::events::Slot;
+use crate::generated::{Generated, Outcome};
 use crate::network::Network;
 use crate::packet::PacketId;
+use crate::traffic::Generator;
 use crate::{FlowSpec, Protocol};
 
 /// Port of the first flow's listener; the others follow.
@@ -23,21 +28,45 @@ const CLIENT_PORT: u16 = 49_152;
 pub(crate) struct End {
     /// Its endpoint; none before the connection is opened.
     pub(crate) endpoint: Option<Connection>,
-    app: App,
+    pub(crate) app: App,
     /// For each path the node of this end and that of the peer.
     paths: Vec<[u16; 2]>,
     start: Option<Instant>,
-    protocol: Protocol,
-    ports: Ports,
+    pub(crate) protocol: Protocol,
+    pub(crate) ports: Ports,
     entropy: Stream,
+    /// The generator of its traffic.
+    pub(crate) generator: Option<u32>,
 }
 
-/// All ends: those of flow `n` are 2n (it opens and sends) and 2n+1 (it listens and receives).
+/// Who has which ports, for each node and protocol: ports of different protocols have nothing to do
+/// with each other.
+pub(crate) type Demuxes = Vec<[Demux<u32>; Protocol::COUNT]>;
+
+/// All ends, in pairs: the one that opens and sends and the one that listens and receives. A flow has
+/// one pair, or as many as its traffic has connections at the same time.
 pub(crate) struct Endpoints {
-    ends: Vec<End>,
-    /// For each node: ports of different protocols have nothing to do with each other.
-    demux: Vec<[Demux<u32>; Protocol::COUNT]>,
-    first_slot: Slot,
+    pub(crate) ends: Vec<End>,
+    /// The first pair of each flow, and how many it has.
+    pub(crate) pairs: Vec<(usize, usize)>,
+    /// The flows whose traffic is generated.
+    pub(crate) generated: Vec<Generated>,
+    /// Ends whose generator must look at them.
+    pub(crate) touched: Vec<u32>,
+    pub(crate) demux: Demuxes,
+    pub(crate) first_slot: Slot,
+}
+
+/// Pairs of ends that a flow needs.
+pub(crate) fn pairs_of(flow: &FlowSpec) -> usize {
+    flow.traffic.as_ref().map_or(1, |traffic| traffic.connections() as usize)
+}
+
+/// The listening ports of flows of low priority.
+pub(crate) fn low_ports(flows: &[FlowSpec]) -> BTreeSet<u16> {
+    let pairs = flows.iter().flat_map(|flow| (0..pairs_of(flow)).map(|_| flow.low_priority));
+    let low = pairs.enumerate().filter(|(_, low)| *low);
+    low.map(|(pair, _)| SERVER_PORT.wrapping_add(pair as u16)).collect()
 }
 
 /// What an endpoint sees of the rest while it is drained.
@@ -71,41 +100,31 @@ impl Endpoints {
         first_slot: Slot,
     ) -> Self {
         let mut ends = Vec::new();
-        let mut demux: Vec<[Demux<u32>; Protocol::COUNT]> = Vec::new();
+        let mut demux = Demuxes::new();
         demux.resize_with(nodes, Default::default);
-        for (index, flow) in flows.iter().enumerate() {
-            let client = CLIENT_PORT.wrapping_add(index as u16);
-            let server = SERVER_PORT.wrapping_add(index as u16);
-            let name = &flow.name;
-            let protocol = flow.protocol.index();
-            let more = flow.protocol.more_paths().iter().copied();
-            let paths: Vec<[usize; 2]> = [[flow.from, flow.to]].into_iter().chain(more).collect();
-            let numbers = |[a, b]: [usize; 2]| [a as u16, b as u16];
-            ends.push(End {
-                endpoint: None,
-                app: App::source(flow.source),
-                paths: paths.iter().map(|path| numbers(*path)).collect(),
-                start: Some(flow.source.start),
-                protocol: flow.protocol.clone(),
-                ports: Ports { local: client, peer: server },
-                entropy: streams.stream(&format!("flow/{name}/client")),
+        let (mut pairs, mut generated) = (Vec::new(), Vec::new());
+        for flow in flows {
+            let first = ends.len() / 2;
+            let generator = flow.traffic.as_ref().map(|traffic| {
+                let start = flow.source.start;
+                generated.push(Generated {
+                    generator: Generator::new(traffic, &flow.name, start, streams),
+                    first,
+                    source: flow.source,
+                    past: Outcome::default(),
+                });
+                generated.len() as u32 - 1
             });
-            ends.push(End {
-                endpoint: None,
-                app: App::sink(),
-                paths: paths.iter().map(|[from, to]| numbers([*to, *from])).collect(),
-                start: None,
-                protocol: flow.protocol.clone(),
-                ports: Ports { local: server, peer: client },
-                entropy: streams.stream(&format!("flow/{name}/server")),
-            });
-            for [from, to] in paths {
-                let key = PathId(to as u32);
-                demux[from][protocol].insert(key, client, server, 2 * index as u32);
-                demux[to][protocol].listen(server, 2 * index as u32 + 1);
+            pairs.push((first, pairs_of(flow)));
+            for number in 0..pairs_of(flow) {
+                let index = ends.len() as u32;
+                let [source, sink] = pair(flow, first + number, number, generator, streams);
+                source.enter(&mut demux, index);
+                sink.listen(&mut demux, index + 1);
+                ends.extend([source, sink]);
             }
         }
-        Self { ends, demux, first_slot }
+        Self { ends, pairs, generated, touched: Vec::new(), demux, first_slot }
     }
 
     /// Sets the timers that open the connections.
@@ -115,11 +134,14 @@ impl Endpoints {
                 network.queue.set_timer(self.first_slot + index as Slot, start);
             }
         }
+        for index in 0..self.generated.len() {
+            self.set_generator_timer(network, index as u32);
+        }
     }
 
-    /// The end of this number.
-    pub(crate) fn end(&self, index: usize) -> &End {
-        &self.ends[index]
+    /// The source of a flow; of its first connection if it has several.
+    pub(crate) fn source(&self, flow: usize) -> &End {
+        &self.ends[2 * self.pairs[flow].0]
     }
 
     /// A packet arrived at the node that it is for.
@@ -136,9 +158,15 @@ impl Endpoints {
                 network.release(id);
                 if !done {
                     self.settle(now, network, index);
+                    if !self.touched.is_empty() {
+                        self.follow_up(now, network);
+                    }
                 }
             }
-            session => self.knock(now, network, id, session),
+            session => {
+                self.knock(now, network, id, session);
+                self.follow_up(now, network);
+            }
         }
     }
 
@@ -182,7 +210,10 @@ impl Endpoints {
     ) {
         let (peer_port, local_port) = segment.ports();
         let demux = &self.demux[node as usize][Protocol::index_of(&segment)];
-        let listener = demux.listener(local_port);
+        // Another port of the peer is that of a connection that was here before: its request is late.
+        let listener = demux
+            .listener(local_port)
+            .filter(|index| self.ends[*index as usize].ports.peer == peer_port);
         let accepted = listener.map_or(Accepted::Refused, |index| {
             let end = &mut self.ends[index as usize];
             let path = end.path_of(node, from);
@@ -193,10 +224,7 @@ impl Endpoints {
             (Accepted::Open(connection), Some(index)) => {
                 let end = &mut self.ends[index as usize];
                 end.endpoint = Some(connection);
-                for [node, peer] in &end.paths {
-                    let demux = &mut self.demux[usize::from(*node)][end.protocol.index()];
-                    demux.insert(PathId(u32::from(*peer)), local_port, peer_port, index);
-                }
+                end.enter(&mut self.demux, index);
                 return self.settle(now, network, index);
             }
             (Accepted::Answer(answer), _) => Some(answer),
@@ -208,6 +236,14 @@ impl Endpoints {
         }
     }
 
+    /// The end opens its connection.
+    pub(crate) fn open(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
+        let end = &mut self.ends[index as usize];
+        let (protocol, place) = end.place();
+        end.endpoint = Some(Connection::open(protocol, now, place));
+        self.settle(now, network, index);
+    }
+
     /// The timer of an end fired. Returns false when there was nothing to do yet.
     pub(crate) fn fire(&mut self, now: Instant, network: &mut Network<'_>, slot: Slot) -> bool {
         let index = slot - self.first_slot;
@@ -215,14 +251,13 @@ impl Endpoints {
         let end = &mut self.ends[index as usize];
         if end.start.is_some_and(|start| start <= now) {
             end.start = None;
-            let (protocol, place) = end.place();
-            end.endpoint = Some(Connection::open(protocol, now, place));
-            self.settle(now, network, index);
+            self.open(now, network, index);
             return true;
         }
         let (endpoint_due, app_due) = end.let_time_pass(now);
         if endpoint_due || app_due {
             self.settle(now, network, index);
+            self.follow_up(now, network);
         } else if let Some(next) = end.next_timer() {
             // It was put off since it was set.
             network.queue.set_timer(slot, next);
@@ -232,20 +267,21 @@ impl Endpoints {
 
     /// Drains an end after a change and sets its timer.
     #[inline]
-    fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
+    pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
         let mut around = Around { network, app: &mut end.app, paths: &end.paths };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
+            Some(Connection::Tcp(connection)) => drain(&mut **connection, now, &mut around),
             Some(Connection::Sctp(association)) => drain(&mut **association, now, &mut around),
             None => return,
         };
         if deadline.is_none() && end.is_closed() {
             // From now on there is no such session, and its segments are answered by a reset.
-            for [node, peer] in &end.paths {
-                let demux = &mut self.demux[usize::from(*node)][end.protocol.index()];
-                demux.remove(PathId(u32::from(*peer)), end.ports.local, end.ports.peer);
-            }
+            end.leave(&mut self.demux);
+        }
+        if end.generator.is_some() {
+            self.touched.push(index);
         }
         let next = Instant::earliest(deadline, end.app.next_timer());
         if let Some(next) = next {
@@ -255,6 +291,29 @@ impl Endpoints {
 }
 
 impl End {
+    /// Segments of its connection find it, whatever path they come by.
+    pub(crate) fn enter(&self, demux: &mut Demuxes, index: u32) {
+        for [node, peer] in &self.paths {
+            let demux = &mut demux[usize::from(*node)][self.protocol.index()];
+            demux.insert(PathId(u32::from(*peer)), self.ports.local, self.ports.peer, index);
+        }
+    }
+
+    /// They find it no more.
+    pub(crate) fn leave(&self, demux: &mut Demuxes) {
+        for [node, peer] in &self.paths {
+            let demux = &mut demux[usize::from(*node)][self.protocol.index()];
+            demux.remove(PathId(u32::from(*peer)), self.ports.local, self.ports.peer);
+        }
+    }
+
+    /// Requests to open find it at each of its nodes.
+    fn listen(&self, demux: &mut Demuxes, index: u32) {
+        for [node, _] in &self.paths {
+            demux[usize::from(*node)][self.protocol.index()].listen(self.ports.local, index);
+        }
+    }
+
     /// Number of the path between two nodes; that of the first stands for any that is not known.
     #[inline]
     fn path_of(&self, node: u16, peer: u16) -> PathId {
@@ -270,11 +329,14 @@ impl End {
     }
 
     /// A segment arrived. True when that was all: otherwise the end must be drained.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, now: Instant, path: PathId, segment: &mut Segment) -> bool {
         match &mut self.endpoint {
             Some(Connection::Xstp(session)) => {
                 arrive(now, path, segment, &mut **session, &mut self.app)
+            }
+            Some(Connection::Tcp(connection)) => {
+                arrive(now, path, segment, &mut **connection, &mut self.app)
             }
             Some(Connection::Sctp(association)) => {
                 arrive(now, path, segment, &mut **association, &mut self.app)
@@ -288,6 +350,9 @@ impl End {
     fn let_time_pass(&mut self, now: Instant) -> (bool, bool) {
         match &mut self.endpoint {
             Some(Connection::Xstp(session)) => let_time_pass(now, &mut **session, &mut self.app),
+            Some(Connection::Tcp(connection)) => {
+                let_time_pass(now, &mut **connection, &mut self.app)
+            }
             Some(Connection::Sctp(association)) => {
                 let_time_pass(now, &mut **association, &mut self.app)
             }
@@ -302,7 +367,23 @@ impl End {
         Instant::earliest(endpoint, self.app.next_timer())
     }
 
-    fn is_closed(&self) -> bool {
+    /// The application has got more to send.
+    pub(crate) fn feed(&mut self, now: Instant) {
+        match &mut self.endpoint {
+            Some(Connection::Xstp(session)) => {
+                self.app.on_event(now, &mut **session, Event::Writable);
+            }
+            Some(Connection::Tcp(connection)) => {
+                self.app.on_event(now, &mut **connection, Event::Writable);
+            }
+            Some(Connection::Sctp(association)) => {
+                self.app.on_event(now, &mut **association, Event::Writable);
+            }
+            None => {}
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
         self.endpoint.as_ref().is_some_and(|connection| connection.endpoint().is_closed())
     }
 
@@ -310,6 +391,45 @@ impl End {
     pub(crate) fn progress(&self) -> Progress {
         self.app.progress()
     }
+}
+
+/// The two ends of connection `number` of a flow; `index` numbers the pairs of all flows.
+fn pair(
+    flow: &FlowSpec,
+    index: usize,
+    number: usize,
+    generator: Option<u32>,
+    streams: &Streams,
+) -> [End; 2] {
+    let client = CLIENT_PORT.wrapping_add(index as u16);
+    let server = SERVER_PORT.wrapping_add(index as u16);
+    let entropy = |side: &str| match number {
+        0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
+        _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
+    };
+    let more = flow.protocol.more_paths().iter().copied();
+    let paths = || iter::once([flow.from, flow.to]).chain(more.clone());
+    let source = End {
+        endpoint: None,
+        app: App::source(flow.source),
+        paths: paths().map(|[from, to]| [from as u16, to as u16]).collect(),
+        start: generator.is_none().then_some(flow.source.start),
+        protocol: flow.protocol.clone(),
+        ports: Ports { local: client, peer: server },
+        entropy: entropy("client"),
+        generator,
+    };
+    let sink = End {
+        endpoint: None,
+        app: if generator.is_some() { App::followed_sink() } else { App::sink() },
+        paths: paths().map(|[from, to]| [to as u16, from as u16]).collect(),
+        start: None,
+        protocol: flow.protocol.clone(),
+        ports: Ports { local: server, peer: client },
+        entropy: entropy("server"),
+        generator,
+    };
+    [source, sink]
 }
 
 #[inline]

@@ -12,17 +12,24 @@ mod connection;
 mod endpoints;
 mod envelope;
 mod events;
+mod generated;
+mod held;
 mod network;
 mod observer;
 mod packet;
 mod routes;
 mod runner;
 mod spec;
+mod stations;
 mod stretches;
+mod traffic;
 mod wire_mode;
 
 pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
-pub use spec::{BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec};
+pub use spec::{
+    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec, StationPlace, Way,
+};
+pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

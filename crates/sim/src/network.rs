@@ -1,8 +1,11 @@
 //! Nodes and links: everything between the endpoints.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::ops::Range;
 
+use bentpipe_link::queue::{Held, Packets};
+use bentpipe_link::station::Station;
 use bentpipe_link::{ModelSpec, Passing, Streams};
 use bentpipe_record::LinkSummary;
 use bentpipe_units::{ByteCount, Instant};
@@ -10,10 +13,13 @@ use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
 use crate::channel::Channel;
+use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
+use crate::held::{InStation, describe};
 use crate::observer::{Observer, PacketSeen};
 use crate::packet::{Arena, Packet, PacketId};
 use crate::routes::Routes;
+use crate::stations::Stations;
 use crate::stretches::{Stretches, only_feeders};
 use crate::{Encapsulation, Envelope, RunSpec, wire_mode};
 
@@ -27,6 +33,11 @@ pub(crate) struct Network<'o> {
     arena: Arena,
     routes: Routes,
     stretches: Stretches,
+    stations: Stations,
+    /// Where the packets of each channel come from.
+    near_ends: Vec<u16>,
+    /// Ports by which stations know connections of low priority: those that listen.
+    low: BTreeSet<u16>,
     encapsulation: Encapsulation,
     end: Instant,
     wire: bool,
@@ -72,14 +83,20 @@ impl<'o> Network<'o> {
         let routes = Routes::new(spec.nodes.len(), &ends);
         let far_ends: Vec<u16> = channels.iter().map(|channel| channel.to).collect();
         let feeders = only_feeders(spec, &routes, &far_ends, &keeps_order);
-        let stretches = Stretches::new(&routes, &far_ends, &feeders);
+        let first_station = channels.len() + others;
+        let stations = Stations::new(spec, &streams, first_station as Slot);
+        let station = |channel| stations.before(channel).is_some();
+        let stretches = Stretches::new(&routes, &far_ends, &feeders, station);
         let watched = observer.wants_packets();
         Self {
-            queue: EventQueue::new(channels.len() + others),
+            queue: EventQueue::new(first_station + spec.stations.len()),
             observer,
             arena: Arena::default(),
             routes,
             stretches,
+            stations,
+            low: low_ports(&spec.flows),
+            near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
             encapsulation: spec.encapsulation,
             end: Instant::ZERO + spec.duration,
             wire: spec.wire,
@@ -127,16 +144,32 @@ impl<'o> Network<'o> {
     #[inline(always)]
     fn enter(&mut self, now: Instant, node: u16, to: u16, packet: PacketId, len: u32, kind: Kind) {
         let passing = Passing { bytes: ByteCount::new(u64::from(len)), kind };
+        let hops = self.stretches.hops(node, to);
+        self.travel(now, node, now, hops, None, packet, &passing);
+    }
+
+    /// The packet passes these channels from `at` on. `last` is the one that it comes from; if there
+    /// is none at all, it waits at `node`.
+    #[expect(clippy::too_many_arguments, reason = "in one place for every packet, and inlined")]
+    #[inline(always)]
+    fn travel(
+        &mut self,
+        now: Instant,
+        node: u16,
+        mut at: Instant,
+        hops: Range<u32>,
+        mut last: Option<u32>,
+        packet: PacketId,
+        passing: &Passing,
+    ) {
         let serial = self.queue.next_serial();
-        let mut at = now;
-        let mut last = None;
-        for hop in self.stretches.hops(node, to) {
+        for hop in hops {
             let index = self.stretches.channel(hop);
             if self.watched {
                 self.show_later(at, index, packet);
             }
             let channel = &mut self.channels[index as usize];
-            let (leaves, corrupt) = channel.pass(now, at, self.end, &passing);
+            let (leaves, corrupt) = channel.pass(now, at, self.end, passing);
             let Some(leaves) = leaves else { return self.arena.release(packet) };
             at = leaves;
             if corrupt {
@@ -144,10 +177,75 @@ impl<'o> Network<'o> {
             }
             last = Some(index);
         }
-        let Some(last) = last else { return self.arena.release(packet) };
+        let Some(last) = last else { return self.wait(now, node, packet) };
         if self.channels[last as usize].push(at, serial, packet) {
             self.queue.set_arrival(last, at, serial);
         }
+    }
+
+    /// The packet waits in the station before the first channel, or there is no way.
+    #[inline(never)]
+    fn wait(&mut self, now: Instant, node: u16, packet: PacketId) {
+        let to = self.arena.get_mut(packet).to;
+        let way = self.routes.next(node, to);
+        let place = way.and_then(|channel| Some((channel, self.stations.before(channel)?)));
+        let Some((channel, (station, line))) = place else { return self.arena.release(packet) };
+        if self.watched {
+            self.show_later(now, channel, packet);
+        }
+        let mut held = describe(self.arena.get_mut(packet), packet, line);
+        let (source, destination) = self.arena.get_mut(packet).segment.ports();
+        if self.low.contains(&source) || self.low.contains(&destination) {
+            held.kind = held.kind.with(Kind::LOW);
+        }
+        self.channels[channel as usize].offer(now, held.bytes.get());
+        self.change_station(now, station, |station, packets| station.enqueue(now, held, packets));
+    }
+
+    /// The timer of a station fired.
+    pub(crate) fn serve(&mut self, now: Instant, slot: Slot) {
+        self.queue.clear(slot);
+        let station = self.stations.index(slot);
+        self.change_station(now, station, |station, packets| station.handle_timeout(now, packets));
+    }
+
+    /// Changes a station, sends on what departs and sets its timer.
+    fn change_station(
+        &mut self,
+        now: Instant,
+        index: u32,
+        change: impl FnOnce(&mut dyn Station, &mut dyn Packets),
+    ) {
+        let Self { stations, arena, channels, encapsulation, wire, .. } = self;
+        stations.with(index, |station, lines, departures| {
+            let (encapsulation, wire) = (*encapsulation, *wire);
+            change(
+                station,
+                &mut InStation { now, arena, channels, lines, departures, encapsulation, wire },
+            );
+        });
+        let departures = self.stations.take_departures();
+        for (held, at) in &departures {
+            self.depart(now, index, held, *at);
+        }
+        self.stations.put_back(departures);
+        self.stations.set_timer(now, index, &mut self.queue);
+    }
+
+    /// A packet leaves its station at `at`.
+    fn depart(&mut self, now: Instant, station: u32, held: &Held, at: Instant) {
+        let index = self.stations.channel(station, held.line);
+        let passing = Passing { bytes: held.bytes, kind: held.kind };
+        let (leaves, corrupt) = self.channels[index as usize].pass_on(at, self.end, &passing);
+        let Some(at) = leaves else { return self.arena.release(held.id) };
+        if corrupt {
+            self.corrupt(index, held.id);
+        }
+        let to = self.arena.get_mut(held.id).to;
+        let node = self.near_ends[index as usize];
+        let mut hops = self.stretches.hops_behind_station(node, to);
+        hops.next();
+        self.travel(now, node, at, hops, Some(index), held.id, &passing);
     }
 
     #[cold]

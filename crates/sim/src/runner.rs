@@ -4,7 +4,7 @@ use bentpipe_link::Streams;
 use bentpipe_record::{FlowMetrics, FlowSummary, RunSummary, SCHEMA_VERSION, Sample};
 use bentpipe_units::{ByteCount, Instant, Span};
 
-use crate::endpoints::Endpoints;
+use crate::endpoints::{Endpoints, pairs_of};
 use crate::events::Slot;
 use crate::network::Network;
 use crate::{BuildError, Observer, RunSpec};
@@ -15,8 +15,9 @@ use crate::{BuildError, Observer, RunSpec};
 /// When the specification can not be built; nothing has happened then.
 pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
     let sample_every = observer.sample_every();
-    let ends = 2 * spec.flows.len();
-    let mut network = Network::new(spec, ends + 1, observer);
+    let ends = 2 * spec.flows.iter().map(pairs_of).sum::<usize>();
+    let generators = spec.flows.iter().filter(|flow| flow.traffic.is_some()).count();
+    let mut network = Network::new(spec, ends + 1 + generators, observer);
     check(spec, &network)?;
     let first_end = network.channels.len() as Slot;
     let sampler = first_end + ends as Slot;
@@ -38,6 +39,10 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             if let Some(packet) = network.arrive(now, slot) {
                 endpoints.arrive(now, &mut network, packet);
             }
+        } else if slot < sampler {
+            if !endpoints.fire(now, &mut network, slot) {
+                continue;
+            }
         } else if slot == sampler {
             take_samples(now, spec, &endpoints, &mut network);
             network.queue.clear(sampler);
@@ -48,8 +53,10 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
                 network.queue.set_timer(sampler, now + every);
             }
             continue;
-        } else if !endpoints.fire(now, &mut network, slot) {
-            continue;
+        } else if slot > sampler + generators as Slot {
+            network.serve(now, slot);
+        } else {
+            endpoints.generate(now, &mut network, slot);
         }
         events += 1;
         last = now;
@@ -78,9 +85,9 @@ fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {
 
 fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &mut Network<'_>) {
     for flow in 0..spec.flows.len() {
-        let Some(source) = &endpoints.end(2 * flow).endpoint else { continue };
+        let Some(source) = &endpoints.source(flow).endpoint else { continue };
         let state = source.endpoint().sender_state();
-        let delivered = endpoints.end(2 * flow + 1).progress().verified;
+        let delivered = endpoints.outcome(flow).verified;
         network.observer.sample(&Sample {
             at: now,
             flow,
@@ -121,29 +128,29 @@ fn summarise_flow(
     flow: usize,
     ended: Instant,
 ) -> FlowSummary {
-    let (source, sink) = (endpoints.end(2 * flow), endpoints.end(2 * flow + 1));
+    let source = &endpoints.source(flow).endpoint;
+    let (outcome, pieces) = (endpoints.outcome(flow), endpoints.pieces(flow));
     let flow = &spec.flows[flow];
-    let counters = |end: &crate::endpoints::End| {
-        end.endpoint.as_ref().map(|e| e.endpoint().counters()).unwrap_or_default()
+    let wrong = outcome.wrong_at.map(|place| format!("byte {place} is not what was sent"));
+    let whole = match pieces {
+        Some((_, whole)) => whole,
+        None => flow.source.size.is_some_and(|s| s.get() == outcome.verified),
     };
-    let (sent, received) = (counters(source), counters(sink));
-    let progress = sink.progress();
-    let wrong = progress.wrong_at.map(|place| format!("byte {place} is not what was sent"));
-    let complete =
-        wrong.is_none() && flow.source.size.is_some_and(|s| s.get() == progress.verified);
-    let until = if complete { progress.last_at.unwrap_or(flow.source.start) } else { ended };
+    let complete = wrong.is_none() && whole;
+    let until = if complete { outcome.last_at.unwrap_or(flow.source.start) } else { ended };
     let elapsed: Span = until.since(flow.source.start);
-    let failure = source.progress().failure.or(progress.failure).map(|f| f.to_string());
+    let (sent, received) = (outcome.sent, outcome.received);
     FlowSummary {
         name: flow.name.clone(),
         protocol: flow.protocol.name(),
-        controller: source.endpoint.as_ref().map_or("", |e| e.endpoint().controller_name()),
+        controller: source.as_ref().map_or("", |e| e.endpoint().controller_name()),
         complete,
-        failure: wrong.or(failure),
-        delivered_bytes: progress.verified,
-        metrics: FlowMetrics::new(progress.verified, elapsed, complete, &sent, &received),
+        failure: wrong.or(outcome.failure.map(|failure| failure.to_string())),
+        delivered_bytes: outcome.verified,
+        metrics: FlowMetrics::new(outcome.verified, elapsed, complete, &sent, &received),
         source: sent,
         sink: received,
-        probing: source.endpoint.as_ref().and_then(|e| e.endpoint().probing_summary()),
+        pieces: pieces.map(|(pieces, _)| pieces),
+        probing: source.as_ref().and_then(|e| e.endpoint().probing_summary()),
     }
 }

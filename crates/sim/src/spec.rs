@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
-use bentpipe_transport::{sctp, xstp};
+use bentpipe_link::station::StationSpec;
+use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
+
+use crate::TrafficSpec;
 
 /// Everything that happens in a run.
 #[derive(Clone, Debug)]
@@ -16,6 +19,8 @@ pub struct RunSpec {
     pub nodes: Vec<String>,
     /// The links between them.
     pub links: Vec<LinkSpec>,
+    /// Queues that hold the packets of links before they meet the link's models.
+    pub stations: Vec<StationPlace>,
     /// The flows over them.
     pub flows: Vec<FlowSpec>,
     /// Seed of every random draw.
@@ -42,6 +47,34 @@ pub struct LinkSpec {
     pub back: Vec<ModelSpec>,
 }
 
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the first end to the second.
+    Forth,
+    /// From the second end to the first.
+    Back,
+}
+
+impl Way {
+    /// Name in scenarios and of random streams.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forth => "forth",
+            Self::Back => "back",
+        }
+    }
+}
+
+/// A station and where it stands.
+#[derive(Clone, Debug)]
+pub struct StationPlace {
+    /// What it is.
+    pub station: StationSpec,
+    /// The link and direction behind each of its lines; no direction of a link twice in a run.
+    pub lines: Vec<(usize, Way)>,
+}
+
 /// A connection and its traffic.
 #[derive(Clone, Debug)]
 pub struct FlowSpec {
@@ -53,8 +86,13 @@ pub struct FlowSpec {
     pub to: usize,
     /// What runs at both ends.
     pub protocol: Protocol,
-    /// What is sent.
+    /// When it starts and what is sent.
     pub source: SourceSpec,
+    /// What is sent where that is no single file: pieces, which come up by themselves. `size` and
+    /// `rate` of the source have no meaning then.
+    pub traffic: Option<TrafficSpec>,
+    /// Queues that know classes drop its packets first.
+    pub low_priority: bool,
 }
 
 /// The protocol of a flow and its settings.
@@ -66,6 +104,13 @@ pub enum Protocol {
         sender: Arc<xstp::Config>,
         /// Settings of the receiving end.
         receiver: Arc<xstp::Config>,
+    },
+    /// TCP.
+    Tcp {
+        /// Settings of the sending end.
+        sender: Arc<tcp::Config>,
+        /// Settings of the receiving end.
+        receiver: Arc<tcp::Config>,
     },
     /// SCTP.
     Sctp {
@@ -88,6 +133,7 @@ impl Protocol {
     pub(crate) const fn index(&self) -> usize {
         match self {
             Self::Xstp { .. } => 0,
+            Self::Tcp { .. } => 1,
             Self::Sctp { .. } => 2,
         }
     }
@@ -106,6 +152,7 @@ impl Protocol {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Xstp { .. } => "xstp",
+            Self::Tcp { .. } => "tcp",
             Self::Sctp { .. } => "sctp",
         }
     }
@@ -113,7 +160,7 @@ impl Protocol {
     /// The pairs of nodes of further paths.
     pub(crate) fn more_paths(&self) -> &[[usize; 2]] {
         match self {
-            Self::Xstp { .. } => &[],
+            Self::Xstp { .. } | Self::Tcp { .. } => &[],
             Self::Sctp { more_paths, .. } => more_paths,
         }
     }

@@ -16,33 +16,52 @@ pub(crate) struct Stretches {
     nodes: usize,
     channels: Vec<u32>,
     ranges: Vec<(u32, u32)>,
+    /// The same for packets that come from the station before the first channel.
+    behind: Vec<(u32, u32)>,
 }
 
 impl Stretches {
-    /// The stretches between `far_ends` of channels, some of which have an only feeder.
-    pub(crate) fn new(routes: &Routes, far_ends: &[u16], feeders: &[Option<u32>]) -> Self {
+    /// The stretches between `far_ends` of channels, some of which have an only feeder. Where
+    /// packets of a channel wait in a station, no stretch goes on to it.
+    pub(crate) fn new(
+        routes: &Routes,
+        far_ends: &[u16],
+        feeders: &[Option<u32>],
+        station: impl Fn(u32) -> bool,
+    ) -> Self {
         let nodes = routes.nodes();
-        let (mut channels, mut ranges) = (Vec::new(), Vec::new());
+        let (mut channels, mut ranges, mut behind) = (Vec::new(), Vec::new(), Vec::new());
         for from in 0..nodes as u16 {
             for to in 0..nodes as u16 {
                 let start = channels.len();
                 for channel in routes.path(from, to, |c| far_ends[c as usize]) {
                     let before = channels[start..].last().copied();
-                    if before.is_some() && feeders[channel as usize] != before {
+                    let fed = feeders[channel as usize] == before && !station(channel);
+                    if before.is_some() && !fed {
                         break;
                     }
                     channels.push(channel);
                 }
-                ranges.push((start as u32, channels.len() as u32));
+                let (start, end) = (start as u32, channels.len() as u32);
+                let held = channels.get(start as usize).is_some_and(|first| station(*first));
+                ranges.push((start, if held { start } else { end }));
+                behind.push((start, end));
             }
         }
-        Self { nodes, channels, ranges }
+        Self { nodes, channels, ranges, behind }
     }
 
-    /// The numbers of the hops from a node towards another; none when there is no way.
+    /// The numbers of the hops from a node towards another; none when there is no way, or a station
+    /// before the first channel.
     #[inline]
     pub(crate) fn hops(&self, from: u16, to: u16) -> Range<u32> {
         let (start, end) = self.ranges[from as usize * self.nodes + to as usize];
+        start..end
+    }
+
+    /// The same for a packet that comes from the station before the first channel.
+    pub(crate) fn hops_behind_station(&self, from: u16, to: u16) -> Range<u32> {
+        let (start, end) = self.behind[from as usize * self.nodes + to as usize];
         start..end
     }
 

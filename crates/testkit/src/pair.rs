@@ -1,14 +1,16 @@
-//! Two XSTP endpoints in memory with their own clock, joined by wires that a test scripts.
+//! Two endpoints in memory with their own clock, joined by wires that a test scripts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bentpipe_transport::xstp::{Config, Ports, Session, State, no_session_reset};
+use bentpipe_transport::xstp::Ports;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
 use bentpipe_units::{Instant, Span};
-use bentpipe_wire::xstp::{Body, Segment as Xstp};
+use bentpipe_wire::xstp::{Body, Flow};
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
+
+use crate::protocol::{Protocol, Tcp, Xstp};
 
 /// Which way a segment goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,25 +36,27 @@ pub enum Fate {
 
 /// A segment on the wire, as a script sees it.
 #[derive(Clone, Debug)]
-pub struct Crossing {
+pub struct Crossing<P: Protocol = Xstp> {
     /// When it was sent.
     pub at: Instant,
     /// Which way it goes.
     pub way: Way,
     /// What it is.
-    pub segment: Xstp,
+    pub segment: P::Segment,
     /// What became of it.
     pub fate: Fate,
 }
 
-impl Crossing {
+impl<P: Protocol> Crossing<P> {
     /// True when the segment carries all of `kind`.
     pub fn has(&self, kind: Kind) -> bool {
-        self.segment.kind().contains(kind)
+        P::kind(&self.segment).contains(kind)
     }
+}
 
+impl Crossing {
     /// The composite, if it is one.
-    pub fn flow(&self) -> Option<&bentpipe_wire::xstp::Flow> {
+    pub fn flow(&self) -> Option<&Flow> {
         match &self.segment.body {
             Body::Flow(flow) => Some(flow),
             _ => None,
@@ -61,13 +65,13 @@ impl Crossing {
 }
 
 /// Decides the fate of each segment.
-pub type Script = Box<dyn FnMut(&Crossing) -> Fate>;
+pub type Script<P> = Box<dyn FnMut(&Crossing<P>) -> Fate>;
 
 /// One end with its application: writes what it was given, reads all it can.
-#[derive(Debug, Default)]
-pub struct End {
-    /// The session; the server has none before the first BGN.
-    pub session: Option<Session>,
+#[derive(Debug)]
+pub struct End<P: Protocol = Xstp> {
+    /// The session; the server has none before the first request to open.
+    pub session: Option<P::Endpoint>,
     /// What it still has to write.
     pub outbox: Bytes,
     /// It closes once everything is written, or as soon as the peer has closed.
@@ -80,48 +84,58 @@ pub struct End {
     pub events: Vec<(Instant, Event)>,
 }
 
+impl<P: Protocol> End<P> {
+    fn new(session: Option<P::Endpoint>) -> Self {
+        Self {
+            session,
+            outbox: Bytes::new(),
+            closes: true,
+            stalled: false,
+            inbox: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+}
+
 /// A client and a server.
-pub struct Pair {
+pub struct Pair<P: Protocol = Xstp> {
     /// The time.
     pub now: Instant,
     /// The end that opens.
-    pub client: End,
+    pub client: End<P>,
     /// The end that listens.
-    pub server: End,
+    pub server: End<P>,
     /// Everything that was sent, in order, with its fate.
-    pub log: Vec<Crossing>,
+    pub log: Vec<Crossing<P>>,
     /// One-way delay forth and back.
     pub delay: [Span; 2],
-    script: Script,
-    server_config: Arc<Config>,
-    wire: BTreeMap<(Instant, u64), (Way, Xstp)>,
+    script: Script<P>,
+    server_config: Arc<P::Config>,
+    wire: BTreeMap<(Instant, u64), (Way, P::Segment)>,
     serial: u64,
 }
 
 /// What an end's drain loop needs of the pair.
-struct Surroundings<'a> {
+struct Surroundings<'a, P: Protocol> {
     outbox: &'a mut Bytes,
     closes: bool,
     stalled: bool,
     inbox: &'a mut Vec<u8>,
     events: &'a mut Vec<(Instant, Event)>,
-    sent: Vec<Xstp>,
+    sent: Vec<P::Segment>,
     place: Segment,
 }
 
-impl Host<Session> for Surroundings<'_> {
+impl<P: Protocol> Host<P::Endpoint> for Surroundings<'_, P> {
     fn place(&mut self) -> &mut Segment {
         &mut self.place
     }
 
     fn transmit(&mut self, _now: Instant, _path: PathId) {
-        let Segment::Xstp(segment) = std::mem::take(&mut self.place) else {
-            panic!("a session of XSTP sent a segment of another protocol");
-        };
-        self.sent.push(segment);
+        self.sent.push(P::taken_from(std::mem::take(&mut self.place)));
     }
 
-    fn event(&mut self, now: Instant, endpoint: &mut Session, event: Event) {
+    fn event(&mut self, now: Instant, endpoint: &mut P::Endpoint, event: Event) {
         self.events.push((now, event));
         if !self.stalled {
             while let Some(bytes) = endpoint.read(now) {
@@ -133,7 +147,7 @@ impl Host<Session> for Surroundings<'_> {
 }
 
 /// Writes as much as fits and closes when that was all.
-fn feed(now: Instant, endpoint: &mut Session, outbox: &mut Bytes, closes: bool) {
+fn feed(now: Instant, endpoint: &mut impl Endpoint, outbox: &mut Bytes, closes: bool) {
     if !outbox.is_empty() && endpoint.write(now, outbox).is_err() {
         outbox.clear();
     }
@@ -143,18 +157,39 @@ fn feed(now: Instant, endpoint: &mut Session, outbox: &mut Bytes, closes: bool) 
 }
 
 impl Pair {
-    /// A client that opens at time zero over wires of `delay` each way. Both ends close when they
-    /// have nothing left to write.
-    pub fn new(client: Config, server: Config, delay: Span) -> Self {
-        client.validate().expect("a valid client");
-        server.validate().expect("a valid server");
+    /// A client of XSTP that opens at time zero over wires of `delay` each way. Both ends close when
+    /// they have nothing left to write.
+    pub fn new(
+        client: <Xstp as Protocol>::Config,
+        server: <Xstp as Protocol>::Config,
+        delay: Span,
+    ) -> Self {
+        Self::of(client, server, delay)
+    }
+}
+
+impl Pair<Tcp> {
+    /// The same with TCP.
+    pub fn tcp(
+        client: <Tcp as Protocol>::Config,
+        server: <Tcp as Protocol>::Config,
+        delay: Span,
+    ) -> Self {
+        Self::of(client, server, delay)
+    }
+}
+
+impl<P: Protocol> Pair<P> {
+    fn of(client: P::Config, server: P::Config, delay: Span) -> Self {
+        P::validate(&client);
+        P::validate(&server);
         let ports = Ports { local: 5001, peer: 5002 };
         let entropy = 7 << 32 | 1000;
-        let session = Session::connect(Arc::new(client), Instant::ZERO, PathId(0), ports, entropy);
+        let session = P::connect(Arc::new(client), Instant::ZERO, PathId(0), ports, entropy);
         Self {
             now: Instant::ZERO,
-            client: End { session: Some(session), closes: true, ..End::default() },
-            server: End { closes: true, ..End::default() },
+            client: End::new(Some(session)),
+            server: End::new(None),
             log: Vec::new(),
             delay: [delay; 2],
             script: Box::new(|_| Fate::Pass),
@@ -166,7 +201,7 @@ impl Pair {
 
     /// Lets `script` decide what the wires do.
     #[must_use]
-    pub fn with_script(mut self, script: impl FnMut(&Crossing) -> Fate + 'static) -> Self {
+    pub fn with_script(mut self, script: impl FnMut(&Crossing<P>) -> Fate + 'static) -> Self {
         self.script = Box::new(script);
         self
     }
@@ -186,13 +221,13 @@ impl Pair {
     }
 
     /// Puts a segment onto the wire as if an end had sent it.
-    pub fn inject(&mut self, way: Way, segment: Xstp) {
+    pub fn inject(&mut self, way: Way, segment: P::Segment) {
         let at = self.now + self.delay[way as usize];
         self.serial += 1;
         self.wire.insert((at, self.serial), (way, segment));
     }
 
-    fn end(&mut self, way: Way) -> &mut End {
+    fn end(&mut self, way: Way) -> &mut End<P> {
         match way {
             Way::Forth => &mut self.client,
             Way::Back => &mut self.server,
@@ -200,12 +235,12 @@ impl Pair {
     }
 
     /// Drains the end whose segments go `way` after `change` was done to it.
-    pub fn change(&mut self, way: Way, change: impl FnOnce(&mut Session, Instant)) {
+    pub fn change(&mut self, way: Way, change: impl FnOnce(&mut P::Endpoint, Instant)) {
         let now = self.now;
         let end = self.end(way);
         let Some(session) = &mut end.session else { return };
         change(session, now);
-        let mut around = Surroundings {
+        let mut around = Surroundings::<P> {
             outbox: &mut end.outbox,
             closes: end.closes,
             stalled: end.stalled,
@@ -214,7 +249,7 @@ impl Pair {
             sent: Vec::new(),
             place: Segment::default(),
         };
-        if session.state() != State::Closed {
+        if !P::is_gone(session) {
             feed(now, session, around.outbox, around.closes);
         }
         drain(session, now, &mut around);
@@ -223,7 +258,7 @@ impl Pair {
         }
     }
 
-    fn send(&mut self, way: Way, segment: Xstp) {
+    fn send(&mut self, way: Way, segment: P::Segment) {
         let mut crossing = Crossing { at: self.now, way, segment, fate: Fate::Pass };
         crossing.fate = (self.script)(&crossing);
         let arrives = self.now + self.delay[way as usize];
@@ -243,24 +278,29 @@ impl Pair {
         self.log.push(crossing);
     }
 
-    fn arrive(&mut self, way: Way, segment: Xstp) {
+    fn arrive(&mut self, way: Way, segment: P::Segment) {
         let to = if way == Way::Forth { Way::Back } else { Way::Forth };
         if to == Way::Back && self.server.session.is_none() {
             let config = self.server_config.clone();
             self.server.session =
-                Session::accept(config, self.now, PathId(0), &segment, 0xabcd_0000_2000);
+                P::accept(config, self.now, PathId(0), &segment, 0xabcd_0000_2000);
+            if self.server.session.is_none()
+                && let Some(reset) = P::no_session_reset(&segment)
+            {
+                self.send(to, reset);
+            }
             self.change(to, |_, _| {});
             return;
         }
         // A host forgets closed sessions and answers for them.
-        if self.end(to).session.as_ref().is_some_and(|s| s.state() == State::Closed) {
-            if let Some(reset) = no_session_reset(&segment) {
+        if self.end(to).session.as_ref().is_some_and(P::is_gone) {
+            if let Some(reset) = P::no_session_reset(&segment) {
                 self.send(to, reset);
             }
             return;
         }
         self.change(to, |session, now| {
-            session.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
+            session.handle_segment(now, PathId(0), &mut P::into_any(segment));
         });
     }
 
@@ -292,7 +332,7 @@ impl Pair {
 
     fn fire(&mut self, due: Instant, way: Way) {
         self.now = self.now.max(due);
-        self.change(way, Session::handle_timeout);
+        self.change(way, P::Endpoint::handle_timeout);
     }
 
     /// Starts the client and runs until nothing is left to do or `until` has passed. True when
@@ -327,7 +367,7 @@ impl Pair {
     }
 
     /// Everything of `kind` that went `way`.
-    pub fn sent(&self, way: Way, kind: Kind) -> impl Iterator<Item = &Crossing> {
+    pub fn sent(&self, way: Way, kind: Kind) -> impl Iterator<Item = &Crossing<P>> {
         self.log.iter().filter(move |c| c.way == way && c.has(kind))
     }
 }

@@ -42,6 +42,9 @@ pub enum Failure {
     /// The peer reset the connection.
     #[error("the peer reset the connection (reason {})", .0.code())]
     Reset(ResetReason),
+    /// The peer refused or reset the connection and gave no reason (TCP).
+    #[error("the peer reset the connection")]
+    ResetByPeer,
     /// The peer aborted the association, with the code of its first reason or 0 (SCTP).
     #[error("the peer aborted the association (cause {0})")]
     PeerAborted(u16),

@@ -7,10 +7,16 @@
 pub mod demux;
 pub mod drive;
 pub mod endpoint;
+pub mod recovery;
 pub mod rtt;
 pub mod sctp;
+mod send_buffer;
 pub mod tcp;
 pub mod xstp;
 
 pub use drive::{Host, drain};
 pub use endpoint::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
+
+/// Shortest payload of a full segment, whoever asks for it: one byte in a segment would multiply
+/// packets and work a thousandfold at a peer's word.
+const LEAST_MSS: u16 = 64;

@@ -23,16 +23,27 @@ impl RttEstimator {
 
     /// Takes a measurement (RFC 6298, section 2, gains 1/8 and 1/4).
     pub fn sample(&mut self, measured: Span) {
+        self.sample_one_of(measured, measured, 1);
+    }
+
+    /// Takes one of `many` measurements of a round trip: their gains are so many times smaller, so that
+    /// the history stays as long (RFC 7323, appendix G); only a deviation that grows counts in full, or a
+    /// queue that fills within a round trip would outrun the timeout. `smoothed` is what the smoothed values are
+    /// made of where a coarse clock rounds it.
+    pub fn sample_one_of(&mut self, measured: Span, smoothed: Span, many: u64) {
         self.latest = measured;
         self.min = self.min.min(measured);
+        let many = many.max(1);
         self.srtt = Some(match self.srtt {
             None => {
-                self.rttvar = measured / 2;
-                measured
+                self.rttvar = smoothed / 2;
+                smoothed
             }
             Some(srtt) => {
-                self.rttvar = (self.rttvar * 3 + srtt.abs_diff(measured)) / 4;
-                (srtt * 7 + measured) / 8
+                let (rttvar, deviation) = (self.rttvar, srtt.abs_diff(smoothed));
+                let weight = if deviation > rttvar { 4 } else { 4 * many };
+                self.rttvar = (rttvar * (weight - 1) + deviation) / weight;
+                (srtt * (8 * many - 1) + smoothed) / (8 * many)
             }
         });
     }
@@ -55,6 +66,11 @@ impl RttEstimator {
     /// The smallest sample, or the initial value.
     pub fn min(&self) -> Span {
         if self.srtt.is_some() { self.min } else { self.initial }
+    }
+
+    /// The variation of the samples; zero before the first one.
+    pub const fn rttvar(&self) -> Span {
+        self.rttvar
     }
 
     /// The retransmission timeout without backoff: srtt + 4 rttvar, at least the minimum.
@@ -87,6 +103,25 @@ mod tests {
         assert_eq!(rtt.srtt(), Span::from_micros(212_500));
         assert_eq!(rtt.rto(), Span::from_micros(212_500) + ms(100) * 4);
         assert_eq!((rtt.latest(), rtt.min()), (ms(300), ms(200)));
+    }
+
+    #[test]
+    fn many_samples_of_a_round_trip_weigh_as_much_together_as_one() {
+        let mut rtt = RttEstimator::new(ms(1000), ms(100));
+        rtt.sample(ms(200));
+        rtt.sample_one_of(ms(300), ms(300), 10);
+        assert_eq!(rtt.srtt(), ms(200) + ms(100) / 80);
+        assert_eq!(rtt.rttvar(), ms(100));
+        rtt.sample_one_of(rtt.srtt(), rtt.srtt(), 10);
+        assert_eq!(
+            rtt.rttvar(),
+            ms(100) * 39 / 40,
+            "a small deviation weighs a tenth of a quarter"
+        );
+        rtt.sample_one_of(ms(600), ms(600), 10);
+        assert!(rtt.rttvar() > ms(160), "a large one weighs a quarter");
+        rtt.sample_one_of(ms(217), ms(220), 1);
+        assert_eq!((rtt.latest(), rtt.min()), (ms(217), ms(200)));
     }
 
     #[test]

@@ -36,9 +36,12 @@ impl Kind {
     /// A question whether a path works, and its answer (SCTP).
     pub const HEARTBEAT: Self = Self(0x4000);
 
+    /// Of low priority: a queue that knows classes drops it first.
+    pub const LOW: Self = Self(0x8000);
+
     /// Every part with the name it has in traces and scenario files; the names that TCP and SCTP have
     /// for it follow.
-    pub const NAMES: [(Self, &'static str); 21] = [
+    pub const NAMES: [(Self, &'static str); 22] = [
         (Self::DATA, "data"),
         (Self::POLL, "poll"),
         (Self::STAT, "stat"),
@@ -60,6 +63,7 @@ impl Kind {
         (Self::ACK, "sack"),
         (Self::COOKIE, "cookie"),
         (Self::HEARTBEAT, "heartbeat"),
+        (Self::LOW, "low"),
     ];
 
     /// The set with exactly these bits.

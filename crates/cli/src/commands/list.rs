@@ -86,10 +86,13 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
             };
             find(&[])?.iter().map(entry).collect()
         }
-        Listing::Protocols => vec![plain(
-            "xstp",
-            "the extended Satellite Transport Protocol; STP with `probing = false`".to_owned(),
-        )],
+        Listing::Protocols => vec![
+            plain(
+                "xstp",
+                "the extended Satellite Transport Protocol; STP with `probing = false`".to_owned(),
+            ),
+            plain("tcp", "TCP with seven modes of recovery and every controller".to_owned()),
+        ],
         Listing::Controllers => {
             let parameter = |p: &bentpipe_cc::registry::Parameter| {
                 let (low, high) = p.range;
@@ -112,7 +115,9 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
                 summary: format!("{} [{}]", row.summary, row.source),
                 parameters: row.parameters.iter().map(parameter).collect(),
             };
-            bentpipe_link::MODELS.iter().map(entry).collect()
+            let queues = bentpipe_link::queue::QUEUES;
+            let uplinks = bentpipe_link::station::UPLINKS;
+            bentpipe_link::MODELS.iter().chain(queues).chain(uplinks).map(entry).collect()
         }
         Listing::Scenarios => {
             let mut named = Vec::new();

@@ -16,6 +16,9 @@ pub(crate) struct BulkSource {
     rest: Bytes,
     /// When the next chunk may be written, at a rate.
     next_chunk: Option<Instant>,
+    /// More may come after what is known of the file.
+    open_end: bool,
+    connected: bool,
     progress: Progress,
 }
 
@@ -23,7 +26,33 @@ impl BulkSource {
     /// A source that has written nothing.
     pub(crate) fn new(spec: SourceSpec) -> Self {
         let next_chunk = spec.rate.map(|_| spec.start);
-        Self { spec, written: 0, rest: Bytes::new(), next_chunk, progress: Progress::default() }
+        Self {
+            spec,
+            written: 0,
+            rest: Bytes::new(),
+            next_chunk,
+            open_end: false,
+            connected: false,
+            progress: Progress::default(),
+        }
+    }
+
+    /// A source of which nothing is known yet but that more will come.
+    pub(super) fn with_open_end(spec: SourceSpec) -> Self {
+        Self {
+            open_end: true,
+            ..Self::new(SourceSpec { size: Some(ByteCount::ZERO), rate: None, ..spec })
+        }
+    }
+
+    /// So much more is to be sent; [`Event::Writable`] brings it on its way.
+    pub(super) fn add(&mut self, bytes: ByteCount) {
+        self.spec.size = self.spec.size.map(|size| size + bytes);
+    }
+
+    /// Nothing more will come. False when that was known.
+    pub(super) fn end(&mut self) -> bool {
+        std::mem::take(&mut self.open_end)
     }
 
     /// Writes what fits and is due; closes after the last byte.
@@ -38,7 +67,7 @@ impl BulkSource {
                 return;
             }
         }
-        if self.left() == Some(0) {
+        if self.left() == Some(0) && !self.open_end {
             self.next_chunk = None;
             endpoint.close(now);
         }
@@ -71,13 +100,17 @@ impl BulkSource {
     /// The endpoint has news.
     pub(super) fn on_event(&mut self, now: Instant, endpoint: &mut impl Endpoint, event: Event) {
         match event {
-            Event::Connected | Event::Writable => self.feed(now, endpoint),
+            Event::Connected => {
+                self.connected = true;
+                self.feed(now, endpoint);
+            }
+            Event::Writable if self.connected => self.feed(now, endpoint),
             Event::Failed(failure) => {
                 self.progress.failure = Some(failure);
                 self.next_chunk = None;
             }
             Event::Readable => while endpoint.read(now).is_some() {},
-            Event::PeerClosed | Event::Closed => {}
+            Event::Writable | Event::PeerClosed | Event::Closed => {}
         }
     }
 

@@ -8,7 +8,7 @@ use bulk::BulkSource;
 use sink::Sink;
 
 use bentpipe_transport::{Endpoint, Event, Failure};
-use bentpipe_units::Instant;
+use bentpipe_units::{ByteCount, Instant};
 
 use crate::SourceSpec;
 
@@ -19,6 +19,8 @@ pub(crate) enum App {
     Source(BulkSource),
     /// Receives.
     Sink(Sink),
+    /// The same, and somebody follows its progress.
+    Followed(Sink),
 }
 
 impl App {
@@ -27,9 +29,34 @@ impl App {
         Self::Source(BulkSource::new(spec))
     }
 
+    /// A source to which pieces are added one after another.
+    pub(crate) fn source_of_pieces(spec: SourceSpec) -> Self {
+        Self::Source(BulkSource::with_open_end(spec))
+    }
+
     /// The sink of a bulk transfer.
     pub(crate) fn sink() -> Self {
         Self::Sink(Sink::default())
+    }
+
+    /// The same when somebody follows its progress.
+    pub(crate) fn followed_sink() -> Self {
+        Self::Followed(Sink::default())
+    }
+
+    /// So much more is to be sent.
+    pub(crate) fn add(&mut self, bytes: ByteCount) {
+        if let Self::Source(source) = self {
+            source.add(bytes);
+        }
+    }
+
+    /// Nothing more is to be sent. False when that was known.
+    pub(crate) fn end(&mut self) -> bool {
+        match self {
+            Self::Source(source) => source.end(),
+            Self::Sink(_) | Self::Followed(_) => false,
+        }
     }
 
     /// The endpoint has news.
@@ -37,7 +64,7 @@ impl App {
     pub(crate) fn on_event(&mut self, now: Instant, endpoint: &mut impl Endpoint, event: Event) {
         match self {
             Self::Source(source) => source.on_event(now, endpoint, event),
-            Self::Sink(sink) => sink.on_event(now, endpoint, event),
+            Self::Sink(sink) | Self::Followed(sink) => sink.on_event(now, endpoint, event),
         }
     }
 
@@ -45,11 +72,11 @@ impl App {
     pub(crate) fn on_timer(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
         match self {
             Self::Source(source) => source.on_timer(now, endpoint),
-            Self::Sink(_) => {}
+            Self::Sink(_) | Self::Followed(_) => {}
         }
     }
 
-    /// True when it does nothing but read what arrives.
+    /// True when it does nothing but read what arrives, and nobody follows it.
     pub(crate) const fn only_reads(&self) -> bool {
         matches!(self, Self::Sink(_))
     }
@@ -59,7 +86,7 @@ impl App {
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         match self {
             Self::Source(source) => source.next_timer(),
-            Self::Sink(_) => None,
+            Self::Sink(_) | Self::Followed(_) => None,
         }
     }
 
@@ -67,7 +94,7 @@ impl App {
     pub(crate) fn progress(&self) -> Progress {
         match self {
             Self::Source(source) => source.progress(),
-            Self::Sink(sink) => sink.progress(),
+            Self::Sink(sink) | Self::Followed(sink) => sink.progress(),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 mod delivery;
 mod independence;
+mod queues;
 mod sctp;
 mod support;
 mod tcp_capture;
+mod traffic;
 mod watching;

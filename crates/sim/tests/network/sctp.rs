@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
+use bentpipe_link::queue::{DisciplineSpec, RedConfig};
 use bentpipe_sim::{Capture, FlowSpec, Observer, PacketSeen, Protocol, RunSpec, Silent, run};
 use bentpipe_transport::sctp::{Config, View};
 use bentpipe_units::Instant;
@@ -84,6 +85,22 @@ impl Observer for Watcher {
     fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
         self.0.packet(at, channel, packet);
     }
+}
+
+#[test]
+fn a_queue_that_marks_slows_the_sender_down_and_drops_no_data() {
+    let links = vec![link("neck", [0, 1], vec![millis(40)])];
+    let config = Config { ecn: true, ..Config::default() };
+    let mut spec = spec(2, links, vec![sctp(config, 1_000, Vec::new())]);
+    let red = RedConfig { weight: 0.02, max: 150.0, ecn: true, ..RedConfig::default() };
+    spec.stations.push(held(0, "2 Mbit/s", 200, DisciplineSpec::Red(red)));
+    let run = outcome(&spec);
+    assert_all_arrived(&spec, &run);
+    let neck = channel(&run, "neck", 0);
+    assert!(neck.marked > 0 && neck.lost_data == 0, "{neck:?}");
+    assert!(run.flows[0].source.reductions > 0, "{:?}", run.flows[0].source);
+    let wired = RunSpec { wire: true, ..spec };
+    assert_eq!(outcome(&wired), run);
 }
 
 #[test]

@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
+use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
+use bentpipe_link::station::StationSpec;
 use bentpipe_link::{ModelSpec, QueueLimit};
 use bentpipe_record::{LinkSummary, RunSummary};
-use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, Silent, SourceSpec, run};
+use bentpipe_sim::{
+    Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, Silent, SourceSpec, StationPlace, Way,
+    run,
+};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
 
@@ -14,6 +19,7 @@ pub(crate) fn spec(nodes: usize, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> 
         name: "by hand".into(),
         nodes: (0..nodes).map(|n| format!("n{n}")).collect(),
         links,
+        stations: Vec::new(),
         flows,
         seed: 1,
         duration: Span::from_secs(86_400),
@@ -69,7 +75,16 @@ pub(crate) fn with_config(
             chunk: ByteCount::new(1000),
             rate: None,
         },
+        traffic: None,
+        low_priority: false,
     }
+}
+
+/// A queue that holds its packets before the forth direction of a link.
+pub(crate) fn held(link: usize, rate: &str, packets: u32, what: DisciplineSpec) -> StationPlace {
+    let queue = QueueSpec { limit: QueueLimit::Packets(packets), discipline: what };
+    let rate = rate.parse().expect("a rate");
+    StationPlace { station: StationSpec::Line { rate, queue }, lines: vec![(link, Way::Forth)] }
 }
 
 /// What becomes of it.
@@ -91,6 +106,8 @@ pub(crate) const fn lost(link: &LinkSummary) -> u64 {
         + link.lost_blackout
         + link.lost_channel
         + link.lost_scripted
+        + link.lost_early
+        + link.lost_collision
 }
 
 /// Every flow delivered the whole file, and every packet is accounted for.
@@ -100,7 +117,13 @@ pub(crate) fn assert_all_arrived(spec: &RunSpec, run: &RunSummary) {
         assert_eq!(Some(summary.delivered_bytes), flow.source.size.map(ByteCount::get));
     }
     for link in &run.links {
-        assert_eq!(link.packets, link.delivered + lost(link), "{} from {}", link.name, link.from);
+        assert_eq!(
+            link.packets + link.acks_added,
+            link.delivered + lost(link) + link.acks_filtered,
+            "{} from {}",
+            link.name,
+            link.from
+        );
     }
     assert_eq!(run.packet_hops, run.links.iter().map(|link| link.delivered).sum::<u64>());
 }

@@ -4,8 +4,13 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
-use bentpipe_sim::{Capture, Encapsulation, Envelope, PacketSeen};
+use bentpipe_link::ModelSpec;
+use bentpipe_sim::{
+    Capture, Encapsulation, Envelope, FlowSpec, Observer, PacketSeen, Protocol, RunSpec, run,
+};
+use bentpipe_transport::tcp;
 use bentpipe_units::{Instant, Seq32};
 use bentpipe_wire::tcp::{
     Flags, Options, PROTOCOL, SackBlock, ScpsCapabilities, Segment, SynOptions, Timestamps, encode,
@@ -155,5 +160,58 @@ fn tshark_reads_tcp_segments_as_they_were_meant_and_finds_nothing_wrong() {
         const SEQUENCE: &str = "33554432";
         assert!(health[1].split(',').all(|group| ["", SEQUENCE].contains(&group)), "{packet:?}");
         assert_eq!(health[2..], ["1", "1"], "{packet:?}");
+    }
+}
+
+/// Writes a run into a capture.
+struct Watcher(Capture<Vec<u8>>);
+
+impl Observer for Watcher {
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
+        self.0.packet(at, channel, packet);
+    }
+}
+
+/// A transfer with losses, marks and reports.
+fn noisy(wire: bool) -> RunSpec {
+    let noise = ModelSpec::BitErrors(3e-6);
+    let links = vec![link("space", [0, 1], vec![rate("4 Mbit/s", 30), noise, millis(90)])];
+    let config = Arc::new(tcp::Config { ecn: true, ..tcp::Config::default() });
+    let protocol = Protocol::Tcp { sender: config.clone(), receiver: config };
+    let flow = FlowSpec { protocol, ..flow("file", 0, 1, 2_000) };
+    RunSpec { wire, ..spec(2, links, vec![flow]) }
+}
+
+#[test]
+fn a_transfer_by_tcp_is_the_same_in_typed_and_in_wire_mode() {
+    let (typed, wire) = (outcome(&noisy(false)), outcome(&noisy(true)));
+    assert_all_arrived(&noisy(false), &typed);
+    assert!(typed.flows[0].source.retransmitted_segments > 10, "{:?}", typed.flows[0].source);
+    assert_eq!(typed, wire);
+}
+
+#[test]
+fn tshark_finds_nothing_wrong_with_a_whole_transfer_by_tcp() {
+    let spec = noisy(false);
+    let only = ["space".to_owned()];
+    let mut watcher = Watcher(Capture::new(Vec::new(), &spec, &only).expect("a capture"));
+    run(&spec, &mut watcher).expect("a run");
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("transfer.pcapng");
+    fs::write(&path, watcher.0.finish().expect("a capture")).expect("the capture");
+    let fields =
+        ["_ws.malformed", "ip.checksum.status", "tcp.checksum.status", "tcp.options.sack_le"];
+    let Some(packets) = tshark(&path, &fields) else {
+        let said = "SKIPPED: tshark is not on the PATH, no transfer by TCP was read with it";
+        return writeln!(std::io::stderr(), "{said}").expect("standard error");
+    };
+    assert!(packets.len() > 1_500, "{}", packets.len());
+    assert!(packets.iter().any(|packet| !packet[3].is_empty()), "no report");
+    for packet in packets {
+        assert_eq!(packet[..3], ["", "1", "1"], "{packet:?}");
     }
 }

@@ -120,7 +120,8 @@ impl Endpoint for Association {
     }
 
     fn counters(&self) -> TransportCounters {
-        TransportCounters { reductions: self.tx.reductions, ..self.counters }
+        let (reductions, timeouts) = (self.tx.reductions, self.tx.timeouts);
+        TransportCounters { reductions, timeouts, ..self.counters }
     }
 
     fn controller_name(&self) -> &'static str {

@@ -39,6 +39,7 @@ pub(super) struct Sender {
     pub(super) flushing: bool,
     pub(super) ecn: bool,
     pub(super) reductions: u64,
+    pub(super) timeouts: u64,
     /// Paths of which there is something to tell.
     pub(super) notices: Vec<Notice>,
     draw: Draw,
@@ -70,6 +71,7 @@ impl Sender {
             flushing: false,
             ecn: false,
             reductions: 0,
+            timeouts: 0,
             notices: Vec::new(),
             draw,
             writer_waits: None,

@@ -57,7 +57,11 @@ impl Sender {
         self.reductions += 1;
         // RFC 9260, section 6.1 A: a peer that answers but has no room is there.
         let asked_for_room = self.peer_window == 0 && std::mem::take(&mut self.heard);
-        if asked_for_room { Ok(()) } else { self.count_error(index) }
+        if asked_for_room {
+            return Ok(());
+        }
+        self.timeouts += 1;
+        self.count_error(index)
     }
 
     /// A path did not answer.

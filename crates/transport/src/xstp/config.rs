@@ -3,9 +3,7 @@
 use bentpipe_cc::Choice;
 use bentpipe_units::{ByteCount, Span};
 
-/// Shortest `mss`, whoever asks: one byte in a segment would multiply packets and work a
-/// thousandfold at a peer's word.
-pub(super) const LEAST_MSS: u16 = 64;
+use crate::LEAST_MSS;
 
 /// Settings of a session. The two ends may differ, except that the smaller `mss` counts.
 #[derive(Clone, Debug)]
@@ -17,6 +15,13 @@ pub struct Config {
     pub overhead: ByteCount,
     /// Segments become shorter than `mss` where noise damages long ones; needs the true `overhead`.
     pub adapt_payload: bool,
+    /// What the peer has beyond a gap counts as delivered: neither against the congestion window nor
+    /// only once the gap is filled. For controllers of the TCP family, which expect it of SACK; the
+    /// paper counts everything from the oldest unacknowledged segment on.
+    pub selective: bool,
+    /// A loss at a short queue is taken for noise: it is repaired and shrinks no window. Takes effect
+    /// where losses are not probed, and only if `selective` is set.
+    pub forgive_noise: bool,
     /// Under a rate, repairs near the end of what there is to send go out in several copies.
     pub tail_copies: bool,
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
@@ -131,6 +136,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             mss: 1000,
+            selective: false,
+            forgive_noise: false,
             overhead: ByteCount::new(16),
             adapt_payload: false,
             tail_copies: false,

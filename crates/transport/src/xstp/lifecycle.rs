@@ -3,12 +3,12 @@
 use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Begin, ResetReason, Segment};
 
-use super::config::LEAST_MSS;
 use super::receiver::Receiver;
 use super::sender::Activity;
 use super::session::Session;
 use super::{State, timestamp};
 use crate::Failure;
+use crate::LEAST_MSS;
 
 /// Shortest time that a closed session still answers a repeated END.
 const QUIET_MIN: Span = Span::from_secs(1);

@@ -10,15 +10,16 @@
 mod compose;
 mod config;
 mod control;
+mod delivery;
 mod emission;
 mod lifecycle;
 mod payload_size;
 mod poll_clock;
 mod probing;
+mod queue_watch;
 mod receive_cache;
 mod receiver;
 mod reports;
-mod send_buffer;
 mod send_cache;
 mod send_timer;
 mod sender;

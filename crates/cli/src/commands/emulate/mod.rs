@@ -39,6 +39,10 @@ impl Links {
 pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
     let scenario = Scenario::open(&args.scenario)?.with(&args.overrides)?;
     let spec = scenario.run_spec(args.seed, false)?;
+    if !spec.stations.is_empty() {
+        let message = "the emulator has no queues with a discipline and no shared uplinks";
+        return Err(Failure::Input(format!("{}: {message}", args.scenario)));
+    }
     let hops = links::hops(&spec).ok_or_else(|| {
         Failure::Input(format!(
             "{}: no links lead from a flow's sender to its receiver",

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 /// Bytes that wait to be sent, and behind them those that may have to be sent again.
 #[derive(Debug, Default)]
-pub(super) struct SendBuffer {
+pub(crate) struct SendBuffer {
     /// The writes as they came, the oldest first, each with its place in the stream.
     chunks: VecDeque<(u64, Bytes)>,
     /// Place of the next byte to be sent for the first time.
@@ -20,17 +20,17 @@ pub(super) struct SendBuffer {
 
 impl SendBuffer {
     /// Bytes waiting to be sent for the first time.
-    pub(super) const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.unsent
     }
 
     /// Place in the stream of the next byte to be sent for the first time.
-    pub(super) const fn sent(&self) -> u64 {
+    pub(crate) const fn sent(&self) -> u64 {
         self.sent
     }
 
     /// Appends a chunk as it is.
-    pub(super) fn push(&mut self, chunk: Bytes) {
+    pub(crate) fn push(&mut self, chunk: Bytes) {
         if !chunk.is_empty() {
             let start = self.sent + self.unsent as u64;
             self.unsent += chunk.len();
@@ -40,7 +40,7 @@ impl SendBuffer {
 
     /// The next `count` bytes to be sent for the first time, or all if there are fewer. Copies only
     /// when the segment spans several writes.
-    pub(super) fn take(&mut self, count: usize) -> Bytes {
+    pub(crate) fn take(&mut self, count: usize) -> Bytes {
         let count = count.min(self.unsent);
         if let Some(whole) = self.take_whole(count) {
             return whole;
@@ -53,8 +53,8 @@ impl SendBuffer {
     }
 
     /// The next `count` bytes to be sent for the first time if they come from one write.
-    #[inline]
-    pub(super) fn take_whole(&mut self, count: usize) -> Option<Bytes> {
+    #[inline(always)]
+    pub(crate) fn take_whole(&mut self, count: usize) -> Option<Bytes> {
         let (index, from) = self.cursor;
         let (_, chunk) = self.chunks.get(index).filter(|(_, c)| c.len() - from >= count)?;
         let end = from + count;
@@ -65,7 +65,7 @@ impl SendBuffer {
     }
 
     /// Bytes that were sent and are not acknowledged: `count` from place `offset` on.
-    pub(super) fn again(&self, offset: u64, count: usize) -> Bytes {
+    pub(crate) fn again(&self, offset: u64, count: usize) -> Bytes {
         let (index, from) = self.find(offset);
         match self.chunks.get(index) {
             Some((_, chunk)) if chunk.len() - from >= count => chunk.slice(from..from + count),
@@ -98,7 +98,7 @@ impl SendBuffer {
     }
 
     /// Everything before place `offset` is acknowledged. A chunk is freed as a whole.
-    pub(super) fn acknowledge(&mut self, offset: u64) {
+    pub(crate) fn acknowledge(&mut self, offset: u64) {
         while let Some((start, first)) = self.chunks.front()
             && start + first.len() as u64 <= offset.min(self.sent)
         {
@@ -108,7 +108,7 @@ impl SendBuffer {
     }
 
     /// Forgets everything.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Self { sent: self.sent, ..Self::default() };
     }
 }

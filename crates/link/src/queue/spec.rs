@@ -1,0 +1,66 @@
+//! Queues described as data.
+
+use bentpipe_units::BitRate;
+
+use super::{
+    AckFilter, AckSpread, AckSpreadConfig, AcksFirst, Discipline, DropTail, LowFirst, Red,
+    RedConfig, XcpRouter,
+};
+use crate::{QueueLimit, Stream};
+
+/// A queue that holds packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueSpec {
+    /// Most that may wait, the packet being sent left out.
+    pub limit: QueueLimit,
+    /// What goes next and what is lost.
+    pub discipline: DisciplineSpec,
+}
+
+/// A discipline and its settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DisciplineSpec {
+    /// [`DropTail`].
+    DropTail,
+    /// [`Red`].
+    Red(RedConfig),
+    /// [`LowFirst`].
+    LowFirst,
+    /// [`AcksFirst`].
+    AcksFirst {
+        /// Acknowledgments before another packet has its turn.
+        in_a_row: u32,
+    },
+    /// [`AckFilter`].
+    AckFilter {
+        /// Filters XSTP's reports as well.
+        reports: bool,
+        /// An acknowledgment moves up to the place of the oldest one that it removes.
+        in_place: bool,
+    },
+    /// [`AckSpread`].
+    AckSpread(AckSpreadConfig),
+    /// [`XcpRouter`].
+    Xcp {
+        /// What limited flows leave goes to the others.
+        p_xcp: bool,
+    },
+}
+
+impl QueueSpec {
+    /// Builds the queue before a line of this rate. It draws from `stream`.
+    pub fn build(&self, rate: BitRate, stream: Stream) -> Box<dyn Discipline> {
+        let limit = self.limit;
+        match self.discipline {
+            DisciplineSpec::DropTail => Box::new(DropTail::new(limit)),
+            DisciplineSpec::Red(config) => Box::new(Red::new(config, limit, rate, stream)),
+            DisciplineSpec::LowFirst => Box::new(LowFirst::new(limit)),
+            DisciplineSpec::AcksFirst { in_a_row } => Box::new(AcksFirst::new(limit, in_a_row)),
+            DisciplineSpec::AckFilter { reports, in_place } => {
+                Box::new(AckFilter::new(limit, reports, in_place))
+            }
+            DisciplineSpec::AckSpread(config) => Box::new(AckSpread::new(config, limit)),
+            DisciplineSpec::Xcp { p_xcp } => Box::new(XcpRouter::new(rate, limit, p_xcp)),
+        }
+    }
+}

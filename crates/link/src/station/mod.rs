@@ -1,0 +1,41 @@
+//! Stations: who sends when, from queues that hold packets.
+//!
+//! A station has one or more lines, each with a queue. [`Line`] is a transmitter of its own; the
+//! others are terminals that share one uplink. Like a queue it is told the time, and has one
+//! deadline for all its lines.
+
+mod aloha;
+mod cf_dama;
+mod frame;
+mod line;
+mod rows;
+mod spec;
+mod tdma;
+mod terminal;
+#[cfg(test)]
+mod testing;
+
+pub use aloha::{Aloha, AlohaConfig};
+pub use cf_dama::{CfDama, CfDamaConfig, Requests};
+pub use line::Line;
+pub use rows::UPLINKS;
+pub use spec::{Access, StationSpec};
+pub use tdma::{Demand, Tdma, TdmaConfig};
+
+use std::fmt::Debug;
+
+use bentpipe_units::Instant;
+
+use crate::queue::{Held, Packets};
+
+/// Sends packets from queues.
+pub trait Station: Debug + Send {
+    /// A packet comes to the line [`Held::line`].
+    fn enqueue(&mut self, now: Instant, packet: Held, packets: &mut dyn Packets);
+
+    /// The deadline of [`Station::poll_timeout`] has come. Too early does no harm.
+    fn handle_timeout(&mut self, now: Instant, packets: &mut dyn Packets);
+
+    /// When [`Station::handle_timeout`] must be called; `None` when nothing waits.
+    fn poll_timeout(&self) -> Option<Instant>;
+}

@@ -1,0 +1,44 @@
+//! Every way to share an uplink: its name, what it is, where it comes from, what can be set.
+
+use crate::registry::{ModelRow, parameter};
+
+/// All ways to share an uplink, in the order in which they are listed.
+pub static UPLINKS: &[ModelRow] = &[
+    ModelRow {
+        name: "aloha",
+        summary: "terminals send at once and again after a collision",
+        source: "unslotted ALOHA as in ns-2",
+        parameters: &[
+            parameter("header", "B", "link header of each transmission"),
+            parameter("echo", "s", "until a sender has heard what it sent"),
+            parameter("timeout", "s", "until it takes it for lost"),
+            parameter("mean_backoff", "s", "mean wait before it is sent again"),
+            parameter("retries", "1", "how often it is sent again"),
+        ],
+    },
+    ModelRow {
+        name: "tdma-dama",
+        summary: "slots of a frame in proportion to what terminals have asked for",
+        source: "after Secchi's TDMA-DAMA for ns-2, CNR-ISTI 2006",
+        parameters: &[
+            parameter("frame", "s", "length of a frame"),
+            parameter("slots", "slots", "slots in a frame"),
+            parameter("grant_delay", "s", "from a request to the first frame that knows of it"),
+            parameter("demand", "", "what is asked for: volume or rate-and-volume"),
+        ],
+    },
+    ModelRow {
+        name: "cf-dama",
+        summary: "slots on demand; those that nobody has asked for to all by turns",
+        source: "Le-Ngoc and Mohammed 1993",
+        parameters: &[
+            parameter("payload", "B", "bytes of packets that a slot carries"),
+            parameter("overhead", "B", "other bytes of a slot"),
+            parameter("slots", "slots", "data slots in a frame"),
+            parameter("minislot", "B", "what each terminal has in a frame to ask in"),
+            parameter("grant_delay", "s", "from a request to the first slot that it can get"),
+            parameter("requests", "", "how terminals ask: minislot, piggyback or both"),
+            parameter("free", "true or false", "whether slots nobody asked for are given away"),
+        ],
+    },
+];

@@ -1,0 +1,66 @@
+//! Stations described as data.
+
+use bentpipe_units::BitRate;
+
+use super::{Aloha, AlohaConfig, CfDama, CfDamaConfig, Line, Station, Tdma, TdmaConfig};
+use crate::Streams;
+use crate::queue::QueueSpec;
+
+/// A station and its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StationSpec {
+    /// [`Line`].
+    Line {
+        /// Line rate.
+        rate: BitRate,
+        /// What waits for it.
+        queue: QueueSpec,
+    },
+    /// Terminals that share an uplink.
+    Uplink {
+        /// Rate of the uplink, for all of them together.
+        rate: BitRate,
+        /// Who sends when.
+        access: Access,
+        /// The queue of each terminal, which is a line of the station.
+        queues: Vec<QueueSpec>,
+    },
+}
+
+/// Who sends when on a shared uplink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// [`Aloha`].
+    Aloha(AlohaConfig),
+    /// [`Tdma`].
+    Tdma(TdmaConfig),
+    /// [`CfDama`].
+    CfDama(CfDamaConfig),
+}
+
+impl StationSpec {
+    /// Builds the station. Each line draws from streams below its own name in `lines`, so that
+    /// another line shifts none of its draws.
+    pub fn build(&self, streams: &Streams, lines: &[String]) -> Box<dyn Station> {
+        let stream = |line: usize, what: &str| {
+            let name = lines.get(line).map_or("", String::as_str);
+            streams.stream(&format!("{name}/{what}"))
+        };
+        let (rate, access, queues) = match self {
+            Self::Line { rate, queue } => {
+                return Box::new(Line::new(*rate, queue.build(*rate, stream(0, "queue"))));
+            }
+            Self::Uplink { rate, access, queues } => (*rate, access, queues),
+        };
+        let queues =
+            queues.iter().enumerate().map(|(n, queue)| queue.build(rate, stream(n, "queue")));
+        match access {
+            Access::Aloha(config) => {
+                let terminals = queues.enumerate().map(|(n, queue)| (queue, stream(n, "backoff")));
+                Box::new(Aloha::new(rate, *config, terminals))
+            }
+            Access::Tdma(config) => Box::new(Tdma::new(rate, *config, queues)),
+            Access::CfDama(config) => Box::new(CfDama::new(rate, *config, queues)),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! A connection as an asynchronous stream.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use bentpipe_record::TransportCounters;
+use bentpipe_transport::SenderState;
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::host::Handle;
+use crate::hub::Hub;
+use crate::key::PublicKey;
+use crate::stream::{ConnectionId, Streams};
+
+/// A reliable byte stream to a peer, encrypted unless it is one of a [`qlp::Node`](crate::qlp::Node).
+/// Implements [`AsyncRead`] and [`AsyncWrite`].
+///
+/// Dropping it closes it: what was written is still delivered as long as a [`Host`] or another
+/// connection of it exists, what arrives is thrown away. [`Connection::finish`] waits for the end.
+#[derive(Debug)]
+pub struct Connection<S: Streams = Hub> {
+    handle: Arc<Handle<S>>,
+    id: ConnectionId,
+    /// Bytes that arrived and found no room in the reader's buffer.
+    unread: Mutex<Bytes>,
+}
+
+impl Connection {
+    /// Whom it leads to.
+    pub fn peer(&self) -> PublicKey {
+        self.handle.shared.hub().peer(self.id)
+    }
+}
+
+impl<S: Streams> Connection<S> {
+    pub(crate) fn new(handle: Arc<Handle<S>>, id: ConnectionId) -> Self {
+        Self { handle, id, unread: Mutex::new(Bytes::new()) }
+    }
+
+    /// Waits until the peer has answered.
+    ///
+    /// # Errors
+    /// When it does not, or refuses.
+    pub async fn opened(&self) -> io::Result<()> {
+        let hub = &self.handle.shared;
+        Ok(poll_fn(|cx| hub.hub().poll_connected(self.id, cx)).await?)
+    }
+
+    /// The sender's state and what was sent and received so far.
+    pub fn state(&self) -> (SenderState, TransportCounters) {
+        self.handle.shared.hub().state(self.id)
+    }
+
+    /// Bytes that were written and not sent yet.
+    pub fn unsent(&self) -> usize {
+        self.handle.shared.hub().unsent(self.id)
+    }
+
+    /// Writes a piece of bytes without copying it.
+    ///
+    /// # Errors
+    /// When the connection failed or is closed for writing.
+    pub async fn write_bytes(&self, mut bytes: Bytes) -> io::Result<()> {
+        while !bytes.is_empty() {
+            poll_fn(|cx| self.poll_write_bytes(cx, &mut bytes)).await?;
+        }
+        Ok(())
+    }
+
+    /// The next piece of bytes, without copying it; `None` at the end.
+    ///
+    /// # Errors
+    /// When the connection failed.
+    pub async fn read_bytes(&self) -> io::Result<Option<Bytes>> {
+        let unread = std::mem::take(&mut *self.unread());
+        if !unread.is_empty() {
+            return Ok(Some(unread));
+        }
+        poll_fn(|cx| self.poll_read_bytes(cx)).await
+    }
+
+    /// Closes for writing and waits until both ends are closed and everything was delivered.
+    ///
+    /// # Errors
+    /// When the connection failed before.
+    pub async fn finish(self) -> io::Result<()> {
+        let shared = &self.handle.shared;
+        shared.hub().close(shared.clock.now(), self.id);
+        shared.changed.notify_one();
+        poll_fn(|cx| shared.hub().poll_closed(self.id, cx)).await?;
+        Ok(())
+    }
+
+    fn unread(&self) -> MutexGuard<'_, Bytes> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives up at once and tells the peer.
+    pub fn abort(self) {
+        let shared = &self.handle.shared;
+        shared.hub().abort(shared.clock.now(), self.id);
+        shared.changed.notify_one();
+    }
+
+    fn poll_write_bytes(&self, cx: &Context<'_>, bytes: &mut Bytes) -> Poll<io::Result<usize>> {
+        let shared = &self.handle.shared;
+        let written = ready!(shared.hub().poll_write(shared.clock.now(), self.id, bytes, cx));
+        shared.changed.notify_one();
+        Poll::Ready(written.map_err(io::Error::from))
+    }
+
+    fn poll_read_bytes(&self, cx: &Context<'_>) -> Poll<io::Result<Option<Bytes>>> {
+        let shared = &self.handle.shared;
+        let read = ready!(shared.hub().poll_read(shared.clock.now(), self.id, cx));
+        Poll::Ready(read.map_err(io::Error::from))
+    }
+}
+
+impl<S: Streams> Drop for Connection<S> {
+    fn drop(&mut self) {
+        let shared = &self.handle.shared;
+        shared.hub().release(shared.clock.now(), self.id);
+        shared.changed.notify_one();
+    }
+}
+
+impl<S: Streams> AsyncRead for Connection<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut unread = self.unread();
+        if unread.is_empty() {
+            match ready!(self.poll_read_bytes(cx))? {
+                Some(bytes) => *unread = bytes,
+                None => return Poll::Ready(Ok(())),
+            }
+        }
+        let len = unread.len().min(buffer.remaining());
+        buffer.put_slice(&unread[..len]);
+        unread.advance(len);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: Streams> AsyncWrite for Connection<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_bytes(cx, &mut Bytes::copy_from_slice(buffer))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let shared = &self.handle.shared;
+        shared.hub().close(shared.clock.now(), self.id);
+        shared.changed.notify_one();
+        Poll::Ready(Ok(()))
+    }
+}

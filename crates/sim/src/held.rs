@@ -1,0 +1,114 @@
+//! What queues on the way know of a packet, and what they do to it.
+
+use bentpipe_link::LossCause;
+use bentpipe_link::queue::{Cumulative, FlowKey, Held, Packets};
+use bentpipe_units::{ByteCount, Instant, Seq32};
+use bentpipe_wire::xcp::{RateChange, Request};
+use bentpipe_wire::xstp::{Body, ReportKind};
+use bentpipe_wire::{Ecn, Kind, Segment, tcp};
+
+use crate::channel::Channel;
+use crate::packet::{Arena, Packet, PacketId};
+use crate::{Encapsulation, wire_mode};
+
+/// What a queue knows of the packet, which waits for line `line` of its station.
+pub(crate) fn describe(packet: &Packet, id: PacketId, line: u16) -> Held {
+    let (source, destination) = packet.segment.ports();
+    let key = [packet.from, packet.to, source, destination];
+    Held {
+        id,
+        line,
+        kind: packet.kind,
+        ecn: packet.segment.ecn(),
+        bytes: ByteCount::new(u64::from(packet.len)),
+        flow: FlowKey(key.iter().fold(0, |key, part| key << 16 | u64::from(*part))),
+        ack: acknowledges(&packet.segment),
+    }
+}
+
+/// What a segment acknowledges that carries nothing else.
+fn acknowledges(segment: &Segment) -> Option<Cumulative> {
+    match segment {
+        Segment::Tcp(segment) if segment.kind() == Kind::ACK => Some(Cumulative {
+            next: segment.ack,
+            plain: segment.options == tcp::Options::None && segment.flags == tcp::Flags::ACK,
+        }),
+        Segment::Xstp(segment) if segment.kind() == Kind::STAT => match &segment.body {
+            Body::Flow(flow) => flow.report.as_ref().map(|report| Cumulative {
+                next: report.next,
+                plain: report.kind == ReportKind::Stat && report.gaps.is_empty() && !report.more,
+            }),
+            Body::Begin(_) | Body::BeginAck(_) | Body::Reset(_) => None,
+        },
+        Segment::Tcp(_) | Segment::Xstp(_) | Segment::Sctp(_) => None,
+    }
+}
+
+/// The packets of the simulator in the hands of one station.
+pub(crate) struct InStation<'a> {
+    pub(crate) now: Instant,
+    pub(crate) arena: &'a mut Arena,
+    pub(crate) channels: &'a mut [Channel],
+    /// The channel of each line of the station.
+    pub(crate) lines: &'a [u32],
+    /// What departs, to be sent on when the station has been left alone.
+    pub(crate) departures: &'a mut Vec<(Held, Instant)>,
+    pub(crate) encapsulation: Encapsulation,
+    pub(crate) wire: bool,
+}
+
+impl InStation<'_> {
+    fn channel(&mut self, packet: &Held) -> &mut Channel {
+        &mut self.channels[self.lines[usize::from(packet.line)] as usize]
+    }
+}
+
+impl Packets for InStation<'_> {
+    fn departs(&mut self, packet: &Held, at: Instant) {
+        self.departures.push((*packet, at));
+    }
+
+    fn lost(&mut self, packet: &Held, cause: LossCause) {
+        let now = self.now;
+        self.channel(packet).count_loss(now, cause, packet.kind);
+        self.arena.release(packet.id);
+    }
+
+    fn mark(&mut self, packet: &Held) {
+        // The mark is in the IP header, which no checksum of the segment covers.
+        match &mut self.arena.get_mut(packet.id).segment {
+            Segment::Tcp(segment) => segment.ecn = Ecn::Congestion,
+            Segment::Sctp(packet) => packet.ecn = Ecn::Congestion,
+            Segment::Xstp(_) => return,
+        }
+        self.channel(packet).summary.marked += 1;
+    }
+
+    /// No packet of the simulator has a congestion header.
+    fn request(&self, _packet: &Held) -> Option<Request> {
+        None
+    }
+
+    fn grant(&mut self, _packet: &Held, _change: RateChange) {}
+
+    fn copy_of_ack(&mut self, packet: &Held, next: Seq32) -> Option<Held> {
+        let original = self.arena.get_mut(packet.id);
+        let Segment::Tcp(segment) = &original.segment else { return None };
+        if original.corrupt {
+            return None;
+        }
+        let segment = tcp::Segment { ack: next, ..segment.clone() };
+        let (from, to, len, kind) = (original.from, original.to, original.len, original.kind);
+        let (id, place) = self.arena.next();
+        *place = Packet { from, to, len, kind, corrupt: false, segment: Segment::Tcp(segment) };
+        if self.wire {
+            let envelope = place.envelope(self.encapsulation);
+            let bytes = wire_mode::encode(&place.segment, &envelope);
+            *self.arena.bytes_mut(id) = bytes;
+        }
+        self.arena.take();
+        let summary = &mut self.channel(packet).summary;
+        summary.acks_added += 1;
+        Some(Held { id, ack: Some(Cumulative { next, plain: true }), ..*packet })
+    }
+}

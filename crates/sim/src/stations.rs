@@ -1,0 +1,94 @@
+//! The stations of a network: where packets wait before the models of a channel.
+
+use std::mem;
+
+use bentpipe_link::Streams;
+use bentpipe_link::queue::Held;
+use bentpipe_link::station::Station;
+use bentpipe_units::Instant;
+
+use crate::RunSpec;
+use crate::events::{EventQueue, Slot};
+
+/// All stations. Each one is a component of the event queue.
+#[derive(Debug, Default)]
+pub(crate) struct Stations {
+    all: Vec<Placed>,
+    /// The station of each channel and the channel's line there.
+    of_channel: Vec<Option<(u32, u16)>>,
+    first_slot: Slot,
+    /// What departed and was not sent on yet.
+    departures: Vec<(Held, Instant)>,
+}
+
+/// A station and the channels behind its lines.
+#[derive(Debug)]
+struct Placed {
+    station: Box<dyn Station>,
+    channels: Vec<u32>,
+}
+
+impl Stations {
+    /// The stations of a run, which are components `first_slot` and on.
+    pub(crate) fn new(spec: &RunSpec, streams: &Streams, first_slot: Slot) -> Self {
+        let mut of_channel = vec![None; 2 * spec.links.len()];
+        let mut all = Vec::new();
+        for (index, place) in spec.stations.iter().enumerate() {
+            let names: Vec<String> = place
+                .lines
+                .iter()
+                .map(|(link, way)| format!("link/{}/{}", spec.links[*link].name, way.name()))
+                .collect();
+            let channels: Vec<u32> =
+                place.lines.iter().map(|(link, way)| 2 * *link as u32 + *way as u32).collect();
+            for (line, channel) in channels.iter().enumerate() {
+                of_channel[*channel as usize] = Some((index as u32, line as u16));
+            }
+            all.push(Placed { station: place.station.build(streams, &names), channels });
+        }
+        Self { all, of_channel, first_slot, departures: Vec::new() }
+    }
+
+    /// The station before a channel and the channel's line there.
+    pub(crate) fn before(&self, channel: u32) -> Option<(u32, u16)> {
+        self.of_channel[channel as usize]
+    }
+
+    /// The station that is this component.
+    pub(crate) const fn index(&self, slot: Slot) -> u32 {
+        slot - self.first_slot
+    }
+
+    /// The channel behind a line.
+    pub(crate) fn channel(&self, station: u32, line: u16) -> u32 {
+        self.all[station as usize].channels[usize::from(line)]
+    }
+
+    /// Changes a station, with the channels behind its lines and a place for what departs.
+    pub(crate) fn with<R>(
+        &mut self,
+        station: u32,
+        change: impl FnOnce(&mut dyn Station, &[u32], &mut Vec<(Held, Instant)>) -> R,
+    ) -> R {
+        let placed = &mut self.all[station as usize];
+        change(&mut *placed.station, &placed.channels, &mut self.departures)
+    }
+
+    /// What departed, for the moment of sending it on.
+    pub(crate) fn take_departures(&mut self) -> Vec<(Held, Instant)> {
+        mem::take(&mut self.departures)
+    }
+
+    /// Gives the list back for the next ones.
+    pub(crate) fn put_back(&mut self, mut departures: Vec<(Held, Instant)>) {
+        departures.clear();
+        self.departures = departures;
+    }
+
+    /// Sets the timer of a station after a change.
+    pub(crate) fn set_timer(&self, now: Instant, station: u32, queue: &mut EventQueue) {
+        if let Some(at) = self.all[station as usize].station.poll_timeout() {
+            queue.set_timer(self.first_slot + station, at.max(now));
+        }
+    }
+}

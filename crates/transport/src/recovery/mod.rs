@@ -1,0 +1,172 @@
+//! What is sent again, and when a loss counts as found.
+//!
+//! How fast anything is sent is the congestion controller's business. A [`Mode`] is one file here; all
+//! of them work on the same scoreboard of segments.
+
+mod aero;
+mod departure_order;
+mod duplicates;
+mod runs;
+mod sack;
+mod scoreboard;
+mod tahoe;
+
+use std::fmt::Debug;
+
+use bentpipe_units::{Instant, Span};
+
+pub(crate) use scoreboard::{Delivered, Scoreboard, Sent, Stamp};
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The third duplicate acknowledgement is a timeout: everything again from one segment on
+    /// (Jacobson 1988).
+    Tahoe,
+    /// One repair for each window; the first new acknowledgement ends the recovery (RFC 2581).
+    Reno,
+    /// One repair for each acknowledgement until the window is whole (RFC 6582). The timer is restarted
+    /// by the first of them only (impatient).
+    NewReno,
+    /// The same; the timer is restarted by each of them (slow but steady).
+    NewRenoSteady,
+    /// What the peer reports decides what is lost (RFC 6675). Without SACK at the peer this is
+    /// [`Mode::NewReno`].
+    #[default]
+    Sack,
+    /// One duplicate acknowledgement on a path that keeps order shows a loss; repairs run ahead of the
+    /// acknowledgements (AeroTCP).
+    Aero,
+    /// What left before something that arrived is lost, on a path that keeps order; what was reported
+    /// is kept by the peer (Zhou and Baras). Without SACK at the peer this is [`Mode::NewReno`].
+    DepartureOrder,
+}
+
+impl Mode {
+    /// All modes with their names in scenario files.
+    pub const NAMES: [(Self, &'static str); 7] = [
+        (Self::Tahoe, "tahoe"),
+        (Self::Reno, "reno"),
+        (Self::NewReno, "newreno"),
+        (Self::NewRenoSteady, "newreno-steady"),
+        (Self::Sack, "sack"),
+        (Self::Aero, "aero"),
+        (Self::DepartureOrder, "departure-order"),
+    ];
+
+    /// The mode that is possible with a peer that reports selectively or does not.
+    pub(crate) const fn with_peer(self, reports: bool) -> Self {
+        match self {
+            mode if mode.needs_reports() && !reports => Self::NewReno,
+            mode => mode,
+        }
+    }
+
+    /// The mode can not do without selective reports.
+    pub(crate) const fn needs_reports(self) -> bool {
+        matches!(self, Self::Sack | Self::DepartureOrder)
+    }
+
+    /// How many copies of the oldest segment leave when the timer runs out.
+    pub(crate) const fn timeout_copies(self) -> u32 {
+        match self {
+            Self::Aero | Self::DepartureOrder => 2,
+            _ => 1,
+        }
+    }
+
+    /// By how much the timeout may grow; `None` for as much as the configuration allows.
+    pub(crate) const fn max_backoff(self) -> Option<u32> {
+        match self {
+            Self::Aero | Self::DepartureOrder => Some(1),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn build(self, options: Options) -> Box<dyn Recovery> {
+        match self {
+            Self::Tahoe => Box::new(tahoe::Tahoe::new(options)),
+            Self::Reno => Box::new(duplicates::Duplicates::reno(options)),
+            Self::NewReno => Box::new(duplicates::Duplicates::newreno(options, true)),
+            Self::NewRenoSteady => Box::new(duplicates::Duplicates::newreno(options, false)),
+            Self::Sack => Box::new(sack::Sack::new(options)),
+            Self::Aero => Box::new(aero::Aero::new(options)),
+            Self::DepartureOrder => Box::new(departure_order::DepartureOrder::default()),
+        }
+    }
+}
+
+/// What the modes are told when they are built.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    /// Duplicate acknowledgements that show a loss (DupThresh).
+    pub(crate) threshold: u32,
+    /// The first two of them let a new segment go (RFC 3042).
+    pub(crate) limited_transmit: bool,
+    /// Most segments that [`Mode::Aero`] sends again for one acknowledgement.
+    pub(crate) aero_burst: u32,
+    /// [`Mode::Aero`] guesses the length of a gap from how far acknowledgements advance.
+    pub(crate) aero_adaptive: bool,
+}
+
+/// An acknowledgement, after the scoreboard took it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckSeen {
+    pub(crate) now: Instant,
+    /// Smoothed round-trip time.
+    pub(crate) srtt: Span,
+    /// Payload of a full segment.
+    pub(crate) mss: u64,
+    /// Bytes by which the cumulative acknowledgement advanced.
+    pub(crate) acked: u64,
+    /// Bytes selectively acknowledged for the first time.
+    pub(crate) sacked: u64,
+    /// It is a duplicate (RFC 5681, section 2).
+    pub(crate) duplicate: bool,
+}
+
+/// What a recovery makes of an acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Bytes found lost.
+    pub(crate) lost: u64,
+    /// They are the first of their window.
+    pub(crate) new_episode: bool,
+    /// A repair was lost.
+    pub(crate) again: bool,
+    /// The loss counts as a timeout: the window starts from one segment.
+    pub(crate) as_timeout: bool,
+    /// So many repairs leave whatever the window says.
+    pub(crate) forced: u32,
+    /// All losses of the episode are repaired.
+    pub(crate) done: bool,
+    /// The timer goes on as it is, although something was acknowledged.
+    pub(crate) keep_timer: bool,
+}
+
+/// Finds losses.
+pub(crate) trait Recovery: Debug + Send {
+    /// A segment leaves, for the first time or again.
+    fn departs(&mut self, _segment: &Sent) {}
+
+    /// An acknowledgement came.
+    fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckSeen) -> Found;
+
+    /// The timer ran out: what is to be sent again is given up. Returns its bytes.
+    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64;
+
+    /// The oldest segment is overdue by a clock of its own (TCP Vegas).
+    fn suspect(&mut self, board: &mut Scoreboard) -> Found;
+
+    /// Losses found by gaps are being repaired.
+    fn is_active(&self) -> bool;
+
+    /// Bytes that count against the window.
+    fn in_flight(&self, board: &Scoreboard, mss: u64) -> u64;
+
+    /// Number of a segment that may be sent again although it is not given up, when nothing else can
+    /// be sent.
+    fn last_resort(&mut self, _board: &Scoreboard) -> Option<usize> {
+        None
+    }
+}

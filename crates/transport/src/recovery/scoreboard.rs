@@ -1,0 +1,460 @@
+//! What was sent and is not acknowledged yet, segment by segment.
+
+use std::collections::VecDeque;
+
+use bentpipe_units::Instant;
+
+use super::runs::Runs;
+
+/// A segment that was sent. Places count the sequence numbers since the initial one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// Place of its first byte.
+    pub(crate) start: u64,
+    /// Sequence numbers that it takes: its bytes, and one for a FIN.
+    pub(crate) len: u32,
+    /// It ends the stream.
+    pub(crate) fin: bool,
+    /// The peer reported it.
+    pub(crate) sacked: bool,
+    /// It is given up and counts as lost until it is acknowledged.
+    pub(crate) lost: bool,
+    /// It is lost and a repair is under way.
+    pub(crate) repaired: bool,
+    /// The timer ran out for it.
+    pub(crate) timed_out: bool,
+    /// How often it was sent.
+    pub(crate) transmissions: u32,
+    /// Number of its latest departure, among all of the connection.
+    pub(crate) departure: u64,
+    /// When it was last sent.
+    pub(crate) sent_at: Instant,
+    /// What had been delivered when it was last sent.
+    pub(crate) stamp: Stamp,
+}
+
+/// The state of delivery at a departure (draft-cheng-iccrg-delivery-rate-estimation, section 3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamp {
+    /// Bytes delivered by then.
+    pub(crate) delivered: u64,
+    /// When the last of them was.
+    pub(crate) delivered_at: Instant,
+    /// When the first segment of that flight had been sent.
+    pub(crate) first_sent_at: Instant,
+    /// The application had no more to send.
+    pub(crate) app_limited: bool,
+}
+
+impl Sent {
+    /// Place behind it.
+    pub(crate) const fn end(&self) -> u64 {
+        self.start + self.len as u64
+    }
+}
+
+/// What an acknowledgement reported for the first time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delivered {
+    /// Bytes.
+    pub(crate) bytes: u64,
+    /// Segments.
+    pub(crate) segments: u64,
+    /// The segment that left last of them.
+    pub(crate) newest: Option<Sent>,
+    /// When the last of those left that were sent only once.
+    pub(crate) sent_once_at: Option<Instant>,
+}
+
+impl Delivered {
+    fn take(&mut self, segment: &Sent) {
+        self.bytes += u64::from(segment.len);
+        self.segments += 1;
+        if self.newest.is_none_or(|newest| newest.departure < segment.departure) {
+            self.newest = Some(*segment);
+        }
+        if segment.transmissions == 1 {
+            self.sent_once_at = self.sent_once_at.max(Some(segment.sent_at));
+        }
+    }
+}
+
+/// The segments that were sent and are not acknowledged, in the order of their places.
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    segments: VecDeque<Sent>,
+    una: u64,
+    next: u64,
+    runs: Runs,
+    lost_bytes: u64,
+    repaired_bytes: u64,
+    /// Nothing before this place waits for a repair.
+    repair_from: u64,
+    /// Everything before this place was looked at by [`Scoreboard::lose_before`].
+    judged: u64,
+    departures: u64,
+}
+
+impl Scoreboard {
+    /// Nothing is sent yet; the first segment will have this place.
+    pub(crate) fn new(first: u64) -> Self {
+        Self {
+            segments: VecDeque::new(),
+            una: first,
+            next: first,
+            runs: Runs::default(),
+            lost_bytes: 0,
+            repaired_bytes: 0,
+            repair_from: first,
+            judged: first,
+            departures: 0,
+        }
+    }
+
+    /// The first place that is not acknowledged.
+    pub(crate) const fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// The place of the next new segment.
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes sent and not acknowledged.
+    pub(crate) const fn outstanding(&self) -> u64 {
+        self.next - self.una
+    }
+
+    /// Bytes that were selectively acknowledged.
+    pub(crate) const fn sacked_bytes(&self) -> u64 {
+        self.runs.bytes()
+    }
+
+    /// Bytes that are under way as far as is known: neither acknowledged nor lost, and repairs (pipe
+    /// in RFC 6675, section 4).
+    pub(crate) const fn pipe(&self) -> u64 {
+        self.outstanding() - self.runs.bytes() - self.lost_bytes + self.repaired_bytes
+    }
+
+    /// What is selectively acknowledged.
+    pub(crate) const fn runs(&self) -> &Runs {
+        &self.runs
+    }
+
+    /// The oldest segment.
+    pub(crate) fn head(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    /// The segment of this number, counted from the oldest.
+    pub(crate) fn get(&self, index: usize) -> Option<&Sent> {
+        self.segments.get(index)
+    }
+
+    /// The newest segment and its number.
+    pub(crate) fn last(&self) -> Option<(usize, &Sent)> {
+        Some((self.segments.len().checked_sub(1)?, self.segments.back()?))
+    }
+
+    /// Number of the first segment that ends after `place`.
+    pub(crate) fn find(&self, place: u64) -> usize {
+        self.segments.partition_point(|segment| segment.end() <= place)
+    }
+
+    /// A new segment of `len` sequence numbers leaves.
+    pub(crate) fn push(&mut self, len: u32, fin: bool, now: Instant, stamp: Stamp) {
+        self.departures += 1;
+        self.segments.push_back(Sent {
+            start: self.next,
+            len,
+            fin,
+            sacked: false,
+            lost: false,
+            repaired: false,
+            timed_out: false,
+            transmissions: 1,
+            departure: self.departures,
+            sent_at: now,
+            stamp,
+        });
+        self.next += u64::from(len);
+    }
+
+    /// The segment of this number leaves once more.
+    pub(crate) fn resend(&mut self, index: usize, now: Instant, stamp: Stamp) {
+        let Some(segment) = self.segments.get_mut(index) else { return };
+        self.departures += 1;
+        (segment.sent_at, segment.stamp, segment.departure) = (now, stamp, self.departures);
+        segment.transmissions += 1;
+        if segment.lost && !segment.repaired {
+            segment.repaired = true;
+            self.repaired_bytes += u64::from(segment.len);
+        }
+    }
+
+    /// Everything before `place` is acknowledged.
+    pub(crate) fn acknowledge(&mut self, place: u64, delivered: &mut Delivered) {
+        let place = place.clamp(self.una, self.next);
+        while let Some(first) = self.segments.front().copied() {
+            if first.start >= place {
+                break;
+            }
+            // The peer may have cut it: the rest stays.
+            let part = Sent { len: (first.end().min(place) - first.start) as u32, ..first };
+            if !part.sacked {
+                delivered.take(&part);
+            }
+            self.lost_bytes -= if part.lost { u64::from(part.len) } else { 0 };
+            self.repaired_bytes -= if part.repaired { u64::from(part.len) } else { 0 };
+            if part.len < first.len {
+                if let Some(first) = self.segments.front_mut() {
+                    (first.start, first.len) = (place, first.len - part.len);
+                }
+                break;
+            }
+            self.segments.pop_front();
+        }
+        self.una = place;
+        self.runs.forget_before(place);
+    }
+
+    /// The peer has `first .. end`. Segments that it has only in part stay as they are.
+    pub(crate) fn sack(&mut self, first: u64, end: u64, delivered: &mut Delivered) {
+        let (mut at, end) = (first.max(self.una), end.min(self.next));
+        while at < end {
+            if let Some(known) = self.runs.end_of_run_at(at) {
+                at = known;
+                continue;
+            }
+            let index = self.segments.partition_point(|segment| segment.start < at);
+            let Some(segment) = self.segments.get_mut(index) else { return };
+            if segment.end() > end {
+                return;
+            }
+            at = segment.end();
+            if segment.sacked {
+                continue;
+            }
+            segment.sacked = true;
+            let len = u64::from(segment.len);
+            self.lost_bytes -= if std::mem::take(&mut segment.lost) { len } else { 0 };
+            self.repaired_bytes -= if std::mem::take(&mut segment.repaired) { len } else { 0 };
+            delivered.take(segment);
+            let (start, end) = (segment.start, segment.end());
+            self.runs.insert(start, end);
+        }
+    }
+
+    /// The segment of this number, or the repair of it that is under way, is given up. Returns its
+    /// bytes if it was not given up before.
+    pub(crate) fn lose(&mut self, index: usize) -> u64 {
+        let Some(segment) = self.segments.get_mut(index) else { return 0 };
+        if segment.sacked || segment.lost && !segment.repaired {
+            return 0;
+        }
+        let len = u64::from(segment.len);
+        self.lost_bytes += if segment.lost { 0 } else { len };
+        self.repaired_bytes -= if segment.repaired { len } else { 0 };
+        (segment.lost, segment.repaired) = (true, false);
+        self.repair_from = self.repair_from.min(segment.start);
+        len
+    }
+
+    /// Everything that ends at or before `place` and was neither reported nor repaired is given up.
+    /// Returns how many bytes that are.
+    pub(crate) fn lose_before(&mut self, place: u64) -> u64 {
+        let mut bytes = 0;
+        let mut index = self.find(self.judged.max(self.una));
+        while let Some(segment) = self.segments.get(index)
+            && segment.end() <= place
+        {
+            if !segment.lost {
+                bytes += self.lose(index);
+            }
+            index += 1;
+        }
+        self.judged = self.judged.max(place);
+        bytes
+    }
+
+    /// A timer ran out: everything is given up, also what the peer reported, which it may have dropped
+    /// again (RFC 2018, section 8).
+    pub(crate) fn lose_all(&mut self) -> u64 {
+        self.forget_reports();
+        let bytes = (0..self.segments.len()).map(|index| self.lose(index)).sum();
+        self.judged = self.next;
+        if let Some(head) = self.segments.front_mut() {
+            head.timed_out = true;
+        }
+        bytes
+    }
+
+    /// The timer ran out for the oldest segment and for nothing else.
+    pub(crate) fn lose_head(&mut self) -> u64 {
+        let bytes = self.lose(0);
+        if let Some(head) = self.segments.front_mut() {
+            head.timed_out = true;
+        }
+        bytes
+    }
+
+    /// Everything that was not reported is given up.
+    pub(crate) fn lose_unreported(&mut self) {
+        (0..self.segments.len()).for_each(|index| _ = self.lose(index));
+    }
+
+    /// Segments with more than `most` numbers are given up.
+    pub(crate) fn lose_longer_than(&mut self, most: u32) {
+        for index in 0..self.segments.len() {
+            if self.segments[index].len - u32::from(self.segments[index].fin) > most {
+                self.lose(index);
+            }
+        }
+    }
+
+    /// What was given up and is not repaired is believed to be under way again.
+    pub(crate) fn believe(&mut self) {
+        for segment in self.segments.iter_mut().filter(|s| s.lost && !s.repaired) {
+            segment.lost = false;
+            self.lost_bytes -= u64::from(segment.len);
+        }
+        self.judged = self.una;
+    }
+
+    fn forget_reports(&mut self) {
+        if self.runs.bytes() > 0 {
+            self.runs.clear();
+            self.segments.iter_mut().for_each(|segment| segment.sacked = false);
+        }
+        self.judged = self.una;
+    }
+
+    /// Number of the first segment that waits for a repair.
+    pub(crate) fn next_repair(&mut self) -> Option<usize> {
+        if self.lost_bytes == self.repaired_bytes {
+            return None;
+        }
+        let first = self.find(self.repair_from.max(self.una));
+        let mut rest = self.segments.range(first..).enumerate();
+        let (offset, found) = rest.find(|(_, segment)| segment.lost && !segment.repaired)?;
+        self.repair_from = found.start;
+        Some(first + offset)
+    }
+
+    /// Cuts the segment of this number to at most `len` sequence numbers; the rest is a segment of its
+    /// own with the same history.
+    pub(crate) fn cut(&mut self, index: usize, len: u32) {
+        let Some(segment) = self.segments.get_mut(index) else { return };
+        let whole = *segment;
+        if len == 0 || whole.len <= len {
+            return;
+        }
+        (segment.len, segment.fin) = (len, false);
+        let rest = Sent { start: whole.start + u64::from(len), len: whole.len - len, ..whole };
+        self.segments.insert(index + 1, rest);
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { departures: self.departures, ..Self::new(self.next) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_units::Span;
+
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(ms)
+    }
+
+    fn stamp() -> Stamp {
+        Stamp { delivered: 0, delivered_at: at(0), first_sent_at: at(0), app_limited: false }
+    }
+
+    /// So many segments of 100 bytes, one each millisecond.
+    fn board(segments: u64) -> Scoreboard {
+        let mut board = Scoreboard::new(1);
+        (0..segments).for_each(|n| board.push(100, false, at(n), stamp()));
+        board
+    }
+
+    fn sack(board: &mut Scoreboard, first: u64, end: u64) -> u64 {
+        let mut delivered = Delivered::default();
+        board.sack(first, end, &mut delivered);
+        delivered.bytes
+    }
+
+    #[test]
+    fn what_is_reported_counts_once_and_leaves_the_pipe() {
+        let mut board = board(10);
+        assert_eq!(sack(&mut board, 201, 401), 200);
+        assert_eq!(sack(&mut board, 201, 501), 100);
+        assert_eq!((board.pipe(), board.sacked_bytes()), (700, 300));
+        let mut delivered = Delivered::default();
+        board.acknowledge(601, &mut delivered);
+        assert_eq!((delivered.bytes, delivered.segments), (300, 3));
+        assert_eq!(delivered.sent_once_at, Some(at(5)));
+        assert_eq!((board.una(), board.pipe(), board.sacked_bytes()), (601, 400, 0));
+    }
+
+    #[test]
+    fn a_block_that_covers_a_part_of_a_segment_says_nothing_of_it() {
+        let mut board = board(3);
+        assert_eq!(sack(&mut board, 150, 250), 0);
+        assert_eq!(sack(&mut board, 150, 301), 100);
+        assert_eq!(sack(&mut board, 0, u64::MAX), 200);
+    }
+
+    #[test]
+    fn lost_segments_are_repaired_in_order_and_return_to_the_pipe() {
+        let mut board = board(10);
+        sack(&mut board, 301, 1001);
+        assert_eq!(board.lose_before(301), 300);
+        assert_eq!(board.pipe(), 0);
+        for n in 0..3 {
+            let index = board.next_repair().expect("a repair");
+            assert_eq!(board.get(index).map(|s| s.start), Some(1 + 100 * n));
+            board.resend(index, at(50), stamp());
+            assert_eq!(board.pipe(), 100 * (n + 1));
+        }
+        assert_eq!(board.next_repair(), None);
+        assert_eq!(board.lose(1), 100, "a repair can be lost as well");
+        assert_eq!((board.next_repair(), board.pipe()), (Some(1), 200));
+    }
+
+    #[test]
+    fn after_a_timeout_everything_is_to_be_sent_again() {
+        let mut board = board(5);
+        sack(&mut board, 201, 401);
+        assert_eq!(board.lose_all(), 500);
+        assert_eq!((board.pipe(), board.outstanding()), (0, 500));
+        assert_eq!(sack(&mut board, 201, 401), 200);
+        assert_eq!((board.pipe(), board.next_repair()), (0, Some(0)));
+    }
+
+    #[test]
+    fn a_segment_that_is_too_long_now_is_cut_and_keeps_its_state() {
+        let mut board = board(2);
+        board.lose(0);
+        board.cut(0, 60);
+        assert_eq!(
+            (board.get(0).map(Sent::end), board.get(1).map(|s| s.len)),
+            (Some(61), Some(40))
+        );
+        assert_eq!(board.get(1).map(|s| s.lost), Some(true));
+        assert_eq!((board.pipe(), board.outstanding()), (100, 200));
+    }
+
+    #[test]
+    fn half_a_segment_can_be_acknowledged() {
+        let mut board = board(2);
+        let mut delivered = Delivered::default();
+        board.acknowledge(51, &mut delivered);
+        assert_eq!((delivered.bytes, board.outstanding()), (50, 150));
+        assert_eq!(board.head().map(|head| (head.start, head.len)), Some((51, 50)));
+    }
+}

@@ -1,0 +1,243 @@
+//! What an acknowledgement of the peer changes at the sender.
+
+use bentpipe_cc::{Ack, LossCause, Signal};
+use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_wire::tcp::{Options, Segment};
+
+use super::sender::Sender;
+use crate::recovery::{AckSeen, Delivered, Found};
+
+/// An acknowledgement, as the connection read it from a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AckIn {
+    /// Place up to which everything is acknowledged.
+    pub(super) place: u64,
+    /// Place of the segment that carries it, in the peer's stream.
+    pub(super) from: u64,
+    /// The peer's window in bytes.
+    pub(super) window: u64,
+    /// It carries nothing else: it may be a duplicate.
+    pub(super) pure: bool,
+    /// The peer has seen a congestion mark.
+    pub(super) marked: bool,
+    /// The stamp that it echoes, and the time since then.
+    pub(super) echo: Option<(u32, Span)>,
+}
+
+impl Sender {
+    /// Takes an acknowledgement that is not from the future.
+    pub(super) fn handle_ack(&mut self, now: Instant, ack: &AckIn, segment: &Segment) {
+        let una = self.board.una();
+        if ack.place < una {
+            return;
+        }
+        self.burst_left = self.config.max_burst;
+        self.timeouts_in_row = 0;
+        let window_before = self.edge - una.min(self.edge);
+        let was_limited = self.board.una() <= self.limited_before;
+        let outstanding = self.board.outstanding();
+        self.take_window(ack);
+        let mut delivered = Delivered::default();
+        self.board.acknowledge(ack.place, &mut delivered);
+        let acked = ack.place - una;
+        let cumulative = delivered.bytes;
+        let twice = self.take_reports(ack.place, segment, &mut delivered);
+        let sacked = delivered.bytes - cumulative;
+        // RFC 5681, section 2.
+        let same_window = self.edge - ack.place.min(self.edge) == window_before;
+        let duplicate =
+            ack.pure && acked == 0 && outstanding > 0 && same_window && !twice && window_before > 0;
+        self.buffer.acknowledge(ack.place - 1);
+        self.count_duplicates(duplicate, &mut delivered);
+        self.measure(now, ack, acked, &delivered);
+        let min_rtt = self.rtt.min();
+        let rate_sample = self.delivery.take(now, &delivered, min_rtt);
+        let was_active = self.recovery.is_active();
+        let seen =
+            AckSeen { now, srtt: self.rtt.srtt(), mss: self.mss(), acked, sacked, duplicate };
+        let mut found = self.recovery.on_ack(&mut self.board, &seen);
+        if delivered.bytes > 0 {
+            let told = Ack {
+                bytes: ByteCount::new(delivered.bytes),
+                segments: delivered.segments.max(1),
+                newest_sent_at: delivered.newest.map_or(now, |newest| newest.sent_at),
+                rate_sample,
+                acks: 1,
+                // What is only reported selectively is no reason to send faster.
+                in_recovery: was_active || self.recovery.is_active() || acked == 0,
+            };
+            let mut path = self.path_view(now);
+            path.cwnd_limited |= was_limited;
+            self.controller.on_ack(&path, &told);
+        }
+        self.undo_if_mistaken(now, ack, acked);
+        if found == Found::default() {
+            found = self.check_fine_timer(now, duplicate, acked);
+        }
+        self.follow(now, &found);
+        if ack.marked {
+            self.handle_mark(now);
+        }
+        self.follow_controller();
+        if acked > 0 && !found.keep_timer {
+            self.restart_timer(now);
+        }
+        self.probes.may_follow_ack();
+    }
+
+    fn take_window(&mut self, ack: &AckIn) {
+        let (from, place) = self.window_from;
+        if ack.from > from || ack.from == from && ack.place >= place {
+            let was_closed = self.edge <= self.board.una().max(ack.place);
+            self.window_from = (ack.from, ack.place);
+            self.peer_window = ack.window;
+            self.largest_window = self.largest_window.max(ack.window);
+            self.edge = ack.place + ack.window;
+            if was_closed && ack.window > 0 {
+                // What probed the closed window was thrown away.
+                self.backoff = 0;
+                if self.board.outstanding() > 0 && self.board.una() == ack.place {
+                    self.board.lose(0);
+                    self.forced = self.forced.max(1);
+                }
+            }
+        }
+    }
+
+    /// Takes the selective acknowledgements. True when the first of them reports something that came
+    /// twice (RFC 2883, section 4).
+    fn take_reports(&mut self, una: u64, segment: &Segment, delivered: &mut Delivered) -> bool {
+        let Options::Sack(blocks) = &segment.options else { return false };
+        if !self.agreed.reports {
+            return false;
+        }
+        let places = |n: usize| {
+            let block = blocks.get(n)?;
+            let (first, end) = (self.place(block.first), self.place(block.end));
+            (first < end && end <= self.board.next() as i64).then_some((first, end))
+        };
+        let twice = places(0).is_some_and(|(first, end)| {
+            let within = |(from, to): (i64, i64)| from <= first && end <= to;
+            end <= una as i64 || places(1).is_some_and(within)
+        });
+        for n in usize::from(twice)..blocks.len() {
+            let block = blocks.get(n).copied().unwrap_or_default();
+            let (first, end) = (self.place(block.first), self.place(block.end));
+            if una as i64 <= first && first < end {
+                self.board.sack(first as u64, end as u64, delivered);
+            }
+        }
+        if twice && self.probes.take_report() {
+            self.probe_reports += 1;
+        }
+        twice
+    }
+
+    /// Without selective reports a duplicate says that one more segment arrived.
+    fn count_duplicates(&mut self, duplicate: bool, delivered: &mut Delivered) {
+        if self.agreed.reports {
+            return;
+        }
+        let known = self.counted.min(delivered.bytes);
+        delivered.bytes -= known;
+        self.counted -= known;
+        if duplicate {
+            let arrived = self.mss().min(self.board.outstanding().saturating_sub(self.counted));
+            self.counted += arrived;
+            delivered.bytes += arrived;
+        }
+    }
+
+    /// Takes a sample of the round trip: from a segment that was sent once (Karn), or else from the
+    /// echo of a timestamp.
+    fn measure(&mut self, now: Instant, ack: &AckIn, acked: u64, delivered: &Delivered) {
+        let exact = delivered.sent_once_at.map(|at| now.since(at));
+        let echoed = ack.echo.filter(|_| acked > 0).map(|(_, since)| since);
+        let Some(measured) = exact.or(echoed) else { return };
+        if acked > 0 {
+            self.backoff = 0;
+        }
+        let round = Some(self.delivery.round());
+        let many = if self.config.sample_every_ack {
+            // RFC 7323, appendix G, with an acknowledgement for every two segments.
+            (self.board.outstanding() / (2 * self.mss())).max(1)
+        } else if self.sampled_round == round {
+            return;
+        } else {
+            self.sampled_round = round;
+            1
+        };
+        let tick = self.config.tick.as_nanos().max(1);
+        let ticks = (measured.as_nanos() + tick / 2) / tick;
+        self.rtt.sample_one_of(measured, Span::from_nanos(ticks * tick), many);
+    }
+
+    /// The first acknowledgement after a repair echoes a stamp from before it: the original had arrived
+    /// (RFC 3522, section 3.2).
+    fn undo_if_mistaken(&mut self, now: Instant, ack: &AckIn, acked: u64) {
+        let (Some(repair), Some((echo, _)), true) = (self.first_repair, ack.echo, acked > 0) else {
+            return;
+        };
+        if std::mem::take(&mut self.may_undo)
+            && self.config.undo
+            && (echo.wrapping_sub(repair) as i32) < 0
+        {
+            self.board.believe();
+            self.signal(now, &Signal::SpuriousLoss);
+        }
+    }
+
+    /// A controller with fine timers wants the oldest segment looked at by the first duplicate and by
+    /// the first two acknowledgements after a repair.
+    fn check_fine_timer(&mut self, now: Instant, duplicate: bool, acked: u64) -> Found {
+        let looks = if acked > 0 {
+            self.duplicates = 0;
+            self.acks_since_repair = self.acks_since_repair.saturating_add(1);
+            self.acks_since_repair <= 2
+        } else {
+            self.duplicates += u32::from(duplicate);
+            duplicate && self.duplicates == 1
+        };
+        let Some(head) = self.board.head().filter(|_| looks) else { return Found::default() };
+        let due = self.rtt.srtt() + (self.rtt.rttvar() * 4).max(self.config.tick);
+        if !self.controller.repair().fine_timers || now.since(head.sent_at) <= due {
+            return Found::default();
+        }
+        let sent_since = self.last_reduction.is_none_or(|at| head.sent_at > at);
+        let found = self.recovery.suspect(&mut self.board);
+        Found { new_episode: found.new_episode || sent_since, ..found }
+    }
+
+    /// Does what the recovery found to be done.
+    fn follow(&mut self, now: Instant, found: &Found) {
+        self.forced = self.forced.max(found.forced);
+        if found.lost > 0 {
+            let cause = if found.as_timeout { LossCause::Timeout } else { LossCause::Gap };
+            self.tell_loss(now, found, cause);
+            if found.new_episode || found.again {
+                // The repair has a timeout of its own: what is left of the old one is less than a round
+                // trip where the round trip hardly varies.
+                self.restart_timer(now);
+            }
+        }
+        if found.done {
+            self.signal(now, &Signal::RecoveryDone);
+        }
+        let reports = std::mem::take(&mut self.probe_reports);
+        if reports > 0 {
+            self.signal(now, &Signal::ProbeAcked { segments: reports });
+        }
+    }
+
+    /// RFC 3168, section 6.1.2: once for each window, and not where a loss reduced it already.
+    fn handle_mark(&mut self, now: Instant) {
+        if self.board.una() < self.marked_before {
+            return;
+        }
+        self.marked_before = self.board.next();
+        self.cwr = true;
+        if !self.recovery.is_active() {
+            self.signal(now, &Signal::EcnCe);
+        }
+    }
+}

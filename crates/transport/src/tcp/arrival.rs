@@ -1,0 +1,247 @@
+//! What is done with a segment of a connection that both ends know (RFC 9293, section 3.10.7.4, with
+//! the defences of RFC 5961).
+
+use bentpipe_units::Instant;
+use bentpipe_wire::Ecn;
+use bentpipe_wire::tcp::{Flags, Options, Segment};
+
+use super::acks::AckIn;
+use super::connection::{Connection, Stage};
+use super::reassembly::Arrival;
+use crate::Failure;
+
+/// Flags that are something else than data and an acknowledgement.
+const UNUSUAL: Flags =
+    Flags::SYN.with(Flags::FIN).with(Flags::RST).with(Flags::URG).with(Flags::ECE).with(Flags::CWR);
+
+impl Connection {
+    /// Takes a segment that carries the next data and says nothing new to a sender that waits for
+    /// nothing. False when the segment is another one.
+    #[inline]
+    pub(super) fn handle_plain(&mut self, now: Instant, segment: &mut Segment) -> bool {
+        let plain = !segment.payload.is_empty()
+            && !segment.flags.intersects(UNUSUAL)
+            && segment.flags.contains(Flags::ACK)
+            && segment.ecn != Ecn::Congestion
+            && matches!(segment.options, Options::None)
+            && self.tx.waits_for_nothing(segment.ack, segment.window)
+            && self.rx.is_next(segment.seq, segment.payload.len());
+        if !plain || !self.is_stamped_right(now, segment) {
+            return false;
+        }
+        if let Some(stamps) = segment.timestamps {
+            let place = self.rx.place(segment.seq);
+            if self.rx.is_up_to_acked(place) {
+                self.stamps.take(now, stamps.value);
+            }
+        }
+        self.last_heard = now;
+        self.keepalives = 0;
+        let place = self.rx.place(segment.seq);
+        let waited = self.rx.deadline();
+        let payload = std::mem::take(&mut segment.payload);
+        let arrival = self.rx.handle_data(now, place, payload, false);
+        self.count(arrival);
+        self.has_work |= self.rx.wants_attention() || waited.is_none();
+        true
+    }
+
+    /// The segment has the timestamps that it must have, and they are not old.
+    fn is_stamped_right(&self, now: Instant, segment: &Segment) -> bool {
+        match segment.timestamps {
+            _ if !self.stamped => true,
+            Some(stamps) => !self.stamps.is_old(now, stamps.value),
+            None => false,
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn handle_synchronized(&mut self, now: Instant, segment: &mut Segment) {
+        let flags = segment.flags;
+        let (place, len) = (self.rx.place(segment.seq), segment.seq_len());
+        if self.is_same_syn(segment, place) {
+            return self.handle_syn_again(now, segment);
+        }
+        if !flags.contains(Flags::RST) && !self.is_stamped_right(now, segment) {
+            // RFC 7323, section 5.3, rule R1; a segment without its stamp is dropped.
+            self.ignore();
+            if segment.timestamps.is_some() {
+                self.answer(now, len);
+            }
+            return;
+        }
+        if !self.rx.accepts(place, len) {
+            return self.handle_unacceptable(now, segment, len);
+        }
+        if flags.contains(Flags::RST) {
+            return self.handle_reset(now, place);
+        }
+        if flags.contains(Flags::SYN) {
+            // RFC 5961, section 4.
+            return self.handle_new_syn(now, segment);
+        }
+        if !flags.contains(Flags::ACK) {
+            return self.ignore();
+        }
+        if let Some(stamps) = segment.timestamps
+            && self.stamped
+            && self.rx.is_up_to_acked(place)
+        {
+            self.stamps.take(now, stamps.value);
+        }
+        if self.stage == Stage::SynReceived && !self.complete_handshake(now, segment) {
+            return;
+        }
+        self.last_heard = now;
+        self.keepalives = 0;
+        if !self.handle_ack(now, segment, place) {
+            return;
+        }
+        self.note_marks(segment);
+        if !segment.payload.is_empty() || flags.contains(Flags::FIN) {
+            self.handle_data(now, segment, place);
+        }
+        self.end_if_done(now);
+    }
+
+    /// The peer's SYN once more, or its SYN-ACK after both opened at once.
+    fn is_same_syn(&self, segment: &Segment, place: i64) -> bool {
+        self.stage == Stage::SynReceived
+            && segment.flags.contains(Flags::SYN)
+            && !segment.flags.contains(Flags::RST)
+            && place == 0
+    }
+
+    #[cold]
+    fn handle_syn_again(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::ACK) {
+            if self.tx.place(segment.ack) == 1 {
+                self.establish(now, segment.window, false);
+                self.rx.acknowledge_now();
+            } else {
+                self.ignore();
+            }
+        } else {
+            self.handshake.due = true;
+        }
+    }
+
+    /// Our SYN-ACK is acknowledged. False when the segment acknowledges something else.
+    fn complete_handshake(&mut self, now: Instant, segment: &Segment) -> bool {
+        if self.tx.place(segment.ack) != 1 {
+            self.ignore();
+            self.reset = Some((segment.ack, None));
+            return false;
+        }
+        self.establish(now, segment.window, true);
+        true
+    }
+
+    fn handle_unacceptable(&mut self, now: Instant, segment: &Segment, len: u32) {
+        if self.stage == Stage::TimeWait && self.is_reopening(segment) {
+            return self.drop_connection(None);
+        }
+        if segment.flags.contains(Flags::RST) {
+            return self.ignore();
+        }
+        if segment.payload.is_empty() {
+            self.ignore();
+        } else {
+            self.counters.duplicate_segments += 1;
+            self.rx.note_twice(segment.seq, segment.payload.len());
+        }
+        if self.stage == Stage::TimeWait {
+            self.time_wait_until = Some(now + self.config.time_wait);
+        }
+        self.answer(now, len);
+    }
+
+    /// RFC 5961, section 3: only a reset with the very next number counts.
+    #[cold]
+    fn handle_reset(&mut self, now: Instant, place: i64) {
+        if place == self.rx.next() as i64 {
+            let failure = (self.stage != Stage::TimeWait).then_some(Failure::ResetByPeer);
+            self.drop_connection(failure);
+        } else {
+            self.ignore();
+            self.answer(now, 0);
+        }
+    }
+
+    #[cold]
+    fn handle_new_syn(&mut self, now: Instant, segment: &Segment) {
+        if self.stage == Stage::TimeWait && self.is_reopening(segment) {
+            return self.drop_connection(None);
+        }
+        self.ignore();
+        self.answer(now, 0);
+    }
+
+    /// A SYN behind everything that came before (RFC 9293, section 3.6.1).
+    fn is_reopening(&self, segment: &Segment) -> bool {
+        segment.opens() && self.rx.place(segment.seq) >= self.rx.next() as i64
+    }
+
+    /// Answers a segment that was not taken. Segments that carry nothing are answered only so often
+    /// (RFC 5961, section 7): two ends must not keep each other busy.
+    fn answer(&mut self, now: Instant, len: u32) {
+        if len > 0 || self.challenges.take(now) {
+            self.rx.acknowledge_now();
+        }
+    }
+
+    /// Hands the acknowledgement to the sender. False when it is one of what was never sent, or too old
+    /// to be the peer's (RFC 5961, section 5).
+    fn handle_ack(&mut self, now: Instant, segment: &Segment, place: i64) -> bool {
+        let acked = self.tx.place(segment.ack);
+        let una = self.tx.board.una() as i64;
+        if acked > self.tx.board.next() as i64 || acked < una - self.tx.largest_window as i64 {
+            self.ignore();
+            self.answer(now, 0);
+            return false;
+        }
+        if acked < una || !self.tx.open {
+            return true;
+        }
+        let echo = segment.timestamps.filter(|_| self.stamped).map(|stamps| stamps.echo);
+        let ack = AckIn {
+            place: acked as u64,
+            from: place.max(0) as u64,
+            window: u64::from(segment.window) << self.tx.agreed.shift,
+            pure: segment.seq_len() == 0,
+            marked: self.ecn && segment.flags.contains(Flags::ECE),
+            echo: echo.and_then(|echo| Some((echo, self.stamps.since(now, echo)?))),
+        };
+        self.tx.handle_ack(now, &ack, segment);
+        true
+    }
+
+    /// RFC 3168, section 6.1.3: the echo goes on until the peer says that it reduced its window.
+    fn note_marks(&mut self, segment: &Segment) {
+        if self.ecn {
+            if segment.flags.contains(Flags::CWR) {
+                self.ecn_echo = false;
+            }
+            self.ecn_echo |= segment.ecn == Ecn::Congestion;
+        }
+    }
+
+    fn handle_data(&mut self, now: Instant, segment: &mut Segment, place: i64) {
+        if self.rx.has_ended() {
+            return self.ignore();
+        }
+        let payload = std::mem::take(&mut segment.payload);
+        let fin = segment.flags.contains(Flags::FIN);
+        let arrival = self.rx.handle_data(now, place, payload, fin);
+        self.count(arrival);
+        self.told.peer_closed |= self.rx.has_ended();
+    }
+
+    fn count(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Duplicate => self.counters.duplicate_segments += 1,
+            Arrival::Dropped => self.ignore(),
+            Arrival::InOrder | Arrival::FilledGap | Arrival::OutOfOrder => {}
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Writing segments.
+
+use bentpipe_units::Instant;
+use bentpipe_wire::Ecn;
+use bentpipe_wire::tcp::{Flags, Options, Segment};
+
+use super::connection::{Connection, Stage};
+use super::emission::{Kind, Outgoing};
+
+/// Bytes of the timestamps option with its padding.
+pub(super) const STAMPS_LEN: usize = 12;
+
+impl Connection {
+    /// Writes the next segment, if there is one.
+    pub(super) fn compose(&mut self, now: Instant, place: &mut Segment) -> bool {
+        if self.reset.is_some() {
+            self.compose_reset(place);
+        } else if self.handshake.due {
+            self.compose_syn(now, place);
+        } else if !self.compose_open(now, place) {
+            return false;
+        }
+        self.counters.segments_sent += 1;
+        self.counters.bytes_sent += place.wire_len() as u64;
+        true
+    }
+
+    fn compose_open(&mut self, now: Instant, place: &mut Segment) -> bool {
+        if !matches!(self.stage, Stage::Open | Stage::TimeWait) {
+            return false;
+        }
+        // What is missing is told by itself: a full segment has no room for it.
+        if !(self.rx.is_due() && self.rx.has_report()) {
+            let options = if self.stamped { STAMPS_LEN } else { 0 };
+            let wire = (Segment::PLAIN_HEADER + options) as u64;
+            let clock = self.stamps.clock(now);
+            if let Some(outgoing) = self.tx.next_segment(now, clock, wire) {
+                self.compose_data(now, place, outgoing);
+                return true;
+            }
+        }
+        if self.rx.is_due() {
+            self.compose_ack(now, place);
+            return true;
+        }
+        if std::mem::take(&mut self.keepalive_due) {
+            self.compose_ack(now, place);
+            // RFC 9293, section 3.8.4: a number that the peer has acknowledged makes it answer.
+            place.seq = self.tx.wire(self.tx.board.una() - 1);
+            return true;
+        }
+        false
+    }
+
+    /// The parts that every segment of an open connection has.
+    #[inline]
+    fn compose_common(&mut self, now: Instant, place: &mut Segment) {
+        place.source_port = self.ports.local;
+        place.destination_port = self.ports.peer;
+        (place.ack, place.window) = self.rx.take_ack();
+        place.flags = if self.ecn_echo { Flags::ACK.with(Flags::ECE) } else { Flags::ACK };
+        place.ecn = Ecn::NotCapable;
+        place.urgent = 0;
+        place.timestamps = self.stamped.then(|| self.stamps.option(now));
+        place.options = Options::None;
+        place.record_boundary = false;
+        place.corruption_experienced = false;
+    }
+
+    #[inline]
+    fn compose_data(&mut self, now: Instant, place: &mut Segment, outgoing: Outgoing) {
+        self.compose_common(now, place);
+        let Outgoing { start, payload, fin, push, kind } = outgoing;
+        place.seq = self.tx.wire(start);
+        if push {
+            place.flags = place.flags.with(Flags::PSH);
+        }
+        if fin {
+            place.flags = place.flags.with(Flags::FIN);
+            self.ended_first |= kind == Kind::New && !self.rx.has_ended();
+        }
+        place.payload = payload;
+        // RFC 3168, section 6.1.5: repairs are never marked.
+        if self.ecn && kind == Kind::New && !place.payload.is_empty() {
+            place.ecn = Ecn::Capable0;
+            if std::mem::take(&mut self.tx.cwr) {
+                place.flags = place.flags.with(Flags::CWR);
+            }
+        }
+        self.count_sent(place, kind);
+    }
+
+    fn count_sent(&mut self, segment: &Segment, kind: Kind) {
+        let payload = segment.payload.len() as u64;
+        if payload == 0 {
+            return;
+        }
+        let header = segment.header_len() as u64;
+        let counters = &mut self.counters;
+        match kind {
+            Kind::New => {
+                counters.payload_bytes += payload;
+                counters.first_header_bytes += header;
+                counters.data_segments += 1;
+            }
+            Kind::Repair => {
+                counters.retransmitted_segments += 1;
+                counters.retransmitted_bytes += header + payload;
+            }
+            Kind::Copy => {}
+        }
+    }
+
+    fn compose_ack(&mut self, now: Instant, place: &mut Segment) {
+        self.compose_common(now, place);
+        place.seq = self.tx.wire(self.tx.board.next());
+        place.payload.clear();
+        if self.tx.agreed.reports && self.rx.has_report() {
+            let most = if self.stamped { 3 } else { 4 };
+            place.options = Options::Sack(self.rx.take_blocks().take(most).collect());
+        }
+    }
+
+    #[cold]
+    fn compose_reset(&mut self, place: &mut Segment) {
+        let Some((seq, ack)) = self.reset.take() else { return };
+        let flags = if ack.is_some() { Flags::RST.with(Flags::ACK) } else { Flags::RST };
+        *place = Segment {
+            source_port: self.ports.local,
+            destination_port: self.ports.peer,
+            seq,
+            ack: ack.unwrap_or_default(),
+            flags,
+            ..Segment::default()
+        };
+    }
+}

@@ -1,0 +1,303 @@
+//! Everything that can be set, with its default.
+
+use bentpipe_cc::Choice;
+use bentpipe_units::{ByteCount, Span};
+
+use crate::LEAST_MSS;
+use crate::recovery::Mode;
+
+/// Settings of a connection. The two ends may differ.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Largest segment that this end takes, in bytes of payload without options (the MSS option),
+    /// 64..=65535. What it sends is the smaller one of both ends, less the options of every segment
+    /// (RFC 6691). Default 1460: IPv4 on Ethernet.
+    pub mss: u16,
+    /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
+    /// congestion window. Default 4 MB: 55 Mbit/s over a geostationary satellite.
+    pub snd_buf: ByteCount,
+    /// Bytes that the receiver keeps for the application; the window that it grants. Default 4 MB.
+    pub rcv_buf: ByteCount,
+    /// Windows of more than 65,535 bytes (RFC 7323, section 2). Default on.
+    pub window_scaling: bool,
+    /// The timestamps option, with PAWS (RFC 7323, sections 3 to 5). Default on.
+    pub timestamps: bool,
+    /// Selective acknowledgements (RFC 2018). Default on.
+    pub sack: bool,
+    /// Reports of what came twice (RFC 2883). Default on.
+    pub dsack: bool,
+    /// Explicit congestion notification (RFC 3168). Default off.
+    pub ecn: bool,
+    /// How losses are found and repaired. Default SACK.
+    pub recovery: Mode,
+    /// Duplicate acknowledgements that show a loss, 1..=255 (RFC 5681). Default 3.
+    pub dup_threshold: u32,
+    /// The first two duplicate acknowledgements let a new segment go (RFC 3042). Default on.
+    pub limited_transmit: bool,
+    /// A loss that timestamps show to have been none is told to the controller (RFC 3522, RFC 4015).
+    /// Default on.
+    pub undo: bool,
+    /// Most segments that AeroTCP sends again for one acknowledgement, at least 1. Default 64.
+    pub aero_burst: u32,
+    /// AeroTCP guesses the length of a gap from how far acknowledgements advance. Default off.
+    pub aero_adaptive: bool,
+    /// Congestion window of a new connection. Default RFC 6928.
+    pub initial_window: InitialWindow,
+    /// Smallest congestion window in segments, at least 1. Default 1.
+    pub cwnd_min: u32,
+    /// Largest congestion window; `None` for the send buffer. Default `None`.
+    pub cwnd_max: Option<ByteCount>,
+    /// After idle time longer than the retransmission timeout the window starts over (RFC 5681,
+    /// section 4.1). Default on.
+    pub idle_restart: bool,
+    /// Most segments sent for one acknowledgement or timer; 0 for no limit. Default 0.
+    pub max_burst: u32,
+    /// A short segment waits until nothing is unacknowledged (RFC 9293, section 3.7.4). Default on.
+    pub nagle: bool,
+    /// Retransmission timeout before the first sample (RFC 6298, section 2). Default 1 s.
+    pub rto_initial: Span,
+    /// Smallest retransmission timeout. Default 1 s (RFC 6298, rule 2.4).
+    pub rto_min: Span,
+    /// Largest retransmission timeout. Default 60 s (RFC 6298, rule 2.5).
+    pub rto_max: Span,
+    /// Granularity of the clock that measures round trips: samples are rounded to it, and it is the
+    /// least that variation adds to the timeout (G in RFC 6298). Default 1 ms.
+    pub tick: Span,
+    /// A sample from each acknowledgement, with smaller gains (RFC 7323, appendix G); off takes one in
+    /// a round trip (RFC 6298, section 3). Default on.
+    pub sample_every_ack: bool,
+    /// How often a SYN or SYN-ACK is sent again; `None` for ever. Default 6.
+    pub syn_retries: Option<u32>,
+    /// Timeouts in a row before the connection is dropped; `None` for ever. Default 15.
+    pub retries: Option<u32>,
+    /// Segments for which there is one acknowledgement, 1..=32; 1 is no delay. Default 2 (RFC 5681).
+    pub ack_every: u32,
+    /// Longest delay of an acknowledgement, at most 500 ms (RFC 5681, section 4.2). Default 200 ms.
+    pub ack_delay: Span,
+    /// The first so many segments are acknowledged one by one, for the peer's slow start. Default 0.
+    pub quick_acks: u32,
+    /// A segment out of order is acknowledged at once (RFC 5681, section 4.2); off counts it like any
+    /// other. Default on.
+    pub ack_disorder_at_once: bool,
+    /// Idle time before a keep-alive; zero for none (RFC 9293, section 3.8.4). Default none.
+    pub keepalive: Span,
+    /// Time between keep-alives without an answer. Default 75 s.
+    pub keepalive_interval: Span,
+    /// Keep-alives without an answer before the connection is dropped. Default 9.
+    pub keepalive_max: u32,
+    /// Longest time between probes of a closed window. Default 60 s.
+    pub persist_max: Span,
+    /// How long a closed connection answers late segments (RFC 9293, section 3.6.1: two segment
+    /// lifetimes, which are as short here as the simulated paths). Default 1 s.
+    pub time_wait: Span,
+    /// Congestion controller. Default Reno.
+    pub controller: Choice,
+}
+
+/// The congestion window of a new connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// So many segments.
+    Segments(u32),
+    /// min(4 MSS, max(2 MSS, 4380 B)) (RFC 3390).
+    Rfc3390,
+    /// min(10 MSS, max(2 MSS, 14600 B)) (RFC 6928).
+    Rfc6928,
+}
+
+impl InitialWindow {
+    /// The window in bytes for segments of `mss` bytes.
+    pub(super) fn bytes(self, mss: u64) -> u64 {
+        match self {
+            Self::Segments(n) => u64::from(n) * mss,
+            Self::Rfc3390 => (4 * mss).min((2 * mss).max(4380)),
+            Self::Rfc6928 => (10 * mss).min((2 * mss).max(14_600)),
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            mss: 1460,
+            snd_buf: ByteCount::new(4_000_000),
+            rcv_buf: ByteCount::new(4_000_000),
+            window_scaling: true,
+            timestamps: true,
+            sack: true,
+            dsack: true,
+            ecn: false,
+            recovery: Mode::Sack,
+            dup_threshold: 3,
+            limited_transmit: true,
+            undo: true,
+            aero_burst: 64,
+            aero_adaptive: false,
+            initial_window: InitialWindow::Rfc6928,
+            cwnd_min: 1,
+            cwnd_max: None,
+            idle_restart: true,
+            max_burst: 0,
+            nagle: true,
+            rto_initial: Span::from_secs(1),
+            rto_min: Span::from_secs(1),
+            rto_max: Span::from_secs(60),
+            tick: Span::from_millis(1),
+            sample_every_ack: true,
+            syn_retries: Some(6),
+            retries: Some(15),
+            ack_every: 2,
+            ack_delay: Span::from_millis(200),
+            quick_acks: 0,
+            ack_disorder_at_once: true,
+            keepalive: Span::ZERO,
+            keepalive_interval: Span::from_secs(75),
+            keepalive_max: 9,
+            persist_max: Span::from_secs(60),
+            time_wait: Span::from_secs(1),
+            controller: Choice::reno(),
+        }
+    }
+}
+
+/// A setting that can not be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}` {problem}")]
+pub struct ConfigError {
+    /// Name of the setting.
+    pub field: &'static str,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+impl Config {
+    /// The agents of ns-2.35: segments of 1000 bytes, a window of at most 2000 of them, an initial one
+    /// of two, an acknowledgement for each segment, no timestamps, a timeout of 3 s at first and of at
+    /// least 0.2 s, a clock of 10 ms that times one segment in a round trip.
+    pub fn ns2() -> Self {
+        let window = ByteCount::new(2_000 * 1_000);
+        Self {
+            mss: 1000,
+            snd_buf: window,
+            rcv_buf: window,
+            timestamps: false,
+            dsack: false,
+            undo: false,
+            initial_window: InitialWindow::Segments(2),
+            idle_restart: false,
+            nagle: false,
+            rto_initial: Span::from_secs(3),
+            rto_min: Span::from_millis(200),
+            tick: Span::from_millis(10),
+            sample_every_ack: false,
+            syn_retries: None,
+            retries: None,
+            ack_every: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Checks every setting and every combination.
+    ///
+    /// # Errors
+    /// Names the first setting that can not be, and what would be right.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let wrong = |field, problem: String| Err(ConfigError { field, problem });
+        let ranges = [
+            ("mss", u64::from(self.mss), u64::from(LEAST_MSS), u64::from(u16::MAX)),
+            ("dup_threshold", u64::from(self.dup_threshold), 1, 255),
+            ("ack_every", u64::from(self.ack_every), 1, 32),
+            ("cwnd_min", u64::from(self.cwnd_min), 1, u64::from(u32::MAX)),
+            ("aero_burst", u64::from(self.aero_burst), 1, u64::from(u32::MAX)),
+            ("keepalive_max", u64::from(self.keepalive_max), 1, u64::from(u32::MAX)),
+            // RFC 7323, section 2.3: the window stays below 2^30.
+            ("rcv_buf", self.rcv_buf.get(), u64::from(self.mss), 1 << 30),
+            ("snd_buf", self.snd_buf.get(), u64::from(self.mss), 1 << 30),
+        ];
+        for (field, value, low, high) in ranges {
+            if !(low..=high).contains(&value) {
+                return wrong(field, format!("is {value}: it must lie in {low}..={high}"));
+            }
+        }
+        if self.initial_window == InitialWindow::Segments(0) {
+            return wrong("initial_window", "is 0: it must be above zero".into());
+        }
+        if self.cwnd_max.is_some_and(|most| most.get() < u64::from(self.mss)) {
+            let problem = format!("must hold one segment of {} B", self.mss);
+            return wrong("cwnd_max", problem);
+        }
+        for (field, span) in [
+            ("rto_initial", self.rto_initial),
+            ("rto_min", self.rto_min),
+            ("persist_max", self.persist_max),
+            ("keepalive_interval", self.keepalive_interval),
+        ] {
+            if span < Span::from_millis(1) {
+                return wrong(field, format!("is {span}: it must be 1 ms or more"));
+            }
+        }
+        if self.rto_max < self.rto_min || self.rto_max < self.rto_initial {
+            return wrong("rto_max", "is below `rto_min` or `rto_initial`".into());
+        }
+        if self.ack_delay > Span::from_millis(500) {
+            return wrong("ack_delay", format!("is {}: it must be at most 500 ms", self.ack_delay));
+        }
+        if !self.sack && self.recovery.needs_reports() {
+            return wrong("sack", "is off: this `recovery` needs it".into());
+        }
+        Ok(())
+    }
+
+    /// Largest congestion window in bytes.
+    pub(super) fn cwnd_most(&self) -> u64 {
+        self.cwnd_max.unwrap_or(self.snd_buf).min(self.snd_buf).get()
+    }
+
+    /// By how many places the windows that this end states are shifted, if it offers that.
+    pub(super) fn window_shift(&self) -> Option<u8> {
+        let bits = u64::BITS - self.rcv_buf.get().leading_zeros();
+        self.window_scaling.then(|| bits.saturating_sub(16).min(14) as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_and_those_of_ns2_are_valid() {
+        assert_eq!(Config::default().validate(), Ok(()));
+        assert_eq!(Config::ns2().validate(), Ok(()));
+    }
+
+    #[test]
+    fn a_setting_that_can_not_be_is_named() {
+        let field = |config: Config| config.validate().expect_err("refused").field;
+        assert_eq!(field(Config { mss: 63, ..Config::default() }), "mss");
+        assert_eq!(field(Config { ack_every: 33, ..Config::default() }), "ack_every");
+        assert_eq!(field(Config { sack: false, ..Config::default() }), "sack");
+        assert_eq!(field(Config { rcv_buf: ByteCount::new(99), ..Config::default() }), "rcv_buf");
+        assert_eq!(field(Config { rto_min: Span::ZERO, ..Config::default() }), "rto_min");
+        let ack_delay = Span::from_millis(501);
+        assert_eq!(field(Config { ack_delay, ..Config::default() }), "ack_delay");
+        let initial_window = InitialWindow::Segments(0);
+        assert_eq!(field(Config { initial_window, ..Config::default() }), "initial_window");
+    }
+
+    #[test]
+    fn initial_windows_are_those_of_the_rfcs() {
+        for (mss, old, new) in [(500, 2000, 5000), (1460, 4380, 14_600), (4000, 8000, 14_600)] {
+            assert_eq!(InitialWindow::Rfc3390.bytes(mss), old);
+            assert_eq!(InitialWindow::Rfc6928.bytes(mss), new);
+        }
+        assert_eq!(InitialWindow::Rfc3390.bytes(3000), 6000);
+    }
+
+    #[test]
+    fn the_window_shift_is_the_least_that_can_state_the_buffer() {
+        for (bytes, shift) in [(65_535, 0), (65_536, 1), (4_000_000, 6), (1 << 30, 14)] {
+            let config = Config { rcv_buf: ByteCount::new(bytes), ..Config::default() };
+            assert_eq!(config.window_shift(), Some(shift), "{bytes}");
+        }
+    }
+}

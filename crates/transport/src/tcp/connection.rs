@@ -1,0 +1,330 @@
+//! The connection: one end of it, with its application and its network.
+//!
+//! It routes segments to the sending and the receiving side. How it opens is in [`super::handshake`],
+//! what it does with a segment in [`super::arrival`], how it ends in [`super::lifecycle`], what leaves
+//! in [`super::compose`].
+
+use std::sync::Arc;
+
+use bentpipe_record::TransportCounters;
+use bentpipe_units::{ByteCount, Instant, Seq32};
+use bentpipe_wire::Segment;
+use bentpipe_wire::tcp;
+use bytes::Bytes;
+
+use super::handshake::Handshake;
+use super::lifecycle::Allowance;
+use super::receiver::Receiver;
+use super::sender::Sender;
+use super::stamps::Stamps;
+use super::{Config, State};
+use crate::xstp::Ports;
+use crate::{Endpoint, Event, Failure, LEAST_MSS, PathId, SenderState, WriteError};
+
+/// Bytes of the headers of IPv4 and TCP without options.
+const PLAIN_HEADERS: u16 = 40;
+
+/// One end of a TCP connection.
+#[derive(Debug)]
+pub struct Connection {
+    pub(super) config: Arc<Config>,
+    pub(super) stage: Stage,
+    pub(super) path: PathId,
+    pub(super) ports: Ports,
+    pub(super) tx: Sender,
+    pub(super) rx: Receiver,
+    pub(super) handshake: Handshake,
+    pub(super) stamps: Stamps,
+    /// Every segment has timestamps.
+    pub(super) stamped: bool,
+    /// Payload of a full segment as it was agreed when the connection opened.
+    pub(super) agreed_mss: u16,
+    /// Both ends heed congestion marks.
+    pub(super) ecn: bool,
+    /// A mark came and the peer has not said that it reduced its window.
+    pub(super) ecn_echo: bool,
+    /// Our FIN left before the peer's came.
+    pub(super) ended_first: bool,
+    /// A reset that is to be sent: its number, and the number that it acknowledges.
+    pub(super) reset: Option<(Seq32, Option<Seq32>)>,
+    pub(super) challenges: Allowance,
+    pub(super) keepalive_due: bool,
+    pub(super) keepalives: u32,
+    pub(super) last_heard: Instant,
+    pub(super) time_wait_until: Option<Instant>,
+    pub(super) told: Told,
+    /// Something may be to be sent.
+    pub(super) has_work: bool,
+    /// Something but [`Event::Readable`] may be to be told.
+    pub(super) has_news: bool,
+    pub(super) counters: TransportCounters,
+}
+
+/// How far a connection is. What is open has the finer [`State`]s of its two directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    SynSent,
+    SynReceived,
+    Open,
+    TimeWait,
+    Closed,
+}
+
+/// What the application is still to be told.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) connected: bool,
+    pub(super) peer_closed: bool,
+    pub(super) closed: bool,
+    pub(super) failed: Option<Failure>,
+}
+
+impl Connection {
+    /// The client's end: opens a connection. `entropy` gives the initial sequence number and the start
+    /// of the timestamp clock, which others must not guess.
+    pub fn connect(
+        config: Arc<Config>,
+        now: Instant,
+        path: PathId,
+        ports: Ports,
+        entropy: u64,
+    ) -> Self {
+        Self::new(config, Stage::SynSent, now, path, ports, entropy)
+    }
+
+    /// The server's end: a listener got `segment`. `None` when it does not open a connection.
+    pub fn accept(
+        config: Arc<Config>,
+        now: Instant,
+        path: PathId,
+        segment: &tcp::Segment,
+        entropy: u64,
+    ) -> Option<Self> {
+        if !segment.opens() {
+            return None;
+        }
+        let ports = Ports { local: segment.destination_port, peer: segment.source_port };
+        let mut connection = Self::new(config, Stage::SynReceived, now, path, ports, entropy);
+        connection.counters.segments_received = 1;
+        connection.handshake.passive = true;
+        connection.take_syn(now, segment);
+        Some(connection)
+    }
+
+    fn new(
+        config: Arc<Config>,
+        stage: Stage,
+        now: Instant,
+        path: PathId,
+        ports: Ports,
+        entropy: u64,
+    ) -> Self {
+        let iss = Seq32::new(entropy as u32);
+        Self {
+            stage,
+            path,
+            ports,
+            tx: Sender::new(config.clone(), iss, now),
+            rx: Receiver::new(config.clone(), Seq32::default(), 0),
+            handshake: Handshake::new(&config),
+            stamps: Stamps::new((entropy >> 32) as u32),
+            stamped: false,
+            agreed_mss: config.mss,
+            ecn: false,
+            ecn_echo: false,
+            ended_first: false,
+            reset: None,
+            challenges: Allowance::default(),
+            keepalive_due: false,
+            keepalives: 0,
+            last_heard: now,
+            time_wait_until: None,
+            told: Told::default(),
+            has_work: true,
+            has_news: true,
+            counters: TransportCounters::default(),
+            config,
+        }
+    }
+
+    /// Something happened that may have any consequence.
+    pub(super) fn stir(&mut self) {
+        self.has_work = true;
+        self.has_news = true;
+    }
+
+    /// State of the connection.
+    pub fn state(&self) -> State {
+        match self.stage {
+            Stage::Closed => State::Closed,
+            Stage::SynSent => State::SynSent,
+            Stage::SynReceived => State::SynReceived,
+            Stage::TimeWait => State::TimeWait,
+            Stage::Open => match (self.tx.fin_sent, self.tx.is_done(), self.rx.has_ended()) {
+                (false, _, false) => State::Established,
+                (false, _, true) => State::CloseWait,
+                (true, false, false) => State::FinWait1,
+                (true, true, false) => State::FinWait2,
+                (true, _, true) if self.ended_first => State::Closing,
+                (true, _, true) => State::LastAck,
+            },
+        }
+    }
+
+    /// The ports of the connection.
+    pub const fn ports(&self) -> Ports {
+        self.ports
+    }
+
+    /// A router says that packets of more than `mtu` bytes do not pass, or the path carries longer ones
+    /// again (RFC 1191). What is too long is sent again in shorter segments; the congestion window
+    /// stays. The segments never become longer than what both ends agreed on, nor shorter than 64 bytes.
+    pub fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
+        self.stir();
+        let options = if self.stamped { super::compose::STAMPS_LEN as u16 } else { 0 };
+        let fits = mtu.saturating_sub(PLAIN_HEADERS + options).max(LEAST_MSS);
+        if self.stage == Stage::Open {
+            self.tx.change_mss(now, fits.min(self.agreed_mss));
+        }
+    }
+
+    pub(super) fn ignore(&mut self) {
+        self.counters.ignored_segments += 1;
+    }
+}
+
+impl Endpoint for Connection {
+    #[inline]
+    fn handle_segment(&mut self, now: Instant, path: PathId, segment: &mut Segment) {
+        let Segment::Tcp(segment) = segment else { return self.ignore() };
+        self.counters.segments_received += 1;
+        if self.stage == Stage::Open && self.handle_plain(now, segment) {
+            self.path = path;
+            return;
+        }
+        self.stir();
+        match self.stage {
+            Stage::Closed => self.ignore(),
+            Stage::SynSent => self.handle_in_syn_sent(now, segment),
+            Stage::SynReceived | Stage::Open | Stage::TimeWait => {
+                self.path = path;
+                self.handle_synchronized(now, segment);
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.stir();
+        if self.time_wait_until.is_some_and(|until| until <= now) {
+            return self.drop_connection(None);
+        }
+        if self.handshake.handle_timeout(now).is_err() {
+            return self.drop_connection(Some(Failure::NoAnswer));
+        }
+        self.handle_silence(now);
+        self.rx.handle_timeout(now);
+        if self.tx.handle_timeout(now).is_err() {
+            self.abort_with(Failure::NoResponse);
+        }
+    }
+
+    fn write(&mut self, _now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
+        let over = matches!(self.stage, Stage::Closed | Stage::TimeWait);
+        if over || self.tx.closing {
+            return Err(WriteError::Closed);
+        }
+        self.stir();
+        Ok(self.tx.write(data))
+    }
+
+    fn read(&mut self, _now: Instant) -> Option<Bytes> {
+        let bytes = self.rx.read();
+        self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
+        bytes
+    }
+
+    fn close(&mut self, _now: Instant) {
+        self.stir();
+        // While the connection opens this is remembered: what was written is still delivered.
+        self.tx.closing = true;
+    }
+
+    fn abort(&mut self, _now: Instant) {
+        self.stir();
+        if self.stage != Stage::Closed {
+            self.abort_with(Failure::Aborted);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
+        if !self.has_work {
+            return None;
+        }
+        let written = self.compose(now, place.tcp_mut());
+        // An acknowledgement may wait for the application to read.
+        self.has_work = written || self.rx.is_readable();
+        if !written {
+            self.tx.set_persist(now);
+        }
+        written.then_some(self.path)
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        if !self.has_news {
+            return self.rx.take_readable().then_some(Event::Readable);
+        }
+        if std::mem::take(&mut self.told.connected) {
+            return Some(Event::Connected);
+        }
+        if self.rx.take_readable() {
+            return Some(Event::Readable);
+        }
+        if self.tx.take_writable() {
+            return Some(Event::Writable);
+        }
+        if std::mem::take(&mut self.told.peer_closed) {
+            return Some(Event::PeerClosed);
+        }
+        if std::mem::take(&mut self.told.closed) {
+            return Some(Event::Closed);
+        }
+        let failed = self.told.failed.take();
+        self.has_news = failed.is_some();
+        failed.map(Event::Failed)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let sides = Instant::earliest(self.tx.deadline(), self.rx.deadline());
+        let silence = Instant::earliest(self.time_wait_until, self.silence_deadline());
+        Instant::earliest(sides, Instant::earliest(self.handshake.deadline(), silence))
+    }
+
+    fn is_quiet(&self) -> bool {
+        !self.has_work && !self.has_news
+    }
+
+    fn sender_state(&self) -> SenderState {
+        let snapshot = self.tx.controller.snapshot();
+        SenderState {
+            cwnd: snapshot.cwnd,
+            ssthresh: snapshot.ssthresh,
+            srtt: self.tx.rtt.measured(),
+            in_flight: ByteCount::new(self.tx.board.outstanding()),
+            phase: snapshot.phase,
+            activity: self.tx.activity_name(),
+        }
+    }
+
+    fn counters(&self) -> TransportCounters {
+        let (reductions, timeouts) = (self.tx.reductions, self.tx.timeouts);
+        TransportCounters { reductions, timeouts, ..self.counters }
+    }
+
+    fn controller_name(&self) -> &'static str {
+        self.config.controller.name()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.stage == Stage::Closed && self.reset.is_none()
+    }
+}

@@ -1,0 +1,287 @@
+//! The receiving side: the stream in order, the window, and when to acknowledge.
+
+use std::sync::Arc;
+
+use bentpipe_units::{Instant, Seq32};
+use bentpipe_wire::tcp::SackBlock;
+use bytes::Bytes;
+
+use super::Config;
+use super::reassembly::{Arrival, Reassembly};
+
+/// The receiving side of a connection.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    config: Arc<Config>,
+    /// The largest window that there can be: the buffer, or what the window field can state.
+    most: u64,
+    /// The peer's initial sequence number.
+    irs: Seq32,
+    data: Reassembly,
+    /// Payload of the peer's full segments.
+    mss: u16,
+    shift: u8,
+    /// First place that the peer was not allowed to send.
+    edge: u64,
+    /// Place of the peer's FIN.
+    fin_at: Option<u64>,
+    fin_taken: bool,
+    /// The place that was last acknowledged.
+    last_acked: u64,
+    /// What came twice, to be reported.
+    twice: Option<(u64, u64)>,
+    /// Segments that are not acknowledged yet.
+    pending: u32,
+    quick_left: u32,
+    due: bool,
+    deadline: Option<Instant>,
+    readable: bool,
+}
+
+impl Receiver {
+    /// A receiver for a peer whose SYN has the number `irs`; windows will be shifted by `shift` places.
+    pub(super) fn new(config: Arc<Config>, irs: Seq32, shift: u8) -> Self {
+        let room = config.rcv_buf.get();
+        // The window of a SYN is not shifted.
+        let first_window = room.min(u64::from(u16::MAX));
+        Self {
+            irs,
+            most: room.min(u64::from(u16::MAX) << shift),
+            data: Reassembly::new(1, room as usize),
+            mss: config.mss,
+            shift,
+            edge: 1 + first_window,
+            fin_at: None,
+            fin_taken: false,
+            last_acked: 1,
+            twice: None,
+            pending: 0,
+            quick_left: config.quick_acks,
+            due: false,
+            deadline: None,
+            readable: false,
+            config,
+        }
+    }
+
+    /// The place of a sequence number, relative to what is expected next.
+    pub(super) fn place(&self, seq: Seq32) -> i64 {
+        let next = self.next();
+        next as i64 + i64::from(seq.distance_from(self.wire(next)) as i32)
+    }
+
+    /// The sequence number of a place.
+    pub(super) const fn wire(&self, place: u64) -> Seq32 {
+        self.irs.plus(place as u32)
+    }
+
+    /// The place that is expected next, with the FIN if it is here.
+    pub(super) const fn next(&self) -> u64 {
+        self.data.next() + self.fin_taken as u64
+    }
+
+    /// Whether a segment of `len` numbers at `place` has something of the window (RFC 9293,
+    /// section 3.10.7.4).
+    pub(super) fn accepts(&self, place: i64, len: u32) -> bool {
+        let (next, edge) = (self.next() as i64, self.edge.max(self.next()) as i64);
+        match (len, edge - next) {
+            (0, 0) => place == next,
+            (0, _) => (next..edge).contains(&place),
+            // What acknowledges is heard even where there is no room.
+            (_, 0) => place == next,
+            _ => place < edge && place + i64::from(len) > next,
+        }
+    }
+
+    /// Whether a segment of `len` bytes is the next one, within the window and with nothing missing.
+    #[inline]
+    pub(super) fn is_next(&self, seq: Seq32, len: usize) -> bool {
+        let next = self.next();
+        seq == self.wire(next)
+            && next + len as u64 <= self.edge
+            && self.data.is_complete()
+            && self.fin_at.is_none()
+    }
+
+    /// A segment came twice that lies before the window.
+    pub(super) fn note_twice(&mut self, seq: Seq32, len: usize) {
+        let end = self.place(seq) + len as i64;
+        if (1..=self.next() as i64).contains(&end) {
+            self.twice = Some(((end - len as i64).max(1) as u64, end as u64));
+        }
+    }
+
+    /// An acknowledgement is due, or reading may make one due.
+    pub(super) const fn wants_attention(&self) -> bool {
+        self.due || self.edge - self.data.next() < self.most / 2
+    }
+
+    /// Whether a place is one that the peer acknowledged up to, so that its timestamp may count
+    /// (RFC 7323, section 4.3).
+    pub(super) const fn is_up_to_acked(&self, place: i64) -> bool {
+        place <= self.last_acked as i64
+    }
+
+    /// Takes the acceptable segment whose first byte is at `place`.
+    #[inline]
+    pub(super) fn handle_data(
+        &mut self,
+        now: Instant,
+        place: i64,
+        mut payload: Bytes,
+        fin: bool,
+    ) -> Arrival {
+        let before = (1 - place).max(0).min(payload.len() as i64) as usize;
+        let _ = payload.split_to(before);
+        let start = place.max(1) as u64;
+        let whole = payload.len() as u64;
+        let most = self.fin_at.map_or(self.edge, |fin| self.edge.min(fin));
+        payload.truncate(most.saturating_sub(start) as usize);
+        let end = start + payload.len() as u64;
+        if fin && payload.len() as u64 == whole {
+            self.fin_at = self.fin_at.or(Some(end));
+        }
+        let arrival = if payload.is_empty() {
+            if whole > 0 { Arrival::Dropped } else { Arrival::InOrder }
+        } else {
+            let next = self.data.next();
+            let arrival = self.data.insert(start, payload);
+            if arrival == Arrival::Duplicate {
+                self.twice = Some((start, end));
+            } else if start < next {
+                self.twice = Some((start, next));
+            }
+            self.readable |= self.data.next() > next;
+            arrival
+        };
+        if self.fin_at == Some(self.data.next()) && !self.fin_taken {
+            self.fin_taken = true;
+        }
+        self.acknowledge(now, arrival, fin);
+        arrival
+    }
+
+    /// When what arrived is to be acknowledged (RFC 5681, section 4.2).
+    fn acknowledge(&mut self, now: Instant, arrival: Arrival, fin: bool) {
+        let in_order = arrival == Arrival::InOrder;
+        if fin || !in_order && self.config.ack_disorder_at_once || arrival == Arrival::Dropped {
+            self.due = true;
+            return;
+        }
+        self.pending += 1;
+        if self.quick_left > 0 {
+            self.quick_left -= 1;
+            self.due = true;
+        }
+        if self.pending >= self.config.ack_every {
+            self.due = true;
+        } else if self.deadline.is_none() {
+            self.deadline = Some(now + self.config.ack_delay);
+        }
+    }
+
+    /// An acknowledgement is to be sent at once.
+    pub(super) fn acknowledge_now(&mut self) {
+        self.due = true;
+    }
+
+    /// The delay of an acknowledgement may be over.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if self.deadline.is_some_and(|at| at <= now) {
+            self.due = true;
+        }
+    }
+
+    /// When [`Receiver::handle_timeout`] must be called.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        if self.due { None } else { self.deadline }
+    }
+
+    /// An acknowledgement is due. Data that the application does not know of yet comes first: its
+    /// reading opens the window that the acknowledgement states.
+    pub(super) const fn is_due(&self) -> bool {
+        self.due && !self.readable
+    }
+
+    /// Something is missing, so that an acknowledgement has more to say than its number.
+    pub(super) fn has_report(&self) -> bool {
+        !self.data.is_complete() || self.twice.is_some()
+    }
+
+    /// The peer ended and everything it sent is here.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.fin_taken
+    }
+
+    /// An acknowledgement leaves: gives its number and the window field.
+    pub(super) fn take_ack(&mut self) -> (Seq32, u16) {
+        let next = self.next();
+        self.due = false;
+        self.deadline = None;
+        self.pending = 0;
+        self.last_acked = next;
+        (self.wire(next), self.take_window(next))
+    }
+
+    /// The window that is stated. Its right edge stays until it can move by a segment (RFC 9293,
+    /// section 3.8.6.2.2) and never moves back.
+    fn take_window(&mut self, next: u64) -> u16 {
+        let room = self.config.rcv_buf.get();
+        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
+        let unit = 1 << self.shift;
+        let wanted = next + (free >> self.shift) * unit;
+        let worth = u64::from(self.mss).min(self.most / 2).max(unit);
+        let edge = if wanted >= self.edge + worth || wanted > self.edge && self.edge <= next {
+            wanted
+        } else {
+            self.edge
+        };
+        let field = edge.saturating_sub(next).div_ceil(unit).min(u64::from(u16::MAX));
+        self.edge = self.edge.max(next + field * unit);
+        field as u16
+    }
+
+    /// The window field of a SYN, which is not shifted.
+    pub(super) fn syn_window(&self) -> u16 {
+        self.config.rcv_buf.get().min(u64::from(u16::MAX)) as u16
+    }
+
+    /// What an acknowledgement reports: what came twice first, then what came out of order.
+    pub(super) fn take_blocks(&mut self) -> impl Iterator<Item = SackBlock> {
+        let twice = self.twice.take().filter(|_| self.config.dsack);
+        twice
+            .into_iter()
+            .chain(self.data.latest())
+            .map(|(start, end)| SackBlock { first: self.wire(start), end: self.wire(end) })
+    }
+
+    /// The next bytes in order. A window that was nearly closed and opened by this is told.
+    pub(super) fn read(&mut self) -> Option<Bytes> {
+        let bytes = self.data.read()?;
+        let room = self.config.rcv_buf.get();
+        let promised = self.edge.saturating_sub(self.next());
+        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
+        let gain = free.saturating_sub(promised);
+        if promised < self.most / 2 && gain >= (2 * u64::from(self.mss)).min(self.most / 2) {
+            self.due |= !self.fin_taken;
+        }
+        Some(bytes)
+    }
+
+    /// There is something new to read.
+    pub(super) const fn is_readable(&self) -> bool {
+        self.readable
+    }
+
+    /// There is something new to read; true once.
+    pub(super) fn take_readable(&mut self) -> bool {
+        std::mem::take(&mut self.readable)
+    }
+
+    /// The connection is gone. What was delivered can still be read.
+    pub(super) fn drop_all(&mut self) {
+        self.data.clear();
+        self.due = false;
+        self.deadline = None;
+    }
+}
