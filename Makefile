@@ -34,9 +34,11 @@ docs:
 fmt:
 	$(CARGO) fmt --all
 
-# tshark judges the packet captures. Where it can not be installed that one test says so and passes on.
+# tshark judges the packet captures, Skyfield the orbits. Where one of them can not be installed its test
+# says so and passes on.
 setup:
 	@command -v tshark >/dev/null || sh .ci/install-tshark
+	@.venv/bin/python -c 'import skyfield' 2>/dev/null || sh .ci/install-skyfield
 
 clean:
 	$(CARGO) clean

@@ -15,6 +15,12 @@ impl Epoch {
         Self(at)
     }
 
+    /// The date and the time.
+    #[cfg(test)]
+    pub(crate) const fn get(self) -> NaiveDateTime {
+        self.0
+    }
+
     /// The point of time so much later; the end of the calendar when there is none.
     #[must_use]
     pub fn after(self, span: Span) -> Self {

@@ -102,7 +102,7 @@ pub(crate) mod tests {
 ";
 
     /// The text with the checksums of its lines made right.
-    fn summed(text: &str) -> String {
+    pub(crate) fn summed(text: &str) -> String {
         let sum = |line: &str| {
             let body = &line[..LENGTH - 1];
             let digits = body.bytes().map(|c| match c {
