@@ -5,6 +5,7 @@
 //! ([`library`]) or from the user.
 
 mod build;
+mod constellation;
 mod error;
 pub mod experiment;
 mod file;
@@ -13,6 +14,7 @@ mod load;
 mod quantity;
 mod xstp_table;
 
+pub use constellation::parse_constellation;
 pub use error::{ScenarioError, did_you_mean};
 pub use experiment::{Experiment, Progress, SweepOptions};
 pub use file::{EncapsulationName, FlowTable, LinkDirection, LinkTable, ScenarioFile, schema};

@@ -3,6 +3,7 @@
 mod emulate;
 mod keygen;
 mod list;
+mod orbit;
 mod recv;
 mod reproduce;
 mod run;
@@ -22,6 +23,7 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::List { what, json } => list::list(what, json),
         Command::Emulate(args) => emulate::emulate(&args),
+        Command::Orbit(args) => orbit::orbit(&args),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Recv(args) => recv::recv(&args),
         Command::Send(args) => send::send(&args),
