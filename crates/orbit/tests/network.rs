@@ -69,18 +69,22 @@ fn a_teledesic_satellite_has_four_links_in_its_plane_and_one_over_the_seam() {
 }
 
 #[test]
-fn no_satellite_over_the_seam_is_ever_left_without_its_nearest_neighbour() {
+fn a_link_across_the_seam_goes_to_the_nearest_satellite_there() {
     let mut network = network("iridium-cross-seam", vec![]);
     let mut seen = BTreeSet::new();
+    let mut positions = Vec::new();
     for check in 1..600 {
         network.advance(at(10 * check), |_, _| {}).expect("in orbit");
-        let across = isls(&network, 11).into_iter().filter(|l| l.1 / 11 - l.0 / 11 == 5);
-        let across: Vec<_> = across.collect();
-        assert!((1..=11).contains(&across.len()), "{across:?}");
-        seen.extend(across.into_iter().map(|(a, b, _)| (a, b)));
+        network.constellation().positions(at(10 * check), &mut positions).expect("in orbit");
+        for (a, b, _) in isls(&network, 11).into_iter().filter(|l| l.1 / 11 - l.0 / 11 == 5) {
+            let way = |b: &u32| positions[a as usize].distance(positions[*b as usize]);
+            let nearest = (55..66).min_by(|x, y| way(x).total_cmp(&way(y)));
+            assert_eq!(nearest, Some(b), "satellite {a} at check {check}");
+            seen.insert((a, b));
+        }
     }
-    // Over a period each satellite of the first plane meets each of the last but those near poles.
-    assert!(seen.len() > 11 * 8, "{}", seen.len());
+    // In a period each satellite of the first plane meets seven of the last below 60 degrees.
+    assert_eq!(seen.len(), 11 * 7);
 }
 
 #[test]
@@ -142,20 +146,24 @@ fn a_station_that_holds_keeps_its_satellite_longer_than_one_that_wants_the_best(
 }
 
 #[test]
-fn iridium_leaves_no_gap_at_any_latitude_that_people_live_at() {
-    let place = |n: i32| {
-        let (latitude, longitude) = (f64::from(n * 37 % 141 - 70), f64::from(n * 101 % 360 - 180));
-        Place::new(Degrees(latitude), Degrees(longitude)).expect("a place")
-    };
+fn iridium_leaves_no_gap_but_slivers_at_the_equator() {
+    // Planes 31.6 degrees apart need footprints of 31.54; they have 31.44 where they are narrowest.
+    let latitude = |n: i32| f64::from(n * 37 % 141 - 70);
+    let spot = |n: i32| place(latitude(n), f64::from(n * 101 % 360 - 180));
     let station =
-        |n| Station { policy: Policy::Best, ..Station::terminal(n.to_string(), place(n)) };
+        |n: i32| Station { policy: Policy::Best, ..Station::terminal(n.to_string(), spot(n)) };
     let mut network = network("iridium", (0..40).map(station).collect());
+    let mut gaps = 0;
     for check in 0..2880 {
         network.advance(at(30 * check), |_, _| {}).expect("in orbit");
-        for station in 0..40 {
-            assert!(network.satellites_of(station).next().is_some(), "{station} at {check}");
+        for number in 0..40 {
+            if network.satellites_of(number).next().is_none() {
+                gaps += 1;
+                assert!(latitude(number as i32).abs() < 5.0, "{number} at {check}");
+            }
         }
     }
+    assert!(gaps < 12, "{gaps} of 115,200");
 }
 
 #[test]
@@ -200,7 +208,7 @@ fn a_terminal_forwards_nothing_and_a_gateway_does() {
     let stations = |middle: Station| {
         vec![Station::terminal("west", ends[0]), Station::terminal("east", ends[1]), middle]
     };
-    let mut route = |middle| {
+    let route = |middle| {
         let mut network = network("geo:-60,60", stations(middle));
         network.route(Node::Station(0), Node::Station(1), at(0)).expect("in orbit")
     };
