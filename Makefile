@@ -34,10 +34,10 @@ docs:
 fmt:
 	$(CARGO) fmt --all
 
-# tshark judges the packet captures, Skyfield the orbits. Where one of them can not be installed its test
-# says so and passes on.
+# tshark judges the packet captures, ip and unshare make the namespaces of the emulator, Skyfield judges the
+# orbits. Where they can not be installed the tests that need them say so and pass on.
 setup:
-	@command -v tshark >/dev/null || sh .ci/install-tshark
+	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux
 	@.venv/bin/python -c 'import skyfield' 2>/dev/null || sh .ci/install-skyfield
 
 clean:

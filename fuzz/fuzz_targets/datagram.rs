@@ -1,13 +1,18 @@
 //! Any datagram to a host: nothing panics, and what is not authentic gets no answer but a cookie.
 #![no_main]
 
-use bentpipe_net::SecretKey;
+use bentpipe_net::{SecretKey, Security};
 use bentpipe_net::hub::Hub;
 use bentpipe_units::Instant;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let key = SecretKey::from_bytes([7; 32]);
-    let mut hub = Hub::new(key, 0, Box::new(|| 1), Instant::ZERO);
+    let security = if data.first().is_some_and(|kind| kind & 0x10 != 0) {
+        Security::None
+    } else {
+        Security::Full
+    };
+    let mut hub = Hub::new(key, security, 0, Box::new(|| 1), Instant::ZERO);
     hub.handle_datagram(Instant::ZERO, ([10, 0, 0, 1], 7).into(), data);
     hub.flush(Instant::ZERO);
     assert!(hub.outbox().front(1).is_none_or(|train| train.bytes.len() < data.len()));

@@ -4,6 +4,8 @@ use std::fmt::Debug;
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
+use crate::event::{Ack, Loss, Sent, Signal};
+
 /// A congestion control algorithm.
 ///
 /// Each method gets the sender's view of the path at that moment. A controller keeps only what
@@ -44,6 +46,16 @@ pub trait Controller: Debug + Send {
     fn path_request(&self, _path: &PathView) -> Option<PathRequest> {
         None
     }
+
+    /// What shall leave at low priority, to be dropped first by routers that know priorities.
+    fn low_priority(&self) -> LowPriority {
+        LowPriority::Nothing
+    }
+
+    /// What the law asks of those who repair losses.
+    fn repair(&self) -> Repair {
+        Repair::default()
+    }
 }
 
 /// What the sender knows of the path.
@@ -71,95 +83,6 @@ pub struct PathView {
     pub cwnd_limited: bool,
 }
 
-/// Data was acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub struct Ack {
-    /// Bytes acknowledged for the first time.
-    pub bytes: ByteCount,
-    /// Segments that they came in.
-    pub segments: u64,
-    /// When the newest of them was last sent.
-    pub newest_sent_at: Instant,
-    /// A measurement of the delivery rate, if this acknowledgement gave one.
-    pub rate_sample: Option<RateSample>,
-    /// The sender is repairing losses.
-    pub in_recovery: bool,
-}
-
-/// A measurement of the delivery rate.
-#[derive(Clone, Copy, Debug)]
-pub struct RateSample {
-    /// Bytes delivered during the interval.
-    pub delivered: ByteCount,
-    /// Length of the interval.
-    pub interval: Span,
-    /// The application, not the network, limited the sender.
-    pub app_limited: bool,
-}
-
-/// Data was lost.
-#[derive(Clone, Copy, Debug)]
-pub struct Loss {
-    /// Bytes found lost.
-    pub bytes: ByteCount,
-    /// How it was found.
-    pub cause: LossCause,
-    /// The first loss of its window: the one that a controller answers.
-    pub new_episode: bool,
-    /// The sender has reason to believe that noise, not a queue, lost it.
-    pub looks_corrupt: bool,
-}
-
-/// How a loss was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossCause {
-    /// Later data arrived.
-    Gap,
-    /// A timer ran out.
-    Timeout,
-    /// The receiver reported it.
-    Nack,
-    /// It lasted so long that nothing known of the path is worth keeping.
-    Persistent,
-}
-
-/// A segment was sent.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// Payload bytes.
-    pub bytes: ByteCount,
-    /// It was sent before.
-    pub retransmission: bool,
-}
-
-/// Something that concerns the sending rate and is neither an acknowledgement nor a loss.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Signal {
-    /// A router marked a packet (ECN).
-    EcnCe,
-    /// A router changed the window by this many bytes (XCP).
-    Explicit {
-        /// Signed change of the window in bytes.
-        delta: i64,
-    },
-    /// A loss that was reported earlier did not happen.
-    SpuriousLoss,
-    /// All losses of the episode are repaired.
-    RecoveryDone,
-    /// The sender was idle for longer than its threshold and is about to send again.
-    Idle,
-    /// The payload of a full segment changed.
-    MtuChanged {
-        /// The new payload of a full segment.
-        mss: ByteCount,
-    },
-    /// The link went up or down.
-    LinkState {
-        /// True when the link is usable.
-        up: bool,
-    },
-}
-
 /// What a router is asked for (XCP).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathRequest {
@@ -176,10 +99,54 @@ pub struct PathRequest {
 pub struct Limits {
     /// Most bytes in flight.
     pub window: Option<ByteCount>,
-    /// Sending rate.
+    /// Sending rate; what the sender charges for a segment includes headers of the transport.
     pub pacing: Option<BitRate>,
     /// Most bytes sent back to back.
     pub burst: Option<ByteCount>,
+}
+
+/// What a sender shall send at low priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LowPriority {
+    /// Nothing: all data have the usual priority, and nothing is sent besides them.
+    #[default]
+    Nothing,
+    /// New data, except the first segment after the idle time (TCP Fast Start).
+    Data,
+    /// Copies besides the data, to see what the path would carry (TCP Peach, TCP Swift).
+    ///
+    /// They are not counted in flight and never repaired. The sender reports each one that leaves
+    /// through [`Controller::on_sent`] and each one that the peer saw as [`Signal::ProbeAcked`].
+    Probes {
+        /// What they are copies of.
+        copies: Copies,
+        /// How many shall leave from now on; [`Controller::on_sent`] lowers it.
+        count: u64,
+        /// Time from one to the next; zero for as soon as there is something to send for an
+        /// acknowledgement, behind the data.
+        spacing: Span,
+    },
+}
+
+/// What low-priority segments are copies of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// The segment sent last: they probe and nothing else.
+    Last,
+    /// What is outstanding, from the oldest on, around and around: they may also repair a loss.
+    Outstanding,
+}
+
+/// What a law asks of those who repair losses. How it is done is the recovery's business.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// Each segment has a timer of its own, looked at when the first duplicate acknowledgement comes
+    /// and when the first two acknowledgements after a retransmission come (TCP Vegas, section 3.1).
+    pub fine_timers: bool,
+    /// Everything outstanding shall be sent again, once in a round trip, for the loss told last.
+    pub resend_outstanding: bool,
+    /// The retransmission timeout grows by at most this factor; `None` for the usual doubling.
+    pub max_backoff: Option<u32>,
 }
 
 /// The state of a controller as it is recorded.

@@ -4,13 +4,49 @@
 //! and loss episodes are counted once, by the sender; what to send again is decided elsewhere. A
 //! controller is one file here and one row in [`registry`], and runs under every protocol.
 
+mod astart;
+mod backlog;
+mod bandwidth;
+mod bbr;
+mod bbr3;
+mod bottleneck;
+mod bulk_repeat;
+mod constant_rate;
 mod controller;
+mod cubic;
+mod dvegas;
+mod event;
+mod family;
+mod fast_start;
+mod highspeed;
+mod hybla;
+mod jersey;
+mod newvegas;
+mod peach;
+mod peach_plus;
+mod probing;
 mod rate;
 pub mod registry;
+mod reno;
+mod scalable;
+mod scps;
+mod shared;
+mod star;
+mod stcp;
 mod stp;
+mod swift;
+#[cfg(test)]
+mod testing;
+mod vegas;
+mod veno;
+mod westwood;
+mod westwood_plus;
+mod window;
+mod xcp;
 
 pub use controller::{
-    Ack, Controller, Gauge, Limits, Loss, LossCause, PathRequest, PathView, Phase, RateSample,
-    Sent, Signal, Snapshot,
+    Controller, Copies, Gauge, Limits, LowPriority, PathRequest, PathView, Phase, Repair, Snapshot,
 };
+pub use event::{Ack, Loss, LossCause, QueueLevel, RateSample, Sent, Signal};
 pub use registry::{Build, BuildError, Choice, Row, find, rows};
+pub use shared::SharedState;

@@ -160,7 +160,7 @@ impl Controller for Rate {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let gauge = Gauge { name: "rate", value: self.rate.as_bps() as f64 };
+        let gauge = Gauge { name: "rate_bps", value: self.rate.as_bps() as f64 };
         Snapshot {
             phase: Phase::CongestionAvoidance,
             cwnd: self.limits().window,
@@ -213,6 +213,7 @@ mod tests {
                 segments: 1,
                 newest_sent_at: Instant::ZERO,
                 rate_sample: None,
+                acks: 1,
                 in_recovery: false,
             };
             controller.on_ack(&path, &ack);
@@ -255,7 +256,10 @@ mod tests {
         for _ in 0..100 {
             let bytes = ByteCount::new(1000);
             let cause = LossCause::Nack;
-            rate.on_loss(&path, &Loss { bytes, cause, new_episode: true, looks_corrupt: false });
+            rate.on_loss(
+                &path,
+                &Loss { bytes, cause, new_episode: true, again: false, looks_corrupt: false },
+            );
         }
         assert_eq!(rate.limits(), before);
     }

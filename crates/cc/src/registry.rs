@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use bentpipe_units::ByteCount;
 
-use crate::{Controller, rate, stp};
+use crate::{
+    Controller, SharedState, astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas,
+    fast_start, highspeed, hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable, scps,
+    star, stcp, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
+};
 
 /// One controller. The row feeds the command line, the documentation and the conformance test.
 #[derive(Debug)]
@@ -47,6 +51,8 @@ pub struct Build<'a> {
     pub cwnd_min: ByteCount,
     /// The window never grows beyond this.
     pub cwnd_max: ByteCount,
+    /// What connections to the same destination share, for controllers that use it.
+    pub shared: Option<&'a SharedState>,
     /// Values of the controller's own parameters; what is missing has its default.
     pub parameters: &'a BTreeMap<String, f64>,
 }
@@ -64,6 +70,7 @@ impl Build<'_> {
 pub struct Choice {
     row: &'static Row,
     parameters: BTreeMap<String, f64>,
+    shared: Option<SharedState>,
 }
 
 /// A choice that the registry does not know.
@@ -96,7 +103,35 @@ pub enum BuildError {
     },
 }
 
-static ROWS: &[Row] = &[stp::ROW, rate::ROW];
+static ROWS: &[Row] = &[
+    stp::ROW,
+    rate::ROW,
+    reno::ROW,
+    vegas::ROW,
+    veno::ROW,
+    westwood::ROW,
+    westwood_plus::ROW,
+    hybla::ROW,
+    highspeed::ROW,
+    scalable::ROW,
+    cubic::ROW,
+    bbr::ROW,
+    bbr3::ROW,
+    newvegas::ROW,
+    dvegas::ROW,
+    xcp::ROW,
+    scps::ROW,
+    peach::ROW,
+    peach_plus::ROW,
+    swift::ROW,
+    fast_start::ROW,
+    stcp::ROW,
+    astart::ROW,
+    bulk_repeat::ROW,
+    jersey::ROW,
+    star::ROW,
+    constant_rate::ROW,
+];
 
 /// All controllers, in the order in which they are listed.
 pub fn rows() -> &'static [Row] {
@@ -132,12 +167,20 @@ impl Choice {
                 });
             }
         }
-        Ok(Self { row, parameters })
+        Ok(Self { row, parameters, shared: None })
     }
 
     /// STP's own controller.
     pub fn stp() -> Self {
-        Self { row: &stp::ROW, parameters: BTreeMap::new() }
+        Self { row: &stp::ROW, parameters: BTreeMap::new(), shared: None }
+    }
+
+    /// The same choice for connections that share what they know of the path (STCP). Each destination
+    /// has a table of its own.
+    #[must_use]
+    pub fn sharing(mut self, table: SharedState) -> Self {
+        self.shared = Some(table);
+        self
     }
 
     /// Name of the controller.
@@ -153,8 +196,8 @@ impl Choice {
         cwnd_min: ByteCount,
         cwnd_max: ByteCount,
     ) -> Box<dyn Controller> {
-        let parameters = &self.parameters;
-        (self.row.build)(&Build { mss, cwnd_init, cwnd_min, cwnd_max, parameters })
+        let (shared, parameters) = (self.shared.as_ref(), &self.parameters);
+        (self.row.build)(&Build { mss, cwnd_init, cwnd_min, cwnd_max, shared, parameters })
     }
 }
 
@@ -165,6 +208,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_rows_are_complete() {
         let mut names: Vec<_> = rows().iter().map(|r| r.name).collect();
+        names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), rows().len());
         for row in rows() {

@@ -135,6 +135,7 @@ mod tests {
             segments,
             newest_sent_at: Instant::ZERO,
             rate_sample: None,
+            acks: 1,
             in_recovery: false,
         };
         controller.on_ack(&path(), &ack);
@@ -142,7 +143,10 @@ mod tests {
 
     fn lose(controller: &mut dyn Controller, cause: LossCause, new_episode: bool) {
         let bytes = ByteCount::new(1000);
-        controller.on_loss(&path(), &Loss { bytes, cause, new_episode, looks_corrupt: false });
+        controller.on_loss(
+            &path(),
+            &Loss { bytes, cause, new_episode, again: false, looks_corrupt: false },
+        );
     }
 
     fn segments(controller: &dyn Controller) -> u64 {

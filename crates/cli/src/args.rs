@@ -1,13 +1,15 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use bentpipe_net::PublicKey;
+use bentpipe_net::qlp::{NodeId, Route};
+use bentpipe_net::{PublicKey, Security};
 use bentpipe_orbit::{Degrees, Epoch, Place, cities};
 use bentpipe_scenario::{Override, did_you_mean};
 use bentpipe_units::{BitRate, Span};
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 /// Transport for satellite links: simulate it, measure it, prove it.
@@ -146,33 +148,73 @@ pub(crate) struct Run {
 }
 
 const EMULATE_EXAMPLES: &str = "Examples:
+  sudo bentpipe emulate geo --netns -- bash
+  sudo bentpipe emulate handoff --netns --server \"iperf3 -s\" -- iperf3 -c 10.53.0.2 -R
+  sudo bentpipe emulate geo --tun tun-client,tun-server
   bentpipe emulate geo --udp 127.0.0.1:7000=127.0.0.1:25300
   bentpipe emulate my-link.toml --udp 127.0.0.1:7000=10.0.0.9:25300 --seed 3
   bentpipe emulate geo --set links.satellite.ber=1e-5 --udp 127.0.0.1:7000=127.0.0.1:25300 --swap
+  bentpipe emulate bit-corruption --via mqueue --node 2 --route 3=3 --route 1=1
 
 The links are those on the way of the scenario's first flow. What clients get from the server travels
-like the data of that flow; --swap makes it what they send.";
+like the data of that flow; --swap makes it what they send. With --via mqueue, frames from a lower to a
+higher node travel like the data.
+
+With --netns the command is at 10.53.0.1 and fd53::1, the server at 10.53.0.2 and fd53::2. Nothing else
+can be reached. The exit code is that of the command, and nothing is left behind.";
 
 /// `bentpipe emulate`.
 #[derive(Debug, ClapArgs)]
+#[command(group(ArgGroup::new("form").required(true).args(["udp", "tun", "netns", "via"])))]
 pub(crate) struct Emulate {
     /// A scenario file, or the name of a built-in scenario
     pub(crate) scenario: String,
     /// Listen for UDP clients here and speak to a server there
     #[arg(long, value_name = "LISTEN=TARGET", value_parser = relay)]
-    pub(crate) udp: (SocketAddr, SocketAddr),
+    pub(crate) udp: Option<(SocketAddr, SocketAddr)>,
+    /// Pass IP packets between two TUN devices, which are made if they are not there
+    #[arg(long, value_name = "CLIENTS,SERVER", value_parser = devices)]
+    pub(crate) tun: Option<(String, String)>,
+    /// Run a command behind the link, in network namespaces of its own (as root)
+    #[arg(long, requires = "command")]
+    pub(crate) netns: bool,
+    /// A shell command for the other side: started before the command, ended after it
+    #[arg(long, value_name = "COMMAND", requires = "netns", conflicts_with_all = ["udp", "tun", "via"])]
+    pub(crate) server: Option<String>,
+    /// The longest IP packet of the TUN devices in bytes; 1500 for new ones if left out
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["udp", "via"])]
+    #[arg(value_parser = clap::value_parser!(u16).range(1280..))]
+    pub(crate) mtu: Option<u16>,
+    #[command(flatten)]
+    pub(crate) queues: Queues,
     /// Seed of every random draw, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Change a value of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<Override>,
-    /// Clients send in the direction of the scenario's flow
+    /// Clients, or higher nodes, send in the direction of the scenario's flow
     #[arg(long)]
     pub(crate) swap: bool,
     /// Print the counters as JSON at the end
     #[arg(long)]
     pub(crate) json: bool,
+    /// The command and its arguments
+    #[arg(last = true, value_name = "COMMAND", requires = "netns", conflicts_with_all = ["udp", "tun", "via"])]
+    pub(crate) command: Vec<OsString>,
+}
+
+fn devices(text: &str) -> Result<(String, String), String> {
+    // IFNAMSIZ of the kernel, without the final zero.
+    let right = |name: &str| (1..=15).contains(&name.len()) && !name.contains(['/', ' ', ':', '%']);
+    match text.split_once(',') {
+        Some((clients, server)) if clients != server && right(clients) && right(server) => {
+            Ok((clients.to_owned(), server.to_owned()))
+        }
+        _ => {
+            Err("write CLIENTS,SERVER: two names of at most 15 bytes, such as tun0,tun1".to_owned())
+        }
+    }
 }
 
 fn relay(text: &str) -> Result<(SocketAddr, SocketAddr), String> {
@@ -314,12 +356,45 @@ pub(crate) struct Keygen {
     pub(crate) show: bool,
 }
 
+/// What carries packets in place of UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Via {
+    /// Message queues between processes of this machine, without encryption
+    Mqueue,
+}
+
+/// Message queues between processes of this machine.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Queues {
+    /// Be a process of a network on this machine, without encryption, in place of UDP
+    #[arg(long, value_name = "WHAT", requires = "node")]
+    pub(crate) via: Option<Via>,
+    /// Number of this node; its queue is /xstp_N
+    #[arg(long, value_name = "N", requires = "via")]
+    pub(crate) node: Option<NodeId>,
+    /// Put what is for one node into the queue of another; may be given several times. Nodes that are
+    /// not named get theirs directly
+    #[arg(long = "route", value_name = "DST=NEXT", requires = "via")]
+    pub(crate) routes: Vec<Route>,
+}
+
 /// Who this host is and whom it knows.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Identity {
     /// The key file of this host; ~/.config/bentpipe/key if left out
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) key: Option<PathBuf>,
+    /// `none` sends everything readable, for links where encryption is forbidden; both ends must say so
+    #[arg(long, value_name = "full|none", default_value = "full", value_parser = security, conflicts_with = "via")]
+    pub(crate) security: Security,
+}
+
+fn security(text: &str) -> Result<Security, &'static str> {
+    match text {
+        "full" => Ok(Security::Full),
+        "none" => Ok(Security::None),
+        _ => Err("write `full` or `none`"),
+    }
 }
 
 /// What is known of the way to the peer.
@@ -350,6 +425,7 @@ fn on_or_off(text: &str) -> Result<bool, &'static str> {
 const RECV_EXAMPLES: &str = "Examples:
   bentpipe recv --listen 0.0.0.0:25300 --dir inbox --peer KEY
   bentpipe recv --listen [::]:25300 --dir inbox --peers known-hosts --once
+  bentpipe recv --via mqueue --node 3 --route 1=2 --dir inbox
 
 A file that was cut off is kept under a hidden name and goes on where it stopped when it is sent
 again. It gets its final name once its BLAKE3 hash was found right.";
@@ -358,27 +434,31 @@ again. It gets its final name once its BLAKE3 hash was found right.";
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Recv {
     /// Address and UDP port to listen on
-    #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:25300")]
+    #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:25300", conflicts_with = "via")]
     pub(crate) listen: SocketAddr,
     /// Directory that files go to
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Public key of a peer that may send; may be given several times
-    #[arg(long = "peer", value_name = "KEY", required_unless_present = "peers")]
+    #[arg(long = "peer", value_name = "KEY", conflicts_with = "via")]
+    #[arg(required_unless_present_any = ["peers", "via"])]
     pub(crate) peer: Vec<PublicKey>,
     /// File with a public key on each line, `#` and blank lines aside
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) peers: Option<PathBuf>,
     /// End after the first transfer, with its success
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
     pub(crate) identity: Identity,
+    #[command(flatten)]
+    pub(crate) queues: Queues,
 }
 
 const SEND_EXAMPLES: &str = "Examples:
   bentpipe send report.pdf ground.example:25300 --peer KEY
   bentpipe send images/ logs/ [2001:db8::7]:25300 --peer KEY --rate \"50 Mbit/s\"
+  bentpipe send report.pdf 3 --via mqueue --node 1 --route 3=2
 
 What the peer has already, whole or in part, is not sent again.";
 
@@ -388,16 +468,18 @@ pub(crate) struct Send {
     /// Files and directories
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// The peer that receives
+    /// The peer that receives; with --via mqueue the number of its node
     #[arg(required = true, value_name = "HOST:PORT")]
     pub(crate) to: String,
     /// Public key of the peer
-    #[arg(long, value_name = "KEY")]
-    pub(crate) peer: PublicKey,
+    #[arg(long, value_name = "KEY", required_unless_present = "via", conflicts_with = "via")]
+    pub(crate) peer: Option<PublicKey>,
     #[command(flatten)]
     pub(crate) way: Way,
     #[command(flatten)]
     pub(crate) identity: Identity,
+    #[command(flatten)]
+    pub(crate) queues: Queues,
 }
 
 const LIST_EXAMPLES: &str = "Examples:

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use bentpipe_net::qlp::OpenError;
 use bentpipe_scenario::ScenarioError;
 
 /// Why a command did not do what was asked.
@@ -11,6 +12,8 @@ pub(crate) enum Failure {
     Input(String),
     /// It could be, but the machine did not let it: exit code 1.
     System(String),
+    /// A command that was run on the user's behalf failed with this code and has said why.
+    Command(u8),
     /// Whoever read the output went away; nothing to say.
     Silenced,
 }
@@ -27,6 +30,7 @@ impl Failure {
                 anstream::eprintln!("bentpipe: {message}");
                 ExitCode::FAILURE
             }
+            Self::Command(code) => ExitCode::from(*code),
             Self::Silenced => ExitCode::SUCCESS,
         }
     }
@@ -40,6 +44,12 @@ impl Failure {
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        Self::System(error.to_string())
     }
 }
 

@@ -14,10 +14,12 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 
+use crate::association::Security;
 use crate::clock::Clock;
-use crate::hub::{ConnectionId, Hub};
+use crate::hub::Hub;
 use crate::key::{PublicKey, SecretKey};
 use crate::socket::Socket;
+use crate::stream::{ConnectionId, Streams};
 
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;
@@ -28,34 +30,38 @@ const BATCHES: usize = 4;
 /// the last connection are gone.
 #[derive(Clone, Debug)]
 pub struct Host {
-    handle: Arc<Handle>,
+    handle: Arc<Handle<Hub>>,
+    local: SocketAddr,
 }
 
 /// What handles and the task share.
 #[derive(Debug)]
-struct Shared {
-    hub: Mutex<Hub>,
-    clock: Clock,
+pub(crate) struct Shared<S> {
+    hub: Mutex<S>,
+    pub(crate) clock: Clock,
     /// A handle changed something, or all are gone.
-    changed: Notify,
+    pub(crate) changed: Notify,
 }
 
 /// The side of the application. When it is gone, the task ends.
 #[derive(Debug)]
-struct Handle {
-    shared: Arc<Shared>,
-    local: SocketAddr,
-    task: tokio::task::AbortHandle,
+pub(crate) struct Handle<S> {
+    pub(crate) shared: Arc<Shared<S>>,
+    pub(crate) task: tokio::task::AbortHandle,
 }
 
-impl Drop for Handle {
+impl<S> Drop for Handle<S> {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Shared {
-    fn hub(&self) -> MutexGuard<'_, Hub> {
+impl<S> Shared<S> {
+    pub(crate) fn new(hub: S, clock: Clock) -> Self {
+        Self { hub: Mutex::new(hub), clock, changed: Notify::new() }
+    }
+
+    pub(crate) fn hub(&self) -> MutexGuard<'_, S> {
         // A panic elsewhere leaves the hub as it was between two calls.
         self.hub.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -63,27 +69,32 @@ impl Shared {
 
 impl Host {
     /// A host with this key at this address. Peers have to be [allowed](Host::allow) before they can
-    /// reach it.
+    /// reach it, and to have the same `security`.
     ///
     /// # Errors
     /// When the address is taken or not one of this machine.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub fn bind(address: SocketAddr, key: SecretKey) -> io::Result<Self> {
+    pub fn bind(address: SocketAddr, key: SecretKey, security: Security) -> io::Result<Self> {
         let socket = Socket::bind(address)?;
         let local = socket.local_addr()?;
         let clock = Clock::start();
         let entropy = || getrandom::u64().expect("the system's source of randomness");
-        let hub = Hub::new(key, clock.calendar(), Box::new(entropy), clock.now());
-        let shared = Arc::new(Shared { hub: Mutex::new(hub), clock, changed: Notify::new() });
+        let hub = Hub::new(key, security, clock.calendar(), Box::new(entropy), clock.now());
+        let shared = Arc::new(Shared::new(hub, clock));
         let task = tokio::spawn(run(socket, shared.clone())).abort_handle();
-        Ok(Self { handle: Arc::new(Handle { shared, local, task }) })
+        Ok(Self { handle: Arc::new(Handle { shared, task }), local })
+    }
+
+    /// Its public key, by which peers name it.
+    pub fn public_key(&self) -> PublicKey {
+        self.handle.shared.hub().public_key()
     }
 
     /// The address that it is bound to.
     pub fn local_addr(&self) -> SocketAddr {
-        self.handle.local
+        self.local
     }
 
     /// Lets a peer in.
@@ -99,10 +110,11 @@ impl Host {
     /// The next connection that a peer opened.
     pub async fn accept(&self) -> Connection {
         let id = poll_fn(|cx| self.handle.shared.hub().poll_accept(cx)).await;
-        self.connection(id)
+        Connection::new(self.handle.clone(), id)
     }
 
-    /// Opens a connection to service `port` of `peer`, which is reached at `address`.
+    /// Opens a connection to service `port` of `peer`, which is reached at `address`, and waits until
+    /// the peer has answered.
     ///
     /// # Errors
     /// When the peer does not answer, or refuses.
@@ -113,26 +125,35 @@ impl Host {
         port: u16,
         config: Arc<Config>,
     ) -> io::Result<Connection> {
-        let shared = &self.handle.shared;
-        let id = shared.hub().connect(shared.clock.now(), address, peer, port, config);
-        shared.changed.notify_one();
-        let connection = self.connection(id);
-        poll_fn(|cx| shared.hub().poll_connected(id, cx)).await?;
+        let connection = self.open(address, peer, port, config);
+        connection.opened().await?;
         Ok(connection)
     }
 
-    fn connection(&self, id: ConnectionId) -> Connection {
-        Connection { handle: self.handle.clone(), id, unread: Mutex::new(Bytes::new()) }
+    /// Opens a connection without waiting: what is written goes out at once if the hosts have
+    /// associated before, and otherwise as soon as they have. Failures show when it is used.
+    pub fn open(
+        &self,
+        address: SocketAddr,
+        peer: PublicKey,
+        port: u16,
+        config: Arc<Config>,
+    ) -> Connection {
+        let shared = &self.handle.shared;
+        let id = shared.hub().connect(shared.clock.now(), address, peer, port, config);
+        shared.changed.notify_one();
+        Connection::new(self.handle.clone(), id)
     }
 }
 
-/// A byte stream to a peer, encrypted and reliable. Implements [`AsyncRead`] and [`AsyncWrite`].
+/// A reliable byte stream to a peer, encrypted unless it is one of a [`qlp::Node`](crate::qlp::Node).
+/// Implements [`AsyncRead`] and [`AsyncWrite`].
 ///
 /// Dropping it closes it: what was written is still delivered as long as a [`Host`] or another
 /// connection of it exists, what arrives is thrown away. [`Connection::finish`] waits for the end.
 #[derive(Debug)]
-pub struct Connection {
-    handle: Arc<Handle>,
+pub struct Connection<S: Streams = Hub> {
+    handle: Arc<Handle<S>>,
     id: ConnectionId,
     /// Bytes that arrived and found no room in the reader's buffer.
     unread: Mutex<Bytes>,
@@ -142,6 +163,21 @@ impl Connection {
     /// Whom it leads to.
     pub fn peer(&self) -> PublicKey {
         self.handle.shared.hub().peer(self.id)
+    }
+}
+
+impl<S: Streams> Connection<S> {
+    pub(crate) fn new(handle: Arc<Handle<S>>, id: ConnectionId) -> Self {
+        Self { handle, id, unread: Mutex::new(Bytes::new()) }
+    }
+
+    /// Waits until the peer has answered.
+    ///
+    /// # Errors
+    /// When it does not, or refuses.
+    pub async fn opened(&self) -> io::Result<()> {
+        let hub = &self.handle.shared;
+        Ok(poll_fn(|cx| hub.hub().poll_connected(self.id, cx)).await?)
     }
 
     /// The sender's state and what was sent and received so far.
@@ -214,7 +250,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl<S: Streams> Drop for Connection<S> {
     fn drop(&mut self) {
         let shared = &self.handle.shared;
         shared.hub().release(shared.clock.now(), self.id);
@@ -222,7 +258,7 @@ impl Drop for Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl<S: Streams> AsyncRead for Connection<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -242,7 +278,7 @@ impl AsyncRead for Connection {
     }
 }
 
-impl AsyncWrite for Connection {
+impl<S: Streams> AsyncWrite for Connection<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -264,7 +300,7 @@ impl AsyncWrite for Connection {
 }
 
 /// Runs a socket and its hub for ever.
-async fn run(mut socket: Socket, shared: Arc<Shared>) {
+async fn run(mut socket: Socket, shared: Arc<Shared<Hub>>) {
     loop {
         let (deadline, full) = turn(&mut socket, &shared);
         let sleep = async {
@@ -282,7 +318,7 @@ async fn run(mut socket: Socket, shared: Arc<Shared>) {
 }
 
 /// Receives, lets the time pass, sends. Returns the next deadline and whether the socket is full.
-fn turn(socket: &mut Socket, shared: &Shared) -> (Option<bentpipe_units::Instant>, bool) {
+fn turn(socket: &mut Socket, shared: &Shared<Hub>) -> (Option<bentpipe_units::Instant>, bool) {
     let mut hub = shared.hub();
     let now = shared.clock.now();
     for _ in 0..BATCHES {

@@ -10,10 +10,13 @@ pub mod emulate;
 mod host;
 pub mod hub;
 mod key;
+pub mod qlp;
 mod socket;
+mod stream;
 pub mod transfer;
 mod tuning;
 
+pub use association::Security;
 pub use host::{Connection, Host};
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};
 pub use tuning::Tuning;

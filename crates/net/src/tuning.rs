@@ -43,11 +43,11 @@ impl Default for Tuning {
 }
 
 impl Tuning {
-    /// The settings of a connection.
-    ///
-    /// # Errors
-    /// When there is no such controller or the rate is out of its range.
-    pub fn config(&self) -> Result<Arc<Config>, BuildError> {
+    /// Time between signs of life on an idle connection.
+    pub(crate) const KEEPALIVE: Span = Span::from_secs(10);
+
+    /// The controller, with the rate if it takes one.
+    pub(crate) fn choice(&self) -> Result<Choice, BuildError> {
         let named = self.controller.as_deref();
         let name = named.unwrap_or(if self.rate.is_some() { "rate" } else { "stp" });
         let mut parameters = BTreeMap::new();
@@ -56,12 +56,31 @@ impl Tuning {
         {
             parameters.insert("rate".to_owned(), rate.as_bps() as f64);
         }
+        Choice::new(name, parameters)
+    }
+
+    /// Whether losses are probed.
+    pub(crate) fn probes(&self) -> bool {
+        self.probing.unwrap_or(self.rate.is_none())
+    }
+
+    /// Signs of life without answer that end an idle connection.
+    pub(crate) fn keepalives(&self) -> u32 {
+        (self.patience.as_nanos() / Self::KEEPALIVE.as_nanos()).max(1) as u32
+    }
+
+    /// The settings of a connection.
+    ///
+    /// # Errors
+    /// When there is no such controller or the rate is out of its range.
+    pub fn config(&self) -> Result<Arc<Config>, BuildError> {
         let product = self.rate.map(|rate| rate.bytes_in(LONG_ROUND_TRIP) * PRODUCTS);
         let snd_buf = product.map_or(BUFFER, |bytes| bytes.max(BUFFER_MIN));
-        let keepalive = Span::from_secs(10);
         Ok(Arc::new(Config {
             mss: MSS,
             overhead: OVERHEAD,
+            adapt_payload: true,
+            tail_copies: true,
             snd_buf,
             rcv_buf: BUFFER.max(snd_buf),
             cwnd_init: 10,
@@ -71,15 +90,15 @@ impl Tuning {
             catch_up: Span::from_millis(20),
             poll_rate: 16,
             ctl_max_retries: Some(5),
-            keepalive,
-            keepalive_max: (self.patience.as_nanos() / keepalive.as_nanos()).max(1) as u32,
+            keepalive: Self::KEEPALIVE,
+            keepalive_max: self.keepalives(),
             no_response: self.patience,
             // As many as fit into a datagram.
             stat_max_gaps: 600,
             nagle: false,
             stat_rule: StatRule::Poll,
-            probing: self.probing.unwrap_or(self.rate.is_none()),
-            controller: Choice::new(name, parameters)?,
+            probing: self.probes(),
+            controller: self.choice()?,
             ..Config::default()
         }))
     }

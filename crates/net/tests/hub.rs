@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_net::hub::{ConnectionId, Hub, StreamError};
-use bentpipe_net::{PublicKey, SecretKey};
+use bentpipe_net::hub::{ConnectionId, Hub, StreamError, Streams as _};
+use bentpipe_net::{PublicKey, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -51,7 +51,11 @@ const DELAY: Span = Span::from_millis(300);
 
 impl World {
     fn new() -> Self {
-        let hubs = [hub(1, 0), hub(2, 0)];
+        Self::of([Security::Full; 2])
+    }
+
+    fn of(securities: [Security; 2]) -> Self {
+        let hubs = [hub_with(1, securities[0], 0), hub_with(2, securities[1], 0)];
         let mut world = Self {
             now: Instant::ZERO,
             hubs,
@@ -174,13 +178,17 @@ impl World {
 }
 
 fn hub(n: u8, calendar: u64) -> Hub {
+    hub_with(n, Security::Full, calendar)
+}
+
+fn hub_with(n: u8, security: Security, calendar: u64) -> Hub {
     let mut state = u64::from(n);
     let entropy = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 11
     };
-    Hub::new(key(n), calendar, Box::new(entropy), Instant::ZERO)
+    Hub::new(key(n), security, calendar, Box::new(entropy), Instant::ZERO)
 }
 
 fn secs(n: u64) -> Span {
@@ -208,6 +216,56 @@ fn a_second_connection_needs_no_handshake_of_the_hosts() {
     let second = world.connect();
     world.transfer(second, &pattern(10), secs(10)).expect("a transfer");
     assert!(world.sent[before..].iter().all(|(_, bytes)| bytes[0] == 4), "only data datagrams");
+}
+
+/// A world whose hosts have associated, and the time by which they had.
+fn associated() -> World {
+    let mut world = World::new();
+    let first = world.connect();
+    world.transfer(first, &pattern(10), secs(10)).expect("a transfer");
+    world.run(secs(5));
+    world
+}
+
+#[test]
+fn between_associated_hosts_data_follow_the_opening_at_once() {
+    let mut world = associated();
+    let began = world.now;
+    let connection = world.connect();
+    let data = pattern(900);
+    let (read, last) = world.transfer(connection, &data, secs(10)).expect("a transfer");
+    assert_eq!(read, data);
+    assert_eq!(last.since(began), DELAY, "no round trip before the data");
+}
+
+#[test]
+fn data_whose_opening_was_lost_wait_for_the_next_one() {
+    let mut world = associated();
+    let mut lost = false;
+    world.wire = Box::new(move |end, _| {
+        let first = end == CLIENT && !std::mem::replace(&mut lost, true);
+        if first { Vec::new() } else { vec![DELAY] }
+    });
+    let connection = world.connect();
+    let data = pattern(5_000);
+    let (read, _) = world.transfer(connection, &data, secs(20)).expect("a transfer");
+    assert_eq!(read, data);
+}
+
+#[test]
+fn a_connection_to_a_host_that_takes_none_is_refused_after_one_round_trip() {
+    let mut world = associated();
+    let to = world.addresses[CLIENT];
+    let began = world.now;
+    let connection = world.hubs[SERVER].connect(world.now, to, key(1).public(), 7, config());
+    let cx = &mut Context::from_waker(Waker::noop());
+    while world.hubs[SERVER].poll_connected(connection, cx).is_pending() {
+        assert!(world.step(began + secs(10)), "an answer");
+        world.pump();
+    }
+    let answer = world.hubs[SERVER].poll_connected(connection, cx);
+    assert!(matches!(answer, Poll::Ready(Err(StreamError::Failed(_)))), "{answer:?}");
+    assert_eq!(world.now.since(began), DELAY * 2);
 }
 
 #[test]
@@ -297,6 +355,41 @@ fn a_host_that_was_restarted_is_found_out_and_can_be_reached_again() {
 }
 
 #[test]
+fn without_encryption_everybody_can_read_and_nobody_can_forge() {
+    let mut world = World::of([Security::None; 2]);
+    let data = pattern(3_000);
+    let mut forged = 0;
+    world.wire = Box::new(move |_, bytes| {
+        forged += 1;
+        let mut delays = vec![DELAY];
+        // Every fifth datagram is changed on the way, and only its checksum could tell.
+        if forged % 5 == 0 {
+            let last = bytes.len() - 20;
+            bytes[last] ^= 1;
+            delays.push(DELAY);
+        }
+        delays
+    });
+    let connection = world.connect();
+    let (read, _) = world.transfer(connection, &data, secs(60)).expect("a transfer");
+    assert_eq!(read, data);
+    let shown =
+        |part: &[u8]| world.sent.iter().any(|(_, b)| b.windows(part.len()).any(|w| w == part));
+    assert!(shown(&data[..500]), "the text itself is on the way");
+}
+
+#[test]
+fn hosts_that_do_not_name_the_same_security_do_not_hear_each_other() {
+    for securities in [[Security::None, Security::Full], [Security::Full, Security::None]] {
+        let mut world = World::of(securities);
+        world.connect();
+        world.run(secs(20));
+        assert!(world.sent.iter().all(|(end, _)| *end == CLIENT), "no answer");
+        assert_eq!(world.hubs[SERVER].connections(), 0);
+    }
+}
+
+#[test]
 fn keys_are_renewed_during_a_long_transfer() {
     let mut world = World::new();
     let connection = world.connect();
@@ -374,6 +467,7 @@ proptest! {
         late in 0u64..20,
         flip in 0u64..10,
         size in 1usize..60_000,
+        associated in any::<bool>(),
     ) {
         let mut state = seed | 1;
         let mut draw = move || {
@@ -382,7 +476,8 @@ proptest! {
             state ^= state << 17;
             state
         };
-        let mut world = World::new().with_wire(move |_, bytes| {
+        let world = if associated { self::associated() } else { World::new() };
+        let mut world = world.with_wire(move |_, bytes| {
             if draw() % 100 < loss {
                 return Vec::new();
             }

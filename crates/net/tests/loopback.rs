@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_net::{Host, SecretKey};
+use bentpipe_net::{Host, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::ByteCount;
@@ -22,10 +22,10 @@ fn config() -> Arc<Config> {
 fn hosts(family: &str) -> (Host, Host, SecretKey) {
     let [a, b] = [(); 2].map(|()| SecretKey::generate());
     let any = format!("{family}:0").parse().expect("an address");
-    let server = Host::bind(any, b.clone()).expect("a server");
+    let server = Host::bind(any, b.clone(), Security::Full).expect("a server");
     server.allow(a.public());
     server.listen(config());
-    (Host::bind(any, a).expect("a client"), server, b)
+    (Host::bind(any, a, Security::Full).expect("a client"), server, b)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use bentpipe_net::transfer::{PORT, Progress, TransferError, entries, receive, send};
-use bentpipe_net::{Connection, Host, SecretKey};
+use bentpipe_net::{Connection, Host, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::ByteCount;
@@ -25,10 +25,10 @@ fn config() -> Arc<Config> {
 async fn pair() -> (Host, Connection, Host, Connection) {
     let [a, b] = [(); 2].map(|()| SecretKey::generate());
     let any = "127.0.0.1:0".parse().expect("an address");
-    let server = Host::bind(any, b.clone()).expect("a server");
+    let server = Host::bind(any, b.clone(), Security::Full).expect("a server");
     server.allow(a.public());
     server.listen(config());
-    let client = Host::bind(any, a).expect("a client");
+    let client = Host::bind(any, a, Security::Full).expect("a client");
     let address = server.local_addr();
     let (connected, accepted) =
         tokio::join!(client.connect(address, b.public(), PORT, config()), server.accept());

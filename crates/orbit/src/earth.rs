@@ -126,7 +126,7 @@ mod tests {
         let earth = Earth::real("2026-11-21".parse().expect("a day"));
         let radius = |lat| earth.sight(place(lat, 10.0), Instant::ZERO).position.length();
         assert!((radius(0.0) - 6378.137).abs() < 1e-9);
-        assert!((radius(90.0) - 6356.752_314).abs() < 1e-5);
+        assert!((radius(90.0) - 6_356.752_314).abs() < 1e-5);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct ScenarioFile {
     pub seed: u64,
     /// The run ends here at the latest.
     pub duration: Option<Quantity<Span>>,
-    /// What carries segments on the links.
+    /// What carries XSTP on the links; TCP is in IPv4 with any of them.
     #[serde(default)]
     pub encapsulation: EncapsulationName,
     /// Time between samples of `run --samples`.
@@ -39,7 +39,7 @@ const fn default_seed() -> u64 {
     1
 }
 
-/// What carries segments on the links.
+/// What carries XSTP on the links. TCP is in IPv4 with any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EncapsulationName {
@@ -129,7 +129,8 @@ pub struct PeriodicBlackoutTable {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleTable {
-    /// What the packets carry: data, poll, stat, ustat, bgn, bgnak, end, endak, rst. All of them.
+    /// What the packets carry, all of it: data, poll, stat, ustat, bgn, bgnak, end, endak, rst; in TCP
+    /// data, syn, syn-ack, fin, rst, ack.
     pub kind: Vec<String>,
     /// The first of them, counted from 1.
     pub nth: u64,

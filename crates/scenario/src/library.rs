@@ -12,6 +12,7 @@ macro_rules! entries {
 static SCENARIOS: &[Entry] = entries![
     "geo",
     "vsat-asymmetric",
+    "leo-broadband",
     "xstp/leo",
     "xstp/bit-corruption",
     "xstp/handoff",

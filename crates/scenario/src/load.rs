@@ -147,7 +147,10 @@ fn not_found(name: &str, error: &std::io::Error) -> ScenarioError {
     let hint = crate::error::nearest(name.strip_suffix(".toml").unwrap_or(name), names);
     let message = match hint {
         Some(right) => format!("{error}; did you mean the built-in scenario `{right}`?"),
-        None => format!("{error}; `bentpipe list scenarios` names those that are built in"),
+        None => {
+            let names: Vec<&str> = library::scenarios().map(|(name, _)| name).collect();
+            format!("{error}; built in are {}", names.join(", "))
+        }
     };
     ScenarioError { source: name.to_owned(), line: None, key: None, message }
 }

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use bentpipe_units::Instant;
-use etherparse::{IpNumber, PacketBuilder};
+use bentpipe_wire::Ecn;
+use etherparse::{IpEcn, IpHeaders, IpNumber, Ipv4Header, PacketBuilder};
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -13,13 +14,12 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 
+use crate::envelope::{Envelope, address};
 use crate::observer::PacketSeen;
-use crate::{Encapsulation, RunSpec, wire_mode};
+use crate::{Encapsulation, RunSpec};
 
 /// UDP port of XSTP.
 const XSTP_PORT: u16 = 25_300;
-/// IP protocol number of XSTP (RFC 3692, experimental).
-const XSTP_PROTOCOL: IpNumber = IpNumber(253);
 const HOP_LIMIT: u8 = 64;
 /// Nanoseconds.
 const RESOLUTION: u8 = 9;
@@ -37,8 +37,8 @@ pub enum CaptureError {
 
 /// Writes packets to a pcapng file, one interface for each direction of each captured link.
 ///
-/// Packets are there as they enter the link, also those that it will lose. Segments on a queue link
-/// have no network layer of their own and stand in UDP datagrams.
+/// Packets are there as they enter the link, also those that it will lose. XSTP on a queue link has
+/// no network layer of its own and stands in UDP datagrams.
 pub struct Capture<W: Write> {
     writer: PcapNgWriter<W>,
     /// Interface of each channel that is captured.
@@ -88,12 +88,11 @@ impl<W: Write> Capture<W> {
     /// Writes a packet that enters a channel.
     pub fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
         let Some(interface_id) = self.interfaces.get(channel).copied().flatten() else { return };
-        let (source, destination) =
-            (wire_mode::address(packet.from).octets(), wire_mode::address(packet.to).octets());
-        let ip = PacketBuilder::ipv4(source, destination, HOP_LIMIT);
+        let envelope = &packet.envelope;
+        let ip = PacketBuilder::ip(IpHeaders::Ipv4(ip_header(envelope), Default::default()));
         let mut data = Vec::with_capacity(packet.bytes.len() + 28);
-        let built = match packet.encapsulation {
-            Encapsulation::Ip => ip.write(&mut data, XSTP_PROTOCOL, packet.bytes),
+        let built = match envelope.encapsulation {
+            Encapsulation::Ip => ip.write(&mut data, IpNumber(envelope.protocol), packet.bytes),
             Encapsulation::Qlp | Encapsulation::Udp => {
                 ip.udp(XSTP_PORT, XSTP_PORT).write(&mut data, packet.bytes)
             }
@@ -123,5 +122,21 @@ impl<W: Write> Capture<W> {
             Some(error) => Err(CaptureError::Write(error)),
             None => Ok(self.writer.into_inner()),
         }
+    }
+}
+
+/// The header around a segment, without what follows from its bytes.
+fn ip_header(envelope: &Envelope) -> Ipv4Header {
+    Ipv4Header {
+        ecn: match envelope.ecn {
+            Ecn::NotCapable => IpEcn::NotEct,
+            Ecn::Capable0 => IpEcn::Ect0,
+            Ecn::Capable1 => IpEcn::Ect1,
+            Ecn::Congestion => IpEcn::CongestionExperienced,
+        },
+        time_to_live: HOP_LIMIT,
+        source: address(envelope.from).octets(),
+        destination: address(envelope.to).octets(),
+        ..Ipv4Header::default()
     }
 }

@@ -2,8 +2,8 @@
 
 use bentpipe_link::{Stream, Streams};
 use bentpipe_transport::demux::Demux;
-use bentpipe_transport::xstp::{self, Ports, no_session_reset};
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
+use bentpipe_transport::xstp::{self, Ports};
+use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, tcp};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
@@ -190,7 +190,8 @@ impl Endpoints {
         let accepted = listener.and_then(|index| {
             let end = &mut self.ends[index as usize];
             let entropy = end.entropy.bits();
-            let (Protocol::Xstp { receiver, .. }, Segment::Xstp(begin)) = (&end.protocol, segment);
+            let Protocol::Xstp { receiver, .. } = &end.protocol;
+            let Segment::Xstp(begin) = segment else { return None };
             let session = xstp::Session::accept(receiver.clone(), now, path, begin, entropy)?;
             end.endpoint = Some(Connection::Xstp(Box::new(session)));
             Some(index)
@@ -200,9 +201,12 @@ impl Endpoints {
             self.settle(now, network, index);
             return;
         }
-        let Segment::Xstp(segment) = segment;
-        if let Some(reset) = no_session_reset(segment) {
-            *network.place() = Segment::Xstp(reset);
+        let reset = match segment {
+            Segment::Xstp(segment) => xstp::no_session_reset(segment).map(Segment::Xstp),
+            Segment::Tcp(segment) => tcp::no_session_reset(segment).map(Segment::Tcp),
+        };
+        if let Some(reset) = reset {
+            *network.place() = reset;
             network.send(now, node, from);
         }
     }

@@ -9,6 +9,7 @@ mod app;
 mod capture;
 mod channel;
 mod endpoints;
+mod envelope;
 mod events;
 mod network;
 mod observer;
@@ -20,6 +21,7 @@ mod stretches;
 mod wire_mode;
 
 pub use capture::{Capture, CaptureError};
+pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
 pub use spec::{BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec};

@@ -15,7 +15,7 @@ use crate::observer::{Observer, PacketSeen};
 use crate::packet::{Arena, Packet, PacketId};
 use crate::routes::Routes;
 use crate::stretches::{Stretches, only_feeders};
-use crate::{Encapsulation, RunSpec, wire_mode};
+use crate::{Encapsulation, Envelope, RunSpec, wire_mode};
 
 /// The network and the event queue. Channels are the first components of the queue.
 ///
@@ -28,7 +28,6 @@ pub(crate) struct Network<'o> {
     routes: Routes,
     stretches: Stretches,
     encapsulation: Encapsulation,
-    overhead: u32,
     end: Instant,
     wire: bool,
     watched: bool,
@@ -41,8 +40,7 @@ pub(crate) struct Network<'o> {
 struct Unseen {
     order: Reverse<(Instant, u64)>,
     channel: usize,
-    from: u16,
-    to: u16,
+    envelope: Envelope,
     bytes: Bytes,
 }
 
@@ -83,7 +81,6 @@ impl<'o> Network<'o> {
             routes,
             stretches,
             encapsulation: spec.encapsulation,
-            overhead: spec.encapsulation.overhead().get() as u32,
             end: Instant::ZERO + spec.duration,
             wire: spec.wire,
             watched,
@@ -113,11 +110,13 @@ impl<'o> Network<'o> {
     pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) {
         let (id, packet) = self.arena.next();
         let (len, kind) = packet.segment.measure();
-        let len = len as u32 + self.overhead;
+        let overhead = self.encapsulation.of(&packet.segment).overhead();
+        let len = len as u32 + overhead.get() as u32;
         (packet.from, packet.to, packet.len, packet.kind) = (from, to, len, kind);
         packet.corrupt = false;
         if self.wire {
-            let bytes = wire_mode::encode(&packet.segment, self.encapsulation, from, to);
+            let envelope = packet.envelope(self.encapsulation);
+            let bytes = wire_mode::encode(&packet.segment, &envelope);
             *self.arena.bytes_mut(id) = bytes;
         }
         self.arena.take();
@@ -157,24 +156,24 @@ impl<'o> Network<'o> {
         packet.corrupt = true;
         if self.wire {
             let flips = &mut self.channels[channel as usize].flips;
-            let (from, to) = (packet.from, packet.to);
+            let envelope = packet.envelope(self.encapsulation);
             let bytes = self.arena.bytes_mut(id);
-            *bytes = wire_mode::corrupt(bytes, self.encapsulation, from, to, flips);
+            *bytes = wire_mode::corrupt(bytes, &envelope, flips);
         }
     }
 
     #[cold]
     fn show_later(&mut self, at: Instant, channel: u32, id: PacketId) {
         let packet = self.arena.get_mut(id);
-        let (from, to) = (packet.from, packet.to);
+        let envelope = packet.envelope(self.encapsulation);
         let bytes = if self.wire {
             self.arena.bytes_mut(id).clone()
         } else {
-            wire_mode::encode(&packet.segment, self.encapsulation, from, to)
+            wire_mode::encode(&packet.segment, &envelope)
         };
         if at <= self.end {
             let order = Reverse((at, self.queue.next_serial()));
-            self.unseen.push(Unseen { order, channel: channel as usize, from, to, bytes });
+            self.unseen.push(Unseen { order, channel: channel as usize, envelope, bytes });
         }
     }
 
@@ -184,9 +183,8 @@ impl<'o> Network<'o> {
             && first.order.0.0 <= now
             && let Some(packet) = self.unseen.pop()
         {
-            let Unseen { order, channel, from, to, bytes } = packet;
-            let encapsulation = self.encapsulation;
-            let seen = PacketSeen { from, to, encapsulation, bytes: &bytes };
+            let Unseen { order, channel, envelope, bytes } = packet;
+            let seen = PacketSeen { envelope, bytes: &bytes };
             self.observer.packet(order.0.0, channel, &seen);
         }
     }
@@ -202,7 +200,10 @@ impl<'o> Network<'o> {
         let arrived = channel.arrive()?;
         let node = channel.to;
         match channel.next() {
-            Some(next) => self.queue.set_arrival(slot, next.at, next.serial),
+            Some(next) => {
+                self.queue.set_arrival(slot, next.at, next.serial);
+                self.arena.fetch(next.packet);
+            }
             None => self.queue.clear(slot),
         }
         let packet = self.arena.get_mut(arrived.packet);
@@ -216,15 +217,15 @@ impl<'o> Network<'o> {
     #[inline(never)]
     fn arrive_otherwise(&mut self, now: Instant, node: u16, id: PacketId) -> Option<PacketId> {
         let packet = self.arena.get_mut(id);
-        let (from, to) = (packet.from, packet.to);
-        if to != node {
-            let (len, kind) = (packet.len, packet.kind);
+        if packet.to != node {
+            let (to, len, kind) = (packet.to, packet.len, packet.kind);
             self.enter(now, node, to, id, len, kind);
             return None;
         }
         let segment = if self.wire {
+            let envelope = packet.envelope(self.encapsulation);
             let bytes = std::mem::take(self.arena.bytes_mut(id));
-            wire_mode::decode(bytes, self.encapsulation, from, to)
+            wire_mode::decode(bytes, &envelope)
         } else {
             None // The checksum finds what is corrupt.
         };

@@ -3,7 +3,7 @@
 use bentpipe_record::Sample;
 use bentpipe_units::{Instant, Span};
 
-use crate::Encapsulation;
+use crate::Envelope;
 
 /// Watches a run. What it sees can not change what happens.
 pub trait Observer {
@@ -28,12 +28,8 @@ pub trait Observer {
 /// A packet as an observer sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketSeen<'a> {
-    /// Node that sent it.
-    pub from: u16,
-    /// Node that it is for.
-    pub to: u16,
-    /// What carries it.
-    pub encapsulation: Encapsulation,
+    /// What the headers around the segment say.
+    pub envelope: Envelope,
     /// The segment's bytes.
     pub bytes: &'a [u8],
 }

@@ -1,7 +1,11 @@
 //! Packets on their way, kept in one place and passed around by number.
 
+use std::hint::black_box;
+
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
+
+use crate::{Encapsulation, Envelope};
 
 /// A packet: two cache lines of its own. By the time it arrives hundreds of others have been written.
 #[derive(Debug, Default)]
@@ -22,6 +26,13 @@ pub(crate) struct Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() == 128);
+
+impl Packet {
+    /// What the headers around its segment say in a run whose XSTP is carried like this.
+    pub(crate) const fn envelope(&self, encapsulation: Encapsulation) -> Envelope {
+        Envelope::of(&self.segment, encapsulation, self.from, self.to)
+    }
+}
 
 /// Number of a packet in the arena.
 pub(crate) type PacketId = u32;
@@ -67,6 +78,14 @@ impl Arena {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.places[id as usize]
+    }
+
+    /// This packet is read soon: brings its two cache lines near. It was written so many packets ago
+    /// that they are not there any more.
+    #[inline]
+    pub(crate) fn fetch(&self, id: PacketId) {
+        let packet = &self.places[id as usize];
+        black_box((packet.to, packet.segment.ports()));
     }
 
     /// The bytes of the packet with this number, in wire mode.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bentpipe_link::ModelSpec;
 use bentpipe_transport::xstp;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_wire::Segment;
 
 /// Everything that happens in a run.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ pub struct RunSpec {
     pub seed: u64,
     /// The run ends here at the latest.
     pub duration: Span,
-    /// What carries segments on the links.
+    /// What carries XSTP on the links.
     pub encapsulation: Encapsulation,
     /// Packets carry bytes: each one is encoded, bit errors flip real bits, the checksum finds them.
     /// The record is the same as without.
@@ -90,20 +91,30 @@ pub struct SourceSpec {
     pub rate: Option<BitRate>,
 }
 
-/// What carries segments on a link, and what that costs in bytes for each packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What carries XSTP on a link, and what that costs in bytes for each packet. TCP is in IPv4, always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encapsulation {
     /// The paper's queue link protocol: segments are handed over as they are.
     #[default]
     Qlp,
-    /// IPv4 with protocol number 253: 20 bytes.
+    /// IPv4 with the segment's own protocol number, 253 for XSTP and 6 for TCP: 20 bytes.
     Ip,
     /// UDP over IPv4, one segment in each datagram: 28 bytes.
     Udp,
 }
 
 impl Encapsulation {
+    /// What carries this segment where this carries XSTP.
+    #[inline]
+    pub const fn of(self, segment: &Segment) -> Self {
+        match segment {
+            Segment::Xstp(_) => self,
+            Segment::Tcp(_) => Self::Ip,
+        }
+    }
+
     /// Bytes added to each segment.
+    #[inline]
     pub const fn overhead(self) -> ByteCount {
         ByteCount::new(match self {
             Self::Qlp => 0,

@@ -1,52 +1,41 @@
 //! Packets as bytes: encoding, real bit errors, the checksum.
 
-use std::net::{IpAddr, Ipv4Addr};
-
 use bentpipe_link::Stream;
-use bentpipe_wire::{Segment, xstp};
+use bentpipe_wire::{PseudoHeader, Segment, tcp, xstp};
 use bytes::{Bytes, BytesMut};
 
-use crate::Encapsulation;
+use crate::{Encapsulation, Envelope};
 
-/// The address that a node has in pseudo headers and captures: 10.0.0.1 for node 0, and so on.
-pub(crate) const fn address(node: u16) -> Ipv4Addr {
-    let n = node as u32 + 1;
-    Ipv4Addr::new(10, (n >> 16) as u8, (n >> 8) as u8, n as u8)
-}
-
-/// The pseudo header that the checksum covers, if the encapsulation has one.
-fn pseudo_header(how: Encapsulation, from: u16, to: u16) -> Option<xstp::PseudoHeader> {
-    (how == Encapsulation::Ip).then(|| xstp::PseudoHeader {
-        source: IpAddr::V4(address(from)),
-        destination: IpAddr::V4(address(to)),
-    })
+/// The pseudo header that the checksum of XSTP covers, if the encapsulation has one.
+fn xstp_pseudo(envelope: &Envelope) -> Option<PseudoHeader> {
+    (envelope.encapsulation == Encapsulation::Ip).then(|| envelope.addresses())
 }
 
 /// The bytes of a segment.
-pub(crate) fn encode(segment: &Segment, how: Encapsulation, from: u16, to: u16) -> Bytes {
+pub(crate) fn encode(segment: &Segment, envelope: &Envelope) -> Bytes {
     let mut bytes = BytesMut::with_capacity(segment.wire_len());
     match segment {
         Segment::Xstp(segment) => {
-            xstp::encode(segment, pseudo_header(how, from, to).as_ref(), &mut bytes);
+            xstp::encode(segment, xstp_pseudo(envelope).as_ref(), &mut bytes);
         }
+        Segment::Tcp(segment) => tcp::encode(segment, &envelope.addresses(), &mut bytes),
     }
     bytes.freeze()
 }
 
 /// The segment of some bytes; `None` when the checksum or the syntax is wrong.
-pub(crate) fn decode(bytes: Bytes, how: Encapsulation, from: u16, to: u16) -> Option<Segment> {
-    xstp::decode(bytes, pseudo_header(how, from, to).as_ref()).map(Segment::Xstp).ok()
+pub(crate) fn decode(bytes: Bytes, envelope: &Envelope) -> Option<Segment> {
+    if envelope.protocol == tcp::PROTOCOL {
+        let segment = tcp::decode(bytes, &envelope.addresses()).ok()?;
+        Some(Segment::Tcp(tcp::Segment { ecn: envelope.ecn, ..segment }))
+    } else {
+        xstp::decode(bytes, xstp_pseudo(envelope).as_ref()).map(Segment::Xstp).ok()
+    }
 }
 
 /// Flips bits of a packet that a link corrupted. A sixteen-bit checksum misses one pattern of errors
 /// in 65,536; such a pattern is drawn again, so that wire mode and typed mode tell the same story.
-pub(crate) fn corrupt(
-    bytes: &Bytes,
-    how: Encapsulation,
-    from: u16,
-    to: u16,
-    stream: &mut Stream,
-) -> Bytes {
+pub(crate) fn corrupt(bytes: &Bytes, envelope: &Envelope, stream: &mut Stream) -> Bytes {
     loop {
         let mut flipped = BytesMut::from(&bytes[..]);
         // One wrong bit most of the time, now and then several.
@@ -56,8 +45,59 @@ pub(crate) fn corrupt(
             flipped[(bit / 8) as usize] ^= 1 << (bit % 8);
         }
         let flipped = flipped.freeze();
-        if decode(flipped.clone(), how, from, to).is_none() {
+        if decode(flipped.clone(), envelope).is_none() {
             return flipped;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_link::Streams;
+    use bentpipe_wire::Ecn;
+
+    use super::*;
+
+    fn segments() -> [Segment; 2] {
+        let marked = tcp::Segment { ecn: Ecn::Congestion, window: 9, ..tcp::Segment::default() };
+        let begin = xstp::Begin { mss: 1000, many_gaps: true, ts: 1, ts_echo: 0 };
+        let xstp = xstp::Segment { body: xstp::Body::Begin(begin), ..xstp::Segment::default() };
+        [Segment::Tcp(marked), Segment::Xstp(xstp)]
+    }
+
+    #[test]
+    fn segments_of_every_protocol_survive_as_bytes_under_every_encapsulation() {
+        for segment in segments() {
+            for how in [Encapsulation::Qlp, Encapsulation::Ip, Encapsulation::Udp] {
+                let envelope = Envelope::of(&segment, how, 3, 4);
+                let bytes = encode(&segment, &envelope);
+                assert_eq!(decode(bytes, &envelope), Some(segment.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_found_in_every_protocol() {
+        let mut stream = Streams::new(1).stream("flips");
+        for segment in segments() {
+            let envelope = Envelope::of(&segment, Encapsulation::Ip, 3, 4);
+            let bytes = encode(&segment, &envelope);
+            let damaged = corrupt(&bytes, &envelope, &mut stream);
+            assert_ne!(damaged, bytes);
+            assert_eq!(decode(damaged, &envelope), None);
+        }
+    }
+
+    #[test]
+    fn tcp_is_in_ip_and_nothing_else_whatever_carries_xstp() {
+        let [tcp, xstp] = segments();
+        for how in [Encapsulation::Qlp, Encapsulation::Ip, Encapsulation::Udp] {
+            let envelope = Envelope::of(&tcp, how, 3, 4);
+            assert_eq!((envelope.encapsulation, envelope.protocol), (Encapsulation::Ip, 6));
+            let bytes = tcp.wire_len() as u64 + envelope.encapsulation.overhead().get();
+            assert_eq!(bytes, 40);
+            let envelope = Envelope::of(&xstp, how, 3, 4);
+            assert_eq!((envelope.encapsulation, envelope.protocol), (how, 253));
         }
     }
 }

@@ -3,13 +3,18 @@
 //! The targets under `fuzz/` only call these functions, so that the same checks run in the ordinary
 //! tests, with a fixed number of deterministic inputs.
 
+mod tcp;
+
 use bentpipe_units::Seq32;
 use bentpipe_wire::checksum::Checksum;
+use bentpipe_wire::qlp;
 use bentpipe_wire::xstp::{
     Begin, Body, Context, Flow, Gap, Report, ReportKind, ResetReason, Segment, decode,
     decode_compact, encode, encode_compact,
 };
 use bytes::{Bytes, BytesMut};
+
+pub use tcp::{ADDRESSES, tcp_seeds, tcp_segment, with_tcp_checksum};
 
 /// Length of the fixed XSTP header in bytes.
 const HEADER: usize = 16;
@@ -41,6 +46,37 @@ pub fn compact_segment(data: &[u8]) {
     assert_eq!(again, bytes, "encoding of {segment:?}");
 }
 
+/// Decodes the input as a frame of the queue link protocol as it is, and again with the length and a
+/// protocol that belong to it.
+///
+/// # Panics
+///
+/// If something that decodes encodes to other bytes.
+pub fn qlp_frame(data: &[u8]) {
+    frame_round_trip(&Bytes::copy_from_slice(data));
+    frame_round_trip(&with_length(data).into());
+}
+
+fn frame_round_trip(bytes: &Bytes) {
+    let Ok(frame) = qlp::decode(bytes.clone()) else { return };
+    let mut again = BytesMut::new();
+    assert_eq!(qlp::encode(&frame, &mut again), Ok(()), "encoding of {frame:?}");
+    assert_eq!(again, bytes, "encoding of {frame:?}");
+}
+
+/// The input with the length of its payload and one of the two protocols put into the header of a
+/// queue link frame; unchanged if it is too short to have one or too long to be one.
+pub fn with_length(data: &[u8]) -> Vec<u8> {
+    let mut bytes = data.to_vec();
+    let length = data.len().checked_sub(qlp::HEADER).map(u16::try_from);
+    if let Some(Ok(length)) = length {
+        let protocol = 1 + u16::from(bytes[7] % 2);
+        bytes[4..6].copy_from_slice(&length.to_be_bytes());
+        bytes[6..8].copy_from_slice(&protocol.to_be_bytes());
+    }
+    bytes
+}
+
 fn round_trip(bytes: &Bytes) {
     let Ok(segment) = decode(bytes.clone(), None) else { return };
     assert_eq!(segment.wire_len(), bytes.len(), "length of {segment:?}");
@@ -61,10 +97,9 @@ pub fn with_checksum(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Calls `target` with `count` inputs: a quarter of them random bytes, the others XSTP segments of
-/// every type with up to seven changes. The same inputs every time.
-pub fn bounded_runs(count: u64, target: fn(&[u8])) {
-    let seeds = xstp_seeds();
+/// Calls `target` with `count` inputs: a quarter of them random bytes, the others seeds with up to
+/// seven changes. The same inputs every time.
+pub fn bounded_runs(count: u64, seeds: &[Vec<u8>], target: fn(&[u8])) {
     let mut random = SplitMix64(0x6265_6e74_7069_7065);
     for run in 0..count {
         let input = if run % 4 == 0 {
@@ -74,7 +109,7 @@ pub fn bounded_runs(count: u64, target: fn(&[u8])) {
         } else {
             let mut input = seeds[random.below(seeds.len())].clone();
             for _ in 0..random.below(8) {
-                mutate(&mut input, &seeds, &mut random);
+                mutate(&mut input, seeds, &mut random);
             }
             input
         };
@@ -121,7 +156,7 @@ fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut SplitMix64) {
 }
 
 /// The bytes of an XSTP segment of every type, and of the largest composite.
-fn xstp_seeds() -> Vec<Vec<u8>> {
+pub fn xstp_seeds() -> Vec<Vec<u8>> {
     let begin = Begin { mss: 1000, many_gaps: true, ts: 10_000, ts_echo: 0 };
     let report = |kind, ends: &[(u16, u16)]| {
         Some(Report {

@@ -115,7 +115,9 @@ impl Host<Session> for Surroundings<'_> {
     }
 
     fn transmit(&mut self, _now: Instant, _path: PathId) {
-        let Segment::Xstp(segment) = std::mem::take(&mut self.place);
+        let Segment::Xstp(segment) = std::mem::take(&mut self.place) else {
+            panic!("a session of XSTP sent a segment of another protocol");
+        };
         self.sent.push(segment);
     }
 

@@ -2,18 +2,36 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bentpipe_testkit::fuzz::{bounded_runs, compact_segment, with_checksum, xstp_segment};
-use bentpipe_wire::Kind;
+use bentpipe_testkit::fuzz::{
+    ADDRESSES, bounded_runs, compact_segment, qlp_frame, tcp_seeds, tcp_segment, with_checksum,
+    with_length, with_tcp_checksum, xstp_seeds, xstp_segment,
+};
 use bentpipe_wire::xstp::{DecodeError, decode};
+use bentpipe_wire::{Kind, qlp, tcp};
 
 #[test]
 fn a_hundred_thousand_inputs_break_no_xstp_decoder() {
-    bounded_runs(100_000, xstp_segment);
+    bounded_runs(100_000, &xstp_seeds(), xstp_segment);
 }
 
 #[test]
 fn a_hundred_thousand_inputs_break_no_decoder_of_compressed_headers() {
-    bounded_runs(100_000, compact_segment);
+    bounded_runs(100_000, &xstp_seeds(), compact_segment);
+}
+
+#[test]
+fn a_hundred_thousand_inputs_break_no_tcp_decoder() {
+    bounded_runs(100_000, &tcp_seeds(), tcp_segment);
+}
+
+#[test]
+fn a_hundred_thousand_inputs_break_no_decoder_of_queue_link_frames() {
+    static FRAMES: AtomicU64 = AtomicU64::new(0);
+    bounded_runs(100_000, &xstp_seeds(), |data| {
+        qlp_frame(data);
+        FRAMES.fetch_add(qlp::decode(with_length(data).into()).is_ok().into(), Ordering::Relaxed);
+    });
+    assert!(FRAMES.load(Ordering::Relaxed) > 50_000, "{FRAMES:?} frames");
 }
 
 #[test]
@@ -21,7 +39,7 @@ fn the_inputs_are_neither_all_legal_nor_all_illegal() {
     static SEGMENTS: AtomicU64 = AtomicU64::new(0);
     static DAMAGED: AtomicU64 = AtomicU64::new(0);
     static KINDS: AtomicU64 = AtomicU64::new(0);
-    bounded_runs(10_000, |data| {
+    bounded_runs(10_000, &xstp_seeds(), |data| {
         if let Err(DecodeError::Checksum { .. }) = decode(data.to_vec().into(), None) {
             DAMAGED.fetch_add(1, Ordering::Relaxed);
         }
@@ -34,7 +52,36 @@ fn the_inputs_are_neither_all_legal_nor_all_illegal() {
     assert!((2_000..8_000).contains(&segments), "{segments} segments");
     assert!(damaged > 2_000, "{damaged} damaged");
     let all = Kind::NAMES.iter().fold(Kind::NONE, |all, (kind, _)| all.with(*kind));
+    assert_eq!(KINDS.load(Ordering::Relaxed), u64::from(all.without(Kind::ACK).bits()));
+}
+
+#[test]
+fn the_inputs_for_tcp_are_neither_all_legal_nor_all_illegal() {
+    static SEGMENTS: AtomicU64 = AtomicU64::new(0);
+    static REFUSED: AtomicU64 = AtomicU64::new(0);
+    static KINDS: AtomicU64 = AtomicU64::new(0);
+    static OPTIONS: AtomicU64 = AtomicU64::new(0);
+    bounded_runs(10_000, &tcp_seeds(), |data| {
+        let Ok(segment) = tcp::decode(with_tcp_checksum(data).into(), &ADDRESSES) else {
+            REFUSED.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        SEGMENTS.fetch_add(1, Ordering::Relaxed);
+        KINDS.fetch_or(segment.kind().bits().into(), Ordering::Relaxed);
+        let option = match segment.options {
+            tcp::Options::None => 1,
+            tcp::Options::Syn(_) => 2,
+            tcp::Options::Sack(_) => 4,
+            tcp::Options::Snack(_) => 8,
+        };
+        OPTIONS.fetch_or(option, Ordering::Relaxed);
+    });
+    let (segments, refused) = (SEGMENTS.load(Ordering::Relaxed), REFUSED.load(Ordering::Relaxed));
+    assert!(segments > 2_000 && refused > 2_000, "{segments} segments, {refused} refused");
+    let parts = [Kind::DATA, Kind::BGN, Kind::BGNAK, Kind::END, Kind::RST, Kind::ACK];
+    let all = parts.into_iter().fold(Kind::NONE, Kind::with);
     assert_eq!(KINDS.load(Ordering::Relaxed), u64::from(all.bits()));
+    assert_eq!(OPTIONS.load(Ordering::Relaxed), 0b1111);
 }
 
 #[test]
@@ -43,8 +90,8 @@ fn the_inputs_are_the_same_every_time() {
 
     static SEEN: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
     let record = |data: &[u8]| SEEN.lock().expect("no panic before").push(data.to_vec());
-    bounded_runs(500, record);
+    bounded_runs(500, &xstp_seeds(), record);
     let first = std::mem::take(&mut *SEEN.lock().expect("no panic before"));
-    bounded_runs(500, record);
+    bounded_runs(500, &xstp_seeds(), record);
     assert_eq!(*SEEN.lock().expect("no panic before"), first);
 }

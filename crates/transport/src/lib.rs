@@ -8,6 +8,7 @@ pub mod demux;
 pub mod drive;
 pub mod endpoint;
 pub mod rtt;
+pub mod tcp;
 pub mod xstp;
 
 pub use drive::{Host, drain};

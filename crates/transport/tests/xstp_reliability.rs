@@ -42,7 +42,7 @@ fn networks() -> impl Strategy<Value = Network> {
 fn configs() -> impl Strategy<Value = Config> {
     (
         any::<[bool; 7]>(),
-        1..1500u16,
+        64..1500u16,
         1..64u64,
         1..64u64,
         1..6u32,

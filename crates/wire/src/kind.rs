@@ -2,7 +2,8 @@
 
 /// A set of segment parts. Composite segments hold several.
 ///
-/// The bit values are those of XSTP's type field, so that the codec can use them as they are.
+/// The lower twelve bits are those of XSTP's type field, so that the codec can use them as they are.
+/// Parts that protocols share have one bit: a TCP SYN is a BGN, a SYN with ACK a BGNAK, a FIN an END.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kind(u16);
 
@@ -27,18 +28,24 @@ impl Kind {
     pub const ENDAK: Self = Self(0x080);
     /// An abort.
     pub const RST: Self = Self(0x100);
+    /// An acknowledgement and nothing else (TCP).
+    pub const ACK: Self = Self(0x1000);
 
-    /// Every part with the name it has in traces and scenario files.
-    pub const NAMES: [(Self, &'static str); 9] = [
+    /// Every part with the name it has in traces and scenario files; TCP's own name for it follows.
+    pub const NAMES: [(Self, &'static str); 13] = [
         (Self::DATA, "data"),
         (Self::POLL, "poll"),
         (Self::STAT, "stat"),
         (Self::USTAT, "ustat"),
         (Self::BGN, "bgn"),
+        (Self::BGN, "syn"),
         (Self::BGNAK, "bgnak"),
+        (Self::BGNAK, "syn-ack"),
         (Self::END, "end"),
+        (Self::END, "fin"),
         (Self::ENDAK, "endak"),
         (Self::RST, "rst"),
+        (Self::ACK, "ack"),
     ];
 
     /// The set with exactly these bits.
@@ -76,5 +83,32 @@ impl Kind {
     /// True for the empty set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The set that a name stands for.
+    fn named(name: &str) -> Kind {
+        let known = Kind::NAMES.iter().find(|(_, known)| *known == name);
+        known.expect("a name").0
+    }
+
+    #[test]
+    fn tcp_has_its_own_names_for_what_it_shares() {
+        assert_eq!(named("syn"), Kind::BGN);
+        assert_eq!(named("syn-ack"), Kind::BGNAK);
+        assert_eq!(named("fin"), Kind::END);
+        assert_eq!(named("ack"), Kind::ACK);
+    }
+
+    #[test]
+    fn every_name_is_of_one_part_and_stands_there_once() {
+        for (n, (kind, name)) in Kind::NAMES.iter().enumerate() {
+            assert!(kind.bits().is_power_of_two(), "{name}");
+            assert!(Kind::NAMES[..n].iter().all(|(_, other)| other != name), "{name}");
+        }
     }
 }

@@ -4,17 +4,29 @@
 //! sockets and the simulator's wire mode pass it through the codec of its protocol.
 
 pub mod checksum;
+mod ecn;
 pub mod kind;
+mod pseudo;
+pub mod qlp;
+pub mod tcp;
+pub mod xcp;
 pub mod xstp;
 
+pub use ecn::Ecn;
 pub use kind::Kind;
+pub use pseudo::PseudoHeader;
 
 /// A segment of any protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {
     /// A segment of the extended Satellite Transport Protocol.
     Xstp(xstp::Segment),
+    /// A segment of TCP.
+    Tcp(tcp::Segment),
 }
+
+// Packets of the simulator have no room for more.
+const _: () = assert!(size_of::<Segment>() == size_of::<xstp::Segment>());
 
 impl Default for Segment {
     /// An empty segment: a place to write one into.
@@ -24,11 +36,55 @@ impl Default for Segment {
 }
 
 impl Segment {
+    /// The XSTP segment in its place: the one that is there, or an empty one.
+    #[inline]
+    pub fn xstp_mut(&mut self) -> &mut xstp::Segment {
+        if !matches!(self, Self::Xstp(_)) {
+            *self = Self::Xstp(xstp::Segment::default());
+        }
+        match self {
+            Self::Xstp(segment) => segment,
+            Self::Tcp(_) => unreachable!("it was just made one of XSTP"),
+        }
+    }
+
+    /// The TCP segment in its place: the one that is there, or an empty one.
+    #[inline]
+    pub fn tcp_mut(&mut self) -> &mut tcp::Segment {
+        if !matches!(self, Self::Tcp(_)) {
+            *self = Self::Tcp(tcp::Segment::default());
+        }
+        match self {
+            Self::Tcp(segment) => segment,
+            Self::Xstp(_) => unreachable!("it was just made one of TCP"),
+        }
+    }
+
+    /// Number by which an IP header announces the segment.
+    #[inline]
+    pub const fn ip_protocol(&self) -> u8 {
+        match self {
+            Self::Xstp(_) => xstp::PROTOCOL,
+            Self::Tcp(_) => tcp::PROTOCOL,
+        }
+    }
+
+    /// ECN field of the IP header around the segment. XSTP has no answer to marks and is never
+    /// marked.
+    #[inline]
+    pub const fn ecn(&self) -> Ecn {
+        match self {
+            Self::Xstp(_) => Ecn::NotCapable,
+            Self::Tcp(segment) => segment.ecn,
+        }
+    }
+
     /// Source and destination port.
     #[inline]
     pub const fn ports(&self) -> (u16, u16) {
         match self {
             Self::Xstp(segment) => (segment.source_port, segment.destination_port),
+            Self::Tcp(segment) => (segment.source_port, segment.destination_port),
         }
     }
 
@@ -37,6 +93,7 @@ impl Segment {
     pub const fn opens(&self) -> bool {
         match self {
             Self::Xstp(segment) => matches!(segment.body, xstp::Body::Begin(_)),
+            Self::Tcp(segment) => segment.opens(),
         }
     }
 
@@ -45,6 +102,7 @@ impl Segment {
     pub fn wire_len(&self) -> usize {
         match self {
             Self::Xstp(segment) => segment.wire_len(),
+            Self::Tcp(segment) => segment.wire_len(),
         }
     }
 
@@ -53,6 +111,7 @@ impl Segment {
     pub fn measure(&self) -> (usize, Kind) {
         match self {
             Self::Xstp(segment) => segment.measure(),
+            Self::Tcp(segment) => segment.measure(),
         }
     }
 
@@ -61,6 +120,24 @@ impl Segment {
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Xstp(segment) => segment.kind(),
+            Self::Tcp(segment) => segment.kind(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_keeps_what_it_holds_and_gives_way_to_another_protocol() {
+        let mut place = Segment::default();
+        place.tcp_mut().window = 7;
+        assert_eq!(place.tcp_mut().window, 7);
+        assert_eq!((place.ip_protocol(), place.wire_len()), (6, 20));
+        assert_eq!(*place.xstp_mut(), xstp::Segment::default());
+        place.xstp_mut().window = 9;
+        assert_eq!(place.xstp_mut().window, 9);
+        assert_eq!((place.ip_protocol(), place.ecn()), (253, Ecn::NotCapable));
     }
 }

@@ -1,8 +1,10 @@
 //! What each command does.
 
 mod emulate;
+mod identity;
 mod keygen;
 mod list;
+mod mqueue;
 mod orbit;
 mod recv;
 mod reproduce;
@@ -12,6 +14,7 @@ mod send;
 use std::io::Write;
 
 use clap::CommandFactory;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
@@ -47,6 +50,31 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::System(format!("can not start: {error}")))
+}
+
+/// Ctrl-C and requests to end. From when it is made, they do not end the process by themselves.
+pub(crate) struct Stop {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Stop {
+    /// Listens for signals, inside of a runtime.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| Failure::System(format!("can not hear signals: {error}")))
+        };
+        let interrupt = listen(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: listen(SignalKind::terminate())? })
+    }
+
+    /// Waits for one.
+    pub(crate) async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }
 
 /// Prints a document to the standard output.

@@ -3,52 +3,67 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use bentpipe_net::hub::Streams;
 use bentpipe_net::transfer::{Progress, receive};
-use bentpipe_net::{Connection, Host, PublicKey, Tuning};
+use bentpipe_net::{Connection, PublicKey, Tuning};
 
 use crate::args::Recv;
-use crate::commands::{keygen, runtime};
+use crate::commands::{identity, mqueue, runtime};
 use crate::failure::Failure;
 
 /// Receives files until it is stopped, or once.
 pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
-    let key = keygen::load(args.identity.key.as_deref())?;
+    if !args.dir.is_dir() {
+        return Err(Failure::Input(format!("--dir {}: not a directory", args.dir.display())));
+    }
+    if let Some(node) = args.queues.node {
+        return mqueue::recv(node, args);
+    }
     let mut peers = args.peer.clone();
     if let Some(path) = &args.peers {
         peers.extend(read_peers(path)?);
     }
-    if !args.dir.is_dir() {
-        return Err(Failure::Input(format!("--dir {}: not a directory", args.dir.display())));
-    }
     runtime()?.block_on(async {
-        let public = key.public();
-        let host = Host::bind(args.listen, key).map_err(|error| {
-            Failure::System(format!("can not listen on {}: {error}", args.listen))
-        })?;
+        let host = identity::host(&args.identity, args.listen)?;
         peers.into_iter().for_each(|peer| host.allow(peer));
         let config = Tuning::default().config();
         host.listen(config.map_err(|error| Failure::System(error.to_string()))?);
-        writeln!(std::io::stdout(), "listening on {} as {public}", host.local_addr())?;
-        loop {
+        writeln!(std::io::stdout(), "listening on {} as {}", host.local_addr(), host.public_key())?;
+        let accept = async || {
             let connection = host.accept().await;
-            if args.once {
-                return serve(connection, args.dir.clone()).await;
-            }
-            let dir = args.dir.clone();
-            tokio::spawn(async move {
-                if let Err(Failure::Input(message) | Failure::System(message)) =
-                    serve(connection, dir).await
-                {
-                    anstream::eprintln!("bentpipe: {message}");
-                }
-            });
-        }
+            (connection.peer().to_string(), connection)
+        };
+        serve_all(args, accept).await
     })
 }
 
+/// Receives on every connection that `accept` gives out, each with the name of its peer.
+pub(super) async fn serve_all<S: Streams>(
+    args: &Recv,
+    mut accept: impl AsyncFnMut() -> (String, Connection<S>),
+) -> Result<(), Failure> {
+    loop {
+        let (peer, connection) = accept().await;
+        let dir = args.dir.clone();
+        if args.once {
+            return serve(connection, peer, dir).await;
+        }
+        tokio::spawn(async move {
+            if let Err(Failure::Input(message) | Failure::System(message)) =
+                serve(connection, peer, dir).await
+            {
+                anstream::eprintln!("bentpipe: {message}");
+            }
+        });
+    }
+}
+
 /// Receives what one peer sends on one connection.
-async fn serve(connection: Connection, dir: PathBuf) -> Result<(), Failure> {
-    let peer = connection.peer();
+async fn serve(
+    connection: Connection<impl Streams>,
+    peer: String,
+    dir: PathBuf,
+) -> Result<(), Failure> {
     let report = |progress| match progress {
         Progress::Done { name } => anstream::println!("{name}"),
         Progress::Failed { name, reason } => {

@@ -1,16 +1,18 @@
 //! `bentpipe send`: files to a peer.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bentpipe_net::transfer::{PORT, Progress, entries, send as send_entries};
-use bentpipe_net::{Connection, Host, Tuning};
+use bentpipe_net::hub::Streams;
+use bentpipe_net::transfer::{Entry, PORT, Progress, entries, send as send_entries};
+use bentpipe_net::{Connection, Tuning};
 use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{Send, Way};
-use crate::commands::{keygen, runtime};
+use crate::commands::{identity, mqueue, runtime};
 use crate::failure::Failure;
 
 /// Time between two looks at the connection for the progress bar.
@@ -18,32 +20,57 @@ const REFRESH: Duration = Duration::from_millis(200);
 
 /// Sends files and directories.
 pub(crate) fn send(args: &Send) -> Result<(), Failure> {
-    let key = keygen::load(args.identity.key.as_deref())?;
-    let config = tuning(&args.way).config();
+    let tuning = tuning(&args.way);
+    if let Some(node) = args.queues.node {
+        return mqueue::send(node, args, &tuning);
+    }
+    let missing = || Failure::Input("name the peer's public key with --peer KEY".to_owned());
+    let peer = args.peer.ok_or_else(missing)?;
+    let config = tuning.config();
     let config = config.map_err(|error| Failure::Input(error.to_string()))?;
-    let (found, errors) = entries(&args.paths);
-    for error in &errors {
-        anstream::eprintln!("bentpipe: {error}");
-    }
-    if found.is_empty() {
-        return Err(Failure::Input("there is nothing to send".to_owned()));
-    }
-    let total: u64 = found.iter().filter_map(bentpipe_net::transfer::Entry::size).sum();
+    let parcel = Parcel::gather(args)?;
     runtime()?.block_on(async {
         let address = resolve(&args.to).await?;
         let local: SocketAddr =
             if address.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
-        let host = Host::bind(local, key)
-            .map_err(|error| Failure::System(format!("can not open a socket: {error}")))?;
+        let host = identity::host(&args.identity, local)?;
+        parcel.deliver(host.connect(address, peer, PORT, config)).await
+    })
+}
+
+/// What is to be sent, and to whom.
+pub(super) struct Parcel<'a> {
+    to: &'a str,
+    found: Vec<Entry>,
+    /// Paths that were named and can not be sent.
+    missing: u64,
+}
+
+impl<'a> Parcel<'a> {
+    /// Looks for what is to be sent.
+    pub(super) fn gather(args: &'a Send) -> Result<Self, Failure> {
+        let (found, errors) = entries(&args.paths);
+        for error in &errors {
+            anstream::eprintln!("bentpipe: {error}");
+        }
+        if found.is_empty() {
+            return Err(Failure::Input("there is nothing to send".to_owned()));
+        }
+        Ok(Self { to: &args.to, found, missing: errors.len() as u64 })
+    }
+
+    /// Sends it over the connection that `connecting` opens, and says what became of it.
+    pub(super) async fn deliver<S: Streams>(
+        &self,
+        connecting: impl Future<Output = std::io::Result<Connection<S>>>,
+    ) -> Result<(), Failure> {
         let began = tokio::time::Instant::now();
-        let connection = host
-            .connect(address, args.peer, PORT, config)
-            .await
-            .map_err(|error| Failure::System(format!("{}: {error}", args.to)))?;
-        let bar = Arc::new(Bar::new(total));
+        let failed = |error: &dyn Display| Failure::System(format!("{}: {error}", self.to));
+        let connection = connecting.await.map_err(|error| failed(&error))?;
+        let bar = Arc::new(Bar::new(self.found.iter().filter_map(Entry::size).sum()));
         let sent = {
             let watched = watch(&connection, &bar);
-            let sending = send_entries(&connection, &found, |progress| bar.note(progress));
+            let sending = send_entries(&connection, &self.found, |progress| bar.note(progress));
             tokio::select! {
                 sent = sending => sent,
                 () = watched => unreachable!("it watches for ever"),
@@ -51,7 +78,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
         };
         let seconds = began.elapsed().as_secs_f64();
         bar.bar.finish_and_clear();
-        let outcome = sent.map_err(|error| Failure::System(format!("{}: {error}", args.to)))?;
+        let outcome = sent.map_err(|error| failed(&error))?;
         let (_, counters) = connection.state();
         // The peer has said what became of each entry; how it takes its leave changes nothing.
         let _ = connection.finish().await;
@@ -59,18 +86,18 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
             "{} of {} entries, {} sent in {seconds:.2} s ({:.2} Mbit/s), {} there already, \
              {:.2} % sent again",
             outcome.done,
-            found.len(),
+            self.found.len(),
             indicatif::DecimalBytes(outcome.sent),
             outcome.sent as f64 * 8e-6 / seconds,
             indicatif::DecimalBytes(outcome.skipped),
             100.0 * counters.retransmitted_segments as f64 / counters.data_segments.max(1) as f64,
         );
-        let failed = outcome.failed + errors.len() as u64;
+        let failed = outcome.failed + self.missing;
         if failed > 0 {
             return Err(Failure::System(format!("{failed} entries were not sent")));
         }
         Ok(())
-    })
+    }
 }
 
 fn tuning(way: &Way) -> Tuning {
@@ -91,7 +118,7 @@ async fn resolve(name: &str) -> Result<SocketAddr, Failure> {
 }
 
 /// Keeps RTT and loss on the progress bar up to date.
-async fn watch(connection: &Connection, bar: &Bar) {
+async fn watch(connection: &Connection<impl Streams>, bar: &Bar) {
     loop {
         tokio::time::sleep(REFRESH).await;
         let (state, counters) = connection.state();

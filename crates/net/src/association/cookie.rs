@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use bentpipe_units::{Instant, Span};
 
+use super::Security;
 use super::datagram::{COOKIE, Index, MAC_LEN};
 
 /// A secret lives this long; its cookies are good for one more such time.
@@ -15,6 +16,7 @@ const FLOOD: u32 = 200;
 /// Hands out cookies and checks them, without remembering whom it gave one.
 #[derive(Debug)]
 pub struct Cookies {
+    security: Security,
     secrets: [[u8; 32]; 2],
     changed: Instant,
     /// Requests in the current second, and when it began.
@@ -23,8 +25,8 @@ pub struct Cookies {
 
 impl Cookies {
     /// Cookies made from this secret.
-    pub const fn new(now: Instant, secret: [u8; 32]) -> Self {
-        Self { secrets: [secret, secret], changed: now, requests: (now, 0) }
+    pub const fn new(security: Security, now: Instant, secret: [u8; 32]) -> Self {
+        Self { security, secrets: [secret, secret], changed: now, requests: (now, 0) }
     }
 
     /// Counts a request. True when there are too many to answer those without a cookie.
@@ -52,7 +54,7 @@ impl Cookies {
     /// The datagram that gives `address` its cookie, in answer to the request of `receiver`.
     pub fn give(&mut self, now: Instant, address: SocketAddr, receiver: Index) -> Vec<u8> {
         self.renew(now);
-        let mut datagram = vec![COOKIE];
+        let mut datagram = vec![COOKIE + self.security.mark()];
         datagram.extend(receiver.to_bytes());
         datagram.extend(Self::cookie(&self.secrets[0], address));
         datagram
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_cookie_is_good_for_its_address_and_for_a_while() {
-        let mut cookies = Cookies::new(at(0), [5; 32]);
+        let mut cookies = Cookies::new(Security::Full, at(0), [5; 32]);
         let [here, there] = ["10.0.0.1:7", "10.0.0.2:7"].map(|a| a.parse().expect("an address"));
         let datagram = cookies.give(at(1), here, Index::new(9));
         let cookie = datagram[4..].try_into().expect("a cookie");
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn many_requests_in_a_second_are_a_flood() {
-        let mut cookies = Cookies::new(at(0), [5; 32]);
+        let mut cookies = Cookies::new(Security::Full, at(0), [5; 32]);
         assert!((0..FLOOD).all(|_| !cookies.is_flood(at(1))));
         assert!(cookies.is_flood(at(1)));
         assert!(!cookies.is_flood(at(3)));

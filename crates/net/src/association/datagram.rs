@@ -1,5 +1,7 @@
 //! The four kinds of datagrams and where their fields are.
 
+use super::Security;
+
 /// First byte of a request to associate.
 pub(super) const INIT: u8 = 1;
 /// First byte of the answer to it.
@@ -102,10 +104,11 @@ pub enum Datagram<'a> {
     },
 }
 
-/// Takes a datagram apart; `None` when it is of no known kind or too short for its kind.
-pub fn parse(bytes: &[u8]) -> Option<Datagram<'_>> {
+/// Takes a datagram of a host with this security apart; `None` when it is of no known kind or too short
+/// for its kind.
+pub fn parse(security: Security, bytes: &[u8]) -> Option<Datagram<'_>> {
     let (&kind, rest) = bytes.split_first()?;
-    match kind {
+    match kind.wrapping_sub(security.mark()) {
         INIT => {
             let (covered2, mac2) = bytes.split_last_chunk::<MAC_LEN>()?;
             let (covered1, mac1) = covered2.split_last_chunk::<MAC_LEN>()?;
@@ -165,14 +168,16 @@ mod tests {
         let bytes = [&[4, 0, 0, 9, 0, 1, 2][..], &[7; 20]].concat();
         let sealed = &[7; 20][..];
         let expected = Datagram::Data { receiver: Index::new(9), number: 0x102, sealed };
-        assert_eq!(parse(&bytes), Some(expected));
-        assert_eq!(parse(&bytes[..7 + TAG - 1]), None);
+        assert_eq!(parse(Security::Full, &bytes), Some(expected));
+        assert_eq!(parse(Security::None, &bytes), None);
+        assert_eq!(parse(Security::Full, &bytes[..7 + TAG - 1]), None);
     }
 
     proptest! {
         #[test]
         fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = parse(&bytes);
+            let _ = parse(Security::Full, &bytes);
+            let _ = parse(Security::None, &bytes);
         }
     }
 }

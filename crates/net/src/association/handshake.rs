@@ -3,16 +3,15 @@
 //! The initiator knows the responder's static key beforehand. Both prove their keys in one round
 //! trip, and both messages carry a payload: the segments that open connections travel with them.
 
-use snow::params::NoiseParams;
 use snow::{Builder, HandshakeState};
 
+use super::Security;
 use super::cookie::{mac, proof, same};
 use super::datagram::{INIT, Index, MAC_LEN, RESPONSE, TAG};
 use super::traffic::Traffic;
 use crate::key::{PublicKey, SecretKey};
 
 const PATTERN: &str = "Noise_IK_25519_AESGCM_SHA256";
-const PROLOGUE: &[u8] = b"bentpipe association 1";
 /// What the Noise messages add to their payload.
 const NOISE_INIT: usize = 32 + 48 + TAG;
 const NOISE_RESPONSE: usize = 32 + TAG;
@@ -30,14 +29,11 @@ pub enum HandshakeError {
     Unknown(PublicKey),
 }
 
-fn params() -> NoiseParams {
-    PATTERN.parse().expect("a pattern that snow knows")
-}
-
 /// The public key of a secret one.
 pub fn public_of(secret: &[u8; 32]) -> [u8; 32] {
+    use snow::params::DHChoice;
     use snow::resolvers::{CryptoResolver, DefaultResolver};
-    let mut dh = DefaultResolver.resolve_dh(&params().dh).expect("X25519");
+    let mut dh = DefaultResolver.resolve_dh(&DHChoice::Curve25519).expect("X25519");
     dh.set(secret);
     dh.pubkey().try_into().expect("32 bytes")
 }
@@ -54,6 +50,7 @@ pub struct Initiator {
     noise: HandshakeState,
     request: Vec<u8>,
     responder: PublicKey,
+    security: Security,
 }
 
 impl Initiator {
@@ -64,27 +61,29 @@ impl Initiator {
     ///
     /// When `payload` is longer than a datagram.
     pub fn new(
+        security: Security,
         key: &SecretKey,
         responder: PublicKey,
         index: Index,
         time: u64,
         payload: &[u8],
     ) -> Self {
-        let mut noise = Builder::new(params())
+        let mut noise = security
+            .builder(PATTERN)
             .local_private_key(key.secret())
             .and_then(|builder| builder.remote_public_key(responder.as_bytes()))
-            .and_then(|builder| builder.prologue(PROLOGUE))
+            .and_then(|builder| builder.prologue(security.prologue()))
             .and_then(Builder::build_initiator)
             .expect("a handshake of keys of the right length");
         let plain = [&time.to_be_bytes()[..], payload].concat();
-        let mut request = vec![INIT];
+        let mut request = vec![INIT + security.mark()];
         request.extend(index.to_bytes());
         let start = request.len();
         request.resize(start + NOISE_INIT + plain.len(), 0);
         noise.write_message(&plain, &mut request[start..]).expect("a datagram fits");
         let mac1 = mac(&mac1_key(&responder), &request);
         request.extend(mac1);
-        Self { noise, request, responder }
+        Self { noise, request, responder, security }
     }
 
     /// Whom it asks.
@@ -113,13 +112,14 @@ impl Initiator {
         };
         payload.truncate(len);
         let keys = self.noise.into_stateless_transport_mode().expect("both messages are done");
-        Ok((Traffic::new(keys, sender), payload))
+        Ok((Traffic::new(self.security, keys, sender), payload))
     }
 }
 
 /// The end that answers.
 #[derive(Clone, Debug)]
 pub struct Responder {
+    security: Security,
     key: SecretKey,
     mac1: [u8; 32],
 }
@@ -127,6 +127,7 @@ pub struct Responder {
 /// A request that was read: who sent it and what came with it. Nothing is answered yet.
 #[derive(Debug)]
 pub struct Greeting {
+    security: Security,
     noise: HandshakeState,
     /// Who asks.
     pub peer: PublicKey,
@@ -139,9 +140,9 @@ pub struct Greeting {
 
 impl Responder {
     /// Answers for the host with this key.
-    pub fn new(key: SecretKey) -> Self {
+    pub fn new(security: Security, key: SecretKey) -> Self {
         let mac1 = mac1_key(&key.public());
-        Self { key, mac1 }
+        Self { security, key, mac1 }
     }
 
     /// Whether the sender of a request knows this host's key: cheap, and checked first.
@@ -154,9 +155,11 @@ impl Responder {
     /// # Errors
     /// When it is not authentic.
     pub fn greet(&self, sender: Index, message: &[u8]) -> Result<Greeting, HandshakeError> {
-        let mut noise = Builder::new(params())
+        let mut noise = self
+            .security
+            .builder(PATTERN)
             .local_private_key(self.key.secret())
-            .and_then(|builder| builder.prologue(PROLOGUE))
+            .and_then(|builder| builder.prologue(self.security.prologue()))
             .and_then(Builder::build_responder)
             .expect("a handshake of keys of the right length");
         let mut payload = vec![0; message.len()];
@@ -166,7 +169,7 @@ impl Responder {
         let peer = peer.ok_or(HandshakeError::Forged)?;
         let (time, rest) = payload.split_first_chunk::<TIME>().ok_or(HandshakeError::Forged)?;
         let (time, payload) = (u64::from_be_bytes(*time), rest.to_vec());
-        Ok(Greeting { noise, peer, time, payload, sender })
+        Ok(Greeting { security: self.security, noise, peer, time, payload, sender })
     }
 }
 
@@ -177,14 +180,14 @@ impl Greeting {
     ///
     /// When `payload` is longer than a datagram.
     pub fn answer(mut self, index: Index, payload: &[u8]) -> (Traffic, Vec<u8>) {
-        let mut datagram = vec![RESPONSE];
+        let mut datagram = vec![RESPONSE + self.security.mark()];
         datagram.extend(index.to_bytes());
         datagram.extend(self.sender.to_bytes());
         let start = datagram.len();
         datagram.resize(start + NOISE_RESPONSE + payload.len(), 0);
         self.noise.write_message(payload, &mut datagram[start..]).expect("a datagram fits");
         let keys = self.noise.into_stateless_transport_mode().expect("both messages are done");
-        (Traffic::new(keys, self.sender), datagram)
+        (Traffic::new(self.security, keys, self.sender), datagram)
     }
 }
 
@@ -200,7 +203,7 @@ mod tests {
     }
 
     fn request(datagram: &[u8]) -> (Index, &[u8], &[u8], [u8; MAC_LEN]) {
-        match parse(datagram) {
+        match parse(Security::Full, datagram) {
             Some(Datagram::Init(init)) => (init.sender, init.noise, init.covered1, init.mac1),
             other => panic!("not a request: {other:?}"),
         }
@@ -209,16 +212,17 @@ mod tests {
     #[test]
     fn one_round_trip_proves_both_keys_and_carries_both_payloads() {
         let [a, b, _] = keys();
-        let initiator = Initiator::new(&a, b.public(), Index::new(5), 99, b"BGN");
+        let security = Security::Full;
+        let initiator = Initiator::new(security, &a, b.public(), Index::new(5), 99, b"BGN");
         let datagram = initiator.datagram(None);
-        let responder = Responder::new(b);
+        let responder = Responder::new(Security::Full, b);
         let (sender, noise, covered, mac1) = request(&datagram);
         assert!(responder.knows_us(covered, &mac1));
         let greeting = responder.greet(sender, noise).expect("authentic");
         assert_eq!((greeting.peer, greeting.time), (a.public(), 99));
         assert_eq!(greeting.payload, b"BGN");
         let (mut theirs, answer) = greeting.answer(Index::new(6), b"BGNAK");
-        let Some(Datagram::Response { sender, receiver, noise }) = parse(&answer) else {
+        let Some(Datagram::Response { sender, receiver, noise }) = parse(security, &answer) else {
             panic!("not an answer")
         };
         assert_eq!(receiver, Index::new(5));
@@ -229,7 +233,9 @@ mod tests {
                 if from { (&mut ours, &mut theirs) } else { (&mut theirs, &mut ours) };
             let mut out = BytesMut::new();
             from.seal(to, &mut out);
-            let Some(Datagram::Data { number, sealed, .. }) = parse(&out) else { panic!("data") };
+            let Some(Datagram::Data { number, sealed, .. }) = parse(security, &out) else {
+                panic!("data")
+            };
             let mut plain = BytesMut::new();
             assert!(to_keys.open(number, sealed, &mut plain).is_some());
             assert_eq!(&plain[..], to);
@@ -244,9 +250,10 @@ mod tests {
     #[test]
     fn a_request_for_another_host_is_not_ours() {
         let [a, b, c] = keys();
-        let datagram = Initiator::new(&a, c.public(), Index::new(5), 1, b"").datagram(None);
+        let datagram =
+            Initiator::new(Security::Full, &a, c.public(), Index::new(5), 1, b"").datagram(None);
         let (sender, noise, covered, mac1) = request(&datagram);
-        let responder = Responder::new(b);
+        let responder = Responder::new(Security::Full, b);
         assert!(!responder.knows_us(covered, &mac1));
         assert_eq!(responder.greet(sender, noise).map(drop), Err(HandshakeError::Forged));
     }
@@ -254,8 +261,8 @@ mod tests {
     #[test]
     fn a_forged_answer_leaves_the_request_waiting() {
         let [a, b, _] = keys();
-        let initiator = Initiator::new(&a, b.public(), Index::new(5), 1, b"");
-        let responder = Responder::new(b);
+        let initiator = Initiator::new(Security::Full, &a, b.public(), Index::new(5), 1, b"");
+        let responder = Responder::new(Security::Full, b);
         let datagram = initiator.datagram(None);
         let (sender, noise, ..) = request(&datagram);
         let (_, answer) = responder.greet(sender, noise).expect("ok").answer(Index::new(6), b"");

@@ -8,9 +8,11 @@ mod cookie;
 mod datagram;
 mod handshake;
 mod replay;
+mod security;
 mod traffic;
 
 pub use cookie::Cookies;
 pub use datagram::{Datagram, Index, Init, MAC_LEN, parse};
 pub use handshake::{Greeting, HandshakeError, Initiator, Responder, public_of};
+pub use security::Security;
 pub use traffic::{OVERHEAD, Traffic};

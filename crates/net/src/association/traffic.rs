@@ -3,6 +3,7 @@
 use bytes::BytesMut;
 use snow::StatelessTransportState;
 
+use super::Security;
 use super::datagram::{DATA, DATA_HEADER, Index, TAG};
 use super::replay::ReplayWindow;
 
@@ -12,6 +13,7 @@ pub const OVERHEAD: usize = DATA_HEADER + TAG;
 /// One set of keys.
 #[derive(Debug)]
 pub struct Traffic {
+    security: Security,
     keys: StatelessTransportState,
     /// The peer's name for these keys.
     peer: Index,
@@ -20,8 +22,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    pub(super) const fn new(keys: StatelessTransportState, peer: Index) -> Self {
-        Self { keys, peer, sent: 0, received: ReplayWindow::new() }
+    pub(super) const fn new(
+        security: Security,
+        keys: StatelessTransportState,
+        peer: Index,
+    ) -> Self {
+        Self { security, keys, peer, sent: 0, received: ReplayWindow::new() }
     }
 
     /// Datagrams sealed so far.
@@ -40,7 +46,7 @@ impl Traffic {
         out.resize(end, 0);
         let number = self.sent;
         self.sent += 1;
-        out[start] = DATA;
+        out[start] = DATA + self.security.mark();
         out[start + 1..start + 4].copy_from_slice(&self.peer.to_bytes());
         out[start + 4..start + 7].copy_from_slice(&number.to_be_bytes()[5..]);
         let sealed = &mut out[start + DATA_HEADER..];

@@ -1,7 +1,12 @@
-//! The link emulator: the simulator's link models, applied to real datagrams in real time.
+//! The link emulator: the simulator's link models, applied to real packets in real time.
 
+mod bridge;
+mod namespace;
 mod path;
+mod rounds;
 mod udp;
 
+pub use bridge::{Bridge, Device, Packet};
+pub use namespace::{Addresses, Namespace, Process};
 pub use path::{Counters, Hop, Path, Way};
-pub use udp::Relay;
+pub use udp::{Datagram, Relay};

@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use bentpipe_link::{Fate, LossCause, Model as _, ModelSpec, Passing, Series, Streams};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::Kind;
-use bytes::Bytes;
 
 /// Models may forget their history after so many packets.
 const FORGET_EVERY: u64 = 1024;
@@ -48,44 +47,44 @@ pub struct Counters {
     pub lost: u64,
 }
 
-/// A path: packets enter on one side and leave on the other, later or never.
+/// A path: packets of type `P` enter on one side and leave on the other, later or never.
 #[derive(Debug)]
-pub struct Path<T> {
+pub struct Path<P> {
     series: [Vec<Series>; 2],
     counters: [Counters; 2],
-    leaving: BinaryHeap<Leaving<T>>,
+    leaving: BinaryHeap<Leaving<P>>,
     serial: u64,
 }
 
 #[derive(Debug)]
-struct Leaving<T> {
+struct Leaving<P> {
     order: Reverse<(Instant, u64)>,
     way: Way,
-    bytes: Bytes,
-    tag: T,
+    length: u64,
+    packet: P,
 }
 
-impl<T> PartialEq for Leaving<T> {
+impl<P> PartialEq for Leaving<P> {
     fn eq(&self, other: &Self) -> bool {
         self.order == other.order
     }
 }
 
-impl<T> Eq for Leaving<T> {}
+impl<P> Eq for Leaving<P> {}
 
-impl<T> PartialOrd for Leaving<T> {
+impl<P> PartialOrd for Leaving<P> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> Ord for Leaving<T> {
+impl<P> Ord for Leaving<P> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.order.cmp(&other.order)
     }
 }
 
-impl<T> Path<T> {
+impl<P> Path<P> {
     /// The path over these links. The same seed loses the same packets again.
     pub fn new(hops: &[Hop], seed: u64) -> Self {
         let streams = Streams::new(seed);
@@ -101,8 +100,8 @@ impl<T> Path<T> {
         }
     }
 
-    /// A packet enters that counts `length` bytes on the links. `tag` comes out with it.
-    pub fn enter(&mut self, now: Instant, way: Way, length: u64, bytes: Bytes, tag: T) {
+    /// A packet enters that counts `length` bytes on the links.
+    pub fn enter(&mut self, now: Instant, way: Way, length: u64, packet: P) {
         let counters = &mut self.counters[way as usize];
         let series = &mut self.series[way as usize];
         if counters.packets.is_multiple_of(FORGET_EVERY) {
@@ -127,7 +126,7 @@ impl<T> Path<T> {
             }
         }
         self.serial += 1;
-        self.leaving.push(Leaving { order: Reverse((at, self.serial)), way, bytes, tag });
+        self.leaving.push(Leaving { order: Reverse((at, self.serial)), way, length, packet });
     }
 
     /// When the next packet leaves.
@@ -136,15 +135,15 @@ impl<T> Path<T> {
     }
 
     /// Takes a packet that has to leave by now.
-    pub fn leave(&mut self, now: Instant) -> Option<(Way, Bytes, T)> {
+    pub fn leave(&mut self, now: Instant) -> Option<(Way, P)> {
         if self.next()? > now {
             return None;
         }
-        let Leaving { way, bytes, tag, .. } = self.leaving.pop()?;
+        let Leaving { way, length, packet, .. } = self.leaving.pop()?;
         let counters = &mut self.counters[way as usize];
         counters.delivered += 1;
-        counters.delivered_bytes += bytes.len() as u64;
-        Some((way, bytes, tag))
+        counters.delivered_bytes += length;
+        Some((way, packet))
     }
 
     /// What became of the packets that went one way.
@@ -177,14 +176,15 @@ mod tests {
         let mut path = Path::new(&[hop("a", 10, 0.0), hop("b", 20, 0.0)], 1);
         for n in 0..5 {
             // A thousand bytes take a millisecond on each of the two.
-            path.enter(ms(0), Way::Forth, 1000, Bytes::from_static(b"x"), n);
+            path.enter(ms(0), Way::Forth, 1000, n);
         }
         assert_eq!(path.next(), Some(ms(32)));
         assert_eq!(path.leave(ms(31)), None);
-        let left: Vec<_> = std::iter::from_fn(|| path.leave(ms(40))).map(|(.., n)| n).collect();
+        let left: Vec<_> = std::iter::from_fn(|| path.leave(ms(40))).map(|(_, n)| n).collect();
         assert_eq!(left, [0, 1, 2], "one on the line and two waiting");
         let counters = path.counters(Way::Forth);
         assert_eq!((counters.packets, counters.delivered, counters.lost_queue_full), (5, 3, 2));
+        assert_eq!((counters.bytes, counters.delivered_bytes), (5000, 3000));
         assert_eq!(path.counters(Way::Back), &Counters::default());
     }
 
@@ -193,9 +193,9 @@ mod tests {
         let survivors = |seed| -> Vec<u64> {
             let mut path = Path::new(&[hop("a", 10, 0.3)], seed);
             for n in 0..200 {
-                path.enter(ms(2 * n), Way::Back, 1000, Bytes::new(), n);
+                path.enter(ms(2 * n), Way::Back, 1000, n);
             }
-            std::iter::from_fn(|| path.leave(Instant::MAX)).map(|(.., n)| n).collect()
+            std::iter::from_fn(|| path.leave(Instant::MAX)).map(|(_, n)| n).collect()
         };
         assert_eq!(survivors(1), survivors(1));
         assert_ne!(survivors(1), survivors(2));

@@ -3,20 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
-use std::num::NonZeroU64;
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::Instant;
 use bytes::Bytes;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 
 use super::path::{Path, Way};
-use crate::clock::Clock;
+use super::rounds::Rounds;
 
 /// Most clients at a time; the one that was silent longest gives way to a new one.
 const MOST_CLIENTS: usize = 1024;
-/// Longest sleep, so that whoever stops the relay does not wait.
-const LONGEST_SLEEP: Span = Span::from_millis(100);
 /// Key of the listening socket.
 const LISTENER: usize = 0;
 /// What the kernel is asked to buffer.
@@ -45,6 +42,13 @@ impl Side {
     }
 }
 
+/// A datagram on its way and the client it comes from or goes to.
+#[derive(Debug)]
+pub struct Datagram {
+    bytes: Bytes,
+    client: usize,
+}
+
 /// A client and the socket that speaks to the server for it.
 struct Client {
     address: SocketAddr,
@@ -57,11 +61,11 @@ struct Client {
 pub struct Relay {
     listener: Side,
     target: SocketAddr,
-    path: Path<usize>,
+    path: Path<Datagram>,
     clients: BTreeMap<usize, Client>,
     by_address: HashMap<SocketAddr, usize>,
     next_key: usize,
-    clock: Clock,
+    rounds: Rounds,
     buffers: Vec<Box<[u8]>>,
     /// Clients send forth and get back.
     swapped: bool,
@@ -75,7 +79,7 @@ impl Relay {
     pub fn bind(
         listen: SocketAddr,
         target: SocketAddr,
-        path: Path<usize>,
+        path: Path<Datagram>,
         swapped: bool,
     ) -> io::Result<Self> {
         let listener = Side::bind(listen)?;
@@ -87,7 +91,7 @@ impl Relay {
             clients: BTreeMap::new(),
             by_address: HashMap::new(),
             next_key: LISTENER + 1,
-            clock: Clock::start(),
+            rounds: Rounds::new(),
             buffers,
             swapped,
         })
@@ -102,54 +106,47 @@ impl Relay {
     }
 
     /// The path, for its counters.
-    pub const fn path(&self) -> &Path<usize> {
+    pub const fn path(&self) -> &Path<Datagram> {
         &self.path
     }
 
-    /// Passes datagrams until `go_on` says no. It is asked at least ten times a second.
+    /// Passes datagrams until `go_on` says no. It is asked about ten times a second.
     ///
     /// # Errors
     /// When the system does not let the relay wait.
-    pub fn run(&mut self, mut go_on: impl FnMut(&Path<usize>) -> bool) -> io::Result<()> {
-        // The kernel may otherwise wake a thread 50 us late to save power.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        while go_on(&self.path) {
-            let now = self.clock.now();
+    pub fn run(&mut self, mut go_on: impl FnMut(&Path<Datagram>) -> bool) -> io::Result<()> {
+        Rounds::sharpen();
+        loop {
+            let now = self.rounds.now();
+            if self.rounds.may_ask(now) && !go_on(&self.path) {
+                return Ok(());
+            }
             self.send_due(now);
-            let longest = now + LONGEST_SLEEP;
-            let until = self.path.next().map_or(longest, |next| next.min(longest));
-            for key in self.wait(until.since(self.clock.now()))? {
+            for key in self.wait()? {
                 self.receive(key)?;
             }
         }
-        Ok(())
     }
 
-    /// Waits for datagrams, to the nanosecond if nothing comes. Returns the keys of the sockets that
-    /// have some.
-    fn wait(&self, span: Span) -> io::Result<Vec<usize>> {
+    /// Waits for datagrams. Returns the keys of the sockets that have some.
+    fn wait(&self) -> io::Result<Vec<usize>> {
         let mut keys = vec![LISTENER];
         let mut fds = vec![PollFd::new(&self.listener.socket, PollFlags::IN)];
         for (key, client) in &self.clients {
             keys.push(*key);
             fds.push(PollFd::new(&client.side.socket, PollFlags::IN));
         }
-        let nanos = span.as_nanos();
-        let timeout = Timespec {
-            tv_sec: (nanos / 1_000_000_000) as i64,
-            tv_nsec: (nanos % 1_000_000_000) as i64,
-        };
-        match poll(&mut fds, Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
-            result => result.map_err(io::Error::from)?,
-        };
+        if !self.rounds.wait(&mut fds, self.path.next())? {
+            return Ok(Vec::new());
+        }
         let ready = keys.into_iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty());
         Ok(ready.map(|(key, _)| key).collect())
     }
 
     fn send_due(&mut self, now: Instant) {
-        while let Some((way, bytes, key)) = self.path.leave(now) {
-            let Some(client) = self.clients.get(&key) else { continue };
+        while let Some((way, datagram)) = self.path.leave(now) {
+            let Datagram { bytes, client } = datagram;
+            let Some(client) = self.clients.get(&client) else { continue };
             let to_client = (way == Way::Forth) != self.swapped;
             // What a full socket does not take is lost, as on any link.
             let _ = if to_client {
@@ -176,7 +173,7 @@ impl Relay {
             };
             // Errors of single datagrams, such as an ICMP answer to an earlier one, mean nothing.
             let Ok(count) = received else { break };
-            let now = self.clock.now();
+            let now = self.rounds.now();
             for (index, meta) in metas[..count].iter().enumerate() {
                 let client = if key == LISTENER { self.client(now, meta.addr)? } else { key };
                 let way = if (key == LISTENER) == self.swapped { Way::Forth } else { Way::Back };
@@ -184,9 +181,9 @@ impl Relay {
                 let headers = if meta.addr.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
                 let stride = meta.stride.max(1);
                 for start in (0..bytes.len()).step_by(stride) {
-                    let datagram = bytes.slice(start..bytes.len().min(start + stride));
-                    let length = datagram.len() as u64 + headers;
-                    self.path.enter(now, way, length, datagram, client);
+                    let bytes = bytes.slice(start..bytes.len().min(start + stride));
+                    let length = bytes.len() as u64 + headers;
+                    self.path.enter(now, way, length, Datagram { bytes, client });
                 }
             }
         }

@@ -1,11 +1,9 @@
-//! One connection inside an association, between the state machine and the application.
+//! One connection inside an association, and the number that it has there.
 
-use std::task::Waker;
-
-use bentpipe_transport::xstp::Session;
-use bentpipe_transport::{Event, Failure};
 use bentpipe_units::Seq32;
 use bytes::{BufMut, BytesMut};
+
+use crate::stream::Stream;
 
 /// Most connections' numbers fit into one byte, all into four.
 const MOST_NUMBER: u32 = 1 << 28;
@@ -13,50 +11,15 @@ const MOST_NUMBER: u32 = 1 << 28;
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) session: Session,
+    pub(super) stream: Stream,
     pub(super) association: usize,
     pub(super) number: u32,
     /// The last number that was received, for compressed headers.
     pub(super) near: Seq32,
-    pub(super) told: Told,
     /// The peer opened it, and the application has not taken it yet.
     pub(super) unaccepted: bool,
-    /// The application has let go of it.
-    pub(super) dropped: bool,
     /// It was changed and is to be drained.
     pub(super) stirred: bool,
-    pub(super) reader: Option<Waker>,
-    pub(super) writer: Option<Waker>,
-}
-
-/// What the application was told.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
-    pub(super) connected: bool,
-    pub(super) peer_closed: bool,
-    pub(super) closed: bool,
-    pub(super) failed: Option<Failure>,
-}
-
-impl Connection {
-    /// Takes note of what the state machine says and wakes who waits for it.
-    pub(super) fn note(&mut self, event: Event) {
-        match event {
-            Event::Connected => self.told.connected = true,
-            Event::PeerClosed => self.told.peer_closed = true,
-            Event::Closed => self.told.closed = true,
-            Event::Failed(failure) => self.told.failed = Some(failure),
-            Event::Readable | Event::Writable => {}
-        }
-        let wakes_reader = !matches!(event, Event::Writable);
-        let wakes_writer = !matches!(event, Event::Readable | Event::PeerClosed);
-        if wakes_reader && let Some(waker) = self.reader.take() {
-            waker.wake();
-        }
-        if wakes_writer && let Some(waker) = self.writer.take() {
-            waker.wake();
-        }
-    }
 }
 
 /// Appends the number of a connection: seven bits a byte, the lowest first.

@@ -8,13 +8,13 @@ mod association;
 mod connection;
 mod outbox;
 mod receive;
-mod stream;
 mod timers;
+mod upkeep;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Context, Poll};
 
 use bentpipe_transport::xstp::{Config, Ports, Session};
 use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain};
@@ -24,18 +24,23 @@ use bytes::BytesMut;
 use slab::Slab;
 
 use self::association::Association;
-use self::connection::{Connection, Told, put_number};
-use self::timers::Timers;
-use crate::association::{Cookies, Index, Initiator, Responder};
+use self::connection::{Connection, put_number};
+pub(crate) use self::timers::Timers;
+use crate::association::{Cookies, Index, Responder, Security};
 use crate::key::{PublicKey, SecretKey};
+use crate::stream::{Accepted, Stream};
 
 pub use self::outbox::{Outbox, Train};
-pub use self::stream::{ConnectionId, StreamError};
+pub use crate::stream::{ConnectionId, StreamError, Streams};
 
 /// Room for the gap list of a report in one datagram, in bytes.
 const REPORT_ROOM: usize = 1200;
 /// Most connections in one association; a peer that opens more is told that there is no such session.
 const MOST_CONNECTIONS: usize = 65_536;
+
+/// Segments that may follow the request to open a connection before it is answered: a request of an
+/// application, and less than the smallest receive buffer.
+const EARLY_CREDIT: u16 = 64;
 
 /// What a timer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +54,7 @@ pub type Entropy = Box<dyn FnMut() -> u64 + Send>;
 
 /// Everything behind one socket.
 pub struct Hub {
+    security: Security,
     key: SecretKey,
     responder: Responder,
     cookies: Cookies,
@@ -62,8 +68,7 @@ pub struct Hub {
     timers: Timers<Owner>,
     /// Connections to be drained.
     stirred: Vec<usize>,
-    accepted: VecDeque<usize>,
-    acceptor: Option<Waker>,
+    accepted: Accepted,
     outbox: Outbox,
     entropy: Entropy,
     /// Nanoseconds of the calendar at the start of the clock.
@@ -97,7 +102,7 @@ impl Host<Session> for Around<'_> {
     }
 
     fn transmit(&mut self, now: Instant, _path: PathId) {
-        let Segment::Xstp(segment) = &self.scratch.place;
+        let Segment::Xstp(segment) = &self.scratch.place else { return };
         let plain = &mut self.scratch.plain;
         plain.clear();
         put_number(self.number, plain);
@@ -122,15 +127,22 @@ impl Host<Session> for Around<'_> {
 impl Hub {
     /// The hub of the host with this key. `calendar` are the nanoseconds since 1970 at the time zero of
     /// the clock.
-    pub fn new(key: SecretKey, calendar: u64, mut entropy: Entropy, now: Instant) -> Self {
+    pub fn new(
+        key: SecretKey,
+        security: Security,
+        calendar: u64,
+        mut entropy: Entropy,
+        now: Instant,
+    ) -> Self {
         let mut secret = [0; 32];
         for part in secret.chunks_exact_mut(8) {
             part.copy_from_slice(&entropy().to_be_bytes());
         }
         Self {
-            responder: Responder::new(key.clone()),
+            responder: Responder::new(security, key.clone()),
+            security,
             key,
-            cookies: Cookies::new(now, secret),
+            cookies: Cookies::new(security, now, secret),
             allowed: HashSet::new(),
             listens: None,
             associations: Slab::new(),
@@ -139,14 +151,18 @@ impl Hub {
             connections: Slab::new(),
             timers: Timers::default(),
             stirred: Vec::new(),
-            accepted: VecDeque::new(),
-            acceptor: None,
+            accepted: Accepted::default(),
             outbox: Outbox::default(),
             entropy,
             calendar,
             asked_at: 0,
             scratch: Scratch::default(),
         }
+    }
+
+    /// The public key of this host.
+    pub fn public_key(&self) -> PublicKey {
+        self.key.public()
     }
 
     /// Lets a peer associate with this host.
@@ -157,6 +173,16 @@ impl Hub {
     /// Lets peers open connections.
     pub fn listen(&mut self, config: Arc<Config>) {
         self.listens = Some(config);
+    }
+
+    /// The next connection that a peer opened.
+    pub fn poll_accept(&mut self, cx: &Context<'_>) -> Poll<ConnectionId> {
+        self.accepted.poll(cx)
+    }
+
+    /// Whose connection it is.
+    pub fn peer(&self, id: ConnectionId) -> PublicKey {
+        self.associations[self.connections[id.0].association].peer
     }
 
     /// Opens a connection to service `port` of a peer that is reached at `address`.
@@ -176,7 +202,10 @@ impl Hub {
         let association = &mut self.associations[id];
         let number = association.number();
         let ports = Ports { local: number as u16, peer: port };
-        let session = Session::connect(config, now, PathId(0), ports, (self.entropy)());
+        let mut session = Session::connect(config, now, PathId(0), ports, (self.entropy)());
+        if association.is_up() {
+            session.start_early(now, EARLY_CREDIT);
+        }
         let connection = self.add(id, number, session, false);
         self.stir(connection);
         ConnectionId(connection)
@@ -196,16 +225,12 @@ impl Hub {
         unaccepted: bool,
     ) -> usize {
         let connection = Connection {
-            session,
+            stream: Stream::new(session),
             association,
             number,
             near: Seq32::default(),
-            told: Told::default(),
             unaccepted,
-            dropped: false,
             stirred: false,
-            reader: None,
-            writer: None,
         };
         let id = self.connections.insert(connection);
         self.associations[association].numbers.insert(number, id);
@@ -231,71 +256,6 @@ impl Hub {
         }
     }
 
-    /// Lets the time pass.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(owner) = self.timers.pop(now) {
-            match owner {
-                Owner::Connection(id) => {
-                    if let Some(connection) = self.connections.get_mut(id) {
-                        connection.session.handle_timeout(now);
-                        self.stir(id);
-                    }
-                }
-                Owner::Association(id) => self.maintain(now, id),
-            }
-        }
-    }
-
-    /// Does for an association what time demands.
-    fn maintain(&mut self, now: Instant, id: usize) {
-        let Some(association) = self.associations.get_mut(id) else { return };
-        if let Some(index) = association.forget_old(now) {
-            self.by_index.remove(&index);
-        }
-        let waits = association.is_up() || !association.numbers.is_empty();
-        if !waits {
-            return self.dissolve(id);
-        }
-        if association.owes_answer(now) {
-            self.outbox.push(association.address, |out| association.seal(now, &[], out));
-        }
-        if association.wants_keys(now) {
-            self.ask(now, id);
-        }
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
-    }
-
-    /// Asks the peer for keys.
-    fn ask(&mut self, now: Instant, id: usize) {
-        let index = match &self.associations[id].request {
-            Some(request) => request.index,
-            None => self.new_index(),
-        };
-        self.by_index.insert(index, id);
-        // Strictly more than last time, whatever the clock does.
-        self.asked_at = (self.calendar + now.as_nanos()).max(self.asked_at + 1);
-        let association = &mut self.associations[id];
-        let payload = association.early.payload();
-        let initiator = Initiator::new(&self.key, association.peer, index, self.asked_at, &payload);
-        association.asked(now, initiator, index);
-        if let Some(request) = &association.request
-            && let Some(initiator) = &request.initiator
-        {
-            let datagram = initiator.datagram(request.cookie.as_ref());
-            self.outbox.push(association.address, |out| out.extend_from_slice(&datagram));
-        }
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
-    }
-
-    fn dissolve(&mut self, id: usize) {
-        let association = self.associations.remove(id);
-        for index in association.indices() {
-            self.by_index.remove(&index);
-        }
-        self.by_peer.remove(&association.peer);
-        self.timers.set(Owner::Association(id), None);
-    }
-
     /// Drains what was changed, until nothing is left to be sent or told.
     pub fn flush(&mut self, now: Instant) {
         let mut next = 0;
@@ -318,21 +278,19 @@ impl Hub {
             outbox: &mut self.outbox,
             scratch: &mut self.scratch,
             number: connection.number,
-            dropped: connection.dropped,
+            dropped: connection.stream.dropped,
         };
-        let deadline = drain(&mut connection.session, now, &mut around);
+        let deadline = drain(&mut connection.stream.session, now, &mut around);
         for event in self.scratch.events.drain(..) {
-            connection.note(event);
+            connection.stream.note(event);
         }
         self.timers.set(Owner::Connection(id), deadline);
-        if connection.unaccepted && connection.told.connected && association.is_up() {
+        if connection.unaccepted && connection.stream.told.connected && association.is_up() {
             connection.unaccepted = false;
-            self.accepted.push_back(id);
-            if let Some(waker) = self.acceptor.take() {
-                waker.wake();
-            }
+            self.accepted.push(id);
         }
-        let gone = connection.session.is_closed() && (connection.dropped || connection.unaccepted);
+        let gone = connection.stream.session.is_closed()
+            && (connection.stream.dropped || connection.unaccepted);
         if gone {
             self.timers.set(Owner::Connection(id), None);
             let number = connection.number;
@@ -362,6 +320,20 @@ impl Hub {
     /// Connections that exist, open or not.
     pub fn connections(&self) -> usize {
         self.connections.len()
+    }
+}
+
+impl Streams for Hub {
+    fn stream(&self, id: ConnectionId) -> &Stream {
+        &self.connections[id.0].stream
+    }
+
+    fn stream_mut(&mut self, id: ConnectionId) -> &mut Stream {
+        &mut self.connections[id.0].stream
+    }
+
+    fn changed(&mut self, id: ConnectionId) {
+        self.stir(id.0);
     }
 }
 

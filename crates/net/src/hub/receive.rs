@@ -17,11 +17,13 @@ use crate::association::{Datagram, Index, Init, MAC_LEN, parse};
 const CONTROL: u32 = 0;
 /// Control: the connection whose number follows does not exist.
 const GONE: u8 = 1;
+/// Control: the connection whose number follows can not be opened.
+const REFUSED: u8 = 2;
 
 impl Hub {
     /// A datagram arrived. What is not authentic gets no answer and changes nothing.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, bytes: &[u8]) {
-        match parse(bytes) {
+        match parse(self.security, bytes) {
             Some(Datagram::Data { receiver, number, sealed }) => {
                 self.handle_data(now, from, receiver, number, sealed);
             }
@@ -76,16 +78,16 @@ impl Hub {
         let id = self.associations[association].numbers.get(&number).copied();
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
         let connection = &mut self.connections[id];
-        let ports = connection.session.ports();
+        let ports = connection.stream.session.ports();
         let context = xstp::Context {
             source_port: ports.peer,
             destination_port: ports.local,
-            sq: connection.session.sq(),
+            sq: connection.stream.session.sq(),
             near: connection.near,
         };
         let Ok(segment) = xstp::decode_compact(plain, &context) else { return };
         connection.near = segment.seq;
-        connection.session.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
+        connection.stream.session.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
         self.stir(id);
     }
 
@@ -108,11 +110,13 @@ impl Hub {
             self.connections[id].near = segment.seq;
             self.stir(id);
         } else if !matches!(segment.body, xstp::Body::Reset(_)) {
-            self.send_gone(now, association, number);
+            let opens = matches!(segment.body, xstp::Body::Begin(_));
+            self.send_control(now, association, if opens { REFUSED } else { GONE }, number);
         }
     }
 
-    fn send_gone(&mut self, now: Instant, association: usize, number: u32) {
+    /// Tells the peer something of a connection.
+    fn send_control(&mut self, now: Instant, association: usize, what: u8, number: u32) {
         let association = &mut self.associations[association];
         if !association.is_up() {
             return;
@@ -120,16 +124,21 @@ impl Hub {
         let plain = &mut self.scratch.plain;
         plain.clear();
         put_number(CONTROL, plain);
-        plain.extend_from_slice(&[GONE]);
+        plain.extend_from_slice(&[what]);
         put_number(number, plain);
         self.outbox.push(association.address, |out| association.seal(now, plain, out));
     }
 
     fn handle_control(&mut self, now: Instant, association: usize, plain: &[u8]) {
-        let Some((&GONE, rest)) = plain.split_first() else { return };
+        let Some((&what, rest)) = plain.split_first() else { return };
         let Some((number, _)) = take_number(rest) else { return };
         let Some(&id) = self.associations[association].numbers.get(&number) else { return };
-        self.connections[id].session.handle_no_session(now);
+        let session = &mut self.connections[id].stream.session;
+        match what {
+            GONE => session.handle_no_session(now),
+            REFUSED => session.handle_refusal(now),
+            _ => return,
+        }
         self.stir(id);
     }
 

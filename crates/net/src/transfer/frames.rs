@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TransferError;
 use crate::Connection;
+use crate::stream::Streams;
 
 /// Longest message; names are the only part that can be long.
 const MOST_MESSAGE: usize = 16 * 1024;
@@ -92,7 +93,7 @@ impl Frames {
     /// The next frame; `None` when the peer has closed between two of them.
     pub(super) async fn next<M: for<'a> Deserialize<'a>>(
         &mut self,
-        connection: &Connection,
+        connection: &Connection<impl Streams>,
     ) -> Result<Option<Frame<M>>, TransferError> {
         loop {
             if let Some(frame) = self.take()? {

@@ -6,6 +6,7 @@ use super::frames::{Frame, Frames, Message, Offer, Reply, message};
 use super::place::{Incoming, PlaceError, finish_dir, make_dir, path_of};
 use super::{Progress, TransferError};
 use crate::Connection;
+use crate::stream::Streams;
 
 /// What a receiver has got so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +33,7 @@ enum Current {
 /// When the connection fails or the peer does not keep to the protocol. What was not finished stays
 /// under a hidden name, to be taken up again.
 pub async fn receive(
-    connection: &Connection,
+    connection: &Connection<impl Streams>,
     dir: &Path,
     progress: impl Fn(Progress),
 ) -> Result<Receiver, TransferError> {
@@ -83,9 +84,9 @@ pub async fn receive(
     Ok(state.got)
 }
 
-struct State<'a, P> {
+struct State<'a, S: Streams, P> {
     dir: &'a Path,
-    connection: &'a Connection,
+    connection: &'a Connection<S>,
     progress: P,
     got: Receiver,
     /// Entries offered so far.
@@ -95,7 +96,7 @@ struct State<'a, P> {
     name: String,
 }
 
-impl<P: Fn(Progress)> State<'_, P> {
+impl<S: Streams, P: Fn(Progress)> State<'_, S, P> {
     async fn reply(&self, reply: &Reply) -> Result<(), TransferError> {
         Ok(self.connection.write_bytes(message(reply)).await?)
     }

@@ -13,6 +13,7 @@ use super::frames::{Frame, Frames, MOST_DATA, Message, Reply, data, message};
 use super::place::hash_prefix;
 use super::{Entry, Progress, TransferError};
 use crate::Connection;
+use crate::stream::Streams;
 
 /// What became of a transfer that went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +60,7 @@ impl Shared {
 /// When the connection fails or the peer does not keep to the protocol. What was not finished can be
 /// taken up again.
 pub async fn send(
-    connection: &Connection,
+    connection: &Connection<impl Streams>,
     entries: &[Entry],
     progress: impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
@@ -92,7 +93,7 @@ async fn read_piece(mut file: File) -> (File, io::Result<Vec<u8>>) {
 }
 
 async fn write_all(
-    connection: &Connection,
+    connection: &Connection<impl Streams>,
     entries: &[Entry],
     shared: &Shared,
     progress: &impl Fn(Progress),
@@ -117,7 +118,7 @@ async fn write_all(
 
 /// Sends the bytes of a file. Returns how it ends.
 async fn write_file(
-    connection: &Connection,
+    connection: &Connection<impl Streams>,
     mut file: File,
     number: u64,
     size: u64,
@@ -188,7 +189,7 @@ async fn hash_from_start(file: &File, len: u64) -> io::Result<blake3::Hasher> {
 }
 
 async fn read_replies(
-    connection: &Connection,
+    connection: &Connection<impl Streams>,
     entries: &[Entry],
     shared: &Shared,
     progress: &impl Fn(Progress),

@@ -3,4 +3,5 @@
 mod delivery;
 mod independence;
 mod support;
+mod tcp_capture;
 mod watching;

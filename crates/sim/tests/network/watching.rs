@@ -39,7 +39,8 @@ impl Observer for Watcher {
     }
 
     fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
-        let (ends, bytes) = ((packet.from, packet.to), packet.bytes.to_vec());
+        let ends = (packet.envelope.from, packet.envelope.to);
+        let bytes = packet.bytes.to_vec();
         self.packets.push(Seen { at, channel, ends, bytes });
     }
 }

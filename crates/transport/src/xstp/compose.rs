@@ -31,6 +31,12 @@ impl Session {
             || self.begin_ack.is_some()
     }
 
+    /// Whether the peer knows the session, or is about to.
+    #[inline]
+    fn may_send_data(&self) -> bool {
+        self.state.is_synchronized() || self.early && self.begin_sent.is_some()
+    }
+
     /// Writes a header. Body and header go into their place field by field: a segment that is
     /// built elsewhere and moved costs more than everything else that is done to it.
     #[inline]
@@ -73,7 +79,7 @@ impl Session {
     /// A plain data segment, if that is all there is to send now. Nearly all segments of a sender are.
     #[inline]
     pub(super) fn poll_plain(&mut self, now: Instant, place: &mut Segment) -> bool {
-        if !self.state.is_synchronized()
+        if !self.may_send_data()
             || self.has_single()
             || self.rx.has_report()
             || self.end_ack.is_some()
@@ -97,7 +103,7 @@ impl Session {
 
     /// Everything else, merged as far as it may be. True when there was something.
     pub(super) fn poll_composite(&mut self, now: Instant, place: &mut Segment) -> bool {
-        if !self.state.is_synchronized() {
+        if !self.may_send_data() {
             return false;
         }
         let report = if self.rx.has_report() { self.rx.take_report() } else { None };

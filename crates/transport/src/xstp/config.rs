@@ -3,14 +3,22 @@
 use bentpipe_cc::Choice;
 use bentpipe_units::{ByteCount, Span};
 
+/// Shortest `mss`, whoever asks: one byte in a segment would multiply packets and work a
+/// thousandfold at a peer's word.
+pub(super) const LEAST_MSS: u16 = 64;
+
 /// Settings of a session. The two ends may differ, except that the smaller `mss` counts.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Largest payload of a segment in bytes, 1..=65535.
+    /// Largest payload of a segment in bytes, 64..=65535.
     pub mss: u16,
     /// Bytes that travel with the payload of a segment, headers of all layers, for a controller that
     /// gives a rate.
     pub overhead: ByteCount,
+    /// Segments become shorter than `mss` where noise damages long ones; needs the true `overhead`.
+    pub adapt_payload: bool,
+    /// Under a rate, repairs near the end of what there is to send go out in several copies.
+    pub tail_copies: bool,
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
     /// congestion window.
     pub snd_buf: ByteCount,
@@ -124,6 +132,8 @@ impl Default for Config {
         Self {
             mss: 1000,
             overhead: ByteCount::new(16),
+            adapt_payload: false,
+            tail_copies: false,
             snd_buf: ByteCount::new(64_000),
             rcv_buf: ByteCount::new(64_000),
             cwnd_init: 1,
@@ -183,7 +193,6 @@ impl Config {
     /// Names the first setting that can not be, and what would be right.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let at_least_one = [
-            ("mss", u64::from(self.mss)),
             ("cwnd_init", u64::from(self.cwnd_init)),
             ("cwnd_min", u64::from(self.cwnd_min)),
             ("max_burst", u64::from(self.max_burst)),
@@ -202,6 +211,9 @@ impl Config {
             if value == 0 {
                 return wrong(field, "is 0: it must be above zero".into());
             }
+        }
+        if self.mss < LEAST_MSS {
+            return wrong("mss", format!("is {}: it must be {LEAST_MSS} to 65535", self.mss));
         }
         let mss = u64::from(self.mss);
         for (field, value) in [("snd_buf", self.snd_buf), ("rcv_buf", self.rcv_buf)] {
@@ -266,7 +278,7 @@ mod tests {
     #[test]
     fn a_setting_that_can_not_be_is_named() {
         let field = |config: Config| config.validate().expect_err("refused").field;
-        assert_eq!(field(Config { mss: 0, ..Config::default() }), "mss");
+        assert_eq!(field(Config { mss: 63, ..Config::default() }), "mss");
         assert_eq!(field(Config { poll_rate: 0, ..Config::default() }), "poll_rate");
         assert_eq!(field(Config { snd_buf: ByteCount::new(999), ..Config::default() }), "snd_buf");
         let probe = ProbingConfig { probes_needed: 5, ..ProbingConfig::default() };

@@ -6,6 +6,9 @@ use bytes::Bytes;
 
 use super::sender::{Activity, Sender};
 
+/// Most copies that go with a repair near the end.
+const MOST_COPIES: u32 = 3;
+
 /// Something to send, to be wrapped into a segment.
 #[derive(Debug, PartialEq)]
 pub(super) struct Outgoing {
@@ -66,18 +69,37 @@ impl Sender {
         Some(Outgoing { seq, payload: Bytes::new(), poll, retransmission: false })
     }
 
+    /// Whether all that waits leaves within a round trip and a half. A repair that is lost then costs a
+    /// round trip of its own: copies are cheaper.
+    fn is_near_end(&self) -> bool {
+        let Some(rate) = self.controller.limits().pacing else { return false };
+        let soon = rate.bytes_in(self.rtt.srtt() * 3 / 2);
+        self.config.tail_copies && ByteCount::new(self.buffer.len() as u64) <= soon
+    }
+
     #[inline(never)]
     fn next_repair(&mut self, now: Instant) -> Option<Outgoing> {
         if self.repairs_resume.is_some() {
             return None;
         }
+        let near_end = self.is_near_end();
         while let Some(seq) = self.repairs.pop_front() {
             // Acknowledged since it was queued.
             let Some(entry) = self.cache.get_mut(seq) else { continue };
             entry.queued = false;
-            entry.retransmissions += 1;
             entry.last_sent = now;
+            if entry.copies > 0 {
+                entry.copies -= 1;
+            } else {
+                entry.retransmissions += 1;
+                entry.copies =
+                    if near_end { entry.retransmissions.min(MOST_COPIES) as u8 } else { 0 };
+            }
             let payload = self.buffer.again(entry.offset, usize::from(entry.len));
+            if entry.copies > 0 {
+                entry.queued = true;
+                self.repairs.push_back(seq);
+            }
             if self.config.rtx_paced {
                 self.repairs_left -= 1;
                 if self.repairs_left == 0 {
@@ -94,26 +116,26 @@ impl Sender {
     /// without a POLL.
     #[inline]
     pub(super) fn next_plain(&mut self, now: Instant) -> Option<(Seq32, Bytes)> {
-        let mss = usize::from(self.mss);
+        let full = self.payload.get();
         let plain = self.may_send_new()
             && !(self.burst_left == 1 && self.poll_with_burst)
             && self.repairs.is_empty()
             && !self.follows_sending
-            && self.since_poll + (mss as u64) < self.forced_poll;
+            && self.since_poll + u64::from(full) < self.forced_poll;
         if !plain {
             return None;
         }
         let offset = self.buffer.sent();
-        let payload = self.buffer.take_whole(mss)?;
+        let payload = self.buffer.take_whole(usize::from(full))?;
         self.burst_left -= 1;
-        Some((self.remember(now, offset, self.mss), payload))
+        Some((self.remember(now, offset, full), payload))
     }
 
     #[inline(never)]
     fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
         self.burst_left -= 1;
         let offset = self.buffer.sent();
-        let payload = self.buffer.take(usize::from(self.mss));
+        let payload = self.buffer.take(usize::from(self.payload.get()));
         if payload.is_empty() {
             self.burst_left = 0;
             return None;
@@ -146,7 +168,7 @@ impl Sender {
         }
         let path = self.path_view(now);
         let bytes = ByteCount::new(bytes as u64);
-        self.controller.on_sent(&path, &Sent { bytes, retransmission });
+        self.controller.on_sent(&path, &Sent { bytes, retransmission, probe: false });
     }
 
     /// A POLL leaves: stamps it and schedules the next one.

@@ -3,6 +3,7 @@
 use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Begin, ResetReason, Segment};
 
+use super::config::LEAST_MSS;
 use super::receiver::Receiver;
 use super::sender::Activity;
 use super::session::Session;
@@ -15,7 +16,7 @@ const QUIET_MIN: Span = Span::from_secs(1);
 impl Session {
     /// The peer's parameters are known.
     pub(super) fn establish(&mut self, now: Instant, begin: &Begin, isn: Seq32, window: u16) {
-        let mss = self.config.mss.min(begin.mss).max(1);
+        let mss = begin.mss.max(LEAST_MSS).min(self.config.mss);
         self.state = State::Established;
         self.begin.stop();
         self.rx = Receiver::new(self.config.clone(), isn, mss, begin.many_gaps);

@@ -12,6 +12,7 @@ mod config;
 mod control;
 mod emission;
 mod lifecycle;
+mod payload_size;
 mod poll_clock;
 mod probing;
 mod receive_cache;

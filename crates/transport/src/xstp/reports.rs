@@ -130,17 +130,22 @@ impl Sender {
     /// Acknowledges everything before `next` and opens the window.
     fn acknowledge(&mut self, now: Instant, next: Seq32) {
         let in_recovery = self.cache.oldest().is_before(self.recover);
-        let (bytes, segments, newest) = self.cache.acknowledge(next);
-        let Some(newest_sent_at) = newest else { return };
+        let oldest = self.cache.oldest();
+        let done = self.cache.acknowledge(next);
+        let Some(newest_sent_at) = done.newest else { return };
+        let (segments, repaired) = (done.segments, done.repaired);
+        self.payload.acknowledged(oldest, segments, repaired, self.cache.next());
         self.buffer.acknowledge(self.buffer.sent() - self.cache.bytes() as u64);
-        self.round.delivered += bytes as u64;
+        self.round.delivered += done.bytes as u64;
         if next.is_after(self.round.ends_after) {
             self.round.number += 1;
             self.round.ends_after = self.cache.next();
         }
         let path = self.path_view(now);
-        let bytes = ByteCount::new(bytes as u64);
-        let ack = Ack { bytes, segments, newest_sent_at, rate_sample: None, in_recovery };
+        let bytes = ByteCount::new(done.bytes as u64);
+        let segments = u64::from(segments);
+        let acks = segments; // a STAT stands for the acknowledgements that a TCP would have sent
+        let ack = Ack { bytes, segments, newest_sent_at, rate_sample: None, acks, in_recovery };
         self.controller.on_ack(&path, &ack);
         self.follow_controller();
     }
@@ -182,7 +187,8 @@ impl Sender {
             self.picked.iter().filter_map(|s| self.cache.get(*s)).map(|e| usize::from(e.len)).sum();
         let path = self.path_view(now);
         let bytes = ByteCount::new(lost as u64);
-        self.controller.on_loss(&path, &Loss { bytes, cause, new_episode, looks_corrupt: false });
+        let loss = Loss { bytes, cause, new_episode, again: false, looks_corrupt: false };
+        self.controller.on_loss(&path, &loss);
         self.follow_controller();
         if new_episode || cause == LossCause::Persistent {
             self.recover = self.cache.next();

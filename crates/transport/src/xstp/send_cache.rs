@@ -16,8 +16,23 @@ pub(super) struct Entry {
     pub(super) last_sent: Instant,
     /// How often it was sent again.
     pub(super) retransmissions: u32,
+    /// Copies of the latest repair that are still to be sent.
+    pub(super) copies: u8,
     /// It waits to be sent again.
     pub(super) queued: bool,
+}
+
+/// What an acknowledgement took out of the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Acknowledged {
+    /// Payload bytes.
+    pub(super) bytes: usize,
+    /// Segments.
+    pub(super) segments: u32,
+    /// Those among them that had been sent again.
+    pub(super) repaired: u32,
+    /// The latest time at which one of them was sent.
+    pub(super) newest: Option<Instant>,
 }
 
 /// The unacknowledged segments, from VT(A) to VT(S) without holes.
@@ -65,6 +80,7 @@ impl SendCache {
             len,
             last_sent: now,
             retransmissions: 0,
+            copies: 0,
             queued: false,
         });
     }
@@ -79,19 +95,19 @@ impl SendCache {
         self.entries.get_mut(seq.distance_from(self.oldest) as usize)
     }
 
-    /// Removes everything before `next`, which lies in VT(A)..=VT(S). Returns payload bytes, segments
-    /// and the latest time at which one of them was sent.
-    pub(super) fn acknowledge(&mut self, next: Seq32) -> (usize, u64, Option<Instant>) {
-        let count = (next.distance_from(self.oldest) as usize).min(self.entries.len());
-        let (mut bytes, mut newest) = (0, None);
+    /// Removes everything before `next`, which lies in VT(A)..=VT(S), and says what it was.
+    pub(super) fn acknowledge(&mut self, next: Seq32) -> Acknowledged {
+        let count = next.distance_from(self.oldest).min(self.entries.len() as u32);
+        let mut done = Acknowledged { segments: count, ..Acknowledged::default() };
         for _ in 0..count {
             let Some(entry) = self.entries.pop_front() else { break };
-            bytes += usize::from(entry.len);
-            newest = newest.max(Some(entry.last_sent));
+            done.bytes += usize::from(entry.len);
+            done.repaired += u32::from(entry.retransmissions > 0);
+            done.newest = done.newest.max(Some(entry.last_sent));
         }
-        self.oldest = self.oldest.plus(count as u32);
-        self.bytes -= bytes;
-        (bytes, count as u64, newest)
+        self.oldest = self.oldest.plus(count);
+        self.bytes -= done.bytes;
+        done
     }
 
     /// True when a segment shorter than `mss` is among them. Only the last burst of a period ends in
@@ -119,7 +135,8 @@ mod tests {
         }
         assert_eq!((cache.len(), cache.bytes(), cache.next()), (3, 6, Seq32::new(2)));
         let newest = Some(Instant::from_nanos(1));
-        assert_eq!(cache.acknowledge(first.plus(2)), (4, 2, newest));
+        let done = Acknowledged { bytes: 4, segments: 2, repaired: 0, newest };
+        assert_eq!(cache.acknowledge(first.plus(2)), done);
         assert_eq!((cache.oldest(), cache.len(), cache.bytes()), (Seq32::new(1), 1, 2));
         assert!(cache.get(first).is_none() && cache.get(Seq32::new(1)).is_some());
     }

@@ -11,6 +11,7 @@ use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::Config;
+use super::payload_size::PayloadSize;
 use super::poll_clock::PollClock;
 use super::probing::Probing;
 use super::send_buffer::SendBuffer;
@@ -33,7 +34,9 @@ pub(super) enum Activity {
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) config: Arc<Config>,
-    pub(super) mss: u16,
+    /// The longest payload, agreed with the peer.
+    mss: u16,
+    pub(super) payload: PayloadSize,
     pub(super) buffer: SendBuffer,
     pub(super) cache: SendCache,
     pub(super) rtt: RttEstimator,
@@ -88,8 +91,10 @@ impl Sender {
     pub(super) fn new(config: Arc<Config>, first: Seq32) -> Self {
         let mss = config.mss;
         let controller = build_controller(&config, mss);
+        let overhead = config.overhead.get().min(u64::from(u16::MAX / 2)) as u16;
         let mut sender = Self {
             mss,
+            payload: PayloadSize::new(mss, overhead, config.adapt_payload, first),
             buffer: SendBuffer::default(),
             cache: SendCache::new(first),
             rtt: RttEstimator::new(config.rtt_init, config.rto_min),
@@ -130,6 +135,7 @@ impl Sender {
     pub(super) fn open(&mut self, now: Instant, mss: u16, window: u16) {
         if mss != self.mss {
             self.mss = mss;
+            self.payload.limit(mss, self.cache.next());
             self.controller = build_controller(&self.config, mss);
             self.follow_controller();
         }
@@ -203,11 +209,12 @@ impl Sender {
     /// Segments that could be cut from the send buffer now (Nagle: a short one only if no other
     /// short one is unacknowledged).
     fn available(&self) -> u32 {
-        let mss = usize::from(self.mss);
+        let full_len = self.payload.get();
+        let len = usize::from(full_len);
         let unsent = self.buffer.len();
-        let (full, rest) = (unsent / mss, unsent % mss);
+        let (full, rest) = (unsent / len, unsent % len);
         let short = rest > 0
-            && (self.flushing || !self.config.nagle || !self.cache.has_short_segment(self.mss));
+            && (self.flushing || !self.config.nagle || !self.cache.has_short_segment(full_len));
         full as u32 + u32::from(short)
     }
 
@@ -275,7 +282,7 @@ impl Sender {
             allowed: self.allowed(),
             srtt: self.rtt.srtt(),
             pacing: self.controller.limits().pacing,
-            segment: ByteCount::new(u64::from(self.mss)) + self.config.overhead,
+            segment: ByteCount::new(u64::from(self.payload.get())) + self.config.overhead,
         };
         self.timer.set(now, &self.config, may);
     }
@@ -317,8 +324,9 @@ impl Sender {
         let limits = self.controller.limits();
         self.paced = limits.pacing.is_some();
         let window = limits.window.map_or(u64::MAX, ByteCount::get);
-        let segments = window / u64::from(self.mss);
-        self.cwnd = segments.clamp(1, self.config.cwnd_max(self.mss)) as u32;
+        let payload = self.payload.get();
+        let segments = window / u64::from(payload);
+        self.cwnd = segments.clamp(1, self.config.cwnd_max(payload)) as u32;
     }
 
     /// The path as the controller sees it.
@@ -326,7 +334,7 @@ impl Sender {
         let mss = u64::from(self.mss);
         PathView {
             now,
-            mss: ByteCount::new(mss),
+            mss: ByteCount::new(u64::from(self.payload.get())),
             in_flight: ByteCount::new(self.cache.bytes() as u64),
             peer_window: ByteCount::new(u64::from(self.credit()) * mss),
             srtt: self.rtt.srtt(),

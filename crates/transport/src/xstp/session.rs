@@ -41,6 +41,8 @@ pub struct Session {
     /// When the first and the latest BGN were sent.
     pub(super) begin_sent: Option<(Instant, Instant)>,
     pub(super) begin_ack: Option<u32>,
+    /// Data may follow the BGN without waiting for its answer.
+    pub(super) early: bool,
     pub(super) end: Retry,
     pub(super) end_ack: Option<Seq32>,
     pub(super) peer_ended: bool,
@@ -122,6 +124,7 @@ impl Session {
             begin: Retry::idle(&config),
             begin_sent: None,
             begin_ack: None,
+            early: false,
             end: Retry::idle(&config),
             end_ack: None,
             peer_ended: false,
@@ -145,9 +148,27 @@ impl Session {
         self.has_news = true;
     }
 
+    /// Lets data follow the BGN at once: for a peer that is known to agree to this end's `mss` and to
+    /// have room for `credit` segments of it, as one inside an association is.
+    pub fn start_early(&mut self, now: Instant, credit: u16) {
+        if self.state == State::BgnSent {
+            self.early = true;
+            self.tx.open(now, self.config.mss, credit);
+        }
+    }
+
     /// The peer says, on a way that can be trusted, that it knows nothing of this session: as good as a
-    /// reset with reason 1.
+    /// reset with reason 1 once nothing else was heard for a while. Before that the word may be a late
+    /// one about data that overtook their BGN.
     pub fn handle_no_session(&mut self, now: Instant) {
+        let silent = now.since(self.last_heard) >= self.tx.rtt.rto();
+        if self.state != State::BgnSent && silent {
+            self.handle_refusal(now);
+        }
+    }
+
+    /// The peer says, on a way that can be trusted, that it does not take this session.
+    pub fn handle_refusal(&mut self, now: Instant) {
         self.stir();
         if self.state != State::Closed {
             self.handle_reset(now, ResetReason::NoSession);
@@ -258,7 +279,7 @@ impl Session {
 impl Endpoint for Session {
     #[inline]
     fn handle_segment(&mut self, now: Instant, path: PathId, segment: &mut Segment) {
-        let Segment::Xstp(segment) = segment;
+        let Segment::Xstp(segment) = segment else { return self.ignore() };
         if segment.sq != self.sq && self.is_of_other_session(segment) {
             self.stir();
             return;
@@ -329,10 +350,10 @@ impl Endpoint for Session {
     }
 
     fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
-        let Segment::Xstp(place) = place;
         if !self.has_work {
             return None;
         }
+        let place = place.xstp_mut();
         if self.poll_plain(now, place) {
             return Some(self.path);
         }

@@ -2,8 +2,6 @@
 //!
 //! Every segment has exactly one encoding, and decoding accepts nothing else.
 
-use std::net::IpAddr;
-
 use bentpipe_units::Seq32;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
@@ -11,9 +9,10 @@ use super::error::DecodeError;
 use super::segment::{
     Begin, Body, FIXED_HEADER, Flow, Gap, GapList, Report, ReportKind, ResetReason, Segment,
 };
-use crate::Kind;
-use crate::checksum::Checksum;
+use crate::{Kind, PseudoHeader};
 
+/// IP protocol number of XSTP: one of the two for experiments (RFC 3692).
+pub const PROTOCOL: u8 = 253;
 /// Version in the upper four bits of the type field.
 const VERSION: u8 = 1;
 /// Where the checksum stands.
@@ -25,47 +24,10 @@ const MANY_GAPS: u8 = 1;
 /// Flag of STAT and USTAT: [`Report::more`].
 const MORE: u16 = 1;
 
-/// What the checksum covers besides the segment when it is carried directly over IP: the addresses,
-/// the protocol number and the length of the segment, as in TCP.
-///
-/// Over UDP and in the simulator there is none, because address translation would break it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PseudoHeader {
-    /// Address of the host that sent the segment.
-    pub source: IpAddr,
-    /// Address of the host it is meant for, of the same family.
-    pub destination: IpAddr,
-}
-
-impl PseudoHeader {
-    /// IP protocol number of XSTP: one of the two for experiments (RFC 3692).
-    pub const PROTOCOL: u8 = 253;
-
-    /// The fields of IPv4 and IPv6 differ in their widths, which the sum does not see.
-    fn add_to(&self, sum: &mut Checksum, length: usize) {
-        for address in [self.source, self.destination] {
-            match address {
-                IpAddr::V4(address) => sum.add(&address.octets()),
-                IpAddr::V6(address) => sum.add(&address.octets()),
-            }
-        }
-        sum.add(&[0, Self::PROTOCOL]);
-        sum.add(&(length as u64).to_be_bytes());
-    }
-}
-
-/// The checksum that belongs into a segment of at least the fixed header.
-fn checksum(bytes: &[u8], pseudo: Option<&PseudoHeader>) -> u16 {
-    let mut sum = Checksum::new();
-    if let Some(pseudo) = pseudo {
-        pseudo.add_to(&mut sum, bytes.len());
-    }
-    sum.add(&bytes[..CHECKSUM_AT]);
-    sum.add(&bytes[CHECKSUM_AT + 2..]);
-    sum.finish()
-}
-
 /// Appends the bytes of a segment, [`Segment::wire_len`] of them, to `out`.
+///
+/// The checksum covers a pseudo header when the segment is carried directly over IP. Over UDP and in
+/// the simulator there is none, because address translation would break it.
 ///
 /// A report of more than [`Report::MOST_GAPS`] gaps loses those after them and says MORE. Nothing
 /// else is checked: what the types allow but the protocol forbids (a [`Flow`] without parts or with
@@ -92,7 +54,7 @@ pub fn encode(segment: &Segment, pseudo: Option<&PseudoHeader>, out: &mut BytesM
         Body::Reset(reason) => out.put_u32(reason.code()),
         Body::Flow(flow) => encode_flow(flow, out),
     }
-    let sum = checksum(&out[start..], pseudo);
+    let sum = PseudoHeader::checksum(pseudo, PROTOCOL, &out[start..], CHECKSUM_AT);
     out[start + CHECKSUM_AT..start + CHECKSUM_AT + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
@@ -138,7 +100,7 @@ pub fn decode(mut bytes: Bytes, pseudo: Option<&PseudoHeader>) -> Result<Segment
     let header = 4 * usize::from(fixed.get_u8());
     let sq = fixed.get_u8();
 
-    let computed = checksum(&bytes, pseudo);
+    let computed = PseudoHeader::checksum(pseudo, PROTOCOL, &bytes, CHECKSUM_AT);
     if found != computed {
         return Err(DecodeError::Checksum { found, computed });
     }

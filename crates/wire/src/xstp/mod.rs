@@ -11,7 +11,7 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-pub use codec::{PseudoHeader, decode, encode};
+pub use codec::{PROTOCOL, decode, encode};
 pub use compact::{Context, PLAIN_HEADER, decode_compact, encode_compact};
 pub use error::DecodeError;
 pub use segment::{Begin, Body, Flow, Gap, GapList, Report, ReportKind, ResetReason, Segment};

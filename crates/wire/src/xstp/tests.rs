@@ -8,8 +8,8 @@ use bytes::{Bytes, BytesMut};
 use smallvec::smallvec;
 
 use super::*;
-use crate::Kind;
 use crate::checksum::Checksum;
+use crate::{Kind, PseudoHeader};
 
 /// Name, bytes in hexadecimal and typed form of each vector. Ports 5001 and 5002, SQ 7, no
 /// pseudo-header.

@@ -1,0 +1,122 @@
+//! What a controller is told: acknowledgements, losses and signals.
+
+use bentpipe_units::{ByteCount, Instant, Span};
+
+/// Data was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Bytes acknowledged for the first time.
+    pub bytes: ByteCount,
+    /// Segments that they came in.
+    pub segments: u64,
+    /// When the newest of them was last sent.
+    pub newest_sent_at: Instant,
+    /// A measurement of the delivery rate, if this acknowledgement gave one.
+    pub rate_sample: Option<RateSample>,
+    /// How many acknowledgements it stands for: one in TCP and SCTP, one for each segment where the
+    /// peer reports only a few times in a round trip. Laws that count acknowledgements count these.
+    pub acks: u64,
+    /// The sender is repairing losses found by gaps. It is not after a timeout: the window then grows
+    /// from one segment while the losses are repaired.
+    pub in_recovery: bool,
+}
+
+/// A measurement of the delivery rate.
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Bytes delivered during the interval.
+    pub delivered: ByteCount,
+    /// Length of the interval.
+    pub interval: Span,
+    /// The application, not the network, limited the sender.
+    pub app_limited: bool,
+}
+
+/// Data was lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// Bytes found lost.
+    pub bytes: ByteCount,
+    /// How it was found.
+    pub cause: LossCause,
+    /// The first loss of its window: the one that a controller answers.
+    pub new_episode: bool,
+    /// A repair was lost: the segment had been sent at least twice. If the repair left after the last
+    /// reduction, it begins an episode of its own.
+    pub again: bool,
+    /// The sender has reason to believe that noise, not a queue, lost it.
+    pub looks_corrupt: bool,
+}
+
+/// How a loss was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossCause {
+    /// Later data arrived.
+    Gap,
+    /// A timer ran out.
+    Timeout,
+    /// The receiver reported it.
+    Nack,
+    /// It lasted so long that nothing known of the path is worth keeping.
+    Persistent,
+}
+
+/// A segment was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Payload bytes.
+    pub bytes: ByteCount,
+    /// It was sent before.
+    pub retransmission: bool,
+    /// It is a low-priority copy that the controller asked for.
+    pub probe: bool,
+}
+
+/// Something that concerns the sending rate and is neither an acknowledgement nor a loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Signal {
+    /// A router marked a packet (ECN). Told once for each window of data, as RFC 3168 asks of the
+    /// sender in section 6.1.2, and not in a window that a loss has already reduced.
+    EcnCe,
+    /// A router changed the window by this many bytes (XCP).
+    Explicit {
+        /// Signed change of the window in bytes.
+        delta: i64,
+    },
+    /// A loss that was reported earlier did not happen.
+    SpuriousLoss,
+    /// All losses of the episode are repaired.
+    RecoveryDone,
+    /// The sender was idle for longer than its threshold and is about to send again.
+    Idle,
+    /// The payload of a full segment changed.
+    MtuChanged {
+        /// The new payload of a full segment.
+        mss: ByteCount,
+    },
+    /// Low-priority copies arrived at the peer.
+    ProbeAcked {
+        /// How many.
+        segments: u64,
+    },
+    /// The state of a queue on this very host that the data pass next.
+    LocalQueue(QueueLevel),
+    /// The link went up or down.
+    LinkState {
+        /// True when the link is usable.
+        up: bool,
+    },
+}
+
+/// How full a queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLevel {
+    /// Below the lower threshold: there is room.
+    Low,
+    /// Between the thresholds.
+    Middle,
+    /// At or above the upper threshold.
+    High,
+    /// A packet of this connection did not fit.
+    Overflow,
+}

@@ -1,0 +1,258 @@
+//! The frame of window laws: what TCP's controllers have in common, so that a law is only what differs.
+
+use std::fmt::Debug;
+
+use bentpipe_units::{BitRate, ByteCount, Span};
+
+use crate::registry::{Build, Row};
+use crate::window::Window;
+use crate::{
+    Ack, Controller, Gauge, Limits, Loss, LossCause, LowPriority, PathRequest, PathView, Phase,
+    Repair, Sent, Signal, Snapshot,
+};
+
+/// Why a window is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A gap or a report of the peer showed a loss.
+    Loss,
+    /// A timer ran out.
+    Timeout,
+    /// A router marked a packet.
+    Mark,
+}
+
+/// An event that a law answers with a smaller window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reduction {
+    /// Why.
+    pub(crate) cause: Cause,
+    /// Bytes in flight when it happened: what the path did not carry.
+    pub(crate) flight: f64,
+    /// What was lost was a repair.
+    pub(crate) again: bool,
+    /// The sender thinks that noise was the cause.
+    pub(crate) looks_corrupt: bool,
+}
+
+/// What differs between laws. Everything has Reno's answer as its default.
+pub(crate) trait Law: Debug + Send {
+    /// Looks at every acknowledgement, before the window grows.
+    fn measure(&mut self, _window: &mut Window, _path: &PathView, _ack: &Ack) {}
+
+    /// Enlarges the window. Called when the window limits the sender and no losses are repaired.
+    fn grow(&mut self, window: &mut Window, path: &PathView, ack: &Ack);
+
+    /// The new threshold in bytes, or `None` for no answer at all.
+    fn reduce(&mut self, _window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
+        Some(event.flight / 2.0)
+    }
+
+    /// The window after a timeout in segments.
+    fn loss_window(&self) -> f64 {
+        1.0
+    }
+
+    /// After the reduction for a loss, a mark or a timeout; also called for every further timeout.
+    fn reduced(&mut self, _window: &mut Window, _path: &PathView, _event: &Reduction) {}
+
+    /// Nothing known of the path is worth keeping; the window was reset.
+    fn restart(&mut self) {}
+
+    /// The sender was idle.
+    fn idle(&mut self, window: &mut Window, _path: &PathView) {
+        window.idle();
+    }
+
+    /// What the frame does not answer itself.
+    fn signal(&mut self, _window: &mut Window, _path: &PathView, _signal: &Signal) {}
+
+    /// The sending rate, from the window and the smoothed round trip.
+    fn pacing(&self, _window: &Window, _srtt: Span) -> Option<BitRate> {
+        None
+    }
+
+    /// Segments that may leave back to back.
+    fn burst(&self) -> Option<u64> {
+        None
+    }
+
+    /// The phase, where it is one of the law's own.
+    fn phase(&self) -> Option<Phase> {
+        None
+    }
+
+    /// What only this law has.
+    fn gauges(&self, _window: &Window) -> Vec<Gauge> {
+        Vec::new()
+    }
+
+    /// As [`Controller::follows_sending`].
+    fn follows_sending(&self) -> bool {
+        false
+    }
+
+    /// As [`Controller::on_sent`].
+    fn sent(&mut self, _window: &mut Window, _path: &PathView, _sent: &Sent) {}
+
+    /// As [`Controller::path_request`].
+    fn path_request(&self, _window: &Window, _path: &PathView) -> Option<PathRequest> {
+        None
+    }
+
+    /// As [`Controller::low_priority`].
+    fn low_priority(&self) -> LowPriority {
+        LowPriority::Nothing
+    }
+
+    /// As [`Controller::repair`].
+    fn repair(&self) -> Repair {
+        Repair::default()
+    }
+}
+
+/// A window that moves by a law.
+#[derive(Debug)]
+pub(crate) struct Windowed<L> {
+    window: Window,
+    law: L,
+    srtt: Span,
+    in_recovery: bool,
+}
+
+impl<L: Law + 'static> Windowed<L> {
+    /// A new connection's controller.
+    pub(crate) fn boxed(build: &Build<'_>, row: &Row, law: L) -> Box<dyn Controller> {
+        Box::new(Self::new(Window::new(build, row), law))
+    }
+}
+
+impl<L: Law> Windowed<L> {
+    /// A controller that starts with this window.
+    pub(crate) const fn new(window: Window, law: L) -> Self {
+        Self { window, law, srtt: Span::ZERO, in_recovery: false }
+    }
+
+    /// Bytes in flight when a loss was found, without what it has taken out of flight. Where the window
+    /// was the limit it says this best: the sender may count what was selectively acknowledged as gone.
+    fn flight(&self, path: &PathView, lost: f64) -> f64 {
+        let cwnd = self.window.cwnd();
+        if path.cwnd_limited { cwnd } else { cwnd.min(path.in_flight.get() as f64 + lost) }
+    }
+
+    fn reduce(&mut self, path: &PathView, event: &Reduction) {
+        if let Some(ssthresh) = self.law.reduce(&self.window, path, event) {
+            self.window.reduce(ssthresh);
+            self.law.reduced(&mut self.window, path, event);
+        }
+    }
+
+    fn time_out(&mut self, path: &PathView, event: &Reduction, new_episode: bool) {
+        // RFC 5681, section 3.1: a segment that times out again leaves the threshold as it is.
+        let ssthresh = if new_episode {
+            let answer = self.law.reduce(&self.window, path, event);
+            if answer.is_none() {
+                return;
+            }
+            answer
+        } else {
+            None
+        };
+        self.window.time_out(ssthresh, self.law.loss_window() * self.window.mss());
+        self.law.reduced(&mut self.window, path, event);
+    }
+}
+
+impl<L: Law> Controller for Windowed<L> {
+    fn on_ack(&mut self, path: &PathView, ack: &Ack) {
+        self.srtt = path.srtt;
+        self.in_recovery = ack.in_recovery;
+        self.law.measure(&mut self.window, path, ack);
+        if path.cwnd_limited && !ack.in_recovery && ack.bytes.get() > 0 {
+            self.law.grow(&mut self.window, path, ack);
+        }
+    }
+
+    fn on_loss(&mut self, path: &PathView, loss: &Loss) {
+        let event = Reduction {
+            cause: if loss.cause == LossCause::Timeout { Cause::Timeout } else { Cause::Loss },
+            flight: self.flight(path, loss.bytes.get() as f64),
+            again: loss.again,
+            looks_corrupt: loss.looks_corrupt,
+        };
+        self.in_recovery = false;
+        match loss.cause {
+            LossCause::Timeout => self.time_out(path, &event, loss.new_episode),
+            LossCause::Persistent => {
+                self.window.restart();
+                self.law.restart();
+            }
+            LossCause::Gap | LossCause::Nack => {
+                self.in_recovery = true;
+                if loss.new_episode {
+                    self.reduce(path, &event);
+                }
+            }
+        }
+    }
+
+    fn on_signal(&mut self, path: &PathView, signal: &Signal) {
+        match signal {
+            Signal::EcnCe => {
+                let flight = self.flight(path, 0.0);
+                let (again, looks_corrupt) = (false, false);
+                self.reduce(path, &Reduction { cause: Cause::Mark, flight, again, looks_corrupt });
+            }
+            Signal::SpuriousLoss => self.window.undo(),
+            Signal::RecoveryDone => self.in_recovery = false,
+            Signal::Idle => self.law.idle(&mut self.window, path),
+            Signal::MtuChanged { mss } => self.window.change_mss(*mss),
+            _ => {}
+        }
+        self.law.signal(&mut self.window, path, signal);
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            window: Some(self.window.bytes()),
+            pacing: self.law.pacing(&self.window, self.srtt),
+            burst: self.law.burst().map(|n| ByteCount::new(n * self.window.mss() as u64)),
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let phase = if self.in_recovery {
+            Phase::Recovery
+        } else if self.window.in_slow_start() {
+            Phase::SlowStart
+        } else {
+            Phase::CongestionAvoidance
+        };
+        Snapshot {
+            phase: self.law.phase().unwrap_or(phase),
+            cwnd: Some(self.window.bytes()),
+            ssthresh: self.window.ssthresh_bytes(),
+            gauges: self.law.gauges(&self.window),
+        }
+    }
+
+    fn follows_sending(&self) -> bool {
+        self.law.follows_sending()
+    }
+
+    fn on_sent(&mut self, path: &PathView, sent: &Sent) {
+        self.law.sent(&mut self.window, path, sent);
+    }
+
+    fn path_request(&self, path: &PathView) -> Option<PathRequest> {
+        self.law.path_request(&self.window, path)
+    }
+
+    fn low_priority(&self) -> LowPriority {
+        self.law.low_priority()
+    }
+
+    fn repair(&self) -> Repair {
+        self.law.repair()
+    }
+}

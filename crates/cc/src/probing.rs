@@ -1,0 +1,153 @@
+//! Windows that are opened by low-priority copies: what TCP Peach, Peach+ and Swift have in common.
+//!
+//! Copies fill what the path has left without harming data, because routers drop them first. At the
+//! start they are sent over one round trip, as many as the receiver would take, and each one that
+//! arrives is a segment of window. After a loss as many are sent as were in flight; those of the second
+//! half that arrive give back what the loss took. After noise they all arrive, after congestion few.
+
+use bentpipe_units::Span;
+
+use crate::family::{Cause, Law, Reduction};
+use crate::window::Window;
+use crate::{Ack, Copies, Gauge, LowPriority, PathView, Phase, Sent, Signal};
+
+/// How the window of a law is opened by copies.
+#[derive(Debug)]
+pub(crate) struct Probing {
+    copies: Copies,
+    /// The window at the start is what arrives, not what arrives on top of it.
+    counts_all: bool,
+    /// The next segment that leaves begins the start.
+    begins: bool,
+    starting: bool,
+    /// Copies to be sent now, and the time between them.
+    pending: u64,
+    spacing: Span,
+    /// Copies that may still be sent while losses are repaired, one for each segment acknowledged.
+    allowance: u64,
+    /// Copies that arrive and do not count, because data have their room.
+    ignored: u64,
+    /// Segments that arrived since the start began.
+    arrived: u64,
+}
+
+impl Probing {
+    /// A law that sends these copies.
+    pub(crate) const fn new(copies: Copies, counts_all: bool) -> Self {
+        Self {
+            copies,
+            counts_all,
+            begins: true,
+            starting: false,
+            pending: 0,
+            spacing: Span::ZERO,
+            allowance: 0,
+            ignored: 0,
+            arrived: 0,
+        }
+    }
+
+    fn begin(&mut self, window: &mut Window, path: &PathView) {
+        let most = (path.peer_window.get() as f64).min(window.max()) / window.mss();
+        self.pending = (most as u64).saturating_sub(1);
+        self.spacing = path.srtt / (most as u64);
+        (self.begins, self.starting) = (false, true);
+        (self.allowance, self.ignored, self.arrived) = (0, 0, 0);
+        // No slow start: the copies do its work.
+        window.set_ssthresh(0.0);
+    }
+
+    fn start_again(&mut self) {
+        *self = Self::new(self.copies, self.counts_all);
+    }
+
+    fn copies_arrived(&mut self, window: &mut Window, segments: u64) {
+        let ignored = self.ignored.min(segments);
+        self.ignored -= ignored;
+        let counted = segments - ignored;
+        self.arrived = self.arrived.saturating_add(counted);
+        if self.starting && self.counts_all {
+            window.set(window.cwnd().max(self.arrived as f64 * window.mss()));
+        } else {
+            window.add(counted as f64 * window.mss());
+        }
+    }
+}
+
+impl Law for Probing {
+    fn measure(&mut self, _window: &mut Window, _path: &PathView, ack: &Ack) {
+        if self.starting {
+            self.arrived = self.arrived.saturating_add(ack.segments);
+        }
+        if ack.in_recovery {
+            let more = ack.segments.min(self.allowance);
+            self.allowance -= more;
+            self.pending += more;
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
+        window.avoid(1.0, window.acked(ack));
+    }
+
+    fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
+        if event.cause == Cause::Loss {
+            let flight = (event.flight / window.mss()) as u64;
+            (self.pending, self.spacing, self.starting) = (0, Span::ZERO, false);
+            (self.allowance, self.ignored) = (flight, flight / 2);
+        }
+        Some(event.flight / 2.0)
+    }
+
+    fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
+        if event.cause == Cause::Timeout {
+            self.start_again();
+        }
+    }
+
+    fn restart(&mut self) {
+        self.start_again();
+    }
+
+    fn idle(&mut self, window: &mut Window, _path: &PathView) {
+        window.idle();
+        self.start_again();
+    }
+
+    fn signal(&mut self, window: &mut Window, _path: &PathView, signal: &Signal) {
+        match signal {
+            Signal::ProbeAcked { segments } => self.copies_arrived(window, *segments),
+            Signal::RecoveryDone => (self.pending, self.allowance) = (0, 0),
+            _ => {}
+        }
+    }
+
+    fn follows_sending(&self) -> bool {
+        true
+    }
+
+    fn sent(&mut self, window: &mut Window, path: &PathView, sent: &Sent) {
+        if sent.probe {
+            self.pending = self.pending.saturating_sub(1);
+        } else if self.begins {
+            self.begin(window, path);
+        }
+    }
+
+    fn low_priority(&self) -> LowPriority {
+        let (copies, count, spacing) = (self.copies, self.pending, self.spacing);
+        if count == 0 {
+            LowPriority::Nothing
+        } else {
+            LowPriority::Probes { copies, count, spacing }
+        }
+    }
+
+    fn phase(&self) -> Option<Phase> {
+        (self.starting && self.pending > 0).then_some(Phase::Other("probing_start"))
+    }
+
+    fn gauges(&self, _window: &Window) -> Vec<Gauge> {
+        vec![Gauge { name: "probes_pending_segments", value: self.pending as f64 }]
+    }
+}

@@ -1,0 +1,154 @@
+//! A link with a queue, to see where a controller settles.
+
+use std::collections::VecDeque;
+
+use bentpipe_units::ByteCount;
+
+use super::{MSS, Play, secs};
+use crate::{Ack, Loss, LossCause, Phase, RateSample};
+
+/// The step in which data flow over a [`Link`].
+const STEP: f64 = 0.005;
+
+/// A sender with endless data on a link with a queue; data flow like water, in small steps.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) play: Play,
+    /// Share of the data that noise takes.
+    pub(crate) loss: f64,
+    rate: f64,
+    /// Round trip without a queue.
+    pub(crate) base: f64,
+    room: f64,
+    queue: f64,
+    flight: f64,
+    delivered: f64,
+    noise: f64,
+    /// Bytes on their way and the round trip that they will have taken.
+    pipe: VecDeque<(f64, f64)>,
+    /// Bytes delivered by each step.
+    past: VecDeque<f64>,
+    round_ends: f64,
+    quiet_until: f64,
+}
+
+impl Link {
+    /// The controller `name` on a link of `rate` bit/s with a round trip of `base` seconds and `room`
+    /// bytes of queue.
+    pub(crate) fn new(name: &str, rate: f64, base: f64, room: f64) -> Self {
+        let mut play = Play::new(name, &[]);
+        play.set_rtt(base);
+        Self {
+            play,
+            loss: 0.0,
+            rate: rate / 8.0,
+            base,
+            room,
+            queue: 0.0,
+            flight: 0.0,
+            delivered: 0.0,
+            noise: 0.0,
+            pipe: std::iter::repeat_n((0.0, base), (base / STEP) as usize).collect(),
+            past: VecDeque::new(),
+            round_ends: 0.0,
+            quiet_until: 0.0,
+        }
+    }
+
+    /// Bytes delivered so far.
+    pub(crate) fn delivered(&self) -> f64 {
+        self.delivered
+    }
+
+    /// The time that the queue takes to drain.
+    pub(crate) fn queue_seconds(&self) -> f64 {
+        self.queue / self.rate
+    }
+
+    /// What the controller is doing.
+    pub(crate) fn phase(&self) -> Phase {
+        self.play.phase()
+    }
+
+    /// The gauge of this name.
+    pub(crate) fn gauge(&self, name: &str) -> f64 {
+        self.play.gauge(name)
+    }
+
+    /// So many seconds pass.
+    pub(crate) fn run(&mut self, seconds: f64) {
+        for _ in 0..(seconds / STEP).round() as u64 {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        self.play.wait(STEP);
+        let limits = self.play.controller.limits();
+        let window = limits.window.map_or(f64::MAX, |w| w.get() as f64);
+        let paced = limits.pacing.map_or(f64::MAX, |rate| rate.as_bps() as f64 / 8.0 * STEP);
+        let sent = (window - self.flight).max(0.0).min(paced);
+        self.flight += sent;
+        let wait = self.queue / self.rate;
+        self.queue += sent;
+        let out = self.queue.min(self.rate * STEP);
+        self.queue -= out;
+        self.pipe.push_back((out, self.base + wait));
+        let overflow = (self.queue - self.room).max(0.0);
+        self.queue -= overflow;
+        let (arrived, rtt) = self.pipe.pop_front().expect("a pipe of constant length");
+        self.noise += arrived * self.loss;
+        let noise = if self.noise >= MSS as f64 { std::mem::take(&mut self.noise) } else { 0.0 };
+        let good = arrived - noise.min(arrived);
+        self.flight -= arrived + overflow;
+        self.tell(good, rtt, noise.min(arrived) + overflow);
+    }
+
+    fn tell(&mut self, good: f64, rtt: f64, lost: f64) {
+        self.delivered += good;
+        self.past.push_back(good);
+        while self.past.len() as f64 * STEP > rtt {
+            self.past.pop_front();
+        }
+        let path = &mut self.play.path;
+        (path.srtt, path.latest_rtt) = (secs(rtt), secs(rtt));
+        path.min_rtt = path.min_rtt.min(secs(rtt));
+        path.in_flight = ByteCount::new(self.flight as u64);
+        path.delivered = ByteCount::new(self.delivered as u64);
+        if self.delivered > self.round_ends {
+            path.round += 1;
+            self.round_ends = self.delivered + self.flight;
+        }
+        if good >= 1.0 {
+            let sample = RateSample {
+                delivered: ByteCount::new(self.past.iter().sum::<f64>() as u64),
+                interval: secs(self.past.len() as f64 * STEP),
+                app_limited: false,
+            };
+            let bytes = ByteCount::new(good as u64);
+            let ack = Ack {
+                bytes,
+                segments: (good as u64).div_ceil(MSS),
+                newest_sent_at: path.now.before(secs(rtt)),
+                rate_sample: Some(sample),
+                acks: (good as u64).div_ceil(MSS),
+                in_recovery: path.now.as_secs_f64() < self.quiet_until,
+            };
+            self.play.controller.on_ack(&self.play.path, &ack);
+        }
+        if lost > 0.0 {
+            let now = self.play.path.now.as_secs_f64();
+            let loss = Loss {
+                bytes: ByteCount::new(lost.ceil() as u64),
+                cause: LossCause::Gap,
+                new_episode: now >= self.quiet_until,
+                again: false,
+                looks_corrupt: false,
+            };
+            if loss.new_episode {
+                self.quiet_until = now + rtt;
+            }
+            self.play.controller.on_loss(&self.play.path, &loss);
+        }
+    }
+}

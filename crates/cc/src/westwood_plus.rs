@@ -1,0 +1,188 @@
+//! TCP Westwood+: Westwood with one sample of the delivery rate in a round trip, so that
+//! acknowledgements that bunch together do not look like a fast path.
+
+use bentpipe_units::{Instant, Span};
+
+use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::registry::{Build, Parameter, Row};
+use crate::westwood::{gauge, share};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::{Ack, Gauge, PathView, reno};
+
+/// The registry row.
+pub(crate) const ROW: Row = Row {
+    name: "westwood-plus",
+    summary: "Westwood with one sample of the delivery rate per round trip",
+    citation: "Grieco and Mascolo, ACM CCR 34(2), 2004; Linux 2.6.22",
+    parameters: &[
+        Parameter {
+            name: "single_filter",
+            unit: "1",
+            default: 0.0,
+            range: (0.0, 1.0),
+            summary: "0: Linux' two filters in a row, 7/8 each; 1: the papers' one filter of 0.9",
+        },
+        Parameter {
+            name: "at_recovery_end",
+            unit: "1",
+            default: 1.0,
+            range: (0.0, 1.0),
+            summary: "1: the window is halved and set to what the path delivers once the losses are \
+                      repaired (Linux); 0: it is set when the loss is found (the papers)",
+        },
+        ABC_LIMIT,
+        INITIAL_SSTHRESH,
+    ],
+    build: |build| Windowed::boxed(build, &ROW, WestwoodPlus::new(build)),
+};
+
+/// A sample takes at least this long.
+const SAMPLE_MIN: Span = Span::from_millis(50);
+
+#[derive(Debug)]
+struct WestwoodPlus {
+    single_filter: bool,
+    at_recovery_end: bool,
+    /// The losses are being repaired and the window is not set yet.
+    unset: bool,
+    began: Option<Instant>,
+    bytes: f64,
+    first_stage: f64,
+    rate: f64,
+    min_rtt: Span,
+    /// A timeout came: the smallest round trip is measured anew.
+    remeasure: bool,
+}
+
+impl WestwoodPlus {
+    fn new(build: &Build<'_>) -> Self {
+        Self {
+            single_filter: build.parameter(&ROW, "single_filter") >= 0.5,
+            at_recovery_end: build.parameter(&ROW, "at_recovery_end") >= 0.5,
+            unset: false,
+            began: None,
+            bytes: 0.0,
+            first_stage: 0.0,
+            rate: 0.0,
+            min_rtt: Span::MAX,
+            remeasure: false,
+        }
+    }
+
+    fn filter(&mut self, sample: f64) {
+        if self.rate <= 0.0 {
+            (self.first_stage, self.rate) = (sample, sample);
+        } else if self.single_filter {
+            self.rate = 0.9 * self.rate + 0.1 * sample;
+        } else {
+            self.first_stage = (7.0 * self.first_stage + sample) / 8.0;
+            self.rate = (7.0 * self.rate + self.first_stage) / 8.0;
+        }
+    }
+}
+
+impl Law for WestwoodPlus {
+    fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
+        if self.unset && !ack.in_recovery {
+            self.unset = false;
+            let share = self.rate * self.min_rtt.as_secs_f64();
+            window.set_ssthresh(share);
+            window.set(window.ssthresh());
+        }
+        self.min_rtt =
+            if self.remeasure { path.latest_rtt } else { self.min_rtt.min(path.latest_rtt) };
+        self.remeasure = false;
+        let Some(began) = self.began else {
+            self.began = Some(path.now);
+            return;
+        };
+        self.bytes += ack.bytes.get() as f64;
+        let elapsed = path.now.since(began);
+        if elapsed > path.srtt.max(SAMPLE_MIN) {
+            self.filter(self.bytes / elapsed.as_secs_f64());
+            (self.began, self.bytes) = (Some(path.now), 0.0);
+        }
+    }
+
+    fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
+        reno::grow(window, ack);
+    }
+
+    fn reduce(&mut self, _window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
+        self.unset = self.at_recovery_end && event.cause == Cause::Loss && self.rate > 0.0;
+        Some(if self.unset { event.flight / 2.0 } else { share(self.rate, self.min_rtt, event) })
+    }
+
+    fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
+        if event.cause == Cause::Timeout {
+            (self.remeasure, self.unset) = (true, false);
+        }
+    }
+
+    fn restart(&mut self) {
+        (self.began, self.bytes, self.rate, self.min_rtt) = (None, 0.0, 0.0, Span::MAX);
+        self.unset = false;
+    }
+
+    fn gauges(&self, _window: &Window) -> Vec<Gauge> {
+        vec![gauge(self.rate)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::LossCause;
+    use crate::testing::Play;
+
+    #[test]
+    fn bunched_acknowledgements_do_not_raise_the_estimate() {
+        let mut play = Play::new("westwood-plus", &[]);
+        for _ in 0..40 {
+            play.wait(0.61);
+            for _ in 0..20 {
+                play.ack_at_once(1);
+            }
+        }
+        let rate = play.gauge("delivery_rate_bps") / 8000.0;
+        assert!((rate - 20.0 / 0.61).abs() < 0.5, "{rate} segments/s");
+    }
+
+    #[test]
+    fn the_filters_follow_a_step_at_their_own_pace() {
+        for (single, rounds, expected) in [(1.0, 10, 0.651), (0.0, 10, 0.408)] {
+            let mut play = Play::new("westwood-plus", &[("single_filter", single)]);
+            // The first acknowledgement only starts the clock, the second sets the estimate to 1.
+            for segments in [1, 1].into_iter().chain(std::iter::repeat_n(2, rounds)) {
+                play.wait(0.601);
+                play.ack_at_once(segments);
+            }
+            let estimate = play.gauge("delivery_rate_bps") * 0.601 / 8000.0 - 1.0;
+            assert!((estimate - expected).abs() < 0.001, "{single}: {estimate}");
+        }
+    }
+
+    #[test]
+    fn as_in_linux_the_window_is_halved_until_the_losses_are_repaired() {
+        let mut play = Play::new("westwood-plus", &[("initial_ssthresh", 50.0)]);
+        play.link(100.0, 0.6, 60);
+        let before = play.segments();
+        play.lose(LossCause::Gap);
+        assert_eq!(play.segments(), before / 2.0);
+        play.ack_at_once(1);
+        assert_eq!(play.segments(), before / 2.0);
+        play.recovered();
+        play.ack_at_once(1);
+        assert!((54.0..=66.0).contains(&play.segments()), "{} of {before}", play.segments());
+    }
+
+    #[test]
+    fn a_timeout_has_the_smallest_round_trip_measured_anew() {
+        let mut play = Play::new("westwood-plus", &[("initial_ssthresh", 50.0)]);
+        play.link(100.0, 0.3, 60);
+        play.lose(LossCause::Timeout);
+        let short = play.ssthresh();
+        play.link(100.0, 0.6, 60);
+        play.lose(LossCause::Timeout);
+        assert!(play.ssthresh() > 1.8 * short, "{} {short}", play.ssthresh());
+    }
+}

@@ -1,0 +1,98 @@
+//! What became of the packets: on the terminal while they pass, and at the end.
+
+use std::io::{IsTerminal, Write};
+
+use bentpipe_net::emulate::{Counters, Path, Way};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::commands::mqueue::Frames;
+use crate::commands::print_json;
+use crate::failure::Failure;
+
+/// What is printed at the end.
+#[derive(Debug, Serialize)]
+struct Report {
+    forth: Direction,
+    back: Direction,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frames: Option<Frames>,
+}
+
+/// What became of the packets that went one way.
+#[derive(Debug, Serialize)]
+struct Direction {
+    packets: u64,
+    bytes: u64,
+    delivered: u64,
+    delivered_bytes: u64,
+    lost_queue_full: u64,
+    lost: u64,
+}
+
+impl From<&Counters> for Direction {
+    fn from(c: &Counters) -> Self {
+        Self {
+            packets: c.packets,
+            bytes: c.bytes,
+            delivered: c.delivered,
+            delivered_bytes: c.delivered_bytes,
+            lost_queue_full: c.lost_queue_full,
+            lost: c.lost,
+        }
+    }
+}
+
+/// A line of counters that is kept up to date.
+pub(in crate::commands) struct Live {
+    bar: ProgressBar,
+    shows: bool,
+}
+
+impl Live {
+    /// Shown on a terminal only, and not where another program writes to it as well.
+    pub(in crate::commands) fn new(shared: bool) -> Self {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, shows: std::io::stderr().is_terminal() && !shared }
+    }
+
+    /// Shows the counters of this moment.
+    pub(in crate::commands) fn show<P>(&self, path: &Path<P>) {
+        if self.shows {
+            let (forth, back) = (path.counters(Way::Forth), path.counters(Way::Back));
+            self.bar.set_message(format!("forth: {}; back: {}", line(forth), line(back)));
+        }
+    }
+
+    /// Takes the line away.
+    pub(in crate::commands) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Prints the counters as JSON to the standard output.
+pub(in crate::commands) fn document<P>(
+    path: &Path<P>,
+    frames: Option<Frames>,
+) -> Result<(), Failure> {
+    let (forth, back) = (path.counters(Way::Forth), path.counters(Way::Back));
+    print_json(&Report { forth: forth.into(), back: back.into(), frames })
+}
+
+/// Prints the counters as text.
+pub(in crate::commands) fn lines<P>(path: &Path<P>, mut out: impl Write) -> Result<(), Failure> {
+    let (forth, back) = (path.counters(Way::Forth), path.counters(Way::Back));
+    writeln!(out, "forth: {}", line(forth))?;
+    Ok(writeln!(out, "back:  {}", line(back))?)
+}
+
+fn line(c: &Counters) -> String {
+    let lost = c.lost + c.lost_queue_full;
+    format!(
+        "{} packets, {} delivered, {} lost ({} at a full queue)",
+        c.packets, c.delivered, lost, c.lost_queue_full
+    )
+}

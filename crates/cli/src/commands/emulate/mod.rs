@@ -1,0 +1,113 @@
+//! `bentpipe emulate`: the simulator's links between real programs.
+
+pub(super) mod counters;
+mod enclosed;
+mod links;
+pub(super) mod signals;
+
+use std::io;
+use std::net::SocketAddr;
+
+use bentpipe_net::emulate::{Bridge, Device, Hop, Path, Relay};
+use bentpipe_scenario::Scenario;
+
+use crate::args::Emulate;
+use crate::commands::mqueue;
+use crate::failure::Failure;
+use counters::Live;
+use signals::Signals;
+
+/// What the packets pass.
+struct Links {
+    hops: Vec<Hop>,
+    seed: u64,
+}
+
+impl Links {
+    fn path<P>(&self) -> Path<P> {
+        Path::new(&self.hops, self.seed)
+    }
+
+    /// The names of the links, in order.
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.hops.iter().map(|hop| hop.name.as_str()).collect();
+        names.join(", ")
+    }
+}
+
+/// Emulates a link until it is stopped, or around a command.
+pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
+    let scenario = Scenario::open(&args.scenario)?.with(&args.overrides)?;
+    let spec = scenario.run_spec(args.seed, false)?;
+    let hops = links::hops(&spec).ok_or_else(|| {
+        Failure::Input(format!(
+            "{}: no links lead from a flow's sender to its receiver",
+            args.scenario
+        ))
+    })?;
+    let links = Links { hops, seed: spec.seed };
+    if let Some((listen, target)) = args.udp {
+        relay(args, &links, listen, target)
+    } else if let Some((clients, server)) = &args.tun {
+        bridge(args, &links, clients, server)
+    } else if let Some(node) = args.queues.node {
+        mqueue::route(node, args, links.path(), &links.names())
+    } else {
+        enclosed::run(args, &links)
+    }
+}
+
+/// Prints the counters in the form that was asked for.
+fn report<P>(path: &Path<P>, json: bool) -> Result<(), Failure> {
+    if json { counters::document(path, None) } else { counters::lines(path, io::stdout().lock()) }
+}
+
+/// Between UDP clients and a server.
+fn relay(
+    args: &Emulate,
+    links: &Links,
+    listen: SocketAddr,
+    target: SocketAddr,
+) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::System(format!("--udp {listen}: {error}"));
+    let mut relay = Relay::bind(listen, target, links.path(), args.swap).map_err(failed)?;
+    let address = relay.local_addr().map_err(failed)?;
+    anstream::eprintln!("{address} leads to {target} over {}", links.names());
+    let signals = Signals::watch()?;
+    let live = Live::new(false);
+    let ended = relay.run(|path| {
+        live.show(path);
+        !signals.any()
+    });
+    live.end();
+    ended.map_err(failed)?;
+    report(relay.path(), args.json)
+}
+
+/// Between two TUN devices.
+fn bridge(args: &Emulate, links: &Links, clients: &str, server: &str) -> Result<(), Failure> {
+    let open = |name| {
+        Device::open(name, args.mtu).map_err(|error| {
+            let hint = match error.kind() {
+                io::ErrorKind::PermissionDenied => {
+                    "; a new TUN device takes root (CAP_NET_ADMIN), one that is there must belong \
+                     to this user"
+                }
+                io::ErrorKind::NotFound => "; /dev/net/tun is missing",
+                _ => "",
+            };
+            Failure::System(format!("--tun {name}: {error}{hint}"))
+        })
+    };
+    let mut bridge = Bridge::new(open(clients)?, open(server)?, links.path(), args.swap);
+    anstream::eprintln!("{clients} leads to {server} over {}", links.names());
+    let signals = Signals::watch()?;
+    let live = Live::new(false);
+    let ended = bridge.run(None, |path| {
+        live.show(path);
+        !signals.any()
+    });
+    live.end();
+    ended.map_err(|error| Failure::System(format!("--tun {clients},{server}: {error}")))?;
+    report(bridge.path(), args.json)
+}

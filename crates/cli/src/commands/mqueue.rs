@@ -1,0 +1,133 @@
+//! The commands over message queues: source, router and sink as processes of one machine.
+
+use std::io::Write;
+
+use bentpipe_net::Tuning;
+use bentpipe_net::emulate::Path;
+use bentpipe_net::qlp::{self, Counters, Frame, Node, NodeId, Router, Routes};
+use bentpipe_net::transfer::PORT;
+use serde::Serialize;
+
+use super::emulate::counters::{self, Live};
+use super::emulate::signals::Signals;
+use super::recv::serve_all;
+use super::send::Parcel;
+use crate::args::{Emulate, Queues, Recv, Send};
+use crate::commands::{Stop, runtime};
+use crate::failure::Failure;
+
+/// What became of the frames of a node, for reports.
+#[derive(Debug, Serialize)]
+pub(super) struct Frames {
+    received: u64,
+    malformed: u64,
+    unwanted: u64,
+    sent: u64,
+    lost_queue_full: u64,
+    lost_no_queue: u64,
+}
+
+impl From<&Counters> for Frames {
+    fn from(c: &Counters) -> Self {
+        Self {
+            received: c.received,
+            malformed: c.malformed,
+            unwanted: c.unwanted,
+            sent: c.sent,
+            lost_queue_full: c.lost_queue_full,
+            lost_no_queue: c.lost_no_queue,
+        }
+    }
+}
+
+/// Sends as a node.
+pub(super) fn send(node: NodeId, args: &Send, tuning: &Tuning) -> Result<(), Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::Input(error.to_string());
+    let peer: NodeId = args.to.parse().map_err(|error| wrong(&error))?;
+    let config = qlp::config(tuning).map_err(|error| wrong(&error))?;
+    let parcel = Parcel::gather(args)?;
+    runtime()?.block_on(async {
+        let mut stop = Stop::listen()?;
+        let open = Node::open(node, routes(&args.queues))?;
+        announce(node, open.depth());
+        let sent = tokio::select! {
+            sent = parcel.deliver(open.connect(peer, PORT, config)) => sent,
+            () = stop.wait() => Err(Failure::System("stopped before everything was sent".to_owned())),
+        };
+        remark(&open.counters());
+        sent
+    })
+}
+
+/// Receives as a node, until it is stopped or once.
+pub(super) fn recv(node: NodeId, args: &Recv) -> Result<(), Failure> {
+    let config = qlp::config(&Tuning::default());
+    let config = config.map_err(|error| Failure::System(error.to_string()))?;
+    runtime()?.block_on(async {
+        let mut stop = Stop::listen()?;
+        let open = Node::open(node, routes(&args.queues))?;
+        announce(node, open.depth());
+        open.listen(config);
+        writeln!(std::io::stdout(), "listening as node {node}")?;
+        let accept = async || {
+            let (peer, connection) = open.accept().await;
+            (format!("node {peer}"), connection)
+        };
+        let served = tokio::select! {
+            served = serve_all(args, accept) => served,
+            () = stop.wait() => Ok(()),
+        };
+        remark(&open.counters());
+        served
+    })
+}
+
+/// Passes frames between nodes over a path, until it is stopped.
+pub(super) fn route(
+    node: NodeId,
+    args: &Emulate,
+    path: Path<Frame>,
+    names: &str,
+) -> Result<(), Failure> {
+    let signals = Signals::watch()?;
+    let mut router = Router::open(node, routes(&args.queues), path, args.swap)?;
+    announce(node, router.depth());
+    anstream::eprintln!("node {node} passes frames over {names}");
+    let live = Live::new(false);
+    router
+        .run(|path| {
+            live.show(path);
+            !signals.any()
+        })
+        .map_err(|error| Failure::System(format!("node {node}: {error}")))?;
+    live.end();
+    if args.json {
+        return counters::document(router.path(), Some(router.counters().into()));
+    }
+    counters::lines(router.path(), std::io::stdout().lock())?;
+    remark(router.counters());
+    Ok(())
+}
+
+fn routes(queues: &Queues) -> Routes {
+    queues.routes.iter().copied().collect()
+}
+
+/// Says what the user must know at the start.
+fn announce(node: NodeId, depth: usize) {
+    anstream::eprintln!("queue /xstp_{node}, {depth} messages deep; nothing is encrypted");
+}
+
+/// Says at the end what was lost at this node, if anything was.
+fn remark(c: &Counters) {
+    if c.lost_queue_full + c.lost_no_queue + c.malformed + c.unwanted > 0 {
+        anstream::eprintln!(
+            "frames lost at a full queue: {}, for want of a queue: {}; dropped as malformed: {}, as \
+             meant for others: {}",
+            c.lost_queue_full,
+            c.lost_no_queue,
+            c.malformed,
+            c.unwanted
+        );
+    }
+}

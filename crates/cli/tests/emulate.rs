@@ -1,0 +1,358 @@
+//! `bentpipe emulate` with real packets. What needs root says so and is skipped without it.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use serde_json::Value;
+use tokio::time::Instant;
+
+/// How long a test waits for something that is bound to happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+const ADDRESSES: [(&str, &str); 2] = [("10.53.0.1", "10.53.0.2"), ("fd53::1", "fd53::2")];
+
+fn bentpipe() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_bentpipe"))
+}
+
+fn emulate(options: &[&str]) -> Command {
+    let mut command = bentpipe();
+    command.arg("emulate").args(options);
+    command
+}
+
+fn output(options: &[&str]) -> Output {
+    emulate(options).output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Whether namespaces can be made here. If not it says so past the test harness, which hides what
+/// passing tests print.
+fn can_make_namespaces() -> bool {
+    let made = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let can = geteuid().is_root() && Path::new("/dev/net/tun").exists() && made("unshare");
+    let can = can && Command::new("ip").arg("-V").output().is_ok();
+    if !can {
+        let said = "SKIPPED: the emulator's namespaces need root, /dev/net/tun, unshare and ip";
+        writeln!(std::io::stderr(), "{said}").expect("standard error");
+    }
+    can
+}
+
+/// A program in the background that ends with the test.
+struct Background(Child);
+
+impl Background {
+    /// Starts a program and waits until it says where its link leads.
+    fn start(command: &mut Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut said = String::new();
+        let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
+        errors.read_line(&mut said).expect("a line");
+        assert!(said.contains(" leads to "), "{said}");
+        child.stderr = Some(errors.into_inner());
+        Self(child)
+    }
+
+    fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("a process");
+    }
+
+    /// The process inside whose command line is this, once it is there.
+    fn inner(&self, line: &str) -> u32 {
+        until(|| {
+            let children = format!("/proc/{0}/task/{0}/children", self.id());
+            let children = fs::read_to_string(children).expect("a process");
+            let mut children = children.split_whitespace().filter_map(|id| id.parse().ok());
+            children.find(|id| {
+                let path = format!("/proc/{id}/cmdline");
+                fs::read_to_string(path).is_ok_and(|found| found.replace('\0', " ").trim() == line)
+            })
+        })
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a question is answered with, as soon as it is.
+fn until<R>(mut question: impl FnMut() -> Option<R>) -> R {
+    let began = Instant::now();
+    loop {
+        if let Some(answer) = question() {
+            return answer;
+        }
+        assert!(began.elapsed() < PATIENCE, "it did not happen");
+        std::thread::yield_now();
+    }
+}
+
+fn network_of(process: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/net")).ok()
+}
+
+/// The processes in a network namespace.
+fn inhabitants(network: &Path) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").expect("processes").flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    processes.filter(|id| network_of(*id).as_deref() == Some(network)).collect()
+}
+
+/// Does something in the network namespace of a process.
+fn inside<R: Send>(process: u32, work: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let network = File::open(format!("/proc/{process}/ns/net")).expect("a namespace");
+            let kind = Some(LinkNameSpaceType::Network);
+            move_into_link_name_space(network.as_fd(), kind).expect("entered");
+            work()
+        });
+        thread.join().expect("no panic")
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test is the programs on both sides")]
+fn udp(process: u32, address: &str) -> UdpSocket {
+    let address = SocketAddr::new(address.parse::<IpAddr>().expect("an address"), 0);
+    let socket = inside(process, || UdpSocket::bind(address)).expect("a socket");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    socket
+}
+
+/// The round trip of a datagram between two sockets.
+fn round_trip(client: &UdpSocket, server: &UdpSocket) -> Duration {
+    let mut buffer = [0; 100];
+    let began = Instant::now();
+    client.send_to(b"ping", server.local_addr().expect("an address")).expect("sent");
+    let (length, from) = server.recv_from(&mut buffer).expect("a datagram");
+    server.send_to(&buffer[..length], from).expect("sent");
+    let length = client.recv(&mut buffer).expect("an answer");
+    assert_eq!(&buffer[..length], b"ping");
+    began.elapsed()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test is the programs on both sides")]
+fn connection(client: u32, server: u32, address: &str) -> (TcpStream, TcpStream) {
+    let address = SocketAddr::new(address.parse::<IpAddr>().expect("an address"), 0);
+    let listener = inside(server, || TcpListener::bind(address)).expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let ours = inside(client, || TcpStream::connect(address)).expect("connected");
+    (ours, listener.accept().expect("a connection").0)
+}
+
+#[test]
+fn every_built_in_scenario_is_a_profile_under_its_full_name_and_its_last_part() {
+    let list = bentpipe().args(["list", "scenarios", "--json"]).output().expect("it runs");
+    let list: Value = serde_json::from_slice(&list.stdout).expect("JSON");
+    let list = list["scenarios"].as_array().expect("a list");
+    assert!(list.len() >= 8);
+    for entry in list {
+        let name = entry["name"].as_str().expect("a name");
+        for name in [name, name.rsplit('/').next().expect("a part")] {
+            Background::start(&mut emulate(&[name, "--udp", "127.0.0.1:0=127.0.0.1:9"]));
+        }
+    }
+}
+
+#[test]
+fn an_unknown_profile_is_answered_with_those_that_there_are() {
+    let refused = output(&["moon", "--udp", "127.0.0.1:0=127.0.0.1:9"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("geo, vsat-asymmetric, ") && said.contains("handoff"), "{said}");
+}
+
+#[test]
+fn forms_that_do_not_go_together_are_refused() {
+    let udp = "127.0.0.1:0=127.0.0.1:9";
+    for (options, said) in [
+        (&["geo"][..], "--netns"),
+        (&["geo", "--netns"], "<COMMAND>"),
+        (&["geo", "--udp", udp, "--", "true"], "cannot be used with"),
+        (&["geo", "--udp", udp, "--mtu", "1400"], "cannot be used with"),
+        (&["geo", "--tun", "a,b", "--server", "true"], "cannot be used with"),
+        (&["geo", "--tun", "a,b", "--netns", "--", "true"], "cannot be used with"),
+        (&["geo", "--tun", "a"], "CLIENTS,SERVER"),
+        (&["geo", "--tun", "a,a"], "CLIENTS,SERVER"),
+        (&["geo", "--tun", "a,sixteen-bytes-too"], "15 bytes"),
+        (&["geo", "--netns", "--mtu", "1279", "--", "true"], "1280"),
+    ] {
+        let refused = output(options);
+        assert_eq!(refused.status.code(), Some(2), "{options:?}");
+        assert!(text(&refused.stderr).contains(said), "{options:?}: {}", text(&refused.stderr));
+    }
+}
+
+#[test]
+fn the_exit_code_and_the_output_are_those_of_the_command() {
+    if !can_make_namespaces() {
+        return;
+    }
+    for (command, code, said) in [
+        (&["true"][..], 0, ""),
+        (&["sh", "-c", "echo here; exit 7"], 7, "here\n"),
+        (&["sh", "-c", "kill -TERM $$"], 128 + 15, ""),
+        (&["no-such-program"], 127, ""),
+    ] {
+        let ended = output(&[&["geo", "--netns", "--"], command].concat());
+        assert_eq!(ended.status.code(), Some(code), "{command:?}");
+        assert_eq!(text(&ended.stdout), said, "{command:?}");
+        assert!(text(&ended.stderr).contains("over terrestrial, satellite"), "{command:?}");
+    }
+    let early = output(&["geo", "--netns", "--server", "exit 3", "--", "echo", "here"]);
+    assert_eq!((early.status.code(), &*text(&early.stdout)), (Some(1), ""));
+    assert!(text(&early.stderr).contains("exit status: 3"), "{}", text(&early.stderr));
+}
+
+#[test]
+fn a_file_arrives_at_the_server_behind_the_link() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();
+    let key = |name: &str| {
+        let made = bentpipe().args(["keygen", "--key", &path(name)]).output().expect("it runs");
+        text(&made.stdout).trim().to_owned()
+    };
+    let (sender, receiver) = (key("sender"), key("receiver"));
+    fs::write(path("file"), [7; 300_000]).expect("written");
+    fs::create_dir(path("inbox")).expect("made");
+    let program = env!("CARGO_BIN_EXE_bentpipe");
+    let listen = format!(
+        "exec '{program}' recv --listen [::]:25300 --dir '{}' --key '{}' --peer {sender}",
+        path("inbox"),
+        path("receiver"),
+    );
+    let mut command = emulate(&["leo-broadband", "--netns", "--json", "--server", &listen, "--"]);
+    command.args([program, "send", &path("file"), "[fd53::2]:25300", "--peer", &receiver]);
+    command.args(["--rate", "4 Mbit/s", "--key", &path("sender")]);
+    let ended = command.output().expect("it runs");
+    assert!(ended.status.success(), "{}", text(&ended.stderr));
+    assert_eq!(fs::read(dir.path().join("inbox/file")).expect("a file"), [7; 300_000]);
+    let counters = text(&ended.stdout);
+    let counters: Value = serde_json::from_str(&counters[counters.find('{').expect("JSON")..])
+        .expect("the counters come after what the command said");
+    assert!(counters["back"]["delivered_bytes"].as_u64().expect("a count") > 300_000);
+}
+
+#[test]
+fn datagrams_take_their_time_and_streams_arrive_whole_over_both_versions_of_ip() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let options = ["geo", "--netns", "--json", "--set", "links.satellite.loss=0.01"];
+    let sides = ["--server", "exec sleep 600", "--", "sleep", "601"];
+    let mut link = Background::start(&mut emulate(&[&options[..], &sides].concat()));
+    let (client, server) = (link.inner("sleep 601"), link.inner("sleep 600"));
+    let sent: Vec<u8> = (0..400_000_u32).map(|n| (n * 31 / 7) as u8).collect();
+    for (near, far) in ADDRESSES {
+        let (near, far_socket) = (udp(client, near), udp(server, far));
+        // One of a hundred is lost, and then the next one is as good.
+        near.set_read_timeout(Some(Duration::from_secs(3))).expect("a timeout");
+        let rtt = round_trip(&near, &far_socket);
+        assert!(rtt >= Duration::from_millis(2 * (40 + 250)), "{rtt:?} is faster than light");
+        let (mut ours, mut theirs) = connection(client, server, far);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                theirs.write_all(&sent).expect("written");
+                drop(theirs);
+            });
+            let mut got = Vec::new();
+            ours.read_to_end(&mut got).expect("read");
+            assert!(got == sent, "{} of {} bytes, or others", got.len(), sent.len());
+        });
+    }
+    link.signal(Signal::TERM);
+    assert_eq!(link.0.wait().expect("it ends").code(), Some(128 + 15));
+    let mut counters = String::new();
+    link.0.stdout.take().expect("a pipe").read_to_string(&mut counters).expect("text");
+    let counters: Value = serde_json::from_str(&counters).expect("JSON");
+    let count = |way: &str, what: &str| counters[way][what].as_u64().expect("a count");
+    assert!(count("forth", "delivered_bytes") > 800_000, "{counters}");
+    assert!(count("forth", "lost") > 0 && count("back", "delivered") > 0, "{counters}");
+}
+
+#[test]
+fn nothing_is_left_after_an_interrupt_and_after_being_killed() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let script = "trap '' HUP; setsid sleep 602 & sleep 603";
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let sides = ["--server", "sleep 604; true", "--", "sh", "-c", script];
+        let mut link = Background::start(&mut emulate(&[&["geo", "--netns"], &sides[..]].concat()));
+        let networks = [
+            network_of(link.inner(&format!("sh -c {script}"))).expect("a namespace"),
+            network_of(link.inner("sh -c sleep 604; true")).expect("a namespace"),
+        ];
+        assert!(!networks.contains(&network_of(std::process::id()).expect("a namespace")));
+        // Its holder, two of its processes.
+        until(|| (inhabitants(&networks[0]).len() >= 4).then_some(()));
+        link.signal(signal);
+        link.0.wait().expect("it ends");
+        if signal == Signal::KILL {
+            // Then it is the kernel that ends them.
+            until(|| networks.iter().all(|network| inhabitants(network).is_empty()).then_some(()));
+        }
+        for network in &networks {
+            assert_eq!(inhabitants(network), [0; 0], "after {signal:?}");
+        }
+    }
+}
+
+#[test]
+fn packets_pass_between_two_devices_until_one_goes_away() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let mut command = Command::new("unshare");
+    let far = Background(command.args(["--net", "sleep", "605"]).spawn().expect("it starts"));
+    let home = network_of(std::process::id());
+    until(|| (network_of(far.id()) != home).then_some(()));
+    let mut command = Command::new("unshare");
+    command.args(["--net", env!("CARGO_BIN_EXE_bentpipe"), "emulate", "vsat-asymmetric"]);
+    command.args(["--tun", "test-c,test-s", "--mtu", "1400"]);
+    let mut link = Background::start(&mut command);
+    let ip = |process: u32, lines: &[&str]| {
+        inside(process, || {
+            for line in lines {
+                let done = Command::new("ip").args(line.split(' ')).output().expect("it runs");
+                assert!(done.status.success(), "{line}: {}", text(&done.stderr));
+            }
+        });
+    };
+    ip(link.id(), &["address add 10.9.0.1/24 dev test-c", "address add fd09::1/64 dev test-c"]);
+    ip(link.id(), &["link set test-c up", &format!("link set test-s netns {}", far.id())]);
+    ip(far.id(), &["address add 10.9.0.2/24 dev test-s", "address add fd09::2/64 dev test-s"]);
+    ip(far.id(), &["link set test-s up"]);
+    for (near, remote) in [("10.9.0.1", "10.9.0.2"), ("fd09::1", "fd09::2")] {
+        let rtt = round_trip(&udp(link.id(), near), &udp(far.id(), remote));
+        assert!(rtt >= Duration::from_millis(600), "{rtt:?} is faster than light");
+    }
+    let shown = inside(far.id(), || Command::new("ip").args(["link", "show", "test-s"]).output());
+    assert!(text(&shown.expect("it runs").stdout).contains(" mtu 1400 "));
+    drop(far);
+    assert_eq!(link.0.wait().expect("it ends").code(), Some(1));
+    let mut said = String::new();
+    link.0.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    assert!(said.contains("--tun test-c,test-s"), "{said}");
+}

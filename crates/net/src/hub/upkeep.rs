@@ -1,0 +1,81 @@
+//! What time demands of associations: keys, signs of life, probes of the path.
+
+use bentpipe_transport::Endpoint as _;
+use bentpipe_units::Instant;
+
+use super::{Hub, Owner};
+use crate::association::Initiator;
+
+impl Hub {
+    /// Lets the time pass.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(owner) = self.timers.pop(now) {
+            match owner {
+                Owner::Connection(id) => {
+                    if let Some(connection) = self.connections.get_mut(id) {
+                        connection.stream.session.handle_timeout(now);
+                        self.stir(id);
+                    }
+                }
+                Owner::Association(id) => self.maintain(now, id),
+            }
+        }
+    }
+
+    /// Does for an association what time demands.
+    fn maintain(&mut self, now: Instant, id: usize) {
+        let Some(association) = self.associations.get_mut(id) else { return };
+        if let Some(index) = association.forget_old(now) {
+            self.by_index.remove(&index);
+        }
+        let waits = association.is_up() || !association.numbers.is_empty();
+        if !waits {
+            return self.dissolve(id);
+        }
+        if association.owes_answer(now) {
+            self.outbox.push(association.address, |out| association.seal(now, &[], out));
+        }
+        if association.wants_keys(now) {
+            self.ask(now, id);
+        }
+        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+    }
+
+    /// Asks the peer for keys.
+    pub(super) fn ask(&mut self, now: Instant, id: usize) {
+        let index = match &self.associations[id].request {
+            Some(request) => request.index,
+            None => self.new_index(),
+        };
+        self.by_index.insert(index, id);
+        // Strictly more than last time, whatever the clock does.
+        self.asked_at = (self.calendar + now.as_nanos()).max(self.asked_at + 1);
+        let association = &mut self.associations[id];
+        let payload = association.early.payload();
+        let initiator = Initiator::new(
+            self.security,
+            &self.key,
+            association.peer,
+            index,
+            self.asked_at,
+            &payload,
+        );
+        association.asked(now, initiator, index);
+        if let Some(request) = &association.request
+            && let Some(initiator) = &request.initiator
+        {
+            let datagram = initiator.datagram(request.cookie.as_ref());
+            self.outbox.push(association.address, |out| out.extend_from_slice(&datagram));
+        }
+        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+    }
+
+    fn dissolve(&mut self, id: usize) {
+        let association = self.associations.remove(id);
+        for index in association.indices() {
+            self.by_index.remove(&index);
+        }
+        self.by_peer.remove(&association.peer);
+        self.timers.set(Owner::Association(id), None);
+    }
+}

@@ -1,0 +1,27 @@
+//! The Queue Link Protocol: the nodes of a network as processes of one machine, joined by POSIX message
+//! queues (Elaasar et al., SSC03-XI-3, 2003, section 5).
+//!
+//! A [`Node`] has XSTP connections; a [`Router`] passes the frames of others over emulated links. Frames
+//! are those of [`bentpipe_wire::qlp`]. Nothing is encrypted: a queue can be read and written by the user
+//! who made it, and by nobody else but the administrator.
+
+mod config;
+mod interface;
+mod node;
+mod queue;
+mod router;
+mod routes;
+mod sessions;
+
+pub use bentpipe_wire::qlp::{BadNode, Frame, Header, NodeId};
+
+pub use self::config::config;
+pub use self::interface::Counters;
+pub use self::node::Node;
+pub use self::queue::OpenError;
+pub use self::router::Router;
+pub use self::routes::{BadRoute, Route, Routes};
+pub use self::sessions::Sessions;
+
+/// A connection of a [`Node`].
+pub type Connection = crate::Connection<Sessions>;

@@ -1,0 +1,159 @@
+//! A node that has connections: its link, and the task that runs both.
+
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bentpipe_transport::xstp::Config;
+use bentpipe_units::Instant;
+use bentpipe_wire::qlp::NodeId;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use super::Connection;
+use super::interface::{Counters, Interface};
+use super::queue::OpenError;
+use super::routes::Routes;
+use super::sessions::Sessions;
+use crate::clock::Clock;
+use crate::host::{Handle, Shared};
+use crate::hub::Streams as _;
+
+/// Frames taken from the queue before what they ask for is sent.
+const BATCH: usize = 64;
+
+/// A node that has connections. Clones are the same node.
+///
+/// The node goes on in the background, on the runtime that it was made on, until the last clone and the
+/// last connection are gone; then its queue is removed.
+#[derive(Clone, Debug)]
+pub struct Node {
+    handle: Arc<Handle<Sessions>>,
+    link: Arc<Mutex<Interface>>,
+}
+
+fn lock(link: &Mutex<Interface>) -> MutexGuard<'_, Interface> {
+    // A panic elsewhere leaves the link as it was between two frames.
+    link.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Node {
+    /// The node of this number, with its forwarding table.
+    ///
+    /// # Errors
+    /// When a process that is running is that node, or the system permits no queue.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn open(node: NodeId, routes: Routes) -> Result<Self, OpenError> {
+        let interface = Interface::open(node, routes)?;
+        let watch = interface.inbox().watch().and_then(watched);
+        let watch = watch.map_err(|error| OpenError::System { node, error })?;
+        let clock = Clock::start();
+        let entropy = || getrandom::u64().expect("the system's source of randomness");
+        let shared = Arc::new(Shared::new(Sessions::new(node, Box::new(entropy)), clock));
+        let link = Arc::new(Mutex::new(interface));
+        let task = tokio::spawn(run(watch, link.clone(), shared.clone())).abort_handle();
+        Ok(Self { handle: Arc::new(Handle { shared, task }), link })
+    }
+
+    /// Messages that its queue holds before it is full.
+    pub fn depth(&self) -> usize {
+        lock(&self.link).inbox().depth()
+    }
+
+    /// What became of its frames so far.
+    pub fn counters(&self) -> Counters {
+        let dropped = *self.handle.shared.hub().counters();
+        let mut counters = lock(&self.link).counters;
+        counters.malformed += dropped.malformed;
+        counters.unwanted += dropped.unwanted;
+        counters
+    }
+
+    /// Lets peers open connections, with these settings. [`Node::accept`] gives them out.
+    pub fn listen(&self, config: Arc<Config>) {
+        self.handle.shared.hub().listen(config);
+    }
+
+    /// The next connection that a peer opened, and which node that is.
+    pub async fn accept(&self) -> (NodeId, Connection) {
+        let (peer, id) = poll_fn(|cx| self.handle.shared.hub().poll_accept(cx)).await;
+        (peer, Connection::new(self.handle.clone(), id))
+    }
+
+    /// Opens a connection to service `port` of node `peer`.
+    ///
+    /// # Errors
+    /// When the peer does not answer, or refuses.
+    pub async fn connect(
+        &self,
+        peer: NodeId,
+        port: u16,
+        config: Arc<Config>,
+    ) -> io::Result<Connection> {
+        let shared = &self.handle.shared;
+        let id = shared.hub().connect(shared.clock.now(), peer, port, config);
+        shared.changed.notify_one();
+        let connection = Connection::new(self.handle.clone(), id);
+        poll_fn(|cx| shared.hub().poll_connected(id, cx)).await?;
+        Ok(connection)
+    }
+}
+
+/// A descriptor whose readiness the runtime tells.
+#[expect(
+    deprecated,
+    reason = "sound for a descriptor that is owned; what came after it is `unsafe`"
+)]
+fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(descriptor, Interest::READABLE)
+}
+
+/// Runs a node for ever.
+async fn run(watch: AsyncFd<OwnedFd>, link: Arc<Mutex<Interface>>, shared: Arc<Shared<Sessions>>) {
+    loop {
+        let (deadline, empty) = turn(&mut lock(&link), &shared);
+        if !empty {
+            tokio::task::yield_now().await;
+            continue;
+        }
+        let sleep = async {
+            match deadline {
+                Some(at) => tokio::time::sleep_until(shared.clock.at(at)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            ready = watch.readable() => match ready {
+                // What arrived before this is taken now, what arrives later makes it ready again.
+                Ok(mut ready) => ready.clear_ready(),
+                // The runtime is shutting down.
+                Err(_) => return,
+            },
+            () = shared.changed.notified() => {}
+            () = sleep => {}
+        }
+    }
+}
+
+/// Receives, lets the time pass, sends. Returns the next deadline and whether the queue is empty.
+fn turn(link: &mut Interface, shared: &Shared<Sessions>) -> (Option<Instant>, bool) {
+    let mut sessions = shared.hub();
+    let now = shared.clock.now();
+    let mut empty = false;
+    for _ in 0..BATCH {
+        let Some(frame) = link.receive() else {
+            empty = true;
+            break;
+        };
+        sessions.handle_frame(now, frame);
+    }
+    sessions.handle_timeout(now);
+    sessions.flush(now);
+    while let Some(frame) = sessions.next_frame() {
+        link.send(&frame);
+    }
+    (sessions.next_deadline(), empty)
+}

@@ -1,0 +1,231 @@
+//! What the application does with a connection, whatever carries its segments.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::io;
+use std::task::{Context, Poll, Waker};
+
+use bentpipe_record::TransportCounters;
+use bentpipe_transport::xstp::Session;
+use bentpipe_transport::{Endpoint as _, Event, Failure, SenderState};
+use bentpipe_units::Instant;
+use bytes::Bytes;
+
+/// Which connection of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ConnectionId(pub(crate) usize);
+
+/// Why a stream ended before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StreamError {
+    /// The connection failed.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+    /// This side has closed it for writing.
+    #[error("the connection is closed for writing")]
+    Closed,
+}
+
+impl From<StreamError> for io::Error {
+    fn from(error: StreamError) -> Self {
+        let kind = match error {
+            StreamError::Failed(Failure::NoAnswer | Failure::NoResponse) => io::ErrorKind::TimedOut,
+            StreamError::Failed(Failure::Reset(_) | Failure::PeerRestarted) => {
+                io::ErrorKind::ConnectionReset
+            }
+            StreamError::Failed(Failure::Aborted) => io::ErrorKind::ConnectionAborted,
+            StreamError::Closed => io::ErrorKind::BrokenPipe,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// A connection between its state machine and the application.
+#[derive(Debug)]
+pub struct Stream {
+    pub(crate) session: Session,
+    pub(crate) told: Told,
+    /// The application has let go of it.
+    pub(crate) dropped: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+/// What the application was told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) connected: bool,
+    pub(crate) peer_closed: bool,
+    pub(crate) closed: bool,
+    pub(crate) failed: Option<Failure>,
+}
+
+impl Stream {
+    pub(crate) fn new(session: Session) -> Self {
+        Self { session, told: Told::default(), dropped: false, reader: None, writer: None }
+    }
+
+    /// Takes note of what the state machine says and wakes who waits for it.
+    pub(crate) fn note(&mut self, event: Event) {
+        match event {
+            Event::Connected => self.told.connected = true,
+            Event::PeerClosed => self.told.peer_closed = true,
+            Event::Closed => self.told.closed = true,
+            Event::Failed(failure) => self.told.failed = Some(failure),
+            Event::Readable | Event::Writable => {}
+        }
+        let wakes_reader = !matches!(event, Event::Writable);
+        let wakes_writer = !matches!(event, Event::Readable | Event::PeerClosed);
+        if wakes_reader && let Some(waker) = self.reader.take() {
+            waker.wake();
+        }
+        if wakes_writer && let Some(waker) = self.writer.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Connections that peers opened and the application has not taken yet.
+#[derive(Debug, Default)]
+pub(crate) struct Accepted {
+    ids: VecDeque<usize>,
+    waiting: Option<Waker>,
+}
+
+impl Accepted {
+    pub(crate) fn push(&mut self, id: usize) {
+        self.ids.push_back(id);
+        if let Some(waker) = self.waiting.take() {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &Context<'_>) -> Poll<ConnectionId> {
+        if let Some(id) = self.ids.pop_front() {
+            return Poll::Ready(ConnectionId(id));
+        }
+        self.waiting = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+/// The connections of a host. After a change, whoever drives the host has to be told.
+pub trait Streams: Debug + Send + 'static {
+    /// A connection.
+    fn stream(&self, id: ConnectionId) -> &Stream;
+
+    /// A connection, to be changed.
+    fn stream_mut(&mut self, id: ConnectionId) -> &mut Stream;
+
+    /// A connection was changed and has to be drained.
+    fn changed(&mut self, id: ConnectionId);
+
+    /// Waits until a connection is open.
+    fn poll_connected(
+        &mut self,
+        id: ConnectionId,
+        cx: &Context<'_>,
+    ) -> Poll<Result<(), StreamError>> {
+        let stream = self.stream_mut(id);
+        if let Some(failure) = stream.told.failed {
+            return Poll::Ready(Err(failure.into()));
+        }
+        if stream.told.connected {
+            return Poll::Ready(Ok(()));
+        }
+        stream.writer = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// The next bytes that arrived; `None` at their end.
+    fn poll_read(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Option<Bytes>, StreamError>> {
+        let stream = self.stream_mut(id);
+        if let Some(bytes) = stream.session.read(now) {
+            return Poll::Ready(Ok(Some(bytes)));
+        }
+        if stream.told.peer_closed {
+            return Poll::Ready(Ok(None));
+        }
+        if let Some(failure) = stream.told.failed {
+            return Poll::Ready(Err(failure.into()));
+        }
+        stream.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Takes from the front of `data` what fits; waits when nothing does.
+    fn poll_write(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        data: &mut Bytes,
+        cx: &Context<'_>,
+    ) -> Poll<Result<usize, StreamError>> {
+        let stream = self.stream_mut(id);
+        if let Some(failure) = stream.told.failed {
+            return Poll::Ready(Err(failure.into()));
+        }
+        match stream.session.write(now, data) {
+            Err(_) => Poll::Ready(Err(StreamError::Closed)),
+            Ok(0) if !data.is_empty() => {
+                stream.writer = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            Ok(len) => {
+                self.changed(id);
+                Poll::Ready(Ok(len))
+            }
+        }
+    }
+
+    /// No more writes: once everything was delivered, the peer is told.
+    fn close(&mut self, now: Instant, id: ConnectionId) {
+        self.stream_mut(id).session.close(now);
+        self.changed(id);
+    }
+
+    /// Waits until both ends have closed and everything was delivered.
+    fn poll_closed(&mut self, id: ConnectionId, cx: &Context<'_>) -> Poll<Result<(), StreamError>> {
+        let stream = self.stream_mut(id);
+        if stream.told.closed {
+            return Poll::Ready(Ok(()));
+        }
+        if let Some(failure) = stream.told.failed {
+            return Poll::Ready(Err(failure.into()));
+        }
+        stream.writer = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Gives a connection up at once and tells the peer.
+    fn abort(&mut self, now: Instant, id: ConnectionId) {
+        self.stream_mut(id).session.abort(now);
+        self.changed(id);
+    }
+
+    /// The application lets go of a connection: it is closed, what still arrives is thrown away, and
+    /// once it has ended it is forgotten.
+    fn release(&mut self, now: Instant, id: ConnectionId) {
+        let stream = self.stream_mut(id);
+        stream.dropped = true;
+        while stream.session.read(now).is_some() {}
+        stream.session.close(now);
+        self.changed(id);
+    }
+
+    /// Bytes that were written to a connection and not sent yet.
+    fn unsent(&self, id: ConnectionId) -> usize {
+        self.stream(id).session.unsent()
+    }
+
+    /// What its sender and counters say.
+    fn state(&self, id: ConnectionId) -> (SenderState, TransportCounters) {
+        let session = &self.stream(id).session;
+        (session.sender_state(), session.counters())
+    }
+}

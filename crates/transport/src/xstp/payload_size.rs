@@ -1,0 +1,186 @@
+//! How long a full segment is: as long as the path carries, and shorter where noise damages long ones.
+//!
+//! Noise that hits every bit alike loses long packets more often than short ones, and the best length
+//! follows from the rate of loss. Losses that do not depend on the length look the same at first, so
+//! that each step is a test: if the losses do not fall with the length as noise would have it, the
+//! segments become long again.
+
+use bentpipe_units::Seq32;
+
+/// Segments that a judgement needs, and after which the count starts over.
+const SAMPLE: u32 = 1024;
+/// A step down needs so many segments, if so many of them were lost.
+const SAMPLE_MIN: u32 = 256;
+const LOST_MIN: u32 = 16;
+/// Smaller changes of length, in hundredths, are not worth a test.
+const STEP_DOWN: u32 = 80;
+const STEP_UP: u32 = 125;
+/// The shortest payload of a full segment.
+const SHORTEST: u16 = 256;
+/// After a failed test the next one waits for so many samples.
+const REST: u32 = 16;
+
+/// The payload of a full segment.
+#[derive(Debug)]
+pub(super) struct PayloadSize {
+    /// What the path carries.
+    most: u16,
+    now: u16,
+    /// Bytes that travel with the payload.
+    overhead: u16,
+    adapts: bool,
+    /// The first segment of this length.
+    first: Seq32,
+    judged: u32,
+    lost: u32,
+    /// Length and losses before the last step down, until the step is judged.
+    test: Option<(u16, f64)>,
+    /// Samples until the next test.
+    rest: u32,
+}
+
+impl PayloadSize {
+    /// Full segments of `most` bytes, with `overhead` bytes of headers each.
+    pub(super) const fn new(most: u16, overhead: u16, adapts: bool, first: Seq32) -> Self {
+        Self { most, now: most, overhead, adapts, first, judged: 0, lost: 0, test: None, rest: 0 }
+    }
+
+    /// Payload of a full segment.
+    #[inline]
+    pub(super) const fn get(&self) -> u16 {
+        self.now
+    }
+
+    /// Another length is the longest from segment `next` on.
+    pub(super) fn limit(&mut self, most: u16, next: Seq32) {
+        self.most = most;
+        self.step(most, next);
+        self.test = None;
+    }
+
+    /// Segments from `oldest` on were acknowledged; so many of them had been sent again. New ones begin
+    /// with `next`. True when the length changed.
+    pub(super) fn acknowledged(
+        &mut self,
+        oldest: Seq32,
+        segments: u32,
+        repaired: u32,
+        next: Seq32,
+    ) -> bool {
+        if !self.adapts || oldest.is_before(self.first) {
+            return false;
+        }
+        self.judged += segments;
+        self.lost += repaired;
+        let many_lost = self.test.is_none() && self.judged >= SAMPLE_MIN && self.lost >= LOST_MIN;
+        if self.judged < SAMPLE && !many_lost {
+            return false;
+        }
+        let share = f64::from(self.lost) / f64::from(self.judged);
+        if self.judged >= SAMPLE {
+            (self.judged, self.lost) = (0, 0);
+            self.rest = self.rest.saturating_sub(1);
+        }
+        let wanted = self.judge(share);
+        let changes = wanted != self.now;
+        if changes {
+            self.step(wanted, next);
+        }
+        changes
+    }
+
+    /// The length to use after so many losses with the present one.
+    fn judge(&mut self, share: f64) -> u16 {
+        if let Some((before, share_before)) = self.test.take() {
+            let noise = self.noise(before, share_before);
+            let expected = -libm::expm1(-noise * f64::from(self.now + self.overhead));
+            if share > f64::midpoint(expected, share_before) {
+                self.rest = REST;
+                return self.most;
+            }
+        }
+        let best = self.best(self.noise(self.now, share));
+        let hundredths = u32::from(best) * 100 / u32::from(self.now);
+        if hundredths < STEP_DOWN && self.rest == 0 {
+            self.test = Some((self.now, share));
+            best
+        } else if hundredths > STEP_UP {
+            best
+        } else {
+            self.now
+        }
+    }
+
+    /// Losses per byte, if noise causes them.
+    fn noise(&self, payload: u16, share: f64) -> f64 {
+        -libm::log1p(-share.min(0.99)) / f64::from(payload + self.overhead)
+    }
+
+    /// The length with the most payload per byte sent. With h bytes of headers and losses per byte of
+    /// n, L/(L+h) exp(-n(L+h)) is largest where L(L+h) = h/n.
+    fn best(&self, noise: f64) -> u16 {
+        let h = f64::from(self.overhead);
+        let best = (libm::sqrt(h * h + 4.0 * h / noise.max(1e-12)) - h) / 2.0;
+        (best.min(f64::from(u16::MAX)) as u16).clamp(SHORTEST.min(self.most), self.most)
+    }
+
+    fn step(&mut self, to: u16, next: Seq32) {
+        self.now = to;
+        self.first = next;
+        (self.judged, self.lost) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lets a link lose a share of the segments that depends on their length, for so many samples.
+    fn run(sizes: &mut PayloadSize, samples: u32, share: impl Fn(u16) -> f64) -> Vec<u16> {
+        let mut seen = Vec::new();
+        let mut seq = Seq32::new(0);
+        let mut owed = 0.0;
+        for _ in 0..samples * SAMPLE / 64 {
+            owed += 64.0 * share(sizes.get());
+            let repaired = owed as u32;
+            owed -= f64::from(repaired);
+            sizes.acknowledged(seq, 64, repaired, seq.plus(64));
+            seq = seq.plus(64);
+            if seen.last() != Some(&sizes.get()) {
+                seen.push(sizes.get());
+            }
+        }
+        seen
+    }
+
+    fn noise(ber: f64) -> impl Fn(u16) -> f64 {
+        move |payload| -libm::expm1(-8.0 * ber * f64::from(payload + 56))
+    }
+
+    fn sizes() -> PayloadSize {
+        PayloadSize::new(1400, 56, true, Seq32::new(0))
+    }
+
+    #[test]
+    fn noise_makes_segments_as_short_as_is_best() {
+        let mut sizes = sizes();
+        run(&mut sizes, 20, noise(1e-5));
+        assert!((700..=900).contains(&sizes.get()), "{}", sizes.get());
+        run(&mut sizes, 20, noise(1e-7));
+        assert_eq!(sizes.get(), 1400);
+    }
+
+    #[test]
+    fn losses_that_do_not_depend_on_the_length_leave_segments_long() {
+        let mut sizes = sizes();
+        let seen = run(&mut sizes, 16, |_| 0.12);
+        assert_eq!((seen.len(), sizes.get()), (3, 1400), "one test: {seen:?}");
+    }
+
+    #[test]
+    fn few_losses_change_nothing() {
+        for ber in [0.0, 1e-7, 1e-6] {
+            assert_eq!(run(&mut sizes(), 20, noise(ber)), [1400]);
+        }
+    }
+}
