@@ -111,10 +111,7 @@ fn what_can_not_be_is_refused_with_what_would_be_right() {
     refused(&["iridium", "--from", "91,0", "--to", "Rome"], "latitude: 91");
     refused(&["iridium", "--from", "Oslo", "--to", "Rome", "--step", "0 s"], "more than 0 s");
     refused(&["iridium", "--from", "Oslo", "--to", "Rome", "--mask", "90"], "0..90");
-    refused(
-        &["iridium", "--from", "Oslo", "--to", "Rome", "--isl", "4"],
-        "--isl is for element sets",
-    );
+    refused(&["iridium", "--from", "Oslo", "--to", "Rome", "--isl", "4"], "are for element sets");
     refused(&["starlink", "--from", "80,0", "--to", "Rome"], "no satellite of starlink ever");
     refused(&["geo:east", "--from", "Oslo", "--to", "Rome"], "longitudes: `east`");
     let far = ["oneweb", "--from", "Oslo", "--to", "Sydney", "--duration", "1 min"];

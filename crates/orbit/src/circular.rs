@@ -155,6 +155,18 @@ impl Circles {
 
     /// Appends where all the satellites are.
     pub(crate) fn positions(&self, earth: &Earth, at: Instant, out: &mut Vec<Vector>) {
+        let (sin, cos) = self.turned(earth, at);
+        out.extend(self.circles.iter().map(|(start, quarter)| *start * cos + *quarter * sin));
+    }
+
+    /// Where one of the satellites is.
+    pub(crate) fn position(&self, index: usize, earth: &Earth, at: Instant) -> Option<Vector> {
+        let (sin, cos) = self.turned(earth, at);
+        self.circles.get(index).map(|(start, quarter)| *start * cos + *quarter * sin)
+    }
+
+    /// Sine and cosine of the angle by which the satellites have moved on.
+    fn turned(&self, earth: &Earth, at: Instant) -> (f64, f64) {
         let angle = match self.pace {
             Pace::Period(period) => {
                 let turns = at.as_nanos() as f64 / (period * 1e9);
@@ -162,8 +174,7 @@ impl Circles {
             }
             Pace::WithTheEarth => earth.angle(at),
         };
-        let (sin, cos) = libm::sincos(angle);
-        out.extend(self.circles.iter().map(|(start, quarter)| *start * cos + *quarter * sin));
+        libm::sincos(angle)
     }
 }
 

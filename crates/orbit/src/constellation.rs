@@ -149,6 +149,25 @@ impl Constellation {
         Ok(())
     }
 
+    /// Where one satellite is; `None` when there is none of that number.
+    ///
+    /// # Errors
+    /// When it is not in orbit at that time.
+    pub(crate) fn position(
+        &self,
+        satellite: u32,
+        at: Instant,
+    ) -> Result<Option<Vector>, OrbitError> {
+        let Some(shell) = self.shells.iter().rev().find(|shell| shell.first <= satellite) else {
+            return Ok(None);
+        };
+        let index = (satellite - shell.first) as usize;
+        match &shell.motion {
+            Motion::Circles(circles) => Ok(circles.position(index, &self.earth, at)),
+            Motion::Catalogue(catalogue) => catalogue.position(index, at),
+        }
+    }
+
     /// Whether a satellite can ever be above its mask at a place. Of element sets that is not asked.
     pub(crate) fn covers(&self, place: Place) -> bool {
         self.shells.iter().any(|shell| shell.covers(&self.earth, place))

@@ -86,6 +86,12 @@ impl Catalogue {
         Ok(())
     }
 
+    /// Where one of the satellites is, if there is such a one.
+    pub(crate) fn position(&self, index: usize, at: Instant) -> Result<Option<Vector>, OrbitError> {
+        let now = self.start.after(at.since(Instant::ZERO));
+        self.satellites.get(index).map(|satellite| satellite.position(now)).transpose()
+    }
+
     /// Satellites from the text of element sets; the run starts at `start`, or at the latest epoch
     /// of them all.
     pub(crate) fn read(text: &str, start: Option<Epoch>) -> Result<Self, OrbitError> {

@@ -150,6 +150,11 @@ impl Network {
         &self.constellation
     }
 
+    /// The delays of the cables, in the order in which they were given.
+    pub fn cable_delays(&self) -> impl Iterator<Item = Span> + '_ {
+        self.cables.iter().map(|(_, delay)| *delay)
+    }
+
     /// The stations.
     pub fn stations(&self) -> &[Station] {
         &self.stations
@@ -224,6 +229,24 @@ impl Network {
         self.locate(at)?;
         let (Some(from), Some(to)) = (self.index(a), self.index(b)) else { return Ok(None) };
         Ok(self.graph.cost_between(from, to).map(Span::from_nanos))
+    }
+
+    /// The time that light takes from one node to another, linked or not, at any time; `None` when
+    /// one of them does not exist.
+    ///
+    /// # Errors
+    /// When a satellite is not in orbit at that time.
+    pub fn light_time(&self, a: Node, b: Node, at: Instant) -> Result<Option<Span>, OrbitError> {
+        let earth = self.constellation.earth();
+        let position = |node| match node {
+            Node::Satellite(number) => self.constellation.position(number, at),
+            Node::Station(number) => {
+                let station = self.stations.get(number as usize);
+                Ok(station.map(|station| earth.sight(station.place, at).position))
+            }
+        };
+        let (Some(a), Some(b)) = (position(a)?, position(b)?) else { return Ok(None) };
+        Ok(Some(earth.delay(Km(a.distance(b)))))
     }
 
     /// The shortest ways from everywhere to one node.

@@ -191,6 +191,7 @@ fn the_delay_of_a_route_is_the_sum_of_those_of_its_links_also_between_checks() {
         for pair in route.nodes.windows(2) {
             let delay = network.delay(pair[0], pair[1], now).expect("in orbit").expect("a link");
             assert_eq!(network.delay(pair[1], pair[0], now), Ok(Some(delay)));
+            assert_eq!(network.light_time(pair[0], pair[1], now), Ok(Some(delay)));
             sum += delay.as_nanos();
         }
         assert_eq!(route.delay.as_nanos(), sum);

@@ -3,11 +3,13 @@
 //! Data flows one way: endpoints and links fill these, the command line, files, plots and Python
 //! read them. Nothing here depends on the wall clock.
 
+mod constellation;
 mod experiment;
 mod flow;
 mod run;
 mod sample;
 
+pub use constellation::{ConstellationSummary, HandoverRecord, RouteChange, RouteSummary};
 pub use experiment::{Claim, Experiments, Figure, Point};
 pub use flow::{FlowMetrics, FlowSummary, ProbingCycle, ProbingSummary, TransportCounters};
 pub use run::{LinkSummary, RunSummary};

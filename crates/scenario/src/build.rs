@@ -10,7 +10,7 @@ use bentpipe_wire::Kind;
 use crate::error::did_you_mean;
 use crate::file::{FlowTable, LinkDirection, LinkTable, RuleTable, StateTable, XDelDropTable};
 use crate::quantity::Probability;
-use crate::{EncapsulationName, ScenarioFile};
+use crate::{EncapsulationName, ScenarioFile, sky};
 
 /// A run without a duration of its own ends here: a year.
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
@@ -23,17 +23,19 @@ pub(crate) struct Problem {
     pub(crate) message: String,
 }
 
-fn problem<T>(path: &[&str], message: impl Into<String>) -> Result<T, Problem> {
+pub(crate) fn problem<T>(path: &[&str], message: impl Into<String>) -> Result<T, Problem> {
     let path = path.iter().map(|part| (*part).to_owned()).collect();
     Err(Problem { path, message: message.into() })
 }
 
-/// The run of a scenario.
+/// The run of a scenario that came from `source`.
 pub(crate) fn run_spec(
     file: &ScenarioFile,
+    source: &str,
     seed: Option<u64>,
     wire: bool,
 ) -> Result<RunSpec, Problem> {
+    let file = &sky::with_stations(file)?;
     if file.nodes.len() > usize::from(u16::MAX) {
         return problem(&["nodes"], "more than 65535 nodes");
     }
@@ -49,12 +51,17 @@ pub(crate) fn run_spec(
         file.links.iter().map(|(name, table)| link(file, name, table)).collect();
     let flows: Result<Vec<_>, _> =
         file.flows.iter().map(|(name, table)| flow(file, name, table)).collect();
-    let (links, flows) = (links?, flows?);
-    connected(file, &links, &flows)?;
+    let (mut links, flows) = (links?, flows?);
+    let table = file.constellation.as_ref();
+    let sky = table.map(|table| sky::sky(table, source, &mut links)).transpose()?;
+    if sky.is_none() {
+        connected(file, &links, &flows)?;
+    }
     Ok(RunSpec {
         name: file.name.clone(),
         nodes: file.nodes.clone(),
         links,
+        sky,
         flows,
         seed: seed.unwrap_or(file.seed),
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
@@ -88,7 +95,7 @@ fn link(file: &ScenarioFile, name: &str, table: &LinkTable) -> Result<LinkSpec, 
     Ok(LinkSpec { name: name.to_owned(), ends, forth, back })
 }
 
-fn direction(
+pub(crate) fn direction(
     link: &str,
     way: &str,
     both: &LinkTable,

@@ -1,15 +1,20 @@
 //! Constellations in TOML.
 
+use std::path::Path;
+
 use bentpipe_orbit::{
-    Constellation, ConstellationSpec, Degrees, IslPattern, IslRules, Km, OrbitError, Orbits,
-    Phasing, Planes, Seam, ShellSpec,
+    Constellation, ConstellationSpec, Degrees, Epoch, IslPattern, IslRules, KNOWN, Km, OrbitError,
+    Orbits, Phasing, Planes, Seam, ShellSpec, known,
 };
 use serde::Deserialize;
 
 use crate::build::Problem;
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, did_you_mean};
 use crate::load::{locate, read};
 use crate::quantity::Quantity;
+
+/// Mask of element sets, which have none of their own.
+const ELEMENTS_MASK: Degrees = Degrees(10.0);
 
 /// A constellation: its shells.
 #[derive(Debug, Deserialize)]
@@ -71,11 +76,71 @@ enum SeamName {
     Handover,
 }
 
+/// What may be said of a constellation besides its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConstellationOptions {
+    /// Satellites are used above this elevation; their own, or 10 degrees for element sets, if `None`.
+    pub mask: Option<Degrees>,
+    /// Satellites of element sets are linked to so many nearest ones; to none if `None`.
+    pub nearest: Option<u8>,
+    /// When the run of element sets starts; at their latest epoch if `None`.
+    pub start: Option<Epoch>,
+}
+
+/// The constellation of a known name, or of a file: shells in TOML, or element sets.
+///
+/// # Errors
+/// When there is no such constellation or file, it can not be read, or an option is not for it.
+pub fn open_constellation(
+    name: &str,
+    options: &ConstellationOptions,
+) -> Result<Constellation, ScenarioError> {
+    let wrong =
+        |message: String| ScenarioError { source: name.to_owned(), line: None, key: None, message };
+    let orbit = |error: OrbitError| wrong(error.to_string());
+    let mut spec = match known(name) {
+        Some(spec) => spec.map_err(orbit)?,
+        None => {
+            let text = std::fs::read_to_string(name).map_err(|error| {
+                let hint = did_you_mean(name, KNOWN.iter().map(|known| known.name));
+                let list = "`bentpipe list constellations` names those that are known";
+                wrong(format!("{error}{hint}; {list}"))
+            })?;
+            if Path::new(name).extension().is_none_or(|ending| ending != "toml") {
+                return elements(name, &text, options).map_err(orbit);
+            }
+            parse(name, &text)?
+        }
+    };
+    if options.nearest.is_some() || options.start.is_some() {
+        let message =
+            "a start and links to the nearest are for element sets, these are ideal orbits";
+        return Err(wrong(message.to_owned()));
+    }
+    if let Some(mask) = options.mask {
+        spec.shells.iter_mut().for_each(|shell| shell.mask = mask);
+    }
+    Constellation::new(&spec).map_err(orbit)
+}
+
+fn elements(
+    name: &str,
+    text: &str,
+    options: &ConstellationOptions,
+) -> Result<Constellation, OrbitError> {
+    let isl = match options.nearest {
+        Some(count) => IslRules { pattern: IslPattern::Nearest(count), ..IslRules::NONE },
+        None => IslRules::NONE,
+    };
+    let mask = options.mask.unwrap_or(ELEMENTS_MASK);
+    Constellation::from_elements(name, text, options.start, mask, isl)
+}
+
 /// Reads a constellation from a TOML text that came from `source`.
 ///
 /// # Errors
 /// When it is not a valid one: file, line, key, what is wrong and what would be right.
-pub fn parse_constellation(source: &str, text: &str) -> Result<ConstellationSpec, ScenarioError> {
+fn parse(source: &str, text: &str) -> Result<ConstellationSpec, ScenarioError> {
     let file: ConstellationFile = read(source, text)?;
     let wrong = |problem| locate(source, text, problem);
     let mut shells = Vec::new();
@@ -235,14 +300,14 @@ latitude_limit = "60 deg"
 
     #[test]
     fn a_known_constellation_can_be_written_as_a_file() {
-        let read = parse_constellation("test.toml", TELEDESIC).expect("a constellation");
+        let read = parse("test.toml", TELEDESIC).expect("a constellation");
         assert_eq!(Some(Ok(read)), known("teledesic-staggered"));
     }
 
     #[test]
     fn the_file_in_the_documentation_can_be_read() {
         let toml = DOCS.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
-        let spec = parse_constellation("docs", toml.expect("a file")).expect("a constellation");
+        let spec = parse("docs", toml.expect("a file")).expect("a constellation");
         assert_eq!(spec.shells.iter().map(ShellSpec::satellites).sum::<usize>(), 1584 + 2);
     }
 
@@ -265,11 +330,11 @@ latitude_limit = "60 deg"
         ] {
             let text = TELEDESIC.replacen(old, new, 1);
             assert_ne!(text, TELEDESIC, "{old}");
-            let error = parse_constellation("test.toml", &text).expect_err(new);
+            let error = parse("test.toml", &text).expect_err(new);
             assert_eq!((error.line, error.key.as_deref()), (Some(line), Some(key)), "{error}");
             assert!(error.message.contains(said), "{error}");
         }
-        let none = parse_constellation("test.toml", "name = \"x\"\nshells = []").expect_err("none");
+        let none = parse("test.toml", "name = \"x\"\nshells = []").expect_err("none");
         assert_eq!(none.key.as_deref(), Some("shells"));
     }
 }

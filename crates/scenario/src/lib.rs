@@ -12,9 +12,10 @@ mod file;
 pub mod library;
 mod load;
 mod quantity;
+mod sky;
 mod xstp_table;
 
-pub use constellation::parse_constellation;
+pub use constellation::{ConstellationOptions, open_constellation};
 pub use error::{ScenarioError, did_you_mean};
 pub use experiment::{Experiment, Progress, SweepOptions};
 pub use file::{EncapsulationName, FlowTable, LinkDirection, LinkTable, ScenarioFile, schema};

@@ -108,7 +108,7 @@ impl Scenario {
     /// # Errors
     /// When parts of the scenario do not fit together.
     pub fn run_spec(&self, seed: Option<u64>, wire: bool) -> Result<RunSpec, ScenarioError> {
-        build::run_spec(&self.file, seed, wire)
+        build::run_spec(&self.file, &self.source, seed, wire)
             .map_err(|problem| locate(&self.source, &self.text, problem))
     }
 }

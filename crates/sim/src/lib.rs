@@ -18,10 +18,13 @@ mod routes;
 mod runner;
 mod spec;
 mod stretches;
+mod topology;
 mod wire_mode;
 
 pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
-pub use spec::{BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec};
+pub use spec::{
+    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SkySpec, SourceSpec,
+};

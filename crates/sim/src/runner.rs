@@ -7,24 +7,30 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use crate::endpoints::Endpoints;
 use crate::events::Slot;
 use crate::network::Network;
+use crate::topology::Topology;
 use crate::{BuildError, Observer, RunSpec};
 
 /// Lets a run happen and says what became of it.
 ///
 /// # Errors
-/// When the specification can not be built; nothing has happened then.
+/// When the specification can not be built, or a satellite comes down on the way.
 pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
     let sample_every = observer.sample_every();
     let ends = 2 * spec.flows.len();
-    let mut network = Network::new(spec, ends + 1, observer);
+    let mut network = Network::new(spec, ends + 2, observer);
     check(spec, &network)?;
     let first_end = network.channels.len() as Slot;
     let sampler = first_end + ends as Slot;
+    let checker = sampler + 1;
     let streams = Streams::new(spec.seed);
     let mut endpoints = Endpoints::new(&spec.flows, spec.nodes.len(), &streams, first_end);
     endpoints.schedule_starts(&mut network);
     if sample_every.is_some() {
         network.queue.set_timer(sampler, Instant::ZERO);
+    }
+    if let Some(topology) = network.topology() {
+        let first = topology.next_check();
+        network.queue.set_timer(checker, first);
     }
     let end = Instant::ZERO + spec.duration;
     let (mut events, mut last) = (0, Instant::ZERO);
@@ -38,14 +44,25 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             if let Some(packet) = network.arrive(now, slot) {
                 endpoints.arrive(now, &mut network, packet);
             }
-        } else if slot == sampler {
-            take_samples(now, spec, &endpoints, &mut network);
-            network.queue.clear(sampler);
-            // The sampler alone keeps no run going.
-            if let Some(every) = sample_every
-                && network.queue.len() > 0
+        } else if slot > checker {
+            if let Some(packet) = network.arrive_moving(now, slot) {
+                endpoints.arrive(now, &mut network, packet);
+            }
+        } else if slot >= sampler {
+            network.queue.clear(slot);
+            let next = if slot == sampler {
+                take_samples(now, spec, &endpoints, &mut network);
+                sample_every.map(|every| now + every)
+            } else {
+                network.check(now)?;
+                network.topology().map(Topology::next_check)
+            };
+            // Samples and checks alone keep no run going.
+            let clocks = [sampler, checker].into_iter().filter(|clock| network.queue.has(*clock));
+            if let Some(next) = next
+                && network.queue.len() > clocks.count()
             {
-                network.queue.set_timer(sampler, now + every);
+                network.queue.set_timer(slot, next);
             }
             continue;
         } else if !endpoints.fire(now, &mut network, slot) {
@@ -88,6 +105,7 @@ fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &m
             delivered: ByteCount::new(delivered),
             phase: state.phase.name(),
             activity: state.activity,
+            route_delay: network.topology().and_then(|topology| topology.route_delay(flow)),
         });
     }
 }
@@ -108,7 +126,8 @@ fn summarise(
         events,
         packet_hops: network.packet_hops(),
         flows,
-        links: network.channels.iter().map(|channel| channel.summary.clone()).collect(),
+        links: network.links(spec),
+        constellation: network.topology().map(Topology::summary),
     }
 }
 

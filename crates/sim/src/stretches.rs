@@ -39,6 +39,11 @@ impl Stretches {
         Self { nodes, channels, ranges }
     }
 
+    /// No stretches at all, between any nodes towards one of `nodes`.
+    pub(crate) fn none(nodes: usize) -> Self {
+        Self { nodes: 0, channels: Vec::new(), ranges: vec![(0, 0); nodes] }
+    }
+
     /// The numbers of the hops from a node towards another; none when there is no way.
     #[inline]
     pub(crate) fn hops(&self, from: u16, to: u16) -> Range<u32> {

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use bentpipe_orbit::{
-    Cable, Constellation, Degrees, Handover, IslPattern, IslRules, KNOWN, Look, Network, Node,
-    OrbitError, Policy, Report, Spread, Station, Survey, known,
+    Cable, Constellation, Handover, Look, Network, Node, OrbitError, Policy, Report, Spread,
+    Station, Survey,
 };
-use bentpipe_scenario::{did_you_mean, parse_constellation};
+use bentpipe_scenario::{ConstellationOptions, open_constellation};
 use bentpipe_units::{Instant, Span};
 use serde_json::{Value, json};
 
@@ -17,8 +17,6 @@ use crate::failure::Failure;
 use crate::output::map;
 use crate::output::table::thousands;
 
-/// Mask of element sets, which have none of their own.
-const MASK: Degrees = Degrees(10.0);
 /// Handovers that the summary shows.
 const SHOWN: usize = 10;
 /// Places of the two ends in the list of stations.
@@ -71,42 +69,8 @@ pub(crate) fn orbit(args: &Orbit) -> Result<(), Failure> {
 
 /// The constellation that a name or a file means.
 fn constellation(args: &Orbit) -> Result<Constellation, Failure> {
-    let name = &args.constellation;
-    let wrong = |error: OrbitError| Failure::Input(format!("{name}: {error}"));
-    let spec = match known(name) {
-        Some(spec) => spec.map_err(wrong)?,
-        None => {
-            let text = std::fs::read_to_string(name).map_err(|error| {
-                let hint = did_you_mean(name, KNOWN.iter().map(|known| known.name));
-                let list = "`bentpipe list constellations` names those that are known";
-                Failure::Input(format!("{name}: {error}{hint}; {list}"))
-            })?;
-            if Path::new(name).extension().is_none_or(|ending| ending != "toml") {
-                return elements(args, &text).map_err(wrong);
-            }
-            parse_constellation(name, &text)?
-        }
-    };
-    for (option, given) in [("--isl", args.isl.is_some()), ("--start", args.start.is_some())] {
-        if given {
-            let message = format!("{option} is for element sets; {name} is made of ideal orbits");
-            return Err(Failure::Input(message));
-        }
-    }
-    let mut spec = spec;
-    if let Some(mask) = args.mask {
-        spec.shells.iter_mut().for_each(|shell| shell.mask = mask);
-    }
-    Constellation::new(&spec).map_err(wrong)
-}
-
-fn elements(args: &Orbit, text: &str) -> Result<Constellation, OrbitError> {
-    let isl = match args.isl {
-        Some(count) => IslRules { pattern: IslPattern::Nearest(count), ..IslRules::NONE },
-        None => IslRules::NONE,
-    };
-    let mask = args.mask.unwrap_or(MASK);
-    Constellation::from_elements(&args.constellation, text, args.start, mask, isl)
+    let options = ConstellationOptions { mask: args.mask, nearest: args.isl, start: args.start };
+    Ok(open_constellation(&args.constellation, &options)?)
 }
 
 fn network(args: &Orbit, constellation: Constellation) -> Result<Network, OrbitError> {

@@ -14,6 +14,7 @@ pub(crate) fn spec(nodes: usize, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> 
         name: "by hand".into(),
         nodes: (0..nodes).map(|n| format!("n{n}")).collect(),
         links,
+        sky: None,
         flows,
         seed: 1,
         duration: Span::from_secs(86_400),
