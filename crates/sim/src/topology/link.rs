@@ -32,7 +32,7 @@ impl MovingLink {
             channel,
             class,
             ends,
-            motion: Motion::default(),
+            motion: Motion::new(),
             up: false,
             visits: 0,
             damaged: VecDeque::new(),
@@ -105,4 +105,77 @@ impl MovingLink {
 /// The delay of the way between two nodes.
 fn exact(network: &Network, [a, b]: [Node; 2]) -> impl Fn(Instant) -> Option<Span> {
     move |at| network.light_time(a, b, at).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_link::{ModelSpec, QueueLimit, Streams};
+    use bentpipe_orbit::{Constellation, Station, known};
+    use bentpipe_record::LinkSummary;
+    use bentpipe_units::{BitRate, ByteCount};
+    use bentpipe_wire::Kind;
+
+    use super::*;
+
+    const PACKET: Passing = Passing { bytes: ByteCount::new(1000), kind: Kind::DATA };
+
+    fn network() -> Network {
+        let spec = known("iridium").expect("known").expect("a constellation");
+        let constellation = Constellation::new(&spec).expect("a constellation");
+        let station = Station::terminal("Oslo", "Oslo".parse().expect("a city"));
+        Network::new(constellation, vec![station], &[], Span::from_secs(10)).expect("a network")
+    }
+
+    /// 1000 bytes take a millisecond.
+    fn line() -> Series {
+        let rate = BitRate::from_bps(8_000_000);
+        let models = [ModelSpec::Rate { rate, queue: QueueLimit::Packets(20) }];
+        ModelSpec::build_series(&models, &Streams::new(1), "line", "forth")
+    }
+
+    fn link(network: &Network) -> MovingLink {
+        let satellite = network.satellites_of(0).next().expect("coverage");
+        let flips = Streams::new(1).stream("flips");
+        let channel = Channel::new(1, Series::default(), flips, LinkSummary::default());
+        MovingLink::new(channel, 0, [Node::Station(0), Node::Satellite(satellite)])
+    }
+
+    fn ms(n: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(n)
+    }
+
+    #[test]
+    fn what_has_left_when_the_link_goes_down_arrives_and_the_rest_is_lost() {
+        let network = network();
+        let mut link = link(&network);
+        link.come_up(line());
+        for serial in 0..10 {
+            let (arrives, _) = link.pass(ms(0), serial, &PACKET, &network).expect("a place");
+            link.channel.push(arrives, serial, serial as u32);
+        }
+        // Packet n leaves at n + 1 ms.
+        let mut lost = Vec::new();
+        link.go_down(ms(4), &network, |_, packet| lost.push(packet.serial));
+        assert_eq!(lost, [9, 8, 7, 6, 5, 4]);
+        assert_eq!(link.pass(ms(5), 10, &PACKET, &network), None);
+        assert_eq!(link.channel.summary.lost_blackout, 1);
+        let arrived: Vec<_> = std::iter::from_fn(|| link.arrive()).map(|p| p.serial).collect();
+        assert_eq!(arrived, [0, 1, 2, 3]);
+        assert_eq!(link.channel.summary.delivered, 4);
+    }
+
+    #[test]
+    fn a_link_that_comes_back_has_an_idle_transmitter() {
+        let network = network();
+        let mut link = link(&network);
+        link.come_up(line());
+        let first = link.pass(ms(0), 0, &PACKET, &network);
+        for serial in 1..10 {
+            link.pass(ms(0), serial, &PACKET, &network).expect("a place");
+        }
+        link.go_down(ms(0), &network, |_, _| {});
+        link.come_up(line());
+        assert_eq!(link.pass(ms(0), 10, &PACKET, &network), first);
+        assert_eq!(link.visits, 2);
+    }
 }

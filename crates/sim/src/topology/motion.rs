@@ -6,11 +6,11 @@ const SECOND: u64 = 1_000_000_000;
 
 /// The propagation delay of a link whose ends move: exact at every whole second and straight between.
 ///
-/// Over a second the way between two satellites bends by less than 15 m, so that it is within 50 ns
+/// Over a second the way between two satellites bends by less than 18 m, so that it is within 60 ns
 /// everywhere. No jump, no step: what leaves later arrives later, since nothing moves as fast as light.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Motion {
-    /// The seconds between which it is known, in nanoseconds; empty at first.
+    /// The seconds between which it is known, in nanoseconds.
     from: u64,
     until: u64,
     /// The delays there.
@@ -18,6 +18,11 @@ pub(crate) struct Motion {
 }
 
 impl Motion {
+    /// Nothing is known yet.
+    pub(crate) const fn new() -> Self {
+        Self { from: u64::MAX, until: u64::MAX, delays: [0; 2] }
+    }
+
     /// The delay of what leaves at `at`; `exact` says what it is at whole seconds. Where it can not say
     /// any more, because a satellite comes down, the last delay stays.
     #[inline]
@@ -58,15 +63,15 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_is_that_of_the_geometry_within_50_ns() {
+    fn the_delay_is_that_of_the_geometry_within_60_ns() {
         let network = network();
         let satellite = Node::Satellite(network.satellites_of(0).next().expect("coverage"));
         let exact = |at| network.light_time(Node::Station(0), satellite, at).expect("in orbit");
-        let mut motion = Motion::default();
+        let mut motion = Motion::new();
         for n in 0..20_000 {
             let at = Instant::from_nanos(n * 6_543_217);
             let off = motion.delay(at, exact).abs_diff(exact(at).expect("both ends"));
-            assert!(off <= Span::from_nanos(50), "{off} at {at}");
+            assert!(off <= Span::from_nanos(60), "{off} at {at}");
         }
     }
 
@@ -77,7 +82,7 @@ mod tests {
             let phase = at.as_nanos() / SECOND % 200;
             Some(Span::from_nanos(20_000_000 - 26_700 * phase.min(200 - phase)))
         };
-        let mut motion = Motion::default();
+        let mut motion = Motion::new();
         let mut last = Instant::ZERO;
         for n in 0..2_000_000 {
             let leaves = Instant::from_nanos(99 * SECOND + n * 997);

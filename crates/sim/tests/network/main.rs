@@ -2,6 +2,7 @@
 
 mod delivery;
 mod independence;
+mod sky;
 mod support;
 mod tcp_capture;
 mod watching;
