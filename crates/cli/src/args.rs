@@ -155,6 +155,11 @@ const EMULATE_EXAMPLES: &str = "Examples:
   bentpipe emulate my-link.toml --udp 127.0.0.1:7000=10.0.0.9:25300 --seed 3
   bentpipe emulate geo --set links.satellite.ber=1e-5 --udp 127.0.0.1:7000=127.0.0.1:25300 --swap
   bentpipe emulate bit-corruption --via mqueue --node 2 --route 3=3 --route 1=1
+  bentpipe emulate --profile starlink --from London --to \"New York\" --udp 127.0.0.1:7000=127.0.0.1:25300
+
+With --profile the link is the way over a constellation between two places: its delay changes as the
+satellites move, handovers and outages come as they do. --set constellation.ground.rate=\"5 Mbit/s\" and the
+other keys of [constellation] change it.
 
 The links are those on the way of the scenario's first flow. What clients get from the server travels
 like the data of that flow; --swap makes it what they send. With --via mqueue, frames from a lower to a
@@ -168,7 +173,18 @@ can be reached. The exit code is that of the command, and nothing is left behind
 #[command(group(ArgGroup::new("form").required(true).args(["udp", "tun", "netns", "via"])))]
 pub(crate) struct Emulate {
     /// A scenario file, or the name of a built-in scenario
-    pub(crate) scenario: String,
+    #[arg(required_unless_present = "profile")]
+    pub(crate) scenario: Option<String>,
+    /// A constellation instead of a scenario: a known one, a TOML file of shells, or a file of element
+    /// sets (TLE or OMM)
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "scenario", requires_all = ["from", "to"])]
+    pub(crate) profile: Option<String>,
+    /// Where the server is: a city or LAT,LON in degrees
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, requires = "profile", value_parser = spot)]
+    pub(crate) from: Option<Spot>,
+    /// Where the clients are
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, requires = "profile", value_parser = spot)]
+    pub(crate) to: Option<Spot>,
     /// Listen for UDP clients here and speak to a server there
     #[arg(long, value_name = "LISTEN=TARGET", value_parser = relay)]
     pub(crate) udp: Option<(SocketAddr, SocketAddr)>,

@@ -11,6 +11,7 @@ pub mod experiment;
 mod file;
 pub mod library;
 mod load;
+mod profile;
 mod quantity;
 mod sky;
 mod xstp_table;

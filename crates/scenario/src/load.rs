@@ -9,6 +9,7 @@ use toml_edit::{Document, DocumentMut, Item, Key, Table, Value};
 
 use crate::build::{self, Problem};
 use crate::error::{ScenarioError, did_you_mean, line_of, missing_field, plainly};
+use crate::profile::profile;
 use crate::{ScenarioFile, library};
 
 /// A scenario, read and checked.
@@ -59,6 +60,15 @@ impl Scenario {
         Self::parse(name, &text)
     }
 
+    /// A flow between two places over a constellation: that of a built-in scenario, with its links, or any
+    /// other, known by name or in a file, whose links have no rate.
+    ///
+    /// # Errors
+    /// When there is no such constellation, or it does not cover one of the places.
+    pub fn over(constellation: &str, from: &str, to: &str) -> Result<Self, ScenarioError> {
+        Self::parse(constellation, &profile(constellation, from, to))
+    }
+
     /// Reads a scenario from a text that came from `source`.
     ///
     /// # Errors
@@ -96,6 +106,11 @@ impl Scenario {
             let all = || overrides.iter().map(option).collect::<Vec<_>>().join(" ");
             ScenarioError { source: blamed.unwrap_or_else(all), line: None, ..error }
         })
+    }
+
+    /// Where it came from.
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// The schema's view of the scenario.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bentpipe_link::ModelSpec;
-use bentpipe_orbit::{Cable, Network, OrbitError, Place, Policy, Role, Station};
+use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Place, Policy, Role, Station};
 use bentpipe_sim::{LinkSpec, SkySpec};
 use bentpipe_units::Span;
 
@@ -51,9 +51,9 @@ pub(crate) fn sky(
         }
         _ => return problem(&[TABLE], "either a `name` or a `file` is needed"),
     };
-    let start = match table.start.as_ref().map(|start| start.parse()).transpose() {
+    let start = match table.start.as_ref().map(|start| start.parse::<Epoch>()).transpose() {
         Ok(start) => start,
-        Err(message) => return problem(&[TABLE, "start"], format!("{message}")),
+        Err(message) => return problem(&[TABLE, "start"], message.to_string()),
     };
     let mask = table.elevation_mask.map(|mask| mask.0);
     let options = ConstellationOptions { mask, nearest: table.nearest, start };

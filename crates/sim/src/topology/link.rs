@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 
 use bentpipe_link::{Fate, LossCause, Passing, Series};
-use bentpipe_orbit::{Network, Node};
+use bentpipe_orbit::{Motion, Network, Node};
 use bentpipe_units::{Instant, Span};
 
-use super::motion::Motion;
 use crate::channel::{Channel, InTransit};
 
 /// One direction of a link: a transmitter that is there while the link is up, and the way through space,

@@ -7,7 +7,6 @@
 
 mod link;
 mod log;
-mod motion;
 mod tables;
 
 use std::collections::BTreeMap;

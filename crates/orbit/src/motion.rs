@@ -1,15 +1,15 @@
-//! How the delay of a link changes with time.
+//! How the delay of a way changes with time.
 
 use bentpipe_units::{Instant, Span};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The propagation delay of a link whose ends move: exact at every whole second and straight between.
+/// The propagation delay of a link, or a row of links, whose ends move: exact at every whole second and straight between.
 ///
 /// Over a second the way between two satellites bends by less than 18 m, so that it is within 60 ns
 /// everywhere. No jump, no step: what leaves later arrives later, since nothing moves as fast as light.
 #[derive(Clone, Debug)]
-pub(crate) struct Motion {
+pub struct Motion {
     /// The seconds between which it is known, in nanoseconds.
     from: u64,
     until: u64,
@@ -17,16 +17,22 @@ pub(crate) struct Motion {
     delays: [u64; 2],
 }
 
+impl Default for Motion {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Motion {
     /// Nothing is known yet.
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self { from: u64::MAX, until: u64::MAX, delays: [0; 2] }
     }
 
     /// The delay of what leaves at `at`; `exact` says what it is at whole seconds. Where it can not say
     /// any more, because a satellite comes down, the last delay stays.
     #[inline]
-    pub(crate) fn delay(&mut self, at: Instant, exact: impl Fn(Instant) -> Option<Span>) -> Span {
+    pub fn delay(&mut self, at: Instant, exact: impl Fn(Instant) -> Option<Span>) -> Span {
         let at = at.as_nanos();
         if at < self.from || at >= self.until {
             self.look(at, exact);
@@ -51,9 +57,8 @@ impl Motion {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_orbit::{Constellation, Network, Node, Station, known};
-
     use super::*;
+    use crate::{Constellation, Network, Node, Station, known};
 
     fn network() -> Network {
         let spec = known("starlink").expect("known").expect("a constellation");
