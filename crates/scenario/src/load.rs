@@ -66,7 +66,9 @@ impl Scenario {
     /// # Errors
     /// When there is no such constellation, or it does not cover one of the places.
     pub fn over(constellation: &str, from: &str, to: &str) -> Result<Self, ScenarioError> {
+        // No file has the lines of this text.
         Self::parse(constellation, &profile(constellation, from, to))
+            .map_err(|error| ScenarioError { line: None, ..error })
     }
 
     /// Reads a scenario from a text that came from `source`.

@@ -21,16 +21,17 @@ duration = "1 h"
 pub(crate) fn profile(constellation: &str, from: &str, to: &str) -> String {
     let built_in = library::scenario(constellation).and_then(|text| text.parse().ok());
     let built_in = built_in.filter(|text: &DocumentMut| text.contains_key("constellation"));
-    let known = bentpipe_orbit::known(constellation).is_some();
+    // What is neither known nor a file is taken for a name: the error says what is known.
+    let file = bentpipe_orbit::known(constellation).is_none() && Path::new(constellation).exists();
     let mut document = built_in.unwrap_or_else(|| {
         let mut plain = PLAIN.parse::<DocumentMut>().unwrap_or_default();
-        let (key, name) = if known {
-            ("name", constellation.to_owned())
-        } else {
+        let (key, name) = if file {
             // It stands beside the caller, not beside a scenario file.
             let path = std::path::absolute(constellation);
             let path = path.as_deref().unwrap_or(Path::new(constellation));
             ("file", path.to_string_lossy().into_owned())
+        } else {
+            ("name", constellation.to_owned())
         };
         plain["constellation"][key] = value(name);
         plain
