@@ -7,7 +7,7 @@
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::registry::{Build, Parameter, Row};
-use crate::{Ack, Controller, Gauge, Limits, Loss, PathView, Phase, Snapshot};
+use crate::{Ack, Controller, Gauge, Limits, Loss, PathView, Phase, Signal, Snapshot};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -30,7 +30,7 @@ const WINDOW: u64 = 4;
 /// Share of the base round trip above which a queue counts, and the least that counts.
 const QUEUE_SHARE: u64 = 8;
 const QUEUE_MIN: Span = Span::from_millis(20);
-/// Rounds in a row with a queue until it is a standing one.
+/// Rounds in a row with a queue, or with a mark of a router, until it is a standing one.
 const STANDING: u32 = 2;
 /// Below the rate of arrival while the queue drains, and back up, in hundredths.
 const RETREAT: u64 = 90;
@@ -81,6 +81,8 @@ struct Round {
     began: Instant,
     delivered: ByteCount,
     smallest: Span,
+    /// A router marked something.
+    marked: bool,
 }
 
 impl Rate {
@@ -98,6 +100,7 @@ impl Rate {
                 began: Instant::ZERO,
                 delivered: ByteCount::ZERO,
                 smallest: Span::MAX,
+                marked: false,
             },
             queued_rounds: 0,
         }
@@ -113,7 +116,7 @@ impl Rate {
         let percent = |rate: BitRate, hundredths: u64| {
             BitRate::from_bps((u128::from(rate.as_bps()) * u128::from(hundredths) / 100) as u64)
         };
-        if queue > threshold {
+        if queue > threshold || self.round.marked {
             self.queued_rounds += 1;
         } else {
             self.queued_rounds = 0;
@@ -144,12 +147,19 @@ impl Controller for Rate {
                 began: path.now,
                 delivered: path.delivered,
                 smallest: path.latest_rtt,
+                marked: false,
             };
         }
         self.round.smallest = self.round.smallest.min(path.latest_rtt);
     }
 
     fn on_loss(&mut self, _path: &PathView, _loss: &Loss) {}
+
+    fn on_signal(&mut self, _path: &PathView, signal: &Signal) {
+        if *signal == Signal::EcnCe {
+            self.round.marked = true;
+        }
+    }
 
     fn limits(&self) -> Limits {
         let bdp = self.rate.bytes_in(self.srtt);

@@ -46,6 +46,11 @@ impl Stp {
         ByteCount::new(((u128::from(self.cwnd) * u128::from(self.mss.get())) >> FRACTION) as u64)
     }
 
+    fn halve(&mut self) {
+        self.cwnd = (self.cwnd / 2).max(self.min);
+        self.phase = Phase::CongestionAvoidance;
+    }
+
     fn restart(&mut self) {
         self.phase = Phase::SlowStart;
         self.cwnd = self.init.min(self.max);
@@ -73,10 +78,7 @@ impl Controller for Stp {
     fn on_loss(&mut self, _path: &PathView, loss: &Loss) {
         match loss.cause {
             LossCause::Persistent => self.restart(),
-            _ if loss.new_episode => {
-                self.cwnd = (self.cwnd / 2).max(self.min);
-                self.phase = Phase::CongestionAvoidance;
-            }
+            _ if loss.new_episode => self.halve(),
             _ => {}
         }
     }
@@ -84,6 +86,7 @@ impl Controller for Stp {
     fn on_signal(&mut self, _path: &PathView, signal: &Signal) {
         match signal {
             Signal::Idle => self.restart(),
+            Signal::EcnCe => self.halve(),
             Signal::MtuChanged { mss } => self.mss = *mss,
             _ => {}
         }

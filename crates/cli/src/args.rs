@@ -422,7 +422,7 @@ pub(crate) struct Way {
     /// Congestion controller (see `bentpipe list controllers`)
     #[arg(long, value_name = "NAME")]
     pub(crate) controller: Option<String>,
-    /// Whether losses are probed for their cause
+    /// Whether losses are probed for their cause, as XSTP does; off over UDP if left out
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
     pub(crate) probing: Option<bool>,
     /// Give up when nothing was heard for so long

@@ -322,7 +322,7 @@ fn turn(socket: &mut Socket, shared: &Shared<Hub>) -> (Option<bentpipe_units::In
     let mut hub = shared.hub();
     let now = shared.clock.now();
     for _ in 0..BATCHES {
-        if !socket.receive(|from, datagram| hub.handle_datagram(now, from, datagram)) {
+        if !socket.receive(|from, ecn, datagram| hub.handle_datagram(now, from, ecn, datagram)) {
             break;
         }
     }

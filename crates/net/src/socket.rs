@@ -3,7 +3,8 @@
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 
-use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+use bentpipe_wire::Ecn;
+use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
@@ -55,9 +56,10 @@ impl Socket {
         self.io.ready(interest).await.map(drop)
     }
 
-    /// Receives what there is, up to one batch, and hands over each datagram. Returns false when
+    /// Receives what there is, up to one batch, and hands over each datagram with the mark in its IP
+    /// header. Returns false when
     /// there was nothing.
-    pub(crate) fn receive(&mut self, mut each: impl FnMut(SocketAddr, &[u8])) -> bool {
+    pub(crate) fn receive(&mut self, mut each: impl FnMut(SocketAddr, Ecn, &[u8])) -> bool {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let received = {
             let mut slices = self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer));
@@ -69,19 +71,20 @@ impl Socket {
         // Errors of single datagrams, such as an ICMP answer to an earlier one, mean nothing here.
         let Ok(count) = received else { return false };
         for (meta, buffer) in metas[..count].iter().zip(&self.buffers) {
+            let ecn = meta.ecn.map_or(Ecn::NotCapable, |ecn| Ecn::from_bits(ecn as u8));
             for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                each(meta.addr, datagram);
+                each(meta.addr, ecn, datagram);
             }
         }
         true
     }
 
-    /// Sends a train. False when there is no room for it now.
+    /// Sends a train, as one that understands congestion marks (RFC 3168). False when there is no room for it now.
     pub(crate) fn send(&self, train: &Train<'_>) -> bool {
         let segment_size = (train.bytes.len() > train.each).then_some(train.each);
         let transmit = Transmit {
             destination: train.address,
-            ecn: None,
+            ecn: Some(EcnCodepoint::Ect0),
             contents: train.bytes,
             segment_size,
             src_ip: None,

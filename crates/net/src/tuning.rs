@@ -8,9 +8,9 @@ use bentpipe_transport::xstp::{Config, StatRule};
 use bentpipe_units::{BitRate, ByteCount, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 
-/// Payload of a full segment: with all headers, a POLL and a short report it fits into 1,500 bytes of
-/// IPv4 or IPv6.
-const MSS: u16 = 1400;
+/// Payload of a full segment on a path that carries 1,500 bytes: with all headers and a POLL it fills
+/// them. What a path carries is found out, and less is sent until then.
+const MSS: u16 = 1440;
 /// Headers of IPv4, UDP, the association and a plain data segment.
 const OVERHEAD: ByteCount =
     ByteCount::new(28 + crate::association::OVERHEAD as u64 + 1 + PLAIN_HEADER as u64);
@@ -21,15 +21,19 @@ const PRODUCTS: u64 = 4;
 /// Buffers when nothing is known of the link.
 const BUFFER: ByteCount = ByteCount::new(32_000_000);
 const BUFFER_MIN: ByteCount = ByteCount::new(4_000_000);
+/// The controllers whose window counts everything from the oldest unacknowledged segment on.
+const COUNT_ALL: [&str; 2] = ["stp", "rate"];
 
 /// What a user may say of a connection.
 #[derive(Clone, Debug)]
 pub struct Tuning {
     /// The rate to send at: what the link carries, if it is known and nobody shares it.
     pub rate: Option<BitRate>,
-    /// The congestion controller; without one, `rate` where a rate is given and `stp` otherwise.
+    /// The congestion controller; without one, `rate` where a rate is given, `stp` over message queues
+    /// and where losses are probed, and `cubic` otherwise.
     pub controller: Option<String>,
-    /// Whether a loss is probed for its cause; without a word, where no rate is given.
+    /// Whether a loss is probed for its cause, as the paper on XSTP has it; without a word, only over
+    /// message queues and only if no rate is given.
     pub probing: Option<bool>,
     /// A connection ends when nothing was heard for so long; blackouts may last nearly as long.
     pub patience: Span,
@@ -46,10 +50,10 @@ impl Tuning {
     /// Time between signs of life on an idle connection.
     pub(crate) const KEEPALIVE: Span = Span::from_secs(10);
 
-    /// The controller, with the rate if it takes one.
-    pub(crate) fn choice(&self) -> Result<Choice, BuildError> {
-        let named = self.controller.as_deref();
-        let name = named.unwrap_or(if self.rate.is_some() { "rate" } else { "stp" });
+    /// The controller, with the rate if it takes one; `otherwise` if nothing is said.
+    pub(crate) fn choice(&self, otherwise: &str) -> Result<Choice, BuildError> {
+        let fitting = if self.rate.is_some() { "rate" } else { otherwise };
+        let name = self.controller.as_deref().unwrap_or(fitting);
         let mut parameters = BTreeMap::new();
         if let Some(rate) = self.rate
             && name == "rate"
@@ -57,11 +61,6 @@ impl Tuning {
             parameters.insert("rate".to_owned(), rate.as_bps() as f64);
         }
         Choice::new(name, parameters)
-    }
-
-    /// Whether losses are probed.
-    pub(crate) fn probes(&self) -> bool {
-        self.probing.unwrap_or(self.rate.is_none())
     }
 
     /// Signs of life without answer that end an idle connection.
@@ -75,6 +74,8 @@ impl Tuning {
     /// When there is no such controller or the rate is out of its range.
     pub fn config(&self) -> Result<Arc<Config>, BuildError> {
         let product = self.rate.map(|rate| rate.bytes_in(LONG_ROUND_TRIP) * PRODUCTS);
+        let probing = self.probing.unwrap_or(false);
+        let controller = self.choice(if probing { "stp" } else { "cubic" })?;
         let snd_buf = product.map_or(BUFFER, |bytes| bytes.max(BUFFER_MIN));
         Ok(Arc::new(Config {
             mss: MSS,
@@ -97,8 +98,10 @@ impl Tuning {
             stat_max_gaps: 600,
             nagle: false,
             stat_rule: StatRule::Poll,
-            probing: self.probes(),
-            controller: self.choice()?,
+            probing,
+            selective: !COUNT_ALL.contains(&controller.name()),
+            forgive_noise: true,
+            controller,
             ..Config::default()
         }))
     }
@@ -118,9 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_losses_are_probed_and_an_unknown_controller_is_refused() {
+    fn without_a_word_the_flow_shares_and_an_unknown_controller_is_refused() {
         let config = Tuning::default().config().expect("settings");
-        assert_eq!((config.controller.name(), config.probing), ("stp", true));
+        assert_eq!((config.controller.name(), config.selective), ("cubic", true));
+        let probing =
+            Tuning { probing: Some(true), ..Tuning::default() }.config().expect("settings");
+        assert_eq!((probing.controller.name(), probing.selective), ("stp", false));
         assert_eq!(config.validate(), Ok(()));
         let tuning = Tuning { controller: Some("rneo".into()), ..Tuning::default() };
         assert!(tuning.config().is_err());

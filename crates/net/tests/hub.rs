@@ -1,199 +1,18 @@
 //! Two hubs in memory with their own clock: what one writes the other reads, whatever the network does.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::sync::Arc;
+mod world;
+
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_net::hub::{ConnectionId, Hub, StreamError, Streams as _};
-use bentpipe_net::{PublicKey, SecretKey, Security};
+use bentpipe_net::hub::StreamError;
+use bentpipe_net::hub::Streams as _;
+use bentpipe_net::{PublicKey, Security};
 use bentpipe_testkit::pattern;
-use bentpipe_transport::xstp::Config;
-use bentpipe_units::{ByteCount, Instant, Span};
-use bytes::Bytes;
+use bentpipe_units::{Instant, Span};
+use bentpipe_wire::Ecn;
 use proptest::prelude::*;
 
-const CLIENT: usize = 0;
-const SERVER: usize = 1;
-
-fn address(end: usize) -> SocketAddr {
-    format!("10.0.0.{}:25300", end + 1).parse().expect("an address")
-}
-
-fn key(n: u8) -> SecretKey {
-    SecretKey::from_bytes([n; 32])
-}
-
-fn config() -> Arc<Config> {
-    Arc::new(Config {
-        mss: 1000,
-        snd_buf: ByteCount::new(500_000),
-        rcv_buf: ByteCount::new(500_000),
-        cwnd_init: 16,
-        ..Config::default()
-    })
-}
-
-/// What the network does with a datagram: when its copies arrive, counted from now.
-type Wire = Box<dyn FnMut(usize, &mut Vec<u8>) -> Vec<Span>>;
-
-struct World {
-    now: Instant,
-    hubs: [Hub; 2],
-    addresses: [SocketAddr; 2],
-    flying: BTreeMap<(Instant, u64), (usize, SocketAddr, Vec<u8>)>,
-    serial: u64,
-    wire: Wire,
-    sent: Vec<(usize, Vec<u8>)>,
-}
-
-const DELAY: Span = Span::from_millis(300);
-
-impl World {
-    fn new() -> Self {
-        Self::of([Security::Full; 2])
-    }
-
-    fn of(securities: [Security; 2]) -> Self {
-        let hubs = [hub_with(1, securities[0], 0), hub_with(2, securities[1], 0)];
-        let mut world = Self {
-            now: Instant::ZERO,
-            hubs,
-            addresses: [address(CLIENT), address(SERVER)],
-            flying: BTreeMap::new(),
-            serial: 0,
-            wire: Box::new(|_, _| vec![DELAY]),
-            sent: Vec::new(),
-        };
-        world.hubs[SERVER].allow(key(1).public());
-        world.hubs[SERVER].listen(config());
-        world
-    }
-
-    fn with_wire(mut self, wire: impl FnMut(usize, &mut Vec<u8>) -> Vec<Span> + 'static) -> Self {
-        self.wire = Box::new(wire);
-        self
-    }
-
-    fn connect(&mut self) -> ConnectionId {
-        let to = self.addresses[SERVER];
-        self.hubs[CLIENT].connect(self.now, to, key(2).public(), 7, config())
-    }
-
-    /// Sends what waits.
-    fn pump(&mut self) {
-        for end in [CLIENT, SERVER] {
-            self.hubs[end].flush(self.now);
-            while let Some(train) = self.hubs[end].outbox().front(1) {
-                let (to, len) = (train.address, train.bytes.len());
-                let mut bytes = train.bytes.to_vec();
-                self.hubs[end].outbox().pop(len);
-                self.sent.push((end, bytes.clone()));
-                for delay in (self.wire)(end, &mut bytes) {
-                    self.serial += 1;
-                    let at = (self.now + delay, self.serial);
-                    let from = self.addresses[end];
-                    if let Some(target) = self.addresses.iter().position(|a| *a == to) {
-                        self.flying.insert(at, (target, from, bytes.clone()));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Lets the next thing happen; false when nothing will before `until`.
-    fn step(&mut self, until: Instant) -> bool {
-        self.pump();
-        let arrival = self.flying.keys().next().map(|(at, _)| *at);
-        let timer = Instant::earliest(self.hubs[0].next_deadline(), self.hubs[1].next_deadline());
-        let Some(next) = Instant::earliest(arrival, timer).filter(|next| *next <= until) else {
-            self.now = until;
-            return false;
-        };
-        self.now = self.now.max(next);
-        if arrival == Some(next)
-            && let Some((_, (to, from, bytes))) = self.flying.pop_first()
-        {
-            self.hubs[to].handle_datagram(self.now, from, &bytes);
-        } else {
-            for hub in &mut self.hubs {
-                hub.handle_timeout(self.now);
-            }
-        }
-        true
-    }
-
-    /// Writes `data` from the client and reads it at the server; then both close. Returns what was
-    /// read and when the last of it came.
-    fn transfer(
-        &mut self,
-        from: ConnectionId,
-        data: &Bytes,
-        limit: Span,
-    ) -> Result<(Vec<u8>, Instant), StreamError> {
-        let cx = &mut Context::from_waker(Waker::noop());
-        let (mut left, mut read, mut accepted) = (data.clone(), Vec::new(), None);
-        let (mut closed, mut last) = (false, self.now);
-        let until = self.now + limit;
-        loop {
-            self.pump();
-            while !left.is_empty() {
-                match self.hubs[CLIENT].poll_write(self.now, from, &mut left, cx) {
-                    Poll::Ready(result) => result.map(drop)?,
-                    Poll::Pending => break,
-                }
-            }
-            if left.is_empty() && !closed {
-                closed = true;
-                self.hubs[CLIENT].close(self.now, from);
-            }
-            if accepted.is_none()
-                && let Poll::Ready(id) = self.hubs[SERVER].poll_accept(cx)
-            {
-                accepted = Some(id);
-            }
-            if let Some(id) = accepted {
-                while let Poll::Ready(bytes) = self.hubs[SERVER].poll_read(self.now, id, cx) {
-                    match bytes? {
-                        Some(bytes) => read.extend_from_slice(&bytes),
-                        None => {
-                            self.hubs[SERVER].release(self.now, id);
-                            self.hubs[CLIENT].release(self.now, from);
-                            return Ok((read, last));
-                        }
-                    }
-                    last = self.now;
-                }
-            }
-            if !self.step(until) {
-                panic!("{} of {} bytes after {limit:?}", read.len(), data.len());
-            }
-        }
-    }
-
-    fn run(&mut self, span: Span) {
-        let until = self.now + span;
-        while self.step(until) {}
-    }
-}
-
-fn hub(n: u8, calendar: u64) -> Hub {
-    hub_with(n, Security::Full, calendar)
-}
-
-fn hub_with(n: u8, security: Security, calendar: u64) -> Hub {
-    let mut state = u64::from(n);
-    let entropy = move || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state >> 11
-    };
-    Hub::new(key(n), security, calendar, Box::new(entropy), Instant::ZERO)
-}
-
-fn secs(n: u64) -> Span {
-    Span::from_secs(n)
-}
+use world::{CLIENT, DELAY, SERVER, World, address, associated, config, hub, key, secs};
 
 #[test]
 fn the_handshakes_travel_together_and_data_leave_after_one_round_trip() {
@@ -216,15 +35,6 @@ fn a_second_connection_needs_no_handshake_of_the_hosts() {
     let second = world.connect();
     world.transfer(second, &pattern(10), secs(10)).expect("a transfer");
     assert!(world.sent[before..].iter().all(|(_, bytes)| bytes[0] == 4), "only data datagrams");
-}
-
-/// A world whose hosts have associated, and the time by which they had.
-fn associated() -> World {
-    let mut world = World::new();
-    let first = world.connect();
-    world.transfer(first, &pattern(10), secs(10)).expect("a transfer");
-    world.run(secs(5));
-    world
 }
 
 #[test]
@@ -287,14 +97,19 @@ fn unknown_keys_and_garbage_get_no_answer() {
     stranger.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
     stranger.flush(Instant::ZERO);
     let train = stranger.outbox().front(1).expect("a request").bytes.to_vec();
-    world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), &train);
+    world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), Ecn::NotCapable, &train);
     for len in 0..200 {
         for kind in 0..6 {
             let mut garbage = vec![0xa5; len];
             if let Some(first) = garbage.first_mut() {
                 *first = kind;
             }
-            world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), &garbage);
+            world.hubs[SERVER].handle_datagram(
+                Instant::ZERO,
+                address(5),
+                Ecn::NotCapable,
+                &garbage,
+            );
         }
     }
     world.hubs[SERVER].flush(Instant::ZERO);
@@ -312,7 +127,7 @@ fn a_replayed_capture_changes_nothing() {
     let before = world.sent.len();
     for (end, bytes) in world.sent.clone() {
         let to = 1 - end;
-        world.hubs[to].handle_datagram(world.now, address(7), &bytes);
+        world.hubs[to].handle_datagram(world.now, address(7), Ecn::NotCapable, &bytes);
     }
     world.pump();
     assert_eq!(world.sent.len(), before, "no answer to anything");
@@ -414,7 +229,7 @@ fn under_a_flood_of_requests_a_known_peer_still_gets_in_with_a_cookie() {
         flooder.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
         flooder.flush(Instant::ZERO);
         let request = flooder.outbox().front(1).expect("a request").bytes.to_vec();
-        world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), &request);
+        world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), Ecn::NotCapable, &request);
     }
     while let Some(train) = world.hubs[SERVER].outbox().front(1) {
         let len = train.bytes.len();
@@ -431,7 +246,12 @@ fn under_a_flood_of_requests_a_known_peer_still_gets_in_with_a_cookie() {
         flooder.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
         flooder.flush(Instant::ZERO);
         let request = flooder.outbox().front(1).expect("a request").bytes.to_vec();
-        world.hubs[SERVER].handle_datagram(Instant::ZERO + DELAY, address(5), &request);
+        world.hubs[SERVER].handle_datagram(
+            Instant::ZERO + DELAY,
+            address(5),
+            Ecn::NotCapable,
+            &request,
+        );
     }
     assert_eq!(world.transfer(connection, &data, secs(20)).expect("a transfer").0, data);
     let cookies = world.sent.iter().filter(|(end, b)| *end == SERVER && b[0] == 3);
@@ -476,7 +296,7 @@ proptest! {
             state ^= state << 17;
             state
         };
-        let world = if associated { self::associated() } else { World::new() };
+        let world = if associated { world::associated() } else { World::new() };
         let mut world = world.with_wire(move |_, bytes| {
             if draw() % 100 < loss {
                 return Vec::new();

@@ -65,6 +65,10 @@ xstp_table! {
     probing: bool => |c, v| c.probing = v;
     /// Largest payload of a segment in bytes.
     mss: u16 => |c, v| c.mss = v;
+    /// What the peer has beyond a gap counts as delivered.
+    selective: bool => |c, v| c.selective = v;
+    /// A loss at a short queue is taken for noise.
+    forgive_noise: bool => |c, v| c.forgive_noise = v;
     /// Send buffer.
     snd_buf: Quantity<ByteCount> => |c, v| c.snd_buf = v.0;
     /// Receive buffer.

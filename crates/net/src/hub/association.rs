@@ -4,9 +4,16 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use bentpipe_units::{Instant, Span};
-use bytes::BytesMut;
+use bentpipe_wire::xstp::PLAIN_HEADER;
+use bytes::{Bytes, BytesMut};
 
-use crate::association::{Index, Initiator, MAC_LEN, Traffic};
+use super::Outbox;
+use super::connection::number_len;
+use super::control::{Control, PIECE_HEADER};
+use super::marks::Marks;
+use super::path_mtu::{PathMtu, Unanswered};
+use super::pieces::{Piece, Pieces};
+use crate::association::{Index, Initiator, MAC_LEN, OVERHEAD, Traffic};
 use crate::key::PublicKey;
 
 /// Keys are renewed after this long.
@@ -133,7 +140,15 @@ pub(super) struct Association {
     pub(super) early: Early,
     /// Segments that open connections go there now, because a handshake message is being written.
     pub(super) collects: bool,
+    /// How long datagrams may be.
+    pub(super) path: PathMtu,
+    pub(super) pieces: Pieces,
+    /// Congestion marks, those seen here and those that the peer saw.
+    pub(super) marks: Marks,
 }
+
+/// Bytes of a POLL, which a full segment may carry as well.
+const POLL: usize = 4;
 
 impl Association {
     /// An association without keys. The host that asks first numbers its connections evenly.
@@ -153,7 +168,69 @@ impl Association {
             renews: false,
             early: Early::default(),
             collects: false,
+            path: PathMtu::new(address),
+            pieces: Pieces::default(),
+            marks: Marks::default(),
         }
+    }
+
+    /// Payload of a full segment of connection `number`.
+    pub(super) fn payload_room(&self, number: u32) -> u16 {
+        let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL;
+        self.path.get() - around as u16
+    }
+
+    /// Seals and sends a datagram, if there are keys; in two if it is too long for the path.
+    pub(super) fn send(&mut self, now: Instant, plain: &[u8], outbox: &mut Outbox) {
+        if !self.is_up() {
+            return;
+        }
+        let len = OVERHEAD + plain.len();
+        if len > usize::from(self.path.get()) {
+            return self.send_pieces(now, plain, outbox);
+        }
+        outbox.push(self.address, |out| self.seal(now, plain, out));
+        if let Some(probe) = self.path.sent(now, len) {
+            self.send_probe(now, probe, outbox);
+        }
+    }
+
+    /// Sends what the path does not carry in one datagram: in two, the first one full.
+    fn send_pieces(&mut self, now: Instant, plain: &[u8], outbox: &mut Outbox) {
+        let room = usize::from(self.path.get()) - OVERHEAD - PIECE_HEADER;
+        let (first, second) = plain.split_at(plain.len().min(room));
+        let id = self.pieces.number();
+        for (half, second) in [(first, false), (second, true)] {
+            let bytes = Bytes::copy_from_slice(half);
+            self.tell(now, &Control::Piece(Piece { id, second, bytes }), outbox);
+        }
+    }
+
+    /// Sends a message about the association.
+    pub(super) fn tell(&mut self, now: Instant, message: &Control, outbox: &mut Outbox) {
+        if self.is_up() {
+            let mut plain = BytesMut::new();
+            message.put(&mut plain);
+            outbox.push(self.address, |out| self.seal(now, &plain, out));
+        }
+    }
+
+    /// Sends a probe that is so long.
+    fn send_probe(&mut self, now: Instant, len: u16, outbox: &mut Outbox) {
+        self.tell(now, &Control::Probe(len - OVERHEAD as u16), outbox);
+    }
+
+    /// Does for the path what time demands. True when datagrams have to be shorter from now on.
+    pub(super) fn maintain_path(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
+        if let Some(count) = self.marks.news(now) {
+            self.tell(now, &Control::Marks(count), outbox);
+        }
+        match self.path.handle_timeout(now) {
+            Some(Unanswered::Again(len)) => self.send_probe(now, len, outbox),
+            Some(Unanswered::Shorter) => return true,
+            None => {}
+        }
+        false
     }
 
     /// A number for a connection that this host opens.
@@ -174,7 +251,7 @@ impl Association {
     }
 
     /// Seals a datagram, if there are keys.
-    pub(super) fn seal(&mut self, now: Instant, plain: &[u8], out: &mut BytesMut) {
+    fn seal(&mut self, now: Instant, plain: &[u8], out: &mut BytesMut) {
         let Some(keys) = &mut self.current else { return };
         keys.traffic.seal(plain, out);
         self.unsaid_since = None;
@@ -211,8 +288,9 @@ impl Association {
             self.previous = std::mem::replace(&mut self.current, self.next.take());
             self.renews = false;
         }
-        if newest.0 && slot != Slot::Previous {
+        if newest.0 && slot != Slot::Previous && self.address != address {
             self.address = address;
+            self.path = PathMtu::new(address);
         }
         self.unanswered_since = None;
         if out.len() > start {
@@ -293,6 +371,8 @@ impl Association {
         };
         let old = self.previous.as_ref().and(self.current.as_ref()).map(|k| k.since + KEEP_OLD);
         let answer = self.unsaid_since.filter(|_| self.is_up()).map(|since| since + ANSWER);
-        Instant::earliest(keys, Instant::earliest(old, answer))
+        let path = Instant::earliest(self.path.deadline(), self.marks.due());
+        let time = Instant::earliest(keys, Instant::earliest(old, answer));
+        Instant::earliest(time, path.filter(|_| self.is_up()))
     }
 }

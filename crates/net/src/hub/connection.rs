@@ -31,6 +31,11 @@ pub(super) fn put_number(mut number: u32, out: &mut BytesMut) {
     out.put_u8(number as u8);
 }
 
+/// Bytes that the number of a connection takes.
+pub(super) fn number_len(number: u32) -> usize {
+    number.checked_ilog2().unwrap_or(0) as usize / 7 + 1
+}
+
 /// Reads the number of a connection, and how many bytes it took.
 pub(super) fn take_number(bytes: &[u8]) -> Option<(u32, usize)> {
     let mut number = 0u32;
@@ -52,7 +57,7 @@ mod tests {
         for (number, len) in [(0, 1), (127, 1), (128, 2), (20_000, 3), (MOST_NUMBER - 1, 4)] {
             let mut bytes = BytesMut::new();
             put_number(number, &mut bytes);
-            assert_eq!(bytes.len(), len);
+            assert_eq!((bytes.len(), number_len(number)), (len, len));
             bytes.put_u8(0xff);
             assert_eq!(take_number(&bytes), Some((number, len)));
         }

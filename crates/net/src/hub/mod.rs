@@ -6,7 +6,11 @@
 
 mod association;
 mod connection;
+mod control;
+mod marks;
 mod outbox;
+mod path_mtu;
+mod pieces;
 mod receive;
 mod timers;
 mod upkeep;
@@ -34,7 +38,7 @@ pub use self::outbox::{Outbox, Train};
 pub use crate::stream::{ConnectionId, StreamError, Streams};
 
 /// Room for the gap list of a report in one datagram, in bytes.
-const REPORT_ROOM: usize = 1200;
+const REPORT_ROOM: usize = 1160;
 /// Most connections in one association; a peer that opens more is told that there is no such session.
 const MOST_CONNECTIONS: usize = 65_536;
 
@@ -111,8 +115,8 @@ impl Host<Session> for Around<'_> {
         let opens = matches!(segment.body, xstp::Body::Begin(_) | xstp::Body::BeginAck(_));
         if opens && (association.collects || !association.is_up()) {
             association.early.put(self.number, plain);
-        } else if association.is_up() {
-            self.outbox.push(association.address, |out| association.seal(now, plain, out));
+        } else {
+            association.send(now, plain, self.outbox);
         }
     }
 
@@ -221,9 +225,10 @@ impl Hub {
         &mut self,
         association: usize,
         number: u32,
-        session: Session,
+        mut session: Session,
         unaccepted: bool,
     ) -> usize {
+        session.limit_payload(self.associations[association].payload_room(number));
         let connection = Connection {
             stream: Stream::new(session),
             association,

@@ -5,27 +5,22 @@ use std::net::SocketAddr;
 use bentpipe_transport::xstp::Session;
 use bentpipe_transport::{Endpoint as _, PathId};
 use bentpipe_units::Instant;
-use bentpipe_wire::{Segment, xstp};
+use bentpipe_wire::{Ecn, Segment, xstp};
 use bytes::{Buf, Bytes};
 
 use super::association::{Opened, segments};
-use super::connection::{put_number, take_number};
+use super::connection::take_number;
+use super::control::{CONTROL, Control};
 use super::{Hub, MOST_CONNECTIONS, Owner};
-use crate::association::{Datagram, Index, Init, MAC_LEN, parse};
-
-/// Number of no connection: what follows is about the association.
-const CONTROL: u32 = 0;
-/// Control: the connection whose number follows does not exist.
-const GONE: u8 = 1;
-/// Control: the connection whose number follows can not be opened.
-const REFUSED: u8 = 2;
+use crate::association::{Datagram, Index, Init, MAC_LEN, OVERHEAD, parse};
 
 impl Hub {
-    /// A datagram arrived. What is not authentic gets no answer and changes nothing.
-    pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, bytes: &[u8]) {
+    /// A datagram arrived, with this mark in its IP header. What is not authentic gets no answer and
+    /// changes nothing.
+    pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
         match parse(self.security, bytes) {
             Some(Datagram::Data { receiver, number, sealed }) => {
-                self.handle_data(now, from, receiver, number, sealed);
+                self.handle_data(now, from, ecn, receiver, number, sealed);
             }
             Some(Datagram::Init(init)) => self.handle_init(now, from, &init),
             Some(Datagram::Response { sender, receiver, noise }) => {
@@ -42,6 +37,7 @@ impl Hub {
         &mut self,
         now: Instant,
         from: SocketAddr,
+        ecn: Ecn,
         receiver: Index,
         number: u32,
         sealed: &[u8],
@@ -49,12 +45,20 @@ impl Hub {
         let Some(&id) = self.by_index.get(&receiver) else { return };
         let Some(association) = self.associations.get_mut(id) else { return };
         let opened = &mut self.scratch.opened;
+        let carried = association.path.get();
         let became = association.open(now, receiver, number, sealed, from, opened);
         let plain = opened.split().freeze();
-        match became {
-            Opened::No => return,
-            Opened::Yes => {}
-            Opened::Confirms => self.stir_all(id),
+        if became == Opened::No {
+            return;
+        }
+        if ecn == Ecn::Congestion {
+            association.marks.saw();
+        }
+        if association.path.get() != carried {
+            self.resize(id);
+        }
+        if became == Opened::Confirms {
+            self.stir_all(id);
         }
         self.handle_plain(now, id, plain);
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
@@ -73,7 +77,7 @@ impl Hub {
         let Some((number, len)) = take_number(&plain) else { return };
         plain.advance(len);
         if number == CONTROL {
-            return self.handle_control(now, association, &plain);
+            return self.handle_control(now, association, plain);
         }
         let id = self.associations[association].numbers.get(&number).copied();
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
@@ -111,35 +115,60 @@ impl Hub {
             self.stir(id);
         } else if !matches!(segment.body, xstp::Body::Reset(_)) {
             let opens = matches!(segment.body, xstp::Body::Begin(_));
-            self.send_control(now, association, if opens { REFUSED } else { GONE }, number);
+            let message = if opens { Control::Refused(number) } else { Control::Gone(number) };
+            self.associations[association].tell(now, &message, &mut self.outbox);
         }
     }
 
-    /// Tells the peer something of a connection.
-    fn send_control(&mut self, now: Instant, association: usize, what: u8, number: u32) {
-        let association = &mut self.associations[association];
-        if !association.is_up() {
-            return;
+    fn handle_control(&mut self, now: Instant, id: usize, plain: Bytes) {
+        let Some(message) = Control::take(plain) else { return };
+        let association = &mut self.associations[id];
+        match message {
+            Control::Gone(number) => {
+                self.with_session(id, number, |session| session.handle_no_session(now));
+            }
+            Control::Refused(number) => {
+                self.with_session(id, number, |session| session.handle_refusal(now));
+            }
+            Control::Marks(count) => {
+                if association.marks.report(count) {
+                    self.handle_marks(now, id);
+                }
+            }
+            Control::Probe(sealed) => {
+                let answer = Control::ProbeAnswer(sealed.saturating_add(OVERHEAD as u16));
+                association.tell(now, &answer, &mut self.outbox);
+            }
+            Control::ProbeAnswer(len) => {
+                if association.path.answered(now, len) {
+                    self.resize(id);
+                }
+            }
+            Control::Piece(piece) => {
+                // A whole that is itself a half is nobody's: nothing is cut twice.
+                let whole = association.pieces.join(piece);
+                if let Some(whole) = whole.filter(|whole| whole.first() != Some(&(CONTROL as u8))) {
+                    self.handle_plain(now, id, whole);
+                }
+            }
         }
-        let plain = &mut self.scratch.plain;
-        plain.clear();
-        put_number(CONTROL, plain);
-        plain.extend_from_slice(&[what]);
-        put_number(number, plain);
-        self.outbox.push(association.address, |out| association.seal(now, plain, out));
     }
 
-    fn handle_control(&mut self, now: Instant, association: usize, plain: &[u8]) {
-        let Some((&what, rest)) = plain.split_first() else { return };
-        let Some((number, _)) = take_number(rest) else { return };
-        let Some(&id) = self.associations[association].numbers.get(&number) else { return };
-        let session = &mut self.connections[id].stream.session;
-        match what {
-            GONE => session.handle_no_session(now),
-            REFUSED => session.handle_refusal(now),
-            _ => return,
+    /// Does something with the session of a connection, if it exists.
+    fn with_session(&mut self, association: usize, number: u32, act: impl FnOnce(&mut Session)) {
+        if let Some(&id) = self.associations[association].numbers.get(&number) {
+            act(&mut self.connections[id].stream.session);
+            self.stir(id);
         }
-        self.stir(id);
+    }
+
+    /// The peer saw congestion marks. Which connection they belong to is not known: all slow down.
+    fn handle_marks(&mut self, now: Instant, association: usize) {
+        let all: Vec<usize> = self.associations[association].numbers.values().copied().collect();
+        for id in all {
+            self.connections[id].stream.session.handle_mark(now);
+            self.stir(id);
+        }
     }
 
     fn handle_init(&mut self, now: Instant, from: SocketAddr, init: &Init<'_>) {
@@ -191,7 +220,7 @@ impl Hub {
     }
 
     /// Names of requests that wait no longer lead nowhere.
-    fn unname_requests(&mut self, id: usize) {
+    pub(super) fn unname_requests(&mut self, id: usize) {
         let kept: Vec<Index> = self.associations[id].indices().collect();
         self.by_index.retain(|index, owner| *owner != id || kept.contains(index));
     }
@@ -214,7 +243,7 @@ impl Hub {
         // The peer sends nothing before it has seen that the keys are in use.
         let rest = association.early.take_rest();
         for plain in std::iter::once(Vec::new()).chain(rest) {
-            self.outbox.push(association.address, |out| association.seal(now, &plain, out));
+            association.send(now, &plain, &mut self.outbox);
         }
         self.unname_requests(id);
         for segment in segments(&payload) {

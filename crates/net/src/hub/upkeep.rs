@@ -33,10 +33,20 @@ impl Hub {
             return self.dissolve(id);
         }
         if association.owes_answer(now) {
-            self.outbox.push(association.address, |out| association.seal(now, &[], out));
+            association.send(now, &[], &mut self.outbox);
         }
+        let shorter = association.maintain_path(now, &mut self.outbox);
         if association.wants_keys(now) {
-            self.ask(now, id);
+            if association.numbers.is_empty() {
+                // Nobody needs the answer any more.
+                association.request = None;
+                self.unname_requests(id);
+            } else {
+                self.ask(now, id);
+            }
+        }
+        if shorter {
+            self.resize(id);
         }
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
     }
@@ -68,6 +78,15 @@ impl Hub {
             self.outbox.push(association.address, |out| out.extend_from_slice(&datagram));
         }
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
+    }
+
+    /// Segments of all connections may be as long as the path now carries.
+    pub(super) fn resize(&mut self, id: usize) {
+        let association = &self.associations[id];
+        for (&number, &connection) in &association.numbers {
+            let room = association.payload_room(number);
+            self.connections[connection].stream.session.limit_payload(room);
+        }
     }
 
     fn dissolve(&mut self, id: usize) {

@@ -25,8 +25,8 @@ pub fn config(tuning: &Tuning) -> Result<Arc<Config>, BuildError> {
         keepalive: Tuning::KEEPALIVE,
         keepalive_max: tuning.keepalives(),
         no_response: tuning.patience,
-        probing: tuning.probes(),
-        controller: tuning.choice()?,
+        probing: tuning.probing.unwrap_or(tuning.rate.is_none()),
+        controller: tuning.choice("stp")?,
         ..paper
     }))
 }

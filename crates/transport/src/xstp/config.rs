@@ -17,6 +17,13 @@ pub struct Config {
     pub overhead: ByteCount,
     /// Segments become shorter than `mss` where noise damages long ones; needs the true `overhead`.
     pub adapt_payload: bool,
+    /// What the peer has beyond a gap counts as delivered: neither against the congestion window nor
+    /// only once the gap is filled. For controllers of the TCP family, which expect it of SACK; the
+    /// paper counts everything from the oldest unacknowledged segment on.
+    pub selective: bool,
+    /// A loss at a short queue is taken for noise: it is repaired and shrinks no window. Takes effect
+    /// where losses are not probed, and only if `selective` is set.
+    pub forgive_noise: bool,
     /// Under a rate, repairs near the end of what there is to send go out in several copies.
     pub tail_copies: bool,
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
@@ -131,6 +138,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             mss: 1000,
+            selective: false,
+            forgive_noise: false,
             overhead: ByteCount::new(16),
             adapt_payload: false,
             tail_copies: false,

@@ -33,7 +33,7 @@ impl Sender {
     /// some of which may have become needless.
     #[inline]
     fn may_send_new(&self) -> bool {
-        self.burst_left > 0 && (!self.paced || self.cache.len() < self.window())
+        self.burst_left > 0 && (!self.paced || self.cache.len() < self.reach())
     }
 
     /// Whether repairs may go now.
@@ -175,6 +175,10 @@ impl Sender {
     #[inline(never)]
     fn stamp_poll(&mut self, now: Instant) -> u32 {
         let ts = self.polls.stamp(now);
+        if self.config.selective {
+            let app_limited = self.buffer.len() == 0;
+            self.delivery.polled(ts, now, self.cache.next(), app_limited);
+        }
         self.since_poll = 0;
         self.poll_alone = false;
         match self.activity {

@@ -10,11 +10,13 @@
 mod compose;
 mod config;
 mod control;
+mod delivery;
 mod emission;
 mod lifecycle;
 mod payload_size;
 mod poll_clock;
 mod probing;
+mod queue_watch;
 mod receive_cache;
 mod receiver;
 mod reports;

@@ -51,6 +51,11 @@ impl PayloadSize {
         self.now
     }
 
+    /// The longest payload of a full segment.
+    pub(super) const fn most(&self) -> u16 {
+        self.most
+    }
+
     /// Another length is the longest from segment `next` on.
     pub(super) fn limit(&mut self, most: u16, next: Seq32) {
         self.most = most;

@@ -1,11 +1,12 @@
 //! The sending side's answer to STAT and USTAT: acknowledge, open the window, repair or probe.
 
-use bentpipe_cc::{Ack, Loss, LossCause};
+use bentpipe_cc::{Ack, Loss, LossCause, RateSample, Signal};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Report, ReportKind};
 
 use super::StatRule;
 use super::probing::{Trigger, Verdict};
+use super::send_cache::Acknowledged;
 use super::sender::{Activity, Sender};
 
 /// A report that no honest receiver sends, or one that came too late. It changes nothing.
@@ -53,7 +54,11 @@ impl Sender {
         self.rtt.sample(measured); // P15: also while probing.
         self.polls.accept(stat.ts_echo, poll_sent, now);
         self.credit_edge = edge;
-        self.acknowledge(now, stat.next);
+        if self.config.selective {
+            self.deliver(now, stat, poll_sent);
+        } else {
+            self.acknowledge(now, stat.next);
+        }
         self.pick_valid(now, stat, poll_sent);
         if self.probing.is_active() {
             self.probe_answered(now, stat, poll_sent, measured);
@@ -86,7 +91,11 @@ impl Sender {
         }
         // A USTAT may be overtaken by a later report; its edge is then the older one.
         self.credit_edge = self.credit_edge.latest(edge);
-        self.acknowledge(now, ustat.next);
+        if self.config.selective {
+            self.deliver(now, ustat, now);
+        } else {
+            self.acknowledge(now, ustat.next);
+        }
         self.pick_valid(now, ustat, now);
         if self.picked.is_empty() {
             return;
@@ -130,24 +139,65 @@ impl Sender {
     /// Acknowledges everything before `next` and opens the window.
     fn acknowledge(&mut self, now: Instant, next: Seq32) {
         let in_recovery = self.cache.oldest().is_before(self.recover);
-        let oldest = self.cache.oldest();
-        let done = self.cache.acknowledge(next);
+        let done = self.take_acknowledged(next);
         let Some(newest_sent_at) = done.newest else { return };
-        let (segments, repaired) = (done.segments, done.repaired);
-        self.payload.acknowledged(oldest, segments, repaired, self.cache.next());
-        self.buffer.acknowledge(self.buffer.sent() - self.cache.bytes() as u64);
-        self.round.delivered += done.bytes as u64;
         if next.is_after(self.round.ends_after) {
             self.round.number += 1;
             self.round.ends_after = self.cache.next();
         }
-        let path = self.path_view(now);
         let bytes = ByteCount::new(done.bytes as u64);
-        let segments = u64::from(segments);
+        let segments = u64::from(done.segments);
         let acks = segments; // a STAT stands for the acknowledgements that a TCP would have sent
         let ack = Ack { bytes, segments, newest_sent_at, rate_sample: None, acks, in_recovery };
-        self.controller.on_ack(&path, &ack);
+        self.round.delivered += bytes.get();
+        self.controller.on_ack(&self.path_view(now), &ack);
         self.follow_controller();
+    }
+
+    /// Takes everything that a report says the peer has, acknowledged or beyond gaps.
+    fn deliver(&mut self, now: Instant, report: &Report, newest_sent_at: Instant) {
+        let in_recovery = self.cache.oldest().is_before(self.recover);
+        let done = self.take_acknowledged(report.next);
+        let newly = self.delivery.acknowledged(done.segments);
+        let (more, flight) = match report.kind {
+            ReportKind::Stat => {
+                self.queue.measured(now, now.since(newest_sent_at));
+                if newest_sent_at >= self.round.began {
+                    self.round.number += 1;
+                    self.round.began = now;
+                    self.queue.round();
+                }
+                self.delivery.answered(now, report)
+            }
+            ReportKind::Ustat => (0, None),
+        };
+        let segments = newly + more;
+        self.queue.delivered(segments);
+        let payload = u64::from(self.payload.get());
+        let rate_sample = flight.map(|flight| RateSample {
+            delivered: ByteCount::new(flight.segments * payload),
+            interval: flight.span,
+            app_limited: flight.app_limited,
+        });
+        if segments == 0 && rate_sample.is_none() {
+            return;
+        }
+        let bytes = ByteCount::new(segments * payload);
+        let ack = Ack { bytes, segments, newest_sent_at, rate_sample, acks: segments, in_recovery };
+        self.round.delivered += bytes.get();
+        self.controller.on_ack(&self.path_view(now), &ack);
+        self.follow_controller();
+    }
+
+    /// Frees everything before `next`.
+    fn take_acknowledged(&mut self, next: Seq32) -> Acknowledged {
+        let oldest = self.cache.oldest();
+        let done = self.cache.acknowledge(next);
+        if done.newest.is_some() {
+            self.payload.acknowledged(oldest, done.segments, done.repaired, self.cache.next());
+            self.buffer.acknowledge(self.buffer.sent() - self.cache.bytes() as u64);
+        }
+        done
     }
 
     /// Picks from a report what is worth sending again: from a USTAT what was sent only once, from a
@@ -180,14 +230,28 @@ impl Sender {
         }
     }
 
+    /// A router marked something: once for each window, like a loss but with nothing to repair.
+    pub(super) fn handle_mark(&mut self, now: Instant) {
+        if self.cache.len() > 0 && !self.cache.oldest().is_before(self.recover) {
+            self.controller.on_signal(&self.path_view(now), &Signal::EcnCe);
+            self.follow_controller();
+            self.recover = self.cache.next();
+            self.reductions += 1;
+            self.touch();
+        }
+    }
+
     /// Tells the controller of the picked losses; the window shrinks once for each window sent.
     fn reduce(&mut self, now: Instant, cause: LossCause) {
-        let new_episode = !self.cache.oldest().is_before(self.recover);
+        let fresh = self.picked.iter().filter_map(|seq| self.cache.get(*seq));
+        let fresh = fresh.filter(|entry| entry.retransmissions == 0).count() as u64;
+        let looks_corrupt = self.config.forgive_noise && self.queue.lost(fresh);
+        let new_episode = !looks_corrupt && !self.cache.oldest().is_before(self.recover);
         let lost: usize =
             self.picked.iter().filter_map(|s| self.cache.get(*s)).map(|e| usize::from(e.len)).sum();
         let path = self.path_view(now);
         let bytes = ByteCount::new(lost as u64);
-        let loss = Loss { bytes, cause, new_episode, again: false, looks_corrupt: false };
+        let loss = Loss { bytes, cause, new_episode, again: false, looks_corrupt };
         self.controller.on_loss(&path, &loss);
         self.follow_controller();
         if new_episode || cause == LossCause::Persistent {

@@ -11,9 +11,11 @@ use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::Config;
+use super::delivery::Delivery;
 use super::payload_size::PayloadSize;
 use super::poll_clock::PollClock;
 use super::probing::Probing;
+use super::queue_watch::QueueWatch;
 use super::send_buffer::SendBuffer;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
@@ -41,6 +43,9 @@ pub(super) struct Sender {
     pub(super) cache: SendCache,
     pub(super) rtt: RttEstimator,
     pub(super) polls: PollClock,
+    /// Used only if the settings say `selective`.
+    pub(super) delivery: Delivery,
+    pub(super) queue: QueueWatch,
     pub(super) probing: Probing,
     pub(super) controller: Box<dyn Controller>,
     /// W without the peer's part, in segments; follows the controller's limits.
@@ -78,11 +83,12 @@ pub(super) struct Sender {
 }
 
 /// Round trips counted by acknowledgements: one ends when something sent after its start is
-/// acknowledged.
+/// acknowledged, or, if the settings say `selective`, when a POLL sent after its start is answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     pub(super) number: u64,
     pub(super) ends_after: Seq32,
+    pub(super) began: Instant,
     pub(super) delivered: u64,
 }
 
@@ -99,6 +105,8 @@ impl Sender {
             cache: SendCache::new(first),
             rtt: RttEstimator::new(config.rtt_init, config.rto_min),
             polls: PollClock::new(),
+            delivery: Delivery::default(),
+            queue: QueueWatch::new(),
             probing: Probing::new(),
             follows_sending: controller.follows_sending(),
             paced: controller.limits().pacing.is_some(),
@@ -108,7 +116,7 @@ impl Sender {
             recover: first,
             last_new_data: None,
             reductions: 0,
-            round: Round { number: 0, ends_after: first, delivered: 0 },
+            round: Round { number: 0, ends_after: first, began: Instant::ZERO, delivered: 0 },
             picked: Vec::new(),
             activity: Activity::Idle,
             open: false,
@@ -135,7 +143,7 @@ impl Sender {
     pub(super) fn open(&mut self, now: Instant, mss: u16, window: u16) {
         if mss != self.mss {
             self.mss = mss;
-            self.payload.limit(mss, self.cache.next());
+            self.limit_payload(self.payload.most());
             self.controller = build_controller(&self.config, mss);
             self.follow_controller();
         }
@@ -143,6 +151,16 @@ impl Sender {
         self.open = true;
         self.polls.restart_epoch(now);
         self.stale = true;
+    }
+
+    /// Segments that are cut from now on carry at most this.
+    pub(super) fn limit_payload(&mut self, most: u16) {
+        let most = most.clamp(1, self.mss);
+        if most != self.payload.most() {
+            self.payload.limit(most, self.cache.next());
+            self.follow_controller();
+            self.stale = true;
+        }
     }
 
     /// Bytes of the send buffer that are free.
@@ -200,6 +218,12 @@ impl Sender {
         self.cwnd.min(self.credit())
     }
 
+    /// Segments from VT(A) on that may be sent: the window, and what the peer has of them already.
+    #[inline]
+    pub(super) fn reach(&self) -> u32 {
+        (self.cwnd + self.delivery.beyond()).min(self.credit())
+    }
+
     /// Segments that the peer allows from VT(A) on.
     fn credit(&self) -> u32 {
         let oldest = self.cache.oldest();
@@ -220,7 +244,7 @@ impl Sender {
 
     /// A: segments that may go now, new ones and, under a rate, repairs.
     fn allowed(&self) -> u32 {
-        let room = self.window().saturating_sub(self.cache.len());
+        let room = self.reach().saturating_sub(self.cache.len());
         let new = if room == 0 { 0 } else { room.min(self.available()) };
         let repairs = if self.paced { self.repairs.len() as u32 } else { 0 };
         new + repairs
@@ -332,10 +356,12 @@ impl Sender {
     /// The path as the controller sees it.
     pub(super) fn path_view(&self, now: Instant) -> PathView {
         let mss = u64::from(self.mss);
+        let beyond = u64::from(self.delivery.beyond()) * u64::from(self.payload.get());
+        let in_flight = (self.cache.bytes() as u64).saturating_sub(beyond);
         PathView {
             now,
             mss: ByteCount::new(u64::from(self.payload.get())),
-            in_flight: ByteCount::new(self.cache.bytes() as u64),
+            in_flight: ByteCount::new(in_flight),
             peer_window: ByteCount::new(u64::from(self.credit()) * mss),
             srtt: self.rtt.srtt(),
             latest_rtt: self.rtt.latest(),

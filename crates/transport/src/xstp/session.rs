@@ -175,6 +175,19 @@ impl Session {
         }
     }
 
+    /// Payloads of segments that are cut from now on are no longer than this, whatever the two ends
+    /// agree on: what the path carries.
+    pub fn limit_payload(&mut self, most: u16) {
+        self.tx.limit_payload(most);
+        self.stir();
+    }
+
+    /// A router on the path marked something of this session as a sign of congestion (RFC 3168).
+    pub fn handle_mark(&mut self, now: Instant) {
+        self.tx.handle_mark(now);
+        self.stir();
+    }
+
     /// State of the session.
     pub const fn state(&self) -> State {
         self.state

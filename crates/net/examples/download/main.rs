@@ -1,0 +1,87 @@
+//! Downloads a number of bytes from a server and says how long that took, from the call to the last
+//! byte: over Bentpipe on an association that is up, or over the kernel's TCP. `bench/satellite.sh` runs
+//! both ends behind an emulated link.
+
+mod content;
+mod tcp;
+mod xstp;
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bentpipe_units::BitRate;
+use clap::{Parser, ValueEnum};
+
+use content::Checker;
+
+/// What may go wrong in an example is told and ends it.
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+#[derive(Parser)]
+struct Args {
+    #[arg(long)]
+    transport: Transport,
+    #[arg(long)]
+    role: Role,
+    /// Where the server listens.
+    #[arg(long)]
+    address: SocketAddr,
+    /// The rate that this end sends at with Bentpipe, such as "5 Gbit/s"; without one it finds the rate
+    /// itself.
+    #[arg(long)]
+    rate: Option<BitRate>,
+    /// How many bytes the client wants in each download.
+    #[arg(long, default_value_t = 1_000_000)]
+    bytes: u64,
+    /// How many downloads run at the same time.
+    #[arg(long, default_value_t = 1)]
+    flows: usize,
+    /// Longest time for the downloads, in seconds; what arrived until then counts.
+    #[arg(long, default_value_t = 600)]
+    patience: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Transport {
+    Bentpipe,
+    Tcp,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Role {
+    Client,
+    Server,
+}
+
+#[tokio::main]
+async fn main() -> Outcome<()> {
+    let args = Args::parse();
+    match (args.transport, args.role) {
+        (Transport::Bentpipe, Role::Server) => xstp::serve(&args).await,
+        (Transport::Tcp, Role::Server) => tcp::serve(&args).await,
+        (Transport::Bentpipe, Role::Client) => report(xstp::download(&args).await?),
+        (Transport::Tcp, Role::Client) => report(tcp::download(&args).await?),
+    }
+}
+
+/// Prints bytes and seconds of each download.
+fn report(downloads: Vec<(u64, Duration)>) -> Outcome<()> {
+    for (bytes, took) in downloads {
+        println!("{bytes} {:.3}", took.as_secs_f64());
+    }
+    Ok(())
+}
+
+/// How far a download came in that time, and how long it took.
+async fn within(
+    patience: u64,
+    checker: &Checker,
+    download: impl Future<Output = Outcome<()>>,
+) -> Outcome<(u64, Duration)> {
+    let start = tokio::time::Instant::now();
+    if let Ok(ended) = tokio::time::timeout(Duration::from_secs(patience), download).await {
+        ended?;
+    }
+    Ok((checker.seen(), start.elapsed()))
+}

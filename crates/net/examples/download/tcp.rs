@@ -1,0 +1,53 @@
+//! Over the kernel's TCP, with the congestion control that the namespace is set to.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::content::{Checker, pieces};
+use crate::{Args, Outcome, within};
+
+const READ: usize = 256 * 1024;
+
+/// Answers every connection with as many bytes as it asks for.
+pub(crate) async fn serve(args: &Args) -> Outcome<()> {
+    let listener = TcpListener::bind(args.address).await?;
+    loop {
+        let (mut connection, _) = listener.accept().await?;
+        tokio::spawn(async move {
+            let bytes = connection.read_u64().await?;
+            for piece in pieces(bytes) {
+                connection.write_all(&piece).await?;
+            }
+            connection.shutdown().await
+        });
+    }
+}
+
+/// Downloads, each flow over a connection of its own.
+pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
+    let mut flows = JoinSet::new();
+    for _ in 0..args.flows {
+        let (address, bytes, patience) = (args.address, args.bytes, args.patience);
+        flows.spawn(async move {
+            let checker = Checker::default();
+            let all = async {
+                let mut connection = TcpStream::connect(address).await?;
+                connection.write_u64(bytes).await?;
+                let mut buffer = vec![0; READ];
+                while checker.seen() < bytes {
+                    let read = connection.read(&mut buffer).await?;
+                    if read == 0 {
+                        return Err("it ended too early".into());
+                    }
+                    checker.take(&buffer[..read])?;
+                }
+                Ok(())
+            };
+            within(patience, &checker, all).await
+        });
+    }
+    flows.join_all().await.into_iter().collect()
+}

@@ -1,0 +1,126 @@
+//! What hosts say to each other about an association and its connections.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use super::connection::{put_number, take_number};
+use super::pieces::Piece;
+
+/// Number of no connection: a message follows.
+pub(super) const CONTROL: u32 = 0;
+/// Bytes of a piece besides its half.
+pub(super) const PIECE_HEADER: usize = 3;
+
+const GONE: u8 = 1;
+const REFUSED: u8 = 2;
+const MARKS: u8 = 3;
+const PROBE: u8 = 4;
+const PROBE_ANSWER: u8 = 5;
+const PIECE: u8 = 6;
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Control {
+    /// The connection of this number does not exist.
+    Gone(u32),
+    /// The connection of this number can not be opened.
+    Refused(u32),
+    /// So many datagrams have come with a congestion mark.
+    Marks(u32),
+    /// A probe of the path that is so long, as what is sealed.
+    Probe(u16),
+    /// A probe of this length arrived.
+    ProbeAnswer(u16),
+    /// Half of something.
+    Piece(Piece),
+}
+
+impl Control {
+    /// Appends the message with the number of no connection in front.
+    pub(super) fn put(&self, out: &mut BytesMut) {
+        let start = out.len();
+        put_number(CONTROL, out);
+        match self {
+            Self::Gone(number) => {
+                out.put_u8(GONE);
+                put_number(*number, out);
+            }
+            Self::Refused(number) => {
+                out.put_u8(REFUSED);
+                put_number(*number, out);
+            }
+            Self::Marks(count) => {
+                out.put_u8(MARKS);
+                out.put_u32(*count);
+            }
+            Self::Probe(len) => {
+                out.put_u8(PROBE);
+                out.resize(start + usize::from(*len), 0);
+            }
+            Self::ProbeAnswer(len) => {
+                out.put_u8(PROBE_ANSWER);
+                out.put_u16(*len);
+            }
+            Self::Piece(piece) => {
+                out.put_u8(PIECE);
+                out.put_u8(piece.id << 1 | u8::from(piece.second));
+                out.extend_from_slice(&piece.bytes);
+            }
+        }
+    }
+
+    /// Reads a message, behind the number of no connection; `None` when it is none that is known.
+    pub(super) fn take(mut plain: Bytes) -> Option<Self> {
+        let before = plain.len() as u16 + 1;
+        let number = |plain: &[u8]| take_number(plain).map(|(number, _)| number);
+        Some(match plain.try_get_u8().ok()? {
+            GONE => Self::Gone(number(&plain)?),
+            REFUSED => Self::Refused(number(&plain)?),
+            MARKS => Self::Marks(plain.try_get_u32().ok()?),
+            PROBE => Self::Probe(before),
+            PROBE_ANSWER => Self::ProbeAnswer(plain.try_get_u16().ok()?),
+            PIECE => {
+                let what = plain.try_get_u8().ok()?;
+                Self::Piece(Piece { id: what >> 1, second: what & 1 == 1, bytes: plain })
+            }
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_they_were_written() {
+        let piece = Piece { id: 0x55, second: true, bytes: Bytes::from_static(b"half") };
+        for message in [
+            Control::Gone(300),
+            Control::Refused(2),
+            Control::Marks(7),
+            Control::Probe(1449),
+            Control::ProbeAnswer(1472),
+            Control::Piece(piece),
+        ] {
+            let mut bytes = BytesMut::new();
+            message.put(&mut bytes);
+            if let Control::Probe(len) = message {
+                assert_eq!(bytes.len(), usize::from(len));
+            }
+            let mut bytes = bytes.freeze();
+            let (number, len) = take_number(&bytes).expect("a number");
+            assert_eq!(number, CONTROL);
+            bytes.advance(len);
+            assert_eq!(Control::take(bytes), Some(message));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let _ = Control::take(bytes.into());
+        }
+    }
+}

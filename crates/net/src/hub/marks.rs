@@ -1,0 +1,84 @@
+//! Congestion marks of routers on the path (ECN, RFC 3168), counted by the host that sees them and told to
+//! the one that sent what was marked.
+
+use bentpipe_units::{Instant, Span};
+
+/// Shortest time between two messages. A sender reacts once in a round trip anyway.
+const PAUSE: Span = Span::from_millis(25);
+
+/// The marks of one association.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    /// Marked datagrams seen.
+    seen: u32,
+    /// How many the peer was told of.
+    told: u32,
+    told_at: Option<Instant>,
+    /// What the peer says it has seen.
+    reported: u32,
+}
+
+impl Marks {
+    /// An authentic datagram came with a mark.
+    pub(super) fn saw(&mut self) {
+        self.seen = self.seen.wrapping_add(1);
+    }
+
+    /// The count to tell the peer now.
+    pub(super) fn news(&mut self, now: Instant) -> Option<u32> {
+        let due = self.due()?;
+        (due <= now).then(|| {
+            self.told = self.seen;
+            self.told_at = Some(now);
+            self.seen
+        })
+    }
+
+    /// When there will be something to tell; in the past if there is now.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let news = self.seen != self.told;
+        news.then(|| self.told_at.map_or(Instant::ZERO, |at| at + PAUSE))
+    }
+
+    /// The peer has seen so many. True when there are new ones among them; one that comes late tells
+    /// nothing.
+    pub(super) fn report(&mut self, count: u32) -> bool {
+        let more = count.wrapping_sub(self.reported);
+        let newer = more != 0 && more < u32::MAX / 2;
+        if newer {
+            self.reported = count;
+        }
+        newer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(millis)
+    }
+
+    #[test]
+    fn the_first_mark_is_told_at_once_and_the_next_ones_together() {
+        let mut marks = Marks::default();
+        assert_eq!((marks.news(at(5)), marks.due()), (None, None));
+        marks.saw();
+        assert_eq!(marks.news(at(10)), Some(1));
+        marks.saw();
+        marks.saw();
+        assert_eq!((marks.news(at(34)), marks.due()), (None, Some(at(35))));
+        assert_eq!(marks.news(at(35)), Some(3));
+        assert_eq!((marks.news(at(99)), marks.due()), (None, None));
+    }
+
+    #[test]
+    fn what_was_told_before_or_comes_late_is_no_news() {
+        let mut marks = Marks::default();
+        assert!(marks.report(3));
+        assert!(!marks.report(3));
+        assert!(!marks.report(2));
+        assert!(marks.report(4));
+    }
+}

@@ -1,0 +1,88 @@
+//! Datagrams that have become too long for the path: segments cut when it carried more, or a report that
+//! found its way into a full segment. They go as two.
+
+use bytes::{Bytes, BytesMut};
+
+/// Halves that wait for the other one. More wait only if many got lost, and then the oldest give way.
+const WAITING: usize = 16;
+
+/// The halves of one association.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    /// Number of the next datagram that is cut.
+    next: u8,
+    waiting: Vec<Piece>,
+}
+
+/// Half of what was too long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The same for both halves.
+    pub(super) id: u8,
+    /// It is the second one.
+    pub(super) second: bool,
+    /// Its bytes.
+    pub(super) bytes: Bytes,
+}
+
+impl Pieces {
+    /// The number of the next datagram that is cut.
+    pub(super) fn number(&mut self) -> u8 {
+        self.next = (self.next + 1) & 0x7f;
+        self.next
+    }
+
+    /// A half arrived. Returns the whole once both are here.
+    pub(super) fn join(&mut self, piece: Piece) -> Option<Bytes> {
+        let fits = |other: &Piece| other.id == piece.id && other.second != piece.second;
+        let Some(at) = self.waiting.iter().position(fits) else {
+            if self.waiting.len() == WAITING {
+                self.waiting.remove(0);
+            }
+            self.waiting.push(piece);
+            return None;
+        };
+        let other = self.waiting.remove(at);
+        let (first, second) = if piece.second { (other, piece) } else { (piece, other) };
+        let mut whole = BytesMut::from(first.bytes);
+        whole.extend_from_slice(&second.bytes);
+        Some(whole.freeze())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(id: u8, second: bool, bytes: &'static [u8]) -> Piece {
+        Piece { id, second, bytes: Bytes::from_static(bytes) }
+    }
+
+    #[test]
+    fn two_halves_make_a_whole_in_any_order() {
+        let mut pieces = Pieces::default();
+        assert_eq!(pieces.join(piece(1, false, b"one ")), None);
+        assert_eq!(pieces.join(piece(2, true, b"four")), None);
+        assert_eq!(pieces.join(piece(2, false, b"three ")).as_deref(), Some(&b"three four"[..]));
+        assert_eq!(pieces.join(piece(1, true, b"two")).as_deref(), Some(&b"one two"[..]));
+        assert!(pieces.waiting.is_empty());
+    }
+
+    #[test]
+    fn lost_halves_do_not_pile_up() {
+        let mut pieces = Pieces::default();
+        for id in 0..100 {
+            assert_eq!(pieces.join(piece(id, false, b"half")), None);
+        }
+        assert_eq!(pieces.waiting.len(), WAITING);
+        assert_eq!(pieces.join(piece(99, true, b"s")).as_deref(), Some(&b"halfs"[..]));
+    }
+
+    #[test]
+    fn numbers_return_after_128() {
+        let mut pieces = Pieces::default();
+        let first = pieces.number();
+        assert!((0..127).all(|_| pieces.number() != first));
+        assert_eq!(pieces.number(), first);
+    }
+}

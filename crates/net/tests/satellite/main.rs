@@ -1,0 +1,107 @@
+//! Downloads over satellite links in memory, with their own clock: the share of a link that a transfer
+//! uses, from the call to the last byte, on an association that is up.
+
+mod download;
+mod world;
+
+use bentpipe_link::ModelSpec;
+use bentpipe_units::{Instant, Span};
+
+use download::Download;
+use world::{Link, World};
+
+/// Median share of the link over five seeds.
+fn share(link: &Link, megabytes: usize, world: impl Fn(&Link, u64) -> World) -> f64 {
+    let mut shares: Vec<f64> = (1..=5)
+        .map(|seed| {
+            let mut world = world(link, seed);
+            let bytes = megabytes * 1_000_000;
+            let took = world.download(bytes).as_secs_f64();
+            bytes as f64 * 8.0 / took / world.rate.as_bps() as f64
+        })
+        .collect();
+    shares.sort_by(f64::total_cmp);
+    shares[2]
+}
+
+#[test]
+fn downloads_fill_the_link_whatever_it_loses() {
+    let ber = ModelSpec::BitErrors;
+    let random = ModelSpec::RandomLoss;
+    let ms = Span::from_millis;
+    // One falls into the download, which begins after five seconds.
+    let dark = ModelSpec::PeriodicBlackout {
+        first: Instant::ZERO + Span::from_secs(20),
+        every: Span::from_secs(15),
+        lasts: ms(500),
+    };
+    let thin = Link { up: 0.064, ..Link::geo(10.0) };
+    let table = [
+        ("GEO 10, clean", Link::geo(10.0), 30, 0.92),
+        ("GEO 10, BER 1e-6", Link::geo(10.0).with(ber(1e-6)), 30, 0.90),
+        ("GEO 10, BER 1e-5", Link::geo(10.0).with(ber(1e-5)), 30, 0.80),
+        ("GEO 10, 1 % loss", Link::geo(10.0).with(random(0.01)), 30, 0.90),
+        ("GEO 50, clean", Link::geo(50.0), 100, 0.91),
+        ("GEO 50, BER 1e-6", Link::geo(50.0).with(ber(1e-6)), 100, 0.88),
+        ("GEO 50, BER 1e-5", Link::geo(50.0).with(ber(1e-5)), 100, 0.77),
+        ("GEO 50, 1 % loss", Link::geo(50.0).with(random(0.01)), 100, 0.88),
+        ("LEO 20, 1 % loss", Link::leo(20.0).with(random(0.01)), 60, 0.945),
+        ("LEO 20, dark 0.5 s every 15 s", Link::leo(20.0).with(dark), 60, 0.93),
+        ("GEO 10 down, 64 kbit/s up", thin, 30, 0.92),
+    ];
+    let mut short = Vec::new();
+    for (name, link, megabytes, least) in table {
+        let share = share(&link, megabytes, World::informed);
+        println!("{name:32} {share:.3} of at least {least}");
+        if share < least {
+            short.push(name);
+        }
+    }
+    assert!(short.is_empty(), "{short:?}");
+}
+
+#[test]
+fn a_small_object_takes_one_round_trip() {
+    let mut world = World::informed(&Link::geo(10.0), 1);
+    let took = world.download(100_000);
+    assert!(took <= Span::from_millis(720), "{took:?}");
+}
+
+#[test]
+fn without_a_word_on_the_rate_noise_is_not_taken_for_congestion() {
+    let table = [
+        ("GEO 10, clean", Link::geo(10.0), 30, 0.70),
+        ("GEO 10, BER 1e-5", Link::geo(10.0).with(ModelSpec::BitErrors(1e-5)), 30, 0.55),
+        ("GEO 10, 1 % loss", Link::geo(10.0).with(ModelSpec::RandomLoss(0.01)), 30, 0.65),
+        ("LEO 20, 1 % loss", Link::leo(20.0).with(ModelSpec::RandomLoss(0.01)), 60, 0.80),
+    ];
+    let mut short = Vec::new();
+    for (name, link, megabytes, least) in table {
+        let share = share(&link, megabytes, World::ignorant);
+        println!("{name:32} {share:.3} of at least {least}");
+        if share < least {
+            short.push(name);
+        }
+    }
+    assert!(short.is_empty(), "{short:?}");
+}
+
+#[test]
+fn without_a_word_on_the_rate_two_downloads_end_within_a_tenth_of_each_other() {
+    for link in [Link::geo(10.0), Link::leo(20.0), Link::leo(20.0).with(ModelSpec::BitErrors(1e-6))]
+    {
+        let mut world = World::ignorant(&link, 1);
+        let mut downloads = [(); 2].map(|()| Download::begin(&mut world, 60_000_000));
+        let mut took = [None; 2];
+        while took.contains(&None) {
+            for (download, took) in downloads.iter_mut().zip(&mut took) {
+                *took = took.or_else(|| download.turn(&mut world));
+            }
+            let until = world.now + Span::from_secs(60);
+            assert!(world.step(until), "nothing happens");
+        }
+        let [one, other] = took.map(|took| took.expect("an end").as_secs_f64());
+        println!("{one:.1} s and {other:.1} s");
+        assert!(one.min(other) >= 0.9 * one.max(other), "{one} s and {other} s");
+    }
+}

@@ -1,0 +1,172 @@
+//! A terminal and a server on both sides of a link.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bentpipe_link::{ModelSpec, QueueLimit};
+use bentpipe_net::emulate::{Hop, Path, Way};
+use bentpipe_net::hub::{ConnectionId, Hub};
+use bentpipe_net::{SecretKey, Security, Tuning};
+use bentpipe_transport::xstp::Config;
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_wire::Ecn;
+use bytes::Bytes;
+
+use crate::download::Download;
+
+pub(crate) const TERMINAL: usize = 0;
+pub(crate) const SERVER: usize = 1;
+/// Headers of IPv4 and UDP.
+const IP_UDP: u64 = 28;
+
+fn address(end: usize) -> SocketAddr {
+    format!("10.0.0.{}:25300", end + 1).parse().expect("an address")
+}
+
+fn key(end: usize) -> SecretKey {
+    SecretKey::from_bytes([end as u8 + 1; 32])
+}
+
+fn hub(end: usize) -> Hub {
+    let mut state = end as u64 + 1;
+    let entropy = move || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 11
+    };
+    Hub::new(key(end), Security::Full, 0, Box::new(entropy), Instant::ZERO)
+}
+
+/// A link: both rates in Mbit/s, the round trip, what damages packets, how they are lost.
+#[derive(Clone)]
+pub(crate) struct Link {
+    pub(crate) down: f64,
+    pub(crate) up: f64,
+    pub(crate) round_trip: Span,
+    pub(crate) damage: Vec<ModelSpec>,
+}
+
+impl Link {
+    pub(crate) fn geo(mbits: f64) -> Self {
+        Self { down: mbits, up: mbits, round_trip: Span::from_millis(600), damage: Vec::new() }
+    }
+
+    pub(crate) fn leo(mbits: f64) -> Self {
+        Self { round_trip: Span::from_millis(50), ..Self::geo(mbits) }
+    }
+
+    pub(crate) fn with(mut self, damage: ModelSpec) -> Self {
+        self.damage.push(damage);
+        self
+    }
+
+    fn hop(&self) -> Hop {
+        let way = |mbits: f64| {
+            let rate = BitRate::from_bps((mbits * 1e6) as u64);
+            let queue = rate.bytes_in(self.round_trip).max(ByteCount::new(20_000));
+            let mut models = vec![
+                ModelSpec::Rate { rate, queue: QueueLimit::Bytes(queue) },
+                ModelSpec::Delay(self.round_trip / 2),
+            ];
+            models.extend(self.damage.iter().cloned());
+            models
+        };
+        Hop { name: "satellite".into(), forth: way(self.up), back: way(self.down) }
+    }
+}
+
+/// A terminal and a server on both sides of a link.
+pub(crate) struct World {
+    pub(crate) now: Instant,
+    pub(crate) hubs: [Hub; 2],
+    path: Path<Bytes>,
+    config: Arc<Config>,
+    pub(crate) rate: BitRate,
+}
+
+impl World {
+    /// Both hosts know the rate in their direction of sending and have associated.
+    pub(crate) fn informed(link: &Link, seed: u64) -> Self {
+        Self::new(link, seed, |mbits| Some(BitRate::from_bps((mbits * 1e6) as u64)))
+    }
+
+    /// Neither host knows anything of the link, and they have associated.
+    pub(crate) fn ignorant(link: &Link, seed: u64) -> Self {
+        Self::new(link, seed, |_| None)
+    }
+
+    fn new(link: &Link, seed: u64, rate: impl Fn(f64) -> Option<BitRate>) -> Self {
+        let settings = |mbits: f64| {
+            Tuning { rate: rate(mbits), ..Tuning::default() }.config().expect("settings")
+        };
+        let mut world = Self {
+            now: Instant::ZERO,
+            hubs: [hub(TERMINAL), hub(SERVER)],
+            path: Path::new(&[link.hop()], seed),
+            config: settings(link.up),
+            rate: BitRate::from_bps((link.down * 1e6) as u64),
+        };
+        world.hubs[SERVER].allow(key(TERMINAL).public());
+        world.hubs[SERVER].listen(settings(link.down));
+        world.download(1);
+        world.run(Span::from_secs(5));
+        world
+    }
+
+    pub(crate) fn open(&mut self) -> ConnectionId {
+        let config = self.config.clone();
+        let (to, peer) = (address(SERVER), key(SERVER).public());
+        self.hubs[TERMINAL].connect(self.now, to, peer, 7, config)
+    }
+
+    pub(crate) fn pump(&mut self) {
+        for (end, way) in [(TERMINAL, Way::Forth), (SERVER, Way::Back)] {
+            self.hubs[end].flush(self.now);
+            while let Some(train) = self.hubs[end].outbox().front(1) {
+                let bytes = Bytes::copy_from_slice(train.bytes);
+                let len = bytes.len();
+                self.path.enter(self.now, way, len as u64 + IP_UDP, bytes);
+                self.hubs[end].outbox().pop(len);
+            }
+        }
+    }
+
+    /// Lets the next thing happen; false when nothing will before `until`.
+    pub(crate) fn step(&mut self, until: Instant) -> bool {
+        self.pump();
+        let timers = self.hubs.iter().map(Hub::next_deadline);
+        let next = timers.fold(self.path.next(), Instant::earliest);
+        let Some(next) = next.filter(|next| *next <= until) else {
+            self.now = until;
+            return false;
+        };
+        self.now = self.now.max(next);
+        while let Some((way, bytes)) = self.path.leave(self.now) {
+            let (to, from) = match way {
+                Way::Forth => (SERVER, address(TERMINAL)),
+                Way::Back => (TERMINAL, address(SERVER)),
+            };
+            self.hubs[to].handle_datagram(self.now, from, Ecn::NotCapable, &bytes);
+        }
+        for hub in &mut self.hubs {
+            hub.handle_timeout(self.now);
+        }
+        true
+    }
+
+    pub(crate) fn run(&mut self, span: Span) {
+        let until = self.now + span;
+        while self.step(until) {}
+    }
+
+    /// Asks for `size` bytes and reads them. Returns the time from the call to the last byte.
+    pub(crate) fn download(&mut self, size: usize) -> Span {
+        let mut download = Download::begin(self, size);
+        loop {
+            if let Some(took) = download.turn(self) {
+                return took;
+            }
+            assert!(self.step(Instant::ZERO + Span::from_secs(7200)), "{size} bytes in two hours");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Whether a loss looks like noise or like a full queue, from the round trips around it.
+//!
+//! A queue that drops is full, and round trips are then as long as they ever get; noise strikes at any
+//! time. The rule is this project's own, after the spike scheme of Biaz and Vaidya (GLOBECOM 1999).
+
+use bentpipe_units::{Instant, Span};
+
+/// Round trips are compared with those of at least this long ago and at most twice as long: paths change.
+const MEMORY: Span = Span::from_secs(60);
+/// Differences below this are the jitter of hosts.
+const JITTER: Span = Span::from_millis(4);
+/// Where more than one of so many segments was lost, something else than noise is to blame.
+const TOO_MANY: u64 = 5;
+/// Segments without which a share of losses means nothing.
+const FEW: u64 = 64;
+
+/// The shortest and the longest round trip of some time.
+#[derive(Clone, Copy, Debug)]
+struct Extremes {
+    shortest: Span,
+    longest: Span,
+}
+
+impl Extremes {
+    const NONE: Self = Self { shortest: Span::MAX, longest: Span::ZERO };
+
+    fn take(&mut self, round_trip: Span) {
+        self.shortest = self.shortest.min(round_trip);
+        self.longest = self.longest.max(round_trip);
+    }
+}
+
+/// What is known of the queue on the path.
+#[derive(Debug)]
+pub(super) struct QueueWatch {
+    now: Extremes,
+    before: Extremes,
+    since: Instant,
+    latest: Span,
+    /// Delivered and lost segments of this round trip and the one before.
+    delivered: [u64; 2],
+    lost: [u64; 2],
+}
+
+impl QueueWatch {
+    /// Nothing is known.
+    pub(super) const fn new() -> Self {
+        Self {
+            now: Extremes::NONE,
+            before: Extremes::NONE,
+            since: Instant::ZERO,
+            latest: Span::ZERO,
+            delivered: [0; 2],
+            lost: [0; 2],
+        }
+    }
+
+    /// A round trip was measured.
+    pub(super) fn measured(&mut self, at: Instant, round_trip: Span) {
+        if at.since(self.since) >= MEMORY {
+            self.before = std::mem::replace(&mut self.now, Extremes::NONE);
+            self.since = at;
+        }
+        self.now.take(round_trip);
+        self.latest = round_trip;
+    }
+
+    /// A round trip ended.
+    pub(super) const fn round(&mut self) {
+        self.delivered = [0, self.delivered[0]];
+        self.lost = [0, self.lost[0]];
+    }
+
+    /// So many segments were delivered.
+    pub(super) const fn delivered(&mut self, segments: u64) {
+        self.delivered[0] += segments;
+    }
+
+    /// So many segments are missing. True when that looks like noise.
+    pub(super) fn lost(&mut self, segments: u64) -> bool {
+        self.lost[0] += segments;
+        let lost = self.lost[0] + self.lost[1];
+        let sent = lost + self.delivered[0] + self.delivered[1];
+        let too_many = sent >= FEW && lost * TOO_MANY > sent;
+        let shortest = self.now.shortest.min(self.before.shortest);
+        let longest = self.now.longest.max(self.before.longest);
+        let range = longest.saturating_sub(shortest).max(JITTER);
+        let queue = self.latest.saturating_sub(shortest);
+        !too_many && queue * 2 < range
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secs(n: u64) -> Instant {
+        Instant::ZERO + Span::from_secs(n)
+    }
+
+    fn watch(round_trips: &[u64]) -> QueueWatch {
+        let mut watch = QueueWatch::new();
+        for (n, &millis) in round_trips.iter().enumerate() {
+            watch.measured(secs(n as u64), Span::from_millis(millis));
+        }
+        watch.delivered(1_000);
+        watch
+    }
+
+    #[test]
+    fn a_loss_at_a_full_queue_is_congestion_and_one_at_a_short_queue_is_noise() {
+        assert!(!watch(&[600, 700, 900]).lost(1));
+        assert!(watch(&[600, 900, 700]).lost(1));
+        assert!(watch(&[600, 601, 600, 601]).lost(1), "jitter is no queue");
+    }
+
+    #[test]
+    fn more_losses_than_noise_makes_are_congestion() {
+        let mut watch = watch(&[600, 900, 600]);
+        assert!(watch.lost(200));
+        watch.round();
+        watch.delivered(100);
+        assert!(!watch.lost(100), "300 of 1,400");
+        watch.round();
+        watch.delivered(1_000);
+        watch.round();
+        assert!(watch.lost(1));
+    }
+
+    #[test]
+    fn a_longer_path_is_believed_after_a_while() {
+        let mut watch = watch(&[600, 650]);
+        for n in 10..200 {
+            watch.measured(secs(n), Span::from_millis(if n % 2 == 0 { 800 } else { 850 }));
+            let noise = watch.lost(0);
+            let short = n % 2 == 0;
+            // What was measured up to two minutes ago counts.
+            assert!(n < 120 || noise == short, "{n}");
+            assert!(n > 60 || !noise, "{n}: the old path is remembered");
+        }
+    }
+}
