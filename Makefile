@@ -20,6 +20,7 @@ test: setup
 
 # Speed of the parts and of whole runs; prints packet-hops per CPU second.
 bench:
+	$(CARGO) bench --locked -p bentpipe-orbit --bench step
 	$(CARGO) bench --locked -p bentpipe-cli
 
 lint:

@@ -89,6 +89,9 @@ impl Model for Series {
                 lost => lost,
             };
         }
+        if let [Stage::Rate(rate)] = &mut self.models[..] {
+            return rate.pass(at, packet);
+        }
         self.pass_all(at, packet)
     }
 

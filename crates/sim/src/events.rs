@@ -148,7 +148,8 @@ impl EventQueue {
         self.put(place, entry);
     }
 
-    /// Moves the hole at `place` down until `entry` fits into it.
+    /// Moves the hole at `place` down to the end of the heap and puts `entry` where it belongs on the way
+    /// back: most events are further ahead than nearly all others.
     fn sift_down(&mut self, mut place: usize, entry: Entry) {
         loop {
             let left = 2 * place + 1;
@@ -160,13 +161,10 @@ impl EventQueue {
                 below = right;
                 child = left + 1;
             }
-            if entry.is_before(&below) {
-                break;
-            }
             self.put(place, below);
             place = child;
         }
-        self.put(place, entry);
+        self.sift_up(place, entry);
     }
 
     fn put(&mut self, place: usize, entry: Entry) {

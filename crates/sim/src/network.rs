@@ -312,6 +312,7 @@ impl<'o> Network<'o> {
     }
 
     /// The next packet of a link that moves arrives.
+    #[inline(never)]
     pub(crate) fn arrive_moving(&mut self, now: Instant, slot: Slot) -> Option<PacketId> {
         if self.watched {
             self.show(now);

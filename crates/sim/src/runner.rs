@@ -40,12 +40,13 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             out_of_time = true;
             break;
         }
-        if slot < first_end {
-            if let Some(packet) = network.arrive(now, slot) {
-                endpoints.arrive(now, &mut network, packet);
-            }
-        } else if slot > checker {
-            if let Some(packet) = network.arrive_moving(now, slot) {
+        if slot < first_end || slot > checker {
+            let packet = if slot < first_end {
+                network.arrive(now, slot)
+            } else {
+                network.arrive_moving(now, slot)
+            };
+            if let Some(packet) = packet {
                 endpoints.arrive(now, &mut network, packet);
             }
         } else if slot >= sampler {
