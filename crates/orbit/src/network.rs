@@ -3,10 +3,11 @@
 use bentpipe_units::{Instant, Span};
 
 use crate::earth::Sight;
-use crate::graph::{Graph, NEVER, NOBODY, Tree};
+use crate::graph::{Graph, NOBODY, Tree};
 use crate::ground::Antennas;
 use crate::isl::Isls;
-use crate::{Constellation, Km, OrbitError, Place, Role, Station, Vector};
+use crate::routes::node;
+use crate::{Constellation, Km, OrbitError, Place, Role, Route, Routes, Station, Vector};
 
 /// Share of the speed of light at which signals go through glass.
 const FIBRE: f64 = 2.0 / 3.0;
@@ -58,22 +59,6 @@ pub struct Cable {
     pub b: u32,
     /// The time that it takes; without it that of a glass fibre along the great circle.
     pub delay: Option<Span>,
-}
-
-/// A way through the network.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route {
-    /// The sum of the delays of its links.
-    pub delay: Span,
-    /// All nodes, both ends among them.
-    pub nodes: Vec<Node>,
-}
-
-impl Route {
-    /// Number of links.
-    pub fn hops(&self) -> usize {
-        self.nodes.len().saturating_sub(1)
-    }
 }
 
 /// A constellation and its stations at a time that only goes forward.
@@ -457,49 +442,4 @@ fn cable_delay(
     let earth = constellation.earth();
     let way = a.place.arc_to(b.place).radians() * earth.radius().0;
     Ok(cable.delay.unwrap_or_else(|| earth.delay(Km(way / FIBRE))))
-}
-
-const fn node(index: u32, satellites: u32) -> Node {
-    if index < satellites { Node::Satellite(index) } else { Node::Station(index - satellites) }
-}
-
-/// The shortest ways from everywhere to one node, at one time.
-#[derive(Clone, Debug)]
-pub struct Routes {
-    to: Node,
-    satellites: u32,
-    tree: Tree,
-}
-
-impl Routes {
-    fn index(&self, node: Node) -> usize {
-        match node {
-            Node::Satellite(number) => number as usize,
-            Node::Station(number) => self.satellites as usize + number as usize,
-        }
-    }
-
-    /// The node that the ways lead to.
-    pub const fn to(&self) -> Node {
-        self.to
-    }
-
-    /// The delay of the way from a node; `None` when there is no way.
-    pub fn delay(&self, from: Node) -> Option<Span> {
-        let cost = *self.tree.cost.get(self.index(from))?;
-        (cost != NEVER).then(|| Span::from_nanos(cost))
-    }
-
-    /// Where a packet goes next; `None` at the end of the way and where there is none.
-    pub fn next_hop(&self, from: Node) -> Option<Node> {
-        let next = *self.tree.next.get(self.index(from))?;
-        (next != NOBODY).then(|| node(next, self.satellites))
-    }
-
-    /// The whole way from a node.
-    pub fn route(&self, from: Node) -> Option<Route> {
-        let delay = self.delay(from)?;
-        let nodes = std::iter::successors(Some(from), |node| self.next_hop(*node)).collect();
-        Some(Route { delay, nodes })
-    }
 }
