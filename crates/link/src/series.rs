@@ -89,9 +89,6 @@ impl Model for Series {
                 lost => lost,
             };
         }
-        if let [Stage::Rate(rate)] = &mut self.models[..] {
-            return rate.pass(at, packet);
-        }
         self.pass_all(at, packet)
     }
 

@@ -148,8 +148,7 @@ impl EventQueue {
         self.put(place, entry);
     }
 
-    /// Moves the hole at `place` down to the end of the heap and puts `entry` where it belongs on the way
-    /// back: most events are further ahead than nearly all others.
+    /// Moves the hole at `place` down until `entry` fits into it.
     fn sift_down(&mut self, mut place: usize, entry: Entry) {
         loop {
             let left = 2 * place + 1;
@@ -161,10 +160,13 @@ impl EventQueue {
                 below = right;
                 child = left + 1;
             }
+            if entry.is_before(&below) {
+                break;
+            }
             self.put(place, below);
             place = child;
         }
-        self.sift_up(place, entry);
+        self.put(place, entry);
     }
 
     fn put(&mut self, place: usize, entry: Entry) {
