@@ -80,8 +80,8 @@ bentpipe() {
 
 tcp() {
     local control=$1 bytes=$2
-    common="$tune net.ipv4.tcp_congestion_control=$control; exec $DOWNLOAD --transport tcp --address 10.53.0.2:25300"
-    server="$common --role server"
+    common="$tune; exec $DOWNLOAD --transport tcp --address 10.53.0.2:25300"
+    server="$common --role server --control $control"
     client="$common --role client --bytes $bytes --patience $patience"
 }
 

@@ -129,8 +129,10 @@ end
 local assoc = Proto("bentpipe", "Bentpipe secure association")
 
 local a = {
-  kind = ProtoField.uint8("bentpipe.kind", "Kind", base.DEC, {
+  kind = ProtoField.uint8("bentpipe.kind", "Kind", base.HEX, {
     [1] = "request", [2] = "answer", [3] = "cookie", [4] = "data",
+    [0x11] = "request, readable", [0x12] = "answer, readable", [0x13] = "cookie, readable",
+    [0x14] = "data, readable",
   }),
   sender = ProtoField.uint24("bentpipe.sender", "Index of the sender", base.HEX),
   receiver = ProtoField.uint24("bentpipe.receiver", "Index of the receiver", base.HEX),
@@ -140,20 +142,125 @@ local a = {
   mac2 = ProtoField.bytes("bentpipe.mac2", "mac2"),
   cookie = ProtoField.bytes("bentpipe.cookie", "Cookie"),
   sealed = ProtoField.bytes("bentpipe.sealed", "Ciphertext and tag"),
+  tag = ProtoField.bytes("bentpipe.tag", "Tag"),
+  connection = ProtoField.uint32("bentpipe.connection", "Connection"),
+  control = ProtoField.uint8("bentpipe.control", "Message", base.DEC, {
+    [1] = "no such connection", [2] = "refused", [3] = "marks seen", [4] = "probe",
+    [5] = "probe arrived", [6] = "half a datagram",
+  }),
+  flags = ProtoField.uint8("bentpipe.flags", "Flags", base.HEX),
+  low = ProtoField.uint24("bentpipe.seq", "N(S), lower 24 bits"),
+  gaps = ProtoField.uint16("bentpipe.gaps", "Number of gaps"),
 }
 assoc.fields = a
 
+local cut = ProtoExpert.new("bentpipe.cut", "Datagram ends too early",
+  expert.group.MALFORMED, expert.severity.ERROR)
+assoc.experts = { cut }
+
 local kinds_of_datagrams = { "Request", "Answer", "Cookie", "Data" }
 local shortest = { 1 + 3 + 96 + 32, 1 + 6 + 48, 1 + 3 + 16, 1 + 6 + 16 }
+
+-- The number at `at`, seven bits a byte, the lowest first, and where it ends; nothing if it is cut.
+local function number(buffer, at, limit)
+  local value, unit = 0, 1
+  while at < limit do
+    local byte = buffer(at, 1):uint()
+    value = value + byte % 128 * unit
+    at = at + 1
+    if byte < 128 then return value, at end
+    unit = unit * 128
+  end
+  return nil
+end
+
+-- The report of a compressed header at `at`; returns where it ends, or nothing if it is cut.
+local function compact_report(buffer, tree, at, limit, is_stat)
+  local fixed = is_stat and 10 or 6
+  if at + fixed > limit then return nil end
+  tree:add(f.window, buffer(at, 2))
+  if is_stat then tree:add(f.echo, buffer(at + 2, 4)) end
+  tree:add(f.next, buffer(at + fixed - 4, 4))
+  at = at + fixed
+  local count, after = number(buffer, at, limit)
+  if not count then return nil end
+  tree:add(a.gaps, buffer(at, after - at), count)
+  at = after
+  local edge = 0
+  for _ = 1, count do
+    local start, lower, upper = at, nil, nil
+    lower, at = number(buffer, at, limit)
+    if not lower then return nil end
+    upper, at = number(buffer, at, limit)
+    if not upper then return nil end
+    tree:add(f.lower, buffer(start, at - start), edge + lower)
+    edge = edge + lower + upper
+    tree:add(f.upper, buffer(start, at - start), edge)
+  end
+  return at
+end
+
+-- What is inside a readable data datagram; returns what to say of it, or nothing if it is cut.
+local function inside(buffer, pinfo, root, tree, at, limit)
+  if at == limit then return "sign of life" end
+  local connection, after = number(buffer, at, limit)
+  if not connection then return nil end
+  tree:add(a.connection, buffer(at, after - at), connection)
+  at = after
+  if at == limit then return nil end
+  if connection == 0 then
+    tree:add(a.control, buffer(at, 1))
+    return "message " .. buffer(at, 1):uint()
+  end
+  local flags = buffer(at, 1):uint()
+  tree:add(a.flags, buffer(at, 1))
+  if has(flags, 0x10) then
+    xstp.dissector(buffer(at + 1, limit - at - 1):tvb(), pinfo, root)
+    return "whole segment"
+  end
+  if at + 4 > limit then return nil end
+  tree:add(a.low, buffer(at + 1, 3))
+  local said = string.format("N(S)=%d", buffer(at + 1, 3):uint())
+  at = at + 4
+  if has(flags, 0x02) then
+    if at + 4 > limit then return nil end
+    tree:add(f.ts, buffer(at, 4))
+    at = at + 4
+    said = "POLL " .. said
+  end
+  if has(flags, 0x04) or has(flags, 0x08) then
+    at = compact_report(buffer, tree, at, limit, has(flags, 0x04))
+    if not at then return nil end
+    said = (has(flags, 0x04) and "STAT " or "USTAT ") .. said
+  end
+  if has(flags, 0x80) then
+    if at + 4 > limit then return nil end
+    tree:add(f.end_ack, buffer(at, 4))
+    at = at + 4
+    said = "ENDAK " .. said
+  end
+  if has(flags, 0x40) then said = "END " .. said end
+  if has(flags, 0x01) then
+    if at == limit then return nil end
+    tree:add(f.payload, buffer(at, limit - at))
+    said = "DATA " .. said
+  elseif at ~= limit then
+    return nil
+  end
+  return said
+end
 
 function assoc.dissector(buffer, pinfo, root)
   local length = buffer:len()
   if length < 1 then return 0 end
   local kind = buffer(0, 1):uint()
+  local readable = kind > 0x10
+  if readable then kind = kind - 0x10 end
   if not shortest[kind] or length < shortest[kind] then return 0 end
   pinfo.cols.protocol = "Bentpipe"
   local tree = root:add(assoc, buffer())
   tree:add(a.kind, buffer(0, 1))
+  local said = ""
   if kind == 1 then
     tree:add(a.sender, buffer(1, 3))
     tree:add(a.noise, buffer(4, length - 36))
@@ -169,20 +276,28 @@ function assoc.dissector(buffer, pinfo, root)
   else
     tree:add(a.receiver, buffer(1, 3))
     tree:add(a.number, buffer(4, 3))
-    tree:add(a.sealed, buffer(7))
+    if readable then
+      tree:add(a.tag, buffer(length - 16, 16))
+      said = inside(buffer, pinfo, root, tree, 7, length - 16)
+      if not said then tree:add_proto_expert_info(cut) end
+      said = " " .. (said or "cut")
+    else
+      tree:add(a.sealed, buffer(7))
+    end
   end
-  pinfo.cols.info = kinds_of_datagrams[kind] .. " Len=" .. length
+  pinfo.cols.info = kinds_of_datagrams[kind] .. said .. " Len=" .. length
   return length
 end
 
 -- Both share the port. A datagram of an association begins with its kind; a segment begins with a
--- port, and sessions use none from 256 to 1279.
+-- port, and sessions use none from 256 to 1279 nor from 4352 to 5375.
 local both = Proto("bentpipe_udp", "Bentpipe over UDP")
 function both.dissector(buffer, pinfo, root)
   local first = buffer:len() > 0 and buffer(0, 1):uint() or 0
-  if first >= 1 and first <= 4 then return assoc.dissector(buffer, pinfo, root) end
+  if first % 16 >= 1 and first % 16 <= 4 and first < 0x20 then return assoc.dissector(buffer, pinfo, root) end
   return xstp.dissector(buffer, pinfo, root)
 end
 
 DissectorTable.get("udp.port"):add(25300, both)
+DissectorTable.get("udp.port"):add_for_decode_as(both)
 DissectorTable.get("ip.proto"):add(253, xstp)

@@ -19,4 +19,4 @@ mod tuning;
 pub use association::Security;
 pub use host::{Connection, Host};
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};
-pub use tuning::Tuning;
+pub use tuning::{KnownLink, Tuning};

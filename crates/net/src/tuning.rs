@@ -20,6 +20,8 @@ const LONG_ROUND_TRIP: Span = Span::from_millis(700);
 const PRODUCTS: u64 = 4;
 /// Buffers when nothing is known of the link.
 const BUFFER: ByteCount = ByteCount::new(32_000_000);
+/// Window in segments where nothing is known (RFC 6928).
+const CWND_INIT: u64 = 10;
 const BUFFER_MIN: ByteCount = ByteCount::new(4_000_000);
 /// The controllers whose window counts everything from the oldest unacknowledged segment on.
 const COUNT_ALL: [&str; 2] = ["stp", "rate"];
@@ -35,14 +37,32 @@ pub struct Tuning {
     /// Whether a loss is probed for its cause, as the paper on XSTP has it; without a word, only over
     /// message queues and only if no rate is given.
     pub probing: Option<bool>,
+    /// What was found out about the link before: where the window begins, if no rate is given.
+    pub known: Option<KnownLink>,
     /// A connection ends when nothing was heard for so long; blackouts may last nearly as long.
     pub patience: Span,
+}
+
+/// A link as an earlier transfer found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownLink {
+    /// Rate of the payload.
+    pub rate: BitRate,
+    /// Round-trip time.
+    pub round_trip: Span,
+}
+
+impl KnownLink {
+    /// What was under way at a time, in segments.
+    fn segments(self) -> u64 {
+        (self.rate.bytes_in(self.round_trip).get() / u64::from(MSS)).max(1)
+    }
 }
 
 impl Default for Tuning {
     fn default() -> Self {
         let patience = Span::from_secs(300);
-        Self { rate: None, controller: None, probing: None, patience }
+        Self { rate: None, controller: None, probing: None, known: None, patience }
     }
 }
 
@@ -60,6 +80,12 @@ impl Tuning {
         {
             parameters.insert("rate".to_owned(), rate.as_bps() as f64);
         }
+        if let Some(known) = self.known
+            && name == "cubic"
+        {
+            // Slow start ends where it filled the link.
+            parameters.insert("initial_ssthresh".to_owned(), known.segments() as f64);
+        }
         Choice::new(name, parameters)
     }
 
@@ -76,6 +102,9 @@ impl Tuning {
         let product = self.rate.map(|rate| rate.bytes_in(LONG_ROUND_TRIP) * PRODUCTS);
         let probing = self.probing.unwrap_or(false);
         let controller = self.choice(if probing { "stp" } else { "cubic" })?;
+        // Three quarters leave room for somebody who came in the meantime.
+        let known = self.known.map_or(0, |known| known.segments() * 3 / 4);
+        let cwnd_init = known.clamp(CWND_INIT, u64::from(u16::MAX)) as u32;
         let snd_buf = product.map_or(BUFFER, |bytes| bytes.max(BUFFER_MIN));
         Ok(Arc::new(Config {
             mss: MSS,
@@ -84,7 +113,7 @@ impl Tuning {
             tail_copies: true,
             snd_buf,
             rcv_buf: BUFFER.max(snd_buf),
-            cwnd_init: 10,
+            cwnd_init,
             // What a gigabit carries in one tick.
             max_burst: 256,
             timer_tick: Span::from_millis(2),
@@ -118,6 +147,17 @@ mod tests {
         assert_eq!((config.controller.name(), config.probing), ("rate", false));
         assert_eq!(config.snd_buf, ByteCount::new(17_500_000));
         assert_eq!(config.validate(), Ok(()));
+    }
+
+    #[test]
+    fn a_known_link_is_filled_from_the_first_round_trip_on() {
+        let known =
+            KnownLink { rate: BitRate::from_bps(9_600_000), round_trip: Span::from_millis(600) };
+        let config = Tuning { known: Some(known), ..Tuning::default() }.config().expect("settings");
+        assert_eq!((config.cwnd_init, config.validate()), (375, Ok(())));
+        let known = KnownLink { rate: BitRate::from_bps(1), round_trip: Span::ZERO };
+        let config = Tuning { known: Some(known), ..Tuning::default() }.config().expect("settings");
+        assert_eq!(config.cwnd_init, 10);
     }
 
     #[test]

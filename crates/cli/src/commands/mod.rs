@@ -4,6 +4,7 @@ mod emulate;
 mod identity;
 mod keygen;
 mod list;
+mod memory;
 mod mqueue;
 mod orbit;
 mod recv;

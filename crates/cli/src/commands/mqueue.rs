@@ -51,7 +51,9 @@ pub(super) fn send(node: NodeId, args: &Send, tuning: &Tuning) -> Result<(), Fai
         let open = Node::open(node, routes(&args.queues))?;
         announce(node, open.depth());
         let sent = tokio::select! {
-            sent = parcel.deliver(open.connect(peer, PORT, config)) => sent,
+            sent = parcel.deliver(open.connect(peer, PORT, config)) => {
+                sent.and_then(|sent| parcel.verdict(&sent))
+            }
             () = stop.wait() => Err(Failure::System("stopped before everything was sent".to_owned())),
         };
         remark(&open.counters());

@@ -12,6 +12,7 @@ use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{Send, Way};
+use crate::commands::memory::Memory;
 use crate::commands::{identity, mqueue, runtime};
 use crate::failure::Failure;
 
@@ -20,12 +21,14 @@ const REFRESH: Duration = Duration::from_millis(200);
 
 /// Sends files and directories.
 pub(crate) fn send(args: &Send) -> Result<(), Failure> {
-    let tuning = tuning(&args.way);
+    let mut tuning = tuning(&args.way);
     if let Some(node) = args.queues.node {
         return mqueue::send(node, args, &tuning);
     }
     let missing = || Failure::Input("name the peer's public key with --peer KEY".to_owned());
     let peer = args.peer.ok_or_else(missing)?;
+    let memory = Memory::beside(&identity::key_path(args.identity.key.as_deref())?);
+    tuning.known = memory.recall(peer);
     let config = tuning.config();
     let config = config.map_err(|error| Failure::Input(error.to_string()))?;
     let parcel = Parcel::gather(args)?;
@@ -34,7 +37,11 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
         let local: SocketAddr =
             if address.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
         let host = identity::host(&args.identity, local)?;
-        parcel.deliver(host.connect(address, peer, PORT, config)).await
+        let sent = parcel.deliver(host.connect(address, peer, PORT, config)).await?;
+        if let Some(round_trip) = sent.round_trip.filter(|_| args.way.rate.is_none()) {
+            memory.note(peer, sent.bytes, sent.seconds, round_trip);
+        }
+        parcel.verdict(&sent)
     })
 }
 
@@ -59,11 +66,11 @@ impl<'a> Parcel<'a> {
         Ok(Self { to: &args.to, found, missing: errors.len() as u64 })
     }
 
-    /// Sends it over the connection that `connecting` opens, and says what became of it.
+    /// Sends it over the connection that `connecting` opens, and prints what became of it.
     pub(super) async fn deliver<S: Streams>(
         &self,
         connecting: impl Future<Output = std::io::Result<Connection<S>>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Sent, Failure> {
         let began = tokio::time::Instant::now();
         let failed = |error: &dyn Display| Failure::System(format!("{}: {error}", self.to));
         let connection = connecting.await.map_err(|error| failed(&error))?;
@@ -79,7 +86,7 @@ impl<'a> Parcel<'a> {
         let seconds = began.elapsed().as_secs_f64();
         bar.bar.finish_and_clear();
         let outcome = sent.map_err(|error| failed(&error))?;
-        let (_, counters) = connection.state();
+        let (state, counters) = connection.state();
         // The peer has said what became of each entry; how it takes its leave changes nothing.
         let _ = connection.finish().await;
         anstream::println!(
@@ -92,12 +99,27 @@ impl<'a> Parcel<'a> {
             indicatif::DecimalBytes(outcome.skipped),
             100.0 * counters.retransmitted_segments as f64 / counters.data_segments.max(1) as f64,
         );
-        let failed = outcome.failed + self.missing;
+        let (bytes, failed) = (outcome.sent, outcome.failed);
+        Ok(Sent { bytes, seconds, round_trip: state.srtt, failed })
+    }
+
+    /// Whether everything that was named has arrived.
+    pub(super) fn verdict(&self, sent: &Sent) -> Result<(), Failure> {
+        let failed = sent.failed + self.missing;
         if failed > 0 {
             return Err(Failure::System(format!("{failed} entries were not sent")));
         }
         Ok(())
     }
+}
+
+/// What a transfer came to.
+pub(super) struct Sent {
+    bytes: u64,
+    seconds: f64,
+    round_trip: Option<Span>,
+    /// Entries that were found and could not be sent.
+    failed: u64,
 }
 
 fn tuning(way: &Way) -> Tuning {
@@ -106,6 +128,7 @@ fn tuning(way: &Way) -> Tuning {
         controller: way.controller.clone(),
         probing: way.probing,
         patience: way.patience,
+        known: None,
     }
 }
 

@@ -31,6 +31,9 @@ struct Args {
     /// itself.
     #[arg(long)]
     rate: Option<BitRate>,
+    /// The congestion control of TCP; the system's own choice without one.
+    #[arg(long)]
+    control: Option<String>,
     /// How many bytes the client wants in each download.
     #[arg(long, default_value_t = 1_000_000)]
     bytes: u64,

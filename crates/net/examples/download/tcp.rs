@@ -1,4 +1,4 @@
-//! Over the kernel's TCP, with the congestion control that the namespace is set to.
+//! Over the kernel's TCP.
 
 use std::time::Duration;
 
@@ -14,6 +14,10 @@ const READ: usize = 256 * 1024;
 /// Answers every connection with as many bytes as it asks for.
 pub(crate) async fn serve(args: &Args) -> Outcome<()> {
     let listener = TcpListener::bind(args.address).await?;
+    if let Some(control) = &args.control {
+        // Connections inherit it.
+        rustix::net::sockopt::set_tcp_congestion(&listener, control)?;
+    }
     loop {
         let (mut connection, _) = listener.accept().await?;
         tokio::spawn(async move {

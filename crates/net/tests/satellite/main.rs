@@ -87,6 +87,16 @@ fn without_a_word_on_the_rate_noise_is_not_taken_for_congestion() {
 }
 
 #[test]
+fn a_link_that_is_remembered_is_filled_sooner() {
+    for link in [Link::geo(10.0), Link::geo(50.0)] {
+        let times = [World::ignorant, World::acquainted]
+            .map(|world| world(&link, 1).download(10_000_000).as_secs_f64());
+        println!("{times:.2?} s");
+        assert!(times[1] < 0.9 * times[0], "{times:?}");
+    }
+}
+
+#[test]
 fn without_a_word_on_the_rate_two_downloads_end_within_a_tenth_of_each_other() {
     for link in [Link::geo(10.0), Link::leo(20.0), Link::leo(20.0).with(ModelSpec::BitErrors(1e-6))]
     {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bentpipe_link::{ModelSpec, QueueLimit};
 use bentpipe_net::emulate::{Hop, Path, Way};
 use bentpipe_net::hub::{ConnectionId, Hub};
-use bentpipe_net::{SecretKey, Security, Tuning};
+use bentpipe_net::{KnownLink, SecretKey, Security, Tuning};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -35,6 +35,10 @@ fn hub(end: usize) -> Hub {
         state >> 11
     };
     Hub::new(key(end), Security::Full, 0, Box::new(entropy), Instant::ZERO)
+}
+
+fn rate(mbits: f64) -> BitRate {
+    BitRate::from_bps((mbits * 1e6) as u64)
 }
 
 /// A link: both rates in Mbit/s, the round trip, what damages packets, how they are lost.
@@ -87,24 +91,31 @@ pub(crate) struct World {
 impl World {
     /// Both hosts know the rate in their direction of sending and have associated.
     pub(crate) fn informed(link: &Link, seed: u64) -> Self {
-        Self::new(link, seed, |mbits| Some(BitRate::from_bps((mbits * 1e6) as u64)))
+        Self::new(link, seed, |mbits| Tuning { rate: Some(rate(mbits)), ..Tuning::default() })
     }
 
     /// Neither host knows anything of the link, and they have associated.
     pub(crate) fn ignorant(link: &Link, seed: u64) -> Self {
-        Self::new(link, seed, |_| None)
+        Self::new(link, seed, |_| Tuning::default())
     }
 
-    fn new(link: &Link, seed: u64, rate: impl Fn(f64) -> Option<BitRate>) -> Self {
-        let settings = |mbits: f64| {
-            Tuning { rate: rate(mbits), ..Tuning::default() }.config().expect("settings")
-        };
+    /// Both hosts remember what a transfer came to, four fifths of the rate, and they have associated.
+    pub(crate) fn acquainted(link: &Link, seed: u64) -> Self {
+        let round_trip = link.round_trip;
+        Self::new(link, seed, |mbits| {
+            let known = Some(KnownLink { rate: rate(mbits * 0.8), round_trip });
+            Tuning { known, ..Tuning::default() }
+        })
+    }
+
+    fn new(link: &Link, seed: u64, tuning: impl Fn(f64) -> Tuning) -> Self {
+        let settings = |mbits: f64| tuning(mbits).config().expect("settings");
         let mut world = Self {
             now: Instant::ZERO,
             hubs: [hub(TERMINAL), hub(SERVER)],
             path: Path::new(&[link.hop()], seed),
             config: settings(link.up),
-            rate: BitRate::from_bps((link.down * 1e6) as u64),
+            rate: rate(link.down),
         };
         world.hubs[SERVER].allow(key(TERMINAL).public());
         world.hubs[SERVER].listen(settings(link.down));
