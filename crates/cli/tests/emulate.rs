@@ -48,7 +48,7 @@ fn can_make_namespaces() -> bool {
     can
 }
 
-/// A program in the background that ends with the test.
+/// A program in the background that ends with the test, and the first line that it said.
 struct Background(Child, String);
 
 impl Background {
@@ -368,7 +368,8 @@ fn packets_pass_between_two_devices_until_one_goes_away() {
         return;
     }
     let mut command = Command::new("unshare");
-    let far = Background(command.args(["--net", "sleep", "605"]).spawn().expect("it starts"));
+    let far = command.args(["--net", "sleep", "605"]).spawn().expect("it starts");
+    let far = Background(far, String::new());
     let home = network_of(std::process::id());
     until(|| (network_of(far.id()) != home).then_some(()));
     let mut command = Command::new("unshare");
