@@ -180,10 +180,10 @@ pub(crate) struct Emulate {
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "scenario", requires_all = ["from", "to"])]
     pub(crate) profile: Option<String>,
     /// Where the server is: a city or LAT,LON in degrees
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, requires = "profile", value_parser = spot)]
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
     pub(crate) from: Option<Spot>,
     /// Where the clients are
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, requires = "profile", value_parser = spot)]
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
     pub(crate) to: Option<Spot>,
     /// Listen for UDP clients here and speak to a server there
     #[arg(long, value_name = "LISTEN=TARGET", value_parser = relay)]

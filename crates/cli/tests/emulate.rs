@@ -207,7 +207,7 @@ fn a_profile_without_its_places_or_beside_a_scenario_is_refused() {
         ([&["--profile", "iridum"], &places[..]].concat(), "did you mean `iridium`?"),
         ([&["--profile", "starlink", "--from", "80,0"], &places[2..]].concat(), "ever comes above"),
         ([&["geo", "--profile", "iridium"], &places[..]].concat(), "cannot be used with"),
-        ([&["geo"], &places[..]].concat(), "--profile"),
+        ([&["geo"], &places[..]].concat(), "cannot be used with"),
     ] {
         let refused = output(&[&options, &udp[..]].concat());
         assert_eq!(refused.status.code(), Some(2), "{options:?}");
