@@ -20,6 +20,7 @@ test: setup
 
 # Speed of the parts and of whole runs; prints packet-hops per CPU second.
 bench:
+	$(CARGO) bench --locked -p bentpipe-orbit --bench step
 	$(CARGO) bench --locked -p bentpipe-cli
 
 # TCP over a geostationary link, beside what ns-2.35 gives.
@@ -38,10 +39,11 @@ docs:
 fmt:
 	$(CARGO) fmt --all
 
-# tshark judges the packet captures, ip and unshare make the namespaces of the emulator. Where they can not
-# be installed the tests that need them say so and pass on.
+# tshark judges the packet captures, ip and unshare make the namespaces of the emulator, Skyfield judges the
+# orbits. Where they can not be installed the tests that need them say so and pass on.
 setup:
 	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux
+	@.venv/bin/python -c 'import skyfield' 2>/dev/null || sh .ci/install-skyfield
 
 clean:
 	$(CARGO) clean

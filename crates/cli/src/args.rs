@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use bentpipe_net::qlp::{NodeId, Route};
 use bentpipe_net::{PublicKey, Security};
-use bentpipe_scenario::Override;
+use bentpipe_orbit::{Degrees, Epoch, Place, cities};
+use bentpipe_scenario::{Override, did_you_mean};
 use bentpipe_units::{BitRate, Span};
 use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -25,6 +26,7 @@ const EXAMPLES: &str = "Examples:
   bentpipe run handoff                    one transfer over a built-in scenario
   bentpipe run my.toml --set links.space.delay=250ms --samples cwnd.csv
   bentpipe list scenarios
+  bentpipe orbit iridium --from Berkeley --to Boston
   bentpipe keygen                         make this host's key
   bentpipe recv --listen 0.0.0.0:25300 --dir inbox --peer KEY
   bentpipe send photos/ ground.example:25300 --peer KEY --rate \"10 Mbit/s\"";
@@ -41,6 +43,9 @@ pub(crate) enum Command {
     /// Put a satellite link between programs of this machine
     #[command(after_help = EMULATE_EXAMPLES)]
     Emulate(Emulate),
+    /// Delay, route and handovers between two places over satellites
+    #[command(after_help = ORBIT_EXAMPLES)]
+    Orbit(Orbit),
     /// Make the key of this host
     #[command(after_help = KEYGEN_EXAMPLES)]
     Keygen(Keygen),
@@ -150,6 +155,11 @@ const EMULATE_EXAMPLES: &str = "Examples:
   bentpipe emulate my-link.toml --udp 127.0.0.1:7000=10.0.0.9:25300 --seed 3
   bentpipe emulate geo --set links.satellite.ber=1e-5 --udp 127.0.0.1:7000=127.0.0.1:25300 --swap
   bentpipe emulate bit-corruption --via mqueue --node 2 --route 3=3 --route 1=1
+  bentpipe emulate --profile starlink --from London --to \"New York\" --udp 127.0.0.1:7000=127.0.0.1:25300
+
+With --profile the link is the way over a constellation between two places: its delay changes as the
+satellites move, handovers and outages come as they do. --set constellation.ground.rate=\"5 Mbit/s\" and the
+other keys of [constellation] change it.
 
 The links are those on the way of the scenario's first flow. What clients get from the server travels
 like the data of that flow; --swap makes it what they send. With --via mqueue, frames from a lower to a
@@ -163,7 +173,18 @@ can be reached. The exit code is that of the command, and nothing is left behind
 #[command(group(ArgGroup::new("form").required(true).args(["udp", "tun", "netns", "via"])))]
 pub(crate) struct Emulate {
     /// A scenario file, or the name of a built-in scenario
-    pub(crate) scenario: String,
+    #[arg(required_unless_present = "profile")]
+    pub(crate) scenario: Option<String>,
+    /// A constellation instead of a scenario: a known one, a TOML file of shells, or a file of element
+    /// sets (TLE or OMM)
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "scenario", requires_all = ["from", "to"])]
+    pub(crate) profile: Option<String>,
+    /// Where the server is: a city or LAT,LON in degrees
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
+    pub(crate) from: Option<Spot>,
+    /// Where the clients are
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
+    pub(crate) to: Option<Spot>,
     /// Listen for UDP clients here and speak to a server there
     #[arg(long, value_name = "LISTEN=TARGET", value_parser = relay)]
     pub(crate) udp: Option<(SocketAddr, SocketAddr)>,
@@ -219,6 +240,117 @@ fn relay(text: &str) -> Result<(SocketAddr, SocketAddr), String> {
         address.parse().map_err(|_| format!("`{address}` is not an address and a port"))
     };
     Ok((parse(listen)?, parse(target)?))
+}
+
+const ORBIT_EXAMPLES: &str = "Examples:
+  bentpipe orbit iridium --from Berkeley --to Boston
+  bentpipe orbit starlink --from London --to Singapore --duration \"10 min\" --svg map.svg
+  bentpipe orbit iridium+geo --from 37.9,-122.3 --to Boston --policy best --csv looks.csv
+  bentpipe orbit my-shells.toml --from Oslo --to Tromso --check \"1 s\" --json
+  bentpipe orbit active.tle --from Paris --to Madrid --gateway Lisbon --mask 25
+
+`bentpipe list constellations` names those that are known; geo:-101,12.5 puts satellites over other
+longitudes. The picture of --svg is that of the first look.";
+
+/// `bentpipe orbit`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Orbit {
+    /// A known constellation, a TOML file of shells, or a file of element sets (TLE or OMM)
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) constellation: String,
+    /// Where the route begins: a city or LAT,LON in degrees
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
+    pub(crate) from: Spot,
+    /// Where it ends
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
+    pub(crate) to: Spot,
+    /// A station that forwards, joined to the others by cable; may be given several times
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
+    pub(crate) gateway: Vec<Spot>,
+    /// The time that is looked at
+    #[arg(long, value_name = "TIME", default_value = "1 d", value_parser = days)]
+    pub(crate) duration: Span,
+    /// Time from one look to the next
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = some_time)]
+    pub(crate) step: Span,
+    /// Time of the first look
+    #[arg(long, value_name = "TIME", default_value = "0 s")]
+    pub(crate) first: Span,
+    /// Keep a satellite while it can be seen, or take the highest at every check
+    #[arg(long, value_enum, default_value = "hold")]
+    pub(crate) policy: GroundPolicy,
+    /// Time from one check of the links to the next
+    #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = some_time)]
+    pub(crate) check: Span,
+    /// Least elevation in degrees; the constellation's own, or 10 for element sets, if left out
+    #[arg(long, value_name = "DEGREES", value_parser = mask)]
+    pub(crate) mask: Option<Degrees>,
+    /// Link each satellite of an element set to its N nearest
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) isl: Option<u8>,
+    /// When the run of element sets starts, in UTC; their latest epoch if left out
+    #[arg(long, value_name = "TIME")]
+    pub(crate) start: Option<Epoch>,
+    /// Write each look into this CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write each handover into this CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) handovers: Option<PathBuf>,
+    /// Draw a map and the delay over time
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A place and what it was called.
+#[derive(Clone, Debug)]
+pub(crate) struct Spot {
+    /// As it was written.
+    pub(crate) name: String,
+    /// Where it is.
+    pub(crate) place: Place,
+}
+
+fn spot(text: &str) -> Result<Spot, String> {
+    let place = text.parse().map_err(|message| {
+        let known = cities().map(|(name, _)| name);
+        format!("{message}{}", did_you_mean(text, known))
+    })?;
+    Ok(Spot { name: text.trim().to_owned(), place })
+}
+
+/// A policy of the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroundPolicy {
+    /// Keep a satellite until it is below the mask
+    Hold,
+    /// Take the highest at every check
+    Best,
+}
+
+fn some_time(text: &str) -> Result<Span, String> {
+    match days(text)? {
+        Span::ZERO => Err("it must be more than 0 s".to_owned()),
+        span => Ok(span),
+    }
+}
+
+/// A time, which may be in days.
+fn days(text: &str) -> Result<Span, String> {
+    const DAY: u64 = 86_400;
+    let number = text.trim().strip_suffix('d').and_then(|days| days.trim_end().parse::<u32>().ok());
+    match number {
+        Some(days) => Ok(Span::from_secs(u64::from(days) * DAY)),
+        None => text.parse().map_err(|error| format!("{error}, or days such as \"1 d\"")),
+    }
+}
+
+fn mask(text: &str) -> Result<Degrees, String> {
+    let degrees = text.parse().ok().filter(|degrees| (0.0..90.0).contains(degrees));
+    degrees.map(Degrees).ok_or_else(|| format!("`{text}` is not an elevation in 0..90 degrees"))
 }
 
 const KEYGEN_EXAMPLES: &str = "Examples:
@@ -384,6 +516,8 @@ pub(crate) enum Listing {
     Links,
     /// Scenarios that come with the program
     Scenarios,
+    /// Constellations that are known by name
+    Constellations,
 }
 
 const SCHEMA_EXAMPLES: &str = "Example:

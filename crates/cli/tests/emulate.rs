@@ -48,8 +48,8 @@ fn can_make_namespaces() -> bool {
     can
 }
 
-/// A program in the background that ends with the test.
-struct Background(Child);
+/// A program in the background that ends with the test, and the first line that it said.
+struct Background(Child, String);
 
 impl Background {
     /// Starts a program and waits until it says where its link leads.
@@ -61,7 +61,7 @@ impl Background {
         errors.read_line(&mut said).expect("a line");
         assert!(said.contains(" leads to "), "{said}");
         child.stderr = Some(errors.into_inner());
-        Self(child)
+        Self(child, said)
     }
 
     fn id(&self) -> u32 {
@@ -169,6 +169,49 @@ fn every_built_in_scenario_is_a_profile_under_its_full_name_and_its_last_part() 
         for name in [name, name.rsplit('/').next().expect("a part")] {
             Background::start(&mut emulate(&[name, "--udp", "127.0.0.1:0=127.0.0.1:9"]));
         }
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test is the programs on both sides")]
+fn a_datagram_crosses_a_constellation_both_ways_and_takes_its_time() {
+    let server = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let client = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    for socket in [&server, &client] {
+        socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+    }
+    let address = server.local_addr().expect("an address");
+    let udp = format!("127.0.0.1:0={address}");
+    let places = ["--from", "Berkeley", "--to", "Boston", "--udp", &udp];
+    let relay = Background::start(&mut emulate(&[&["--profile", "geo:-95"], &places[..]].concat()));
+    assert!(relay.1.contains("over geo:-95, Berkeley to Boston"), "{}", relay.1);
+    let listens = relay.1.split(' ').next().expect("an address");
+    let mut room = [0; 10];
+    let sent = Instant::now();
+    client.send_to(b"there", listens).expect("sent");
+    let (length, back) = server.recv_from(&mut room).expect("it arrives");
+    assert_eq!(&room[..length], b"there");
+    server.send_to(b"and back", back).expect("sent");
+    let (length, _) = client.recv_from(&mut room).expect("it arrives");
+    assert_eq!(&room[..length], b"and back");
+    // Twice to a satellite that stands still and down again.
+    assert!(sent.elapsed() > Duration::from_millis(4 * 120), "{:?}", sent.elapsed());
+}
+
+#[test]
+fn a_profile_without_its_places_or_beside_a_scenario_is_refused() {
+    let udp = ["--udp", "127.0.0.1:0=127.0.0.1:9"];
+    let places = ["--from", "Oslo", "--to", "Rome"];
+    for (options, message) in [
+        (vec!["--profile", "iridium", "--from", "Oslo"], "--to"),
+        ([&["--profile", "iridum"], &places[..]].concat(), "did you mean `iridium`?"),
+        ([&["--profile", "starlink", "--from", "80,0"], &places[2..]].concat(), "ever comes above"),
+        ([&["geo", "--profile", "iridium"], &places[..]].concat(), "cannot be used with"),
+        ([&["geo"], &places[..]].concat(), "cannot be used with"),
+    ] {
+        let refused = output(&[&options, &udp[..]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{options:?}");
+        assert!(text(&refused.stderr).contains(message), "{}", text(&refused.stderr));
     }
 }
 
@@ -325,7 +368,8 @@ fn packets_pass_between_two_devices_until_one_goes_away() {
         return;
     }
     let mut command = Command::new("unshare");
-    let far = Background(command.args(["--net", "sleep", "605"]).spawn().expect("it starts"));
+    let far = command.args(["--net", "sleep", "605"]).spawn().expect("it starts");
+    let far = Background(far, String::new());
     let home = network_of(std::process::id());
     until(|| (network_of(far.id()) != home).then_some(()));
     let mut command = Command::new("unshare");

@@ -179,7 +179,7 @@ fn samples_are_a_table_over_time_that_ends_with_the_whole_file() {
         let mut reader = csv::Reader::from_path(&path).expect("a CSV file");
         let header: Vec<_> = reader.headers().expect("a header").iter().collect();
         let names = "time_s,flow,cwnd_bytes,ssthresh_bytes,srtt_s,in_flight_bytes,delivered_bytes,\
-                     phase,activity";
+                     phase,activity,route_delay_s";
         assert_eq!(header.join(","), names);
         let rows: Vec<_> = reader.records().map(|row| row.expect("a whole row")).collect();
         let number = |row: &csv::StringRecord, n: usize| row[n].parse::<f64>().expect("a number");

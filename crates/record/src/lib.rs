@@ -3,12 +3,14 @@
 //! Data flows one way: endpoints and links fill these, the command line, files, plots and Python
 //! read them. Nothing here depends on the wall clock.
 
+mod constellation;
 mod distribution;
 mod experiment;
 mod flow;
 mod run;
 mod sample;
 
+pub use constellation::{ConstellationSummary, HandoverRecord, RouteChange, RouteSummary};
 pub use distribution::{Distribution, Quantiles};
 pub use experiment::{Claim, Experiments, Figure, Point};
 pub use flow::{

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::FlowSummary;
+use crate::{ConstellationSummary, FlowSummary};
 
 /// Everything about one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +23,9 @@ pub struct RunSummary {
     pub flows: Vec<FlowSummary>,
     /// The directions of the links in the order of the scenario.
     pub links: Vec<LinkSummary>,
+    /// What the satellites did, where a constellation carries the flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constellation: Option<ConstellationSummary>,
 }
 
 /// What one direction of a link carried.
@@ -66,4 +69,22 @@ pub struct LinkSummary {
     pub lost_data: u64,
     /// When the first packet was lost, in nanoseconds of simulated time.
     pub first_loss_ns: Option<u64>,
+}
+
+impl LinkSummary {
+    /// Adds what another link carried.
+    pub fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.delivered += other.delivered;
+        self.corrupted += other.corrupted;
+        self.lost_queue_full += other.lost_queue_full;
+        self.lost_random += other.lost_random;
+        self.lost_blackout += other.lost_blackout;
+        self.lost_channel += other.lost_channel;
+        self.lost_scripted += other.lost_scripted;
+        self.lost_data += other.lost_data;
+        let first = [self.first_loss_ns, other.first_loss_ns];
+        self.first_loss_ns = first.into_iter().flatten().min();
+    }
 }

@@ -24,11 +24,14 @@ pub struct Sample {
     pub phase: &'static str,
     /// What the sender is doing: `transmitting`, `persisting`, `idle` or `probing`.
     pub activity: &'static str,
+    /// Propagation delay of the flow's route over satellites at the last check; `None` without them and
+    /// when there is no route.
+    pub route_delay: Option<Span>,
 }
 
 impl Sample {
     /// Names of the columns of a sample in a file.
-    pub const COLUMNS: [&'static str; 9] = [
+    pub const COLUMNS: [&'static str; 10] = [
         "time_s",
         "flow",
         "cwnd_bytes",
@@ -38,21 +41,25 @@ impl Sample {
         "delivered_bytes",
         "phase",
         "activity",
+        "route_delay_s",
     ];
 
     /// The sample in the order of [`Sample::COLUMNS`]; what is not known is empty.
-    pub fn fields(&self, flow_name: &str) -> [String; 9] {
+    pub fn fields(&self, flow_name: &str) -> [String; 10] {
         let bytes = |b: Option<ByteCount>| b.map(|b| b.get().to_string()).unwrap_or_default();
+        let seconds =
+            |s: Option<Span>| s.map(|s| format!("{:.6}", s.as_secs_f64())).unwrap_or_default();
         [
             format!("{:.6}", self.at.as_secs_f64()),
             flow_name.to_owned(),
             bytes(self.cwnd),
             bytes(self.ssthresh),
-            self.srtt.map(|s| format!("{:.6}", s.as_secs_f64())).unwrap_or_default(),
+            seconds(self.srtt),
             bytes(Some(self.in_flight)),
             bytes(Some(self.delivered)),
             self.phase.to_owned(),
             self.activity.to_owned(),
+            seconds(self.route_delay),
         ]
     }
 }
@@ -60,7 +67,7 @@ impl Sample {
 impl Serialize for Sample {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut row = serializer.serialize_struct("Sample", 9)?;
+        let mut row = serializer.serialize_struct("Sample", 10)?;
         row.serialize_field("time_s", &self.at.as_secs_f64())?;
         row.serialize_field("flow", &self.flow)?;
         row.serialize_field("cwnd_bytes", &self.cwnd.map(ByteCount::get))?;
@@ -70,6 +77,7 @@ impl Serialize for Sample {
         row.serialize_field("delivered_bytes", &self.delivered.get())?;
         row.serialize_field("phase", self.phase)?;
         row.serialize_field("activity", self.activity)?;
+        row.serialize_field("route_delay_s", &self.route_delay.map(Span::as_secs_f64))?;
         row.end()
     }
 }

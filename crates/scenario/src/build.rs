@@ -13,7 +13,7 @@ use crate::named::Named;
 use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
-use crate::{EncapsulationName, ScenarioFile, protocol};
+use crate::{EncapsulationName, ScenarioFile, protocol, sky};
 
 /// A run without a duration of its own ends here: a year.
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
@@ -31,12 +31,14 @@ pub(crate) fn problem<T>(path: &[&str], message: impl Into<String>) -> Result<T,
     Err(Problem { path, message: message.into() })
 }
 
-/// The run of a scenario.
+/// The run of a scenario that came from `source`.
 pub(crate) fn run_spec(
     file: &ScenarioFile,
+    source: &str,
     seed: Option<u64>,
     wire: bool,
 ) -> Result<RunSpec, Problem> {
+    let file = &sky::with_stations(file)?;
     if file.nodes.len() > usize::from(u16::MAX) {
         return problem(&["nodes"], "more than 65535 nodes");
     }
@@ -60,13 +62,23 @@ pub(crate) fn run_spec(
         .collect();
     let flows: Result<Vec<_>, _> =
         file.flows.iter().map(|(name, table)| flow(file, name, table)).collect();
-    let (links, flows) = (links?, flows?);
-    connected(file, &links, &flows)?;
+    let (mut links, flows) = (links?, flows?);
+    let table = file.constellation.as_ref();
+    if table.is_some() && !stations.is_empty() {
+        let message =
+            "queues with a discipline and shared uplinks need links that stay where they are";
+        return problem(&["constellation"], message);
+    }
+    let sky = table.map(|table| sky::sky(table, source, &mut links)).transpose()?;
+    if sky.is_none() {
+        connected(file, &links, &flows)?;
+    }
     Ok(RunSpec {
         name: file.name.clone(),
         nodes: file.nodes.clone(),
         links,
         stations,
+        sky,
         flows,
         seed: seed.unwrap_or(file.seed),
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
@@ -106,7 +118,7 @@ fn link(
     Ok(LinkSpec { name: name.to_owned(), ends, forth, back })
 }
 
-fn direction(
+pub(crate) fn direction(
     link: &str,
     way: &str,
     both: &LinkTable,

@@ -1,5 +1,6 @@
 //! The schema of scenario files.
 
+use bentpipe_orbit::Degrees;
 use bentpipe_units::{BitRate, ByteCount, Span};
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, schema_for};
@@ -7,7 +8,7 @@ use serde::Deserialize;
 
 use crate::named::Named;
 use crate::protocol::ProtocolName;
-use crate::quantity::{Probability, Quantity};
+use crate::quantity::{Probability, Quantity, Room};
 use crate::queue_table::QueueTable;
 use crate::sctp_table::SctpTable;
 use crate::tcp_table::TcpTable;
@@ -34,13 +35,17 @@ pub struct ScenarioFile {
     pub encapsulation: EncapsulationName,
     /// Time between samples of `run --samples`.
     pub sample_every: Option<Quantity<Span>>,
-    /// Names of the nodes.
+    /// Names of the nodes; with a constellation its stations are the nodes.
+    #[serde(default)]
     pub nodes: Vec<String>,
-    /// The links by name.
+    /// The links by name; with a constellation they are cables between its stations.
+    #[serde(default)]
     pub links: IndexMap<String, LinkTable>,
     /// Uplinks that several links share, by name.
     #[serde(default)]
     pub uplinks: IndexMap<String, UplinkTable>,
+    /// Satellites that carry the flows.
+    pub constellation: Option<SkyTable>,
     /// The flows by name.
     pub flows: IndexMap<String, FlowTable>,
 }
@@ -62,9 +67,83 @@ pub enum EncapsulationName {
     Udp,
 }
 
+/// Satellites that carry the flows, and the stations on the ground.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SkyTable {
+    /// A constellation that is known by name, as in `bentpipe orbit`: iridium, starlink, geo:-101, ...
+    pub name: Option<String>,
+    /// Or a file: shells in TOML, or element sets of real satellites; beside the scenario file.
+    pub file: Option<String>,
+    /// Satellites are used above this elevation; that of the constellation if left out.
+    pub elevation_mask: Option<Quantity<Degrees>>,
+    /// When the run of element sets starts, in UTC; at their latest epoch if left out.
+    pub start: Option<String>,
+    /// Satellites of element sets are linked to so many nearest ones; to none if left out.
+    pub nearest: Option<u8>,
+    /// Time from one check of the links to the next; 10 s if left out.
+    pub check: Option<Quantity<Span>>,
+    /// How stations choose satellites: hold if left out, and all for gateways.
+    pub policy: Option<PolicyName>,
+    /// Links between stations and satellites.
+    #[serde(default)]
+    pub ground: SkyLinkTable,
+    /// Links between satellites.
+    #[serde(default)]
+    pub isl: SkyLinkTable,
+    /// The stations by name: the nodes of the scenario.
+    pub stations: IndexMap<String, StationTable>,
+}
+
+/// How a station chooses satellites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PolicyName {
+    /// Keeps a satellite while it is above the mask.
+    Hold,
+    /// Takes the highest one at every check.
+    Best,
+    /// Uses all that are above the mask.
+    All,
+}
+
+/// Links to or between satellites; their delay is that of the way.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SkyLinkTable {
+    /// Line rate; none sends at once.
+    pub rate: Option<Quantity<BitRate>>,
+    /// What may wait for the line: drop-tail.
+    pub queue: Option<Quantity<Room>>,
+    /// Probability that a bit is wrong.
+    pub ber: Option<Probability>,
+    /// Probability that a packet is lost.
+    pub loss: Option<Probability>,
+    /// What is different from stations to satellites; of no meaning between satellites.
+    pub up: Option<LinkDirection>,
+    /// What is different from satellites to stations; of no meaning between satellites.
+    pub down: Option<LinkDirection>,
+}
+
+/// A station on the ground.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StationTable {
+    /// A city that is known, or latitude and longitude in degrees such as "37.9,-122.3"; the name of the
+    /// station if left out.
+    pub place: Option<String>,
+    /// Traffic of others passes through it.
+    #[serde(default)]
+    pub gateway: bool,
+    /// How it chooses satellites, if not as the others.
+    pub policy: Option<PolicyName>,
+    /// How many satellites of each shell it uses at a time; 1 if left out.
+    pub links: Option<u8>,
+}
+
 /// A link between two nodes. A packet meets the models in the order of the keys below; for another
 /// order put several links in a row.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkTable {
     /// The two nodes.

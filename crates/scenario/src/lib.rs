@@ -5,6 +5,7 @@
 //! ([`library`]) or from the user.
 
 mod build;
+mod constellation;
 mod draw_table;
 mod error;
 pub mod experiment;
@@ -12,17 +13,20 @@ mod file;
 pub mod library;
 mod load;
 mod named;
+mod profile;
 mod protocol;
 mod quantity;
 mod queue_table;
 mod sctp_table;
 mod settings;
+mod sky;
 mod stations;
 mod tcp_table;
 mod traffic_table;
 mod uplink_table;
 mod xstp_table;
 
+pub use constellation::{ConstellationOptions, open_constellation};
 pub use error::{ScenarioError, did_you_mean};
 pub use experiment::{Experiment, Progress, SweepOptions};
 pub use file::{EncapsulationName, FlowTable, LinkDirection, LinkTable, ScenarioFile, schema};

@@ -4,10 +4,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use bentpipe_sim::RunSpec;
+use serde::de::DeserializeOwned;
 use toml_edit::{Document, DocumentMut, Item, Key, Table, Value};
 
 use crate::build::{self, Problem};
 use crate::error::{ScenarioError, did_you_mean, line_of, missing_field, plainly};
+use crate::profile::profile;
 use crate::{ScenarioFile, library};
 
 /// A scenario, read and checked.
@@ -58,12 +60,23 @@ impl Scenario {
         Self::parse(name, &text)
     }
 
+    /// A flow between two places over a constellation: that of a built-in scenario, with its links, or any
+    /// other, known by name or in a file, whose links have no rate.
+    ///
+    /// # Errors
+    /// When there is no such constellation, or it does not cover one of the places.
+    pub fn over(constellation: &str, from: &str, to: &str) -> Result<Self, ScenarioError> {
+        // No file has the lines of this text.
+        Self::parse(constellation, &profile(constellation, from, to))
+            .map_err(|error| ScenarioError { line: None, ..error })
+    }
+
     /// Reads a scenario from a text that came from `source`.
     ///
     /// # Errors
     /// When it is not a valid scenario.
     pub fn parse(source: &str, text: &str) -> Result<Self, ScenarioError> {
-        let file = read(source, text)?;
+        let file: ScenarioFile = read(source, text)?;
         let scenario = Self { source: source.to_owned(), text: text.to_owned(), file };
         scenario.run_spec(None, false)?;
         Ok(scenario)
@@ -84,8 +97,9 @@ impl Scenario {
                 message,
             };
             text = set(&text, change).map_err(wrong)?;
-            file = read(&self.source, &text)
-                .map_err(|error| wrong(stranger(&file, &change.key).unwrap_or(error.message)))?;
+            file = read(&self.source, &text).map_err(|error: ScenarioError| {
+                wrong(stranger(&file, &change.key).unwrap_or(error.message))
+            })?;
         }
         Self::parse(&self.source, &text).map_err(|error| {
             let mut blamed =
@@ -94,6 +108,11 @@ impl Scenario {
             let all = || overrides.iter().map(option).collect::<Vec<_>>().join(" ");
             ScenarioError { source: blamed.unwrap_or_else(all), line: None, ..error }
         })
+    }
+
+    /// Where it came from.
+    pub fn source(&self) -> &str {
+        &self.source
     }
 
     /// The schema's view of the scenario.
@@ -106,17 +125,19 @@ impl Scenario {
     /// # Errors
     /// When parts of the scenario do not fit together.
     pub fn run_spec(&self, seed: Option<u64>, wire: bool) -> Result<RunSpec, ScenarioError> {
-        build::run_spec(&self.file, seed, wire).map_err(|problem| self.locate(problem))
+        build::run_spec(&self.file, &self.source, seed, wire)
+            .map_err(|problem| locate(&self.source, &self.text, problem))
     }
+}
 
-    fn locate(&self, problem: Problem) -> ScenarioError {
-        let Problem { path, message } = problem;
-        ScenarioError {
-            source: self.source.clone(),
-            line: line_of_path(&self.text, &path),
-            key: Some(path.join(".")),
-            message,
-        }
+/// Where in a text a problem is.
+pub(crate) fn locate(source: &str, text: &str, problem: Problem) -> ScenarioError {
+    let Problem { path, message } = problem;
+    ScenarioError {
+        source: source.to_owned(),
+        line: line_of_path(text, &path),
+        key: Some(path.join(".")),
+        message,
     }
 }
 
@@ -133,7 +154,8 @@ fn stranger(file: &ScenarioFile, key: &str) -> Option<String> {
     Some(format!("there is no {what} `{name}`{hint}"))
 }
 
-fn read(source: &str, text: &str) -> Result<ScenarioFile, ScenarioError> {
+/// Reads a text as what the schema says.
+pub(crate) fn read<T: DeserializeOwned>(source: &str, text: &str) -> Result<T, ScenarioError> {
     toml::from_str(text).map_err(|error| unreadable(source, text, &error))
 }
 

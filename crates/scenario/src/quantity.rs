@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use bentpipe_link::QueueLimit;
+use bentpipe_orbit::{Degrees, Km};
 use bentpipe_units::{BitRate, ByteCount, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
@@ -40,6 +41,18 @@ impl Written for ByteCount {
     const NAME: &'static str = "Size";
     const EXPECTED: &'static str = "a size with its unit in quotes, such as \"64 kB\"";
     const PATTERN: &'static str = r"^\d[\d_]*(\.\d+)? ?(B|kB|MB|GB|KiB|MiB|GiB)$";
+}
+
+impl Written for Km {
+    const NAME: &'static str = "Length";
+    const EXPECTED: &'static str = "a length with its unit in quotes, such as \"550 km\"";
+    const PATTERN: &'static str = r"^-?\d+(\.\d+)? ?km$";
+}
+
+impl Written for Degrees {
+    const NAME: &'static str = "Angle";
+    const EXPECTED: &'static str = "an angle with its unit in quotes, such as \"53 deg\"";
+    const PATTERN: &'static str = r"^-?\d+(\.\d+)? ?deg$";
 }
 
 /// Room of a queue: packets, bytes, or no limit.

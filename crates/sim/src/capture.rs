@@ -53,7 +53,7 @@ impl<W: Write> Capture<W> {
     /// When the file can not be written or a link does not exist.
     pub fn new(out: W, spec: &RunSpec, only: &[String]) -> Result<Self, CaptureError> {
         for name in only {
-            if !spec.links.iter().any(|link| link.name == *name) {
+            if !spec.directions().iter().any(|[link, ..]| link == name) {
                 return Err(CaptureError::NoSuchLink(name.clone()));
             }
         }
@@ -61,26 +61,23 @@ impl<W: Write> Capture<W> {
         let mut writer = PcapNgWriter::new(out).map_err(failed)?;
         let mut interfaces = Vec::new();
         let mut count = 0;
-        for link in &spec.links {
-            let wanted = only.is_empty() || only.contains(&link.name);
-            for [from, to] in [link.ends, [link.ends[1], link.ends[0]]] {
-                if !wanted {
-                    interfaces.push(None);
-                    continue;
-                }
-                let name = format!("{}: {} to {}", link.name, spec.nodes[from], spec.nodes[to]);
-                let block = InterfaceDescriptionBlock {
-                    linktype: DataLink::RAW,
-                    snaplen: 0,
-                    options: vec![
-                        InterfaceDescriptionOption::IfName(Cow::Owned(name)),
-                        InterfaceDescriptionOption::IfTsResol(RESOLUTION),
-                    ],
-                };
-                writer.write_pcapng_block(block).map_err(failed)?;
-                interfaces.push(Some(count));
-                count += 1;
+        for [link, from, to] in spec.directions() {
+            if !only.is_empty() && !only.iter().any(|name| name == link) {
+                interfaces.push(None);
+                continue;
             }
+            let name = format!("{link}: {from} to {to}");
+            let block = InterfaceDescriptionBlock {
+                linktype: DataLink::RAW,
+                snaplen: 0,
+                options: vec![
+                    InterfaceDescriptionOption::IfName(Cow::Owned(name)),
+                    InterfaceDescriptionOption::IfTsResol(RESOLUTION),
+                ],
+            };
+            writer.write_pcapng_block(block).map_err(failed)?;
+            interfaces.push(Some(count));
+            count += 1;
         }
         Ok(Self { writer, interfaces, failed: None })
     }

@@ -145,7 +145,33 @@ impl Channel {
         self.transit.pop_front()
     }
 
-    /// Counts a lost packet.
+    /// A packet enters where links move. What comes of it is counted when it arrives.
+    #[inline]
+    pub(crate) fn enter(&mut self, now: Instant, passing: &Passing) -> Fate {
+        if self.summary.packets.is_multiple_of(FORGET_EVERY) {
+            self.series.forget_before(now);
+        }
+        self.summary.packets += 1;
+        self.summary.bytes += passing.bytes.get();
+        let fate = self.series.pass(now, passing);
+        if let Fate::Lost(cause) = fate {
+            self.count_loss(now, cause, passing.kind);
+        }
+        fate
+    }
+
+    /// From now on packets pass these models.
+    pub(crate) fn renew(&mut self, series: Series) {
+        self.series = series;
+    }
+
+    /// Takes the last packet on its way if it arrives after `at`.
+    pub(crate) fn take_last_after(&mut self, at: Instant) -> Option<InTransit> {
+        self.transit.back().filter(|last| last.at > at)?;
+        self.transit.pop_back()
+    }
+
+    /// Counts a packet that was lost.
     #[cold]
     pub(crate) fn count_loss(&mut self, at: Instant, cause: LossCause, kind: Kind) {
         let s = &mut self.summary;

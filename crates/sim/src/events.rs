@@ -42,6 +42,21 @@ impl EventQueue {
         Self { heap: Vec::with_capacity(slots), places: vec![ABSENT; slots], serial: 0 }
     }
 
+    /// Number of components.
+    pub(crate) fn components(&self) -> usize {
+        self.places.len()
+    }
+
+    /// There is one more component, without an event.
+    pub(crate) fn add_component(&mut self) {
+        self.places.push(ABSENT);
+    }
+
+    /// Whether component `slot` is there and has an event.
+    pub(crate) fn has(&self, slot: Slot) -> bool {
+        self.places.get(slot as usize).is_some_and(|place| *place != ABSENT)
+    }
+
     /// The next serial number: events at the same time happen in the order of their numbers.
     pub(crate) fn next_serial(&mut self) -> u64 {
         self.serial += 1;

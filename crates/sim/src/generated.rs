@@ -53,9 +53,9 @@ impl Outcome {
 }
 
 impl Endpoints {
-    /// The slot of a generator: they follow the ends and the sampler.
+    /// The slot of a generator: they follow the ends and the two clocks.
     fn generator_slot(&self, index: u32) -> Slot {
-        self.first_slot + self.ends.len() as Slot + 1 + index
+        self.first_slot + self.ends.len() as Slot + 2 + index
     }
 
     /// Sets the timer of a generator.

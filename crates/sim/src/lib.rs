@@ -22,6 +22,7 @@ mod runner;
 mod spec;
 mod stations;
 mod stretches;
+mod topology;
 mod traffic;
 mod wire_mode;
 
@@ -30,6 +31,7 @@ pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
 pub use spec::{
-    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SourceSpec, StationPlace, Way,
+    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SkySpec, SourceSpec,
+    StationPlace, Way,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

@@ -7,6 +7,7 @@ use std::ops::Range;
 use bentpipe_link::queue::{Held, Packets};
 use bentpipe_link::station::Station;
 use bentpipe_link::{ModelSpec, Passing, Streams};
+use bentpipe_orbit::OrbitError;
 use bentpipe_record::LinkSummary;
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::{Kind, Segment};
@@ -21,6 +22,7 @@ use crate::packet::{Arena, Packet, PacketId};
 use crate::routes::Routes;
 use crate::stations::Stations;
 use crate::stretches::{Stretches, only_feeders};
+use crate::topology::Topology;
 use crate::{Encapsulation, Envelope, RunSpec, wire_mode};
 
 /// The network and the event queue. Channels are the first components of the queue.
@@ -38,6 +40,8 @@ pub(crate) struct Network<'o> {
     near_ends: Vec<u16>,
     /// Ports by which stations know connections of low priority: those that listen.
     low: BTreeSet<u16>,
+    /// What moves, where a constellation carries the flows.
+    topology: Option<Box<Topology>>,
     encapsulation: Encapsulation,
     end: Instant,
     wire: bool,
@@ -86,17 +90,27 @@ impl<'o> Network<'o> {
         let first_station = channels.len() + others;
         let stations = Stations::new(spec, &streams, first_station as Slot);
         let station = |channel| stations.before(channel).is_some();
-        let stretches = Stretches::new(&routes, &far_ends, &feeders, station);
+        let stretches = match &spec.sky {
+            Some(_) => Stretches::none(spec.nodes.len()),
+            None => Stretches::new(&routes, &far_ends, &feeders, station),
+        };
         let watched = observer.wants_packets();
+        let mut queue = EventQueue::new(first_station + spec.stations.len());
+        let mut arena = Arena::default();
+        let topology = spec.sky.as_ref().map(|sky| {
+            let cables = ends.iter().map(|(from, to)| (*from as u16, *to as u16));
+            Box::new(Topology::new(sky, spec, cables, &mut queue, &mut arena))
+        });
         Self {
-            queue: EventQueue::new(first_station + spec.stations.len()),
+            queue,
             observer,
-            arena: Arena::default(),
+            arena,
             routes,
             stretches,
             stations,
             low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
+            topology,
             encapsulation: spec.encapsulation,
             end: Instant::ZERO + spec.duration,
             wire: spec.wire,
@@ -108,12 +122,43 @@ impl<'o> Network<'o> {
 
     /// True when links lead from one node to the other.
     pub(crate) fn connects(&self, from: usize, to: usize) -> bool {
-        self.routes.next(from as u16, to as u16).is_some()
+        self.topology.is_some() || self.routes.next(from as u16, to as u16).is_some()
     }
 
     /// Packets that crossed a channel, counted once for each.
     pub(crate) fn packet_hops(&self) -> u64 {
-        self.channels.iter().map(|channel| channel.summary.delivered).sum()
+        let cables = self.channels.iter();
+        let moving = self.topology.iter().flat_map(|t| &t.links).map(|link| &link.channel);
+        cables.chain(moving).map(|channel| channel.summary.delivered).sum()
+    }
+
+    /// What became of the packets on each direction of a link.
+    pub(crate) fn links(&self, spec: &RunSpec) -> Vec<LinkSummary> {
+        let mut links: Vec<_> = self.channels.iter().map(|c| c.summary.clone()).collect();
+        for [name, from, to] in spec.directions().into_iter().skip(links.len()) {
+            let [name, from, to] = [name, from, to].map(str::to_owned);
+            links.push(LinkSummary { name, from, to, ..LinkSummary::default() });
+        }
+        for link in self.topology.iter().flat_map(|topology| &topology.links) {
+            links[link.class].add(&link.channel.summary);
+        }
+        links
+    }
+
+    /// What moves.
+    pub(crate) fn topology(&self) -> Option<&Topology> {
+        self.topology.as_deref()
+    }
+
+    /// Makes the checks of the moving links that are due.
+    ///
+    /// # Errors
+    /// When a satellite is no longer in orbit.
+    pub(crate) fn check(&mut self, now: Instant) -> Result<(), OrbitError> {
+        match &mut self.topology {
+            Some(topology) => topology.check(now, &mut self.queue, &mut self.arena),
+            None => Ok(()),
+        }
     }
 
     /// Where the next segment is to be written.
@@ -177,7 +222,12 @@ impl<'o> Network<'o> {
             }
             last = Some(index);
         }
-        let Some(last) = last else { return self.wait(now, node, packet) };
+        let Some(last) = last else {
+            return match self.topology {
+                None => self.wait(now, node, packet),
+                Some(_) => self.enter_topology(now, node, serial, packet, passing),
+            };
+        };
         if self.channels[last as usize].push(at, serial, packet) {
             self.queue.set_arrival(last, at, serial);
         }
@@ -248,15 +298,62 @@ impl<'o> Network<'o> {
         self.travel(now, node, at, hops, Some(index), held.id, &passing);
     }
 
+    /// The packet leaves a node for another one over one link, which may move.
+    #[inline(never)]
+    fn enter_topology(
+        &mut self,
+        now: Instant,
+        node: u16,
+        serial: u64,
+        packet: PacketId,
+        passing: &Passing,
+    ) {
+        let to = self.arena.get_mut(packet).to;
+        let Some(topology) = &mut self.topology else { return self.arena.release(packet) };
+        let Some(slot) = topology.next(node, to) else {
+            topology.count_no_route();
+            return self.arena.release(packet);
+        };
+        let moving = topology.index(slot);
+        if self.watched {
+            let direction = moving.map_or(slot as usize, |index| topology.links[index].class);
+            self.show_later(now, direction as u32, packet);
+        }
+        let arrives = match (moving, &mut self.topology) {
+            (Some(index), Some(topology)) => topology.pass(now, index, serial, passing),
+            _ => {
+                let channel = &mut self.channels[slot as usize];
+                let (leaves, corrupt) = channel.pass(now, now, self.end, passing);
+                leaves.map(|leaves| (leaves, corrupt))
+            }
+        };
+        let Some((at, corrupt)) = arrives else { return self.arena.release(packet) };
+        if corrupt {
+            self.corrupt(slot, packet);
+        }
+        if self.channel(slot).push(at, serial, packet) {
+            self.queue.set_arrival(slot, at, serial);
+        }
+    }
+
+    /// The direction of a link that is this component.
+    fn channel(&mut self, slot: Slot) -> &mut Channel {
+        match self.topology.as_mut().and_then(|topology| topology.link_of(slot)) {
+            Some(link) => &mut link.channel,
+            None => &mut self.channels[slot as usize],
+        }
+    }
+
     #[cold]
     fn corrupt(&mut self, channel: u32, id: PacketId) {
-        let packet = self.arena.get_mut(id);
-        packet.corrupt = true;
+        self.arena.get_mut(id).corrupt = true;
         if self.wire {
-            let flips = &mut self.channels[channel as usize].flips;
+            let mut flips = self.channel(channel).flips.clone();
+            let packet = self.arena.get_mut(id);
             let envelope = packet.envelope(self.encapsulation);
             let bytes = self.arena.bytes_mut(id);
-            *bytes = wire_mode::corrupt(bytes, &envelope, flips);
+            *bytes = wire_mode::corrupt(bytes, &envelope, &mut flips);
+            self.channel(channel).flips = flips;
         }
     }
 
@@ -304,11 +401,29 @@ impl<'o> Network<'o> {
             }
             None => self.queue.clear(slot),
         }
-        let packet = self.arena.get_mut(arrived.packet);
+        self.arrive_at(now, node, arrived.packet)
+    }
+
+    /// A packet arrives at a node.
+    #[inline(always)]
+    fn arrive_at(&mut self, now: Instant, node: u16, id: PacketId) -> Option<PacketId> {
+        let packet = self.arena.get_mut(id);
         if packet.to == node && !packet.corrupt && !self.wire {
-            return Some(arrived.packet);
+            return Some(id);
         }
-        self.arrive_otherwise(now, node, arrived.packet)
+        self.arrive_otherwise(now, node, id)
+    }
+
+    /// The next packet of a link that moves arrives.
+    #[inline(never)]
+    pub(crate) fn arrive_moving(&mut self, now: Instant, slot: Slot) -> Option<PacketId> {
+        if self.watched {
+            self.show(now);
+        }
+        let topology = self.topology.as_mut()?;
+        let index = topology.index(slot)?;
+        let (id, node) = topology.arrive(index, &mut self.queue, &self.arena)?;
+        self.arrive_at(now, node, id)
     }
 
     /// A packet goes on, is corrupt, or consists of bytes.

@@ -7,25 +7,34 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use crate::endpoints::{Endpoints, pairs_of};
 use crate::events::Slot;
 use crate::network::Network;
+use crate::topology::Topology;
 use crate::{BuildError, Observer, RunSpec};
 
 /// Lets a run happen and says what became of it.
 ///
 /// # Errors
-/// When the specification can not be built; nothing has happened then.
+/// When the specification can not be built, or a satellite comes down on the way.
 pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
     let sample_every = observer.sample_every();
     let ends = 2 * spec.flows.iter().map(pairs_of).sum::<usize>();
     let generators = spec.flows.iter().filter(|flow| flow.traffic.is_some()).count();
-    let mut network = Network::new(spec, ends + 1 + generators, observer);
+    let mut network = Network::new(spec, ends + 2 + generators, observer);
     check(spec, &network)?;
+    // Components: channels, ends, the two clocks, generators, stations, links that move.
     let first_end = network.channels.len() as Slot;
     let sampler = first_end + ends as Slot;
+    let checker = sampler + 1;
+    let first_station = checker + 1 + generators as Slot;
+    let first_moving = first_station + spec.stations.len() as Slot;
     let streams = Streams::new(spec.seed);
     let mut endpoints = Endpoints::new(&spec.flows, spec.nodes.len(), &streams, first_end);
     endpoints.schedule_starts(&mut network);
     if sample_every.is_some() {
         network.queue.set_timer(sampler, Instant::ZERO);
+    }
+    if let Some(topology) = network.topology() {
+        let first = topology.next_check();
+        network.queue.set_timer(checker, first);
     }
     let end = Instant::ZERO + spec.duration;
     let (mut events, mut last) = (0, Instant::ZERO);
@@ -35,28 +44,40 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             out_of_time = true;
             break;
         }
-        if slot < first_end {
-            if let Some(packet) = network.arrive(now, slot) {
+        if slot < first_end || slot >= first_moving {
+            let packet = if slot < first_end {
+                network.arrive(now, slot)
+            } else {
+                network.arrive_moving(now, slot)
+            };
+            if let Some(packet) = packet {
                 endpoints.arrive(now, &mut network, packet);
             }
         } else if slot < sampler {
             if !endpoints.fire(now, &mut network, slot) {
                 continue;
             }
-        } else if slot == sampler {
-            take_samples(now, spec, &endpoints, &mut network);
-            network.queue.clear(sampler);
-            // The sampler alone keeps no run going.
-            if let Some(every) = sample_every
-                && network.queue.len() > 0
+        } else if slot <= checker {
+            network.queue.clear(slot);
+            let next = if slot == sampler {
+                take_samples(now, spec, &endpoints, &mut network);
+                sample_every.map(|every| now + every)
+            } else {
+                network.check(now)?;
+                network.topology().map(Topology::next_check)
+            };
+            // Samples and checks alone keep no run going.
+            let clocks = [sampler, checker].into_iter().filter(|clock| network.queue.has(*clock));
+            if let Some(next) = next
+                && network.queue.len() > clocks.count()
             {
-                network.queue.set_timer(sampler, now + every);
+                network.queue.set_timer(slot, next);
             }
             continue;
-        } else if slot > sampler + generators as Slot {
-            network.serve(now, slot);
-        } else {
+        } else if slot < first_station {
             endpoints.generate(now, &mut network, slot);
+        } else {
+            network.serve(now, slot);
         }
         events += 1;
         last = now;
@@ -98,6 +119,7 @@ fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &m
             delivered: ByteCount::new(delivered),
             phase: state.phase.name(),
             activity: state.activity,
+            route_delay: network.topology().and_then(|topology| topology.route_delay(flow)),
         });
     }
 }
@@ -118,7 +140,8 @@ fn summarise(
         events,
         packet_hops: network.packet_hops(),
         flows,
-        links: network.channels.iter().map(|channel| channel.summary.clone()).collect(),
+        links: network.links(spec),
+        constellation: network.topology().map(Topology::summary),
     }
 }
 

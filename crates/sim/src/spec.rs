@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
 use bentpipe_link::station::StationSpec;
+use bentpipe_orbit::{Network, OrbitError};
 use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
@@ -21,6 +22,9 @@ pub struct RunSpec {
     pub links: Vec<LinkSpec>,
     /// Queues that hold the packets of links before they meet the link's models.
     pub stations: Vec<StationPlace>,
+    /// The constellation that carries the flows, if one does: its stations are the nodes, in their order,
+    /// and the links are cables between them.
+    pub sky: Option<SkySpec>,
     /// The flows over them.
     pub flows: Vec<FlowSpec>,
     /// Seed of every random draw.
@@ -32,6 +36,48 @@ pub struct RunSpec {
     /// Packets carry bytes: each one is encoded, bit errors flip real bits, the checksum finds them.
     /// The record is the same as without.
     pub wire: bool,
+}
+
+/// A constellation and its stations, and what its links are like but for their delays.
+///
+/// The models keep packets in order; a delay among them is on top of that of the way.
+#[derive(Clone, Debug)]
+pub struct SkySpec {
+    /// The constellation, its stations and the cables between them, at the first check.
+    pub network: Network,
+    /// What happens from a station up to a satellite.
+    pub uplink: Vec<ModelSpec>,
+    /// What happens from a satellite down to a station.
+    pub downlink: Vec<ModelSpec>,
+    /// What happens between satellites.
+    pub isl: Vec<ModelSpec>,
+}
+
+/// Name of the links between stations and satellites in records.
+const GROUND: &str = "ground";
+/// Name of the links between satellites in records.
+const ISL: &str = "isl";
+/// What satellites are called in records of links.
+const SATELLITE: &str = "satellite";
+
+impl RunSpec {
+    /// The directions of links as records number them: the name of the link, where packets come from and
+    /// where they go to. Those of all satellites count as one.
+    pub fn directions(&self) -> Vec<[&str; 3]> {
+        let mut directions = Vec::new();
+        for link in &self.links {
+            let [a, b] = link.ends.map(|end| self.nodes[end].as_str());
+            directions.extend([[link.name.as_str(), a, b], [link.name.as_str(), b, a]]);
+        }
+        if self.sky.is_some() {
+            for station in &self.nodes {
+                directions.push([GROUND, station, SATELLITE]);
+                directions.push([GROUND, SATELLITE, station]);
+            }
+            directions.push([ISL, SATELLITE, SATELLITE]);
+        }
+        directions
+    }
 }
 
 /// A link: two directions with models in series.
@@ -214,8 +260,8 @@ impl Encapsulation {
     }
 }
 
-/// A specification that can not be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// A specification that can not be built, or not be run to its end.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
     /// No links lead from a flow's sender to its receiver.
     #[error("flow `{flow}`: no links lead from `{from}` to `{to}`")]
@@ -227,6 +273,9 @@ pub enum BuildError {
         /// Its receiver.
         to: String,
     },
+    /// A satellite does not stay in orbit until the end of the run.
+    #[error("constellation: {0}")]
+    Orbit(#[from] OrbitError),
     /// A flow's sender is its receiver.
     #[error("flow `{flow}`: `{node}` can not send to itself")]
     ToItself {

@@ -51,6 +51,12 @@ impl Stretches {
         Self { nodes, channels, ranges, behind }
     }
 
+    /// No stretches at all, between any nodes towards one of `nodes`.
+    pub(crate) fn none(nodes: usize) -> Self {
+        let none = vec![(0, 0); nodes];
+        Self { nodes: 0, channels: Vec::new(), ranges: none.clone(), behind: none }
+    }
+
     /// The numbers of the hops from a node towards another; none when there is no way, or a station
     /// before the first channel.
     #[inline]

@@ -31,6 +31,7 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
     RunSpec {
         name: "memory".into(),
         nodes: vec!["server".into(), "gateway".into(), "client".into()],
+        sky: None,
         links: vec![
             link("terrestrial", [0, 1], "100 Mbit/s", 40, &[]),
             link("satellite", [1, 2], "10 Mbit/s", 250, forth),

@@ -25,6 +25,7 @@ pub(crate) fn list(what: Option<Listing>, as_json: bool) -> Result<(), Failure> 
         Listing::Controllers,
         Listing::Links,
         Listing::Scenarios,
+        Listing::Constellations,
     ];
     let wanted = || all.iter().copied().filter(|listing| what.is_none_or(|what| what == *listing));
     if as_json {
@@ -60,6 +61,7 @@ const fn title(listing: Listing) -> &'static str {
         Listing::Controllers => "controllers",
         Listing::Links => "links",
         Listing::Scenarios => "scenarios",
+        Listing::Constellations => "constellations",
     }
 }
 
@@ -126,6 +128,12 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
                 named.push(plain(name, scenario.file().description.clone()));
             }
             named
+        }
+        Listing::Constellations => {
+            let entry = |known: &bentpipe_orbit::Known| {
+                plain(known.name, format!("{} [{}]", known.summary, known.source))
+            };
+            bentpipe_orbit::KNOWN.iter().map(entry).collect()
         }
     })
 }

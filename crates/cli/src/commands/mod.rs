@@ -6,6 +6,7 @@ mod keygen;
 mod list;
 mod memory;
 mod mqueue;
+mod orbit;
 mod recv;
 mod reproduce;
 mod run;
@@ -26,6 +27,7 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::List { what, json } => list::list(what, json),
         Command::Emulate(args) => emulate::emulate(&args),
+        Command::Orbit(args) => orbit::orbit(&args),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Recv(args) => recv::recv(&args),
         Command::Send(args) => send::send(&args),

@@ -47,11 +47,12 @@ struct Files {
 
 impl Files {
     fn create(args: &Run, spec: &RunSpec, every: Span) -> Result<Self, Failure> {
+        let directions = spec.directions();
         // The capture is checked first: a link that does not exist must leave no file behind.
         if let Some(unknown) =
-            args.pcap_link.iter().find(|name| !spec.links.iter().any(|link| link.name == **name))
+            args.pcap_link.iter().find(|name| !directions.iter().any(|[link, ..]| link == name))
         {
-            let hint = did_you_mean(unknown, spec.links.iter().map(|link| link.name.as_str()));
+            let hint = did_you_mean(unknown, directions.iter().map(|[link, ..]| *link));
             return Err(Failure::Input(format!("--pcap-link: there is no link `{unknown}`{hint}")));
         }
         let mut samples = None;

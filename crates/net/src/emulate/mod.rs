@@ -4,9 +4,11 @@ mod bridge;
 mod namespace;
 mod path;
 mod rounds;
+mod sky;
 mod udp;
 
 pub use bridge::{Bridge, Device, Packet};
 pub use namespace::{Addresses, Namespace, Process};
 pub use path::{Counters, Hop, Path, Way};
+pub use sky::Sky;
 pub use udp::{Datagram, Relay};

@@ -7,6 +7,8 @@ use bentpipe_link::{Fate, LossCause, Model as _, ModelSpec, Passing, Series, Str
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::Kind;
 
+use super::sky::Sky;
+
 /// Models may forget their history after so many packets.
 const FORGET_EVERY: u64 = 1024;
 
@@ -92,12 +94,16 @@ impl<P> Path<P> {
             |specs, hop: &Hop, way| ModelSpec::build_series(specs, &streams, &hop.name, way);
         let forth = hops.iter().map(|hop| build(&hop.forth, hop, "forth")).collect();
         let back = hops.iter().rev().map(|hop| build(&hop.back, hop, "back")).collect();
-        Self {
-            series: [forth, back],
-            counters: [Counters::default(); 2],
-            leaving: BinaryHeap::new(),
-            serial: 0,
-        }
+        Self::of([forth, back])
+    }
+
+    /// The path over the satellites of a constellation, as they move from now on.
+    pub fn over_satellites(sky: &Sky, seed: u64) -> Self {
+        Self::of(sky.series(seed))
+    }
+
+    fn of(series: [Vec<Series>; 2]) -> Self {
+        Self { series, counters: [Counters::default(); 2], leaving: BinaryHeap::new(), serial: 0 }
     }
 
     /// A packet enters that counts `length` bytes on the links.
@@ -127,6 +133,12 @@ impl<P> Path<P> {
         }
         self.serial += 1;
         self.leaving.push(Leaving { order: Reverse((at, self.serial)), way, length, packet });
+    }
+
+    /// Lets the links go on with the time, also while no packets come. Called often enough, no packet
+    /// waits for what it could have done before.
+    pub fn pass_time(&mut self, now: Instant) {
+        self.series.iter_mut().flatten().for_each(|series| series.forget_before(now));
     }
 
     /// When the next packet leaves.

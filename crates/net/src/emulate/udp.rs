@@ -118,8 +118,11 @@ impl Relay {
         Rounds::sharpen();
         loop {
             let now = self.rounds.now();
-            if self.rounds.may_ask(now) && !go_on(&self.path) {
-                return Ok(());
+            if self.rounds.may_ask(now) {
+                self.path.pass_time(now);
+                if !go_on(&self.path) {
+                    return Ok(());
+                }
             }
             self.send_due(now);
             for key in self.wait()? {

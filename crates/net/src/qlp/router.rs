@@ -67,7 +67,9 @@ impl Router {
         // The kernel may otherwise wake a thread 50 us late to save power.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         while go_on(&self.path) {
-            self.turn(self.clock.now());
+            let now = self.clock.now();
+            self.path.pass_time(now);
+            self.turn(now);
             let now = self.clock.now();
             let longest = now + LONGEST_SLEEP;
             let until = self.path.next().map_or(longest, |next| next.min(longest));

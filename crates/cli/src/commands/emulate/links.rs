@@ -1,10 +1,62 @@
 //! Which links of a scenario are emulated.
 
-use bentpipe_net::emulate::Hop;
+use bentpipe_net::emulate::{Hop, Path, Sky};
 use bentpipe_sim::{LinkSpec, RunSpec};
 
+/// What the packets pass.
+pub(super) struct Links {
+    way: Way,
+    seed: u64,
+}
+
+/// The way of the first flow.
+enum Way {
+    Links(Vec<Hop>),
+    Satellites(Box<Sky>),
+}
+
+impl Links {
+    /// The links on the way of the first flow, if there is one.
+    pub(super) fn of(spec: &RunSpec) -> Option<Self> {
+        let flow = spec.flows.first()?;
+        let way = match &spec.sky {
+            Some(sky) => Way::Satellites(Box::new(Sky {
+                network: sky.network.clone(),
+                ends: [flow.from as u32, flow.to as u32],
+                uplink: sky.uplink.clone(),
+                downlink: sky.downlink.clone(),
+            })),
+            None => Way::Links(hops(spec)?),
+        };
+        Some(Self { way, seed: spec.seed })
+    }
+
+    /// A path over them.
+    pub(super) fn path<P>(&self) -> Path<P> {
+        match &self.way {
+            Way::Links(hops) => Path::new(hops, self.seed),
+            Way::Satellites(sky) => Path::over_satellites(sky, self.seed),
+        }
+    }
+
+    /// What they are called, in order.
+    pub(super) fn names(&self) -> String {
+        match &self.way {
+            Way::Links(hops) => {
+                let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
+                names.join(", ")
+            }
+            Way::Satellites(sky) => {
+                let stations = sky.network.stations();
+                let [from, to] = sky.ends.map(|end| stations[end as usize].name.as_str());
+                format!("{}, {from} to {to}", sky.network.constellation().name())
+            }
+        }
+    }
+}
+
 /// The links on the way of the first flow, in order.
-pub(super) fn hops(spec: &RunSpec) -> Option<Vec<Hop>> {
+fn hops(spec: &RunSpec) -> Option<Vec<Hop>> {
     let flow = spec.flows.first()?;
     let mut ways: Vec<(usize, Vec<Hop>)> = vec![(flow.from, Vec::new())];
     let mut next = 0;

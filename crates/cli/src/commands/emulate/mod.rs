@@ -8,48 +8,34 @@ pub(super) mod signals;
 use std::io;
 use std::net::SocketAddr;
 
-use bentpipe_net::emulate::{Bridge, Device, Hop, Path, Relay};
+use bentpipe_net::emulate::{Bridge, Device, Path, Relay};
 use bentpipe_scenario::Scenario;
 
 use crate::args::Emulate;
 use crate::commands::mqueue;
 use crate::failure::Failure;
 use counters::Live;
+use links::Links;
 use signals::Signals;
-
-/// What the packets pass.
-struct Links {
-    hops: Vec<Hop>,
-    seed: u64,
-}
-
-impl Links {
-    fn path<P>(&self) -> Path<P> {
-        Path::new(&self.hops, self.seed)
-    }
-
-    /// The names of the links, in order.
-    fn names(&self) -> String {
-        let names: Vec<&str> = self.hops.iter().map(|hop| hop.name.as_str()).collect();
-        names.join(", ")
-    }
-}
 
 /// Emulates a link until it is stopped, or around a command.
 pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
-    let scenario = Scenario::open(&args.scenario)?.with(&args.overrides)?;
+    let scenario = match (&args.scenario, &args.profile, &args.from, &args.to) {
+        (None, Some(profile), Some(from), Some(to)) => {
+            Scenario::over(profile, &from.name, &to.name)?
+        }
+        (scenario, ..) => Scenario::open(scenario.as_deref().unwrap_or_default())?,
+    };
+    let scenario = scenario.with(&args.overrides)?;
     let spec = scenario.run_spec(args.seed, false)?;
     if !spec.stations.is_empty() {
         let message = "the emulator has no queues with a discipline and no shared uplinks";
-        return Err(Failure::Input(format!("{}: {message}", args.scenario)));
+        return Err(Failure::Input(format!("{}: {message}", scenario.source())));
     }
-    let hops = links::hops(&spec).ok_or_else(|| {
-        Failure::Input(format!(
-            "{}: no links lead from a flow's sender to its receiver",
-            args.scenario
-        ))
+    let links = Links::of(&spec).ok_or_else(|| {
+        let message = "no links lead from a flow's sender to its receiver";
+        Failure::Input(format!("{}: {message}", scenario.source()))
     })?;
-    let links = Links { hops, seed: spec.seed };
     if let Some((listen, target)) = args.udp {
         relay(args, &links, listen, target)
     } else if let Some((clients, server)) = &args.tun {

@@ -1,0 +1,234 @@
+//! The way over satellites, in real time.
+
+use std::collections::VecDeque;
+
+use bentpipe_link::{Fate, LossCause, Model, ModelSpec, Passing, Series, Streams};
+use bentpipe_orbit::{Change, Motion, Network, Node};
+use bentpipe_units::{Instant, Span};
+
+/// Two stations of a constellation and what their links are like.
+#[derive(Clone, Debug)]
+pub struct Sky {
+    /// The constellation and its stations, at the first check.
+    pub network: Network,
+    /// The two stations, by their places in the list: packets go forth from the first to the second.
+    pub ends: [u32; 2],
+    /// What happens from a station up to a satellite.
+    pub uplink: Vec<ModelSpec>,
+    /// What happens from a satellite down to a station.
+    pub downlink: Vec<ModelSpec>,
+}
+
+impl Sky {
+    /// What packets pass on the way forth and on the way back.
+    pub(super) fn series(&self, seed: u64) -> [Vec<Series>; 2] {
+        let streams = Streams::new(seed);
+        let [a, b] = self.ends;
+        [([a, b], "forth"), ([b, a], "back")].map(|(ends, name)| {
+            let way = Way::new(self, ends, name, streams);
+            let down = ModelSpec::build_series(&self.downlink, &streams, "sky/down", name);
+            vec![Series::new(vec![Box::new(way)]), down]
+        })
+    }
+}
+
+/// The transmitter of a station and the shortest way from there to another station.
+///
+/// What waits for the transmitter while the station gives its satellite up is lost, and so is what finds
+/// no route.
+#[derive(Debug)]
+struct Way {
+    network: Network,
+    ends: [u32; 2],
+    uplink: Vec<ModelSpec>,
+    name: &'static str,
+    streams: Streams,
+    line: Series,
+    /// How many satellites the station gave up; each transmitter has draws of its own.
+    given_up: u32,
+    /// When it gave one up, as far as no packet came after that.
+    handovers: VecDeque<Instant>,
+    /// The nodes of the route at the last check; none when there is no route.
+    route: Vec<Node>,
+    motion: Motion,
+}
+
+impl Way {
+    fn new(sky: &Sky, ends: [u32; 2], name: &'static str, streams: Streams) -> Self {
+        let mut way = Self {
+            network: sky.network.clone(),
+            ends,
+            uplink: sky.uplink.clone(),
+            name,
+            streams,
+            line: Series::default(),
+            given_up: 0,
+            handovers: VecDeque::new(),
+            route: Vec::new(),
+            motion: Motion::new(),
+        };
+        way.renew();
+        way.look();
+        way
+    }
+
+    /// An idle transmitter.
+    fn renew(&mut self) {
+        let name = format!("sky/up/{}", self.given_up);
+        self.line = ModelSpec::build_series(&self.uplink, &self.streams, &name, self.name);
+    }
+
+    /// The route as it is at the last check.
+    fn look(&mut self) {
+        let [from, to] = self.ends.map(Node::Station);
+        let route = self.network.route(from, to, self.network.checked_at());
+        let nodes = route.ok().flatten().map(|route| route.nodes).unwrap_or_default();
+        if nodes != self.route {
+            self.route = nodes;
+            self.motion = Motion::new();
+        }
+    }
+
+    /// Makes the checks up to and including `to`.
+    fn advance(&mut self, to: Instant) {
+        if to < self.network.next_check() {
+            return;
+        }
+        let (from, handovers) = (self.ends[0], &mut self.handovers);
+        let advanced = self.network.advance(to, |at, change| {
+            if let Change::Handover { station, from: Some(_), .. } = change
+                && station == from
+            {
+                handovers.push_back(at);
+            }
+        });
+        match advanced {
+            Ok(()) => self.look(),
+            // A satellite came down: the elements say nothing any more.
+            Err(_) => self.route.clear(),
+        }
+    }
+}
+
+/// The time that light takes along some nodes.
+fn along(network: &Network, nodes: &[Node], at: Instant) -> Option<Span> {
+    let mut sum = Span::ZERO;
+    for pair in nodes.windows(2) {
+        sum = sum + network.light_time(pair[0], pair[1], at).ok()??;
+    }
+    Some(sum)
+}
+
+impl Model for Way {
+    fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
+        const LOST: Fate = Fate::Lost(LossCause::Blackout);
+        self.advance(at);
+        let before = self.handovers.len();
+        self.handovers.retain(|handover| *handover > at);
+        if self.handovers.len() < before {
+            self.given_up += 1;
+            self.renew();
+        }
+        let (leaves, damaged) = match self.line.pass(at, packet) {
+            Fate::Leaves(leaves) => (leaves, false),
+            Fate::LeavesCorrupt(leaves) => (leaves, true),
+            lost @ Fate::Lost(_) => return lost,
+        };
+        self.advance(leaves);
+        if self.route.is_empty() || self.handovers.front().is_some_and(|first| *first < leaves) {
+            return LOST;
+        }
+        let (network, route) = (&self.network, &self.route);
+        let arrives = leaves + self.motion.delay(leaves, |at| along(network, route, at));
+        if damaged { Fate::LeavesCorrupt(arrives) } else { Fate::Leaves(arrives) }
+    }
+
+    fn forget_before(&mut self, now: Instant) {
+        self.advance(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_link::QueueLimit;
+    use bentpipe_orbit::{Constellation, Station, known};
+    use bentpipe_units::{BitRate, ByteCount};
+    use bentpipe_wire::Kind;
+
+    use super::*;
+
+    /// Iridium from Berkeley to Boston: 1000 bytes take 10 ms on the ground links.
+    fn sky() -> Sky {
+        let spec = known("iridium").expect("known").expect("a constellation");
+        let constellation = Constellation::new(&spec).expect("a constellation");
+        let station = |name: &str| Station::terminal(name, name.parse().expect("a city"));
+        let stations = vec![station("Berkeley"), station("Boston")];
+        let network =
+            Network::new(constellation, stations, &[], Span::from_secs(10)).expect("a network");
+        let rate = BitRate::from_bps(800_000);
+        let uplink = vec![ModelSpec::Rate { rate, queue: QueueLimit::Packets(50) }];
+        Sky { network, ends: [0, 1], uplink, downlink: Vec::new() }
+    }
+
+    fn way(sky: &Sky) -> Way {
+        Way::new(sky, [0, 1], "forth", Streams::new(1))
+    }
+
+    fn offer(way: &mut Way, at: Instant) -> Fate {
+        way.pass(at, &Passing { bytes: ByteCount::new(1000), kind: Kind::NONE })
+    }
+
+    /// The first time at which Berkeley gives its satellite up.
+    fn handover() -> Instant {
+        let mut first = None;
+        let mut network = sky().network;
+        let see = |at, change| {
+            if matches!(change, Change::Handover { station: 0, .. }) {
+                first.get_or_insert(at);
+            }
+        };
+        network.advance(Instant::ZERO + Span::from_secs(3600), see).expect("in orbit");
+        first.expect("a handover")
+    }
+
+    #[test]
+    fn packets_are_as_late_as_the_route_is_long_at_that_moment() {
+        let (mut way, mut network) = (way(&sky()), sky().network);
+        for second in 0..1000 {
+            let at = Instant::ZERO + Span::from_secs(second);
+            let leaves = at + Span::from_millis(10);
+            network.advance(leaves, |_, _| {}).expect("in orbit");
+            let route = network.route(Node::Station(0), Node::Station(1), network.checked_at());
+            let nodes = route.expect("in orbit").expect("a route").nodes;
+            let exact = leaves + along(&network, &nodes, leaves).expect("a way");
+            let Fate::Leaves(arrives) = offer(&mut way, at) else { panic!("lost at {at}") };
+            let off = arrives.since(exact).max(exact.since(arrives));
+            assert!(off < Span::from_nanos(500), "{off} at {at}");
+        }
+    }
+
+    #[test]
+    fn what_waits_at_a_handover_is_lost_and_what_comes_after_it_finds_an_idle_transmitter() {
+        let (mut way, handover) = (way(&sky()), handover());
+        let before = handover.before(Span::from_millis(35));
+        let fates: Vec<_> = (0..6).map(|_| offer(&mut way, before)).collect();
+        // They leave 25, 15 and 5 ms before the handover, or would leave 5, 15 and 25 ms after it.
+        assert!(fates[..3].iter().all(|fate| matches!(fate, Fate::Leaves(_))), "{fates:?}");
+        assert_eq!(fates[3..], [Fate::Lost(LossCause::Blackout); 3]);
+        let Fate::Leaves(arrives) = offer(&mut way, handover) else { panic!("lost") };
+        assert!(arrives.since(handover) < Span::from_millis(10 + 60));
+        assert_eq!(way.given_up, 1);
+    }
+
+    #[test]
+    fn without_a_route_everything_is_lost_until_there_is_one() {
+        let mut sky = sky();
+        sky.uplink.clear();
+        let mut way = way(&sky);
+        let route = std::mem::take(&mut way.route);
+        assert_eq!(offer(&mut way, Instant::ZERO), Fate::Lost(LossCause::Blackout));
+        way.forget_before(Instant::ZERO + Span::from_secs(10));
+        assert_eq!(way.route.len(), route.len());
+        assert!(matches!(offer(&mut way, Instant::ZERO + Span::from_secs(10)), Fate::Leaves(_)));
+    }
+}

@@ -1,0 +1,233 @@
+//! Stations on the ground and the satellites that they use.
+
+use crate::constellation::{Constellation, Shell};
+use crate::earth::Sight;
+use crate::{Degrees, Place, Vector};
+
+/// A place on the ground with antennas.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Station {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+    /// Whether traffic of others passes through it.
+    pub role: Role,
+    /// How it chooses satellites.
+    pub policy: Policy,
+    /// How many satellites of each shell it uses at a time; at least 1. Of no meaning for
+    /// [`Policy::All`].
+    pub links: u8,
+}
+
+/// Whether traffic of others passes through a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It does not: a terminal forwards nothing between its own links.
+    Terminal,
+    /// It does.
+    Gateway,
+}
+
+/// How a station chooses satellites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Keeps a satellite while it is above the mask; then takes the one that comes behind it in its
+    /// plane, or else the highest one.
+    Hold,
+    /// Takes the highest one at every check.
+    Best,
+    /// Uses all that are above the mask.
+    All,
+}
+
+impl Station {
+    /// A terminal that holds one satellite of each shell.
+    pub fn terminal(name: impl Into<String>, place: Place) -> Self {
+        Self { name: name.into(), place, role: Role::Terminal, policy: Policy::Hold, links: 1 }
+    }
+
+    /// A gateway that uses every satellite it sees.
+    pub fn gateway(name: impl Into<String>, place: Place) -> Self {
+        Self { name: name.into(), place, role: Role::Gateway, policy: Policy::All, links: 1 }
+    }
+}
+
+/// The satellites that a station uses, as they were at the last check.
+#[derive(Clone, Debug)]
+pub(crate) struct Antennas {
+    policy: Policy,
+    shells: Vec<Slots>,
+}
+
+/// The satellites of one shell.
+#[derive(Clone, Debug)]
+struct Slots {
+    sky: Sky,
+    slots: Vec<Option<u32>>,
+}
+
+/// What there is to choose from.
+#[derive(Clone, Copy, Debug)]
+struct Sky {
+    first: u32,
+    count: u32,
+    /// Satellites of a plane; 0 when there are no planes.
+    per_plane: u32,
+    sin_mask: f64,
+}
+
+impl Sky {
+    fn new(shell: &Shell) -> Self {
+        Self {
+            first: shell.first,
+            count: shell.count,
+            per_plane: shell.planes.as_ref().map_or(0, |planes| u32::from(planes.per_plane)),
+            sin_mask: sine(shell.mask),
+        }
+    }
+
+    fn behind(&self, satellite: u32) -> Option<u32> {
+        let index = satellite - self.first;
+        let slot = index.checked_rem(self.per_plane)?;
+        Some(satellite - slot + (slot + self.per_plane - 1) % self.per_plane)
+    }
+
+    /// The satellites above the mask with the sine of their elevation.
+    fn above(&self, sight: &Sight, positions: &[Vector], out: &mut Vec<(f64, u32)>) {
+        out.clear();
+        for satellite in self.first..self.first + self.count {
+            let way = positions[satellite as usize] - sight.position;
+            let height = way.dot(sight.up);
+            // Below the horizon, and with it below every mask: most of them.
+            if height > 0.0 {
+                let sine = height / way.length();
+                if sine > self.sin_mask {
+                    out.push((sine, satellite));
+                }
+            }
+        }
+    }
+}
+
+fn sine(mask: Degrees) -> f64 {
+    libm::sin(mask.radians())
+}
+
+impl Antennas {
+    pub(crate) fn new(station: &Station, constellation: &Constellation) -> Self {
+        let slots = match station.policy {
+            Policy::All => Vec::new(),
+            Policy::Hold | Policy::Best => vec![None; usize::from(station.links)],
+        };
+        let shell = |shell: &Shell| Slots { sky: Sky::new(shell), slots: slots.clone() };
+        let shells = constellation.shells().iter().map(shell).collect();
+        Self { policy: station.policy, shells }
+    }
+
+    /// The satellites in use.
+    pub(crate) fn satellites(&self) -> impl Iterator<Item = u32> + '_ {
+        self.shells.iter().flat_map(|shell| shell.slots.iter().copied().flatten())
+    }
+
+    /// Chooses anew and tells `see` each satellite that was given up and the one in its place.
+    pub(crate) fn check(
+        &mut self,
+        sight: &Sight,
+        positions: &[Vector],
+        see: &mut impl FnMut(Option<u32>, Option<u32>),
+    ) {
+        let mut above = Vec::new();
+        for Slots { sky, slots } in &mut self.shells {
+            if self.policy == Policy::Hold {
+                hold(*sky, slots, sight, positions, see);
+                continue;
+            }
+            sky.above(sight, positions, &mut above);
+            match self.policy {
+                Policy::All => all(slots, &above, see),
+                Policy::Best | Policy::Hold => best(slots, &mut above, see),
+            }
+        }
+    }
+}
+
+fn hold(
+    sky: Sky,
+    slots: &mut [Option<u32>],
+    sight: &Sight,
+    positions: &[Vector],
+    see: &mut impl FnMut(Option<u32>, Option<u32>),
+) {
+    let visible =
+        |satellite: u32| sight.sin_elevation(positions[satellite as usize]) > sky.sin_mask;
+    for number in 0..slots.len() {
+        let old = slots[number];
+        if old.is_some_and(visible) {
+            continue;
+        }
+        slots[number] = None;
+        let free = |satellite: u32| !slots.contains(&Some(satellite));
+        let follower = old.and_then(|old| sky.behind(old));
+        let new = follower.filter(|next| visible(*next) && free(*next)).or_else(|| {
+            let mut above = Vec::new();
+            sky.above(sight, positions, &mut above);
+            above.retain(|(_, satellite)| free(*satellite));
+            above.sort_by(higher);
+            above.first().map(|(_, satellite)| *satellite)
+        });
+        slots[number] = new;
+        if old != new {
+            see(old, new);
+        }
+    }
+}
+
+/// The highest first; of two that are equally high the one with the lower number.
+fn higher(a: &(f64, u32), b: &(f64, u32)) -> std::cmp::Ordering {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+}
+
+fn best(
+    slots: &mut [Option<u32>],
+    above: &mut Vec<(f64, u32)>,
+    see: &mut impl FnMut(Option<u32>, Option<u32>),
+) {
+    above.sort_by(higher);
+    above.truncate(slots.len());
+    let mut fresh = above
+        .iter()
+        .map(|(_, satellite)| *satellite)
+        .filter(|satellite| !slots.contains(&Some(*satellite)))
+        .collect::<Vec<_>>()
+        .into_iter();
+    for slot in slots.iter_mut() {
+        let stays = slot.is_some_and(|old| above.iter().any(|(_, satellite)| *satellite == old));
+        if stays {
+            continue;
+        }
+        let (old, new) = (*slot, fresh.next());
+        *slot = new;
+        if old != new {
+            see(old, new);
+        }
+    }
+}
+
+fn all(
+    slots: &mut Vec<Option<u32>>,
+    above: &[(f64, u32)],
+    see: &mut impl FnMut(Option<u32>, Option<u32>),
+) {
+    let seen = |satellite: u32| above.binary_search_by_key(&satellite, |(_, s)| *s).is_ok();
+    for gone in slots.iter().flatten().filter(|old| !seen(**old)) {
+        see(Some(*gone), None);
+    }
+    for (_, satellite) in above {
+        if !slots.contains(&Some(*satellite)) {
+            see(None, Some(*satellite));
+        }
+    }
+    slots.clear();
+    slots.extend(above.iter().map(|(_, satellite)| Some(*satellite)));
+}

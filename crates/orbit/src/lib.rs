@@ -1,0 +1,46 @@
+//! Constellations, visibility, handover, delays and routes as functions of time.
+//!
+//! A [`Constellation`] is where satellites are: ideal circular orbits by name ([`known`]) or from a
+//! [`ConstellationSpec`], or real satellites from element sets. A [`Network`] adds stations on the
+//! ground and says which links are up, what they delay, and which way is the shortest. A [`Survey`]
+//! looks at one route over a time.
+//!
+//! Nothing here reads a clock or a file: time is told, texts are handed in. Sines, cosines and roots
+//! come from `libm`, so that all machines agree on every bit.
+
+mod catalogue;
+mod circular;
+mod constellation;
+mod earth;
+mod elements;
+mod epoch;
+mod error;
+mod graph;
+mod ground;
+mod isl;
+mod motion;
+mod network;
+mod omm;
+mod place;
+mod quantity;
+mod routes;
+mod shell;
+mod survey;
+mod tle;
+mod vector;
+
+pub use catalogue::{KNOWN, Known, known};
+pub use circular::{Phasing, Planes};
+pub use constellation::Constellation;
+pub use earth::Earth;
+pub use epoch::Epoch;
+pub use error::OrbitError;
+pub use ground::{Policy, Role, Station};
+pub use motion::Motion;
+pub use network::{Cable, Change, Network, Node};
+pub use place::{Place, cities};
+pub use quantity::{Degrees, Km};
+pub use routes::{Route, Routes};
+pub use shell::{ConstellationSpec, IslPattern, IslRules, Orbits, Seam, ShellSpec};
+pub use survey::{Handover, Look, Report, Spread, Survey};
+pub use vector::Vector;

@@ -1,0 +1,160 @@
+//! From the `[constellation]` of a scenario file to what moves in a run.
+
+use std::path::Path;
+
+use bentpipe_link::ModelSpec;
+use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Place, Policy, Role, Station};
+use bentpipe_sim::{LinkSpec, SkySpec};
+use bentpipe_units::Span;
+
+use crate::build::{Problem, direction, problem};
+use crate::constellation::{ConstellationOptions, open_constellation};
+use crate::error::did_you_mean;
+use crate::file::{LinkTable, PolicyName, ScenarioFile, SkyLinkTable, SkyTable, StationTable};
+use crate::named::Named;
+use crate::queue_table::QueueTable;
+
+const TABLE: &str = "constellation";
+/// Time from one check of the links to the next.
+const CHECK: Span = Span::from_secs(10);
+
+/// The scenario with the stations of its constellation as its nodes.
+pub(crate) fn with_stations(file: &ScenarioFile) -> Result<ScenarioFile, Problem> {
+    let mut file = file.clone();
+    match &file.constellation {
+        Some(_) if !file.nodes.is_empty() => {
+            let message = "the stations of the constellation are the nodes: leave the key out";
+            return problem(&["nodes"], message);
+        }
+        Some(table) => file.nodes = table.stations.keys().cloned().collect(),
+        None if file.nodes.is_empty() => {
+            return problem(&["nodes"], "missing: the names of the nodes, or a [constellation]");
+        }
+        None if file.links.is_empty() => {
+            return problem(&["links"], "missing: without links nothing would arrive");
+        }
+        None => {}
+    }
+    Ok(file)
+}
+
+/// The constellation of a scenario that came from `source`, with its links as cables. Cables without a
+/// delay of their own get that of the way through glass.
+pub(crate) fn sky(
+    table: &SkyTable,
+    source: &str,
+    links: &mut [LinkSpec],
+) -> Result<SkySpec, Problem> {
+    let (key, name) = match (&table.name, &table.file) {
+        (Some(name), None) => ("name", name.clone()),
+        (None, Some(file)) => {
+            let beside = Path::new(source).parent().unwrap_or(Path::new(""));
+            ("file", beside.join(file).to_string_lossy().into_owned())
+        }
+        _ => return problem(&[TABLE], "either a `name` or a `file` is needed"),
+    };
+    let start = match table.start.as_ref().map(|start| start.parse::<Epoch>()).transpose() {
+        Ok(start) => start,
+        Err(message) => return problem(&[TABLE, "start"], message.to_string()),
+    };
+    let mask = table.elevation_mask.map(|mask| mask.0);
+    let options = ConstellationOptions { mask, nearest: table.nearest, start };
+    let constellation = open_constellation(&name, &options).or_else(|error| {
+        let message = error.to_string();
+        let known = message.strip_prefix(&format!("{name}: ")).unwrap_or(&message);
+        problem(&[TABLE, key], known)
+    })?;
+    if table.stations.is_empty() {
+        return problem(&[TABLE, "stations"], "there is none: flows begin and end at stations");
+    }
+    let stations: Result<Vec<_>, _> =
+        table.stations.iter().map(|(name, station)| self::station(table, name, station)).collect();
+    let cables: Vec<Cable> = links.iter().map(cable).collect();
+    let check = table.check.map_or(CHECK, |check| check.0);
+    let network = Network::new(constellation, stations?, &cables, check).or_else(|error| {
+        let (path, message): (Vec<&str>, String) = match &error {
+            OrbitError::NoCoverage { station, .. } => {
+                (vec![TABLE, "stations", station], error.to_string())
+            }
+            OrbitError::Invalid { field, message } => match field.strip_prefix("station ") {
+                Some(station) => (vec![TABLE, "stations", station], message.clone()),
+                None => (vec![TABLE, field], message.clone()),
+            },
+            other => (vec![TABLE], other.to_string()),
+        };
+        problem(&path, message)
+    })?;
+    for (link, delay) in links.iter_mut().zip(network.cable_delays()) {
+        for models in [&mut link.forth, &mut link.back] {
+            if !models.iter().any(|model| matches!(model, ModelSpec::Delay(_))) {
+                models.push(ModelSpec::Delay(delay));
+            }
+        }
+    }
+    Ok(SkySpec {
+        network,
+        uplink: models("ground", "up", &table.ground)?,
+        downlink: models("ground", "down", &table.ground)?,
+        isl: models("isl", "isl", &table.isl)?,
+    })
+}
+
+fn station(sky: &SkyTable, name: &str, table: &StationTable) -> Result<Station, Problem> {
+    let text = table.place.as_deref().unwrap_or(name);
+    let place: Place = text.parse().or_else(|message: String| {
+        let hint = did_you_mean(text, bentpipe_orbit::cities().map(|(city, _)| city));
+        problem(&[TABLE, "stations", name, "place"], format!("{message}{hint}"))
+    })?;
+    let policy = match table.policy.or(sky.policy) {
+        None if table.gateway => Policy::All,
+        None | Some(PolicyName::Hold) => Policy::Hold,
+        Some(PolicyName::Best) => Policy::Best,
+        Some(PolicyName::All) => Policy::All,
+    };
+    Ok(Station {
+        name: name.to_owned(),
+        place,
+        role: if table.gateway { Role::Gateway } else { Role::Terminal },
+        policy,
+        links: table.links.unwrap_or(1),
+    })
+}
+
+/// The cable that a link between two stations is. The delay of its way forth counts for routes.
+fn cable(link: &LinkSpec) -> Cable {
+    let delays = link.forth.iter().filter_map(|model| match model {
+        ModelSpec::Delay(delay) => Some(*delay),
+        _ => None,
+    });
+    let [a, b] = link.ends.map(|end| end as u32);
+    Cable { a, b, delay: delays.reduce(|sum, delay| sum + delay) }
+}
+
+/// The models of moving links: `part` and `way` are the keys of their tables.
+fn models(part: &str, way: &str, table: &SkyLinkTable) -> Result<Vec<ModelSpec>, Problem> {
+    let both = LinkTable {
+        rate: table.rate,
+        queue: table.queue.map(|room| Named(QueueTable::Eager(room.0.0))),
+        ber: table.ber,
+        loss: table.loss,
+        ..LinkTable::default()
+    };
+    let own = match way {
+        "up" => table.up.as_ref(),
+        "down" => table.down.as_ref(),
+        _ => None,
+    };
+    let queue = own.and_then(|own| own.queue);
+    if queue.is_some_and(|Named(queue)| !matches!(queue, QueueTable::Eager(_))) {
+        return problem(&[TABLE, part, way, "queue"], "links to satellites have drop-tail queues");
+    }
+    let models = direction(part, way, &both, own, false).map_err(|problem| {
+        let below = problem.path.into_iter().skip(1);
+        let path = std::iter::once(TABLE.to_owned()).chain(below).collect();
+        Problem { path, ..problem }
+    })?;
+    if !models.iter().all(ModelSpec::keeps_order) {
+        return problem(&[TABLE, part, way], "links to satellites keep packets in order");
+    }
+    Ok(models)
+}

@@ -1,0 +1,142 @@
+//! Scenarios whose network is a constellation.
+
+use bentpipe_link::ModelSpec;
+use bentpipe_scenario::{Scenario, ScenarioError};
+use bentpipe_sim::{RunSpec, Silent, run};
+use bentpipe_units::Span;
+
+const SMALL: &str = r#"
+name = "small"
+encapsulation = "udp"
+duration = "10 min"
+
+[constellation]
+name = "iridium"
+check = "10 s"
+
+[constellation.ground]
+rate = "1.5 Mbit/s"
+queue = "50 packets"
+
+[constellation.isl]
+rate = "25 Mbit/s"
+
+[constellation.stations]
+west = { place = "Berkeley" }
+Boston = {}
+
+[flows.file]
+from = "west"
+to = "Boston"
+size = "100 kB"
+"#;
+
+fn spec(text: &str) -> RunSpec {
+    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    scenario.run_spec(None, false).expect("a run")
+}
+
+fn refused(old: &str, new: &str) -> ScenarioError {
+    let text = SMALL.replacen(old, new, 1);
+    assert_ne!(text, SMALL, "{old}");
+    Scenario::parse("test.toml", &text).expect_err(new)
+}
+
+#[test]
+fn stations_are_the_nodes_and_links_have_what_their_tables_say() {
+    let with_up = format!("{SMALL}\n[constellation.ground.up]\nrate = \"500 kbit/s\"\n");
+    let spec = spec(&with_up);
+    assert_eq!(spec.nodes, ["west", "Boston"]);
+    let sky = spec.sky.as_ref().expect("a constellation");
+    let rate = |models: &[ModelSpec]| match models {
+        [ModelSpec::Rate { rate, .. }] => rate.as_bps(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(rate(&sky.uplink), 500_000);
+    assert_eq!((rate(&sky.downlink), rate(&sky.isl)), (1_500_000, 25_000_000));
+    let summary = run(&spec, &mut Silent).expect("a run");
+    assert!(summary.flows[0].complete, "{:?}", summary.flows[0]);
+    let names: Vec<_> = summary.links.iter().map(|link| (&*link.name, &*link.from)).collect();
+    assert_eq!(names[0], ("ground", "west"));
+    assert_eq!((names.len(), names[4]), (5, ("isl", "satellite")));
+}
+
+#[test]
+fn bent_pipes_reach_each_other_over_gateways_and_the_cable_between_them() {
+    let text = SMALL
+        .replace("iridium", "oneweb")
+        .replace("Berkeley", "London")
+        .replace("Boston = {}", "Boston = { place = \"Sydney\" }\nparis = { place = \"Paris\", gateway = true }\nperth = { place = \"Perth\", gateway = true }\nsydney = { place = \"-33,151\", gateway = true }")
+        .replace("[flows.file]", "[links.sea]\nbetween = [\"paris\", \"perth\"]\n\n[links.desert]\nbetween = [\"perth\", \"sydney\"]\nrate = \"1 Gbit/s\"\ndelay = \"25 ms\"\n\n[flows.file]");
+    let spec = spec(&text);
+    // Glass from Paris to Perth: 14,300 km at two thirds of the speed of light.
+    let delay = |link: usize| match spec.links[link].forth.last() {
+        Some(ModelSpec::Delay(delay)) => *delay,
+        other => panic!("{other:?}"),
+    };
+    assert!((delay(0).as_secs_f64() - 0.0714).abs() < 0.0005, "{}", delay(0));
+    assert_eq!(delay(1), Span::from_millis(25));
+    let summary = run(&spec, &mut Silent).expect("a run");
+    assert!(summary.flows[0].complete, "{:?}", summary.flows[0]);
+    assert!(summary.links[2].delivered > 100, "{:?}", summary.links[2]);
+    let routes = &summary.constellation.expect("a constellation").routes;
+    assert!(routes[0].changes.iter().any(|change| change.hops == 6), "{routes:?}");
+}
+
+#[test]
+fn files_stand_beside_the_scenario() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let shells = "name = \"mine\"\n[[shells]]\nlongitudes = [-95]\nelevation_mask = \"5 deg\"\n";
+    std::fs::write(dir.path().join("mine.toml"), shells).expect("a file");
+    let path = dir.path().join("small.toml");
+    let text = SMALL.replace("name = \"iridium\"", "file = \"mine.toml\"");
+    std::fs::write(&path, text).expect("a file");
+    let scenario = Scenario::open(path.to_str().expect("a path")).expect("a scenario");
+    let sky = scenario.run_spec(None, false).expect("a run").sky.expect("a constellation");
+    assert_eq!(sky.network.constellation().name(), "mine");
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line_and_its_key() {
+    for (old, new, line, key, said) in [
+        ("iridium", "iridum", Some(7), "constellation.name", "did you mean `iridium`?"),
+        ("name = \"iridium\"\n", "", Some(6), "constellation", "`name` or a `file`"),
+        ("\"iridium\"", "\"iridium\"\nfile = \"x\"", Some(6), "constellation", "either"),
+        ("\"iridium\"", "\"iridium\"\nstart = \"x\"", Some(8), "constellation.start", "`x`"),
+        ("\"iridium\"", "\"iridium\"\nnearest = 4", Some(7), "constellation.name", "element sets"),
+        ("\"10 s\"", "\"0 s\"", Some(8), "constellation.check", "more than 0 s"),
+        (
+            "Berkeley",
+            "Berkley",
+            Some(18),
+            "constellation.stations.west.place",
+            "did you mean `Berkeley`?",
+        ),
+        (
+            "Boston = {}",
+            "Boston = { policy = \"most\" }",
+            Some(19),
+            "constellation.stations.Boston.policy",
+            "`hold`",
+        ),
+        (
+            "{ place = \"Berkeley\" }",
+            "{ place = \"Berkeley\", links = 0 }",
+            Some(18),
+            "constellation.stations.west",
+            "at least 1",
+        ),
+        ("\"1.5 Mbit/s\"", "\"fast\"", Some(11), "constellation.ground.rate", "such as"),
+        ("rate = \"25 Mbit/s\"", "queue = \"9 B\"", Some(15), "constellation.isl.queue", "`rate`"),
+        ("name = \"small\"", "name = \"small\"\nnodes = [\"a\"]", Some(3), "nodes", "stations"),
+        ("to = \"Boston\"", "to = \"boston\"", Some(23), "flows.file.to", "`Boston`"),
+    ] {
+        let error = refused(old, new);
+        assert_eq!((error.line, error.key.as_deref()), (line, Some(key)), "{error}");
+        assert!(error.message.contains(said), "{error}");
+    }
+    let polar = SMALL.replace("iridium", "starlink").replace("Berkeley", "80,0");
+    let error = Scenario::parse("test.toml", &polar).expect_err("no coverage");
+    assert_eq!(error.key.as_deref(), Some("constellation.stations.west"));
+    assert!(error.message.contains("ever comes above"), "{error}");
+}

@@ -1,0 +1,267 @@
+//! A network that moves: satellites, stations, and links that come and go between them.
+//!
+//! Links change at the checks of [`bentpipe_orbit::Network`] only, and routes are those of the last
+//! check. Between checks the delay of a link is that of the moment at which a packet leaves its
+//! transmitter. What has not left a link whole when that goes down is lost; what is on its way
+//! arrives.
+
+mod link;
+mod log;
+mod tables;
+
+use std::collections::BTreeMap;
+
+use bentpipe_link::{LossCause, ModelSpec, Passing, Streams};
+use bentpipe_orbit::{Change, Node, OrbitError};
+use bentpipe_record::{ConstellationSummary, LinkSummary};
+use bentpipe_units::{Instant, Span};
+
+use self::link::MovingLink;
+use self::log::Log;
+use self::tables::Tables;
+use crate::channel::Channel;
+use crate::events::{EventQueue, Slot};
+use crate::packet::{Arena, PacketId};
+use crate::{RunSpec, SkySpec};
+
+/// The satellites, the links to and between them, and the ways over them.
+pub(crate) struct Topology {
+    sky: SkySpec,
+    streams: Streams,
+    tables: Tables,
+    /// The component of each direction of a link, by its ends.
+    by_ends: BTreeMap<(u16, u16), Slot>,
+    /// Those that move; they are the components from `first_slot` on.
+    pub(crate) links: Vec<MovingLink>,
+    first_slot: Slot,
+    /// Summaries of links before those of the classes of moving links.
+    first_class: usize,
+    log: Log,
+}
+
+impl Topology {
+    /// The network of a run at its first check. `cables` are the components of links that stay, by their
+    /// ends; those that move are the components from the end of the queue on.
+    pub(crate) fn new(
+        sky: &SkySpec,
+        spec: &RunSpec,
+        cables: impl Iterator<Item = (u16, u16)>,
+        queue: &mut EventQueue,
+        arena: &mut Arena,
+    ) -> Self {
+        let network = &sky.network;
+        let stations = network.stations().len();
+        let mut by_ends = BTreeMap::new();
+        for (slot, ends) in (0..).zip(cables) {
+            by_ends.entry(ends).or_insert(slot);
+        }
+        let mut topology = Self {
+            streams: Streams::new(spec.seed),
+            tables: Tables::new(stations, network.constellation().satellites()),
+            by_ends,
+            links: Vec::new(),
+            first_slot: queue.components() as Slot,
+            first_class: 2 * spec.links.len(),
+            log: Log::new(network, &spec.flows),
+            sky: sky.clone(),
+        };
+        let moving = |(a, b): &(Node, Node)| {
+            matches!(a, Node::Satellite(_)) || matches!(b, Node::Satellite(_))
+        };
+        let links: Vec<_> = network.links().filter(moving).collect();
+        for (a, b) in links {
+            topology.set(Instant::ZERO, a, b, true, queue, arena);
+        }
+        topology.look(Instant::ZERO);
+        topology
+    }
+
+    /// Time of the next check.
+    pub(crate) fn next_check(&self) -> Instant {
+        self.sky.network.next_check()
+    }
+
+    /// Makes the checks that are due.
+    pub(crate) fn check(
+        &mut self,
+        now: Instant,
+        queue: &mut EventQueue,
+        arena: &mut Arena,
+    ) -> Result<(), OrbitError> {
+        let mut changes = Vec::new();
+        self.sky.network.advance(now, |at, change| changes.push((at, change)))?;
+        for (at, change) in changes {
+            self.log.changed(at, &self.sky.network, change);
+            let satellite = Node::Satellite;
+            match change {
+                Change::IslUp { a, b } => {
+                    self.set(at, satellite(a), satellite(b), true, queue, arena);
+                }
+                Change::IslDown { a, b } => {
+                    self.set(at, satellite(a), satellite(b), false, queue, arena);
+                }
+                Change::Handover { station, from, to } => {
+                    for (number, up) in [(from, false), (to, true)] {
+                        if let Some(number) = number {
+                            let station = Node::Station(station);
+                            self.set(at, station, satellite(number), up, queue, arena);
+                        }
+                    }
+                }
+            }
+        }
+        self.tables.clear();
+        self.look(now);
+        Ok(())
+    }
+
+    /// Notes the routes of the flows.
+    fn look(&mut self, now: Instant) {
+        let (tables, network) = (&mut self.tables, &mut self.sky.network);
+        self.log.checked(now, |from, to| tables.route(from, to, network));
+    }
+
+    /// A link comes up or goes down, both ways.
+    fn set(
+        &mut self,
+        at: Instant,
+        a: Node,
+        b: Node,
+        up: bool,
+        queue: &mut EventQueue,
+        arena: &mut Arena,
+    ) {
+        for ends in [[a, b], [b, a]] {
+            let index = self.link(ends, queue);
+            if up {
+                self.come_up(index, ends);
+            } else {
+                self.go_down(at, index, queue, arena);
+            }
+        }
+    }
+
+    /// The number of one direction of a link, which is made when there was none.
+    fn link(&mut self, ends: [Node; 2], queue: &mut EventQueue) -> usize {
+        let numbers = ends.map(|end| self.tables.number(end));
+        let next = self.first_slot + self.links.len() as Slot;
+        let slot = *self.by_ends.entry((numbers[0], numbers[1])).or_insert(next);
+        if slot == next {
+            queue.add_component();
+            let flips = self.streams.stream(&format!("sky/{}/flips", self.name(ends)));
+            let channel =
+                Channel::new(numbers[1], Default::default(), flips, LinkSummary::default());
+            self.links.push(MovingLink::new(channel, self.class(ends), ends));
+        }
+        (slot - self.first_slot) as usize
+    }
+
+    fn come_up(&mut self, index: usize, ends: [Node; 2]) {
+        let models = match ends {
+            [Node::Station(_), _] => &self.sky.uplink,
+            [_, Node::Station(_)] => &self.sky.downlink,
+            _ => &self.sky.isl,
+        };
+        // Each time that it comes up it has draws of its own.
+        let name = format!("sky/{}/{}", self.name(ends), self.links[index].visits);
+        self.links[index].come_up(ModelSpec::build_series(models, &self.streams, &name, "forth"));
+    }
+
+    fn go_down(&mut self, at: Instant, index: usize, queue: &mut EventQueue, arena: &mut Arena) {
+        let link = &mut self.links[index];
+        link.go_down(at, &self.sky.network, |channel, lost| {
+            let kind = arena.get_mut(lost.packet).kind;
+            channel.count_loss(at, LossCause::Blackout, kind);
+            arena.release(lost.packet);
+        });
+        if link.channel.next().is_none() {
+            queue.clear(self.first_slot + index as Slot);
+        }
+    }
+
+    /// What a direction of a link is called in the names of its random streams.
+    fn name(&self, ends: [Node; 2]) -> String {
+        let [from, to] = ends.map(|end| match end {
+            Node::Station(number) => self.sky.network.stations()[number as usize].name.clone(),
+            Node::Satellite(number) => number.to_string(),
+        });
+        format!("{from}/{to}")
+    }
+
+    /// The summary that a direction of a link counts for, as [`RunSpec::directions`] has them.
+    fn class(&self, ends: [Node; 2]) -> usize {
+        self.first_class
+            + match ends {
+                [Node::Station(number), _] => 2 * number as usize,
+                [_, Node::Station(number)] => 2 * number as usize + 1,
+                _ => 2 * self.sky.network.stations().len(),
+            }
+    }
+
+    /// The component that leads from a node towards a station.
+    #[inline]
+    pub(crate) fn next(&mut self, from: u16, to: u16) -> Option<Slot> {
+        self.tables.next(from, to, &mut self.sky.network, &self.by_ends)
+    }
+
+    /// A packet found no way on.
+    #[cold]
+    pub(crate) fn count_no_route(&mut self) {
+        self.log.summary.lost_no_route += 1;
+    }
+
+    /// The link that is this component, if it moves.
+    #[inline]
+    pub(crate) fn index(&self, slot: Slot) -> Option<usize> {
+        slot.checked_sub(self.first_slot).map(|index| index as usize)
+    }
+
+    /// The moving link that is this component, if it moves.
+    pub(crate) fn link_of(&mut self, slot: Slot) -> Option<&mut MovingLink> {
+        let index = self.index(slot)?;
+        self.links.get_mut(index)
+    }
+
+    /// A packet enters a moving link. Returns when it arrives, if it does, and whether it is damaged.
+    #[inline]
+    pub(crate) fn pass(
+        &mut self,
+        now: Instant,
+        index: usize,
+        serial: u64,
+        passing: &Passing,
+    ) -> Option<(Instant, bool)> {
+        self.links[index].pass(now, serial, passing, &self.sky.network)
+    }
+
+    /// The next packet of a moving link arrives: which one it is, and at which node.
+    #[inline]
+    pub(crate) fn arrive(
+        &mut self,
+        index: usize,
+        queue: &mut EventQueue,
+        arena: &Arena,
+    ) -> Option<(PacketId, u16)> {
+        let link = &mut self.links[index];
+        let arrived = link.arrive()?;
+        let slot = self.first_slot + index as Slot;
+        match link.channel.next() {
+            Some(next) => {
+                queue.set_arrival(slot, next.at, next.serial);
+                arena.fetch(next.packet);
+            }
+            None => queue.clear(slot),
+        }
+        Some((arrived.packet, link.channel.to))
+    }
+
+    /// The delay of a flow's route at the last check.
+    pub(crate) fn route_delay(&self, flow: usize) -> Option<Span> {
+        self.log.delay(flow)
+    }
+
+    /// What the constellation did.
+    pub(crate) fn summary(&self) -> ConstellationSummary {
+        self.log.finish()
+    }
+}
