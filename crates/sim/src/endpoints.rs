@@ -1,7 +1,6 @@
 //! The ends of the connections and how segments find them.
 
 use std::collections::BTreeSet;
-use std::iter;
 
 use bentpipe_link::{Stream, Streams};
 use bentpipe_transport::demux::Demux;
@@ -407,12 +406,10 @@ fn pair(
         0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
         _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
     };
-    let more = flow.protocol.more_paths().iter().copied();
-    let paths = || iter::once([flow.from, flow.to]).chain(more.clone());
     let source = End {
         endpoint: None,
         app: App::source(flow.source),
-        paths: paths().map(|[from, to]| [from as u16, to as u16]).collect(),
+        paths: flow.paths().map(|[from, to]| [from as u16, to as u16]).collect(),
         start: generator.is_none().then_some(flow.source.start),
         protocol: flow.protocol.clone(),
         ports: Ports { local: client, peer: server },
@@ -422,7 +419,7 @@ fn pair(
     let sink = End {
         endpoint: None,
         app: if generator.is_some() { App::followed_sink() } else { App::sink() },
-        paths: paths().map(|[from, to]| [to as u16, from as u16]).collect(),
+        paths: flow.paths().map(|[from, to]| [to as u16, from as u16]).collect(),
         start: None,
         protocol: flow.protocol.clone(),
         ports: Ports { local: server, peer: client },

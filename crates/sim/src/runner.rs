@@ -90,8 +90,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
 fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {
     for flow in &spec.flows {
         let name = |node: usize| spec.nodes[node].clone();
-        let more = flow.protocol.more_paths();
-        for &[from, to] in [[flow.from, flow.to]].iter().chain(more) {
+        for [from, to] in flow.paths() {
             if from == to {
                 return Err(BuildError::ToItself { flow: flow.name.clone(), node: name(from) });
             }

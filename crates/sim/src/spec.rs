@@ -1,5 +1,6 @@
 //! What a run consists of.
 
+use std::iter;
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
@@ -141,6 +142,17 @@ pub struct FlowSpec {
     pub low_priority: bool,
 }
 
+impl FlowSpec {
+    /// The two nodes of each path, the sender's first; that of `from` and `to` is path 0.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = [usize; 2]> {
+        let more: &[[usize; 2]] = match &self.protocol {
+            Protocol::Xstp { .. } | Protocol::Tcp { .. } => &[],
+            Protocol::Sctp { more_paths, .. } => more_paths,
+        };
+        iter::once([self.from, self.to]).chain(more.iter().copied())
+    }
+}
+
 /// The protocol of a flow and its settings.
 #[derive(Clone, Debug)]
 pub enum Protocol {
@@ -200,14 +212,6 @@ impl Protocol {
             Self::Xstp { .. } => "xstp",
             Self::Tcp { .. } => "tcp",
             Self::Sctp { .. } => "sctp",
-        }
-    }
-
-    /// The pairs of nodes of further paths.
-    pub(crate) fn more_paths(&self) -> &[[usize; 2]] {
-        match self {
-            Self::Xstp { .. } | Self::Tcp { .. } => &[],
-            Self::Sctp { more_paths, .. } => more_paths,
         }
     }
 }

@@ -8,7 +8,7 @@ use bentpipe_link::ModelSpec;
 use bentpipe_link::queue::{DisciplineSpec, RedConfig};
 use bentpipe_sim::{Capture, FlowSpec, Observer, PacketSeen, Protocol, RunSpec, Silent, run};
 use bentpipe_transport::sctp::{Config, View};
-use bentpipe_units::Instant;
+use bentpipe_units::{Instant, Span};
 
 use crate::support::*;
 
@@ -85,6 +85,28 @@ impl Observer for Watcher {
     fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
         self.0.packet(at, channel, packet);
     }
+}
+
+#[test]
+fn a_second_path_shares_a_line_with_another_flow_in_the_order_of_time() {
+    // The packets of the other flow get to the line from far away, those of the path from nearby.
+    let links = vec![
+        link("first", [0, 1], vec![rate("1 Mbit/s", 50), dark(1_000, 60_000), millis(25)]),
+        link("near", [2, 4], vec![millis(1)]),
+        link("far", [5, 4], vec![rate("4 Mbit/s", 50), millis(200)]),
+        link("line", [4, 3], vec![rate("2 Mbit/s", 50), millis(5)]),
+    ];
+    let config = Config { path_max_retrans: 1, ..Config::default() };
+    let flows = vec![sctp(config, 1_000, vec![[2, 3]]), flow("far", 5, 3, 2_000)];
+    let shared = spec(6, links, flows);
+    let run = outcome(&shared);
+    assert_all_arrived(&shared, &run);
+    // A flow that begins when all is over shifts nothing, though its way is that of the second path.
+    let mut more = shared;
+    let mut idle = flow("idle", 2, 3, 1);
+    idle.source.start = Instant::ZERO + more.duration + Span::from_secs(1);
+    more.flows.push(idle);
+    assert_eq!(outcome(&more).flows[..2], run.flows[..]);
 }
 
 #[test]
