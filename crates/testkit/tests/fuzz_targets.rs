@@ -57,7 +57,8 @@ fn the_inputs_are_neither_all_legal_nor_all_illegal() {
     let (segments, damaged) = (SEGMENTS.load(Ordering::Relaxed), DAMAGED.load(Ordering::Relaxed));
     assert!((2_000..8_000).contains(&segments), "{segments} segments");
     assert!(damaged > 2_000, "{damaged} damaged");
-    assert_eq!(KINDS.load(Ordering::Relaxed), 0x1ff, "every kind that XSTP has");
+    // The nine types that an XSTP header can have.
+    assert_eq!(KINDS.load(Ordering::Relaxed), 0x1ff);
 }
 
 #[test]
