@@ -30,6 +30,7 @@ pub mod registry;
 mod reno;
 mod scalable;
 mod scps;
+mod sctp;
 mod shared;
 mod star;
 mod stcp;

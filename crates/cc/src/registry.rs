@@ -7,7 +7,7 @@ use bentpipe_units::ByteCount;
 use crate::{
     Controller, SharedState, astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas,
     fast_start, highspeed, hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable, scps,
-    star, stcp, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
+    sctp, star, stcp, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
 };
 
 /// One controller. The row feeds the command line, the documentation and the conformance test.
@@ -121,6 +121,7 @@ static ROWS: &[Row] = &[
     dvegas::ROW,
     xcp::ROW,
     scps::ROW,
+    sctp::ROW,
     peach::ROW,
     peach_plus::ROW,
     swift::ROW,
@@ -173,6 +174,20 @@ impl Choice {
     /// STP's own controller.
     pub fn stp() -> Self {
         Self { row: &stp::ROW, parameters: BTreeMap::new(), shared: None }
+    }
+
+    /// SCTP's own controller.
+    pub fn sctp() -> Self {
+        Self { row: &sctp::ROW, parameters: BTreeMap::new(), shared: None }
+    }
+
+    /// SCTP's own controller as RFC 2960 has it, with this first slow start threshold in segments.
+    pub fn sctp_2000(initial_ssthresh: u32) -> Self {
+        let parameters = [
+            ("initial_ssthresh".to_owned(), f64::from(initial_ssthresh)),
+            ("ssthresh_floor".to_owned(), 2.0),
+        ];
+        Self { row: &sctp::ROW, parameters: parameters.into(), shared: None }
     }
 
     /// The controller of RFC 5681.

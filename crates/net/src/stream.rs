@@ -31,7 +31,11 @@ impl From<StreamError> for io::Error {
         let kind = match error {
             StreamError::Failed(Failure::NoAnswer | Failure::NoResponse) => io::ErrorKind::TimedOut,
             StreamError::Failed(
-                Failure::Reset(_) | Failure::ResetByPeer | Failure::PeerRestarted,
+                Failure::Reset(_)
+                | Failure::ResetByPeer
+                | Failure::PeerAborted(_)
+                | Failure::PeerBrokeRules
+                | Failure::PeerRestarted,
             ) => io::ErrorKind::ConnectionReset,
             StreamError::Failed(Failure::Aborted) => io::ErrorKind::ConnectionAborted,
             StreamError::Closed => io::ErrorKind::BrokenPipe,

@@ -256,7 +256,7 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         name: name.to_owned(),
         from,
         to,
-        protocol: protocol::build(name, table)?,
+        protocol: protocol::build(name, table, more_paths(file, name, table)?)?,
         source: SourceSpec {
             start: Instant::ZERO + table.start.map_or(Span::ZERO, |s| s.0),
             size: table.size.map(|s| s.0),
@@ -266,6 +266,20 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         traffic,
         low_priority: table.priority == PriorityName::Low,
     })
+}
+
+/// The nodes of the further paths of a flow.
+fn more_paths(
+    file: &ScenarioFile,
+    flow: &str,
+    table: &FlowTable,
+) -> Result<Vec<[usize; 2]>, Problem> {
+    let path = |(number, path): (usize, &crate::file::PathTable)| {
+        let number = number.to_string();
+        let at = |key| ["flows", flow, "more_paths", &number, key];
+        Ok([node(file, &at("from"), &path.from)?, node(file, &at("to"), &path.to)?])
+    };
+    table.more_paths.iter().enumerate().map(path).collect()
 }
 
 /// Every flow's receiver can be reached.

@@ -10,6 +10,7 @@ use crate::named::Named;
 use crate::protocol::ProtocolName;
 use crate::quantity::{Probability, Quantity, Room};
 use crate::queue_table::QueueTable;
+use crate::sctp_table::SctpTable;
 use crate::tcp_table::TcpTable;
 use crate::traffic_table::TrafficTable;
 use crate::uplink_table::UplinkTable;
@@ -29,7 +30,7 @@ pub struct ScenarioFile {
     pub seed: u64,
     /// The run ends here at the latest.
     pub duration: Option<Quantity<Span>>,
-    /// What carries XSTP on the links; TCP is in IPv4 with any of them.
+    /// What carries XSTP on the links; TCP and SCTP are in IPv4 with any of them.
     #[serde(default)]
     pub encapsulation: EncapsulationName,
     /// Time between samples of `run --samples`.
@@ -53,7 +54,7 @@ const fn default_seed() -> u64 {
     1
 }
 
-/// What carries XSTP on the links. TCP is in IPv4 with any of them.
+/// What carries XSTP on the links. TCP and SCTP are in IPv4 with any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EncapsulationName {
@@ -218,7 +219,8 @@ pub struct PeriodicBlackoutTable {
 #[serde(deny_unknown_fields)]
 pub struct RuleTable {
     /// What the packets carry, all of it: data, poll, stat, ustat, bgn, bgnak, end, endak, rst; in TCP
-    /// data, syn, syn-ack, fin, rst, ack.
+    /// data, syn, syn-ack, fin, rst, ack; in SCTP data, init, init-ack, cookie, sack, heartbeat,
+    /// shutdown, shutdown-ack, abort.
     pub kind: Vec<String>,
     /// The first of them, counted from 1.
     pub nth: u64,
@@ -297,6 +299,25 @@ pub struct FlowTable {
     /// Settings of TCP at both ends.
     #[serde(default)]
     pub tcp: TcpTable,
+    /// Settings of SCTP at both ends.
+    #[serde(default)]
+    pub sctp: SctpTable,
+    /// Settings of SCTP at the receiving end where they differ.
+    pub sctp_receiver: Option<SctpTable>,
+    /// Further paths of SCTP between hosts with several addresses.
+    #[serde(default)]
+    pub more_paths: Vec<PathTable>,
+}
+
+/// A further path of an SCTP flow. A node is one address: a host with two stands there as two nodes,
+/// each with links of its own.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathTable {
+    /// The other node of the sending host.
+    pub from: String,
+    /// The other node of the receiving host.
+    pub to: String,
 }
 
 /// The class of a flow's packets.

@@ -17,6 +17,7 @@ mod profile;
 mod protocol;
 mod quantity;
 mod queue_table;
+mod sctp_table;
 mod settings;
 mod sky;
 mod stations;

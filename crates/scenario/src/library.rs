@@ -13,6 +13,7 @@ static SCENARIOS: &[Entry] = entries![
     "geo",
     "vsat-asymmetric",
     "leo-broadband",
+    "sctp-two-paths",
     "iridium",
     "teledesic",
     "starlink",

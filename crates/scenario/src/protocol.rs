@@ -19,10 +19,21 @@ pub enum ProtocolName {
     Xstp,
     /// TCP, set by the table `tcp`.
     Tcp,
+    /// The Stream Control Transmission Protocol, set by the tables `sctp` and `sctp_receiver`.
+    Sctp,
 }
 
-/// What runs at the ends of the flow `name`.
-pub(crate) fn build(name: &str, table: &FlowTable) -> Result<Protocol, Problem> {
+/// What runs at the ends of the flow `name`; `more_paths` are the nodes of its further paths.
+pub(crate) fn build(
+    name: &str,
+    table: &FlowTable,
+    more_paths: Vec<[usize; 2]>,
+) -> Result<Protocol, Problem> {
+    if table.protocol != ProtocolName::Sctp && !more_paths.is_empty() {
+        let path = ["flows", name, "more_paths"].map(str::to_owned).into();
+        let message = "only `protocol = \"sctp\"` has more than one path".to_owned();
+        return Err(Problem { path, message });
+    }
     match table.protocol {
         ProtocolName::Xstp => {
             let own = table.receiver.as_ref();
@@ -41,6 +52,15 @@ pub(crate) fn build(name: &str, table: &FlowTable) -> Result<Protocol, Problem> 
                 None => sender.clone(),
             };
             Ok(Protocol::Tcp { sender, receiver })
+        }
+        ProtocolName::Sctp => {
+            let own = table.sctp_receiver.as_ref();
+            let sender = at(name, "sctp", table.sctp.config(None))?;
+            let receiver = match own {
+                Some(_) => at(name, "sctp_receiver", table.sctp.config(own))?,
+                None => sender.clone(),
+            };
+            Ok(Protocol::Sctp { sender, receiver, more_paths })
         }
     }
 }

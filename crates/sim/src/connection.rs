@@ -4,7 +4,7 @@
 //! belongs to no connection is answered.
 
 use bentpipe_transport::xstp::{self, Ports};
-use bentpipe_transport::{Endpoint, PathId, tcp};
+use bentpipe_transport::{Endpoint, PathId, sctp, tcp};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
@@ -16,17 +16,48 @@ pub(crate) enum Connection {
     Xstp(Box<xstp::Session>),
     /// TCP.
     Tcp(Box<tcp::Connection>),
+    /// SCTP.
+    Sctp(Box<sctp::Association>),
+}
+
+/// What an end has to be told apart from others, and to be opened with.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// Its ports.
+    pub(crate) ports: Ports,
+    /// How many paths there are; they have the numbers from 0 on.
+    pub(crate) paths: u32,
+    /// What its numbers are drawn from.
+    pub(crate) entropy: u64,
+}
+
+impl Place {
+    fn path_ids(self) -> Vec<PathId> {
+        (0..self.paths).map(PathId).collect()
+    }
+}
+
+/// What a listener makes of a segment.
+pub(crate) enum Accepted {
+    /// A connection.
+    Open(Connection),
+    /// An answer without a connection.
+    Answer(Segment),
+    /// The segment does not open a connection.
+    Refused,
+}
+
+impl From<Option<Connection>> for Accepted {
+    fn from(connection: Option<Connection>) -> Self {
+        connection.map_or(Self::Refused, Self::Open)
+    }
 }
 
 impl Connection {
-    /// The end that opens. `entropy` makes its numbers hard to guess.
-    pub(crate) fn open(
-        protocol: &Protocol,
-        now: Instant,
-        path: PathId,
-        ports: Ports,
-        entropy: u64,
-    ) -> Self {
+    /// The end that opens.
+    pub(crate) fn open(protocol: &Protocol, now: Instant, place: Place) -> Self {
+        let Place { ports, entropy, .. } = place;
+        let path = PathId(0);
         match protocol {
             Protocol::Xstp { sender, .. } => {
                 let session = xstp::Session::connect(sender.clone(), now, path, ports, entropy);
@@ -37,29 +68,49 @@ impl Connection {
                     tcp::Connection::connect(sender.clone(), now, path, ports, entropy);
                 Self::Tcp(Box::new(connection))
             }
+            Protocol::Sctp { sender, .. } => {
+                let identity = sctp::Identity {
+                    ports,
+                    paths: place.path_ids(),
+                    addresses: Vec::new(),
+                    key: COOKIE_KEY,
+                    entropy,
+                };
+                let association = sctp::Association::connect(sender.clone(), now, identity);
+                Self::Sctp(Box::new(association))
+            }
         }
     }
 
-    /// The end that listens, at a segment for which there is no session; `None` when the segment does
-    /// not open one.
+    /// The end that listens, at a segment for which there is no session.
     pub(crate) fn accept(
         protocol: &Protocol,
         now: Instant,
         path: PathId,
-        segment: &Segment,
-        entropy: u64,
-    ) -> Option<Self> {
+        segment: &mut Segment,
+        place: Place,
+    ) -> Accepted {
+        let entropy = place.entropy;
         match (protocol, segment) {
             (Protocol::Xstp { receiver, .. }, Segment::Xstp(begin)) => {
-                let session = xstp::Session::accept(receiver.clone(), now, path, begin, entropy)?;
-                Some(Self::Xstp(Box::new(session)))
+                let session = xstp::Session::accept(receiver.clone(), now, path, begin, entropy);
+                session.map(|session| Self::Xstp(Box::new(session))).into()
             }
             (Protocol::Tcp { receiver, .. }, Segment::Tcp(syn)) => {
-                let connection =
-                    tcp::Connection::accept(receiver.clone(), now, path, syn, entropy)?;
-                Some(Self::Tcp(Box::new(connection)))
+                let connection = tcp::Connection::accept(receiver.clone(), now, path, syn, entropy);
+                connection.map(|connection| Self::Tcp(Box::new(connection))).into()
             }
-            (Protocol::Xstp { .. } | Protocol::Tcp { .. }, _) => None,
+            (Protocol::Sctp { receiver, .. }, Segment::Sctp(packet)) => {
+                let listener = sctp::Listener::new(receiver.clone(), COOKIE_KEY, Vec::new());
+                match listener.handle(now, path, &place.path_ids(), packet, entropy) {
+                    sctp::Answer::Open(association) => Accepted::Open(Self::Sctp(association)),
+                    sctp::Answer::Reply(packet) => Accepted::Answer(Segment::Sctp(packet)),
+                    sctp::Answer::Nothing => Accepted::Refused,
+                }
+            }
+            (Protocol::Xstp { .. } | Protocol::Tcp { .. } | Protocol::Sctp { .. }, _) => {
+                Accepted::Refused
+            }
         }
     }
 
@@ -68,14 +119,19 @@ impl Connection {
         match self {
             Self::Xstp(session) => &**session,
             Self::Tcp(connection) => &**connection,
+            Self::Sctp(association) => &**association,
         }
     }
 }
+
+/// Nobody forges cookies here; what matters is that runs are alike.
+const COOKIE_KEY: sctp::CookieKey = sctp::CookieKey::new([0; 32]);
 
 /// The answer to a segment that belongs to no connection, if it gets one.
 pub(crate) fn no_session_reset(segment: &Segment) -> Option<Segment> {
     match segment {
         Segment::Xstp(segment) => xstp::no_session_reset(segment).map(Segment::Xstp),
         Segment::Tcp(segment) => tcp::no_session_reset(segment).map(Segment::Tcp),
+        Segment::Sctp(packet) => sctp::out_of_the_blue(packet).map(Segment::Sctp),
     }
 }

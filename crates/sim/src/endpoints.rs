@@ -10,7 +10,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
 use crate::app::{App, Progress};
-use crate::connection::{Connection, no_session_reset};
+use crate::connection::{Accepted, Connection, Place, no_session_reset};
 use crate::events::Slot;
 use crate::generated::{Generated, Outcome};
 use crate::network::Network;
@@ -28,8 +28,8 @@ pub(crate) struct End {
     /// Its endpoint; none before the connection is opened.
     pub(crate) endpoint: Option<Connection>,
     pub(crate) app: App,
-    pub(crate) node: u16,
-    pub(crate) peer: u16,
+    /// For each path the node of this end and that of the peer.
+    paths: Vec<[u16; 2]>,
     start: Option<Instant>,
     pub(crate) protocol: Protocol,
     pub(crate) ports: Ports,
@@ -37,6 +37,10 @@ pub(crate) struct End {
     /// The generator of its traffic.
     pub(crate) generator: Option<u32>,
 }
+
+/// Who has which ports, for each node and protocol: ports of different protocols have nothing to do
+/// with each other.
+pub(crate) type Demuxes = Vec<[Demux<u32>; Protocol::COUNT]>;
 
 /// All ends, in pairs: the one that opens and sends and the one that listens and receives. A flow has
 /// one pair, or as many as its traffic has connections at the same time.
@@ -48,8 +52,7 @@ pub(crate) struct Endpoints {
     pub(crate) generated: Vec<Generated>,
     /// Ends whose generator must look at them.
     pub(crate) touched: Vec<u32>,
-    /// For each node: ports of different protocols have nothing to do with each other.
-    pub(crate) demux: Vec<[Demux<u32>; Protocol::COUNT]>,
+    pub(crate) demux: Demuxes,
     pub(crate) first_slot: Slot,
 }
 
@@ -69,8 +72,7 @@ pub(crate) fn low_ports(flows: &[FlowSpec]) -> BTreeSet<u16> {
 struct Around<'a, 'o> {
     network: &'a mut Network<'o>,
     app: &'a mut App,
-    node: u16,
-    peer: u16,
+    paths: &'a [[u16; 2]],
 }
 
 impl<E: Endpoint> Host<E> for Around<'_, '_> {
@@ -78,8 +80,9 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
         self.network.place()
     }
 
-    fn transmit(&mut self, now: Instant, _path: PathId) {
-        self.network.send(now, self.node, self.peer);
+    fn transmit(&mut self, now: Instant, path: PathId) {
+        let [node, peer] = self.paths[path.0 as usize];
+        self.network.send(now, node, peer);
     }
 
     fn event(&mut self, now: Instant, endpoint: &mut E, event: Event) {
@@ -96,11 +99,10 @@ impl Endpoints {
         first_slot: Slot,
     ) -> Self {
         let mut ends = Vec::new();
-        let mut demux: Vec<[Demux<u32>; Protocol::COUNT]> = Vec::new();
+        let mut demux = Demuxes::new();
         demux.resize_with(nodes, Default::default);
         let (mut pairs, mut generated) = (Vec::new(), Vec::new());
         for flow in flows {
-            let protocol = flow.protocol.index();
             let first = ends.len() / 2;
             let generator = flow.traffic.as_ref().map(|traffic| {
                 let start = flow.source.start;
@@ -116,10 +118,8 @@ impl Endpoints {
             for number in 0..pairs_of(flow) {
                 let index = ends.len() as u32;
                 let [source, sink] = pair(flow, first + number, number, generator, streams);
-                let ports = source.ports;
-                let path = PathId(u32::from(source.peer));
-                demux[flow.from][protocol].insert(path, ports.local, ports.peer, index);
-                demux[flow.to][protocol].listen(ports.peer, index + 1);
+                source.enter(&mut demux, index);
+                sink.listen(&mut demux, index + 1);
                 ends.extend([source, sink]);
             }
         }
@@ -146,12 +146,14 @@ impl Endpoints {
     /// A packet arrived at the node that it is for.
     pub(crate) fn arrive(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) {
         let packet = network.packet(id);
-        let (node, path) = (packet.to, PathId(u32::from(packet.from)));
+        let (node, from) = (packet.to, packet.from);
         let (peer_port, local_port) = packet.segment.ports();
         let demux = &self.demux[node as usize][Protocol::index_of(&packet.segment)];
-        match demux.session(path, local_port, peer_port) {
+        match demux.session(PathId(u32::from(from)), local_port, peer_port) {
             Some(index) if !packet.segment.opens() => {
-                let done = self.ends[index as usize].arrive(now, path, &mut packet.segment);
+                let end = &mut self.ends[index as usize];
+                let path = end.path_of(node, from);
+                let done = end.arrive(now, path, &mut packet.segment);
                 network.release(id);
                 if !done {
                     self.settle(now, network, index);
@@ -180,19 +182,20 @@ impl Endpoints {
     ) {
         let packet = network.packet(id);
         let (from, node) = (packet.from, packet.to);
-        let path = PathId(u32::from(from));
         let (peer_port, local_port) = packet.segment.ports();
         let mut segment = std::mem::take(&mut packet.segment);
         network.release(id);
         if let Some(index) = session {
-            let _ = self.ends[index as usize].arrive(now, path, &mut segment);
+            let end = &mut self.ends[index as usize];
+            let path = end.path_of(node, from);
+            let _ = end.arrive(now, path, &mut segment);
             self.settle(now, network, index);
             let demux = &self.demux[node as usize][Protocol::index_of(&segment)];
-            if demux.session(path, local_port, peer_port).is_some() {
+            if demux.session(PathId(u32::from(from)), local_port, peer_port).is_some() {
                 return;
             }
         }
-        self.listen(now, network, node, from, &segment);
+        self.listen(now, network, node, from, segment);
     }
 
     /// A segment for which there is no session: a listener takes it, or it is answered by a reset.
@@ -202,27 +205,32 @@ impl Endpoints {
         network: &mut Network<'_>,
         node: u16,
         from: u16,
-        segment: &Segment,
+        mut segment: Segment,
     ) {
         let (peer_port, local_port) = segment.ports();
-        let path = PathId(u32::from(from));
-        let demux = &mut self.demux[node as usize][Protocol::index_of(segment)];
-        let accepted = demux.listener(local_port).and_then(|index| {
+        let demux = &self.demux[node as usize][Protocol::index_of(&segment)];
+        // Another port of the peer is that of a connection that was here before: its request is late.
+        let listener = demux
+            .listener(local_port)
+            .filter(|index| self.ends[*index as usize].ports.peer == peer_port);
+        let accepted = listener.map_or(Accepted::Refused, |index| {
             let end = &mut self.ends[index as usize];
-            if end.ports.peer != peer_port {
-                return None; // A late request of a connection that was here before.
-            }
-            let entropy = end.entropy.bits();
-            end.endpoint = Some(Connection::accept(&end.protocol, now, path, segment, entropy)?);
-            Some(index)
+            let path = end.path_of(node, from);
+            let (protocol, place) = end.place();
+            Connection::accept(protocol, now, path, &mut segment, place)
         });
-        if let Some(index) = accepted {
-            demux.insert(path, local_port, peer_port, index);
-            self.settle(now, network, index);
-            return;
-        }
-        if let Some(reset) = no_session_reset(segment) {
-            *network.place() = reset;
+        let answer = match (accepted, listener) {
+            (Accepted::Open(connection), Some(index)) => {
+                let end = &mut self.ends[index as usize];
+                end.endpoint = Some(connection);
+                end.enter(&mut self.demux, index);
+                return self.settle(now, network, index);
+            }
+            (Accepted::Answer(answer), _) => Some(answer),
+            _ => no_session_reset(&segment),
+        };
+        if let Some(answer) = answer {
+            *network.place() = answer;
             network.send(now, node, from);
         }
     }
@@ -230,8 +238,8 @@ impl Endpoints {
     /// The end opens its connection.
     pub(crate) fn open(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
-        let (path, entropy) = (PathId(u32::from(end.peer)), end.entropy.bits());
-        end.endpoint = Some(Connection::open(&end.protocol, now, path, end.ports, entropy));
+        let (protocol, place) = end.place();
+        end.endpoint = Some(Connection::open(protocol, now, place));
         self.settle(now, network, index);
     }
 
@@ -260,17 +268,16 @@ impl Endpoints {
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
-        let mut around = Around { network, app: &mut end.app, node: end.node, peer: end.peer };
+        let mut around = Around { network, app: &mut end.app, paths: &end.paths };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
             Some(Connection::Tcp(connection)) => drain(&mut **connection, now, &mut around),
+            Some(Connection::Sctp(association)) => drain(&mut **association, now, &mut around),
             None => return,
         };
         if deadline.is_none() && end.is_closed() {
             // From now on there is no such session, and its segments are answered by a reset.
-            let path = PathId(u32::from(end.peer));
-            let demux = &mut self.demux[end.node as usize][end.protocol.index()];
-            demux.remove(path, end.ports.local, end.ports.peer);
+            end.leave(&mut self.demux);
         }
         if end.generator.is_some() {
             self.touched.push(index);
@@ -283,6 +290,43 @@ impl Endpoints {
 }
 
 impl End {
+    /// Segments of its connection find it, whatever path they come by.
+    pub(crate) fn enter(&self, demux: &mut Demuxes, index: u32) {
+        for [node, peer] in &self.paths {
+            let demux = &mut demux[usize::from(*node)][self.protocol.index()];
+            demux.insert(PathId(u32::from(*peer)), self.ports.local, self.ports.peer, index);
+        }
+    }
+
+    /// They find it no more.
+    pub(crate) fn leave(&self, demux: &mut Demuxes) {
+        for [node, peer] in &self.paths {
+            let demux = &mut demux[usize::from(*node)][self.protocol.index()];
+            demux.remove(PathId(u32::from(*peer)), self.ports.local, self.ports.peer);
+        }
+    }
+
+    /// Requests to open find it at each of its nodes.
+    fn listen(&self, demux: &mut Demuxes, index: u32) {
+        for [node, _] in &self.paths {
+            demux[usize::from(*node)][self.protocol.index()].listen(self.ports.local, index);
+        }
+    }
+
+    /// Number of the path between two nodes; that of the first stands for any that is not known.
+    #[inline]
+    fn path_of(&self, node: u16, peer: u16) -> PathId {
+        let known = self.paths.iter().position(|path| *path == [node, peer]);
+        PathId(known.unwrap_or(0) as u32)
+    }
+
+    /// What the endpoint is to be opened with.
+    fn place(&mut self) -> (&Protocol, Place) {
+        let paths = self.paths.len() as u32;
+        let entropy = self.entropy.bits();
+        (&self.protocol, Place { ports: self.ports, paths, entropy })
+    }
+
     /// A segment arrived. True when that was all: otherwise the end must be drained.
     #[inline(always)]
     fn arrive(&mut self, now: Instant, path: PathId, segment: &mut Segment) -> bool {
@@ -292,6 +336,9 @@ impl End {
             }
             Some(Connection::Tcp(connection)) => {
                 arrive(now, path, segment, &mut **connection, &mut self.app)
+            }
+            Some(Connection::Sctp(association)) => {
+                arrive(now, path, segment, &mut **association, &mut self.app)
             }
             None => true,
         }
@@ -304,6 +351,9 @@ impl End {
             Some(Connection::Xstp(session)) => let_time_pass(now, &mut **session, &mut self.app),
             Some(Connection::Tcp(connection)) => {
                 let_time_pass(now, &mut **connection, &mut self.app)
+            }
+            Some(Connection::Sctp(association)) => {
+                let_time_pass(now, &mut **association, &mut self.app)
             }
             None => (false, false),
         }
@@ -324,6 +374,9 @@ impl End {
             }
             Some(Connection::Tcp(connection)) => {
                 self.app.on_event(now, &mut **connection, Event::Writable);
+            }
+            Some(Connection::Sctp(association)) => {
+                self.app.on_event(now, &mut **association, Event::Writable);
             }
             None => {}
         }
@@ -356,8 +409,7 @@ fn pair(
     let source = End {
         endpoint: None,
         app: App::source(flow.source),
-        node: flow.from as u16,
-        peer: flow.to as u16,
+        paths: flow.paths().map(|[from, to]| [from as u16, to as u16]).collect(),
         start: generator.is_none().then_some(flow.source.start),
         protocol: flow.protocol.clone(),
         ports: Ports { local: client, peer: server },
@@ -367,8 +419,7 @@ fn pair(
     let sink = End {
         endpoint: None,
         app: if generator.is_some() { App::followed_sink() } else { App::sink() },
-        node: flow.to as u16,
-        peer: flow.from as u16,
+        paths: flow.paths().map(|[from, to]| [to as u16, from as u16]).collect(),
         start: None,
         protocol: flow.protocol.clone(),
         ports: Ports { local: server, peer: client },

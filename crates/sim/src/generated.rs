@@ -2,7 +2,7 @@
 //! again as the generator says.
 
 use bentpipe_record::{PieceSummary, TransportCounters};
-use bentpipe_transport::{Failure, PathId};
+use bentpipe_transport::Failure;
 use bentpipe_units::{ByteCount, Instant};
 
 use crate::SourceSpec;
@@ -143,22 +143,16 @@ impl Endpoints {
         }
         let past = &mut self.generated[index as usize].past;
         past.add(&self.ends[from], &self.ends[to]);
-        let protocol = self.ends[from].protocol.index();
-        let ports = self.ends[from].ports;
         let (first, count) = CLIENT_PORTS;
-        let port = first + (ports.local - first).wrapping_add(pairs) % count;
+        let port = first + (self.ends[from].ports.local - first).wrapping_add(pairs) % count;
         for (end, app) in [(from, App::sink()), (to, App::followed_sink())] {
             let this = &mut self.ends[end];
-            let path = PathId(u32::from(this.peer));
-            let demux = &mut self.demux[this.node as usize][protocol];
-            demux.remove(path, this.ports.local, this.ports.peer);
+            this.leave(&mut self.demux);
             (this.endpoint, this.app) = (None, app);
         }
         self.ends[from].ports.local = port;
         self.ends[to].ports.peer = port;
-        let this = &self.ends[from];
-        let path = PathId(u32::from(this.peer));
-        self.demux[this.node as usize][protocol].insert(path, port, ports.peer, from as u32);
+        self.ends[from].enter(&mut self.demux, from as u32);
     }
 
     /// What became of a flow.

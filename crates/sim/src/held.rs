@@ -40,7 +40,7 @@ fn acknowledges(segment: &Segment) -> Option<Cumulative> {
             }),
             Body::Begin(_) | Body::BeginAck(_) | Body::Reset(_) => None,
         },
-        Segment::Tcp(_) | Segment::Xstp(_) => None,
+        Segment::Tcp(_) | Segment::Xstp(_) | Segment::Sctp(_) => None,
     }
 }
 
@@ -76,10 +76,12 @@ impl Packets for InStation<'_> {
 
     fn mark(&mut self, packet: &Held) {
         // The mark is in the IP header, which no checksum of the segment covers.
-        if let Segment::Tcp(segment) = &mut self.arena.get_mut(packet.id).segment {
-            segment.ecn = Ecn::Congestion;
-            self.channel(packet).summary.marked += 1;
+        match &mut self.arena.get_mut(packet.id).segment {
+            Segment::Tcp(segment) => segment.ecn = Ecn::Congestion,
+            Segment::Sctp(packet) => packet.ecn = Ecn::Congestion,
+            Segment::Xstp(_) => return,
         }
+        self.channel(packet).summary.marked += 1;
     }
 
     /// No packet of the simulator has a congestion header.

@@ -90,12 +90,14 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
 fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {
     for flow in &spec.flows {
         let name = |node: usize| spec.nodes[node].clone();
-        if flow.from == flow.to {
-            return Err(BuildError::ToItself { flow: flow.name.clone(), node: name(flow.from) });
-        }
-        if !network.connects(flow.from, flow.to) || !network.connects(flow.to, flow.from) {
-            let (from, to) = (name(flow.from), name(flow.to));
-            return Err(BuildError::NoRoute { flow: flow.name.clone(), from, to });
+        for [from, to] in flow.paths() {
+            if from == to {
+                return Err(BuildError::ToItself { flow: flow.name.clone(), node: name(from) });
+            }
+            if !network.connects(from, to) || !network.connects(to, from) {
+                let (from, to) = (name(from), name(to));
+                return Err(BuildError::NoRoute { flow: flow.name.clone(), from, to });
+            }
         }
     }
     Ok(())

@@ -1,11 +1,12 @@
 //! What a run consists of.
 
+use std::iter;
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
 use bentpipe_link::station::StationSpec;
 use bentpipe_orbit::{Network, OrbitError};
-use bentpipe_transport::{tcp, xstp};
+use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 
@@ -141,6 +142,17 @@ pub struct FlowSpec {
     pub low_priority: bool,
 }
 
+impl FlowSpec {
+    /// The two nodes of each path, the sender's first; that of `from` and `to` is path 0.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = [usize; 2]> {
+        let more: &[[usize; 2]] = match &self.protocol {
+            Protocol::Xstp { .. } | Protocol::Tcp { .. } => &[],
+            Protocol::Sctp { more_paths, .. } => more_paths,
+        };
+        iter::once([self.from, self.to]).chain(more.iter().copied())
+    }
+}
+
 /// The protocol of a flow and its settings.
 #[derive(Clone, Debug)]
 pub enum Protocol {
@@ -158,17 +170,29 @@ pub enum Protocol {
         /// Settings of the receiving end.
         receiver: Arc<tcp::Config>,
     },
+    /// SCTP.
+    Sctp {
+        /// Settings of the sending end.
+        sender: Arc<sctp::Config>,
+        /// Settings of the receiving end.
+        receiver: Arc<sctp::Config>,
+        /// The other addresses of a host with several: for each further path the node of the sender and
+        /// that of the receiver. Nodes are addresses: a host with two stands there as two, each with
+        /// links of its own.
+        more_paths: Vec<[usize; 2]>,
+    },
 }
 
 impl Protocol {
     /// How many protocols there are.
-    pub(crate) const COUNT: usize = 2;
+    pub(crate) const COUNT: usize = 3;
 
     /// Number of the protocol, below [`Protocol::COUNT`].
     pub(crate) const fn index(&self) -> usize {
         match self {
             Self::Xstp { .. } => 0,
             Self::Tcp { .. } => 1,
+            Self::Sctp { .. } => 2,
         }
     }
 
@@ -178,6 +202,7 @@ impl Protocol {
         match segment {
             Segment::Xstp(_) => 0,
             Segment::Tcp(_) => 1,
+            Segment::Sctp(_) => 2,
         }
     }
 
@@ -186,6 +211,7 @@ impl Protocol {
         match self {
             Self::Xstp { .. } => "xstp",
             Self::Tcp { .. } => "tcp",
+            Self::Sctp { .. } => "sctp",
         }
     }
 }
@@ -203,13 +229,15 @@ pub struct SourceSpec {
     pub rate: Option<BitRate>,
 }
 
-/// What carries XSTP on a link, and what that costs in bytes for each packet. TCP is in IPv4, always.
+/// What carries XSTP on a link, and what that costs in bytes for each packet. TCP and SCTP are in
+/// IPv4, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encapsulation {
     /// The paper's queue link protocol: segments are handed over as they are.
     #[default]
     Qlp,
-    /// IPv4 with the segment's own protocol number, 253 for XSTP and 6 for TCP: 20 bytes.
+    /// IPv4 with the segment's own protocol number, 253 for XSTP, 6 for TCP and 132 for
+    /// SCTP: 20 bytes.
     Ip,
     /// UDP over IPv4, one segment in each datagram: 28 bytes.
     Udp,
@@ -221,7 +249,7 @@ impl Encapsulation {
     pub const fn of(self, segment: &Segment) -> Self {
         match segment {
             Segment::Xstp(_) => self,
-            Segment::Tcp(_) => Self::Ip,
+            Segment::Tcp(_) | Segment::Sctp(_) => Self::Ip,
         }
     }
 

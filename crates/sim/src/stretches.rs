@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::RunSpec;
 use crate::routes::Routes;
+use crate::{FlowSpec, RunSpec};
 
 /// For each node and destination the channels that a packet passes without an event between them.
 #[derive(Debug)]
@@ -88,9 +88,8 @@ pub(crate) fn only_feeders(
 ) -> Vec<Option<u32>> {
     // For each channel, what packets come from: other channels, or the node itself.
     let mut feeders: Vec<BTreeSet<Option<u32>>> = vec![BTreeSet::new(); far_ends.len()];
-    for flow in &spec.flows {
-        let (a, b) = (flow.from as u16, flow.to as u16);
-        for (from, to) in [(a, b), (b, a)] {
+    for [a, b] in spec.flows.iter().flat_map(FlowSpec::paths) {
+        for (from, to) in [(a as u16, b as u16), (b as u16, a as u16)] {
             let mut before = None;
             for channel in routes.path(from, to, |c| far_ends[c as usize]) {
                 feeders[channel as usize].insert(before);

@@ -1,7 +1,7 @@
 //! Packets as bytes: encoding, real bit errors, the checksum.
 
 use bentpipe_link::Stream;
-use bentpipe_wire::{PseudoHeader, Segment, tcp, xstp};
+use bentpipe_wire::{PseudoHeader, Segment, sctp, tcp, xstp};
 use bytes::{Bytes, BytesMut};
 
 use crate::{Encapsulation, Envelope};
@@ -19,17 +19,23 @@ pub(crate) fn encode(segment: &Segment, envelope: &Envelope) -> Bytes {
             xstp::encode(segment, xstp_pseudo(envelope).as_ref(), &mut bytes);
         }
         Segment::Tcp(segment) => tcp::encode(segment, &envelope.addresses(), &mut bytes),
+        Segment::Sctp(packet) => sctp::encode(packet, &mut bytes),
     }
     bytes.freeze()
 }
 
 /// The segment of some bytes; `None` when the checksum or the syntax is wrong.
 pub(crate) fn decode(bytes: Bytes, envelope: &Envelope) -> Option<Segment> {
-    if envelope.protocol == tcp::PROTOCOL {
-        let segment = tcp::decode(bytes, &envelope.addresses()).ok()?;
-        Some(Segment::Tcp(tcp::Segment { ecn: envelope.ecn, ..segment }))
-    } else {
-        xstp::decode(bytes, xstp_pseudo(envelope).as_ref()).map(Segment::Xstp).ok()
+    match envelope.protocol {
+        tcp::PROTOCOL => {
+            let segment = tcp::decode(bytes, &envelope.addresses()).ok()?;
+            Some(Segment::Tcp(tcp::Segment { ecn: envelope.ecn, ..segment }))
+        }
+        sctp::PROTOCOL => {
+            let packet = sctp::decode(bytes).ok()?;
+            Some(Segment::Sctp(sctp::Packet { ecn: envelope.ecn, ..packet }))
+        }
+        _ => xstp::decode(bytes, xstp_pseudo(envelope).as_ref()).map(Segment::Xstp).ok(),
     }
 }
 
@@ -58,11 +64,13 @@ mod tests {
 
     use super::*;
 
-    fn segments() -> [Segment; 2] {
+    fn segments() -> [Segment; 3] {
         let marked = tcp::Segment { ecn: Ecn::Congestion, window: 9, ..tcp::Segment::default() };
         let begin = xstp::Begin { mss: 1000, many_gaps: true, ts: 1, ts_echo: 0 };
         let xstp = xstp::Segment { body: xstp::Body::Begin(begin), ..xstp::Segment::default() };
-        [Segment::Tcp(marked), Segment::Xstp(xstp)]
+        let chunks = [sctp::Chunk::CookieAck].into_iter().collect();
+        let sctp = sctp::Packet { ecn: Ecn::Capable0, chunks, ..sctp::Packet::default() };
+        [Segment::Tcp(marked), Segment::Xstp(xstp), Segment::Sctp(sctp)]
     }
 
     #[test]
@@ -89,13 +97,15 @@ mod tests {
     }
 
     #[test]
-    fn tcp_is_in_ip_and_nothing_else_whatever_carries_xstp() {
-        let [tcp, xstp] = segments();
+    fn tcp_and_sctp_are_in_ip_and_nothing_else_whatever_carries_xstp() {
+        let [tcp, xstp, sctp] = segments();
         for how in [Encapsulation::Qlp, Encapsulation::Ip, Encapsulation::Udp] {
             let envelope = Envelope::of(&tcp, how, 3, 4);
             assert_eq!((envelope.encapsulation, envelope.protocol), (Encapsulation::Ip, 6));
             let bytes = tcp.wire_len() as u64 + envelope.encapsulation.overhead().get();
             assert_eq!(bytes, 40);
+            let envelope = Envelope::of(&sctp, how, 3, 4);
+            assert_eq!((envelope.encapsulation, envelope.protocol), (Encapsulation::Ip, 132));
             let envelope = Envelope::of(&xstp, how, 3, 4);
             assert_eq!((envelope.encapsulation, envelope.protocol), (how, 253));
         }

@@ -3,6 +3,8 @@
 pub mod fuzz;
 pub mod pair;
 pub mod protocol;
+mod sctp_pair;
 
 pub use pair::{Crossing, Fate, Pair, Way, pattern};
 pub use protocol::{Tcp, Xstp};
+pub use sctp_pair::{SctpCrossing, SctpEnd, SctpPair, SctpScript};

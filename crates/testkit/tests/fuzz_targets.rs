@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bentpipe_testkit::fuzz::{
-    ADDRESSES, bounded_runs, compact_segment, qlp_frame, tcp_seeds, tcp_segment, with_checksum,
-    with_length, with_tcp_checksum, xstp_seeds, xstp_segment,
+    ADDRESSES, bounded_runs, compact_segment, qlp_frame, sctp_packet, sctp_seeds, tcp_seeds,
+    tcp_segment, with_checksum, with_length, with_sctp_checksum, with_tcp_checksum, xstp_seeds,
+    xstp_segment,
 };
 use bentpipe_wire::xstp::{DecodeError, decode};
-use bentpipe_wire::{Kind, qlp, tcp};
+use bentpipe_wire::{Kind, qlp, sctp, tcp};
 
 #[test]
 fn a_hundred_thousand_inputs_break_no_xstp_decoder() {
@@ -22,6 +23,11 @@ fn a_hundred_thousand_inputs_break_no_decoder_of_compressed_headers() {
 #[test]
 fn a_hundred_thousand_inputs_break_no_tcp_decoder() {
     bounded_runs(100_000, &tcp_seeds(), tcp_segment);
+}
+
+#[test]
+fn a_hundred_thousand_inputs_break_no_sctp_decoder() {
+    bounded_runs(100_000, &sctp_seeds(), sctp_packet);
 }
 
 #[test]
@@ -82,6 +88,26 @@ fn the_inputs_for_tcp_are_neither_all_legal_nor_all_illegal() {
     let all = parts.into_iter().fold(Kind::NONE, Kind::with);
     assert_eq!(KINDS.load(Ordering::Relaxed), u64::from(all.bits()));
     assert_eq!(OPTIONS.load(Ordering::Relaxed), 0b1111);
+}
+
+#[test]
+fn the_inputs_for_sctp_are_neither_all_legal_nor_all_illegal() {
+    static PACKETS: AtomicU64 = AtomicU64::new(0);
+    static REFUSED: AtomicU64 = AtomicU64::new(0);
+    static KINDS: AtomicU64 = AtomicU64::new(0);
+    bounded_runs(10_000, &sctp_seeds(), |data| {
+        let Ok(packet) = sctp::decode(with_sctp_checksum(data).into()) else {
+            REFUSED.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        PACKETS.fetch_add(1, Ordering::Relaxed);
+        KINDS.fetch_or(packet.kind().bits().into(), Ordering::Relaxed);
+    });
+    let (packets, refused) = (PACKETS.load(Ordering::Relaxed), REFUSED.load(Ordering::Relaxed));
+    assert!(packets > 2_000 && refused > 2_000, "{packets} packets, {refused} refused");
+    let parts = [Kind::DATA, Kind::BGN, Kind::BGNAK, Kind::END, Kind::ENDAK, Kind::RST, Kind::ACK];
+    let all = parts.into_iter().fold(Kind::COOKIE.with(Kind::HEARTBEAT), Kind::with);
+    assert_eq!(KINDS.load(Ordering::Relaxed), u64::from(all.bits()));
 }
 
 #[test]

@@ -45,6 +45,12 @@ pub enum Failure {
     /// The peer refused or reset the connection and gave no reason (TCP).
     #[error("the peer reset the connection")]
     ResetByPeer,
+    /// The peer aborted the association, with the code of its first reason or 0 (SCTP).
+    #[error("the peer aborted the association (cause {0})")]
+    PeerAborted(u16),
+    /// The peer broke a rule without which the association can not go on (SCTP).
+    #[error("the peer broke a rule of the protocol")]
+    PeerBrokeRules,
     /// The peer started anew and knows nothing of this connection.
     #[error("the peer restarted")]
     PeerRestarted,

@@ -9,6 +9,7 @@ pub mod drive;
 pub mod endpoint;
 pub mod recovery;
 pub mod rtt;
+pub mod sctp;
 mod send_buffer;
 pub mod tcp;
 pub mod xstp;

@@ -3,7 +3,8 @@
 /// A set of segment parts. Composite segments hold several.
 ///
 /// The lower twelve bits are those of XSTP's type field, so that the codec can use them as they are.
-/// Parts that protocols share have one bit: a TCP SYN is a BGN, a SYN with ACK a BGNAK, a FIN an END.
+/// Parts that protocols share have one bit: a TCP SYN and an SCTP INIT are a BGN, a SYN with ACK and an
+/// INIT ACK a BGNAK, a FIN and a SHUTDOWN an END.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kind(u16);
 
@@ -28,27 +29,40 @@ impl Kind {
     pub const ENDAK: Self = Self(0x080);
     /// An abort.
     pub const RST: Self = Self(0x100);
-    /// An acknowledgement and nothing else (TCP).
+    /// An acknowledgement and nothing else (TCP, SCTP).
     pub const ACK: Self = Self(0x1000);
+    /// The third and fourth message of an opening: COOKIE ECHO and COOKIE ACK (SCTP).
+    pub const COOKIE: Self = Self(0x2000);
+    /// A question whether a path works, and its answer (SCTP).
+    pub const HEARTBEAT: Self = Self(0x4000);
 
     /// Of low priority: a queue that knows classes drops it first.
-    pub const LOW: Self = Self(0x2000);
+    pub const LOW: Self = Self(0x8000);
 
-    /// Every part with the name it has in traces and scenario files; TCP's own name for it follows.
-    pub const NAMES: [(Self, &'static str); 14] = [
+    /// Every part with the name it has in traces and scenario files; the names that TCP and SCTP have
+    /// for it follow.
+    pub const NAMES: [(Self, &'static str); 22] = [
         (Self::DATA, "data"),
         (Self::POLL, "poll"),
         (Self::STAT, "stat"),
         (Self::USTAT, "ustat"),
         (Self::BGN, "bgn"),
         (Self::BGN, "syn"),
+        (Self::BGN, "init"),
         (Self::BGNAK, "bgnak"),
         (Self::BGNAK, "syn-ack"),
+        (Self::BGNAK, "init-ack"),
         (Self::END, "end"),
         (Self::END, "fin"),
+        (Self::END, "shutdown"),
         (Self::ENDAK, "endak"),
+        (Self::ENDAK, "shutdown-ack"),
         (Self::RST, "rst"),
+        (Self::RST, "abort"),
         (Self::ACK, "ack"),
+        (Self::ACK, "sack"),
+        (Self::COOKIE, "cookie"),
+        (Self::HEARTBEAT, "heartbeat"),
         (Self::LOW, "low"),
     ];
 
@@ -101,7 +115,10 @@ mod tests {
     }
 
     #[test]
-    fn tcp_has_its_own_names_for_what_it_shares() {
+    fn tcp_and_sctp_have_their_own_names_for_what_they_share() {
+        assert_eq!(named("init"), Kind::BGN);
+        assert_eq!(named("shutdown-ack"), Kind::ENDAK);
+        assert_eq!(named("sack"), Kind::ACK);
         assert_eq!(named("syn"), Kind::BGN);
         assert_eq!(named("syn-ack"), Kind::BGNAK);
         assert_eq!(named("fin"), Kind::END);

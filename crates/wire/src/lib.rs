@@ -8,6 +8,7 @@ mod ecn;
 pub mod kind;
 mod pseudo;
 pub mod qlp;
+pub mod sctp;
 pub mod tcp;
 pub mod xcp;
 pub mod xstp;
@@ -23,6 +24,8 @@ pub enum Segment {
     Xstp(xstp::Segment),
     /// A segment of TCP.
     Tcp(tcp::Segment),
+    /// A packet of SCTP.
+    Sctp(sctp::Packet),
 }
 
 // Packets of the simulator have no room for more.
@@ -44,7 +47,7 @@ impl Segment {
         }
         match self {
             Self::Xstp(segment) => segment,
-            Self::Tcp(_) => unreachable!("it was just made one of XSTP"),
+            _ => unreachable!("it was just made one of XSTP"),
         }
     }
 
@@ -56,7 +59,19 @@ impl Segment {
         }
         match self {
             Self::Tcp(segment) => segment,
-            Self::Xstp(_) => unreachable!("it was just made one of TCP"),
+            _ => unreachable!("it was just made one of TCP"),
+        }
+    }
+
+    /// The SCTP packet in its place: the one that is there, or an empty one.
+    #[inline]
+    pub fn sctp_mut(&mut self) -> &mut sctp::Packet {
+        if !matches!(self, Self::Sctp(_)) {
+            *self = Self::Sctp(sctp::Packet::default());
+        }
+        match self {
+            Self::Sctp(packet) => packet,
+            _ => unreachable!("it was just made one of SCTP"),
         }
     }
 
@@ -66,6 +81,7 @@ impl Segment {
         match self {
             Self::Xstp(_) => xstp::PROTOCOL,
             Self::Tcp(_) => tcp::PROTOCOL,
+            Self::Sctp(_) => sctp::PROTOCOL,
         }
     }
 
@@ -76,6 +92,7 @@ impl Segment {
         match self {
             Self::Xstp(_) => Ecn::NotCapable,
             Self::Tcp(segment) => segment.ecn,
+            Self::Sctp(packet) => packet.ecn,
         }
     }
 
@@ -85,15 +102,17 @@ impl Segment {
         match self {
             Self::Xstp(segment) => (segment.source_port, segment.destination_port),
             Self::Tcp(segment) => (segment.source_port, segment.destination_port),
+            Self::Sctp(packet) => (packet.source_port, packet.destination_port),
         }
     }
 
     /// True for a request to open a connection.
     #[inline]
-    pub const fn opens(&self) -> bool {
+    pub fn opens(&self) -> bool {
         match self {
             Self::Xstp(segment) => matches!(segment.body, xstp::Body::Begin(_)),
             Self::Tcp(segment) => segment.opens(),
+            Self::Sctp(packet) => packet.opens(),
         }
     }
 
@@ -103,6 +122,7 @@ impl Segment {
         match self {
             Self::Xstp(segment) => segment.wire_len(),
             Self::Tcp(segment) => segment.wire_len(),
+            Self::Sctp(packet) => packet.wire_len(),
         }
     }
 
@@ -112,15 +132,17 @@ impl Segment {
         match self {
             Self::Xstp(segment) => segment.measure(),
             Self::Tcp(segment) => segment.measure(),
+            Self::Sctp(packet) => packet.measure(),
         }
     }
 
     /// What the segment carries, for link models and counters that must not read its fields.
     #[inline]
-    pub const fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Kind {
         match self {
             Self::Xstp(segment) => segment.kind(),
             Self::Tcp(segment) => segment.kind(),
+            Self::Sctp(packet) => packet.kind(),
         }
     }
 }
@@ -139,5 +161,8 @@ mod tests {
         place.xstp_mut().window = 9;
         assert_eq!(place.xstp_mut().window, 9);
         assert_eq!((place.ip_protocol(), place.ecn()), (253, Ecn::NotCapable));
+        place.sctp_mut().tag = 5;
+        assert_eq!(place.sctp_mut().tag, 5);
+        assert_eq!((place.ip_protocol(), place.wire_len()), (132, 12));
     }
 }

@@ -3,6 +3,7 @@
 mod delivery;
 mod independence;
 mod queues;
+mod sctp;
 mod sky;
 mod support;
 mod tcp_capture;

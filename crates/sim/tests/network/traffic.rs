@@ -1,9 +1,12 @@
 //! Traffic of many pieces, in whole runs.
 
+use std::sync::Arc;
+
 use bentpipe_link::ModelSpec;
 use bentpipe_link::queue::DisciplineSpec;
 use bentpipe_record::{FlowSummary, PieceSummary};
-use bentpipe_sim::{Connections, Draw, RunSpec, TrafficSpec, WebSpec};
+use bentpipe_sim::{Connections, Draw, Protocol, RunSpec, TrafficSpec, WebSpec};
+use bentpipe_transport::{sctp, tcp};
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::support::*;
@@ -73,6 +76,43 @@ fn every_piece_arrives_and_wire_mode_and_another_run_say_the_same() {
         spec.wire = true;
         assert_eq!(outcome(&spec), run, "{traffic:?}");
     }
+}
+
+/// What runs between the ends besides XSTP; nodes 2 and 3 are the second path of the last one.
+fn other_protocols() -> [Protocol; 3] {
+    let tcp = Arc::new(tcp::Config::default());
+    let config = Arc::new(sctp::Config::default());
+    let sctp = |more_paths| {
+        let (sender, receiver) = (config.clone(), config.clone());
+        Protocol::Sctp { sender, receiver, more_paths }
+    };
+    [Protocol::Tcp { sender: tcp.clone(), receiver: tcp }, sctp(Vec::new()), sctp(vec![[2, 3]])]
+}
+
+#[test]
+fn every_piece_arrives_by_tcp_and_by_sctp_over_one_path_or_two() {
+    for protocol in other_protocols() {
+        for traffic in kinds() {
+            let mut spec = over_a_path(traffic.clone());
+            spec.links[0].forth.push(ModelSpec::RandomLoss(0.01));
+            spec.nodes.extend(["n2".into(), "n3".into()]);
+            spec.links.push(link("other", [2, 3], vec![rate("2 Mbit/s", 1000), millis(270)]));
+            spec.flows[0].protocol = protocol.clone();
+            let run = outcome(&spec);
+            let flow = &run.flows[0];
+            assert!(flow.complete, "{traffic:?}: {flow:?}");
+            assert_eq!(pieces(flow).arrived, pieces(flow).offered, "{traffic:?}");
+            assert_eq!(pieces(flow).offered_bytes, flow.delivered_bytes, "{traffic:?}");
+            let used = channel(&run, "other", 2).packets > 0;
+            assert_eq!(used, has_two_paths(&protocol), "{traffic:?}");
+            spec.wire = true;
+            assert_eq!(outcome(&spec), run, "{traffic:?}");
+        }
+    }
+}
+
+fn has_two_paths(protocol: &Protocol) -> bool {
+    matches!(protocol, Protocol::Sctp { more_paths, .. } if !more_paths.is_empty())
 }
 
 #[test]

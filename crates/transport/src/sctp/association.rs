@@ -1,0 +1,288 @@
+//! One end of an association.
+//!
+//! What chunks do is in [`super::chunks`], with the rules of opening ([`super::opening`]) and closing
+//! ([`super::closing`]); what leaves in [`super::emission`].
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bentpipe_record::TransportCounters;
+use bentpipe_units::{Instant, Seq32};
+use bentpipe_wire::Ecn;
+use bentpipe_wire::sctp::{Cause, Chunk, Packet};
+use bytes::Bytes;
+
+use super::draw::Draw;
+use super::opening::Opening;
+use super::receiver::Receiver;
+use super::retry::Retry;
+use super::sender::Sender;
+use super::{Config, CookieKey, Message, Notice, SendError, State};
+use crate::xstp::Ports;
+use crate::{Failure, PathId};
+
+/// Most answers that wait to be sent: what a peer asks beyond them it asks again or not.
+const MOST_ANSWERS: usize = 16;
+
+/// Where an association is and what it has to prove itself.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Port of this end and of the peer.
+    pub ports: Ports,
+    /// The ways to the peer, the primary one first; at least one.
+    pub paths: Vec<PathId>,
+    /// Addresses of this end to tell the peer; none where the peer sees or knows the only one.
+    pub addresses: Vec<IpAddr>,
+    /// The host's secret.
+    pub key: CookieKey,
+    /// What tags and numbers are drawn from, which nobody must guess.
+    pub entropy: u64,
+}
+
+/// One end of an SCTP association.
+#[derive(Debug)]
+pub struct Association {
+    pub(super) config: Arc<Config>,
+    pub(super) key: CookieKey,
+    pub(super) state: State,
+    pub(super) ports: Ports,
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) peer_addresses: Vec<IpAddr>,
+    pub(super) local_tag: u32,
+    pub(super) peer_tag: u32,
+    /// Streams that this end may send on, and those that the peer may.
+    pub(super) outbound: u16,
+    pub(super) inbound: u16,
+    pub(super) tx: Sender,
+    pub(super) rx: Receiver,
+    pub(super) opening: Opening,
+    /// SHUTDOWN and SHUTDOWN ACK.
+    pub(super) closing: Retry,
+    /// The application wants to close.
+    pub(super) wants_close: bool,
+    /// COOKIE ACK is to be sent.
+    pub(super) cookie_ack: bool,
+    /// Path of the last packet with DATA, where SACKs go.
+    pub(super) data_from: usize,
+    /// The lowest TSN of a marked packet, told until the peer has answered.
+    pub(super) ecne: Option<Seq32>,
+    /// The answer to a mark that is to be sent.
+    pub(super) cwr: Option<Seq32>,
+    /// Chunks for packets on a path, together with others.
+    pub(super) answers: VecDeque<(usize, Chunk)>,
+    /// Whole packets.
+    pub(super) packets: VecDeque<(PathId, Packet)>,
+    pub(super) told: Told,
+    notices: VecDeque<Notice>,
+    pub(super) counters: TransportCounters,
+}
+
+/// What the application is still to be told.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) connected: bool,
+    pub(super) peer_closed: bool,
+    pub(super) closed: bool,
+    pub(super) failed: Option<Failure>,
+}
+
+impl Association {
+    /// The end that opens.
+    pub fn connect(config: Arc<Config>, now: Instant, identity: Identity) -> Self {
+        let mut association = Self::new(config, now, identity);
+        association.state = State::CookieWait;
+        association.opening.init.start();
+        association
+    }
+
+    /// An association that is not begun.
+    pub(super) fn new(config: Arc<Config>, now: Instant, identity: Identity) -> Self {
+        let Identity { ports, paths, addresses, key, entropy } = identity;
+        let mut draw = Draw::new(entropy);
+        let (local_tag, first) = (draw.tag(), Seq32::new(draw.bits() as u32));
+        Self {
+            state: State::Closed,
+            ports,
+            addresses,
+            peer_addresses: Vec::new(),
+            local_tag,
+            peer_tag: 0,
+            outbound: config.outbound_streams,
+            inbound: config.most_inbound(),
+            tx: Sender::new(config.clone(), first, &paths, now, draw),
+            rx: Receiver::new(config.clone(), Seq32::default()),
+            opening: Opening::new(first),
+            closing: Retry::default(),
+            wants_close: false,
+            cookie_ack: false,
+            data_from: 0,
+            ecne: None,
+            cwr: None,
+            answers: VecDeque::new(),
+            packets: VecDeque::new(),
+            told: Told::default(),
+            notices: VecDeque::new(),
+            counters: TransportCounters::default(),
+            key,
+            config,
+        }
+    }
+
+    /// State of the association.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// The ports of the association.
+    pub const fn ports(&self) -> Ports {
+        self.ports
+    }
+
+    /// Streams that this end may send on, once the association is open.
+    pub const fn outbound_streams(&self) -> u16 {
+        self.outbound
+    }
+
+    /// Addresses that the peer named; none where it has only the one that its packets come from.
+    pub fn peer_addresses(&self) -> &[IpAddr] {
+        &self.peer_addresses
+    }
+
+    /// Adds a way to the peer, known from one of its addresses. It carries data once it was tried.
+    pub fn add_path(&mut self, now: Instant, id: PathId) {
+        if self.tx.index_of(id).is_none() {
+            let first = self.tx.flight.next();
+            self.tx.paths.push(super::path::Path::new(&self.config, id, first, now));
+            if self.state.is_open() {
+                self.tx.try_paths();
+            }
+        }
+    }
+
+    /// Makes a path the primary one.
+    pub fn set_primary(&mut self, id: PathId) {
+        if let Some(index) = self.tx.index_of(id) {
+            self.tx.primary = index;
+        }
+    }
+
+    /// The longest packet of a path is known, IP header included. Chunks that were made before keep
+    /// their length.
+    pub fn set_path_mtu(&mut self, now: Instant, id: PathId, mtu: u16) {
+        if let Some(index) = self.tx.index_of(id) {
+            self.tx.set_mtu(now, index, mtu.max(super::config::LEAST_MTU));
+        }
+    }
+
+    /// Hands over a message. `unordered` ones are delivered as soon as they have arrived.
+    ///
+    /// # Errors
+    /// See [`SendError`]. Nothing is taken then.
+    pub fn send(
+        &mut self,
+        stream: u16,
+        ppid: u32,
+        unordered: bool,
+        data: Bytes,
+    ) -> Result<(), SendError> {
+        if !self.takes_writes() {
+            return Err(SendError::Closed);
+        }
+        if stream >= self.outbound {
+            return Err(SendError::NoSuchStream { stream, last: self.outbound - 1 });
+        }
+        let (length, most) = (data.len(), self.config.snd_buf.get() as usize);
+        if length == 0 || length > most {
+            return Err(SendError::Length { length, most });
+        }
+        let space = self.tx.space();
+        if length > space {
+            self.tx.writer_waits(length);
+            return Err(SendError::NoRoom { length, space });
+        }
+        self.tx.renew_bursts();
+        self.tx.queue.push(stream, ppid, unordered, data);
+        Ok(())
+    }
+
+    /// The next message that arrived, where the application takes messages.
+    pub fn receive(&mut self) -> Option<Message> {
+        self.rx.receive()
+    }
+
+    /// The next thing that happened to the association or a path.
+    pub fn poll_notice(&mut self) -> Option<Notice> {
+        self.notices.extend(self.tx.notices.drain(..));
+        self.notices.pop_front()
+    }
+
+    pub(super) fn takes_writes(&self) -> bool {
+        self.state.takes_writes() && !self.wants_close
+    }
+
+    /// Index of the path that a packet came on; the primary stands for one that is not known.
+    pub(super) fn source(&self, id: PathId) -> usize {
+        self.tx.index_of(id).unwrap_or(self.tx.primary)
+    }
+
+    pub(super) fn ignore(&mut self) {
+        self.counters.ignored_segments += 1;
+    }
+
+    /// Queues a chunk for the next packet on a path.
+    pub(super) fn answer(&mut self, path: usize, chunk: Chunk) {
+        if self.answers.len() < MOST_ANSWERS {
+            self.answers.push_back((path, chunk));
+        }
+    }
+
+    /// Queues a packet of one chunk.
+    pub(super) fn send_packet(&mut self, path: PathId, tag: u32, chunk: Chunk) {
+        let packet = Packet {
+            source_port: self.ports.local,
+            destination_port: self.ports.peer,
+            tag,
+            ecn: Ecn::NotCapable,
+            chunks: [chunk].into_iter().collect(),
+        };
+        self.send_ready_packet(path, packet);
+    }
+
+    /// Queues a packet.
+    pub(super) fn send_ready_packet(&mut self, path: PathId, packet: Packet) {
+        if self.packets.len() < MOST_ANSWERS {
+            self.packets.push_back((path, packet));
+        }
+    }
+
+    pub(super) fn tell(&mut self, notice: Notice) {
+        self.notices.push_back(notice);
+    }
+
+    /// Frees everything; with a reason the application is told.
+    pub(super) fn drop_all(&mut self, failure: Option<Failure>) {
+        if self.state == State::Closed {
+            return;
+        }
+        self.state = State::Closed;
+        self.told.failed = failure;
+        self.opening.stop();
+        self.closing.stop();
+        self.tx.clear(self.tx.flight.next());
+        self.rx.stop();
+        self.answers.clear();
+        (self.cookie_ack, self.ecne, self.cwr) = (false, None, None);
+    }
+
+    /// Ends the association at once and tells the peer why.
+    pub(super) fn give_up(&mut self, cause: Cause, failure: Failure) {
+        let path = self.tx.paths[self.tx.data_path()].id;
+        let tag = self.peer_tag;
+        let known = tag != 0;
+        self.drop_all(Some(failure));
+        if known {
+            self.send_packet(path, tag, Chunk::Abort { reflected: false, causes: vec![cause] });
+        }
+    }
+}

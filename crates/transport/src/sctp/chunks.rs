@@ -1,0 +1,190 @@
+//! What each chunk of a packet does.
+
+use bentpipe_units::{Instant, Seq32};
+use bentpipe_wire::Ecn;
+use bentpipe_wire::sctp::{Cause, Chunk, Data, DataFlags, Packet, UnknownAction, UnknownChunk};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use super::association::Association;
+use super::receiver::Arrival;
+use super::{State, out_of_the_blue};
+use crate::{Failure, PathId};
+
+/// DATA of one packet.
+#[derive(Debug, Default)]
+struct DataSeen {
+    seen: bool,
+    immediately: bool,
+    lowest: Option<Seq32>,
+}
+
+impl Association {
+    /// Whether the verification tag is one that the peer may use (RFC 9260, section 8.5).
+    pub(super) fn is_for_us(&self, packet: &Packet) -> bool {
+        match packet.chunks.first() {
+            Some(Chunk::Init(_)) => packet.tag == 0,
+            // The cookie says which tag it is for.
+            Some(Chunk::CookieEcho(_)) => true,
+            Some(
+                Chunk::Abort { reflected: true, .. } | Chunk::ShutdownComplete { reflected: true },
+            ) => packet.tag == self.peer_tag,
+            _ => packet.tag == self.local_tag,
+        }
+    }
+
+    /// A packet with another tag. A peer that waits for the end of an older association gets it (RFC
+    /// 9260, section 8.5.1 E).
+    pub(super) fn handle_other_tag(&mut self, id: PathId, packet: &Packet) {
+        self.ignore();
+        let opening = matches!(self.state, State::CookieWait | State::CookieEchoed);
+        if opening
+            && let [Chunk::ShutdownAck] = packet.chunks[..]
+            && let Some(answer) = out_of_the_blue(packet)
+        {
+            self.send_ready_packet(id, answer);
+        }
+    }
+
+    /// Takes the chunks of a packet in turn.
+    pub(super) fn process(&mut self, now: Instant, id: PathId, packet: &mut Packet) {
+        let from = self.source(id);
+        let mut data = DataSeen::default();
+        let chunks = std::mem::take(&mut packet.chunks);
+        for chunk in chunks {
+            let goes_on = match chunk {
+                Chunk::Data(chunk) => self.handle_data(from, chunk, &mut data),
+                Chunk::Unknown(unknown) => self.handle_unknown(from, &unknown),
+                other => self.handle_control(now, id, from, packet, other),
+            };
+            if !goes_on || self.state == State::Closed {
+                break;
+            }
+        }
+        if data.seen {
+            self.data_ended(now, from, &data, packet.ecn);
+        }
+        self.move_on();
+    }
+
+    /// Control chunks. False when the rest of the packet does not count.
+    fn handle_control(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        from: usize,
+        packet: &Packet,
+        chunk: Chunk,
+    ) -> bool {
+        match chunk {
+            Chunk::Init(init) => self.handle_init(now, id, &init),
+            Chunk::InitAck(init) => self.handle_init_ack(now, from, &init),
+            Chunk::CookieEcho(cookie) => return self.handle_cookie_echo(now, id, packet, &cookie),
+            Chunk::CookieAck => self.handle_cookie_ack(now, from),
+            Chunk::Sack(sack) if self.state.is_open() => {
+                if self.tx.handle_sack(now, &sack).is_err() {
+                    self.ignore();
+                }
+            }
+            Chunk::Heartbeat(info) if self.state.is_open() => {
+                self.answer(from, Chunk::HeartbeatAck(info));
+            }
+            Chunk::HeartbeatAck(info) => self.handle_heartbeat_ack(now, info),
+            Chunk::Abort { causes, .. } => {
+                let code = causes.first().map_or(0, Cause::code);
+                self.drop_all(Some(Failure::PeerAborted(code)));
+            }
+            Chunk::Error(causes) => self.handle_error(&causes),
+            Chunk::Shutdown(tsn) => self.handle_shutdown(now, tsn),
+            Chunk::ShutdownAck => self.handle_shutdown_ack(id),
+            Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(),
+            Chunk::Ecne(tsn) if self.state.is_open() => {
+                self.cwr = self.tx.handle_ecne(now, tsn).or(self.cwr);
+            }
+            Chunk::Cwr(tsn) => {
+                if self.ecne.is_some_and(|told| !told.is_after(tsn)) {
+                    self.ecne = None;
+                }
+            }
+            _ => self.ignore(),
+        }
+        true
+    }
+
+    fn handle_data(&mut self, from: usize, mut chunk: Data, seen: &mut DataSeen) -> bool {
+        if !self.state.receives() {
+            self.ignore();
+            return true;
+        }
+        let tsn = chunk.tsn;
+        if chunk.payload.is_empty() {
+            self.give_up(Cause::NoUserData(tsn), Failure::PeerBrokeRules);
+            return false;
+        }
+        seen.lowest = Some(
+            seen.lowest.map_or(tsn, |lowest| if tsn.is_before(lowest) { tsn } else { lowest }),
+        );
+        seen.seen = true;
+        seen.immediately |= chunk.flags.contains(DataFlags::IMMEDIATE);
+        if chunk.stream >= self.inbound {
+            self.rx.discard(tsn);
+            self.answer(from, Chunk::Error(vec![Cause::InvalidStream(chunk.stream)]));
+            return true;
+        }
+        match self.rx.handle_data(&mut chunk) {
+            Arrival::New => {}
+            Arrival::Duplicate => self.counters.duplicate_segments += 1,
+            Arrival::Refused => self.ignore(),
+        }
+        true
+    }
+
+    fn data_ended(&mut self, now: Instant, from: usize, seen: &DataSeen, ecn: Ecn) {
+        self.data_from = from;
+        let shutting_down = self.state == State::ShutdownSent;
+        self.rx.packet_ended(now, seen.immediately || shutting_down);
+        if shutting_down {
+            self.closing.start();
+        }
+        if ecn == Ecn::Congestion && self.tx.ecn {
+            self.ecne = seen.lowest.or(self.ecne);
+            self.rx.sack_now();
+        }
+    }
+
+    /// RFC 9260, section 3.2. False when the rest of the packet does not count.
+    fn handle_unknown(&mut self, from: usize, unknown: &UnknownChunk) -> bool {
+        let action = UnknownAction::of_chunk(unknown.kind);
+        if action.report && self.state.is_open() {
+            let mut whole = BytesMut::with_capacity(4 + unknown.value.len());
+            whole.put_slice(&[unknown.kind, unknown.flags]);
+            whole.put_u16((4 + unknown.value.len()) as u16); // it came with this length
+            // An answer must fit into a packet.
+            let most = self.config.room(self.tx.paths[from].mtu) - 8;
+            whole.put_slice(&unknown.value);
+            whole.truncate(most);
+            self.answer(from, Chunk::Error(vec![Cause::UnrecognizedChunk(whole.freeze())]));
+        }
+        !action.stop
+    }
+
+    /// The information of a HEARTBEAT: path, nonce and time.
+    pub(super) fn heartbeat_info(&self, now: Instant, path: usize, nonce: u64) -> Bytes {
+        let mut info = BytesMut::with_capacity(20);
+        info.put_u32(self.tx.paths[path].id.0);
+        info.put_u64(nonce);
+        info.put_u64(now.as_nanos());
+        info.freeze()
+    }
+
+    fn handle_heartbeat_ack(&mut self, now: Instant, mut info: Bytes) {
+        let mut answered = || {
+            let id = PathId(info.try_get_u32().ok()?);
+            let (nonce, sent_at) = (info.try_get_u64().ok()?, info.try_get_u64().ok()?);
+            let (index, sent_at) = (self.tx.index_of(id)?, Instant::from_nanos(sent_at));
+            Some(self.tx.heartbeat_answered(now, index, nonce, sent_at))
+        };
+        if answered() != Some(true) {
+            self.ignore();
+        }
+    }
+}

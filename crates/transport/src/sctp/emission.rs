@@ -1,0 +1,185 @@
+//! What leaves, and what leaves together: control chunks first, then DATA (RFC 9260, section 6.10).
+
+use bentpipe_units::Instant;
+use bentpipe_wire::Ecn;
+use bentpipe_wire::sctp::{Chunk, Data, Packet};
+
+use super::State;
+use super::association::Association;
+use super::sending::{Next, Outgoing};
+use crate::PathId;
+
+/// A packet in the making.
+struct Draft<'a> {
+    place: &'a mut Packet,
+    room: usize,
+}
+
+impl Draft<'_> {
+    /// Appends a chunk if it fits.
+    fn push(&mut self, chunk: Chunk) -> bool {
+        let length = chunk.padded_len();
+        let fits = length <= self.room;
+        if fits {
+            self.room -= length;
+            self.place.chunks.push(chunk);
+        }
+        fits
+    }
+}
+
+impl Association {
+    /// Writes the next packet over what is in `place` and gives its path.
+    pub(super) fn transmit(&mut self, now: Instant, place: &mut Packet) -> Option<PathId> {
+        if let Some((path, packet)) = self.packets.pop_front() {
+            *place = packet;
+            return Some(path);
+        }
+        if self.state == State::Closed {
+            return None;
+        }
+        place.chunks.clear();
+        place.source_port = self.ports.local;
+        place.destination_port = self.ports.peer;
+        place.ecn = Ecn::NotCapable;
+        if self.opening.init.wanted {
+            place.tag = 0;
+            return Some(self.write_init(now, place));
+        }
+        place.tag = self.peer_tag;
+        if self.opening.echo.wanted {
+            return Some(self.write_cookie_echo(now, place));
+        }
+        if !self.state.is_open() {
+            return None;
+        }
+        self.want_heartbeats(now);
+        let next = if self.state.sends() { self.tx.next(now) } else { None };
+        let path = self.next_path(next)?;
+        let room = self.config.room(self.tx.paths[path].mtu);
+        let next = next.filter(|(data_path, _)| *data_path == path);
+        self.write_control(path, next.is_some(), &mut Draft { place, room });
+        if let Some((_, next)) = next {
+            self.write_data(now, path, next, place);
+        }
+        self.write_closing(now, path, place);
+        (!place.chunks.is_empty()).then(|| self.tx.paths[path].id)
+    }
+
+    /// The path of the next packet, which is that of the first thing there is to send.
+    fn next_path(&self, next: Option<(usize, Next)>) -> Option<usize> {
+        if let Some((path, _)) = self.answers.front() {
+            return Some(*path);
+        }
+        if self.cookie_ack || self.rx.is_due() {
+            return Some(self.data_from);
+        }
+        if self.closing.wanted {
+            return Some(self.closing_path());
+        }
+        let cwr = self.cwr.map(|_| self.tx.data_path());
+        next.map(|(path, _)| path).or(cwr)
+    }
+
+    /// Control chunks of a packet, in the order of their urgency.
+    fn write_control(&mut self, path: usize, with_data: bool, draft: &mut Draft<'_>) {
+        let at_data = path == self.data_from;
+        if self.cookie_ack && at_data {
+            self.cookie_ack = !draft.push(Chunk::CookieAck);
+        }
+        let sack = at_data && (self.rx.is_due() || with_data && self.rx.is_pending());
+        if sack {
+            if let Some(tsn) = self.ecne {
+                draft.push(Chunk::Ecne(tsn));
+            }
+            // With DATA in the same packet the gaps must not take its place.
+            let most = if with_data { draft.room.min(SACK_WITH_DATA) } else { draft.room };
+            let sack = self.rx.sack(most);
+            draft.push(Chunk::Sack(sack));
+        }
+        if let Some(tsn) = self.cwr.take() {
+            draft.push(Chunk::Cwr(tsn));
+        }
+        while self.answers.front().is_some_and(|(to, _)| *to == path) {
+            let Some((_, chunk)) = self.answers.pop_front() else { break };
+            draft.push(chunk);
+        }
+    }
+
+    /// HEARTBEATs that are due become answers to be sent.
+    fn want_heartbeats(&mut self, now: Instant) {
+        for index in 0..self.tx.paths.len() {
+            if std::mem::take(&mut self.tx.paths[index].heartbeat.wanted) {
+                let nonce = self.tx.nonce();
+                let path = &mut self.tx.paths[index];
+                path.heartbeat.asked = Some((nonce, now + path.rto()));
+                path.heartbeat.since = now;
+                let info = self.heartbeat_info(now, index, nonce);
+                self.answers.push_back((index, Chunk::Heartbeat(info)));
+            }
+        }
+    }
+
+    /// DATA of a packet.
+    pub(super) fn write_data(&mut self, now: Instant, path: usize, next: Next, place: &mut Packet) {
+        let room = self.config.room(self.tx.paths[path].mtu);
+        let used: usize = place.chunks.iter().map(Chunk::padded_len).sum();
+        let counters = &mut self.counters;
+        let (mut new, mut again) = (0, false);
+        self.tx.fill(now, path, next, room.saturating_sub(used), |outgoing| {
+            let Outgoing { chunk, again: before } = outgoing;
+            let length = chunk.padded_len();
+            if before {
+                counters.retransmitted_segments += 1;
+                counters.retransmitted_bytes += length as u64;
+            } else {
+                new += 1;
+                counters.data_segments += 1;
+                counters.payload_bytes += payload_len(&chunk) as u64;
+                counters.first_header_bytes += (length - payload_len(&chunk)) as u64;
+            }
+            again |= before;
+            place.chunks.push(chunk);
+        });
+        if new > 0 && !again {
+            self.counters.first_header_bytes += Packet::HEADER as u64;
+            // Retransmissions are not marked, like those of TCP (RFC 3168, section 6.1.5).
+            if self.tx.ecn {
+                place.ecn = Ecn::Capable0;
+            }
+        }
+    }
+
+    /// The packet with INIT.
+    fn write_init(&mut self, now: Instant, place: &mut Packet) -> PathId {
+        let path = self.opening_path();
+        let wait = self.opening_wait(path, self.opening.init);
+        self.opening.init.sent(now, wait);
+        place.chunks.push(Chunk::Init(Box::new(self.init())));
+        self.tx.paths[path].id
+    }
+
+    /// The packet with COOKIE ECHO and, as far as there is room, DATA (RFC 9260, section 5.1 C).
+    fn write_cookie_echo(&mut self, now: Instant, place: &mut Packet) -> PathId {
+        let path = self.opening_path();
+        let wait = self.opening_wait(path, self.opening.echo);
+        self.opening.echo.sent(now, wait);
+        place.chunks.push(Chunk::CookieEcho(self.opening.cookie.clone()));
+        if let Some((data_path, next)) = self.tx.next(now)
+            && data_path == path
+        {
+            self.write_data(now, path, next, place);
+        }
+        self.tx.paths[path].id
+    }
+}
+
+/// Longest SACK beside DATA in bytes.
+const SACK_WITH_DATA: usize = 64;
+
+fn payload_len(chunk: &Chunk) -> usize {
+    match chunk {
+        Chunk::Data(Data { payload, .. }) => payload.len(),
+        _ => 0,
+    }
+}

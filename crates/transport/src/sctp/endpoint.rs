@@ -1,0 +1,134 @@
+//! An association as the endpoint of any protocol.
+
+use bentpipe_record::TransportCounters;
+use bentpipe_units::{ByteCount, Instant};
+use bentpipe_wire::Segment;
+use bentpipe_wire::sctp::Cause;
+use bytes::Bytes;
+
+use super::State;
+use super::association::Association;
+use crate::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
+
+impl Endpoint for Association {
+    fn handle_segment(&mut self, now: Instant, path: PathId, segment: &mut Segment) {
+        let Segment::Sctp(packet) = segment else { return self.ignore() };
+        if self.state == State::Closed || packet.chunks.is_empty() {
+            return self.ignore();
+        }
+        if !self.is_for_us(packet) {
+            return self.handle_other_tag(path, packet);
+        }
+        self.counters.segments_received += 1;
+        self.process(now, path, packet);
+        self.tx.renew_bursts();
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.state == State::Closed {
+            return;
+        }
+        self.rx.handle_timeout(now);
+        if self.opening.handle_timeout(now, self.config.max_init_retransmits).is_err() {
+            return self.drop_all(Some(Failure::NoAnswer));
+        }
+        let open = self.state.is_open();
+        let closing = self.closing_timed_out(now);
+        if closing.is_err() || self.tx.handle_timeout(now, open).is_err() {
+            return self.drop_all(Some(Failure::NoResponse));
+        }
+        self.tx.renew_bursts();
+    }
+
+    fn write(&mut self, _now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
+        if !self.takes_writes() {
+            return Err(WriteError::Closed);
+        }
+        self.tx.renew_bursts();
+        Ok(self.tx.write(data))
+    }
+
+    fn read(&mut self, _now: Instant) -> Option<Bytes> {
+        self.rx.read()
+    }
+
+    fn close(&mut self, _now: Instant) {
+        self.wants_close = true;
+        self.tx.flushing = true;
+        self.move_on();
+    }
+
+    fn abort(&mut self, _now: Instant) {
+        if self.state != State::Closed {
+            self.give_up(Cause::UserAbort(Bytes::new()), Failure::Aborted);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
+        let path = self.transmit(now, place.sctp_mut())?;
+        let (length, _) = place.measure();
+        self.counters.segments_sent += 1;
+        self.counters.bytes_sent += length as u64;
+        Some(path)
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        if std::mem::take(&mut self.told.connected) {
+            return Some(Event::Connected);
+        }
+        if self.rx.take_readable() {
+            return Some(Event::Readable);
+        }
+        if self.tx.take_writable() && self.takes_writes() {
+            return Some(Event::Writable);
+        }
+        if std::mem::take(&mut self.told.peer_closed) {
+            return Some(Event::PeerClosed);
+        }
+        if std::mem::take(&mut self.told.closed) {
+            return Some(Event::Closed);
+        }
+        self.told.failed.take().map(Event::Failed)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        if self.state == State::Closed {
+            return None;
+        }
+        let control = Instant::earliest(self.opening.deadline(), self.closing.deadline());
+        let data = Instant::earliest(self.rx.deadline(), self.tx.deadline(self.state.is_open()));
+        Instant::earliest(control, data)
+    }
+
+    fn sender_state(&self) -> SenderState {
+        let path = &self.tx.paths[self.tx.data_path()];
+        let snapshot = path.controller.snapshot();
+        let waiting = self.tx.queue.len() > 0;
+        let activity = match self.tx.flight.len() {
+            0 if !waiting => "idle",
+            _ if waiting && self.tx.peer_window == 0 => "persisting",
+            _ => "transmitting",
+        };
+        SenderState {
+            cwnd: snapshot.cwnd,
+            ssthresh: snapshot.ssthresh,
+            srtt: path.rtt.measured(),
+            in_flight: ByteCount::new(self.tx.flight.in_flight() as u64),
+            phase: snapshot.phase,
+            activity,
+        }
+    }
+
+    fn counters(&self) -> TransportCounters {
+        let (reductions, timeouts) = (self.tx.reductions, self.tx.timeouts);
+        TransportCounters { reductions, timeouts, ..self.counters }
+    }
+
+    fn controller_name(&self) -> &'static str {
+        self.config.controller.name()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.state == State::Closed && self.packets.is_empty()
+    }
+}

@@ -1,0 +1,40 @@
+//! SCTP, the Stream Control Transmission Protocol (RFC 9260).
+//!
+//! An [`Association`] carries messages on streams that do not wait for each other, over one or several
+//! paths to the peer. A [`Listener`] waits for associations without keeping anything of them. What is
+//! implemented and what was chosen where the text leaves a choice is in `docs/protocols/sctp.md`.
+
+mod acks;
+mod association;
+mod chunks;
+mod closing;
+mod config;
+mod cookie;
+mod draw;
+mod emission;
+mod endpoint;
+mod flight;
+mod inbound;
+mod listener;
+mod marks;
+mod message;
+mod offer;
+mod opening;
+mod path;
+mod receiver;
+mod retry;
+mod send_queue;
+mod sender;
+mod sending;
+mod state;
+mod stray;
+mod timers;
+mod tsn_map;
+
+pub use association::{Association, Identity};
+pub use config::{Config, ConfigError, Counting, RtxPolicy, View};
+pub use cookie::CookieKey;
+pub use listener::{Answer, Listener};
+pub use message::{Message, Notice, SendError};
+pub use state::State;
+pub use stray::out_of_the_blue;

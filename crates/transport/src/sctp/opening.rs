@@ -1,0 +1,296 @@
+//! How an association is opened: four messages, collisions of two openings, and a peer that starts anew
+//! (RFC 9260, sections 5.1 and 5.2).
+
+use bentpipe_units::{Instant, Seq32, Span};
+use bentpipe_wire::sctp::{Cause, Chunk, Init, Packet, Parameter};
+use bytes::Bytes;
+
+use super::association::Association;
+use super::cookie::{Cookie, addresses};
+use super::offer::{
+    Host, LONGEST_UNRECOGNIZED, Offer, STATE_COOKIE, fault_of, init_ack, init_of, stale_cookie,
+    unrecognized,
+};
+use super::path::Path;
+use super::receiver::Receiver;
+use super::retry::{Exhausted, Retry};
+use super::{Config, Identity, Notice, State};
+use crate::{Failure, PathId};
+
+/// Where the opening is.
+#[derive(Debug)]
+pub(super) struct Opening {
+    /// INIT, until INIT ACK comes.
+    pub(super) init: Retry,
+    /// COOKIE ECHO, until COOKIE ACK comes.
+    pub(super) echo: Retry,
+    /// The peer's cookie.
+    pub(super) cookie: Bytes,
+    /// This end's first TSN.
+    first: Seq32,
+    /// How much longer the cookie shall live, in milliseconds, after one was stale.
+    preservative: Option<u32>,
+}
+
+impl Opening {
+    pub(super) fn new(first: Seq32) -> Self {
+        let (init, echo) = (Retry::default(), Retry::default());
+        Self { init, echo, cookie: Bytes::new(), first, preservative: None }
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.init.stop();
+        self.echo.stop();
+        self.cookie = Bytes::new();
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        Instant::earliest(self.init.deadline(), self.echo.deadline())
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant, most: u32) -> Result<(), Exhausted> {
+        self.init.handle_timeout(now, most)?;
+        self.echo.handle_timeout(now, most).map(|_| ())
+    }
+}
+
+impl Association {
+    /// The end that a COOKIE ECHO creates.
+    pub(super) fn of_cookie(
+        config: std::sync::Arc<Config>,
+        now: Instant,
+        identity: Identity,
+        cookie: &Cookie,
+    ) -> Self {
+        let mut association = Self::new(config, now, identity);
+        association.local_tag = cookie.local_tag;
+        association.tx.clear(cookie.local_tsn);
+        association.adopt(cookie);
+        association.open(now, 0);
+        association.cookie_ack = true;
+        association
+    }
+
+    /// This end's INIT.
+    pub(super) fn init(&self) -> Init {
+        let offer = Offer { tag: self.local_tag, first: self.opening.first };
+        let mut init = init_of(&self.config, &offer, &self.addresses);
+        init.parameters.extend(self.opening.preservative.map(Parameter::CookiePreservative));
+        init
+    }
+
+    /// The path of INIT or COOKIE ECHO: each further time the next one.
+    pub(super) fn opening_path(&self) -> usize {
+        let tries = (self.opening.init.count() + self.opening.echo.count()) as usize;
+        (self.tx.primary + tries) % self.tx.paths.len()
+    }
+
+    /// How long to wait for the answer: twice as long each further time.
+    pub(super) fn opening_wait(&self, path: usize, retry: Retry) -> Span {
+        let rto = self.tx.paths[path].rto() * (1 << retry.count().min(20));
+        rto.min(self.config.rto_max)
+    }
+
+    /// An INIT although there is an association: both ends open at once, or the peer starts anew.
+    pub(super) fn handle_init(&mut self, now: Instant, id: PathId, init: &Init) {
+        if self.state == State::ShutdownAckSent {
+            return self.closing.again();
+        }
+        if let Some(cause) = fault_of(init) {
+            let abort = Chunk::Abort { reflected: false, causes: vec![cause] };
+            return self.send_packet(id, init.tag, abort);
+        }
+        let known = &self.peer_addresses;
+        let new = addresses(init).into_iter().find(|address| !known.contains(address));
+        if self.state.is_open()
+            && let Some(address) = new
+        {
+            let address = match address {
+                std::net::IpAddr::V4(address) => Parameter::Ipv4(address).to_bytes(),
+                std::net::IpAddr::V6(address) => Parameter::Ipv6(address).to_bytes(),
+            };
+            let causes = vec![Cause::RestartWithNewAddresses(address)];
+            return self.send_packet(id, init.tag, Chunk::Abort { reflected: false, causes });
+        }
+        let (offer, tie_tags) = match self.state {
+            // Section 5.2.1: the same offer as in the INIT that is out.
+            State::CookieWait => (self.offer(), (0, 0)),
+            State::CookieEchoed => (self.offer(), (self.local_tag, self.peer_tag)),
+            // Section 5.2.2: a new offer, tied to what there is.
+            _ => {
+                let (tag, first) = (self.tx.tag(), Seq32::new(self.tx.nonce() as u32));
+                (Offer { tag, first }, (self.local_tag, self.peer_tag))
+            }
+        };
+        let host =
+            Host { config: &self.config, key: &self.key, ports: self.ports, own: &self.addresses };
+        let answer = init_ack(&host, now, &offer, init, tie_tags);
+        self.send_packet(id, init.tag, answer);
+    }
+
+    fn offer(&self) -> Offer {
+        Offer { tag: self.local_tag, first: self.opening.first }
+    }
+
+    /// The answer to our INIT.
+    pub(super) fn handle_init_ack(&mut self, now: Instant, from: usize, init: &Init) {
+        if self.state != State::CookieWait {
+            return self.ignore();
+        }
+        self.peer_tag = init.tag;
+        let cookie = init.parameters.iter().find_map(|parameter| match parameter {
+            Parameter::Cookie(cookie) => Some(cookie.clone()),
+            _ => None,
+        });
+        let fault = fault_of(init);
+        let missing = || Cause::MissingParameters(vec![STATE_COOKIE]);
+        let Some(cookie) = cookie.filter(|_| fault.is_none()) else {
+            return self.give_up(fault.unwrap_or_else(missing), Failure::PeerBrokeRules);
+        };
+        if self.config.stripes() > init.inbound_streams {
+            return self.give_up(Cause::InvalidParameter, Failure::PeerBrokeRules);
+        }
+        if let Some(sent_at) = self.opening.init.sent_once() {
+            self.tx.paths[from].measured(now.since(sent_at));
+        }
+        self.outbound = self.config.outbound_streams.min(init.inbound_streams);
+        self.inbound = self.config.most_inbound().min(init.outbound_streams);
+        self.tx.queue.limit_streams(self.outbound);
+        self.tx.peer_window = init.window as usize;
+        self.tx.ecn = self.config.ecn && init.parameters.contains(&Parameter::EcnCapable);
+        self.peer_addresses = addresses(init);
+        self.rx = Receiver::new(self.config.clone(), init.initial_tsn);
+        let told = unrecognized(init).concat();
+        if !told.is_empty() && told.len() <= LONGEST_UNRECOGNIZED {
+            self.answer(from, Chunk::Error(vec![Cause::UnrecognizedParameters(told.into())]));
+        }
+        self.opening.init.stop();
+        self.opening.cookie = cookie;
+        self.opening.echo.start();
+        self.tx.confirm(now, from);
+        self.state = State::CookieEchoed;
+    }
+
+    /// The peer accepted the cookie.
+    pub(super) fn handle_cookie_ack(&mut self, now: Instant, from: usize) {
+        if self.state != State::CookieEchoed {
+            return self.ignore();
+        }
+        if let Some(sent_at) = self.opening.echo.sent_once() {
+            self.tx.paths[from].measured(now.since(sent_at));
+        }
+        self.open(now, from);
+    }
+
+    /// A cookie came back although there is an association (section 5.2.4). False when the rest of the
+    /// packet does not count.
+    pub(super) fn handle_cookie_echo(
+        &mut self,
+        now: Instant,
+        id: PathId,
+        packet: &Packet,
+        bytes: &[u8],
+    ) -> bool {
+        let cookie = Cookie::open(bytes, &self.key)
+            .filter(|cookie| cookie.ports == self.ports && cookie.local_tag == packet.tag);
+        let Some(cookie) = cookie else {
+            self.ignore();
+            return false;
+        };
+        let ours = cookie.local_tag == self.local_tag;
+        let theirs = cookie.peer_tag == self.peer_tag;
+        let stale = cookie.staleness(now, self.config.cookie_life);
+        if let (false, Some(stale)) = (ours && theirs, stale) {
+            self.send_packet(id, cookie.peer_tag, stale_cookie(stale));
+            return false;
+        }
+        let from = self.tx.index_of(id).unwrap_or(self.tx.primary);
+        match (ours, theirs) {
+            // D: the cookie of this very association, whose COOKIE ACK may be lost.
+            (true, true) => {
+                if self.state == State::CookieEchoed {
+                    self.open(now, from);
+                }
+            }
+            // B: both ends opened at once.
+            (true, false) if !self.state.is_open() => {
+                self.adopt(&cookie);
+                self.open(now, from);
+            }
+            // A: the peer started anew.
+            (false, false) if cookie.tie_tags == (self.local_tag, self.peer_tag) => {
+                if self.state == State::ShutdownAckSent {
+                    self.closing.again();
+                    self.answer(from, Chunk::Error(vec![Cause::CookieWhileShuttingDown]));
+                    return false;
+                }
+                self.restart(now, from, &cookie);
+            }
+            // C, and what no rule knows.
+            _ => {
+                self.ignore();
+                return false;
+            }
+        }
+        self.data_from = from;
+        self.cookie_ack = true;
+        true
+    }
+
+    /// Takes over what a cookie says of the peer.
+    fn adopt(&mut self, cookie: &Cookie) {
+        self.peer_tag = cookie.peer_tag;
+        self.outbound = cookie.outbound;
+        self.inbound = cookie.inbound;
+        self.tx.queue.limit_streams(self.outbound);
+        self.tx.peer_window = cookie.peer_window as usize;
+        self.tx.ecn = cookie.ecn;
+        self.peer_addresses = cookie.peer_addresses.clone();
+        self.rx = Receiver::new(self.config.clone(), cookie.peer_tsn);
+    }
+
+    /// The association is open; the path on which that became known works.
+    fn open(&mut self, now: Instant, from: usize) {
+        self.state = State::Established;
+        self.opening.stop();
+        self.tx.confirm(now, from);
+        self.tx.try_paths();
+        self.data_from = from;
+        self.told.connected = true;
+    }
+
+    /// The peer lost everything and began anew: so does this end.
+    fn restart(&mut self, now: Instant, from: usize, cookie: &Cookie) {
+        self.local_tag = cookie.local_tag;
+        self.tx.clear(cookie.local_tsn);
+        for path in &mut self.tx.paths {
+            let mtu = path.mtu;
+            *path = Path::new(&self.config, path.id, cookie.local_tsn, now);
+            path.mtu = mtu;
+        }
+        self.tx.errors = 0;
+        self.answers.clear();
+        self.closing.stop();
+        (self.ecne, self.cwr) = (None, None);
+        self.adopt(cookie);
+        self.open(now, from);
+        self.tell(Notice::Restarted);
+    }
+
+    /// The peer says that something is wrong. Only a stale cookie has consequences: another is asked
+    /// for, that lives longer (section 5.2.6).
+    pub(super) fn handle_error(&mut self, causes: &[Cause]) {
+        let stale = causes.iter().find_map(|cause| match cause {
+            Cause::StaleCookie(micros) => Some(micros / 1000 + 1),
+            _ => None,
+        });
+        let Some(millis) = stale.filter(|_| self.state == State::CookieEchoed) else { return };
+        if self.opening.preservative.is_some() {
+            return self.drop_all(Some(Failure::NoAnswer));
+        }
+        self.opening.stop();
+        self.opening.preservative = Some(millis.saturating_mul(2));
+        self.opening.init.start();
+        self.state = State::CookieWait;
+    }
+}

@@ -1,0 +1,225 @@
+//! One way to the peer: its window, its round-trip time, its timers.
+
+use bentpipe_cc::{Controller, PathView, Signal};
+use bentpipe_units::{ByteCount, Instant, Seq32, Span};
+
+use super::Config;
+use crate::PathId;
+use crate::rtt::RttEstimator;
+
+/// A destination (RFC 9260, section 14.3).
+#[derive(Debug)]
+pub(super) struct Path {
+    pub(super) id: PathId,
+    pub(super) mtu: u16,
+    /// The peer has answered on it.
+    pub(super) confirmed: bool,
+    pub(super) active: bool,
+    /// Timeouts in a row.
+    pub(super) errors: u32,
+    pub(super) rtt: RttEstimator,
+    /// Doublings of the timeout since the last measurement.
+    backoff: u32,
+    rto_max: Span,
+    pub(super) controller: Box<dyn Controller>,
+    /// What is in flight, as the window counts it.
+    pub(super) flight: usize,
+    /// When the retransmission timer runs out.
+    pub(super) t3: Option<Instant>,
+    /// Losses found by reports are repaired until this TSN is acknowledged.
+    pub(super) recovery: Option<Seq32>,
+    /// The chunk whose round trip is measured.
+    pub(super) timed: Option<(Seq32, Instant)>,
+    pub(super) rounds: Rounds,
+    pub(super) last_data: Option<Instant>,
+    pub(super) heartbeat: Heartbeat,
+    /// The flight may not exceed this before the next event (Max.Burst).
+    burst_edge: usize,
+    /// The highest TSN that had been sent when a mark last reduced the window.
+    pub(super) marked_up_to: Option<Seq32>,
+    /// When the peer last told of a mark.
+    pub(super) marked_at: Option<Instant>,
+    /// Under a rate: nothing leaves before.
+    pace: Instant,
+    /// Under a rate: something had to wait for `pace`.
+    pub(super) waits_for_pace: bool,
+}
+
+/// Round trips and bytes as controllers count them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rounds {
+    number: u64,
+    ends_with: Seq32,
+    delivered: u64,
+}
+
+/// HEARTBEATs of a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heartbeat {
+    /// Time from the last sign of use to the next HEARTBEAT, besides the timeout.
+    pub(super) wait: Span,
+    /// The last sign of use.
+    pub(super) since: Instant,
+    /// What the answer must say, and when it has failed to come.
+    pub(super) asked: Option<(u64, Instant)>,
+    /// One is to be sent.
+    pub(super) wanted: bool,
+}
+
+impl Path {
+    pub(super) fn new(config: &Config, id: PathId, first: Seq32, now: Instant) -> Self {
+        Self {
+            id,
+            mtu: config.mtu,
+            confirmed: false,
+            active: true,
+            errors: 0,
+            rtt: RttEstimator::new(config.rto_init, config.rto_min),
+            backoff: 0,
+            rto_max: config.rto_max,
+            controller: controller(config, config.mtu),
+            flight: 0,
+            t3: None,
+            recovery: None,
+            timed: None,
+            rounds: Rounds { number: 0, ends_with: first, delivered: 0 },
+            last_data: None,
+            heartbeat: Heartbeat { wait: Span::ZERO, since: now, asked: None, wanted: false },
+            burst_edge: usize::MAX,
+            marked_up_to: None,
+            marked_at: None,
+            pace: now,
+            waits_for_pace: false,
+        }
+    }
+
+    /// May carry new data.
+    pub(super) const fn is_usable(&self) -> bool {
+        self.active && self.confirmed
+    }
+
+    /// The timeout with its backoff.
+    pub(super) fn rto(&self) -> Span {
+        let factor = 1_u64 << self.backoff.min(20);
+        (self.rtt.rto() * factor).min(self.rto_max)
+    }
+
+    /// A timer ran out.
+    pub(super) const fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    /// A round trip was measured.
+    pub(super) fn measured(&mut self, rtt: Span) {
+        self.rtt.sample(rtt);
+        self.backoff = 0;
+    }
+
+    /// The congestion window in bytes.
+    pub(super) fn window(&self) -> usize {
+        self.controller.limits().window.map_or(usize::MAX, |window| window.get() as usize)
+    }
+
+    /// Whether a packet may go now.
+    pub(super) fn may_send(&mut self, now: Instant) -> bool {
+        if self.flight >= self.window().min(self.burst_edge) {
+            return false;
+        }
+        self.waits_for_pace = self.controller.limits().pacing.is_some() && self.pace > now;
+        !self.waits_for_pace
+    }
+
+    /// Bytes left: under a rate the next must wait.
+    pub(super) fn pace(&mut self, now: Instant, bytes: usize) {
+        if let Some(rate) = self.controller.limits().pacing {
+            self.pace = self.pace.max(now) + rate.time_for(ByteCount::new(bytes as u64));
+        }
+    }
+
+    /// Something happened that may set packets free: from here on at most so many full ones.
+    pub(super) fn renew_burst(&mut self, config: &Config) {
+        let full = config.payload(self.mtu) + config.charge();
+        self.burst_edge = match config.max_burst as usize {
+            0 => usize::MAX,
+            packets => self.flight + packets * full,
+        };
+    }
+
+    /// Idle time makes the window smaller, once for each timeout's time.
+    pub(super) fn wake(&mut self, view: &PathView) {
+        let Some(last) = self.last_data else { return };
+        let timeouts = view.now.since(last).as_nanos() / self.rto().as_nanos().max(1);
+        for _ in 0..timeouts.min(16) {
+            self.controller.on_signal(view, &Signal::Idle);
+        }
+    }
+
+    /// So many bytes were acknowledged, up to this TSN.
+    pub(super) fn delivered(&mut self, bytes: usize, highest: Seq32, next: Seq32) {
+        self.rounds.delivered += bytes as u64;
+        if !highest.is_before(self.rounds.ends_with) {
+            self.rounds.number += 1;
+            self.rounds.ends_with = next;
+        }
+    }
+
+    /// The path as its controller sees it.
+    pub(super) fn view(
+        &self,
+        now: Instant,
+        config: &Config,
+        peer_window: usize,
+        limited: bool,
+    ) -> PathView {
+        PathView {
+            now,
+            mss: unit(config, self.mtu),
+            in_flight: ByteCount::new(self.flight as u64),
+            peer_window: ByteCount::new(peer_window as u64),
+            srtt: self.rtt.srtt(),
+            latest_rtt: self.rtt.latest(),
+            min_rtt: self.rtt.min(),
+            round: self.rounds.number,
+            delivered: ByteCount::new(self.rounds.delivered),
+            cwnd_limited: limited,
+        }
+    }
+
+    /// When something is to be done for the path.
+    pub(super) fn deadline(&self, heartbeats: bool) -> Option<Instant> {
+        let pace = self.waits_for_pace.then_some(self.pace);
+        let controller = self.controller.next_timer();
+        let timers = Instant::earliest(self.t3, Instant::earliest(pace, controller));
+        if !heartbeats {
+            return timers;
+        }
+        let heartbeat = match self.heartbeat.asked {
+            Some((_, deadline)) => Some(deadline),
+            None => self.heartbeat_due(),
+        };
+        Instant::earliest(timers, heartbeat)
+    }
+
+    /// When the next HEARTBEAT leaves, if none is out.
+    pub(super) fn heartbeat_due(&self) -> Option<Instant> {
+        let idle = self.heartbeat.asked.is_none() && !self.heartbeat.wanted;
+        (idle && self.heartbeat.wait != Span::MAX)
+            .then(|| self.heartbeat.since + self.rto() + self.heartbeat.wait)
+    }
+}
+
+/// What the window counts as one segment.
+pub(super) fn unit(config: &Config, mtu: u16) -> ByteCount {
+    ByteCount::new((config.payload(mtu) + config.charge()) as u64)
+}
+
+/// The controller of a new path.
+fn controller(config: &Config, mtu: u16) -> Box<dyn Controller> {
+    let one = unit(config, mtu);
+    let init = match config.cwnd_init {
+        Some(packets) => one * u64::from(packets),
+        // RFC 9260, section 7.2.1.
+        None => (one * 4).min((one * 2).max(ByteCount::new(4404))),
+    };
+    config.controller.build(one, init, one, config.snd_buf.max(one * 4))
+}

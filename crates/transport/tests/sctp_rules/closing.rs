@@ -1,0 +1,110 @@
+//! Section 9 of RFC 9260.
+
+use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_transport::sctp::State;
+use bentpipe_transport::{Endpoint, Event, Failure, WriteError};
+use bentpipe_wire::Kind;
+use bentpipe_wire::sctp::Chunk;
+use bytes::Bytes;
+
+use crate::support::*;
+
+fn close(pair: &mut SctpPair, way: Way) {
+    pair.change(way, Endpoint::close);
+}
+
+#[test]
+fn three_messages_close_once_nothing_is_outstanding() {
+    let mut pair = open(quiet(), 1);
+    write_chunks(&mut pair, 1);
+    close(&mut pair, Way::Forth);
+    assert_eq!(pair.client.association().state(), State::ShutdownPending);
+    pair.run_to(at(899));
+    assert_eq!(pair.sent(Way::Forth, Kind::END).count(), 0, "the chunk is not acknowledged");
+    assert!(pair.run(secs(10)));
+    let kinds: Vec<_> = pair.log.iter().skip(2).map(|c| (c.way, c.at, c.packet.kind())).collect();
+    assert_eq!(
+        kinds,
+        [
+            (Way::Forth, at(900), Kind::END),
+            (Way::Back, at(1_000), Kind::ENDAK),
+            (Way::Forth, at(1_100), Kind::ENDAK),
+        ]
+    );
+    assert_eq!(pair.client.events.last(), Some(&(at(1_100), Event::Closed)));
+    assert_eq!(pair.server.events.last(), Some(&(at(1_200), Event::Closed)));
+    assert!(pair.server.was_told(Event::PeerClosed));
+}
+
+#[test]
+fn each_message_of_the_closing_may_be_lost() {
+    for lost in 0..3 {
+        let mut count = 0;
+        let mut pair = open(quiet(), 1).with_script(move |_| {
+            count += 1;
+            if count == lost + 1 { Fate::Drop } else { Fate::Pass }
+        });
+        close(&mut pair, Way::Forth);
+        assert!(pair.run(secs(60)), "message {lost}");
+        assert!(pair.client.was_told(Event::Closed), "message {lost}");
+        // Where SHUTDOWN COMPLETE was lost, the host answers for the association that is gone.
+        assert!(pair.server.was_told(Event::Closed), "message {lost}");
+    }
+}
+
+#[test]
+fn both_ends_may_close_at_once() {
+    let mut pair = open(quiet(), 1);
+    close(&mut pair, Way::Forth);
+    close(&mut pair, Way::Back);
+    assert!(pair.run(secs(60)));
+    assert!(pair.client.was_told(Event::Closed) && pair.server.was_told(Event::Closed));
+}
+
+#[test]
+fn what_the_other_end_has_written_still_arrives() {
+    let mut pair = open(quiet(), 1);
+    pair.change(Way::Back, |association, now| {
+        assert_eq!(
+            association.write(now, &mut pattern(60_000)),
+            Ok(60_000 / 1452 * 1452 + 60_000 % 1452)
+        );
+    });
+    close(&mut pair, Way::Forth);
+    assert!(pair.run(secs(60)));
+    assert!(pair.client.inbox == pattern(60_000));
+    let shutdowns = pair.sent(Way::Forth, Kind::END).count();
+    assert!(shutdowns > 5, "every packet with DATA is answered by SHUTDOWN, {shutdowns} times");
+    assert!(pair.client.was_told(Event::Closed) && pair.server.was_told(Event::Closed));
+}
+
+#[test]
+fn nothing_can_be_written_after_closing() {
+    let mut pair = open(quiet(), 1);
+    close(&mut pair, Way::Forth);
+    pair.change(Way::Forth, |association, now| {
+        let mut bytes = Bytes::from_static(b"late");
+        assert_eq!(association.write(now, &mut bytes), Err(WriteError::Closed));
+        assert!(association.send(0, 0, false, bytes).is_err());
+    });
+}
+
+#[test]
+fn an_abort_ends_both_ends_at_once() {
+    let mut pair = open(quiet(), 1);
+    pair.change(Way::Forth, Endpoint::abort);
+    pair.run_to(at(600));
+    assert!(matches!(pair.log[0].packet.chunks[0], Chunk::Abort { reflected: false, .. }));
+    assert!(pair.client.was_told(Event::Failed(Failure::Aborted)));
+    assert!(pair.server.was_told(Event::Failed(Failure::PeerAborted(12))));
+    assert!(pair.client.association().is_closed() && pair.server.association().is_closed());
+}
+
+#[test]
+fn a_peer_that_does_not_answer_a_shutdown_is_given_up() {
+    let mut pair = open(quiet(), 1).with_script(|_| Fate::Drop);
+    close(&mut pair, Way::Forth);
+    pair.run_to(at(1_000_000));
+    assert!(pair.client.was_told(Event::Failed(Failure::NoResponse)));
+    assert_eq!(pair.sent(Way::Forth, Kind::END).count(), 11, "the first and ten more");
+}

@@ -1,0 +1,9 @@
+//! The rules of SCTP one by one: what leaves, when it leaves, and that nothing leaves before.
+
+mod closing;
+mod losses;
+mod marks;
+mod opening;
+mod paths;
+mod sacks;
+mod support;

@@ -1,0 +1,139 @@
+//! Several paths (RFC 9260, sections 6.4, 8.2 and 8.3).
+
+use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_transport::sctp::{Config, Notice, RtxPolicy};
+use bentpipe_transport::{Event, Failure, PathId};
+use bentpipe_wire::Kind;
+
+use crate::support::*;
+
+#[test]
+fn a_second_path_is_tried_as_soon_as_the_association_is_open() {
+    let mut pair = SctpPair::new(quiet(), quiet(), &[ms(100), ms(250)]).staying_open();
+    pair.run_to(at(2_000));
+    let asked = pair.sent(Way::Forth, Kind::HEARTBEAT).next().expect("a HEARTBEAT");
+    assert_eq!((asked.at, asked.path), (at(400), PathId(1)));
+    let expected =
+        [(at(200), Notice::PathConfirmed(PathId(0))), (at(900), Notice::PathConfirmed(PathId(1)))];
+    assert_eq!(pair.client.notices, expected);
+}
+
+#[test]
+fn an_idle_path_is_asked_at_its_timeout_and_the_interval_give_or_take_half() {
+    let config = Config { heartbeat: secs(30), ..Config::default() };
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100)]).staying_open();
+    pair.run_to(at(400_000));
+    let asked: Vec<_> = pair
+        .log
+        .iter()
+        .filter(|c| {
+            c.way == Way::Forth
+                && matches!(c.packet.chunks[0], bentpipe_wire::sctp::Chunk::Heartbeat(_))
+        })
+        .map(|c| c.at)
+        .collect();
+    assert!(asked.len() > 5);
+    for pair in asked.windows(2) {
+        let between = pair[1].since(pair[0]);
+        assert!(between >= secs(16) && between <= secs(47), "{between}");
+    }
+    let waits: std::collections::BTreeSet<_> = asked.windows(2).map(|w| w[1].since(w[0])).collect();
+    assert!(waits.len() > 2, "the interval is spread");
+}
+
+#[test]
+fn new_data_leave_a_dead_path_and_come_back_when_it_answers() {
+    let config = Config { path_max_retrans: 2, heartbeat: secs(5), ..Config::default() };
+    let dark = |crossing_at| crossing_at > at(3_000) && crossing_at < at(40_000);
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100), ms(300)])
+        .staying_open()
+        .with_script(move |crossing| {
+            if crossing.path == PathId(0) && dark(crossing.at) { Fate::Drop } else { Fate::Pass }
+        });
+    // A little data every half second.
+    let mut written = 0;
+    for step in 1..200 {
+        pair.run_to(at(500 * step));
+        write_chunks(&mut pair, 1);
+        written += 1452;
+    }
+    pair.run_to(at(110_000));
+    assert_eq!(pair.server.inbox.len(), written);
+    let notices: Vec<_> = pair.client.notices.iter().map(|(_, notice)| *notice).collect();
+    let path = PathId(0);
+    assert_eq!(notices[2..], [Notice::PathInactive(path), Notice::PathActive(path)]);
+    let [inactive, active] = [pair.client.notices[2].0, pair.client.notices[3].0];
+    assert!(inactive < at(20_000) && active > at(40_000) && active < at(80_000));
+    for crossing in pair.sent(Way::Forth, Kind::DATA) {
+        let away = crossing.at > inactive && crossing.at < active;
+        if away || crossing.at < at(3_000) || crossing.at > active + secs(2) {
+            assert_eq!(crossing.path == PathId(1), away, "at {}", crossing.at.as_secs_f64());
+        }
+    }
+    assert!(!pair.client.events.iter().any(|(_, event)| matches!(event, Event::Failed(_))));
+}
+
+#[test]
+fn retransmissions_take_the_path_of_the_policy() {
+    for (policy, after_reports, after_timeout) in
+        [(RtxPolicy::AltAll, 1, 1), (RtxPolicy::AltTimeout, 0, 1), (RtxPolicy::Same, 0, 0)]
+    {
+        let config = Config { rtx_policy: policy, cwnd_init: Some(8), max_burst: 0, ..quiet() };
+        for (chunks, expected) in [(6, after_reports), (1, after_timeout)] {
+            let mut pair =
+                SctpPair::new(config.clone(), config.clone(), &[ms(100), ms(300)]).staying_open();
+            pair.run_to(at(2_000));
+            pair.log.clear();
+            let mut first = true;
+            let mut pair = pair.with_script(move |crossing| {
+                let drop = crossing.has(Kind::DATA) && std::mem::take(&mut first);
+                if drop { Fate::Drop } else { Fate::Pass }
+            });
+            write_chunks(&mut pair, chunks);
+            pair.run_to(at(6_000));
+            assert_eq!(pair.server.inbox.len(), chunks * 1452);
+            let tsn = first_tsn(&pair);
+            let sent = data_sent(&pair, tsn);
+            let paths: Vec<u32> =
+                sent.iter().filter(|(_, _, tsn)| *tsn == 0).map(|(_, path, _)| *path).collect();
+            assert_eq!(paths, [0, expected], "{policy:?}, {chunks} chunks");
+        }
+    }
+}
+
+#[test]
+fn when_no_path_answers_the_association_ends() {
+    let config = Config {
+        path_max_retrans: 1,
+        association_max_retrans: 4,
+        heartbeat: secs(5),
+        ..Config::default()
+    };
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100), ms(300)])
+        .staying_open()
+        .with_script(|crossing| if crossing.at > at(3_000) { Fate::Drop } else { Fate::Pass });
+    pair.run_to(at(3_100));
+    write_chunks(&mut pair, 3);
+    assert!(pair.run(secs(300)));
+    assert!(pair.client.was_told(Event::Failed(Failure::NoResponse)));
+    assert!(pair.server.was_told(Event::Failed(Failure::NoResponse)), "by its HEARTBEATs");
+}
+
+#[test]
+fn a_new_primary_path_takes_new_data_and_a_longer_path_makes_shorter_chunks() {
+    let mut pair = open(quiet(), 2);
+    pair.run_to(at(2_000));
+    pair.change(Way::Forth, |association, now| {
+        association.set_primary(PathId(1));
+        association.set_path_mtu(now, PathId(1), 576);
+    });
+    pair.change(Way::Forth, |association, now| {
+        let mut bytes = pattern(1_000);
+        bentpipe_transport::Endpoint::write(association, now, &mut bytes).expect("room");
+    });
+    pair.run_to(at(4_000));
+    let sent: Vec<_> =
+        pair.sent(Way::Forth, Kind::DATA).map(|c| (c.path, c.packet.wire_len())).collect();
+    assert!(sent.iter().all(|(path, length)| *path == PathId(1) && *length <= 556), "{sent:?}");
+    assert!(pair.server.inbox == pattern(1_000));
+}

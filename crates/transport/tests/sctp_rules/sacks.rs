@@ -1,0 +1,93 @@
+//! When a SACK leaves and what it says (RFC 9260, section 6.2), and what a full receiver does.
+
+use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_transport::sctp::Config;
+use bentpipe_transport::{Endpoint, Event};
+use bentpipe_units::ByteCount;
+use bentpipe_wire::Kind;
+use bentpipe_wire::sctp::GapBlock;
+
+use crate::support::*;
+
+#[test]
+fn one_packet_is_acknowledged_after_the_delay_and_two_at_once() {
+    let mut pair = open(quiet(), 1);
+    write_chunks(&mut pair, 1);
+    pair.run_to(at(799));
+    assert_eq!(pair.sent(Way::Back, Kind::NONE).count(), 0);
+    pair.run_to(at(800));
+    assert_eq!(pair.sent(Way::Back, Kind::ACK).count(), 1, "100 ms on the way, 200 ms delayed");
+    pair.run_to(at(1_000));
+    pair.log.clear();
+    write_chunks(&mut pair, 2);
+    pair.run_to(at(1_100));
+    let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).collect();
+    assert_eq!((sacks.len(), sacks[0].at), (1, at(1_100)));
+}
+
+#[test]
+fn a_gap_is_reported_at_once_and_so_is_its_end() {
+    let mut count = 0;
+    let mut pair = open(Config { cwnd_init: Some(4), ..quiet() }, 1).with_script(move |crossing| {
+        count += u32::from(crossing.has(Kind::DATA));
+        if crossing.has(Kind::DATA) && count == 2 { Fate::Late(ms(50)) } else { Fate::Pass }
+    });
+    write_chunks(&mut pair, 3);
+    pair.run_to(at(600));
+    let first = first_tsn(&pair);
+    let gap = pair.sent(Way::Back, Kind::ACK).next().expect("a SACK").sack().expect("a SACK");
+    assert_eq!((gap.cumulative, &gap.gaps[..]), (first, &[GapBlock { start: 2, end: 2 }][..]));
+    pair.run_to(at(650));
+    let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).collect();
+    assert_eq!((sacks.len(), sacks[1].at), (2, at(650)));
+    let filled = sacks[1].sack().expect("a SACK");
+    assert_eq!((filled.cumulative, filled.gaps.len()), (first.plus(2), 0));
+}
+
+#[test]
+fn what_comes_twice_is_reported_once() {
+    let mut pair = open(quiet(), 1).with_script(|crossing| {
+        if crossing.has(Kind::DATA) { Fate::Twice(ms(5)) } else { Fate::Pass }
+    });
+    write_chunks(&mut pair, 1);
+    pair.run_to(at(1_500));
+    let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).collect();
+    assert_eq!((sacks.len(), sacks[0].at), (1, at(605)));
+    let tsn = first_tsn(&pair);
+    assert_eq!(sacks[0].sack().expect("a SACK").duplicates[..], [tsn.get()]);
+    assert_eq!(pair.server.association().counters().duplicate_segments, 1);
+}
+
+#[test]
+fn a_full_receiver_is_asked_now_and_then_and_tells_when_it_has_room() {
+    let server = Config { rcv_buf: ByteCount::new(5_000), ..quiet() };
+    let mut pair =
+        SctpPair::new(quiet(), server, &[ms(100)]).sending(pattern(20_000)).staying_open();
+    pair.server.stalled = true;
+    pair.run_to(at(600_000));
+    // Longer than all timeouts that would end an association: the peer answers, it has no room.
+    assert!(!pair.client.events.iter().any(|(_, event)| matches!(event, Event::Failed(_))));
+    assert!(pair.server.inbox.is_empty());
+    let asked = pair.log.iter().filter(|c| c.at > at(10_000) && c.has(Kind::DATA)).count();
+    assert!((5..30).contains(&asked), "asked {asked} times");
+    assert_eq!(pair.client.association().sender_state().activity, "persisting");
+    pair.server.stalled = false;
+    pair.change(Way::Back, |_, _| {});
+    let update = pair.log.last().expect("a packet");
+    let window = update.sack().expect("a SACK").window;
+    assert_eq!((update.at, update.way, window), (at(600_000), Way::Back, 5_000));
+    pair.run_to(at(603_000));
+    assert!(pair.server.inbox == pattern(20_000));
+}
+
+#[test]
+fn a_window_too_small_to_be_of_use_is_told_as_none() {
+    let server = Config { rcv_buf: ByteCount::new(4_000), ..quiet() };
+    let mut pair =
+        SctpPair::new(quiet(), server, &[ms(100)]).sending(pattern(9_000)).staying_open();
+    pair.server.stalled = true;
+    pair.run_to(at(20_000));
+    let windows: Vec<u32> = pair.log.iter().filter_map(|c| Some(c.sack()?.window)).collect();
+    assert!(windows.iter().all(|window| *window == 0 || *window >= 1_452), "{windows:?}");
+    assert_eq!(windows.last(), Some(&0));
+}

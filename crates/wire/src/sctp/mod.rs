@@ -1,0 +1,23 @@
+//! SCTP: packets, their chunks and their bytes.
+//!
+//! RFC 9260, with the ECN chunks of RFC 4960, appendix A, whose numbers RFC 9260 keeps. A packet is a
+//! common header and chunks; control chunks go before DATA.
+
+mod cause;
+mod chunk;
+mod codec;
+mod error;
+mod packet;
+mod parameter;
+mod read;
+#[cfg(test)]
+mod tests;
+mod tlv;
+mod write;
+
+pub use cause::Cause;
+pub use chunk::{Chunk, Data, DataFlags, GapBlock, Init, Sack, UnknownAction, UnknownChunk};
+pub use codec::{PROTOCOL, UDP_PORT, decode, encode};
+pub use error::DecodeError;
+pub use packet::{Chunks, Packet};
+pub use parameter::Parameter;
