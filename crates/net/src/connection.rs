@@ -19,7 +19,7 @@ use crate::stream::{ConnectionId, Streams};
 /// A reliable byte stream to a peer, encrypted unless it is one of a [`qlp::Node`](crate::qlp::Node).
 /// Implements [`AsyncRead`] and [`AsyncWrite`].
 ///
-/// Dropping it closes it: what was written is still delivered as long as a [`Host`] or another
+/// Dropping it closes it: what was written is still delivered as long as a [`Host`](crate::Host) or another
 /// connection of it exists, what arrives is thrown away. [`Connection::finish`] waits for the end.
 #[derive(Debug)]
 pub struct Connection<S: Streams = Hub> {
