@@ -28,7 +28,10 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
         let connection = host.accept().await;
         tokio::spawn(async move {
             let mut request = Vec::new();
-            while let Some(piece) = connection.read_bytes().await? {
+            // The end of the request is a round trip behind it.
+            while request.len() < 8
+                && let Some(piece) = connection.read_bytes().await?
+            {
                 request.extend_from_slice(&piece);
             }
             let bytes = request.try_into().map(u64::from_be_bytes).unwrap_or(0);
