@@ -145,7 +145,9 @@ fn ten_times_the_packets_take_no_more_allocations_and_no_more_memory() {
         ("a full queue, TCP", &[][..], narrow, tcp(), false),
     ] {
         let of = |seconds| cost(&spec(seconds, protocol.clone(), forth, queue), &mut Silent);
-        let (short, long) = (of(100), of(1_000));
+        // In TCP's window over a full queue some lists meet their most late.
+        let seconds = if matches!(protocol, Protocol::Tcp { .. }) { 1_000 } else { 100 };
+        let (short, long) = (of(seconds), of(10 * seconds));
         let (allocations, packets, reports) = more(&short, &long);
         println!(
             "{name}: {allocations} allocations more for {packets} packets and {reports} reports \
@@ -157,8 +159,7 @@ fn ten_times_the_packets_take_no_more_allocations_and_no_more_memory() {
         assert_eq!(source.retransmitted_segments == 0, lossless, "{name}");
         let allowed = if lossless { FEW } else { FEW + A_REPORT * reports };
         assert!(allocations <= allowed, "{name}: {allocations} for {packets} packets");
-        // A list that meets its most later doubles once more.
-        assert!(long.peak <= short.peak + 262_144, "{name}: {} to {}", short.peak, long.peak);
+        assert!(long.peak <= short.peak + 65_536, "{name}: {} to {}", short.peak, long.peak);
     }
     // To be looked at, packets are encoded; but nothing stays.
     let mut looker = Looker::default();
