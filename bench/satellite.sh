@@ -2,17 +2,19 @@
 # Downloads over emulated satellite links: Bentpipe on an association that is up, beside the kernel's
 # TCP (CUBIC and BBR) on the same links, one after the other. Needs root; leaves nothing behind.
 #
-#   bench/satellite.sh [SEEDS [ROWS]]
+#   bench/satellite.sh [SEEDS [ROWS [TOOLS]]]
 #
 # Prints the share of the link's rate that a download used from the call to the last byte: medians over
-# the seeds (5 if left out). ROWS is a pattern for the names of the links, such as 'GEO 10'. A download
-# that is not over after three minutes counts as far as it came.
+# the seeds (5 if left out). ROWS is a pattern for the names of the links, such as 'GEO 10',
+# TOOLS some of 'bentpipe cubic bbr'. A download
+# that is not over after a minute counts as far as it came.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 seeds=${1:-5}
 rows=${2:-.}
-patience=180
+read -ra tools <<<"${3:-bentpipe cubic bbr}"
+patience=60
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
@@ -41,7 +43,7 @@ links=(
     "GEO 50, BER 1e-5|50|50|600|100|ber=1e-5"
     "GEO 50, 1 % loss|50|50|600|100|loss=0.01"
     "LEO 20, 1 % loss|20|20|50|60|loss=0.01"
-    "LEO 20, dark 0.5 s every 15 s|20|20|50|60|blackout_every={ first = \"12 s\", every = \"15 s\", lasts = \"500 ms\" }"
+    "LEO 20, dark 0.5 s every 15 s|20|20|50|60|blackout_every={ first = \"15 s\", every = \"15 s\", lasts = \"500 ms\" }"
     "GEO 10 down, 64 kbit/s up|10|0.064|600|30|"
 )
 
@@ -92,22 +94,28 @@ share() {
 }
 
 printf '%s seeds, share of the rate of the link\n\n' "$seeds"
-printf '| %-30s | bentpipe | TCP CUBIC | TCP BBR |\n' link
-printf '|--------------------------------|---------:|----------:|--------:|\n'
+printf '| %-30s |' link
+printf ' %8s |' "${tools[@]}"
+printf '\n|--------------------------------|'
+for _ in "${tools[@]}"; do printf -- '---------:|'; done
+printf '\n'
 for link in "${links[@]}"; do
     IFS='|' read -r name down up trip megabytes settings <<<"$link"
     [[ $name =~ $rows ]] || continue
     bytes=$((megabytes * 1000000))
     rm -f "$work"/results-*
     for ((seed = 1; seed <= seeds; seed++)); do
-        bentpipe "$down" "$up" "$bytes"
-        run "$seed" "$down" "$up" "$trip" "$settings" "$server" "$client" >>"$work/results-bentpipe"
-        for control in cubic bbr; do
-            tcp "$control" "$bytes"
+        for tool in "${tools[@]}"; do
+            if [ "$tool" = bentpipe ]; then
+                bentpipe "$down" "$up" "$bytes"
+            else
+                tcp "$tool" "$bytes"
+            fi
             run "$seed" "$down" "$up" "$trip" "$settings" "$server" "$client" \
-                >>"$work/results-$control"
+                >>"$work/results-$tool"
         done
     done
-    printf '| %-30s | %8.3f | %9.3f | %7.3f |\n' "$name" "$(share "$down" "$work/results-bentpipe")" \
-        "$(share "$down" "$work/results-cubic")" "$(share "$down" "$work/results-bbr")"
+    printf '| %-30s |' "$name"
+    for tool in "${tools[@]}"; do printf ' %8.3f |' "$(share "$down" "$work/results-$tool")"; done
+    printf '\n'
 done

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use bentpipe_net::qlp::{NodeId, Route};
-use bentpipe_net::{PublicKey, Security};
+use bentpipe_net::{Fec, PublicKey, Security};
 use bentpipe_orbit::{Degrees, Epoch, Place, cities};
 use bentpipe_scenario::{Override, did_you_mean};
 use bentpipe_units::{BitRate, Span};
@@ -403,6 +403,10 @@ pub(crate) struct Identity {
     /// `none` sends everything readable, for links where encryption is forbidden; both ends must say so
     #[arg(long, value_name = "full|none", default_value = "full", value_parser = security, conflicts_with = "via")]
     pub(crate) security: Security,
+    /// Parity over the end of what this host sends: as losses ask for it, none, or so much for every
+    /// datagram (0 to 1)
+    #[arg(long, value_name = "auto|off|RATIO", default_value = "auto", conflicts_with = "via")]
+    pub(crate) fec: Fec,
 }
 
 fn security(text: &str) -> Result<Security, &'static str> {

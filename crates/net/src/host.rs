@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use crate::association::Security;
 use crate::clock::Clock;
 use crate::connection::Connection;
-use crate::hub::Hub;
+use crate::hub::{Fec, Hub};
 use crate::key::{PublicKey, SecretKey};
 use crate::socket::Socket;
 
@@ -90,6 +90,11 @@ impl Host {
     /// The address that it is bound to.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
+    }
+
+    /// Whether what this host sends is protected by parity, in associations that begin from now on.
+    pub fn set_fec(&self, fec: Fec) {
+        self.handle.shared.hub().set_fec(fec);
     }
 
     /// Lets a peer in.

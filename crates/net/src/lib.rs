@@ -20,5 +20,6 @@ mod tuning;
 pub use association::Security;
 pub use connection::Connection;
 pub use host::Host;
+pub use hub::Fec;
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};
 pub use tuning::{KnownLink, Tuning};

@@ -79,12 +79,12 @@ impl Socket {
         true
     }
 
-    /// Sends a train, as one that understands congestion marks (RFC 3168). False when there is no room for it now.
+    /// Sends a train. False when there is no room for it now.
     pub(crate) fn send(&self, train: &Train<'_>) -> bool {
         let segment_size = (train.bytes.len() > train.each).then_some(train.each);
         let transmit = Transmit {
             destination: train.address,
-            ecn: Some(EcnCodepoint::Ect0),
+            ecn: train.ecn.then_some(EcnCodepoint::Ect0),
             contents: train.bytes,
             segment_size,
             src_ip: None,

@@ -86,6 +86,18 @@ fn a_new_address_is_a_new_path() {
     assert!((1_292..=1_300).contains(&longest) && lost < 10, "{longest}, {lost} lost");
 }
 
+#[test]
+fn a_path_that_drops_what_may_be_marked_carries_everything_after_three_seconds() {
+    let mut world = World::new();
+    world.drops_ect = true;
+    let connection = world.connect();
+    let data = pattern(100_000);
+    let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
+    assert!(read == data);
+    let took = last.since(bentpipe_units::Instant::ZERO);
+    assert!((secs(3)..secs(15)).contains(&took), "{took:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 

@@ -18,8 +18,10 @@ pub(super) fn host(identity: &Identity, address: SocketAddr) -> Result<Host, Fai
              names and contents.{reset}"
         );
     }
-    Host::bind(address, key, identity.security)
-        .map_err(|error| Failure::System(format!("can not use {address}: {error}")))
+    let host = Host::bind(address, key, identity.security)
+        .map_err(|error| Failure::System(format!("can not use {address}: {error}")))?;
+    host.set_fec(identity.fec);
+    Ok(host)
 }
 
 /// The key of this host.

@@ -55,8 +55,8 @@ impl Traffic {
     }
 
     /// Opens a datagram: appends what it carries to `out` and returns true if it is authentic and
-    /// new. The second value tells whether it is the newest one so far.
-    pub fn open(&mut self, low: u32, sealed: &[u8], out: &mut BytesMut) -> Option<Newest> {
+    /// new. Returns its number, and whether it is the newest one so far.
+    pub fn open(&mut self, low: u32, sealed: &[u8], out: &mut BytesMut) -> Option<Arrival> {
         let number = expand(low, self.received.next());
         if !self.received.is_new(number) {
             return None;
@@ -69,7 +69,7 @@ impl Traffic {
                 out.truncate(start + len);
                 let newest = number >= self.received.next();
                 self.received.receive(number);
-                Some(Newest(newest))
+                Some(Arrival { number, newest })
             }
             Err(_) => {
                 out.truncate(start);
@@ -79,10 +79,14 @@ impl Traffic {
     }
 }
 
-/// Whether a datagram is the newest of its association: only such a one may move it to another
-/// address.
+/// An authentic datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Newest(pub bool);
+pub struct Arrival {
+    /// Its number in full.
+    pub number: u64,
+    /// It is the newest of its association: only such a one may move it to another address.
+    pub newest: bool,
+}
 
 /// The number nearest to `next` whose lower 24 bits are these (RFC 9000, appendix A.3).
 const fn expand(low: u32, next: u64) -> u64 {

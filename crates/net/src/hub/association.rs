@@ -7,11 +7,15 @@ use bentpipe_units::{Instant, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{Bytes, BytesMut};
 
-use super::Outbox;
 use super::connection::number_len;
-use super::control::{Control, PIECE_HEADER};
+use super::control::{CONTROL, Control, PIECE_HEADER};
 use super::early::Early;
+use super::ecn::EcnUse;
 use super::marks::Marks;
+use super::outbox::{Outbox, To};
+use super::parity::{
+    Fec, Losses, PARITY_HEADER, Parity, Protector, ROOM, Rebuilder, Received, Sealed,
+};
 use super::path_mtu::{PathMtu, Unanswered};
 use super::pieces::{Piece, Pieces};
 use crate::association::{Index, Initiator, MAC_LEN, OVERHEAD, Traffic};
@@ -50,15 +54,13 @@ pub(super) struct Request {
     wait: Span,
 }
 
-/// What became of a datagram.
+/// An authentic datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opened {
-    /// It is forged, a replay or under forgotten keys.
-    No,
-    /// It is authentic.
-    Yes,
-    /// It is authentic, and the first one that shows that the peer has new keys.
-    Confirms,
+pub(super) struct Opened {
+    /// Its number.
+    pub(super) number: u64,
+    /// It is the first one that shows that the peer has new keys.
+    pub(super) confirms: bool,
 }
 
 /// Which keys opened a datagram.
@@ -99,6 +101,16 @@ pub(super) struct Association {
     pub(super) pieces: Pieces,
     /// Congestion marks, those seen here and those that the peer saw.
     pub(super) marks: Marks,
+    /// Whether what is sent is protected by parity.
+    pub(super) fec: Fec,
+    losses: Losses,
+    ecn: EcnUse,
+    protector: Protector,
+    rebuilder: Rebuilder,
+    /// Connections that have something to send.
+    busy: usize,
+    /// The round-trip time that a connection measured last.
+    round_trip: Span,
 }
 
 /// Bytes of a POLL, which a full segment may carry as well.
@@ -106,7 +118,7 @@ const POLL: usize = 4;
 
 impl Association {
     /// An association without keys. The host that asks first numbers its connections evenly.
-    pub(super) fn new(peer: PublicKey, address: SocketAddr, asks: bool) -> Self {
+    pub(super) fn new(peer: PublicKey, address: SocketAddr, asks: bool, fec: Fec) -> Self {
         Self {
             peer,
             address,
@@ -125,25 +137,103 @@ impl Association {
             path: PathMtu::new(address),
             pieces: Pieces::default(),
             marks: Marks::default(),
+            fec,
+            losses: Losses::default(),
+            ecn: EcnUse::NEW,
+            protector: Protector::default(),
+            rebuilder: Rebuilder::default(),
+            busy: 0,
+            round_trip: Span::ZERO,
         }
     }
 
     /// Payload of a full segment of connection `number`.
     pub(super) fn payload_room(&self, number: u32) -> u16 {
-        let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL;
+        let parity = if self.protects() { ROOM } else { 0 };
+        let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL + parity;
         self.path.get() - around as u16
     }
 
-    /// Seals and sends a datagram, if there are keys; in two if it is too long for the path.
-    pub(super) fn send(&mut self, now: Instant, plain: &[u8], outbox: &mut Outbox) {
+    /// Whether what is sent is protected by parity now.
+    pub(super) fn protects(&self) -> bool {
+        self.fec.protects(&self.losses)
+    }
+
+    /// Bytes of a shard that the path carries.
+    fn shard_room(&self) -> usize {
+        (usize::from(self.path.get()) - OVERHEAD - PARITY_HEADER) & !1
+    }
+
+    /// A connection was drained: whether it had and has something to send, and its round-trip time.
+    pub(super) fn drained(&mut self, was_busy: bool, is_busy: bool, round_trip: Option<Span>) {
+        self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
+        self.round_trip = round_trip.unwrap_or(self.round_trip);
+        self.protector.set_quiet(self.busy == 0);
+    }
+
+    /// Sends parity if it is due.
+    pub(super) fn protect(&mut self, now: Instant, outbox: &mut Outbox) {
+        if self.protector.due().is_some_and(|due| due <= now) {
+            let (fec, losses) = (self.fec, &self.losses);
+            let room = self.shard_room();
+            for parity in self.protector.parity(|of| fec.count(losses, of), room) {
+                self.tell(now, &Control::Parity(parity), outbox);
+            }
+        }
+    }
+
+    /// An authentic datagram carries this. Returns what was lost and can be made of parity now.
+    pub(super) fn arrived(
+        &mut self,
+        now: Instant,
+        keys: Index,
+        number: u64,
+        plain: &Bytes,
+    ) -> Vec<Bytes> {
+        let content = has_content(plain);
+        self.losses.saw(now, keys, number, content);
+        let plain = if content { plain.clone() } else { Bytes::new() };
+        self.rebuilder.received(keys, number, plain)
+    }
+
+    /// The peer tells what it received. True when it comes to be worth protecting, or is no longer.
+    pub(super) fn handle_received(&mut self, received: Received) -> bool {
+        if received.count > 0 {
+            self.ecn.confirmed();
+        }
+        self.losses.report(received)
+    }
+
+    /// Where datagrams under keys go.
+    fn to(&self) -> To {
+        To { address: self.address, ecn: self.ecn.is_on() }
+    }
+
+    /// The peer says that parity will come.
+    pub(super) fn expect_parity(&mut self, now: Instant) {
+        self.rebuilder.expect(now);
+    }
+
+    /// Parity came in the datagram of this number. Returns what was lost and can be made now.
+    pub(super) fn parity(&mut self, now: Instant, number: u64, parity: Parity) -> Vec<Bytes> {
+        self.rebuilder.parity(now, number, parity)
+    }
+
+    /// Seals and sends a datagram, if there are keys; in two if it is too long for the path. One that
+    /// is `weighty` brings the peer's application on.
+    pub(super) fn send(&mut self, now: Instant, plain: &[u8], weighty: bool, outbox: &mut Outbox) {
         if !self.is_up() {
             return;
+        }
+        if weighty && self.protects() && self.protector.notice(now) {
+            self.tell(now, &Control::Protects, outbox);
         }
         let len = OVERHEAD + plain.len();
         if len > usize::from(self.path.get()) {
             return self.send_pieces(now, plain, outbox);
         }
-        outbox.push(self.address, |out| self.seal(now, plain, out));
+        let to = self.to();
+        outbox.push(to, |out| self.seal(now, plain, weighty, out));
         if let Some(probe) = self.path.sent(now, len) {
             self.send_probe(now, probe, outbox);
         }
@@ -165,7 +255,8 @@ impl Association {
         if self.is_up() {
             let mut plain = BytesMut::new();
             message.put(&mut plain);
-            outbox.push(self.address, |out| self.seal(now, &plain, out));
+            let to = self.to();
+            outbox.push(to, |out| self.seal(now, &plain, false, out));
         }
     }
 
@@ -179,6 +270,12 @@ impl Association {
         if let Some(count) = self.marks.news(now) {
             self.tell(now, &Control::Marks(count), outbox);
         }
+        if let Some(received) = self.losses.news(now) {
+            self.tell(now, &Control::Received(received), outbox);
+        }
+        self.ecn.handle_timeout(now);
+        self.protect(now, outbox);
+        self.rebuilder.handle_timeout(now);
         match self.path.handle_timeout(now) {
             Some(Unanswered::Again(len)) => self.send_probe(now, len, outbox),
             Some(Unanswered::Shorter) => return true,
@@ -205,9 +302,18 @@ impl Association {
     }
 
     /// Seals a datagram, if there are keys.
-    fn seal(&mut self, now: Instant, plain: &[u8], out: &mut BytesMut) {
+    fn seal(&mut self, now: Instant, plain: &[u8], weighty: bool, out: &mut BytesMut) {
+        let (protects, room) = (self.protects(), self.shard_room());
         let Some(keys) = &mut self.current else { return };
         keys.traffic.seal(plain, out);
+        if has_content(plain) {
+            self.ecn.sent(now);
+        }
+        if protects {
+            let plain = if has_content(plain) { plain } else { &[] };
+            let sealed = Sealed { keys: keys.index, plain, weighty };
+            self.protector.sealed(now, sealed, room, self.round_trip);
+        }
         self.unsaid_since = None;
         if !plain.is_empty() {
             self.unanswered_since.get_or_insert(now);
@@ -223,7 +329,7 @@ impl Association {
         sealed: &[u8],
         address: SocketAddr,
         out: &mut BytesMut,
-    ) -> Opened {
+    ) -> Option<Opened> {
         let slots = [
             (Slot::Current, &mut self.current),
             (Slot::Next, &mut self.next),
@@ -232,25 +338,24 @@ impl Association {
         let keys = slots
             .into_iter()
             .find_map(|(slot, keys)| Some((slot, keys.as_mut().filter(|k| k.index == index)?)));
-        let Some((slot, keys)) = keys else { return Opened::No };
+        let (slot, keys) = keys?;
         let start = out.len();
-        let Some(newest) = keys.traffic.open(number, sealed, out) else {
-            return Opened::No;
-        };
+        let arrival = keys.traffic.open(number, sealed, out)?;
         if slot == Slot::Next {
             // The peer has them too: from now on they count.
             self.previous = std::mem::replace(&mut self.current, self.next.take());
             self.renews = false;
         }
-        if newest.0 && slot != Slot::Previous && self.address != address {
+        if arrival.newest && slot != Slot::Previous && self.address != address {
             self.address = address;
             self.path = PathMtu::new(address);
+            self.ecn = EcnUse::NEW;
         }
         self.unanswered_since = None;
         if out.len() > start {
             self.unsaid_since.get_or_insert(now);
         }
-        if slot == Slot::Next { Opened::Confirms } else { Opened::Yes }
+        Some(Opened { number: arrival.number, confirms: slot == Slot::Next })
     }
 
     /// Keys that this host asked for.
@@ -326,7 +431,16 @@ impl Association {
         let old = self.previous.as_ref().and(self.current.as_ref()).map(|k| k.since + KEEP_OLD);
         let answer = self.unsaid_since.filter(|_| self.is_up()).map(|since| since + ANSWER);
         let path = Instant::earliest(self.path.deadline(), self.marks.due());
+        let path = Instant::earliest(path, self.losses.due());
+        let path = Instant::earliest(path, self.ecn.deadline());
+        let parity = Instant::earliest(self.protector.due(), self.rebuilder.deadline());
+        let path = Instant::earliest(path, parity);
         let time = Instant::earliest(keys, Instant::earliest(old, answer));
         Instant::earliest(time, path.filter(|_| self.is_up()))
     }
+}
+
+/// Whether a datagram carries something of a connection.
+fn has_content(plain: &[u8]) -> bool {
+    plain.first().is_some_and(|&first| u32::from(first) != CONTROL)
 }

@@ -18,6 +18,8 @@ pub(super) struct Connection {
     pub(super) near: Seq32,
     /// The peer opened it, and the application has not taken it yet.
     pub(super) unaccepted: bool,
+    /// It has something to send.
+    pub(super) busy: bool,
     /// It was changed and is to be drained.
     pub(super) stirred: bool,
 }

@@ -3,6 +3,7 @@
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::connection::{put_number, take_number};
+use super::parity::{Parity, Received};
 use super::pieces::Piece;
 
 /// Number of no connection: a message follows.
@@ -16,6 +17,9 @@ const MARKS: u8 = 3;
 const PROBE: u8 = 4;
 const PROBE_ANSWER: u8 = 5;
 const PIECE: u8 = 6;
+const RECEIVED: u8 = 7;
+const PROTECTS: u8 = 8;
+const PARITY: u8 = 9;
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +36,12 @@ pub(super) enum Control {
     ProbeAnswer(u16),
     /// Half of something.
     Piece(Piece),
+    /// So many datagrams have come.
+    Received(Received),
+    /// Parity will come over what is sent now.
+    Protects,
+    /// Parity over the datagrams before it.
+    Parity(Parity),
 }
 
 impl Control {
@@ -65,6 +75,19 @@ impl Control {
                 out.put_u8(piece.id << 1 | u8::from(piece.second));
                 out.extend_from_slice(&piece.bytes);
             }
+            Self::Received(received) => {
+                out.put_u8(RECEIVED);
+                out.put_u32(received.next);
+                out.put_u32(received.count);
+            }
+            Self::Protects => out.put_u8(PROTECTS),
+            Self::Parity(parity) => {
+                out.put_u8(PARITY);
+                out.put_u16(parity.of);
+                out.put_u16(parity.count);
+                out.put_u16(parity.index);
+                out.extend_from_slice(&parity.shard);
+            }
         }
     }
 
@@ -82,6 +105,17 @@ impl Control {
                 let what = plain.try_get_u8().ok()?;
                 Self::Piece(Piece { id: what >> 1, second: what & 1 == 1, bytes: plain })
             }
+            RECEIVED => Self::Received(Received {
+                next: plain.try_get_u32().ok()?,
+                count: plain.try_get_u32().ok()?,
+            }),
+            PROTECTS => Self::Protects,
+            PARITY => Self::Parity(Parity {
+                of: plain.try_get_u16().ok()?,
+                count: plain.try_get_u16().ok()?,
+                index: plain.try_get_u16().ok()?,
+                shard: plain,
+            }),
             _ => return None,
         })
     }
@@ -96,6 +130,8 @@ mod tests {
     #[test]
     fn messages_are_read_as_they_were_written() {
         let piece = Piece { id: 0x55, second: true, bytes: Bytes::from_static(b"half") };
+        let shard = Bytes::from_static(b"shards");
+        let parity = Parity { of: 300, count: 9, index: 8, shard };
         for message in [
             Control::Gone(300),
             Control::Refused(2),
@@ -103,6 +139,9 @@ mod tests {
             Control::Probe(1449),
             Control::ProbeAnswer(1472),
             Control::Piece(piece),
+            Control::Received(Received { next: 70_000, count: 65_000 }),
+            Control::Protects,
+            Control::Parity(parity),
         ] {
             let mut bytes = BytesMut::new();
             message.put(&mut bytes);

@@ -8,8 +8,10 @@ mod association;
 mod connection;
 mod control;
 mod early;
+mod ecn;
 mod marks;
 mod outbox;
+mod parity;
 mod path_mtu;
 mod pieces;
 mod receive;
@@ -36,6 +38,7 @@ use crate::key::{PublicKey, SecretKey};
 use crate::stream::{Accepted, Stream};
 
 pub use self::outbox::{Outbox, Train};
+pub use self::parity::Fec;
 pub use crate::stream::{ConnectionId, StreamError, Streams};
 
 /// Room for the gap list of a report in one datagram, in bytes.
@@ -76,6 +79,7 @@ pub struct Hub {
     accepted: Accepted,
     outbox: Outbox,
     entropy: Entropy,
+    fec: Fec,
     /// Nanoseconds of the calendar at the start of the clock.
     calendar: u64,
     /// Time in the newest request of this host.
@@ -117,7 +121,7 @@ impl Host<Session> for Around<'_> {
         if opens && (association.collects || !association.is_up()) {
             association.early.put(self.number, plain);
         } else {
-            association.send(now, plain, self.outbox);
+            association.send(now, plain, is_weighty(&segment.body), self.outbox);
         }
     }
 
@@ -159,6 +163,7 @@ impl Hub {
             accepted: Accepted::default(),
             outbox: Outbox::default(),
             entropy,
+            fec: Fec::Auto,
             calendar,
             asked_at: 0,
             scratch: Scratch::default(),
@@ -173,6 +178,11 @@ impl Hub {
     /// Lets a peer associate with this host.
     pub fn allow(&mut self, peer: PublicKey) {
         self.allowed.insert(peer);
+    }
+
+    /// Whether what this host sends is protected by parity, in associations that begin from now on.
+    pub fn set_fec(&mut self, fec: Fec) {
+        self.fec = fec;
     }
 
     /// Lets peers open connections.
@@ -217,7 +227,7 @@ impl Hub {
     }
 
     fn associate(&mut self, peer: PublicKey, address: SocketAddr, asks: bool) -> usize {
-        let id = self.associations.insert(Association::new(peer, address, asks));
+        let id = self.associations.insert(Association::new(peer, address, asks, self.fec));
         self.by_peer.insert(peer, id);
         id
     }
@@ -236,6 +246,7 @@ impl Hub {
             number,
             near: Seq32::default(),
             unaccepted,
+            busy: false,
             stirred: false,
         };
         let id = self.connections.insert(connection);
@@ -290,6 +301,9 @@ impl Hub {
         for event in self.scratch.events.drain(..) {
             connection.stream.note(event);
         }
+        let is_busy = connection.stream.session.has_unsent();
+        let was_busy = std::mem::replace(&mut connection.busy, is_busy);
+        association.drained(was_busy, is_busy, connection.stream.session.round_trip());
         self.timers.set(Owner::Connection(id), deadline);
         if connection.unaccepted && connection.stream.told.connected && association.is_up() {
             connection.unaccepted = false;
@@ -300,6 +314,7 @@ impl Hub {
         if gone {
             self.timers.set(Owner::Connection(id), None);
             let number = connection.number;
+            association.drained(connection.busy, false, None);
             self.connections.remove(id);
             association.numbers.remove(&number);
         }
@@ -326,6 +341,15 @@ impl Hub {
     /// Connections that exist, open or not.
     pub fn connections(&self) -> usize {
         self.connections.len()
+    }
+}
+
+/// Whether a segment brings the peer's application on: its loss costs time.
+fn is_weighty(body: &xstp::Body) -> bool {
+    match body {
+        xstp::Body::Flow(flow) => !flow.payload.is_empty() || flow.end,
+        xstp::Body::Begin(_) | xstp::Body::BeginAck(_) => true,
+        xstp::Body::Reset(_) => false,
     }
 }
 

@@ -12,8 +12,12 @@ use super::association::Opened;
 use super::connection::take_number;
 use super::control::{CONTROL, Control};
 use super::early::segments;
+use super::outbox::To;
 use super::{Hub, MOST_CONNECTIONS, Owner};
 use crate::association::{Datagram, Index, Init, MAC_LEN, OVERHEAD, parse};
+
+/// The number of what came by itself in no datagram; nothing lies before it that parity could cover.
+const NO_DATAGRAM: u64 = 0;
 
 impl Hub {
     /// A datagram arrived, with this mark in its IP header. What is not authentic gets no answer and
@@ -49,19 +53,19 @@ impl Hub {
         let carried = association.path.get();
         let became = association.open(now, receiver, number, sealed, from, opened);
         let plain = opened.split().freeze();
-        if became == Opened::No {
-            return;
-        }
+        let Some(Opened { number, confirms }) = became else { return };
+        let made = association.arrived(now, receiver, number, &plain);
         if ecn == Ecn::Congestion {
             association.marks.saw();
         }
         if association.path.get() != carried {
             self.resize(id);
         }
-        if became == Opened::Confirms {
+        if confirms {
             self.stir_all(id);
         }
-        self.handle_plain(now, id, plain);
+        self.handle_plain(now, id, number, plain);
+        self.handle_made(now, id, made);
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
     }
 
@@ -73,12 +77,19 @@ impl Hub {
         }
     }
 
-    /// What an authentic datagram carries.
-    fn handle_plain(&mut self, now: Instant, association: usize, mut plain: Bytes) {
+    /// What was lost and made of parity.
+    fn handle_made(&mut self, now: Instant, association: usize, made: Vec<Bytes>) {
+        for plain in made {
+            self.handle_plain(now, association, NO_DATAGRAM, plain);
+        }
+    }
+
+    /// What the authentic datagram of this number carries.
+    fn handle_plain(&mut self, now: Instant, association: usize, datagram: u64, mut plain: Bytes) {
         let Some((number, len)) = take_number(&plain) else { return };
         plain.advance(len);
         if number == CONTROL {
-            return self.handle_control(now, association, plain);
+            return self.handle_control(now, association, datagram, plain);
         }
         let id = self.associations[association].numbers.get(&number).copied();
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
@@ -121,7 +132,7 @@ impl Hub {
         }
     }
 
-    fn handle_control(&mut self, now: Instant, id: usize, plain: Bytes) {
+    fn handle_control(&mut self, now: Instant, id: usize, datagram: u64, plain: Bytes) {
         let Some(message) = Control::take(plain) else { return };
         let association = &mut self.associations[id];
         match message {
@@ -149,8 +160,18 @@ impl Hub {
                 // A whole that is itself a half is nobody's: nothing is cut twice.
                 let whole = association.pieces.join(piece);
                 if let Some(whole) = whole.filter(|whole| whole.first() != Some(&(CONTROL as u8))) {
-                    self.handle_plain(now, id, whole);
+                    self.handle_plain(now, id, NO_DATAGRAM, whole);
                 }
+            }
+            Control::Received(received) => {
+                if association.handle_received(received) {
+                    self.resize(id);
+                }
+            }
+            Control::Protects => association.expect_parity(now),
+            Control::Parity(parity) => {
+                let made = association.parity(now, datagram, parity);
+                self.handle_made(now, id, made);
             }
         }
     }
@@ -178,7 +199,9 @@ impl Hub {
         }
         if self.cookies.is_flood(now) && !self.cookies.check(now, from, init.covered2, &init.mac2) {
             let datagram = self.cookies.give(now, from, init.sender);
-            return self.outbox.push(from, |out| out.extend_from_slice(&datagram));
+            return self
+                .outbox
+                .push(To { address: from, ecn: false }, |out| out.extend_from_slice(&datagram));
         }
         let Ok(greeting) = self.responder.greet(init.sender, init.noise) else { return };
         if !self.allowed.contains(&greeting.peer) {
@@ -199,7 +222,7 @@ impl Hub {
         }
         self.associations[id].collects = true;
         for segment in segments(&greeting.payload) {
-            self.handle_plain(now, id, Bytes::copy_from_slice(segment));
+            self.handle_plain(now, id, NO_DATAGRAM, Bytes::copy_from_slice(segment));
         }
         self.flush(now);
         let association = &mut self.associations[id];
@@ -216,7 +239,7 @@ impl Hub {
             self.by_index.remove(&old);
         }
         self.by_index.insert(index, id);
-        self.outbox.push(from, |out| out.extend_from_slice(&datagram));
+        self.outbox.push(To { address: from, ecn: false }, |out| out.extend_from_slice(&datagram));
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
     }
 
@@ -244,11 +267,11 @@ impl Hub {
         // The peer sends nothing before it has seen that the keys are in use.
         let rest = association.early.take_rest();
         for plain in std::iter::once(Vec::new()).chain(rest) {
-            association.send(now, &plain, &mut self.outbox);
+            association.send(now, &plain, true, &mut self.outbox);
         }
         self.unname_requests(id);
         for segment in segments(&payload) {
-            self.handle_plain(now, id, Bytes::copy_from_slice(segment));
+            self.handle_plain(now, id, NO_DATAGRAM, Bytes::copy_from_slice(segment));
         }
         // What waited for keys can go.
         self.stir_all(id);
@@ -266,7 +289,8 @@ impl Hub {
             && let Some(initiator) = &request.initiator
         {
             let datagram = initiator.datagram(Some(&cookie));
-            self.outbox.push(association.address, |out| out.extend_from_slice(&datagram));
+            let to = To { address: association.address, ecn: false };
+            self.outbox.push(to, |out| out.extend_from_slice(&datagram));
         }
     }
 }

@@ -3,6 +3,7 @@
 use bentpipe_transport::Endpoint as _;
 use bentpipe_units::Instant;
 
+use super::outbox::To;
 use super::{Hub, Owner};
 use crate::association::Initiator;
 
@@ -33,7 +34,7 @@ impl Hub {
             return self.dissolve(id);
         }
         if association.owes_answer(now) {
-            association.send(now, &[], &mut self.outbox);
+            association.send(now, &[], false, &mut self.outbox);
         }
         let shorter = association.maintain_path(now, &mut self.outbox);
         if association.wants_keys(now) {
@@ -75,7 +76,8 @@ impl Hub {
             && let Some(initiator) = &request.initiator
         {
             let datagram = initiator.datagram(request.cookie.as_ref());
-            self.outbox.push(association.address, |out| out.extend_from_slice(&datagram));
+            let to = To { address: association.address, ecn: false };
+            self.outbox.push(to, |out| out.extend_from_slice(&datagram));
         }
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
     }

@@ -96,22 +96,47 @@ fn a_link_that_is_remembered_is_filled_sooner() {
     }
 }
 
+/// How long two downloads of 60 MB take that begin together: the shorter time as a share of the longer.
+fn evenness(link: &Link, seed: u64) -> f64 {
+    let mut world = World::ignorant(link, seed);
+    let mut downloads = [(); 2].map(|()| Download::begin(&mut world, 60_000_000));
+    let mut took = [None; 2];
+    while took.contains(&None) {
+        for (download, took) in downloads.iter_mut().zip(&mut took) {
+            *took = took.or_else(|| download.turn(&mut world));
+        }
+        let until = world.now + Span::from_secs(60);
+        assert!(world.step(until), "nothing happens");
+    }
+    let [one, other] = took.map(|took| took.expect("an end").as_secs_f64());
+    println!("{one:.1} s and {other:.1} s");
+    one.min(other) / one.max(other)
+}
+
 #[test]
 fn without_a_word_on_the_rate_two_downloads_end_within_a_tenth_of_each_other() {
-    for link in [Link::geo(10.0), Link::leo(20.0), Link::leo(20.0).with(ModelSpec::BitErrors(1e-6))]
-    {
-        let mut world = World::ignorant(&link, 1);
-        let mut downloads = [(); 2].map(|()| Download::begin(&mut world, 60_000_000));
-        let mut took = [None; 2];
-        while took.contains(&None) {
-            for (download, took) in downloads.iter_mut().zip(&mut took) {
-                *took = took.or_else(|| download.turn(&mut world));
-            }
-            let until = world.now + Span::from_secs(60);
-            assert!(world.step(until), "nothing happens");
+    // Without noise nothing depends on the seed.
+    for link in [Link::geo(10.0), Link::leo(20.0)] {
+        assert!(evenness(&link, 1) >= 0.9);
+    }
+    let noisy = Link::leo(20.0).with(ModelSpec::BitErrors(1e-6));
+    let mut evenness: Vec<f64> = (1..=5).map(|seed| evenness(&noisy, seed)).collect();
+    evenness.sort_by(f64::total_cmp);
+    assert!(evenness[2] >= 0.9, "{evenness:?}");
+}
+
+#[test]
+fn a_small_object_takes_one_round_trip_whatever_is_lost() {
+    for damage in [ModelSpec::RandomLoss(0.01), ModelSpec::BitErrors(1e-6)] {
+        let link = Link::geo(10.0).with(damage);
+        let mut times = Vec::new();
+        for seed in 1..=10 {
+            let mut world = World::informed(&link, seed);
+            world.download(5_000_000);
+            times.extend((0..10).map(|_| world.download(100_000)));
         }
-        let [one, other] = took.map(|took| took.expect("an end").as_secs_f64());
-        println!("{one:.1} s and {other:.1} s");
-        assert!(one.min(other) >= 0.9 * one.max(other), "{one} s and {other} s");
+        times.sort();
+        println!("{:?} {:?} {:?}", times[50], times[90], times[99]);
+        assert!(times[90] <= Span::from_millis(720), "{times:?}");
     }
 }

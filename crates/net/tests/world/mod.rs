@@ -49,6 +49,8 @@ pub(crate) struct World {
     pub(crate) serial: u64,
     pub(crate) wire: Wire,
     pub(crate) ecn: Marker,
+    /// The path drops what says that it may be marked.
+    pub(crate) drops_ect: bool,
     pub(crate) sent: Vec<(usize, Vec<u8>)>,
     /// Settings of the connections.
     pub(crate) config: Arc<Config>,
@@ -73,6 +75,7 @@ impl World {
             serial: 0,
             wire: Box::new(|_, _| vec![DELAY]),
             ecn: Box::new(|_, _| Ecn::Capable0),
+            drops_ect: false,
             sent: Vec::new(),
             config: config(),
             rings: [0; 2],
@@ -107,10 +110,13 @@ impl World {
         for end in [CLIENT, SERVER] {
             self.hubs[end].flush(self.now);
             while let Some(train) = self.hubs[end].outbox().front(1) {
-                let (to, len) = (train.address, train.bytes.len());
+                let (to, len, ecn) = (train.address, train.bytes.len(), train.ecn);
                 let mut bytes = train.bytes.to_vec();
                 self.hubs[end].outbox().pop(len);
                 self.sent.push((end, bytes.clone()));
+                if ecn && self.drops_ect {
+                    continue;
+                }
                 for delay in (self.wire)(end, &mut bytes) {
                     self.serial += 1;
                     let at = (self.now + delay, self.serial);

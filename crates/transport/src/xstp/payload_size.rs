@@ -58,8 +58,10 @@ impl PayloadSize {
 
     /// Another length is the longest from segment `next` on.
     pub(super) fn limit(&mut self, most: u16, next: Seq32) {
+        // Noise has made them shorter than that: they stay so.
+        let adapted = self.now < self.most;
         self.most = most;
-        self.step(most, next);
+        self.step(if adapted { self.now.min(most) } else { most }, next);
         self.test = None;
     }
 

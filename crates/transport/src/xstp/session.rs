@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bentpipe_record::{ProbingSummary, TransportCounters};
-use bentpipe_units::{ByteCount, Instant, Seq32};
+use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Body, Flow, ResetReason, Segment as XstpSegment};
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
@@ -196,6 +196,16 @@ impl Session {
     /// Bytes that were written and not sent yet.
     pub const fn unsent(&self) -> usize {
         self.tx.buffer.len()
+    }
+
+    /// Whether anything waits to be sent, for the first time or again.
+    pub fn has_unsent(&self) -> bool {
+        self.tx.buffer.len() > 0 || !self.tx.repairs.is_empty()
+    }
+
+    /// The smoothed round-trip time, once one was measured.
+    pub fn round_trip(&self) -> Option<Span> {
+        self.tx.rtt.measured()
     }
 
     /// The session sequence number N(SQ).

@@ -1,0 +1,174 @@
+//! How many datagrams get lost: the receiver counts what comes and tells, the sender draws its conclusion.
+
+use bentpipe_units::{Instant, Span};
+
+use crate::association::Index;
+
+/// So many datagrams with content are worth a message, if the last one was some time ago.
+const MANY: u32 = 64;
+/// Shortest time between two messages.
+const PAUSE: Span = Span::from_millis(250);
+/// Even few datagrams are told of after this time.
+const LATEST: Span = Span::from_secs(1);
+/// Datagrams after which the past counts a third.
+const MEMORY: f64 = 4096.0;
+/// The share of losses that is noticed, and the one that is forgotten again.
+const NOTICED: f64 = 0.002;
+const FORGOTTEN: f64 = 0.001;
+/// Fewer losses show nothing.
+const LOST_MIN: f64 = 2.0;
+
+/// What has come under one set of keys, in 32 bits each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::hub) struct Received {
+    /// One more than the highest number.
+    pub(in crate::hub) next: u32,
+    /// How many came.
+    pub(in crate::hub) count: u32,
+}
+
+/// The losses of one association, both ways.
+#[derive(Debug, Default)]
+pub(in crate::hub) struct Losses {
+    keys: Option<Index>,
+    received: Received,
+    /// Datagrams with content that the peer was not told of, and since when.
+    untold: u32,
+    untold_since: Option<Instant>,
+    told_at: Option<Instant>,
+    /// What the peer said last.
+    reported: Received,
+    sent: f64,
+    lost: f64,
+    noticed: bool,
+}
+
+impl Losses {
+    /// A datagram of this number came.
+    pub(in crate::hub) fn saw(&mut self, now: Instant, keys: Index, number: u64, content: bool) {
+        if self.keys != Some(keys) {
+            self.keys = Some(keys);
+            self.received = Received { next: number as u32, count: number as u32 };
+        }
+        let next = (number as u32).wrapping_add(1);
+        if next.wrapping_sub(self.received.next) < u32::MAX / 2 {
+            self.received.next = next;
+        }
+        self.received.count = self.received.count.wrapping_add(1);
+        if content {
+            self.untold += 1;
+            self.untold_since.get_or_insert(now);
+        }
+    }
+
+    /// What to tell the peer now.
+    pub(in crate::hub) fn news(&mut self, now: Instant) -> Option<Received> {
+        let due = self.due()?;
+        (due <= now).then(|| {
+            (self.untold, self.untold_since, self.told_at) = (0, None, Some(now));
+            self.received
+        })
+    }
+
+    /// When there will be something to tell; in the past if there is now.
+    pub(in crate::hub) fn due(&self) -> Option<Instant> {
+        let latest = self.untold_since? + LATEST;
+        let soon = self.told_at.map_or(Instant::ZERO, |at| at + PAUSE);
+        Some(if self.untold >= MANY { soon.min(latest) } else { latest })
+    }
+
+    /// The peer tells what it received. True when losses come to be noticed, or are no longer.
+    pub(in crate::hub) fn report(&mut self, received: Received) -> bool {
+        let sent = received.next.wrapping_sub(self.reported.next);
+        let came = received.count.wrapping_sub(self.reported.count);
+        // Less than before, or more than can be: other keys, or a message that came late.
+        let plausible = sent < 1 << 24 && came < 1 << 24;
+        self.reported = received;
+        if !plausible {
+            return false;
+        }
+        let (sent, came) = (f64::from(sent), f64::from(came));
+        let keep = MEMORY / (MEMORY + sent);
+        self.sent = self.sent * keep + sent;
+        // Negative when what was late comes after all.
+        self.lost = (self.lost * keep + sent - came).max(0.0);
+        let share = self.share();
+        let noticed = if self.noticed {
+            share >= FORGOTTEN
+        } else {
+            share >= NOTICED && self.lost >= LOST_MIN
+        };
+        std::mem::replace(&mut self.noticed, noticed) != noticed
+    }
+
+    /// Losses are worth protection.
+    pub(in crate::hub) const fn are_noticed(&self) -> bool {
+        self.noticed
+    }
+
+    /// The share of datagrams that get lost.
+    pub(in crate::hub) fn share(&self) -> f64 {
+        if self.sent > 0.0 { self.lost / self.sent } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: Index = Index::new(1);
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(millis)
+    }
+
+    #[test]
+    fn many_datagrams_are_told_of_soon_and_few_after_a_second_and_nothing_of_no_content() {
+        let mut losses = Losses::default();
+        losses.saw(at(0), KEYS, 0, false);
+        assert_eq!(losses.due(), None);
+        losses.saw(at(5), KEYS, 1, true);
+        assert_eq!(losses.due(), Some(at(1005)));
+        for number in 3..67 {
+            losses.saw(at(6), KEYS, number, true);
+        }
+        assert_eq!(losses.news(at(6)), Some(Received { next: 67, count: 66 }));
+        assert_eq!(losses.due(), None);
+        for number in 67..131 {
+            losses.saw(at(7), KEYS, number, true);
+        }
+        assert_eq!((losses.news(at(255)), losses.due()), (None, Some(at(256))));
+    }
+
+    #[test]
+    fn new_keys_begin_with_nothing_lost() {
+        let mut losses = Losses::default();
+        losses.saw(at(0), KEYS, 500, true);
+        losses.saw(at(0), Index::new(2), 3, true);
+        assert_eq!(losses.news(at(2000)), Some(Received { next: 4, count: 4 }));
+    }
+
+    #[test]
+    fn losses_are_noticed_when_they_are_many_and_forgotten_when_they_end() {
+        let mut losses = Losses::default();
+        assert!(!losses.report(Received { next: 1000, count: 999 }), "one is none");
+        assert!(losses.report(Received { next: 2000, count: 1990 }));
+        assert!((losses.share() - 0.005).abs() < 0.001, "{}", losses.share());
+        let mut received = Received { next: 2000, count: 1990 };
+        let forgotten = (0..20).any(|_| {
+            received.next += 1000;
+            received.count += 1000;
+            losses.report(received)
+        });
+        assert!(forgotten && !losses.are_noticed());
+    }
+
+    #[test]
+    fn a_report_from_before_changes_nothing() {
+        let mut losses = Losses::default();
+        losses.report(Received { next: 1000, count: 900 });
+        let before = losses.share();
+        assert!(!losses.report(Received { next: 10, count: 10 }));
+        assert_eq!(losses.share().to_bits(), before.to_bits());
+    }
+}

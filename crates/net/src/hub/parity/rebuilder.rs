@@ -1,0 +1,286 @@
+//! The receiver's part: keeps what the last datagrams carried, and makes those that were lost of it and of
+//! parity.
+
+use std::collections::VecDeque;
+
+use bentpipe_units::{Instant, Span};
+use bytes::Bytes;
+use reed_solomon_simd::ReedSolomonDecoder;
+
+use super::{MOST, MOST_BYTES, MOST_PARITY, Parity, fill, strip};
+use crate::association::Index;
+
+/// What arrives is kept for so long after the peer said that parity will come.
+const KEEP: Span = Span::from_secs(5);
+
+/// What has arrived.
+#[derive(Debug, Default)]
+pub(in crate::hub) struct Rebuilder {
+    keep_until: Option<Instant>,
+    keys: Option<Index>,
+    /// Number of the first slot.
+    first: u64,
+    /// What came under each number; empty for what counts as nothing.
+    slots: VecDeque<Option<Bytes>>,
+    bytes: usize,
+    block: Option<Block>,
+}
+
+/// What parity covers, and the parity that came.
+#[derive(Debug)]
+struct Block {
+    first: u64,
+    of: u16,
+    count: u16,
+    parity: Vec<(u16, Bytes)>,
+    /// Nothing is lacking any more.
+    done: bool,
+}
+
+impl Rebuilder {
+    /// The peer says that parity will come.
+    pub(in crate::hub) fn expect(&mut self, now: Instant) {
+        self.keep_until = Some(now + KEEP);
+    }
+
+    /// When what is kept may be forgotten.
+    pub(in crate::hub) const fn deadline(&self) -> Option<Instant> {
+        self.keep_until
+    }
+
+    /// Forgets what is old.
+    pub(in crate::hub) fn handle_timeout(&mut self, now: Instant) {
+        if self.keep_until.is_some_and(|until| until <= now) {
+            *self = Self::default();
+        }
+    }
+
+    /// A datagram of this number came and carries this; nothing if it is not protected. Returns what
+    /// was lost and can be made now.
+    pub(in crate::hub) fn received(
+        &mut self,
+        keys: Index,
+        number: u64,
+        plain: Bytes,
+    ) -> Vec<Bytes> {
+        if self.keep_until.is_none() {
+            return Vec::new();
+        }
+        if self.keys != Some(keys) || number > self.first + (self.slots.len() + MOST) as u64 {
+            (self.slots, self.bytes, self.block) = (VecDeque::new(), 0, None);
+            (self.keys, self.first) = (Some(keys), number);
+        }
+        let Some(place) = number.checked_sub(self.first) else { return Vec::new() };
+        let place = place as usize;
+        if place >= self.slots.len() {
+            self.slots.resize(place + 1, None);
+        }
+        self.bytes += plain.len();
+        let before = self.slots[place].replace(plain);
+        self.bytes -= before.map_or(0, |before| before.len());
+        while self.slots.len() > MOST || self.bytes > MOST_BYTES {
+            let first = self.slots.pop_front().flatten();
+            self.bytes -= first.map_or(0, |first| first.len());
+            self.first += 1;
+        }
+        // Only one that was late can complete a block.
+        let late =
+            self.block.as_ref().is_some_and(|block| number < block.first + u64::from(block.of));
+        if late { self.rebuild() } else { Vec::new() }
+    }
+
+    /// Parity came in the datagram of this number. Returns what was lost and can be made now.
+    pub(in crate::hub) fn parity(
+        &mut self,
+        now: Instant,
+        number: u64,
+        parity: Parity,
+    ) -> Vec<Bytes> {
+        self.expect(now);
+        let sane = parity.of > 0
+            && usize::from(parity.of) <= MOST
+            && parity.index < parity.count
+            && parity.count <= MOST_PARITY
+            && usize::from(parity.of) * parity.shard.len() <= MOST_BYTES + MOST;
+        let behind = u64::from(parity.index) + u64::from(parity.of);
+        let Some(first) = number.checked_sub(behind).filter(|_| sane) else {
+            return Vec::new();
+        };
+        let same = |block: &&mut Block| {
+            (block.first, block.of, block.count) == (first, parity.of, parity.count)
+                && block.parity.first().is_none_or(|(_, shard)| shard.len() == parity.shard.len())
+        };
+        if let Some(block) = self.block.as_mut().filter(same) {
+            if block.parity.iter().all(|(index, _)| *index != parity.index) {
+                block.parity.push((parity.index, parity.shard));
+            }
+        } else {
+            let (first, of, count) = (first, parity.of, parity.count);
+            let parity = vec![(parity.index, parity.shard)];
+            self.block = Some(Block { first, of, count, parity, done: false });
+        }
+        self.rebuild()
+    }
+
+    /// What the block lacks, if enough of it is there.
+    fn rebuild(&mut self) -> Vec<Bytes> {
+        let Some(block) = self.block.as_ref().filter(|block| !block.done) else {
+            return Vec::new();
+        };
+        let came = |place: &u64| self.slot(block.first + place).is_some();
+        let missing = (0..u64::from(block.of)).filter(|place| !came(place)).count();
+        if missing > block.parity.len() {
+            return Vec::new();
+        }
+        let made = if missing == 0 { Ok(Vec::new()) } else { self.decode(block) };
+        if let Some(block) = &mut self.block {
+            (block.done, block.parity) = (true, Vec::new());
+        }
+        made.unwrap_or_default()
+    }
+
+    fn slot(&self, number: u64) -> Option<&Bytes> {
+        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.slots.get(place)?.as_ref()
+    }
+
+    fn decode(&self, block: &Block) -> Result<Vec<Bytes>, reed_solomon_simd::Error> {
+        let len = block.parity.first().map_or(0, |(_, shard)| shard.len());
+        let of = usize::from(block.of);
+        let mut decoder = ReedSolomonDecoder::new(of, usize::from(block.count), len)?;
+        for (index, shard) in &block.parity {
+            decoder.add_recovery_shard(usize::from(*index), shard)?;
+        }
+        let mut shard = Vec::with_capacity(len);
+        for place in 0..of {
+            // What is longer than a shard was not protected: the peer counts it as nothing.
+            if let Some(plain) = self.slot(block.first + place as u64) {
+                fill(if plain.len() < len { plain } else { &[] }, len, &mut shard);
+                decoder.add_original_shard(place, &shard)?;
+            }
+        }
+        let decoded = decoder.decode()?;
+        let made = decoded.restored_original_iter();
+        Ok(made.filter_map(|(_, shard)| strip(shard).map(Bytes::copy_from_slice)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::super::{Protector, Sealed};
+    use super::*;
+
+    const KEYS: Index = Index::new(1);
+    const ROOM: usize = 64;
+
+    fn plain(number: u64) -> Bytes {
+        // Some carry nothing.
+        let len = if number % 5 == 4 { 0 } else { number as usize * 7 % (ROOM - 1) + 1 };
+        Bytes::from(vec![number as u8 | 1; len])
+    }
+
+    /// What was sent under numbers from `first` on, and its parity.
+    fn burst(first: u64, of: u64, count: u16) -> Vec<Parity> {
+        let mut protector = Protector::default();
+        for number in first..first + of {
+            let sealed = Sealed { keys: KEYS, plain: &plain(number), weighty: true };
+            protector.sealed(Instant::ZERO, sealed, ROOM, Span::from_secs(1));
+        }
+        protector.parity(|_| count, ROOM)
+    }
+
+    fn sorted(bytes: Vec<Bytes>) -> Vec<Bytes> {
+        let mut bytes = bytes;
+        bytes.sort();
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_lost_is_made_if_as_much_parity_came_and_never_anything_else(
+            first in 0u64..1 << 40,
+            of in 1u64..200,
+            count in 1u16..20,
+            lost in prop::collection::btree_set(0u64..220, 0..30),
+            late in prop::collection::btree_set(0u64..220, 0..5),
+        ) {
+            let parity = burst(first, of, count);
+            let mut rebuilder = Rebuilder::default();
+            rebuilder.expect(Instant::ZERO);
+            // The first one shows where numbers begin.
+            let lost: BTreeSet<u64> = lost.into_iter().filter(|place| *place != 0).collect();
+            let late: Vec<u64> =
+                late.into_iter().filter(|place| *place < of && lost.contains(place)).collect();
+            for place in (0..of).filter(|place| !lost.contains(place)) {
+                let number = first + place;
+                prop_assert!(rebuilder.received(KEYS, number, plain(number)).is_empty());
+            }
+            let mut made = Vec::new();
+            let mut came = 0;
+            for parity in parity {
+                let place = of + u64::from(parity.index);
+                if !lost.contains(&place) {
+                    came += 1;
+                    made.extend(rebuilder.parity(Instant::ZERO, first + place, parity));
+                }
+            }
+            let mut missing: BTreeSet<u64> = lost.iter().copied().filter(|l| *l < of).collect();
+            for &place in &late {
+                if !made.is_empty() || missing.len() <= came {
+                    break;
+                }
+                missing.remove(&place);
+                let number = first + place;
+                made.extend(rebuilder.received(KEYS, number, plain(number)));
+            }
+            let expected = missing.iter().map(|place| plain(first + place));
+            let expected: Vec<Bytes> = expected.filter(|plain| !plain.is_empty()).collect();
+            let expected = if missing.len() <= came { sorted(expected) } else { Vec::new() };
+            prop_assert_eq!(sorted(made), expected);
+        }
+
+        #[test]
+        fn parity_may_say_anything(
+            number in any::<u64>(),
+            of in any::<u16>(),
+            count in any::<u16>(),
+            index in any::<u16>(),
+            shard in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let mut rebuilder = Rebuilder::default();
+            rebuilder.expect(Instant::ZERO);
+            rebuilder.received(KEYS, number.saturating_sub(3), plain(1));
+            let parity = Parity { of, count, index, shard: shard.into() };
+            rebuilder.parity(Instant::ZERO, number, parity.clone());
+            rebuilder.parity(Instant::ZERO, number, parity);
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_unless_parity_will_come_and_not_longer_than_needed() {
+        let mut rebuilder = Rebuilder::default();
+        rebuilder.received(KEYS, 0, plain(0));
+        assert!(rebuilder.slots.is_empty());
+        rebuilder.expect(Instant::ZERO);
+        rebuilder.received(KEYS, 1, plain(1));
+        let end = rebuilder.deadline().expect("an end");
+        rebuilder.handle_timeout(end);
+        assert!(rebuilder.slots.is_empty() && rebuilder.deadline().is_none());
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut rebuilder = Rebuilder::default();
+        rebuilder.expect(Instant::ZERO);
+        for number in 0..2 * MOST as u64 {
+            rebuilder.received(KEYS, number, Bytes::from_static(&[1; 2000]));
+        }
+        assert!(rebuilder.bytes <= MOST_BYTES && rebuilder.slots.len() <= MOST);
+        rebuilder.received(KEYS, 1 << 50, plain(1));
+        assert_eq!(rebuilder.slots.len(), 1);
+    }
+}
