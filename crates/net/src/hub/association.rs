@@ -8,14 +8,12 @@ use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{Bytes, BytesMut};
 
 use super::connection::number_len;
-use super::control::{CONTROL, Control, PIECE_HEADER};
+use super::control::{Control, PIECE_HEADER, has_content};
 use super::early::Early;
 use super::ecn::EcnUse;
 use super::marks::Marks;
 use super::outbox::{Outbox, To};
-use super::parity::{
-    Fec, Losses, PARITY_HEADER, Parity, Protector, ROOM, Rebuilder, Received, Sealed,
-};
+use super::parity::{Fec, PARITY_HEADER, ROOM, Received, Sealed, Shield};
 use super::path_mtu::{PathMtu, Unanswered};
 use super::pieces::{Piece, Pieces};
 use crate::association::{Index, Initiator, MAC_LEN, OVERHEAD, Traffic};
@@ -101,16 +99,9 @@ pub(super) struct Association {
     pub(super) pieces: Pieces,
     /// Congestion marks, those seen here and those that the peer saw.
     pub(super) marks: Marks,
-    /// Whether what is sent is protected by parity.
-    pub(super) fec: Fec,
-    losses: Losses,
     ecn: EcnUse,
-    protector: Protector,
-    rebuilder: Rebuilder,
-    /// Connections that have something to send.
-    busy: usize,
-    /// The round-trip time that a connection measured last.
-    round_trip: Span,
+    /// What protects against losses, both ways.
+    pub(super) shield: Shield,
 }
 
 /// Bytes of a POLL, which a full segment may carry as well.
@@ -137,26 +128,16 @@ impl Association {
             path: PathMtu::new(address),
             pieces: Pieces::default(),
             marks: Marks::default(),
-            fec,
-            losses: Losses::default(),
             ecn: EcnUse::NEW,
-            protector: Protector::default(),
-            rebuilder: Rebuilder::default(),
-            busy: 0,
-            round_trip: Span::ZERO,
+            shield: Shield::new(fec),
         }
     }
 
     /// Payload of a full segment of connection `number`.
     pub(super) fn payload_room(&self, number: u32) -> u16 {
-        let parity = if self.protects() { ROOM } else { 0 };
+        let parity = if self.shield.protects() { ROOM } else { 0 };
         let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL + parity;
         self.path.get() - around as u16
-    }
-
-    /// Whether what is sent is protected by parity now.
-    pub(super) fn protects(&self) -> bool {
-        self.fec.protects(&self.losses)
     }
 
     /// Bytes of a shard that the path carries.
@@ -164,36 +145,11 @@ impl Association {
         (usize::from(self.path.get()) - OVERHEAD - PARITY_HEADER) & !1
     }
 
-    /// A connection was drained: whether it had and has something to send, and its round-trip time.
-    pub(super) fn drained(&mut self, was_busy: bool, is_busy: bool, round_trip: Option<Span>) {
-        self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
-        self.round_trip = round_trip.unwrap_or(self.round_trip);
-        self.protector.set_quiet(self.busy == 0);
-    }
-
     /// Sends parity if it is due.
-    pub(super) fn protect(&mut self, now: Instant, outbox: &mut Outbox) {
-        if self.protector.due().is_some_and(|due| due <= now) {
-            let (fec, losses) = (self.fec, &self.losses);
-            let room = self.shard_room();
-            for parity in self.protector.parity(|of| fec.count(losses, of), room) {
-                self.tell(now, &Control::Parity(parity), outbox);
-            }
+    fn protect(&mut self, now: Instant, outbox: &mut Outbox) {
+        for parity in self.shield.parity(now, self.shard_room()) {
+            self.tell(now, &Control::Parity(parity), outbox);
         }
-    }
-
-    /// An authentic datagram carries this. Returns what was lost and can be made of parity now.
-    pub(super) fn arrived(
-        &mut self,
-        now: Instant,
-        keys: Index,
-        number: u64,
-        plain: &Bytes,
-    ) -> Vec<Bytes> {
-        let content = has_content(plain);
-        self.losses.saw(now, keys, number, content);
-        let plain = if content { plain.clone() } else { Bytes::new() };
-        self.rebuilder.received(keys, number, plain)
     }
 
     /// The peer tells what it received. True when it comes to be worth protecting, or is no longer.
@@ -201,22 +157,12 @@ impl Association {
         if received.count > 0 {
             self.ecn.confirmed();
         }
-        self.losses.report(received)
+        self.shield.losses.report(received)
     }
 
     /// Where datagrams under keys go.
     fn to(&self) -> To {
         To { address: self.address, ecn: self.ecn.is_on() }
-    }
-
-    /// The peer says that parity will come.
-    pub(super) fn expect_parity(&mut self, now: Instant) {
-        self.rebuilder.expect(now);
-    }
-
-    /// Parity came in the datagram of this number. Returns what was lost and can be made now.
-    pub(super) fn parity(&mut self, now: Instant, number: u64, parity: Parity) -> Vec<Bytes> {
-        self.rebuilder.parity(now, number, parity)
     }
 
     /// Seals and sends a datagram, if there are keys; in two if it is too long for the path. One that
@@ -225,7 +171,7 @@ impl Association {
         if !self.is_up() {
             return;
         }
-        if weighty && self.protects() && self.protector.notice(now) {
+        if weighty && self.shield.notice(now) {
             self.tell(now, &Control::Protects, outbox);
         }
         let len = OVERHEAD + plain.len();
@@ -270,12 +216,12 @@ impl Association {
         if let Some(count) = self.marks.news(now) {
             self.tell(now, &Control::Marks(count), outbox);
         }
-        if let Some(received) = self.losses.news(now) {
+        if let Some(received) = self.shield.losses.news(now) {
             self.tell(now, &Control::Received(received), outbox);
         }
         self.ecn.handle_timeout(now);
         self.protect(now, outbox);
-        self.rebuilder.handle_timeout(now);
+        self.shield.handle_timeout(now);
         match self.path.handle_timeout(now) {
             Some(Unanswered::Again(len)) => self.send_probe(now, len, outbox),
             Some(Unanswered::Shorter) => return true,
@@ -303,16 +249,12 @@ impl Association {
 
     /// Seals a datagram, if there are keys.
     fn seal(&mut self, now: Instant, plain: &[u8], weighty: bool, out: &mut BytesMut) {
-        let (protects, room) = (self.protects(), self.shard_room());
+        let room = self.shard_room();
         let Some(keys) = &mut self.current else { return };
         keys.traffic.seal(plain, out);
+        self.shield.sealed(now, Sealed { keys: keys.index, plain, weighty }, room);
         if has_content(plain) {
             self.ecn.sent(now);
-        }
-        if protects {
-            let plain = if has_content(plain) { plain } else { &[] };
-            let sealed = Sealed { keys: keys.index, plain, weighty };
-            self.protector.sealed(now, sealed, room, self.round_trip);
         }
         self.unsaid_since = None;
         if !plain.is_empty() {
@@ -431,16 +373,9 @@ impl Association {
         let old = self.previous.as_ref().and(self.current.as_ref()).map(|k| k.since + KEEP_OLD);
         let answer = self.unsaid_since.filter(|_| self.is_up()).map(|since| since + ANSWER);
         let path = Instant::earliest(self.path.deadline(), self.marks.due());
-        let path = Instant::earliest(path, self.losses.due());
         let path = Instant::earliest(path, self.ecn.deadline());
-        let parity = Instant::earliest(self.protector.due(), self.rebuilder.deadline());
-        let path = Instant::earliest(path, parity);
+        let path = Instant::earliest(path, self.shield.deadline());
         let time = Instant::earliest(keys, Instant::earliest(old, answer));
         Instant::earliest(time, path.filter(|_| self.is_up()))
     }
-}
-
-/// Whether a datagram carries something of a connection.
-fn has_content(plain: &[u8]) -> bool {
-    plain.first().is_some_and(|&first| u32::from(first) != CONTROL)
 }

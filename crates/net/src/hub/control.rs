@@ -21,6 +21,11 @@ const RECEIVED: u8 = 7;
 const PROTECTS: u8 = 8;
 const PARITY: u8 = 9;
 
+/// Whether a datagram carries something of a connection.
+pub(super) fn has_content(plain: &[u8]) -> bool {
+    plain.first().is_some_and(|&first| u32::from(first) != CONTROL)
+}
+
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Control {

@@ -303,7 +303,7 @@ impl Hub {
         }
         let is_busy = connection.stream.session.has_unsent();
         let was_busy = std::mem::replace(&mut connection.busy, is_busy);
-        association.drained(was_busy, is_busy, connection.stream.session.round_trip());
+        association.shield.drained(was_busy, is_busy, connection.stream.session.round_trip());
         self.timers.set(Owner::Connection(id), deadline);
         if connection.unaccepted && connection.stream.told.connected && association.is_up() {
             connection.unaccepted = false;
@@ -314,7 +314,7 @@ impl Hub {
         if gone {
             self.timers.set(Owner::Connection(id), None);
             let number = connection.number;
-            association.drained(connection.busy, false, None);
+            association.shield.drained(connection.busy, false, None);
             self.connections.remove(id);
             association.numbers.remove(&number);
         }

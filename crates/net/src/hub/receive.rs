@@ -54,7 +54,7 @@ impl Hub {
         let became = association.open(now, receiver, number, sealed, from, opened);
         let plain = opened.split().freeze();
         let Some(Opened { number, confirms }) = became else { return };
-        let made = association.arrived(now, receiver, number, &plain);
+        let made = association.shield.arrived(now, receiver, number, &plain);
         if ecn == Ecn::Congestion {
             association.marks.saw();
         }
@@ -168,9 +168,9 @@ impl Hub {
                     self.resize(id);
                 }
             }
-            Control::Protects => association.expect_parity(now),
+            Control::Protects => association.shield.expect(now),
             Control::Parity(parity) => {
-                let made = association.parity(now, datagram, parity);
+                let made = association.shield.handle_parity(now, datagram, parity);
                 self.handle_made(now, id, made);
             }
         }

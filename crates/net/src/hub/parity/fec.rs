@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use super::{Losses, MOST_PARITY};
+use super::MOST_PARITY;
+use super::losses::Losses;
 
 /// Standard deviations of the number of losses that parity covers besides their mean.
 const SIGMAS: f64 = 4.0;
@@ -23,7 +24,7 @@ pub enum Fec {
 
 impl Fec {
     /// Whether there is parity after such losses.
-    pub(in crate::hub) const fn protects(self, losses: &Losses) -> bool {
+    pub(super) const fn protects(self, losses: &Losses) -> bool {
         match self {
             Self::Auto => losses.are_noticed(),
             Self::Off => false,
@@ -32,7 +33,7 @@ impl Fec {
     }
 
     /// Parity datagrams over so many others.
-    pub(in crate::hub) fn count(self, losses: &Losses, of: usize) -> u16 {
+    pub(super) fn count(self, losses: &Losses, of: usize) -> u16 {
         match self {
             Self::Auto if losses.share() > SHARE_MAX => 0,
             Self::Auto => against(losses.share(), of),

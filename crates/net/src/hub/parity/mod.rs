@@ -5,19 +5,20 @@
 //! before is repaired by reports. Messages about the association and what is too long for a parity
 //! datagram count as nothing.
 //!
-//! [`Protector`] is the sender's part, [`Rebuilder`] the receiver's, [`Losses`] tells how much is needed.
+//! A [`Shield`] has the sender's part, the receiver's, and the count of losses, which tells how much is needed.
 
 mod fec;
 mod losses;
 mod protector;
 mod rebuilder;
+mod shield;
 
 use bytes::Bytes;
 
 pub use self::fec::Fec;
-pub(super) use self::losses::{Losses, Received};
-pub(super) use self::protector::{Protector, Sealed};
-pub(super) use self::rebuilder::Rebuilder;
+pub(super) use self::losses::Received;
+pub(super) use self::protector::Sealed;
+pub(super) use self::shield::Shield;
 
 /// Bytes of a parity datagram besides its shard.
 pub(super) const PARITY_HEADER: usize = 8;

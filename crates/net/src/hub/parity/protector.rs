@@ -16,7 +16,7 @@ const NOTICE: Span = Span::from_secs(1);
 
 /// What was sent in the last round trip.
 #[derive(Debug, Default)]
-pub(in crate::hub) struct Protector {
+pub(super) struct Protector {
     keys: Option<Index>,
     /// One for each number in a row; empty for what counts as nothing.
     sent: VecDeque<(Instant, Bytes)>,
@@ -33,7 +33,7 @@ pub(in crate::hub) struct Protector {
 pub(in crate::hub) struct Sealed<'a> {
     /// Which keys.
     pub(in crate::hub) keys: Index,
-    /// What it carries; nothing if it is not to be protected.
+    /// What it carries.
     pub(in crate::hub) plain: &'a [u8],
     /// It brings the peer's application on, so that its loss costs time.
     pub(in crate::hub) weighty: bool,
@@ -41,7 +41,7 @@ pub(in crate::hub) struct Sealed<'a> {
 
 impl Protector {
     /// A datagram is sealed. `room` is that of a shard, `round_trip` how far back parity reaches.
-    pub(in crate::hub) fn sealed(
+    pub(super) fn sealed(
         &mut self,
         now: Instant,
         sealed: Sealed<'_>,
@@ -70,7 +70,7 @@ impl Protector {
     }
 
     /// Whether the peer should be told that parity will come.
-    pub(in crate::hub) fn notice(&mut self, now: Instant) -> bool {
+    pub(super) fn notice(&mut self, now: Instant) -> bool {
         let due = self.noticed_at.is_none_or(|at| at + NOTICE <= now);
         if due {
             self.noticed_at = Some(now);
@@ -79,28 +79,24 @@ impl Protector {
     }
 
     /// Whether anything waits to be sent.
-    pub(in crate::hub) fn set_quiet(&mut self, quiet: bool) {
+    pub(super) fn set_quiet(&mut self, quiet: bool) {
         self.quiet = quiet;
     }
 
     /// When parity is to be sent.
-    pub(in crate::hub) fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Option<Instant> {
         self.open_since.filter(|_| self.quiet).map(|at| at + PAUSE)
     }
 
     /// Nothing is kept any more.
-    pub(in crate::hub) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.sent = VecDeque::new();
         (self.bytes, self.open_since) = (0, None);
     }
 
     /// The parity of what was sent: `count` says how much for how many datagrams, `room` is that of a
     /// shard.
-    pub(in crate::hub) fn parity(
-        &mut self,
-        count: impl Fn(usize) -> u16,
-        room: usize,
-    ) -> Vec<Parity> {
+    pub(super) fn parity(&mut self, count: impl Fn(usize) -> u16, room: usize) -> Vec<Parity> {
         let of = self.sent.len();
         let longest = self.sent.iter().map(|(_, plain)| plain.len()).max().unwrap_or(0);
         let len = (longest + 1).next_multiple_of(2);

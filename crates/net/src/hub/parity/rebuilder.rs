@@ -15,7 +15,7 @@ const KEEP: Span = Span::from_secs(5);
 
 /// What has arrived.
 #[derive(Debug, Default)]
-pub(in crate::hub) struct Rebuilder {
+pub(super) struct Rebuilder {
     keep_until: Option<Instant>,
     keys: Option<Index>,
     /// Number of the first slot.
@@ -39,17 +39,17 @@ struct Block {
 
 impl Rebuilder {
     /// The peer says that parity will come.
-    pub(in crate::hub) fn expect(&mut self, now: Instant) {
+    pub(super) fn expect(&mut self, now: Instant) {
         self.keep_until = Some(now + KEEP);
     }
 
     /// When what is kept may be forgotten.
-    pub(in crate::hub) const fn deadline(&self) -> Option<Instant> {
+    pub(super) const fn deadline(&self) -> Option<Instant> {
         self.keep_until
     }
 
     /// Forgets what is old.
-    pub(in crate::hub) fn handle_timeout(&mut self, now: Instant) {
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
         if self.keep_until.is_some_and(|until| until <= now) {
             *self = Self::default();
         }
@@ -57,12 +57,7 @@ impl Rebuilder {
 
     /// A datagram of this number came and carries this; nothing if it is not protected. Returns what
     /// was lost and can be made now.
-    pub(in crate::hub) fn received(
-        &mut self,
-        keys: Index,
-        number: u64,
-        plain: Bytes,
-    ) -> Vec<Bytes> {
+    pub(super) fn received(&mut self, keys: Index, number: u64, plain: Bytes) -> Vec<Bytes> {
         if self.keep_until.is_none() {
             return Vec::new();
         }
@@ -90,12 +85,7 @@ impl Rebuilder {
     }
 
     /// Parity came in the datagram of this number. Returns what was lost and can be made now.
-    pub(in crate::hub) fn parity(
-        &mut self,
-        now: Instant,
-        number: u64,
-        parity: Parity,
-    ) -> Vec<Bytes> {
+    pub(super) fn parity(&mut self, now: Instant, number: u64, parity: Parity) -> Vec<Bytes> {
         self.expect(now);
         let sane = parity.of > 0
             && usize::from(parity.of) <= MOST
@@ -171,7 +161,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::{Protector, Sealed};
+    use super::super::protector::{Protector, Sealed};
     use super::*;
 
     const KEYS: Index = Index::new(1);
