@@ -24,7 +24,7 @@ const BUFFER: ByteCount = ByteCount::new(32_000_000);
 const CWND_INIT: u64 = 10;
 const BUFFER_MIN: ByteCount = ByteCount::new(4_000_000);
 /// The controllers whose window counts everything from the oldest unacknowledged segment on.
-const COUNT_ALL: [&str; 2] = ["stp", "rate"];
+const COUNT_ALL: [&str; 1] = ["stp"];
 
 /// What a user may say of a connection.
 #[derive(Clone, Debug)]

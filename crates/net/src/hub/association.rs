@@ -13,7 +13,7 @@ use super::early::Early;
 use super::ecn::EcnUse;
 use super::marks::Marks;
 use super::outbox::{Outbox, To};
-use super::parity::{Fec, PARITY_HEADER, ROOM, Received, Sealed, Shield};
+use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
 use super::path_mtu::{PathMtu, Unanswered};
 use super::pieces::{Piece, Pieces};
 use crate::association::{Index, Initiator, MAC_LEN, OVERHEAD, Traffic};
@@ -135,29 +135,28 @@ impl Association {
 
     /// Payload of a full segment of connection `number`.
     pub(super) fn payload_room(&self, number: u32) -> u16 {
-        let parity = if self.shield.protects() { ROOM } else { 0 };
-        let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL + parity;
+        let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL;
         self.path.get() - around as u16
     }
 
-    /// Bytes of a shard that the path carries.
-    fn shard_room(&self) -> usize {
-        (usize::from(self.path.get()) - OVERHEAD - PARITY_HEADER) & !1
+    /// Bytes of parity that the path carries in a datagram.
+    fn parity_room(&self) -> usize {
+        usize::from(self.path.get()) - OVERHEAD - PARITY_HEADER
     }
 
     /// Sends parity if it is due.
     fn protect(&mut self, now: Instant, outbox: &mut Outbox) {
-        for parity in self.shield.parity(now, self.shard_room()) {
+        for parity in self.shield.parity(now, self.parity_room()) {
             self.tell(now, &Control::Parity(parity), outbox);
         }
     }
 
-    /// The peer tells what it received. True when it comes to be worth protecting, or is no longer.
-    pub(super) fn handle_received(&mut self, received: Received) -> bool {
+    /// The peer tells what it received.
+    pub(super) fn handle_received(&mut self, received: Received) {
         if received.count > 0 {
             self.ecn.confirmed();
         }
-        self.shield.losses.report(received)
+        self.shield.losses.report(received);
     }
 
     /// Where datagrams under keys go.
@@ -249,10 +248,9 @@ impl Association {
 
     /// Seals a datagram, if there are keys.
     fn seal(&mut self, now: Instant, plain: &[u8], weighty: bool, out: &mut BytesMut) {
-        let room = self.shard_room();
         let Some(keys) = &mut self.current else { return };
         keys.traffic.seal(plain, out);
-        self.shield.sealed(now, Sealed { keys: keys.index, plain, weighty }, room);
+        self.shield.sealed(now, Sealed { keys: keys.index, plain, weighty });
         if has_content(plain) {
             self.ecn.sent(now);
         }

@@ -91,7 +91,8 @@ impl Control {
                 out.put_u16(parity.of);
                 out.put_u16(parity.count);
                 out.put_u16(parity.index);
-                out.extend_from_slice(&parity.shard);
+                out.put_u8(parity.slices);
+                out.extend_from_slice(&parity.shards);
             }
         }
     }
@@ -119,7 +120,8 @@ impl Control {
                 of: plain.try_get_u16().ok()?,
                 count: plain.try_get_u16().ok()?,
                 index: plain.try_get_u16().ok()?,
-                shard: plain,
+                slices: plain.try_get_u8().ok()?,
+                shards: plain,
             }),
             _ => return None,
         })
@@ -135,8 +137,8 @@ mod tests {
     #[test]
     fn messages_are_read_as_they_were_written() {
         let piece = Piece { id: 0x55, second: true, bytes: Bytes::from_static(b"half") };
-        let shard = Bytes::from_static(b"shards");
-        let parity = Parity { of: 300, count: 9, index: 8, shard };
+        let shards = Bytes::from_static(b"shards");
+        let parity = Parity { of: 300, count: 9, index: 8, slices: 4, shards };
         for message in [
             Control::Gone(300),
             Control::Refused(2),

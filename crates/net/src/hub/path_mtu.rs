@@ -7,8 +7,6 @@ use std::net::SocketAddr;
 
 use bentpipe_units::{Instant, Span};
 
-use super::parity::ROOM;
-
 /// Every path carries this (RFC 8899, section 5.1.2, BASE_PLPMTU).
 pub(super) const BASE: u16 = 1200;
 /// What fits into 1,500 bytes with the headers of IPv4 and IPv6.
@@ -16,8 +14,6 @@ const MOST_V4: u16 = 1472;
 const MOST_V6: u16 = 1452;
 /// The search ends when the bounds are this close.
 const CLOSE: u16 = 8;
-/// A full segment leaves no more than this free: for a POLL, and so that parity over it fits.
-const FREE: usize = 4 + ROOM;
 /// Longer than any round trip over a satellite (PROBE_TIMER).
 const WAIT: Span = Span::from_secs(2);
 /// A length that was not answered so often is too long (MAX_PROBES).
@@ -75,7 +71,7 @@ impl PathMtu {
 
     /// A datagram of this length was sent. Returns the length of a probe that is worth sending now.
     pub(super) fn sent(&mut self, now: Instant, len: usize) -> Option<u16> {
-        if len + FREE < usize::from(self.confirmed) {
+        if len + usize::from(CLOSE) < usize::from(self.confirmed) {
             return None;
         }
         self.full = self.full.saturating_add(1);

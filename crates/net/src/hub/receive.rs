@@ -164,9 +164,7 @@ impl Hub {
                 }
             }
             Control::Received(received) => {
-                if association.handle_received(received) {
-                    self.resize(id);
-                }
+                association.handle_received(received);
             }
             Control::Protects => association.shield.expect(now),
             Control::Parity(parity) => {

@@ -77,15 +77,15 @@ impl Losses {
         Some(if self.untold >= MANY { soon.min(latest) } else { latest })
     }
 
-    /// The peer tells what it received. True when losses come to be noticed, or are no longer.
-    pub(in crate::hub) fn report(&mut self, received: Received) -> bool {
+    /// The peer tells what it received.
+    pub(in crate::hub) fn report(&mut self, received: Received) {
         let sent = received.next.wrapping_sub(self.reported.next);
         let came = received.count.wrapping_sub(self.reported.count);
         // Less than before, or more than can be: other keys, or a message that came late.
         let plausible = sent < 1 << 24 && came < 1 << 24;
         self.reported = received;
         if !plausible {
-            return false;
+            return;
         }
         let (sent, came) = (f64::from(sent), f64::from(came));
         let keep = MEMORY / (MEMORY + sent);
@@ -93,12 +93,11 @@ impl Losses {
         // Negative when what was late comes after all.
         self.lost = (self.lost * keep + sent - came).max(0.0);
         let share = self.share();
-        let noticed = if self.noticed {
+        self.noticed = if self.noticed {
             share >= FORGOTTEN
         } else {
             share >= NOTICED && self.lost >= LOST_MIN
         };
-        std::mem::replace(&mut self.noticed, noticed) != noticed
     }
 
     /// Losses are worth protection.
@@ -151,16 +150,19 @@ mod tests {
     #[test]
     fn losses_are_noticed_when_they_are_many_and_forgotten_when_they_end() {
         let mut losses = Losses::default();
-        assert!(!losses.report(Received { next: 1000, count: 999 }), "one is none");
-        assert!(losses.report(Received { next: 2000, count: 1990 }));
+        losses.report(Received { next: 1000, count: 999 });
+        assert!(!losses.are_noticed(), "one is none");
+        losses.report(Received { next: 2000, count: 1990 });
+        assert!(losses.are_noticed());
         assert!((losses.share() - 0.005).abs() < 0.001, "{}", losses.share());
         let mut received = Received { next: 2000, count: 1990 };
         let forgotten = (0..20).any(|_| {
             received.next += 1000;
             received.count += 1000;
-            losses.report(received)
+            losses.report(received);
+            !losses.are_noticed()
         });
-        assert!(forgotten && !losses.are_noticed());
+        assert!(forgotten);
     }
 
     #[test]
@@ -168,7 +170,7 @@ mod tests {
         let mut losses = Losses::default();
         losses.report(Received { next: 1000, count: 900 });
         let before = losses.share();
-        assert!(!losses.report(Received { next: 10, count: 10 }));
+        losses.report(Received { next: 10, count: 10 });
         assert_eq!(losses.share().to_bits(), before.to_bits());
     }
 }

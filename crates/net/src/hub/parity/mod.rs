@@ -21,17 +21,17 @@ pub(super) use self::protector::Sealed;
 pub(super) use self::shield::Shield;
 
 /// Bytes of a parity datagram besides its shard.
-pub(super) const PARITY_HEADER: usize = 8;
-/// What full segments give up so that they fit into a shard: the header, the mark at the end of what
-/// a shard holds, and a byte because shards are even.
-pub(super) const ROOM: usize = PARITY_HEADER + 2;
+pub(super) const PARITY_HEADER: usize = 9;
 
 /// Most datagrams under one parity, and most bytes of shards.
-const MOST: usize = 16_384;
+const MOST: usize = 15_000;
 const MOST_BYTES: usize = 24_000_000;
 /// Most parity datagrams of a block.
 const MOST_PARITY: u16 = 1024;
-/// Behind what a shard holds; zeros fill the rest.
+/// A full datagram has a little more than a parity datagram has room for. It is cut into so many shards,
+/// and parity carries one less.
+const SLICES: u8 = 4;
+/// Behind what the shards of a datagram hold; zeros fill the rest.
 const END: u8 = 0x80;
 
 /// One parity datagram. Those of one block have numbers that follow each other, and those of the
@@ -44,11 +44,18 @@ pub(super) struct Parity {
     pub(super) count: u16,
     /// Which of them.
     pub(super) index: u16,
-    /// Its bytes.
-    pub(super) shard: Bytes,
+    /// Shards of each datagram.
+    pub(super) slices: u8,
+    /// Its shards, one behind the other.
+    pub(super) shards: Bytes,
 }
 
-/// Writes what a datagram carried as a shard of so many bytes; nothing is all zeros.
+/// Shards in a parity datagram if other datagrams have so many.
+fn carried(slices: u8) -> usize {
+    usize::from(slices - 1).max(1)
+}
+
+/// Writes what a datagram carried as shards of so many bytes in all; nothing is all zeros.
 fn fill(plain: &[u8], len: usize, shard: &mut Vec<u8>) {
     shard.clear();
     if !plain.is_empty() {
@@ -58,7 +65,7 @@ fn fill(plain: &[u8], len: usize, shard: &mut Vec<u8>) {
     shard.resize(len, 0);
 }
 
-/// What a shard holds; `None` for nothing.
+/// What the shards of a datagram hold; `None` for nothing.
 fn strip(shard: &[u8]) -> Option<&[u8]> {
     let end = shard.iter().rposition(|&byte| byte != 0)?;
     (shard[end] == END).then(|| &shard[..end])

@@ -6,7 +6,7 @@ use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 use reed_solomon_simd::ReedSolomonEncoder;
 
-use super::{MOST, MOST_BYTES, Parity, fill};
+use super::{MOST, MOST_BYTES, MOST_PARITY, Parity, SLICES, carried, fill};
 use crate::association::Index;
 
 /// A burst has ended when nothing more was sent for so long.
@@ -40,23 +40,16 @@ pub(in crate::hub) struct Sealed<'a> {
 }
 
 impl Protector {
-    /// A datagram is sealed. `room` is that of a shard, `round_trip` how far back parity reaches.
-    pub(super) fn sealed(
-        &mut self,
-        now: Instant,
-        sealed: Sealed<'_>,
-        room: usize,
-        round_trip: Span,
-    ) {
+    /// A datagram is sealed. `round_trip` says how far back parity reaches.
+    pub(super) fn sealed(&mut self, now: Instant, sealed: Sealed<'_>, round_trip: Span) {
         if self.keys != Some(sealed.keys) {
             self.clear();
             self.keys = Some(sealed.keys);
         }
-        let fits = sealed.plain.len() < room;
-        let plain = if fits { Bytes::copy_from_slice(sealed.plain) } else { Bytes::new() };
+        let plain = Bytes::copy_from_slice(sealed.plain);
         self.bytes += plain.len();
         self.sent.push_back((now, plain));
-        if sealed.weighty && fits {
+        if sealed.weighty {
             self.open_since = Some(now);
         }
         // A report that names a loss comes up to a POLL's interval after a round trip.
@@ -94,38 +87,47 @@ impl Protector {
         (self.bytes, self.open_since) = (0, None);
     }
 
-    /// The parity of what was sent: `count` says how much for how many datagrams, `room` is that of a
-    /// shard.
+    /// The parity of what was sent: `count` says how much for how many datagrams, `room` are the bytes
+    /// that one carries.
     pub(super) fn parity(&mut self, count: impl Fn(usize) -> u16, room: usize) -> Vec<Parity> {
-        let of = self.sent.len();
         let longest = self.sent.iter().map(|(_, plain)| plain.len()).max().unwrap_or(0);
-        let len = (longest + 1).next_multiple_of(2);
-        let count = count(of);
-        let made = if longest == 0 || len > room || count == 0 {
-            Vec::new()
-        } else {
-            self.encode(count, len).unwrap_or_default()
+        let count = count(self.sent.len());
+        let shard = |slices: u8| (longest + 1).div_ceil(slices.into()).next_multiple_of(2);
+        let fits = |slices: &u8| carried(*slices) * shard(*slices) <= room;
+        let made = match [1, SLICES].into_iter().find(fits) {
+            Some(slices) if longest > 0 && count > 0 => self.encode(count, slices, shard(slices)),
+            _ => Ok(Vec::new()),
         };
         self.clear();
-        made
+        made.unwrap_or_default()
     }
 
-    fn encode(&self, count: u16, len: usize) -> Result<Vec<Parity>, reed_solomon_simd::Error> {
+    fn encode(
+        &self,
+        count: u16,
+        slices: u8,
+        len: usize,
+    ) -> Result<Vec<Parity>, reed_solomon_simd::Error> {
         let of = self.sent.len();
-        let mut encoder = ReedSolomonEncoder::new(of, usize::from(count), len)?;
-        let mut shard = Vec::with_capacity(len);
+        let (each, carried) = (usize::from(slices), carried(slices));
+        // A lost datagram lacks more shards than a parity datagram brings.
+        let count = (usize::from(count) * each).div_ceil(carried).min(MOST_PARITY.into());
+        let mut encoder = ReedSolomonEncoder::new(of * each, count * carried, len)?;
+        let mut filled = Vec::with_capacity(each * len);
         for (_, plain) in &self.sent {
-            fill(plain, len, &mut shard);
-            encoder.add_original_shard(&shard)?;
+            fill(plain, each * len, &mut filled);
+            for shard in filled.chunks_exact(len) {
+                encoder.add_original_shard(shard)?;
+            }
         }
         let encoded = encoder.encode()?;
-        let shards = (0..count).zip(encoded.recovery_iter());
-        Ok(shards
-            .map(|(index, shard)| {
-                let shard = Bytes::copy_from_slice(shard);
-                Parity { of: of as u16, count, index, shard }
-            })
-            .collect())
+        let mut shards = encoded.recovery_iter();
+        let (of, count) = (of as u16, count as u16);
+        let datagram = |index| {
+            let shards: Vec<&[u8]> = shards.by_ref().take(carried).collect();
+            Parity { of, count, index, slices, shards: shards.concat().into() }
+        };
+        Ok((0..count).map(datagram).collect())
     }
 }
 
@@ -136,7 +138,7 @@ mod tests {
     fn send(protector: &mut Protector, millis: u64, plain: &[u8], weighty: bool) {
         let now = Instant::ZERO + Span::from_millis(millis);
         let sealed = Sealed { keys: Index::new(1), plain, weighty };
-        protector.sealed(now, sealed, 100, Span::from_millis(600));
+        protector.sealed(now, sealed, Span::from_millis(600));
     }
 
     #[test]
@@ -165,13 +167,16 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_a_shard_is_not_protected() {
+    fn what_is_a_little_too_long_for_a_parity_datagram_is_cut() {
+        for (len, slices, parity) in [(99, 1, 3), (100, 4, 4), (127, 4, 4)] {
+            let mut protector = Protector::default();
+            send(&mut protector, 0, &vec![1; len], true);
+            let made = protector.parity(|_| 3, 100);
+            assert_eq!((made.len(), made[0].slices), (parity, slices), "{len}");
+            assert!(made.iter().all(|parity| parity.shards.len() <= 100));
+        }
         let mut protector = Protector::default();
-        send(&mut protector, 0, &[1; 100], true);
-        protector.set_quiet(true);
-        assert_eq!(protector.due(), None);
-        send(&mut protector, 0, &[1; 99], true);
-        let parity = protector.parity(|_| 1, 100);
-        assert_eq!((parity[0].of, parity[0].shard.len()), (2, 100));
+        send(&mut protector, 0, &[1; 150], true);
+        assert_eq!(protector.parity(|_| 3, 100), []);
     }
 }

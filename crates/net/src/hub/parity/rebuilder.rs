@@ -7,7 +7,7 @@ use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 use reed_solomon_simd::ReedSolomonDecoder;
 
-use super::{MOST, MOST_BYTES, MOST_PARITY, Parity, fill, strip};
+use super::{MOST, MOST_BYTES, MOST_PARITY, Parity, SLICES, carried, fill, strip};
 use crate::association::Index;
 
 /// What arrives is kept for so long after the peer said that parity will come.
@@ -32,6 +32,9 @@ struct Block {
     first: u64,
     of: u16,
     count: u16,
+    slices: u8,
+    /// Bytes of a shard.
+    len: usize,
     parity: Vec<(u16, Bytes)>,
     /// Nothing is lacking any more.
     done: bool,
@@ -87,27 +90,11 @@ impl Rebuilder {
     /// Parity came in the datagram of this number. Returns what was lost and can be made now.
     pub(super) fn parity(&mut self, now: Instant, number: u64, parity: Parity) -> Vec<Bytes> {
         self.expect(now);
-        let sane = parity.of > 0
-            && usize::from(parity.of) <= MOST
-            && parity.index < parity.count
-            && parity.count <= MOST_PARITY
-            && usize::from(parity.of) * parity.shard.len() <= MOST_BYTES + MOST;
-        let behind = u64::from(parity.index) + u64::from(parity.of);
-        let Some(first) = number.checked_sub(behind).filter(|_| sane) else {
-            return Vec::new();
-        };
-        let same = |block: &&mut Block| {
-            (block.first, block.of, block.count) == (first, parity.of, parity.count)
-                && block.parity.first().is_none_or(|(_, shard)| shard.len() == parity.shard.len())
-        };
-        if let Some(block) = self.block.as_mut().filter(same) {
-            if block.parity.iter().all(|(index, _)| *index != parity.index) {
-                block.parity.push((parity.index, parity.shard));
-            }
-        } else {
-            let (first, of, count) = (first, parity.of, parity.count);
-            let parity = vec![(parity.index, parity.shard)];
-            self.block = Some(Block { first, of, count, parity, done: false });
+        let Some(block) = Block::of(number, &parity) else { return Vec::new() };
+        let before = self.block.take().filter(|before| before.same(&block));
+        let block = self.block.insert(before.unwrap_or(block));
+        if !block.done && block.parity.iter().all(|(index, _)| *index != parity.index) {
+            block.parity.push((parity.index, parity.shards));
         }
         self.rebuild()
     }
@@ -119,7 +106,7 @@ impl Rebuilder {
         };
         let came = |place: &u64| self.slot(block.first + place).is_some();
         let missing = (0..u64::from(block.of)).filter(|place| !came(place)).count();
-        if missing > block.parity.len() {
+        if missing * usize::from(block.slices) > block.parity.len() * carried(block.slices) {
             return Vec::new();
         }
         let made = if missing == 0 { Ok(Vec::new()) } else { self.decode(block) };
@@ -135,23 +122,59 @@ impl Rebuilder {
     }
 
     fn decode(&self, block: &Block) -> Result<Vec<Bytes>, reed_solomon_simd::Error> {
-        let len = block.parity.first().map_or(0, |(_, shard)| shard.len());
-        let of = usize::from(block.of);
-        let mut decoder = ReedSolomonDecoder::new(of, usize::from(block.count), len)?;
-        for (index, shard) in &block.parity {
-            decoder.add_recovery_shard(usize::from(*index), shard)?;
+        let (of, len) = (usize::from(block.of), block.len);
+        let (each, carried) = (usize::from(block.slices), carried(block.slices));
+        let recovery = usize::from(block.count) * carried;
+        let mut decoder = ReedSolomonDecoder::new(of * each, recovery, len)?;
+        for (index, shards) in &block.parity {
+            for (at, shard) in (usize::from(*index) * carried..).zip(shards.chunks_exact(len)) {
+                decoder.add_recovery_shard(at, shard)?;
+            }
         }
-        let mut shard = Vec::with_capacity(len);
+        let mut filled = Vec::with_capacity(each * len);
+        let mut missing = Vec::new();
         for place in 0..of {
-            // What is longer than a shard was not protected: the peer counts it as nothing.
-            if let Some(plain) = self.slot(block.first + place as u64) {
-                fill(if plain.len() < len { plain } else { &[] }, len, &mut shard);
-                decoder.add_original_shard(place, &shard)?;
+            let Some(plain) = self.slot(block.first + place as u64) else {
+                missing.push(place);
+                continue;
+            };
+            let fits = plain.len() < each * len;
+            fill(if fits { plain } else { &[] }, each * len, &mut filled);
+            for (at, shard) in (place * each..).zip(filled.chunks_exact(len)) {
+                decoder.add_original_shard(at, shard)?;
             }
         }
         let decoded = decoder.decode()?;
-        let made = decoded.restored_original_iter();
-        Ok(made.filter_map(|(_, shard)| strip(shard).map(Bytes::copy_from_slice)).collect())
+        let made = missing.into_iter().filter_map(|place| {
+            let shards = place * each..(place + 1) * each;
+            let whole = shards.filter_map(|at| decoded.restored_original(at)).collect::<Vec<_>>();
+            strip(&whole.concat()).map(Bytes::copy_from_slice)
+        });
+        Ok(made.collect())
+    }
+}
+
+impl Block {
+    /// The block of parity that came under this number; `None` if there can be no such block.
+    fn of(number: u64, parity: &Parity) -> Option<Self> {
+        let &Parity { of, count, index, slices, ref shards } = parity;
+        let sane = (1..=MOST).contains(&usize::from(of))
+            && index < count
+            && count <= MOST_PARITY
+            && (1..=SLICES).contains(&slices);
+        let behind = u64::from(index) + u64::from(of);
+        let first = number.checked_sub(behind).filter(|_| sane)?;
+        let len = shards.len() / carried(slices);
+        let fits = usize::from(of) * usize::from(slices) * len <= 2 * MOST_BYTES;
+        let whole = len > 0 && len.is_multiple_of(2) && len * carried(slices) == shards.len();
+        let block = Self { first, of, count, slices, len, parity: Vec::new(), done: false };
+        (fits && whole).then_some(block)
+    }
+
+    /// Whether both are one.
+    fn same(&self, other: &Self) -> bool {
+        let shape = |block: &Self| (block.first, block.of, block.count, block.slices, block.len);
+        shape(self) == shape(other)
     }
 }
 
@@ -178,9 +201,10 @@ mod tests {
         let mut protector = Protector::default();
         for number in first..first + of {
             let sealed = Sealed { keys: KEYS, plain: &plain(number), weighty: true };
-            protector.sealed(Instant::ZERO, sealed, ROOM, Span::from_secs(1));
+            protector.sealed(Instant::ZERO, sealed, Span::from_secs(1));
         }
-        protector.parity(|_| count, ROOM)
+        // In one shard each, or in four.
+        protector.parity(|_| count, if first.is_multiple_of(2) { ROOM } else { ROOM - 8 })
     }
 
     fn sorted(bytes: Vec<Bytes>) -> Vec<Bytes> {
@@ -211,7 +235,12 @@ mod tests {
             }
             let mut made = Vec::new();
             let mut came = 0;
-            for parity in parity {
+            let enough = |missing: usize, came: usize| {
+                parity.first().is_some_and(|parity| {
+                    missing * usize::from(parity.slices) <= came * carried(parity.slices)
+                })
+            };
+            for parity in parity.clone() {
                 let place = of + u64::from(parity.index);
                 if !lost.contains(&place) {
                     came += 1;
@@ -220,7 +249,7 @@ mod tests {
             }
             let mut missing: BTreeSet<u64> = lost.iter().copied().filter(|l| *l < of).collect();
             for &place in &late {
-                if !made.is_empty() || missing.len() <= came {
+                if enough(missing.len(), came) {
                     break;
                 }
                 missing.remove(&place);
@@ -229,7 +258,7 @@ mod tests {
             }
             let expected = missing.iter().map(|place| plain(first + place));
             let expected: Vec<Bytes> = expected.filter(|plain| !plain.is_empty()).collect();
-            let expected = if missing.len() <= came { sorted(expected) } else { Vec::new() };
+            let expected = if enough(missing.len(), came) { sorted(expected) } else { Vec::new() };
             prop_assert_eq!(sorted(made), expected);
         }
 
@@ -239,12 +268,13 @@ mod tests {
             of in any::<u16>(),
             count in any::<u16>(),
             index in any::<u16>(),
-            shard in prop::collection::vec(any::<u8>(), 0..40),
+            slices in any::<u8>(),
+            shards in prop::collection::vec(any::<u8>(), 0..40),
         ) {
             let mut rebuilder = Rebuilder::default();
             rebuilder.expect(Instant::ZERO);
             rebuilder.received(KEYS, number.saturating_sub(3), plain(1));
-            let parity = Parity { of, count, index, shard: shard.into() };
+            let parity = Parity { of, count, index, slices, shards: shards.into() };
             rebuilder.parity(Instant::ZERO, number, parity.clone());
             rebuilder.parity(Instant::ZERO, number, parity);
         }

@@ -46,11 +46,11 @@ impl Shield {
         self.protects() && self.protector.notice(now)
     }
 
-    /// A datagram is sealed; `room` is that of a shard.
-    pub(in crate::hub) fn sealed(&mut self, now: Instant, sealed: Sealed<'_>, room: usize) {
+    /// A datagram is sealed.
+    pub(in crate::hub) fn sealed(&mut self, now: Instant, sealed: Sealed<'_>) {
         if self.protects() {
             let plain = if has_content(sealed.plain) { sealed.plain } else { &[] };
-            self.protector.sealed(now, Sealed { plain, ..sealed }, room, self.round_trip);
+            self.protector.sealed(now, Sealed { plain, ..sealed }, self.round_trip);
         }
     }
 
@@ -66,7 +66,7 @@ impl Shield {
         self.protector.set_quiet(self.busy == 0);
     }
 
-    /// The parity that is due, in shards of at most `room`.
+    /// The parity that is due, at most `room` bytes in each datagram.
     pub(in crate::hub) fn parity(&mut self, now: Instant, room: usize) -> Vec<Parity> {
         if self.protector.due().is_none_or(|due| due > now) {
             return Vec::new();
