@@ -3,6 +3,7 @@
 use bentpipe_units::Instant;
 
 use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::hystart::{HYSTART, HyStart};
 use crate::registry::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView};
@@ -11,7 +12,7 @@ use crate::{Ack, Gauge, PathView};
 pub(crate) const ROW: Row = Row {
     name: "cubic",
     summary: "grows towards the window of the last loss and beyond, as a cube of time",
-    citation: "RFC 9438, without HyStart++",
+    citation: "RFC 9438; HyStart++ (RFC 9406) if asked for",
     parameters: &[
         Parameter {
             name: "c",
@@ -34,6 +35,7 @@ pub(crate) const ROW: Row = Row {
             range: (0.0, 1.0),
             summary: "1: a window that shrank between two losses makes room for others",
         },
+        HYSTART,
         ABC_LIMIT,
         INITIAL_SSTHRESH,
     ],
@@ -60,6 +62,7 @@ struct Cubic {
     /// The window before the last reduction.
     prior: f64,
     epoch: Option<Epoch>,
+    start: HyStart,
     seen: Instant,
 }
 
@@ -72,6 +75,7 @@ impl Cubic {
             w_max: 0.0,
             prior: 0.0,
             epoch: None,
+            start: HyStart::new(build.parameter(&ROW, HYSTART.name) >= 0.5),
             seen: Instant::ZERO,
         }
     }
@@ -96,7 +100,8 @@ impl Epoch {
 }
 
 impl Law for Cubic {
-    fn measure(&mut self, _window: &mut Window, path: &PathView, _ack: &Ack) {
+    fn measure(&mut self, window: &mut Window, path: &PathView, _ack: &Ack) {
+        self.start.measure(window, path);
         // Time in which the application was the limit does not count (section 5.8).
         if let Some(epoch) = &mut self.epoch
             && !path.cwnd_limited
@@ -107,7 +112,7 @@ impl Law for Cubic {
     }
 
     fn grow(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
-        let segments = window.slow_start(ack);
+        let segments = window.slow_start_by(self.start.growth(), ack);
         if segments <= 0.0 {
             return;
         }
@@ -127,6 +132,7 @@ impl Law for Cubic {
     }
 
     fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
+        self.start.end();
         let cwnd = window.segments();
         let shrank = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if shrank { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };

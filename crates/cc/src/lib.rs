@@ -20,6 +20,7 @@ mod family;
 mod fast_start;
 mod highspeed;
 mod hybla;
+mod hystart;
 mod jersey;
 mod newvegas;
 mod peach;

@@ -149,10 +149,15 @@ impl Window {
     /// Slow start: one segment for each one acknowledged, up to the threshold. Gives the segments
     /// that are left for avoidance.
     pub(crate) fn slow_start(&mut self, ack: &Ack) -> f64 {
+        self.slow_start_by(1.0, ack)
+    }
+
+    /// Slow start with so many segments for each one acknowledged.
+    pub(crate) fn slow_start_by(&mut self, growth: f64, ack: &Ack) -> f64 {
         if !self.in_slow_start() {
             return self.acked(ack);
         }
-        let segments = self.acked_in_slow_start(ack);
+        let segments = growth * self.acked_in_slow_start(ack);
         let room = (self.ssthresh - self.cwnd) / self.mss;
         if segments < room {
             self.add(segments * self.mss);

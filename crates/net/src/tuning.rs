@@ -80,6 +80,9 @@ impl Tuning {
         {
             parameters.insert("rate".to_owned(), rate.as_bps() as f64);
         }
+        if name == "cubic" {
+            parameters.insert("hystart".to_owned(), 1.0);
+        }
         if let Some(known) = self.known
             && name == "cubic"
         {
