@@ -7,6 +7,10 @@ use bentpipe_units::{Instant, Span};
 
 /// Round trips are compared with those of at least this long ago and at most twice as long: paths change.
 const MEMORY: Span = Span::from_secs(60);
+/// The longest round trip is one that nothing undercut for so long: what is longer is a host that was late.
+const PATIENCE: Span = Span::from_millis(200);
+/// A queue is at least this share of the shortest round trip.
+const SHALLOW: u64 = 8;
 /// Differences below this are the jitter of hosts.
 const JITTER: Span = Span::from_millis(4);
 /// Where more than one of so many segments was lost, something else than noise is to blame.
@@ -23,11 +27,6 @@ struct Extremes {
 
 impl Extremes {
     const NONE: Self = Self { shortest: Span::MAX, longest: Span::ZERO };
-
-    fn take(&mut self, round_trip: Span) {
-        self.shortest = self.shortest.min(round_trip);
-        self.longest = self.longest.max(round_trip);
-    }
 }
 
 /// What is known of the queue on the path.
@@ -37,6 +36,8 @@ pub(super) struct QueueWatch {
     before: Extremes,
     since: Instant,
     latest: Span,
+    /// The shortest round trip since a time not long ago.
+    recent: (Instant, Span),
     /// Delivered and lost segments of this round trip and the one before.
     delivered: [u64; 2],
     lost: [u64; 2],
@@ -50,6 +51,7 @@ impl QueueWatch {
             before: Extremes::NONE,
             since: Instant::ZERO,
             latest: Span::ZERO,
+            recent: (Instant::ZERO, Span::MAX),
             delivered: [0; 2],
             lost: [0; 2],
         }
@@ -61,7 +63,16 @@ impl QueueWatch {
             self.before = std::mem::replace(&mut self.now, Extremes::NONE);
             self.since = at;
         }
-        self.now.take(round_trip);
+        let (since, shortest) = self.recent;
+        if at.since(since) >= PATIENCE {
+            if shortest < Span::MAX {
+                self.now.longest = self.now.longest.max(shortest);
+            }
+            self.recent = (at, round_trip);
+        } else {
+            self.recent.1 = shortest.min(round_trip);
+        }
+        self.now.shortest = self.now.shortest.min(round_trip);
         self.latest = round_trip;
     }
 
@@ -84,9 +95,10 @@ impl QueueWatch {
         let too_many = sent >= FEW && lost * TOO_MANY > sent;
         let shortest = self.now.shortest.min(self.before.shortest);
         let longest = self.now.longest.max(self.before.longest);
-        let range = longest.saturating_sub(shortest).max(JITTER);
+        let least = (shortest / SHALLOW).max(JITTER);
+        let range = longest.saturating_sub(shortest).max(least);
         let queue = self.latest.saturating_sub(shortest);
-        !too_many && queue * 2 < range
+        !too_many && queue * 4 < range * 3
     }
 }
 
@@ -115,6 +127,16 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_was_late_once_shows_no_queue() {
+        let mut watch = watch(&[600, 700]);
+        for (n, millis) in [690, 2_000, 690, 690, 690].into_iter().enumerate() {
+            let at = secs(3) + Span::from_millis(100 * n as u64);
+            watch.measured(at, Span::from_millis(millis));
+        }
+        assert!(!watch.lost(1), "690 is long, 2,000 was an accident");
+    }
+
+    #[test]
     fn more_losses_than_noise_makes_are_congestion() {
         let mut watch = watch(&[600, 900, 600]);
         assert!(watch.lost(200));
@@ -131,7 +153,7 @@ mod tests {
     fn a_longer_path_is_believed_after_a_while() {
         let mut watch = watch(&[600, 650]);
         for n in 10..200 {
-            watch.measured(secs(n), Span::from_millis(if n % 2 == 0 { 800 } else { 850 }));
+            watch.measured(secs(n), Span::from_millis(if n % 2 == 0 { 900 } else { 1_000 }));
             let noise = watch.lost(0);
             let short = n % 2 == 0;
             // What was measured up to two minutes ago counts.
