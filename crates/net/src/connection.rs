@@ -83,15 +83,48 @@ impl<S: Streams> Connection<S> {
         poll_fn(|cx| self.poll_read_bytes(cx)).await
     }
 
+    /// Appends the pieces of bytes that have arrived, at least one and at most `most`; false at the end.
+    ///
+    /// # Errors
+    /// When the connection failed.
+    pub async fn read_pieces(&self, pieces: &mut Vec<Bytes>, most: usize) -> io::Result<bool> {
+        let unread = std::mem::take(&mut *self.unread());
+        if !unread.is_empty() {
+            pieces.push(unread);
+            return Ok(true);
+        }
+        let shared = &self.handle.shared;
+        poll_fn(|cx| {
+            let mut hub = shared.hub();
+            let now = shared.clock.now();
+            for count in 0..most {
+                match hub.poll_read(now, self.id, cx) {
+                    Poll::Ready(Ok(Some(bytes))) => pieces.push(bytes),
+                    Poll::Ready(Ok(None)) if count == 0 => return Poll::Ready(Ok(false)),
+                    Poll::Ready(Err(error)) if count == 0 => return Poll::Ready(Err(error.into())),
+                    Poll::Pending if count == 0 => return Poll::Pending,
+                    _ => break,
+                }
+            }
+            Poll::Ready(Ok(true))
+        })
+        .await
+    }
+
+    /// No more writes: once everything was delivered, the peer is told.
+    pub fn close(&self) {
+        let shared = &self.handle.shared;
+        shared.hub().close(shared.clock.now(), self.id);
+        shared.changed.notify_one();
+    }
+
     /// Closes for writing and waits until both ends are closed and everything was delivered.
     ///
     /// # Errors
     /// When the connection failed before.
     pub async fn finish(self) -> io::Result<()> {
-        let shared = &self.handle.shared;
-        shared.hub().close(shared.clock.now(), self.id);
-        shared.changed.notify_one();
-        poll_fn(|cx| shared.hub().poll_closed(self.id, cx)).await?;
+        self.close();
+        poll_fn(|cx| self.handle.shared.hub().poll_closed(self.id, cx)).await?;
         Ok(())
     }
 
@@ -162,9 +195,7 @@ impl<S: Streams> AsyncWrite for Connection<S> {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shared = &self.handle.shared;
-        shared.hub().close(shared.clock.now(), self.id);
-        shared.changed.notify_one();
+        self.close();
         Poll::Ready(Ok(()))
     }
 }

@@ -8,6 +8,7 @@ pub mod association;
 mod clock;
 mod connection;
 pub mod emulate;
+pub mod gateway;
 mod host;
 pub mod hub;
 mod key;

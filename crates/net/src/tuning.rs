@@ -39,6 +39,8 @@ pub struct Tuning {
     pub probing: Option<bool>,
     /// What was found out about the link before: where the window begins, if no rate is given.
     pub known: Option<KnownLink>,
+    /// Most bytes that wait at either end of a connection; as much as the link asks for without a word.
+    pub buffer: Option<ByteCount>,
     /// A connection ends when nothing was heard for so long; blackouts may last nearly as long.
     pub patience: Span,
 }
@@ -62,7 +64,7 @@ impl KnownLink {
 impl Default for Tuning {
     fn default() -> Self {
         let patience = Span::from_secs(300);
-        Self { rate: None, controller: None, probing: None, known: None, patience }
+        Self { rate: None, controller: None, probing: None, known: None, buffer: None, patience }
     }
 }
 
@@ -108,14 +110,16 @@ impl Tuning {
         // Three quarters leave room for somebody who came in the meantime.
         let known = self.known.map_or(0, |known| known.segments() * 3 / 4);
         let cwnd_init = known.clamp(CWND_INIT, u64::from(u16::MAX)) as u32;
-        let snd_buf = product.map_or(BUFFER, |bytes| bytes.max(BUFFER_MIN));
+        let wanted = product.map_or(BUFFER, |bytes| bytes.max(BUFFER_MIN));
+        let snd_buf = self.buffer.unwrap_or(wanted);
+        let rcv_buf = self.buffer.unwrap_or(BUFFER.max(snd_buf));
         Ok(Arc::new(Config {
             mss: MSS,
             overhead: OVERHEAD,
             adapt_payload: true,
             tail_copies: true,
             snd_buf,
-            rcv_buf: BUFFER.max(snd_buf),
+            rcv_buf,
             cwnd_init,
             // What a gigabit carries in one tick.
             max_burst: 256,

@@ -129,6 +129,7 @@ fn tuning(way: &Way) -> Tuning {
         probing: way.probing,
         patience: way.patience,
         known: None,
+        buffer: None,
     }
 }
 

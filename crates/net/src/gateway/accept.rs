@@ -1,0 +1,142 @@
+//! Flows that come from far gateways.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::net::{TcpStream, lookup_host};
+
+use super::counters::{Counters, Flow};
+use super::open::{self, Destination, Open, Verdict};
+use super::{Far, Inner, relay, sockets};
+use crate::connection::Connection;
+
+/// Time for a far gateway to say what it wants.
+const GREETING: Duration = Duration::from_secs(60);
+
+/// Serves far gateways for ever.
+pub(super) async fn serve(inner: Arc<Inner>) -> io::Result<()> {
+    loop {
+        let connection = inner.host.accept().await;
+        let inner = inner.clone();
+        tokio::spawn(async move {
+            if let Err(error) = greet(&inner, connection).await {
+                tracing::debug!(%error, "a flow from a far gateway ended early");
+            }
+        });
+    }
+}
+
+/// Finds out what a connection is for.
+async fn greet(inner: &Inner, connection: Connection) -> io::Result<()> {
+    let peer = connection.peer();
+    let far = inner.peers.values().find(|far| far.key == peer);
+    let Some(far) = far else { return Ok(connection.abort()) };
+    let greeting = tokio::time::timeout(GREETING, open::read(&connection));
+    let (open, first) = greeting.await.map_err(io::Error::from)??;
+    match open {
+        Open::Hold => {
+            far.is_up.store(true, Ordering::Relaxed);
+            while let Ok(Some(_)) = connection.read_bytes().await {}
+            far.is_up.store(false, Ordering::Relaxed);
+            Ok(())
+        }
+        Open::Flow { to, from } => serve_flow(inner, far, connection, first, to, from).await,
+    }
+}
+
+/// Connects a flow to where it leads, and carries it.
+async fn serve_flow(
+    inner: &Inner,
+    far: &Far,
+    connection: Connection,
+    first: Bytes,
+    to: Destination,
+    from: SocketAddr,
+) -> io::Result<()> {
+    let refuse = async |verdict: Verdict| {
+        tracing::debug!(%from, %to, %verdict, "a flow was not connected");
+        Counters::add(&inner.counters.refused, 1);
+        connection.write_bytes(open::frame(&verdict)).await
+    };
+    let permit = far.places.clone().try_acquire_owned().ok().filter(|_| far.pace.admits(inner));
+    let Some(permit) = permit else { return refuse(Verdict::Busy).await };
+    let flow = Flow::new(inner.counters.clone(), permit);
+    let source = inner.config.transparent_source.then_some(from);
+    let mut tcp = match inner.connect_allowed(&to, source).await {
+        Ok(tcp) => tcp,
+        Err(verdict) => return refuse(verdict).await,
+    };
+    connection.write_bytes(open::frame(&Verdict::Connected)).await?;
+    let ended = relay::relay(&mut tcp, connection, relay::Before::Bytes(first), &flow).await;
+    inner.note(ended)
+}
+
+impl Inner {
+    /// Connects to a destination, if flows of far gateways may lead there, from the address of `source`
+    /// if there is one.
+    async fn connect_allowed(
+        &self,
+        to: &Destination,
+        source: Option<SocketAddr>,
+    ) -> Result<TcpStream, Verdict> {
+        self.connect_those(to, source, |address| self.policy.allows(address)).await
+    }
+
+    /// Connects to a destination.
+    pub(super) async fn connect(
+        &self,
+        to: &Destination,
+        source: Option<SocketAddr>,
+    ) -> Result<TcpStream, Verdict> {
+        self.connect_those(to, source, |_| true).await
+    }
+
+    async fn connect_those(
+        &self,
+        to: &Destination,
+        source: Option<SocketAddr>,
+        those: impl Fn(SocketAddr) -> bool,
+    ) -> Result<TcpStream, Verdict> {
+        let addresses: Vec<SocketAddr> = match to {
+            Destination::Address(address) => vec![*address],
+            Destination::Name(name, port) => {
+                let found = lookup_host((name.as_str(), *port)).await;
+                found.map_err(|_| Verdict::UnknownName)?.collect()
+            }
+        };
+        let patience = Duration::from_nanos(self.config.limits.connect_timeout.0.as_nanos());
+        let mut verdict = Verdict::Forbidden;
+        for address in addresses.into_iter().filter(|address| those(*address)) {
+            match tokio::time::timeout(patience, sockets::connect(address, source)).await {
+                Ok(Ok(tcp)) => return Ok(tcp),
+                Ok(Err(error)) => verdict = Verdict::from(&error),
+                Err(_) => verdict = Verdict::TimedOut,
+            }
+        }
+        Err(verdict)
+    }
+}
+
+/// How many flows began in this second.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    /// The second in the upper half, the flows in the lower.
+    packed: AtomicU64,
+}
+
+impl Pace {
+    /// Whether one more may begin.
+    pub(super) fn admits(&self, inner: &Inner) -> bool {
+        let second = inner.began.elapsed().as_secs();
+        let most = u64::from(inner.config.limits.new_per_second);
+        let more = self.packed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |packed| {
+            let count = if packed >> 32 == second { packed & 0xffff_ffff } else { 0 };
+            (count < most).then_some(second << 32 | (count + 1))
+        });
+        more.is_ok()
+    }
+}

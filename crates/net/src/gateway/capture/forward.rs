@@ -1,0 +1,22 @@
+//! Ports that lead to one destination.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::{Inner, carry, listen, serve};
+
+/// Opens the ports.
+pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
+    for forward in &inner.config.forward {
+        let listener = listen(forward.listen, false)?;
+        let peer = inner.config.peer(forward.peer.as_deref()).map_err(io::Error::other)?.to_owned();
+        let (inner, to) = (inner.clone(), forward.to.0.clone());
+        tasks.spawn(serve(listener, move |tcp, from| {
+            let (inner, peer, to) = (inner.clone(), peer.clone(), to.clone());
+            async move { carry(&inner, &peer, tcp, from, to).await }
+        }));
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! An HTTP server that knows CONNECT (RFC 9110, section 9.3.6) and nothing else.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::{Inner, listen, serve};
+use crate::gateway::Proxy;
+use crate::gateway::open::{Destination, Verdict};
+
+/// Opens the server.
+pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
+    let Some(proxy) = &inner.config.http else { return Ok(()) };
+    let listener = listen(proxy.listen, false)?;
+    let peer = inner.config.peer(proxy.peer.as_deref()).map_err(io::Error::other)?;
+    let entrance =
+        Arc::new(Entrance { inner: inner.clone(), peer: peer.to_owned(), proxy: proxy.clone() });
+    tasks.spawn(serve(listener, move |tcp, from| {
+        let entrance = entrance.clone();
+        async move {
+            let service = service_fn(|request| {
+                let entrance = entrance.clone();
+                async move { Ok::<_, Infallible>(entrance.answer(request, from).await) }
+            });
+            let serving = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .serve_connection(TokioIo::new(tcp), service)
+                .with_upgrades();
+            serving.await.map_err(io::Error::other)
+        }
+    }));
+    Ok(())
+}
+
+/// What every request needs.
+#[derive(Debug)]
+struct Entrance {
+    inner: Arc<Inner>,
+    peer: String,
+    proxy: Proxy,
+}
+
+impl Entrance {
+    /// Answers a request, and carries the flow if there is one.
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        from: SocketAddr,
+    ) -> Response<Full<Bytes>> {
+        if request.method() != Method::CONNECT {
+            return said(StatusCode::METHOD_NOT_ALLOWED, "only CONNECT is served here");
+        }
+        if !self.knows(request.headers().get(PROXY_AUTHORIZATION)) {
+            let mut response = said(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "say who you are");
+            let basic = HeaderValue::from_static("Basic realm=\"bentpipe\"");
+            response.headers_mut().insert(PROXY_AUTHENTICATE, basic);
+            return response;
+        }
+        let to = request.uri().authority().map(|to| to.as_str().parse::<Destination>());
+        let Some(Ok(to)) = to else {
+            return said(StatusCode::BAD_REQUEST, "CONNECT needs HOST:PORT");
+        };
+        let begun = match self.inner.begin(&self.peer, from, to).await {
+            Ok(begun) => begun,
+            Err(verdict) => return said(status(verdict), &verdict.to_string()),
+        };
+        tokio::spawn(async move {
+            let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
+            let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
+            let carried = self.inner.carry(begun, parts.io.into_inner(), parts.read_buf);
+            if let Err(error) = carried.await {
+                tracing::debug!(%from, %error, "a flow ended early");
+            }
+        });
+        Response::default()
+    }
+
+    /// Whether the client may use the proxy.
+    fn knows(&self, given: Option<&HeaderValue>) -> bool {
+        if self.proxy.users.is_empty() {
+            return true;
+        }
+        let pair = given.and_then(|value| {
+            let encoded = value.to_str().ok()?.strip_prefix("Basic ")?;
+            String::from_utf8(BASE64_STANDARD.decode(encoded.trim()).ok()?).ok()
+        });
+        pair.as_deref().and_then(|pair| pair.split_once(':')).is_some_and(|(user, password)| {
+            self.proxy.users.get(user).is_some_and(|right| right.is(password))
+        })
+    }
+}
+
+fn said(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(format!("{text}\n")));
+    *response.status_mut() = status;
+    response
+}
+
+fn status(verdict: Verdict) -> StatusCode {
+    match verdict {
+        Verdict::Connected => StatusCode::OK,
+        Verdict::Forbidden => StatusCode::FORBIDDEN,
+        Verdict::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+        Verdict::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        Verdict::Refused | Verdict::Unreachable | Verdict::UnknownName => StatusCode::BAD_GATEWAY,
+    }
+}

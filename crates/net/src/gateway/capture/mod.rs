@@ -1,0 +1,74 @@
+//! How connections come in.
+
+mod forward;
+mod http;
+mod socks5;
+mod transparent;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use super::open::Destination;
+use super::{Inner, relay};
+
+/// Pause after an accept that failed, for lack of files most likely.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Opens every entrance of the configuration.
+///
+/// # Errors
+/// When one can not be opened.
+pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
+    forward::start(inner, tasks)?;
+    socks5::start(inner, tasks)?;
+    http::start(inner, tasks)?;
+    transparent::start(inner, tasks)
+}
+
+/// Listens, and says where it could not.
+fn listen(address: SocketAddr, transparent: bool) -> io::Result<TcpListener> {
+    super::sockets::listen(address, transparent)
+        .map_err(|error| io::Error::new(error.kind(), format!("TCP {address}: {error}")))
+}
+
+/// Serves every connection of a listener on a task of its own, for ever.
+async fn serve<F: Future<Output = io::Result<()>> + Send + 'static>(
+    listener: TcpListener,
+    serve: impl Fn(TcpStream, SocketAddr) -> F,
+) -> io::Result<()> {
+    loop {
+        match listener.accept().await {
+            Ok((tcp, from)) => {
+                let served = serve(tcp, from);
+                tokio::spawn(async move {
+                    if let Err(error) = served.await {
+                        tracing::debug!(%from, %error, "a flow ended early");
+                    }
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Carries a connection whose client was never told of a gateway.
+async fn carry(
+    inner: &Inner,
+    peer: &str,
+    tcp: TcpStream,
+    from: SocketAddr,
+    to: Destination,
+) -> io::Result<()> {
+    match inner.begin(peer, from, to).await {
+        Ok(begun) => inner.carry(begun, tcp, Bytes::new()).await,
+        Err(_) => relay::reset(&tcp),
+    }
+}

@@ -1,0 +1,41 @@
+//! Connections to anywhere that the firewall leads here (TPROXY).
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::{Inner, carry, listen, serve};
+
+/// Opens the port that the firewall leads to, for both kinds of addresses.
+pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
+    let Some(transparent) = &inner.config.transparent else { return Ok(()) };
+    let peer = inner.config.peer(transparent.peer.as_deref()).map_err(io::Error::other)?.to_owned();
+    let port = transparent.port;
+    let addresses: [SocketAddr; 2] =
+        [(Ipv4Addr::UNSPECIFIED, port).into(), (Ipv6Addr::UNSPECIFIED, port).into()];
+    for address in addresses {
+        let listener = match listen(address, true) {
+            // A machine without IPv6.
+            Err(error) if address.is_ipv6() && error.kind() != io::ErrorKind::PermissionDenied => {
+                tracing::warn!(%error, "no transparent connections over IPv6");
+                continue;
+            }
+            listener => listener?,
+        };
+        let (inner, peer) = (inner.clone(), peer.clone());
+        tasks.spawn(serve(listener, move |tcp, from| {
+            let (inner, peer) = (inner.clone(), peer.clone());
+            async move {
+                // The address that the client meant is the local one.
+                let to = tcp.local_addr()?;
+                if to.port() == port && to.ip() == from.ip() {
+                    return Err(io::Error::other("this port serves what the firewall leads to it"));
+                }
+                carry(&inner, &peer, tcp, from, to.into()).await
+            }
+        }));
+    }
+    Ok(())
+}

@@ -1,0 +1,410 @@
+//! The configuration of a gateway.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use bentpipe_units::{BitRate, ByteCount, Span};
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::open::Destination;
+use super::policy::Range;
+use crate::hub::Fec;
+use crate::key::PublicKey;
+
+/// A configuration file that can not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file can not be read.
+    #[error("{file}: {error}")]
+    File {
+        /// Its name.
+        file: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It is no TOML, or has a key or a value that there is not.
+    #[error("{file}, line {line}: {message}")]
+    Content {
+        /// Its name.
+        file: String,
+        /// Where, counted from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// Its parts do not fit together.
+    #[error("{file}, `{key}`: {message}")]
+    Sense {
+        /// Its name.
+        file: String,
+        /// The key.
+        key: String,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+}
+
+/// Which end of the satellite link a gateway is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Beside the hosts that open connections; it keeps up the association with every peer.
+    Terminal,
+    /// Beside the rest of the network; it waits for terminals.
+    Hub,
+}
+
+/// What becomes of new connections while the far gateway is gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fallback {
+    /// They wait for it, and are reset if it does not come back.
+    #[default]
+    Wait,
+    /// They go on without it.
+    Direct,
+}
+
+/// How the link is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Others use it too: each connection finds its share.
+    #[default]
+    Shared,
+    /// It belongs to the gateways, whose rates say what it carries.
+    Dedicated,
+}
+
+/// A gateway.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Which end of the link.
+    pub role: Role,
+    /// The file with the key of this host.
+    pub key: PathBuf,
+    /// The UDP address between the gateways.
+    pub listen: SocketAddr,
+    /// Connections are answered before the far gateway has connected.
+    #[serde(default = "yes")]
+    pub early_accept: bool,
+    /// What becomes of new connections while the far gateway is gone.
+    #[serde(default)]
+    pub fallback: Fallback,
+    /// Connections to servers come from the address of the client.
+    #[serde(default)]
+    pub transparent_source: bool,
+    /// The link.
+    #[serde(default)]
+    pub link: LinkConfig,
+    /// What one peer may use.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Where flows of peers may lead.
+    #[serde(default)]
+    pub allow: Vec<Parsed<Range>>,
+    /// The gateways that this one talks to, by name.
+    #[serde(default)]
+    pub peers: BTreeMap<String, Peer>,
+    /// Ports that lead to one destination.
+    #[serde(default)]
+    pub forward: Vec<Forward>,
+    /// A SOCKS5 server.
+    pub socks5: Option<Proxy>,
+    /// An HTTP server that knows CONNECT.
+    pub http: Option<Proxy>,
+    /// Connections that the firewall leads here.
+    pub transparent: Option<Transparent>,
+    /// Where `/metrics` and `/health` are served.
+    pub metrics: Option<SocketAddr>,
+}
+
+/// The link as this end sends on it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    /// Whose it is.
+    #[serde(default)]
+    pub mode: Mode,
+    /// What it carries from here, headers included; `dedicated` needs it, here or at each peer.
+    pub rate: Option<Parsed<BitRate>>,
+    /// The congestion controller of `shared`.
+    pub controller: Option<String>,
+    /// Parity.
+    #[serde(default)]
+    pub fec: Parsed<Fec>,
+}
+
+/// What one peer may use.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Flows at the same time.
+    pub connections: usize,
+    /// New flows in a second.
+    pub new_per_second: u32,
+    /// Bytes that wait for one flow in each direction.
+    pub buffer: Parsed<ByteCount>,
+    /// Time for a server to answer.
+    pub connect_timeout: Parsed<Span>,
+    /// The far gateway may be silent for so long before flows are reset.
+    pub patience: Parsed<Span>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 10_000,
+            new_per_second: 1_000,
+            buffer: Parsed(ByteCount::new(8_000_000)),
+            connect_timeout: Parsed(Span::from_secs(30)),
+            patience: Parsed(Span::from_secs(300)),
+        }
+    }
+}
+
+/// Another gateway.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peer {
+    /// Its public key.
+    pub key: Parsed<PublicKey>,
+    /// Its UDP address; a hub does not need those of its terminals.
+    pub address: Option<SocketAddr>,
+    /// What the link carries to it, if that is not the rate of the whole link.
+    pub rate: Option<Parsed<BitRate>>,
+    /// Its share beside others where they compete for the rate of the link.
+    #[serde(default = "one")]
+    pub weight: u32,
+}
+
+/// A port that leads to one destination.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forward {
+    /// The TCP address here.
+    pub listen: SocketAddr,
+    /// Where it leads, as the far gateway sees it.
+    pub to: Parsed<Destination>,
+    /// By which gateway; the only one if left out.
+    pub peer: Option<String>,
+}
+
+/// A proxy that clients are told of.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proxy {
+    /// The TCP address here.
+    pub listen: SocketAddr,
+    /// Passwords by user; nobody has to give one if there are none.
+    #[serde(default)]
+    pub users: BTreeMap<String, Password>,
+    /// By which gateway; the only one if left out.
+    pub peer: Option<String>,
+}
+
+/// Connections that the firewall leads here.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transparent {
+    /// The TCP port that they are led to.
+    pub port: u16,
+    /// Interfaces that hosts are behind.
+    pub interfaces: Vec<String>,
+    /// Only connections to these destinations; all if there are none.
+    #[serde(default)]
+    pub only: Vec<Parsed<Range>>,
+    /// By which gateway; the only one if left out.
+    pub peer: Option<String>,
+}
+
+/// A password, which nothing prints.
+#[derive(Clone, Deserialize)]
+pub struct Password(String);
+
+impl Password {
+    /// Whether a client gave the right one, in a time that tells nothing.
+    pub(super) fn is(&self, given: &str) -> bool {
+        blake3::hash(self.0.as_bytes()) == blake3::hash(given.as_bytes())
+    }
+}
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Password(..)")
+    }
+}
+
+/// A value that is written as text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parsed<T>(pub T);
+
+impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Parsed<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Config {
+    /// Reads a file and checks it.
+    ///
+    /// # Errors
+    /// When it can not be read, or is not a configuration: file, line or key, what is wrong and what would
+    /// be right.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::File { file: file.clone(), error })?;
+        Self::parse(&file, &text)
+    }
+
+    /// Reads a configuration from a text that came from `file`.
+    ///
+    /// # Errors
+    /// When it is not one.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1;
+            ConfigError::Content {
+                file: file.to_owned(),
+                line,
+                message: error.message().to_owned(),
+            }
+        })?;
+        config.check().map_err(|(key, message)| ConfigError::Sense {
+            file: file.to_owned(),
+            key,
+            message,
+        })?;
+        Ok(config)
+    }
+
+    /// Whether the parts fit together; otherwise the key and what is wrong.
+    fn check(&self) -> Result<(), (String, String)> {
+        let wrong = |key: &str, message: String| Err((key.to_owned(), message));
+        if self.peers.is_empty() {
+            return wrong("peers", "there is none: name the far gateway in [peers.NAME]".into());
+        }
+        for (name, peer) in &self.peers {
+            if self.role == Role::Terminal && peer.address.is_none() {
+                let message = "a terminal must know its peer's UDP address, HOST:PORT".into();
+                return wrong(&format!("peers.{name}.address"), message);
+            }
+            if peer.weight == 0 {
+                return wrong(&format!("peers.{name}.weight"), "it is at least 1".into());
+            }
+            let rate = peer.rate.or(self.link.rate);
+            if self.link.mode == Mode::Dedicated && rate.is_none() {
+                let message =
+                    "`dedicated` needs to know what the link carries, such as \"10 Mbit/s\"";
+                return wrong("link.rate", message.into());
+            }
+        }
+        if self.link.mode == Mode::Dedicated && self.link.controller.is_some() {
+            return wrong("link.controller", "a dedicated link needs none: leave it out".into());
+        }
+        if self.limits.connections == 0 {
+            return wrong("limits.connections", "it is at least 1".into());
+        }
+        if self.limits.buffer.0 < ByteCount::new(64_000) {
+            return wrong("limits.buffer", "it is at least 64 kB".into());
+        }
+        for (key, peer) in self.entrances() {
+            self.peer(peer).map_err(|message| (format!("{key}.peer"), message))?;
+        }
+        Ok(())
+    }
+
+    /// The keys of everything where connections come in, and the peers that they name.
+    fn entrances(&self) -> impl Iterator<Item = (String, Option<&str>)> {
+        let forward = self.forward.iter().enumerate();
+        let forward = forward.map(|(n, f)| (format!("forward[{n}]"), f.peer.as_deref()));
+        let socks5 = self.socks5.iter().map(|p| ("socks5".to_owned(), p.peer.as_deref()));
+        let http = self.http.iter().map(|p| ("http".to_owned(), p.peer.as_deref()));
+        let transparent = self.transparent.iter();
+        let transparent = transparent.map(|t| ("transparent".to_owned(), t.peer.as_deref()));
+        forward.chain(socks5).chain(http).chain(transparent)
+    }
+
+    /// The name of the peer that is meant: the one named, or the only one.
+    pub(super) fn peer(&self, named: Option<&str>) -> Result<&str, String> {
+        let names = || self.peers.keys().cloned().collect::<Vec<_>>().join(", ");
+        match named {
+            Some(name) => match self.peers.get_key_value(name) {
+                Some((name, _)) => Ok(name),
+                None => Err(format!("`{name}` is none of the peers: {}", names())),
+            },
+            None => match self.peers.first_key_value() {
+                Some((name, _)) if self.peers.len() == 1 => Ok(name),
+                _ => Err(format!("there are several peers, name one of {}", names())),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=";
+
+    fn parse(text: &str) -> Result<Config, String> {
+        let head = "role = \"terminal\"\nkey = \"key\"\nlisten = \"0.0.0.0:25300\"\n";
+        let text = format!("{head}{}", text.replace("KEY", KEY));
+        Config::parse("gateway.toml", &text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_small_configuration_has_sensible_defaults() {
+        let config =
+            parse("[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"").expect("one");
+        assert!(config.early_accept && config.allow.is_empty());
+        assert_eq!((config.fallback, config.link.mode), (Fallback::Wait, Mode::Shared));
+        assert_eq!(config.link.fec, Parsed(Fec::Auto));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n";
+        for (text, says) in [
+            (String::new(), "`peers`: there is none"),
+            ("[peers.hub]\nkey = \"KEY\"".into(), "`peers.hub.address`"),
+            ("[peers.hub]\nkey = \"x\"".into(), "line 5"),
+            (format!("{peer}waight = 3"), "line 7: unknown field `waight`"),
+            (format!("{peer}rate = \"10 Mbit\""), "line 7: `10 Mbit`"),
+            (format!("{peer}[link]\nmode = \"dedicated\""), "`link.rate`"),
+            (
+                format!("{peer}[socks5]\nlisten = \"[::1]:1080\"\npeer = \"hup\""),
+                "`socks5.peer`: `hup`",
+            ),
+            (format!("{peer}[limits]\nbuffer = \"1 kB\""), "`limits.buffer`"),
+        ] {
+            let error = parse(&text).expect_err(says);
+            assert!(error.starts_with("gateway.toml") && error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn passwords_are_not_printed() {
+        let text = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n\
+                    [socks5]\nlisten = \"[::1]:1080\"\nusers = { eve = \"secret\" }";
+        let config = parse(text).expect("a configuration");
+        assert!(!format!("{config:?}").contains("secret"));
+        let users = &config.socks5.expect("a proxy").users;
+        assert!(users["eve"].is("secret") && !users["eve"].is("Secret"));
+    }
+}

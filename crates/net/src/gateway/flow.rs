@@ -1,0 +1,116 @@
+//! A flow that begins here, from its first packet to its last.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use super::counters::{Counters, Flow};
+use super::open::{self, Destination, Open, Verdict};
+use super::relay::{self, Before, Ended};
+use super::{Fallback, Inner, sockets};
+use crate::connection::Connection;
+
+/// A flow on its way.
+#[derive(Debug)]
+pub(super) struct Begun {
+    flow: Flow,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    /// To the far gateway, which has said this so far.
+    Far(Connection, Before),
+    /// Without it.
+    Direct(TcpStream),
+}
+
+impl Inner {
+    /// Begins a flow. With an early accept nobody waits for the far gateway, and what it says comes to
+    /// light later.
+    ///
+    /// # Errors
+    /// Why there can be no such flow.
+    pub(super) async fn begin(
+        &self,
+        peer: &str,
+        from: SocketAddr,
+        to: Destination,
+    ) -> Result<Begun, Verdict> {
+        let begun = self.try_begin(peer, from, to).await;
+        if begun.is_err() {
+            Counters::add(&self.counters.refused, 1);
+        }
+        begun
+    }
+
+    async fn try_begin(
+        &self,
+        peer: &str,
+        from: SocketAddr,
+        to: Destination,
+    ) -> Result<Begun, Verdict> {
+        tracing::debug!(%from, %to, "a flow");
+        let permit = self.places.clone().try_acquire_owned().map_err(|_| Verdict::Busy)?;
+        let flow = Flow::new(self.counters.clone(), permit);
+        let far = &self.peers[peer];
+        if self.config.fallback == Fallback::Direct && !far.is_up.load(Ordering::Relaxed) {
+            let way = Way::Direct(self.connect(&to, None).await?);
+            return Ok(Begun { flow, way });
+        }
+        let connection = self.host.open(far.address(), far.key, super::PORT, far.tuning.clone());
+        let greeting = open::frame(&Open::Flow { to, from });
+        connection.write_bytes(greeting).await.map_err(|_| Verdict::TimedOut)?;
+        if self.config.early_accept {
+            return Ok(Begun { flow, way: Way::Far(connection, Before::Verdict) });
+        }
+        let said = open::read(&connection).await;
+        let (verdict, first) = said.unwrap_or((Verdict::TimedOut, Bytes::new()));
+        if verdict != Verdict::Connected {
+            connection.abort();
+            return Err(verdict);
+        }
+        Ok(Begun { flow, way: Way::Far(connection, Before::Bytes(first)) })
+    }
+
+    /// Carries a flow until it has ended. `first` was read from the client already.
+    ///
+    /// # Errors
+    /// When it was cut off.
+    pub(super) async fn carry(
+        &self,
+        begun: Begun,
+        mut tcp: TcpStream,
+        first: Bytes,
+    ) -> io::Result<()> {
+        sockets::prepare(&tcp)?;
+        let Begun { flow, way } = begun;
+        match way {
+            Way::Direct(mut far) => {
+                far.write_all(&first).await?;
+                tokio::io::copy_bidirectional(&mut tcp, &mut far).await.map(drop)
+            }
+            Way::Far(connection, before) => {
+                relay::send_first(&connection, first, &flow).await?;
+                self.note(relay::relay(&mut tcp, connection, before, &flow).await)
+            }
+        }
+    }
+
+    /// Counts how a flow ended.
+    pub(super) fn note(&self, ended: io::Result<Ended>) -> io::Result<()> {
+        match &ended {
+            Ok(Ended::Carried) => {}
+            Ok(Ended::NotConnected(verdict)) => {
+                tracing::debug!(%verdict, "a flow was not connected");
+                Counters::add(&self.counters.refused, 1);
+            }
+            Err(_) => Counters::add(&self.counters.cut, 1),
+        }
+        ended.map(drop)
+    }
+}

@@ -1,0 +1,193 @@
+//! The gateway: TCP over a satellite link.
+//!
+//! Two gateways, one at each end of the link. A connection that comes in at one of them ends there; its
+//! bytes travel on a connection between the gateways, and the other one connects to where it leads.
+
+mod accept;
+mod capture;
+mod config;
+mod counters;
+mod flow;
+mod open;
+mod policy;
+mod relay;
+mod sockets;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bentpipe_transport::xstp;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use self::accept::Pace;
+use self::open::Open;
+use crate::association::Security;
+use crate::host::Host;
+use crate::key::{PublicKey, SecretKey};
+use crate::tuning::Tuning;
+
+pub use self::config::{
+    Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Mode, Parsed, Password, Peer,
+    Proxy, Role, Transparent,
+};
+pub use self::counters::Counters;
+pub use self::open::Destination;
+pub use self::policy::Range;
+
+/// The service number of gateways.
+const PORT: u16 = 2;
+/// Time between two attempts to reach a far gateway that is gone.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// A gateway at work. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Gateway {
+    inner: Arc<Inner>,
+    tasks: JoinSet<io::Result<()>>,
+}
+
+/// What all tasks of a gateway share.
+#[derive(Debug)]
+struct Inner {
+    config: Config,
+    host: Host,
+    peers: BTreeMap<String, Far>,
+    counters: Arc<Counters>,
+    /// Places for flows that begin here.
+    places: Arc<Semaphore>,
+    policy: policy::Policy,
+    began: tokio::time::Instant,
+}
+
+/// A far gateway.
+#[derive(Debug)]
+struct Far {
+    key: PublicKey,
+    address: Option<SocketAddr>,
+    tuning: Arc<xstp::Config>,
+    /// It answers.
+    is_up: AtomicBool,
+    /// Places for flows that begin there.
+    places: Arc<Semaphore>,
+    pace: Pace,
+}
+
+impl Gateway {
+    /// Starts a gateway: when this returns, everything listens.
+    ///
+    /// # Errors
+    /// When an address is taken, or the process may not do what the configuration asks for.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn start(config: Config, key: SecretKey) -> io::Result<Self> {
+        let host = Host::bind(config.listen, key, Security::Full)?;
+        host.set_fec(config.link.fec.0);
+        let mut peers = BTreeMap::new();
+        for (name, peer) in &config.peers {
+            let tuning = tuning(&config, peer).config().map_err(io::Error::other)?;
+            host.allow(peer.key.0);
+            let far = Far {
+                key: peer.key.0,
+                address: peer.address,
+                tuning,
+                is_up: AtomicBool::new(false),
+                places: Arc::new(Semaphore::new(config.limits.connections)),
+                pace: Pace::default(),
+            };
+            peers.insert(name.clone(), far);
+        }
+        // Connections that peers open have the settings of the first: they differ in their rates only.
+        if let Some(far) = peers.values().next() {
+            host.listen(far.tuning.clone());
+        }
+        let allowed = config.allow.iter().map(|range| range.0).collect();
+        let inner = Arc::new(Inner {
+            places: Arc::new(Semaphore::new(config.limits.connections)),
+            policy: policy::Policy::new(allowed),
+            counters: Arc::default(),
+            began: tokio::time::Instant::now(),
+            config,
+            host,
+            peers,
+        });
+        let mut tasks = JoinSet::new();
+        capture::start(&inner, &mut tasks)?;
+        tasks.spawn(accept::serve(inner.clone()));
+        if inner.config.role == Role::Terminal {
+            for name in inner.config.peers.keys() {
+                tasks.spawn(hold(inner.clone(), name.clone()));
+            }
+        }
+        Ok(Self { inner, tasks })
+    }
+
+    /// The UDP address between the gateways.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.inner.host.local_addr()
+    }
+
+    /// What it has done so far.
+    pub fn counters(&self) -> &Counters {
+        &self.inner.counters
+    }
+
+    /// Whether the far gateway of this name answers.
+    pub fn is_up(&self, peer: &str) -> bool {
+        self.inner.peers.get(peer).is_some_and(|far| far.is_up.load(Ordering::Relaxed))
+    }
+
+    /// Works until something that it can not do without fails.
+    ///
+    /// # Errors
+    /// What failed.
+    pub async fn run(mut self) -> io::Result<()> {
+        while let Some(ended) = self.tasks.join_next().await {
+            ended.map_err(io::Error::other)??;
+        }
+        Ok(())
+    }
+}
+
+/// The settings of connections to a peer.
+fn tuning(config: &Config, peer: &Peer) -> Tuning {
+    let rate = peer.rate.or(config.link.rate).filter(|_| config.link.mode == Mode::Dedicated);
+    Tuning {
+        rate: rate.map(|rate| rate.0),
+        controller: config.link.controller.clone(),
+        buffer: Some(config.limits.buffer.0),
+        patience: config.limits.patience.0,
+        ..Tuning::default()
+    }
+}
+
+/// Keeps up the association with a peer, and knows whether it answers.
+async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
+    let far = &inner.peers[&name];
+    loop {
+        let connecting = inner.host.connect(far.address(), far.key, PORT, far.tuning.clone());
+        if let Ok(connection) = connecting.await
+            && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
+        {
+            tracing::info!(peer = name, "the far gateway answers");
+            far.is_up.store(true, Ordering::Relaxed);
+            // It says nothing; this ends when it is gone.
+            while let Ok(Some(_)) = connection.read_bytes().await {}
+            far.is_up.store(false, Ordering::Relaxed);
+            tracing::warn!(peer = name, "the far gateway is gone");
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+}
+
+impl Far {
+    /// Where it is. That of a terminal is known once it has asked.
+    fn address(&self) -> SocketAddr {
+        self.address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+    }
+}

@@ -1,0 +1,114 @@
+//! Where flows may lead. Nothing is open to everybody, and the hub's own networks are closed unless named.
+
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use ipnet::IpNet;
+
+/// Networks that only who names them may reach: the host itself, private and local ones.
+const INNER: [&str; 12] = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "224.0.0.0/3",
+    "::/127",
+    "fc00::/7",
+    "fe80::/10",
+    "ff00::/8",
+];
+
+/// Destinations: a network, and a port if only one is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    network: IpNet,
+    port: Option<u16>,
+}
+
+impl FromStr for Range {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is not a network with or without a port, such as 0.0.0.0/0, 10.1.0.0/16:443 \
+                 or [2001:db8::/32]:80"
+            )
+        };
+        let bare = |text: &str| text.parse().or_else(|_| text.parse().map(|ip: IpAddr| ip.into()));
+        if let Ok(network) = bare(text) {
+            return Ok(Self { network, port: None });
+        }
+        let (network, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let network =
+            network.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(network);
+        let network = bare(network).map_err(|_| wrong())?;
+        Ok(Self { network, port: Some(port.parse().map_err(|_| wrong())?) })
+    }
+}
+
+/// What is allowed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Policy {
+    allowed: Vec<Range>,
+}
+
+impl Policy {
+    /// These destinations and no others.
+    pub(super) const fn new(allowed: Vec<Range>) -> Self {
+        Self { allowed }
+    }
+
+    /// Whether a flow may lead there.
+    pub(super) fn allows(&self, to: SocketAddr) -> bool {
+        let ip = to.ip().to_canonical();
+        let inner = INNER.iter().filter_map(|n| n.parse::<IpNet>().ok()).find(|n| n.contains(&ip));
+        self.allowed.iter().any(|range| {
+            let named = inner.is_none_or(|inner| inner.contains(&range.network));
+            named && range.network.contains(&ip) && range.port.is_none_or(|port| port == to.port())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(ranges: &[&str], to: &str) -> bool {
+        let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
+        Policy::new(ranges).allows(to.parse().expect("an address"))
+    }
+
+    #[test]
+    fn nothing_is_allowed_that_is_not_named() {
+        assert!(!allows(&[], "192.0.2.1:80"));
+        assert!(allows(&["192.0.2.0/24"], "192.0.2.1:80"));
+        assert!(!allows(&["192.0.2.0/24"], "192.0.3.1:80"));
+        assert!(allows(&["192.0.2.1:80"], "192.0.2.1:80"));
+        assert!(!allows(&["192.0.2.1:80"], "192.0.2.1:81"));
+        assert!(allows(&["[2001:db8::/32]:80"], "[2001:db8::1]:80"));
+    }
+
+    #[test]
+    fn everywhere_does_not_mean_the_hubs_own_networks() {
+        for inner in
+            ["127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "[::1]", "[fe80::1]"]
+        {
+            assert!(!allows(&["0.0.0.0/0", "::/0"], &format!("{inner}:80")), "{inner}");
+        }
+        assert!(!allows(&["0.0.0.0/0"], "[::ffff:127.0.0.1]:80"));
+        assert!(allows(&["0.0.0.0/0", "10.1.0.0/16"], "10.1.2.3:80"));
+        assert!(allows(&["127.0.0.1:8080"], "127.0.0.1:8080"));
+        assert!(allows(&["0.0.0.0/0"], "192.0.2.1:80"));
+    }
+
+    #[test]
+    fn what_is_no_network_is_refused() {
+        for text in ["", "example.org", "10.0.0.0/33", "10.0.0.0/8:http", "[::1"] {
+            assert!(text.parse::<Range>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! A flow between a TCP connection and a connection to the far gateway.
+//!
+//! Each direction says how it ended: what was cut off is never taken for the end. Between gateways the
+//! bytes therefore travel in pieces with a header of four bytes, and the last piece says whether it is the
+//! end or a reset.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::time::Duration;
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+
+use super::counters::Flow;
+use super::open::{self, Verdict};
+use crate::connection::Connection;
+use crate::stream::Streams;
+
+/// Bytes in front of each piece: what it is, and its length.
+const HEADER: usize = 4;
+const DATA: u8 = 0;
+const END: u8 = 1;
+const RESET: u8 = 2;
+/// Most bytes read from TCP at once.
+const READ: usize = 256 * 1024;
+/// Most pieces given to TCP at once.
+const GATHER: usize = 64;
+/// Time between two looks whether everything was delivered.
+const LOOK: Duration = Duration::from_millis(20);
+/// A host that has reset its connection does not have to be served for longer.
+const LINGER: Duration = Duration::from_secs(60);
+
+/// How a direction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// Everything was passed on.
+    End,
+    /// Everything that there was, before a reset.
+    Reset,
+    /// Nobody takes what still comes.
+    Refused,
+    /// There is no other host.
+    NotConnected(Verdict),
+}
+
+/// What a far gateway has said of a flow.
+#[derive(Debug)]
+pub(super) enum Before {
+    /// Nothing yet: what became of it comes first.
+    Verdict,
+    /// That it is connected, and the beginning of what follows.
+    Bytes(Bytes),
+}
+
+/// How a flow ended that was not cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Everything was carried.
+    Carried,
+    /// It was never connected.
+    NotConnected(Verdict),
+}
+
+/// Sends what was read from TCP before the flow began.
+///
+/// # Errors
+/// When the connection failed.
+pub(super) async fn send_first(
+    connection: &Connection<impl Streams>,
+    first: Bytes,
+    flow: &Flow,
+) -> io::Result<()> {
+    if first.is_empty() {
+        return Ok(());
+    }
+    flow.sent(first.len());
+    let mut header = BytesMut::zeroed(HEADER);
+    put_header(&mut header, DATA, first.len());
+    connection.write_bytes(header.freeze()).await?;
+    connection.write_bytes(first).await
+}
+
+/// Carries a flow until both directions have ended.
+///
+/// # Errors
+/// When the connection between the gateways failed; TCP is reset then.
+pub(super) async fn relay(
+    tcp: &mut TcpStream,
+    connection: Connection<impl Streams>,
+    before: Before,
+    flow: &Flow,
+) -> io::Result<Ended> {
+    let outcome = {
+        let (reader, writer) = tcp.split();
+        both(upward(reader, &connection, flow), downward(&connection, before, writer, flow)).await
+    };
+    match outcome {
+        Ok(Both::Ended(Ending::End)) => {
+            let _ = connection.finish().await;
+            Ok(Ended::Carried)
+        }
+        Ok(Both::Ended(_)) => {
+            // The host is gone, but what it sent before is still delivered.
+            let _ = tokio::time::timeout(LINGER, delivered(&connection)).await;
+            connection.abort();
+            Ok(Ended::Carried)
+        }
+        Ok(Both::ResetHere) => {
+            let _ = tokio::time::timeout(LINGER, connection.finish()).await;
+            Ok(Ended::Carried)
+        }
+        Ok(Both::NotConnected(verdict)) => {
+            connection.abort();
+            reset(tcp)?;
+            Ok(Ended::NotConnected(verdict))
+        }
+        Ok(Both::ResetThere) => {
+            let _ = tokio::time::timeout(LINGER, taken(tcp)).await;
+            reset(tcp)?;
+            let _ = tokio::time::timeout(LINGER, connection.finish()).await;
+            Ok(Ended::Carried)
+        }
+        Err(error) => {
+            connection.abort();
+            reset(tcp)?;
+            Err(error)
+        }
+    }
+}
+
+/// How both directions ended.
+enum Both {
+    /// Each by itself; this is how the one to this host did.
+    Ended(Ending),
+    /// This host, or the other one, has reset its connection.
+    ResetHere,
+    ResetThere,
+    /// There is no other host.
+    NotConnected(Verdict),
+}
+
+/// Waits for both directions; a reset ends them both.
+async fn both(
+    up: impl Future<Output = io::Result<Ending>>,
+    down: impl Future<Output = io::Result<Ending>>,
+) -> io::Result<Both> {
+    tokio::pin!(up, down);
+    let (mut up_ended, mut down_ended) = (false, None);
+    loop {
+        tokio::select! {
+            ending = &mut up, if !up_ended => {
+                if ending? == Ending::Reset {
+                    return Ok(Both::ResetHere);
+                }
+                up_ended = true;
+            }
+            ending = &mut down, if down_ended.is_none() => match ending? {
+                Ending::Reset => return Ok(Both::ResetThere),
+                Ending::NotConnected(verdict) => return Ok(Both::NotConnected(verdict)),
+                ending => down_ended = Some(ending),
+            },
+        }
+        if let Some(ending) = down_ended.filter(|_| up_ended) {
+            return Ok(Both::Ended(ending));
+        }
+    }
+}
+
+/// Waits until the host has taken everything.
+async fn taken(tcp: &TcpStream) {
+    while super::sockets::queued(tcp) > 0 {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Ends a TCP connection by a reset.
+pub(super) fn reset(tcp: &TcpStream) -> io::Result<()> {
+    tcp.set_zero_linger()
+}
+
+/// From TCP to the far gateway.
+async fn upward(
+    mut tcp: ReadHalf<'_>,
+    connection: &Connection<impl Streams>,
+    flow: &Flow,
+) -> io::Result<Ending> {
+    let mut buffer = BytesMut::new();
+    let (kind, ending) = loop {
+        buffer.reserve(HEADER + READ);
+        buffer.put_bytes(0, HEADER);
+        match tcp.read_buf(&mut buffer).await {
+            Ok(0) => break (END, Ending::End),
+            Err(_) => break (RESET, Ending::Reset),
+            Ok(len) => {
+                flow.sent(len);
+                put_header(&mut buffer, DATA, len);
+                connection.write_bytes(buffer.split().freeze()).await?;
+            }
+        }
+    };
+    buffer.truncate(HEADER);
+    put_header(&mut buffer, kind, 0);
+    connection.write_bytes(buffer.freeze()).await?;
+    connection.close();
+    Ok(ending)
+}
+
+fn put_header(buffer: &mut BytesMut, kind: u8, len: usize) {
+    let header = u32::from(kind) << 24 | len as u32;
+    buffer[..HEADER].copy_from_slice(&header.to_be_bytes());
+}
+
+/// From the far gateway to TCP.
+async fn downward(
+    connection: &Connection<impl Streams>,
+    before: Before,
+    mut tcp: WriteHalf<'_>,
+    flow: &Flow,
+) -> io::Result<Ending> {
+    let first = match before {
+        Before::Bytes(first) => first,
+        Before::Verdict => match open::read(connection).await? {
+            (Verdict::Connected, first) => first,
+            (verdict, _) => return Ok(Ending::NotConnected(verdict)),
+        },
+    };
+    let mut pieces = Pieces::default();
+    let mut arrived = vec![first];
+    loop {
+        let mut ready = VecDeque::new();
+        let mut kind = None;
+        for bytes in arrived.drain(..) {
+            kind = pieces.take(bytes, &mut ready)?.or(kind);
+        }
+        if write_all(&mut tcp, &mut ready, flow).await.is_err() {
+            return Ok(Ending::Refused);
+        }
+        match kind {
+            Some(END) => {
+                // It may be gone by now, which changes nothing.
+                let _ = tcp.shutdown().await;
+                return Ok(Ending::End);
+            }
+            Some(_) => return Ok(Ending::Reset),
+            None => {}
+        }
+        if !connection.read_pieces(&mut arrived, GATHER).await? {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+}
+
+/// Writes all pieces.
+async fn write_all(
+    tcp: &mut WriteHalf<'_>,
+    pieces: &mut VecDeque<Bytes>,
+    flow: &Flow,
+) -> io::Result<()> {
+    while !pieces.is_empty() {
+        let mut slices = [IoSlice::new(&[]); GATHER];
+        let count = pieces.len().min(GATHER);
+        for (slice, piece) in slices.iter_mut().zip(&*pieces) {
+            *slice = IoSlice::new(piece);
+        }
+        let mut written = tcp.write_vectored(&slices[..count]).await?;
+        flow.received(written);
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        while let Some(front) = pieces.front_mut()
+            && written > 0
+        {
+            let len = written.min(front.len());
+            front.advance(len);
+            written -= len;
+            if front.is_empty() {
+                pieces.pop_front();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits until the far gateway has everything.
+async fn delivered(connection: &Connection<impl Streams>) {
+    while connection.unsent() > 0 || connection.state().0.in_flight.get() > 0 {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Takes pieces apart as they come.
+#[derive(Debug, Default)]
+struct Pieces {
+    header: BytesMut,
+    /// Bytes of the present piece that are still to come.
+    left: usize,
+}
+
+impl Pieces {
+    /// Appends the data among `bytes` to `data`; returns how the direction ended, if it did.
+    fn take(&mut self, mut bytes: Bytes, data: &mut VecDeque<Bytes>) -> io::Result<Option<u8>> {
+        while !bytes.is_empty() {
+            if self.left > 0 {
+                let len = self.left.min(bytes.len());
+                data.push_back(bytes.split_to(len));
+                self.left -= len;
+                continue;
+            }
+            let missing = HEADER - self.header.len();
+            self.header.extend_from_slice(&bytes.split_to(missing.min(bytes.len())));
+            if self.header.len() < HEADER {
+                break;
+            }
+            let header = self.header.get_u32();
+            let (kind, len) = ((header >> 24) as u8, header & 0xff_ffff);
+            match (kind, len) {
+                (DATA, 1..) => self.left = len as usize,
+                (END | RESET, 0) if bytes.is_empty() => return Ok(Some(kind)),
+                _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "no such piece")),
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn piece(kind: u8, data: &[u8]) -> Vec<u8> {
+        let mut buffer = BytesMut::zeroed(HEADER);
+        put_header(&mut buffer, kind, data.len());
+        buffer.extend_from_slice(data);
+        buffer.to_vec()
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_put_together_however_they_are_cut(
+            data in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..50), 0..10),
+            cut in 1usize..20,
+            kind in prop::sample::select(vec![END, RESET]),
+        ) {
+            let mut bytes: Vec<u8> = data.iter().flat_map(|data| piece(DATA, data)).collect();
+            bytes.extend(piece(kind, &[]));
+            let (mut pieces, mut out, mut ended) = (Pieces::default(), VecDeque::new(), None);
+            for part in bytes.chunks(cut) {
+                prop_assert_eq!(ended, None);
+                ended = pieces.take(Bytes::copy_from_slice(part), &mut out).expect("pieces");
+            }
+            prop_assert_eq!(ended, Some(kind));
+            prop_assert_eq!(out.into_iter().flatten().collect::<Vec<u8>>(), data.concat());
+        }
+
+        #[test]
+        fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let mut out = VecDeque::new();
+            let _ = Pieces::default().take(bytes.into(), &mut out);
+        }
+    }
+
+    #[test]
+    fn nothing_may_follow_the_end() {
+        let mut bytes = piece(END, &[]);
+        bytes.push(0);
+        assert!(Pieces::default().take(bytes.into(), &mut VecDeque::new()).is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! TCP sockets as a gateway needs them: such that carry other hosts' addresses.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use nix::sys::socket::{getsockopt, setsockopt};
+use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
+use rustix::fd::AsFd as _;
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 1024;
+/// A host that vanished is noticed after an hour and a few minutes.
+const KEEPALIVE: Duration = Duration::from_secs(3600);
+/// Place of the bytes that wait to be sent or acknowledged among the numbers of SO_MEMINFO.
+const QUEUED: usize = 5;
+
+sockopt_impl!(
+    /// As IP_TRANSPARENT, for IPv6.
+    Ipv6Transparent, SetOnly, libc::SOL_IPV6, libc::IPV6_TRANSPARENT, bool
+);
+sockopt_impl!(
+    /// What a socket uses of the kernel's memory.
+    MemoryInfo, GetOnly, libc::SOL_SOCKET, libc::SO_MEMINFO, [u32; 9]
+);
+
+/// Listens for connections; a `transparent` socket takes those to any address that are led to it.
+///
+/// # Errors
+/// When the address is taken, or the process may not do that.
+pub(super) fn listen(address: SocketAddr, transparent: bool) -> io::Result<TcpListener> {
+    let socket = new(address)?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    if transparent {
+        make_transparent(&socket, address)?;
+    }
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// Connects to `to`, from the address of `source` if there is one.
+///
+/// # Errors
+/// When nobody answers, or the process may not use that address.
+pub(super) async fn connect(to: SocketAddr, source: Option<SocketAddr>) -> io::Result<TcpStream> {
+    let socket = new(to)?;
+    if let Some(source) = source.filter(|source| source.is_ipv4() == to.is_ipv4()) {
+        make_transparent(&socket, to)?;
+        socket.set_reuse_address(true)?;
+        // The port is the host's own choice: others may use the same one here.
+        socket.bind(&SocketAddr::new(source.ip(), 0).into())?;
+    }
+    let tcp = TcpSocket::from_std_stream(socket.into()).connect(to).await?;
+    prepare(&tcp)?;
+    Ok(tcp)
+}
+
+/// The settings of every connection.
+pub(super) fn prepare(tcp: &TcpStream) -> io::Result<()> {
+    tcp.set_nodelay(true)?;
+    SockRef::from(tcp).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))
+}
+
+/// Bytes of kernel memory in use for what was not delivered yet.
+pub(super) fn queued(tcp: &TcpStream) -> u32 {
+    getsockopt(&tcp.as_fd(), MemoryInfo).map_or(0, |numbers| numbers[QUEUED])
+}
+
+fn new(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn make_transparent(socket: &Socket, address: SocketAddr) -> io::Result<()> {
+    if address.is_ipv4() {
+        socket.set_ip_transparent_v4(true)
+    } else {
+        Ok(setsockopt(socket, Ipv6Transparent, &true)?)
+    }
+}
