@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use crate::association::Security;
 use crate::clock::Clock;
 use crate::connection::Connection;
-use crate::hub::{Fec, Hub};
+use crate::hub::{Fec, Hub, parity};
 use crate::key::{PublicKey, SecretKey};
 use crate::socket::Socket;
 
@@ -77,6 +77,7 @@ impl Host {
         let clock = Clock::start();
         let entropy = || getrandom::u64().expect("the system's source of randomness");
         let hub = Hub::new(key, security, clock.calendar(), Box::new(entropy), clock.now());
+        tokio::task::spawn_blocking(parity::prepare);
         let shared = Arc::new(Shared::new(hub, clock));
         let task = tokio::spawn(run(socket, shared.clone())).abort_handle();
         Ok(Self { handle: Arc::new(Handle { shared, task }), local })

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use bentpipe_net::hub::StreamError;
 use bentpipe_net::hub::Streams as _;
-use bentpipe_net::{PublicKey, Security};
+use bentpipe_net::{Fec, PublicKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Ecn;
@@ -81,6 +81,7 @@ fn a_connection_to_a_host_that_takes_none_is_refused_after_one_round_trip() {
 #[test]
 fn a_plain_data_segment_costs_28_bytes_besides_ip_and_udp() {
     let mut world = World::new();
+    world.hubs[CLIENT].set_fec(Fec::Off);
     let connection = world.connect();
     world.transfer(connection, &pattern(100_000), secs(60)).expect("a transfer");
     let longest = world.sent.iter().filter(|(end, _)| *end == CLIENT).map(|(_, b)| b.len()).max();

@@ -1,5 +1,5 @@
 //! Downloads a number of bytes from a server and says how long that took, from the call to the last
-//! byte: over Bentpipe on an association that is up, or over the kernel's TCP. `bench/satellite.sh` runs
+//! byte: over Bentpipe, on an association that is up or without one, or over the kernel's TCP. `bench/satellite.sh` runs
 //! both ends behind an emulated link.
 
 mod content;
@@ -40,6 +40,9 @@ struct Args {
     /// How many downloads run at the same time.
     #[arg(long, default_value_t = 1)]
     flows: usize,
+    /// Bentpipe begins without an association.
+    #[arg(long)]
+    cold: bool,
     /// Longest time for the downloads, in seconds; what arrived until then counts.
     #[arg(long, default_value_t = 600)]
     patience: u64,

@@ -43,7 +43,7 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
     }
 }
 
-/// Downloads, after a first exchange that brings the association up.
+/// Downloads, after a first exchange that brings the association up unless it is to begin cold.
 pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
     let any = (if args.address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }).parse()?;
     let host = Host::bind(any, SecretKey::from_bytes(CLIENT), Security::Full)?;
@@ -52,8 +52,10 @@ pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
     let address = args.address;
     let open = move |host: &Host| host.open(address, peer, 7, config.clone());
     let open = Arc::new(open);
-    read(open(&host), 1, &Checker::default()).await?;
-    tokio::time::sleep(WARM_UP).await;
+    if !args.cold {
+        read(open(&host), 1, &Checker::default()).await?;
+        tokio::time::sleep(WARM_UP).await;
+    }
 
     let mut flows = JoinSet::new();
     for _ in 0..args.flows {

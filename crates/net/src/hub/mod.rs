@@ -11,7 +11,7 @@ mod early;
 mod ecn;
 mod marks;
 mod outbox;
-mod parity;
+pub(crate) mod parity;
 mod path_mtu;
 mod pieces;
 mod receive;

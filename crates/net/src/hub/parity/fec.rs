@@ -70,6 +70,7 @@ fn against(share: f64, of: usize) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Received;
     use super::*;
 
     #[test]
@@ -83,10 +84,13 @@ mod tests {
 
     #[test]
     fn a_clean_link_and_a_dead_one_get_no_parity() {
-        let losses = Losses::default();
+        let mut losses = Losses::default();
+        losses.report(Received { next: 5000, count: 5000 });
         assert!(!Fec::Auto.protects(&losses) && !Fec::Off.protects(&losses));
         assert!(Fec::Ratio(0.1).protects(&losses));
         assert_eq!(Fec::Ratio(0.1).count(&losses, 11), 2);
+        losses.report(Received { next: 10_000, count: 5000 });
+        assert_eq!(Fec::Auto.count(&losses, 11), 0);
     }
 
     #[test]

@@ -15,6 +15,9 @@ const MEMORY: f64 = 4096.0;
 /// The share of losses that is noticed, and the one that is forgotten again.
 const NOTICED: f64 = 0.002;
 const FORGOTTEN: f64 = 0.001;
+/// What a path is taken for of which nothing is known: so many lost of so many sent. Some hundred datagrams
+/// outweigh it.
+const UNKNOWN: (f64, f64) = (1.0, 100.0);
 /// Fewer losses show nothing.
 const LOST_MIN: f64 = 2.0;
 
@@ -28,7 +31,7 @@ pub(in crate::hub) struct Received {
 }
 
 /// The losses of one association, both ways.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::hub) struct Losses {
     keys: Option<Index>,
     received: Received,
@@ -41,6 +44,23 @@ pub(in crate::hub) struct Losses {
     sent: f64,
     lost: f64,
     noticed: bool,
+}
+
+impl Default for Losses {
+    fn default() -> Self {
+        let (lost, sent) = UNKNOWN;
+        Self {
+            keys: None,
+            received: Received::default(),
+            untold: 0,
+            untold_since: None,
+            told_at: None,
+            reported: Received::default(),
+            sent,
+            lost,
+            noticed: true,
+        }
+    }
 }
 
 impl Losses {
@@ -107,7 +127,7 @@ impl Losses {
 
     /// The share of datagrams that get lost.
     pub(in crate::hub) fn share(&self) -> f64 {
-        if self.sent > 0.0 { self.lost / self.sent } else { 0.0 }
+        self.lost / self.sent
     }
 }
 
@@ -150,12 +170,12 @@ mod tests {
     #[test]
     fn losses_are_noticed_when_they_are_many_and_forgotten_when_they_end() {
         let mut losses = Losses::default();
-        losses.report(Received { next: 1000, count: 999 });
-        assert!(!losses.are_noticed(), "one is none");
-        losses.report(Received { next: 2000, count: 1990 });
+        losses.report(Received { next: 2000, count: 2000 });
+        assert!(!losses.are_noticed());
+        losses.report(Received { next: 3000, count: 2990 });
         assert!(losses.are_noticed());
-        assert!((losses.share() - 0.005).abs() < 0.001, "{}", losses.share());
-        let mut received = Received { next: 2000, count: 1990 };
+        assert!((losses.share() - 0.004).abs() < 0.001, "{}", losses.share());
+        let mut received = Received { next: 3000, count: 2990 };
         let forgotten = (0..20).any(|_| {
             received.next += 1000;
             received.count += 1000;
@@ -163,6 +183,15 @@ mod tests {
             !losses.are_noticed()
         });
         assert!(forgotten);
+    }
+
+    #[test]
+    fn a_path_of_which_nothing_is_known_is_taken_for_lossy_for_some_hundred_datagrams() {
+        let mut losses = Losses::default();
+        losses.report(Received { next: 100, count: 100 });
+        assert!(losses.are_noticed());
+        losses.report(Received { next: 1100, count: 1100 });
+        assert!(!losses.are_noticed());
     }
 
     #[test]

@@ -50,6 +50,18 @@ pub(super) struct Parity {
     pub(super) shards: Bytes,
 }
 
+/// Encodes and decodes a little, so that the tables of the code are there before they are needed: they take
+/// some tens of milliseconds.
+pub(crate) fn prepare() {
+    let attempt = || -> Result<(), reed_solomon_simd::Error> {
+        let parity = reed_solomon_simd::encode(2, 1, [[0; 2]; 2])?;
+        reed_solomon_simd::decode(2, 1, [(0, [0; 2])], [(0, &parity[0])]).map(drop)
+    };
+    if let Err(error) = attempt() {
+        tracing::error!(%error, "parity can not be computed");
+    }
+}
+
 /// Shards in a parity datagram if other datagrams have so many.
 fn carried(slices: u8) -> usize {
     usize::from(slices - 1).max(1)

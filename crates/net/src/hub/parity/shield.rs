@@ -10,6 +10,9 @@ use super::{Fec, Parity};
 use crate::association::Index;
 use crate::hub::control::has_content;
 
+/// A round-trip time that was not measured yet: longer than any over a satellite.
+const UNKNOWN: Span = Span::from_secs(1);
+
 /// Parity of one association, both ways.
 #[derive(Debug)]
 pub(in crate::hub) struct Shield {
@@ -32,7 +35,7 @@ impl Shield {
             protector: Protector::default(),
             rebuilder: Rebuilder::default(),
             busy: 0,
-            round_trip: Span::ZERO,
+            round_trip: UNKNOWN,
         }
     }
 

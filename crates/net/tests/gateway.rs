@@ -1,0 +1,250 @@
+//! Two gateways on loopback, real TCP at both ends.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bentpipe_net::SecretKey;
+use bentpipe_net::gateway::{Config, Gateway};
+use bentpipe_testkit::pattern;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Longest time for anything here.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Two gateways, and where the terminal's SOCKS5 and HTTP servers and its forwarded port listen.
+struct Pair {
+    terminal: Gateway,
+    hub: Gateway,
+    socks5: SocketAddr,
+    http: SocketAddr,
+    forward: SocketAddr,
+}
+
+/// Ports that nobody uses now.
+async fn free<const N: usize>() -> [SocketAddr; N] {
+    let mut held = Vec::new();
+    for _ in 0..N {
+        held.push(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
+    }
+    std::array::from_fn(|n| held[n].local_addr().expect("an address"))
+}
+
+/// Starts a pair whose forwarded port leads to `to`; `terminal` and `hub` are more settings.
+async fn pair(to: &str, terminal: &str, hub: &str) -> Pair {
+    let keys = [SecretKey::from_bytes([1; 32]), SecretKey::from_bytes([2; 32])];
+    let [socks5, http, forward, metrics] = free().await;
+    let text = format!(
+        "role = \"hub\"\nkey = \"unused\"\nlisten = \"127.0.0.1:0\"\n{hub}\n[peers.terminal]\nkey = \"{}\"",
+        keys[0].public()
+    );
+    let config = Config::parse("hub.toml", &text).expect("a configuration");
+    let hub = Gateway::start(config, keys[1].clone()).expect("a hub");
+    let text = format!(
+        "role = \"terminal\"\nkey = \"unused\"\nlisten = \"127.0.0.1:0\"\nmetrics = \"{metrics}\"\n{terminal}\n\
+         [peers.hub]\nkey = \"{}\"\naddress = \"{}\"\n[[forward]]\nlisten = \"{forward}\"\nto = \"{to}\"\n\
+         [socks5]\nlisten = \"{socks5}\"\n[http]\nlisten = \"{http}\"\nusers = {{ eve = \"apple\" }}",
+        keys[1].public(),
+        hub.local_addr(),
+    );
+    let config = Config::parse("terminal.toml", &text).expect("a configuration");
+    let terminal = Gateway::start(config, keys[0].clone()).expect("a terminal");
+    Pair { terminal, hub, socks5, http, forward }
+}
+
+/// A server that answers every connection by `serve`.
+async fn server<F: Future<Output = ()> + Send + 'static>(
+    serve: impl Fn(TcpStream) -> F + Send + 'static,
+) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((tcp, _)) = listener.accept().await {
+            tokio::spawn(serve(tcp));
+        }
+    });
+    address
+}
+
+/// Reads everything, then sends it back.
+async fn echo(mut tcp: TcpStream) {
+    let mut all = Vec::new();
+    tcp.read_to_end(&mut all).await.expect("a request");
+    tcp.write_all(&all).await.expect("an answer");
+}
+
+/// Sends bytes, closes that direction, and reads the answer.
+async fn exchange(tcp: &mut TcpStream, bytes: &[u8]) -> Vec<u8> {
+    let mut answer = Vec::new();
+    let (mut reader, mut writer) = tcp.split();
+    let write = async {
+        writer.write_all(bytes).await.expect("room");
+        writer.shutdown().await.expect("an end");
+    };
+    let (_, read) = tokio::join!(write, reader.read_to_end(&mut answer));
+    read.expect("an answer");
+    answer
+}
+
+const OPEN: &str = "allow = [\"127.0.0.0/8\"]";
+
+#[tokio::test]
+async fn a_request_ends_by_half_close_and_the_answer_still_comes() {
+    let to = server(echo).await;
+    let pair = pair(&to.to_string(), "", OPEN).await;
+    for size in [0, 1, 1_000, 3_000_000] {
+        let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+        let data = pattern(size);
+        let answer = tokio::time::timeout(LONG, exchange(&mut tcp, &data)).await.expect("in time");
+        assert!(answer == data, "{size}");
+    }
+}
+
+#[tokio::test]
+async fn every_byte_arrives_from_a_server_that_closes_at_once() {
+    let to = server(async |mut tcp: TcpStream| {
+        let mut size = [0; 4];
+        tcp.read_exact(&mut size).await.expect("a request");
+        let data = pattern(u32::from_be_bytes(size) as usize);
+        tcp.write_all(&data).await.expect("room");
+    })
+    .await;
+    let pair = pair(&to.to_string(), "", OPEN).await;
+    for size in (0..60u32).map(|n| n * n * 500) {
+        let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+        tcp.write_all(&size.to_be_bytes()).await.expect("room");
+        let mut answer = Vec::new();
+        let read = tokio::time::timeout(LONG, tcp.read_to_end(&mut answer)).await;
+        read.expect("in time").expect("an answer");
+        assert!(answer == pattern(size as usize), "{size}: {}", answer.len());
+    }
+}
+
+#[tokio::test]
+async fn a_reset_is_passed_on_behind_everything_that_came_before() {
+    let to = server(async |mut tcp: TcpStream| {
+        tcp.write_all(&pattern(500_000)).await.expect("room");
+        // Let the data leave before the connection is torn down.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        tcp.set_zero_linger().expect("an option");
+    })
+    .await;
+    let pair = pair(&to.to_string(), "", OPEN).await;
+    let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+    let mut answer = Vec::new();
+    let error = tokio::time::timeout(LONG, tcp.read_to_end(&mut answer)).await.expect("in time");
+    assert_eq!(error.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
+    assert!(answer == pattern(500_000), "{}", answer.len());
+}
+
+#[tokio::test]
+async fn what_a_client_sent_before_it_left_reaches_the_server() {
+    let (told, mut heard) = tokio::sync::mpsc::channel(1);
+    let to = server(move |mut tcp: TcpStream| {
+        let told = told.clone();
+        async move {
+            // The client does not read this and answers it with a reset.
+            tcp.write_all(b"welcome").await.expect("room");
+            let mut all = Vec::new();
+            let _ = tcp.read_to_end(&mut all).await;
+            told.send(all).await.expect("a listener");
+        }
+    })
+    .await;
+    let pair = pair(&to.to_string(), "", OPEN).await;
+    let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+    tcp.write_all(&pattern(300_000)).await.expect("room");
+    drop(tcp);
+    let all = tokio::time::timeout(LONG, heard.recv()).await.expect("in time").expect("a word");
+    assert!(all == pattern(300_000), "{}", all.len());
+}
+
+/// Asks a SOCKS5 server to connect; returns the connection and the reply.
+async fn socks5(proxy: SocketAddr, to: SocketAddr) -> (TcpStream, u8) {
+    let mut tcp = TcpStream::connect(proxy).await.expect("a connection");
+    tcp.write_all(&[5, 1, 0]).await.expect("room");
+    let mut chosen = [0; 2];
+    tcp.read_exact(&mut chosen).await.expect("a method");
+    assert_eq!(chosen, [5, 0]);
+    let SocketAddr::V4(to) = to else { panic!("an IPv4 address") };
+    let mut request = vec![5, 1, 0, 1];
+    request.extend(to.ip().octets());
+    request.extend(to.port().to_be_bytes());
+    tcp.write_all(&request).await.expect("room");
+    let mut reply = [0; 10];
+    tcp.read_exact(&mut reply).await.expect("a reply");
+    (tcp, reply[1])
+}
+
+#[tokio::test]
+async fn without_an_early_accept_refusals_are_told_as_they_are() {
+    let to = server(echo).await;
+    let [nobody] = free().await;
+    let pair = pair("127.0.0.1:1", "early_accept = false", OPEN).await;
+    let (mut tcp, reply) = socks5(pair.socks5, to).await;
+    assert_eq!((reply, exchange(&mut tcp, b"hello").await), (0, b"hello".to_vec()));
+    assert_eq!(socks5(pair.socks5, nobody).await.1, 5, "connection refused");
+    let forbidden = "10.0.0.1:80".parse().expect("an address");
+    assert_eq!(socks5(pair.socks5, forbidden).await.1, 2, "not allowed");
+    assert_eq!(pair.hub.counters().open.load(std::sync::atomic::Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn with_an_early_accept_a_refusal_resets_the_client() {
+    let [nobody] = free().await;
+    let pair = pair(&nobody.to_string(), "", OPEN).await;
+    let mut tcp = TcpStream::connect(pair.forward).await.expect("an early accept");
+    let read = tokio::time::timeout(LONG, tcp.read(&mut [0; 8])).await.expect("in time");
+    assert_eq!(read.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+/// Asks an HTTP server to connect; returns the connection and the first line of the answer.
+async fn connect(proxy: SocketAddr, to: &str, credentials: &str) -> (TcpStream, String) {
+    let mut tcp = TcpStream::connect(proxy).await.expect("a connection");
+    let request = format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n{credentials}\r\n");
+    tcp.write_all(request.as_bytes()).await.expect("room");
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        answer.push(tcp.read_u8().await.expect("an answer"));
+    }
+    let answer = String::from_utf8(answer).expect("text");
+    (tcp, answer.lines().next().unwrap_or_default().to_owned())
+}
+
+#[tokio::test]
+async fn an_http_client_connects_with_the_right_password_only() {
+    let to = server(echo).await.to_string();
+    let pair = pair("127.0.0.1:1", "early_accept = false", OPEN).await;
+    // eve:apple, eve:pear
+    let right = "Proxy-Authorization: Basic ZXZlOmFwcGxl\r\n";
+    let wrong = "Proxy-Authorization: Basic ZXZlOnBlYXI=\r\n";
+    let (mut tcp, line) = connect(pair.http, &to, right).await;
+    assert_eq!(line, "HTTP/1.1 200 OK");
+    assert_eq!(exchange(&mut tcp, b"hello").await, b"hello");
+    for credentials in [wrong, ""] {
+        let line = connect(pair.http, &to, credentials).await.1;
+        assert_eq!(line, "HTTP/1.1 407 Proxy Authentication Required");
+    }
+    let line = connect(pair.http, "169.254.169.254:80", right).await.1;
+    assert_eq!(line, "HTTP/1.1 403 Forbidden");
+}
+
+#[tokio::test]
+async fn more_flows_than_are_allowed_are_turned_away() {
+    let to = server(echo).await;
+    let pair = pair(&to.to_string(), "[limits]\nconnections = 2", OPEN).await;
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+        tcp.write_all(b"x").await.expect("room");
+        held.push(tcp);
+    }
+    let open = || pair.terminal.counters().open.load(std::sync::atomic::Ordering::Relaxed);
+    while open() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+    let read = tokio::time::timeout(LONG, tcp.read(&mut [0; 8])).await.expect("in time");
+    assert_eq!(read.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
+    assert_eq!(exchange(&mut held[0], b"y").await, b"xy");
+}
