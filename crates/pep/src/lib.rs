@@ -2,3 +2,8 @@
 //!
 //! A proxy is told the time and never asks. An agent looks at the packets that pass and answers for
 //! each what becomes of it; a split ends connections on either side and copies between them.
+
+mod agent;
+pub mod snoop;
+
+pub use agent::{Address, Agent, Emission, Ends, Packet, Verdict, Way};
