@@ -3,6 +3,8 @@
 //! Data flows one way: endpoints and links fill these, the command line, files, plots and Python
 //! read them. Nothing here depends on the wall clock.
 
+mod agent;
+mod comparison;
 mod constellation;
 mod distribution;
 mod experiment;
@@ -10,6 +12,8 @@ mod flow;
 mod run;
 mod sample;
 
+pub use agent::AgentSummary;
+pub use comparison::{Comparison, ComparisonRow, Estimate};
 pub use constellation::{ConstellationSummary, HandoverRecord, RouteChange, RouteSummary};
 pub use distribution::{Distribution, Quantiles};
 pub use experiment::{Claim, Experiments, Figure, Point};

@@ -5,14 +5,17 @@ use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec, SourceSpec, Way};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 
+use crate::agent_table::agents;
 use crate::error::did_you_mean;
 use crate::file::{
     FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable, StateTable, XDelDropTable,
 };
 use crate::named::Named;
+use crate::protocol::ProtocolName;
 use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
+use crate::traffic_table::TrafficTable;
 use crate::{EncapsulationName, ScenarioFile, protocol, sky};
 
 /// A run without a duration of its own ends here: a year.
@@ -63,6 +66,7 @@ pub(crate) fn run_spec(
     let flows: Result<Vec<_>, _> =
         file.flows.iter().map(|(name, table)| flow(file, name, table)).collect();
     let (mut links, flows) = (links?, flows?);
+    let agents = agents(file)?;
     let table = file.constellation.as_ref();
     if table.is_some() && !stations.is_empty() {
         let message =
@@ -78,6 +82,7 @@ pub(crate) fn run_spec(
         nodes: file.nodes.clone(),
         links,
         stations,
+        agents,
         sky,
         flows,
         seed: seed.unwrap_or(file.seed),
@@ -251,6 +256,12 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
     if table.size.is_none() && traffic.is_none() && file.duration.is_none() {
         let message = "without `size` the flow never ends: the scenario needs a `duration`";
         return problem(&["flows", name], message);
+    }
+    let timed =
+        matches!(table.traffic, Some(TrafficTable::Cbr { .. } | TrafficTable::OnOff { .. }));
+    if table.protocol == ProtocolName::Udp && !timed {
+        let message = "datagrams need a `traffic` of the kind \"cbr\" or \"on-off\"";
+        return problem(&["flows", name, "traffic"], message);
     }
     Ok(FlowSpec {
         name: name.to_owned(),

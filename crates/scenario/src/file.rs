@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Deserialize;
 
+use crate::agent_table::AgentTable;
 use crate::named::Named;
 use crate::protocol::ProtocolName;
 use crate::quantity::{Probability, Quantity, Room};
@@ -44,6 +45,9 @@ pub struct ScenarioFile {
     /// Uplinks that several links share, by name.
     #[serde(default)]
     pub uplinks: IndexMap<String, UplinkTable>,
+    /// What looks at packets on their way, by name.
+    #[serde(default)]
+    pub agents: IndexMap<String, AgentTable>,
     /// Satellites that carry the flows.
     pub constellation: Option<SkyTable>,
     /// The flows by name.
@@ -54,7 +58,7 @@ const fn default_seed() -> u64 {
     1
 }
 
-/// What carries XSTP on the links. TCP and SCTP are in IPv4 with any of them.
+/// What carries XSTP on the links. TCP, SCTP and UDP are in IPv4 with any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EncapsulationName {

@@ -21,6 +21,8 @@ pub enum ProtocolName {
     Tcp,
     /// The Stream Control Transmission Protocol, set by the tables `sctp` and `sctp_receiver`.
     Sctp,
+    /// Datagrams, which nobody acknowledges; each packet of `traffic` is one.
+    Udp,
 }
 
 /// What runs at the ends of the flow `name`; `more_paths` are the nodes of its further paths.
@@ -62,6 +64,7 @@ pub(crate) fn build(
             };
             Ok(Protocol::Sctp { sender, receiver, more_paths })
         }
+        ProtocolName::Udp => Ok(Protocol::Udp),
     }
 }
 

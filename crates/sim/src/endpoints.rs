@@ -11,6 +11,7 @@ use bentpipe_wire::Segment;
 
 use crate::app::{App, Progress};
 use crate::connection::{Accepted, Connection, Place, no_session_reset};
+use crate::datagrams::{self, Datagrams};
 use crate::events::Slot;
 use crate::generated::{Generated, Outcome};
 use crate::network::Network;
@@ -50,22 +51,27 @@ pub(crate) struct Endpoints {
     pub(crate) pairs: Vec<(usize, usize)>,
     /// The flows whose traffic is generated.
     pub(crate) generated: Vec<Generated>,
+    pub(crate) datagrams: Datagrams,
     /// Ends whose generator must look at them.
     pub(crate) touched: Vec<u32>,
     pub(crate) demux: Demuxes,
     pub(crate) first_slot: Slot,
 }
 
-/// Pairs of ends that a flow needs.
+/// Pairs of ends that a flow needs; datagrams need none.
 pub(crate) fn pairs_of(flow: &FlowSpec) -> usize {
+    if flow.is_datagrams() {
+        return 0;
+    }
     flow.traffic.as_ref().map_or(1, |traffic| traffic.connections() as usize)
 }
 
-/// The listening ports of flows of low priority.
+/// The ports of flows of low priority: those of listeners and of datagrams.
 pub(crate) fn low_ports(flows: &[FlowSpec]) -> BTreeSet<u16> {
     let pairs = flows.iter().flat_map(|flow| (0..pairs_of(flow)).map(|_| flow.low_priority));
     let low = pairs.enumerate().filter(|(_, low)| *low);
-    low.map(|(pair, _)| SERVER_PORT.wrapping_add(pair as u16)).collect()
+    let listening = low.map(|(pair, _)| SERVER_PORT.wrapping_add(pair as u16));
+    listening.chain(datagrams::low_ports(flows)).collect()
 }
 
 /// What an endpoint sees of the rest while it is drained.
@@ -91,12 +97,14 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
 }
 
 impl Endpoints {
-    /// The ends of all flows; their timers are components `first_slot` and on.
+    /// The ends of all flows; their timers are components `first_slot` and on, those of datagrams
+    /// `first_datagrams` and on.
     pub(crate) fn new(
         flows: &[FlowSpec],
         nodes: usize,
         streams: &Streams,
         first_slot: Slot,
+        first_datagrams: Slot,
     ) -> Self {
         let mut ends = Vec::new();
         let mut demux = Demuxes::new();
@@ -104,7 +112,8 @@ impl Endpoints {
         let (mut pairs, mut generated) = (Vec::new(), Vec::new());
         for flow in flows {
             let first = ends.len() / 2;
-            let generator = flow.traffic.as_ref().map(|traffic| {
+            let connected = flow.traffic.as_ref().filter(|_| !flow.is_datagrams());
+            let generator = connected.map(|traffic| {
                 let start = flow.source.start;
                 generated.push(Generated {
                     generator: Generator::new(traffic, &flow.name, start, streams),
@@ -123,7 +132,8 @@ impl Endpoints {
                 ends.extend([source, sink]);
             }
         }
-        Self { ends, pairs, generated, touched: Vec::new(), demux, first_slot }
+        let datagrams = Datagrams::new(flows, streams, first_datagrams);
+        Self { ends, pairs, generated, datagrams, touched: Vec::new(), demux, first_slot }
     }
 
     /// Sets the timers that open the connections.
@@ -136,11 +146,13 @@ impl Endpoints {
         for index in 0..self.generated.len() {
             self.set_generator_timer(network, index as u32);
         }
+        self.datagrams.schedule_starts(network);
     }
 
-    /// The source of a flow; of its first connection if it has several.
-    pub(crate) fn source(&self, flow: usize) -> &End {
-        &self.ends[2 * self.pairs[flow].0]
+    /// The source of a flow; of its first connection if it has several. Datagrams have none.
+    pub(crate) fn source(&self, flow: usize) -> Option<&Connection> {
+        let (first, count) = self.pairs[flow];
+        self.ends.get(2 * first).filter(|_| count > 0)?.endpoint.as_ref()
     }
 
     /// A packet arrived at the node that it is for.
@@ -169,7 +181,7 @@ impl Endpoints {
         }
     }
 
-    /// A request to open, or a segment for which there is no session. Where there is a session, the
+    /// A request to open, or a segment for which there is no session, as for no datagram. Where there is a session, the
     /// request is a duplicate or the peer started anew; if the old session gives way to it, a
     /// listener may take it.
     #[cold]
@@ -183,6 +195,10 @@ impl Endpoints {
         let packet = network.packet(id);
         let (from, node) = (packet.from, packet.to);
         let (peer_port, local_port) = packet.segment.ports();
+        if let Segment::Udp(datagram) = &packet.segment {
+            self.datagrams.arrive(now, node, datagram);
+            return network.release(id);
+        }
         let mut segment = std::mem::take(&mut packet.segment);
         network.release(id);
         if let Some(index) = session {
@@ -239,7 +255,7 @@ impl Endpoints {
     pub(crate) fn open(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
         let (protocol, place) = end.place();
-        end.endpoint = Some(Connection::open(protocol, now, place));
+        end.endpoint = Connection::open(protocol, now, place);
         self.settle(now, network, index);
     }
 

@@ -5,10 +5,12 @@
 //!
 //! [`RunSummary`]: bentpipe_record::RunSummary
 
+mod agents;
 mod app;
 mod capture;
 mod channel;
 mod connection;
+mod datagrams;
 mod endpoints;
 mod envelope;
 mod events;
@@ -26,6 +28,7 @@ mod topology;
 mod traffic;
 mod wire_mode;
 
+pub use agents::{AgentPlace, AgentSpec};
 pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};

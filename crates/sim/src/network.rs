@@ -1,5 +1,7 @@
 //! Nodes and links: everything between the endpoints.
 
+mod passing;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
@@ -13,6 +15,7 @@ use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
+use crate::agents::Agents;
 use crate::channel::Channel;
 use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
@@ -36,6 +39,7 @@ pub(crate) struct Network<'o> {
     routes: Routes,
     stretches: Stretches,
     stations: Stations,
+    agents: Agents,
     /// Where the packets of each channel come from.
     near_ends: Vec<u16>,
     /// Ports by which stations know connections of low priority: those that listen.
@@ -89,13 +93,16 @@ impl<'o> Network<'o> {
         let feeders = only_feeders(spec, &routes, &far_ends, &keeps_order);
         let first_station = channels.len() + others;
         let stations = Stations::new(spec, &streams, first_station as Slot);
+        let first_agent = first_station + spec.stations.len();
+        let agents = Agents::new(spec, first_agent as Slot);
         let station = |channel| stations.before(channel).is_some();
+        let looked_at = |channel: u32| agents.stand_at(ends[channel as usize].0 as u16);
         let stretches = match &spec.sky {
             Some(_) => Stretches::none(spec.nodes.len()),
-            None => Stretches::new(&routes, &far_ends, &feeders, station),
+            None => Stretches::new(&routes, &far_ends, &feeders, station, looked_at),
         };
         let watched = observer.wants_packets();
-        let mut queue = EventQueue::new(first_station + spec.stations.len());
+        let mut queue = EventQueue::new(first_agent + spec.agents.len());
         let mut arena = Arena::default();
         let topology = spec.sky.as_ref().map(|sky| {
             let cables = ends.iter().map(|(from, to)| (*from as u16, *to as u16));
@@ -108,6 +115,7 @@ impl<'o> Network<'o> {
             routes,
             stretches,
             stations,
+            agents,
             low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
             topology,
@@ -170,19 +178,17 @@ impl<'o> Network<'o> {
     /// Sends what was written to that place from one node to another.
     #[inline]
     pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) {
+        self.launch(now, from, from, to);
+    }
+
+    /// Sends what was written to that place from `node`, in the name of `from`.
+    #[inline(always)]
+    fn launch(&mut self, now: Instant, node: u16, from: u16, to: u16) {
         let (id, packet) = self.arena.next();
-        let (len, kind) = packet.segment.measure();
-        let overhead = self.encapsulation.of(&packet.segment).overhead();
-        let len = len as u32 + overhead.get() as u32;
-        (packet.from, packet.to, packet.len, packet.kind) = (from, to, len, kind);
-        packet.corrupt = false;
-        if self.wire {
-            let envelope = packet.envelope(self.encapsulation);
-            let bytes = wire_mode::encode(&packet.segment, &envelope);
-            *self.arena.bytes_mut(id) = bytes;
-        }
+        (packet.from, packet.to, packet.corrupt) = (from, to, false);
+        let (len, kind) = self.seal(id);
         self.arena.take();
-        self.enter(now, from, to, id, len, kind);
+        self.enter(now, node, to, id, len, kind);
     }
 
     /// The packet leaves node `node` for `to`, over as many channels as it passes at once.
@@ -431,8 +437,12 @@ impl<'o> Network<'o> {
     fn arrive_otherwise(&mut self, now: Instant, node: u16, id: PacketId) -> Option<PacketId> {
         let packet = self.arena.get_mut(id);
         if packet.to != node {
-            let (to, len, kind) = (packet.to, packet.len, packet.kind);
-            self.enter(now, node, to, id, len, kind);
+            if self.agents.is_empty() {
+                let (to, len, kind) = (packet.to, packet.len, packet.kind);
+                self.enter(now, node, to, id, len, kind);
+            } else {
+                self.pass_agent(now, node, id);
+            }
             return None;
         }
         let segment = if self.wire {
@@ -448,6 +458,22 @@ impl<'o> Network<'o> {
         };
         self.arena.get_mut(id).segment = segment;
         Some(id)
+    }
+
+    /// Works out how long a packet is and what it carries, and its bytes in wire mode.
+    #[inline(always)]
+    fn seal(&mut self, id: PacketId) -> (u32, Kind) {
+        let packet = self.arena.get_mut(id);
+        let (len, kind) = packet.segment.measure();
+        let overhead = self.encapsulation.of(&packet.segment).overhead();
+        let len = len as u32 + overhead.get() as u32;
+        (packet.len, packet.kind) = (len, kind);
+        if self.wire {
+            let envelope = packet.envelope(self.encapsulation);
+            let bytes = wire_mode::encode(&packet.segment, &envelope);
+            *self.arena.bytes_mut(id) = bytes;
+        }
+        (len, kind)
     }
 
     /// A packet that has arrived.

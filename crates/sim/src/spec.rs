@@ -10,7 +10,7 @@ use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 
-use crate::TrafficSpec;
+use crate::{AgentPlace, TrafficSpec};
 
 /// Everything that happens in a run.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct RunSpec {
     pub links: Vec<LinkSpec>,
     /// Queues that hold the packets of links before they meet the link's models.
     pub stations: Vec<StationPlace>,
+    /// What looks at packets that pass its node; there are none with a constellation.
+    pub agents: Vec<AgentPlace>,
     /// The constellation that carries the flows, if one does: its stations are the nodes, in their order,
     /// and the links are cables between them.
     pub sky: Option<SkySpec>,
@@ -136,17 +138,23 @@ pub struct FlowSpec {
     /// When it starts and what is sent.
     pub source: SourceSpec,
     /// What is sent where that is no single file: pieces, which come up by themselves. `size` and
-    /// `rate` of the source have no meaning then.
+    /// `rate` of the source have no meaning then. With [`Protocol::Udp`] it is packets at intervals, or
+    /// bursts of them; without that nothing is sent.
     pub traffic: Option<TrafficSpec>,
     /// Queues that know classes drop its packets first.
     pub low_priority: bool,
 }
 
 impl FlowSpec {
+    /// True when it has no connection.
+    pub(crate) const fn is_datagrams(&self) -> bool {
+        matches!(self.protocol, Protocol::Udp)
+    }
+
     /// The two nodes of each path, the sender's first; that of `from` and `to` is path 0.
     pub(crate) fn paths(&self) -> impl Iterator<Item = [usize; 2]> {
         let more: &[[usize; 2]] = match &self.protocol {
-            Protocol::Xstp { .. } | Protocol::Tcp { .. } => &[],
+            Protocol::Xstp { .. } | Protocol::Tcp { .. } | Protocol::Udp => &[],
             Protocol::Sctp { more_paths, .. } => more_paths,
         };
         iter::once([self.from, self.to]).chain(more.iter().copied())
@@ -181,11 +189,13 @@ pub enum Protocol {
         /// links of its own.
         more_paths: Vec<[usize; 2]>,
     },
+    /// Datagrams, which nobody acknowledges: each piece of the traffic is one.
+    Udp,
 }
 
 impl Protocol {
     /// How many protocols there are.
-    pub(crate) const COUNT: usize = 3;
+    pub(crate) const COUNT: usize = 4;
 
     /// Number of the protocol, below [`Protocol::COUNT`].
     pub(crate) const fn index(&self) -> usize {
@@ -193,6 +203,7 @@ impl Protocol {
             Self::Xstp { .. } => 0,
             Self::Tcp { .. } => 1,
             Self::Sctp { .. } => 2,
+            Self::Udp => 3,
         }
     }
 
@@ -203,6 +214,7 @@ impl Protocol {
             Segment::Xstp(_) => 0,
             Segment::Tcp(_) => 1,
             Segment::Sctp(_) => 2,
+            Segment::Udp(_) => 3,
         }
     }
 
@@ -212,6 +224,7 @@ impl Protocol {
             Self::Xstp { .. } => "xstp",
             Self::Tcp { .. } => "tcp",
             Self::Sctp { .. } => "sctp",
+            Self::Udp => "udp",
         }
     }
 }
@@ -229,8 +242,8 @@ pub struct SourceSpec {
     pub rate: Option<BitRate>,
 }
 
-/// What carries XSTP on a link, and what that costs in bytes for each packet. TCP and SCTP are in
-/// IPv4, always.
+/// What carries XSTP on a link, and what that costs in bytes for each packet. TCP, SCTP and UDP are
+/// in IPv4, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encapsulation {
     /// The paper's queue link protocol: segments are handed over as they are.
@@ -249,7 +262,7 @@ impl Encapsulation {
     pub const fn of(self, segment: &Segment) -> Self {
         match segment {
             Segment::Xstp(_) => self,
-            Segment::Tcp(_) | Segment::Sctp(_) => Self::Ip,
+            Segment::Tcp(_) | Segment::Sctp(_) | Segment::Udp(_) => Self::Ip,
         }
     }
 
@@ -280,6 +293,12 @@ pub enum BuildError {
     /// A satellite does not stay in orbit until the end of the run.
     #[error("constellation: {0}")]
     Orbit(#[from] OrbitError),
+    /// Datagrams come at intervals or in bursts.
+    #[error("flow `{flow}`: datagrams are packets at intervals or bursts of them")]
+    NoDatagrams {
+        /// The flow.
+        flow: String,
+    },
     /// A flow's sender is its receiver.
     #[error("flow `{flow}`: `{node}` can not send to itself")]
     ToItself {

@@ -37,6 +37,7 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
             link("satellite", [1, 2], "10 Mbit/s", 250, forth),
         ],
         stations: Vec::new(),
+        agents: Vec::new(),
         flows: vec![FlowSpec {
             name: "bulk".into(),
             from: 0,

@@ -1,7 +1,7 @@
 //! Applications at the ends of connections.
 
 mod bulk;
-mod pattern;
+pub(crate) mod pattern;
 mod sink;
 
 use bulk::BulkSource;

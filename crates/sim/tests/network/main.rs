@@ -1,5 +1,7 @@
 //! Whole runs of the simulator, built by hand.
 
+mod agents;
+mod datagrams;
 mod delivery;
 mod independence;
 mod queues;

@@ -20,6 +20,7 @@ pub(crate) fn spec(nodes: usize, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> 
         nodes: (0..nodes).map(|n| format!("n{n}")).collect(),
         links,
         stations: Vec::new(),
+        agents: Vec::new(),
         sky: None,
         flows,
         seed: 1,
