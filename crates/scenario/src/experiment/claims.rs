@@ -4,6 +4,7 @@ use bentpipe_record::Claim;
 use serde::Deserialize;
 
 use super::metrics::metric;
+use super::ranks::End;
 use super::stats::Estimate;
 use super::sweep::{SweepResult, Values};
 
@@ -22,9 +23,9 @@ pub struct ClaimSpec {
 
 /// The places on the x axis that a test looks at: those of `at`, or those from `from_x` on.
 #[derive(Clone, Debug, Default, Deserialize)]
-struct Places {
-    at: Option<Vec<f64>>,
-    from_x: Option<f64>,
+pub(super) struct Places {
+    pub(super) at: Option<Vec<f64>>,
+    pub(super) from_x: Option<f64>,
 }
 
 /// How a statement is tested. Differences are those of paired replications.
@@ -94,6 +95,31 @@ enum Test {
         #[serde(flatten)]
         places: Places,
     },
+    /// At every place each of `variants` is better than each of the others, and the 95 % intervals of
+    /// the paired differences exclude the opposite. With `less` a smaller value is better.
+    Top {
+        metric: Option<String>,
+        variants: Vec<String>,
+        #[serde(default)]
+        less: bool,
+        #[serde(flatten)]
+        places: Places,
+    },
+    /// The same, worse than each of the others.
+    Bottom {
+        metric: Option<String>,
+        variants: Vec<String>,
+        #[serde(default)]
+        less: bool,
+        #[serde(flatten)]
+        places: Places,
+    },
+    /// The spread of all variants' means, as share of their mean, is smaller at one place than at
+    /// another.
+    SmallerSpread { metric: Option<String>, at_x: f64, than_at_x: f64 },
+    /// Over all places of some figures, each an experiment and a figure, the ranks of `variant` have
+    /// the smallest sum.
+    LowestRankSum { metric: Option<String>, variant: String, figures: Vec<[String; 2]> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -116,7 +142,11 @@ impl ClaimSpec {
             | Test::Range { metric, .. }
             | Test::NotBelow { metric, .. }
             | Test::LargerGain { metric, .. }
-            | Test::SmallerGain { metric, .. } => metric.as_ref(),
+            | Test::SmallerGain { metric, .. }
+            | Test::Top { metric, .. }
+            | Test::Bottom { metric, .. }
+            | Test::SmallerSpread { metric, .. }
+            | Test::LowestRankSum { metric, .. } => metric.as_ref(),
         }
     }
 
@@ -132,7 +162,10 @@ impl ClaimSpec {
             Test::Trend { variant, .. }
             | Test::Flat { variant, .. }
             | Test::Range { variant, .. }
-            | Test::NotBelow { variant, .. } => vec![variant],
+            | Test::NotBelow { variant, .. }
+            | Test::LowestRankSum { variant, .. } => vec![variant],
+            Test::Top { variants, .. } | Test::Bottom { variants, .. } => variants.iter().collect(),
+            Test::SmallerSpread { .. } => Vec::new(),
         }
     }
 }
@@ -147,7 +180,7 @@ pub(super) struct Judge<'a> {
 }
 
 /// Whether it holds, and what was measured.
-type Verdict = (bool, String);
+pub(super) type Verdict = (bool, String);
 
 impl<'a> Judge<'a> {
     /// Judges one claim.
@@ -200,11 +233,19 @@ impl<'a> Judge<'a> {
                     self.compare_gains(variant, over, metric, other, places, than_figure);
                 (other.is_some() && !larger, measured)
             }
+            Test::Top { variants, less, places, .. } => {
+                self.ends(End::Top, variants, *less, metric, places)
+            }
+            Test::Bottom { variants, less, places, .. } => {
+                self.ends(End::Bottom, variants, *less, metric, places)
+            }
+            Test::SmallerSpread { at_x, than_at_x, .. } => self.spread(metric, *at_x, *than_at_x),
+            Test::LowestRankSum { variant, figures, .. } => self.rank_sum(variant, metric, figures),
         }
     }
 
     /// Indices of the places that a test looks at.
-    fn places(&self, places: &Places) -> Vec<usize> {
+    pub(super) fn places(&self, places: &Places) -> Vec<usize> {
         let wanted = |x: f64| match (&places.at, places.from_x) {
             (Some(at), _) => at.contains(&x),
             (None, Some(from)) => x >= from,

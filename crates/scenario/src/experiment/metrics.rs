@@ -1,5 +1,7 @@
 //! What can be measured on a run.
 
+use super::trace::Trace;
+use crate::compare::jain;
 use bentpipe_record::{FlowSummary, ProbingCycle, ProbingSummary, RunSummary};
 
 /// One metric.
@@ -8,8 +10,17 @@ pub struct Metric {
     pub name: &'static str,
     /// Label of an axis, with its unit.
     pub label: &'static str,
-    /// Takes it from a run.
-    pub take: fn(&RunSummary) -> f64,
+    /// Takes it from a run; not a number where there is none.
+    pub take: fn(&Outcome<'_>) -> f64,
+}
+
+/// A run and what it did over time.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome<'a> {
+    /// Its summary.
+    pub run: &'a RunSummary,
+    /// Its samples; empty unless the experiment asks for them by `sample_every`.
+    pub trace: &'a Trace,
 }
 
 fn flow(run: &RunSummary) -> Option<&FlowSummary> {
@@ -18,6 +29,12 @@ fn flow(run: &RunSummary) -> Option<&FlowSummary> {
 
 fn of_flow(run: &RunSummary, take: fn(&FlowSummary) -> f64) -> f64 {
     flow(run).map_or(f64::NAN, take)
+}
+
+/// The goodputs of the flows that send a file or without end.
+fn bulk(run: &RunSummary) -> Vec<f64> {
+    let bulk = run.flows.iter().filter(|flow| flow.pieces.is_none());
+    bulk.map(|flow| flow.metrics.effective_throughput).collect()
 }
 
 fn probing(run: &RunSummary, take: fn(&ProbingSummary) -> f64) -> f64 {
@@ -37,67 +54,67 @@ pub static METRICS: &[Metric] = &[
     Metric {
         name: "effective_throughput",
         label: "effective throughput, bit/s",
-        take: |run| of_flow(run, |f| f.metrics.effective_throughput),
+        take: |Outcome { run, .. }| of_flow(run, |f| f.metrics.effective_throughput),
     },
     Metric {
         name: "connection_time",
         label: "connection time, s",
-        take: |run| of_flow(run, |f| f.metrics.connection_time.unwrap_or(f64::NAN)),
+        take: |Outcome { run, .. }| of_flow(run, |f| f.metrics.connection_time.unwrap_or(f64::NAN)),
     },
     Metric {
         name: "total_overhead",
         label: "total overhead, %",
-        take: |run| of_flow(run, |f| f.metrics.total_overhead),
+        take: |Outcome { run, .. }| of_flow(run, |f| f.metrics.total_overhead),
     },
     Metric {
         name: "total_overhead_without_headers",
         label: "total overhead without first headers, %",
-        take: |run| of_flow(run, |f| f.metrics.total_overhead_without_headers),
+        take: |Outcome { run, .. }| of_flow(run, |f| f.metrics.total_overhead_without_headers),
     },
     Metric {
         name: "retransmission_overhead",
         label: "retransmission overhead, %",
-        take: |run| of_flow(run, |f| f.metrics.retransmission_overhead),
+        take: |Outcome { run, .. }| of_flow(run, |f| f.metrics.retransmission_overhead),
     },
     Metric {
         name: "forward_control_overhead",
         label: "forward control overhead, %",
-        take: |run| of_flow(run, |f| f.metrics.forward_control_overhead),
+        take: |Outcome { run, .. }| of_flow(run, |f| f.metrics.forward_control_overhead),
     },
     Metric {
         name: "reverse_control_overhead",
         label: "reverse control overhead, %",
-        take: |run| of_flow(run, |f| f.metrics.reverse_control_overhead),
+        take: |Outcome { run, .. }| of_flow(run, |f| f.metrics.reverse_control_overhead),
     },
     Metric {
         name: "throughput_overhead_ratio",
         label: "throughput / overhead, bit/s per %",
-        take: |run| of_flow(run, |f| f.metrics.throughput_overhead_ratio),
+        take: |Outcome { run, .. }| of_flow(run, |f| f.metrics.throughput_overhead_ratio),
     },
     Metric {
         name: "early_timeouts",
         label: "early timeouts",
-        take: |run| probing(run, |p| p.early as f64),
+        take: |Outcome { run, .. }| probing(run, |p| p.early as f64),
     },
     Metric {
         name: "premature_cycles",
         label: "premature cycles",
-        take: |run| probing(run, |p| p.premature as f64),
+        take: |Outcome { run, .. }| probing(run, |p| p.premature as f64),
     },
     Metric {
         name: "link_decisions",
         label: "cycles that found a link error",
-        take: |run| probing(run, |p| p.link_decisions as f64),
+        take: |Outcome { run, .. }| probing(run, |p| p.link_decisions as f64),
     },
     Metric {
         name: "congestion_decisions",
         label: "cycles that found congestion",
-        take: |run| probing(run, |p| p.congestion_decisions as f64),
+        take: |Outcome { run, .. }| probing(run, |p| p.congestion_decisions as f64),
     },
     Metric {
         name: "detection_delay_rtt",
         label: "from the first loss to the first cycle, round trips",
-        take: |run| {
+        take: |Outcome { run, .. }| {
             let lost = run.links.iter().filter_map(|link| link.first_loss_ns).min();
             let started = first_cycle(run, |c| c.started_at);
             lost.map_or(f64::NAN, |ns| (started - ns as f64 / 1e9) / SCRIPTED_RTT)
@@ -106,19 +123,71 @@ pub static METRICS: &[Metric] = &[
     Metric {
         name: "first_cycle_rtt",
         label: "length of the first cycle, round trips",
-        take: |run| first_cycle(run, |c| c.seconds.unwrap_or(f64::NAN)) / SCRIPTED_RTT,
+        take: |Outcome { run, .. }| {
+            first_cycle(run, |c| c.seconds.unwrap_or(f64::NAN)) / SCRIPTED_RTT
+        },
     },
     Metric {
         name: "first_cycle_probes",
         label: "probes of the first cycle",
-        take: |run| first_cycle(run, |c| c.probes as f64),
+        take: |Outcome { run, .. }| first_cycle(run, |c| c.probes as f64),
     },
     Metric {
         name: "lost_data_segments",
         label: "data segments lost",
-        take: |run| run.links.iter().map(|link| link.lost_data as f64).sum(),
+        take: |Outcome { run, .. }| run.links.iter().map(|link| link.lost_data as f64).sum(),
+    },
+    Metric {
+        name: "mean_throughput",
+        label: "mean throughput of the bulk transfers, bit/s",
+        take: |Outcome { run, .. }| bulk(run).iter().sum::<f64>() / bulk(run).len() as f64,
+    },
+    Metric {
+        name: "fairness",
+        label: "Jain's index of the bulk transfers",
+        take: |Outcome { run, .. }| jain(&bulk(run)).unwrap_or(f64::NAN),
+    },
+    Metric {
+        name: "delivered_throughput",
+        label: "user data of the first flow that arrived, bit/s of the whole run",
+        take: |Outcome { run, .. }| {
+            of_flow(run, |f| 8.0 * f.delivered_bytes as f64) / run.simulated_seconds
+        },
+    },
+    Metric {
+        name: "retransmitted_segments",
+        label: "segments that the first flow's sender sent again",
+        take: |Outcome { run, .. }| of_flow(run, |f| f.source.retransmitted_segments as f64),
+    },
+    Metric {
+        name: "timeouts",
+        label: "timeouts of the first flow's sender",
+        take: |Outcome { run, .. }| of_flow(run, |f| f.source.timeouts as f64),
+    },
+    Metric {
+        name: "lost_queue_full",
+        label: "packets that found a queue full",
+        take: |Outcome { run, .. }| run.links.iter().map(|link| link.lost_queue_full as f64).sum(),
+    },
+    Metric {
+        name: "mean_cwnd",
+        label: "mean congestion window of the bulk transfers, B",
+        take: |Outcome { trace, .. }| trace.mean_cwnd(),
+    },
+    Metric {
+        name: "time_to_90",
+        label: "time to 90 % of the final rate, s",
+        take: |Outcome { trace, .. }| trace.time_to_90(),
+    },
+    Metric {
+        name: "longest_pause",
+        label: "longest time without delivery, s",
+        take: |Outcome { trace, .. }| trace.longest_pause(),
     },
 ];
+
+/// Metrics that need samples.
+pub(super) const TRACED: [&str; 3] = ["mean_cwnd", "time_to_90", "longest_pause"];
 
 /// The metric of this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_record::{Experiments, Figure, Point, RunSummary};
-use bentpipe_sim::{RunSpec, Silent, run};
+use bentpipe_record::{Experiments, Figure, Point};
+use bentpipe_sim::{RunSpec, run};
+use bentpipe_units::Span;
 use rayon::prelude::*;
 
 use super::claims::Judge;
-use super::metrics::{METRICS, metric};
+use super::metrics::{METRICS, Outcome, metric};
 use super::spec::{Experiment, FigureSpec, SweepSpec};
 use super::stats::Estimate;
+use super::trace::Trace;
 use crate::ScenarioError;
 
 /// How experiments are run.
@@ -39,11 +41,27 @@ pub(super) type Values = Vec<f64>;
 pub(super) struct SweepResult {
     /// Places on the x axis, in order.
     pub(super) xs: Vec<f64>,
+    /// The variants in the order of the experiment.
+    pub(super) variants: Vec<String>,
     /// By variant and metric: the values at each place.
     values: BTreeMap<(String, &'static str), Vec<Values>>,
 }
 
 impl SweepResult {
+    /// What was measured of one metric, for each variant place by place; the places are 0, 1, ...
+    #[cfg(test)]
+    pub(super) fn by_hand(metric: &'static str, measured: &[(&str, Vec<Values>)]) -> Self {
+        let places = measured.first().map_or(0, |(_, values)| values.len());
+        Self {
+            xs: (0..places).map(|place| place as f64).collect(),
+            variants: measured.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            values: measured
+                .iter()
+                .map(|(name, values)| (((*name).to_owned(), metric), values.clone()))
+                .collect(),
+        }
+    }
+
     /// The values of a metric for a variant, place by place.
     pub(super) fn values(&self, variant: &str, metric: &'static str) -> &[Values] {
         self.values.get(&(variant.to_owned(), metric)).map_or(&[], Vec::as_slice)
@@ -56,6 +74,8 @@ struct Job {
     variant: usize,
     point: usize,
     spec: RunSpec,
+    /// Time between samples, if there are any.
+    every: Option<Span>,
 }
 
 /// Runs experiments and judges them.
@@ -80,22 +100,19 @@ pub fn run_all(
     let work = || -> Vec<Result<Vec<f64>, ScenarioError>> {
         jobs.par_iter()
             .map(|job| {
-                let summary = run(&job.spec, &mut Silent).map_err(|error| ScenarioError {
+                let mut trace = Trace::new(&job.spec, job.every);
+                let summary = run(&job.spec, &mut trace).map_err(|error| ScenarioError {
                     source: job.spec.name.clone(),
                     line: None,
                     key: None,
                     message: error.to_string(),
                 });
                 progress.done();
-                summary.map(|summary| take_metrics(&summary))
+                summary.map(|run| take_metrics(&Outcome { run: &run, trace: &trace }))
             })
             .collect()
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs.unwrap_or(0)).build();
-    let taken = match pool {
-        Ok(pool) => pool.install(work),
-        Err(_) => work(),
-    };
+    let taken = in_pool(options.jobs, work);
     let mut results: Vec<SweepResult> =
         sweeps.iter().map(|(number, sweep)| empty(&experiments[*number], sweep)).collect();
     for (job, metrics) in jobs.iter().zip(taken) {
@@ -110,6 +127,14 @@ pub fn run_all(
         }
     }
     Ok(judge(experiments, &sweeps, &results))
+}
+
+/// Works on so many threads, one on each core if none is given.
+pub(crate) fn in_pool<R: Send>(jobs: Option<usize>, work: impl FnOnce() -> R + Send) -> R {
+    match rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0)).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
 }
 
 /// Every run of a sweep, in a fixed order.
@@ -133,6 +158,7 @@ fn plan(
                     variant: variant_number,
                     point: point_number,
                     spec,
+                    every: experiment.sample_every.map(|every| every.0),
                 });
             }
         }
@@ -140,8 +166,8 @@ fn plan(
     Ok(())
 }
 
-fn take_metrics(summary: &RunSummary) -> Vec<f64> {
-    METRICS.iter().map(|metric| (metric.take)(summary)).collect()
+fn take_metrics(outcome: &Outcome<'_>) -> Vec<f64> {
+    METRICS.iter().map(|metric| (metric.take)(outcome)).collect()
 }
 
 fn empty(experiment: &Experiment, sweep: &SweepSpec) -> SweepResult {
@@ -152,7 +178,8 @@ fn empty(experiment: &Experiment, sweep: &SweepSpec) -> SweepResult {
             values.insert((variant.name.clone(), metric.name), places);
         }
     }
-    SweepResult { xs: sweep.points.iter().map(|point| point.x).collect(), values }
+    let variants = experiment.variants.iter().map(|variant| variant.name.clone()).collect();
+    SweepResult { xs: sweep.points.iter().map(|point| point.x).collect(), variants, values }
 }
 
 fn judge(
