@@ -25,6 +25,10 @@ static SCENARIOS: &[Entry] = entries![
     "xstp/outage",
     "bench/geo-clean",
     "validate/geo-6mbit",
+    "s1/geo-vsat",
+    "s1/leo",
+    "s1/leo-path",
+    "s1/snoop",
 ];
 
 static EXPERIMENTS: &[Entry] = entries![
@@ -35,6 +39,15 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e5",
     "experiments/e6",
     "experiments/e7",
+    "experiments/e9",
+    "experiments/e10",
+    "experiments/e11",
+    "experiments/e12",
+    "experiments/e13",
+    "experiments/e14",
+    "experiments/e15",
+    "experiments/e16",
+    "experiments/e18",
 ];
 
 /// The scenarios by name.
