@@ -243,6 +243,15 @@ impl Endpoint for Connection {
         bytes
     }
 
+    fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
+        self.rx.withhold(bytes.get());
+        self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
+    }
+
+    fn unacknowledged(&self) -> ByteCount {
+        ByteCount::new(self.tx.kept())
+    }
+
     fn close(&mut self, _now: Instant) {
         self.stir();
         // While the connection opens this is remembered: what was written is still delivered.

@@ -18,6 +18,8 @@ pub(super) struct Receiver {
     /// The peer's initial sequence number.
     irs: Seq32,
     data: Reassembly,
+    /// Bytes that were read and still count as unread.
+    withheld: u64,
     /// Payload of the peer's full segments.
     mss: u16,
     shift: u8,
@@ -48,6 +50,7 @@ impl Receiver {
             irs,
             most: room.min(u64::from(u16::MAX) << shift),
             data: Reassembly::new(1, room as usize),
+            withheld: 0,
             mss: config.mss,
             shift,
             edge: 1 + first_window,
@@ -223,11 +226,32 @@ impl Receiver {
         (self.wire(next), self.take_window(next))
     }
 
+    /// Bytes of the buffer that the window may state as free.
+    fn free(&self) -> u64 {
+        let taken = self.data.ready_bytes() as u64 + self.withheld;
+        self.config.rcv_buf.get().saturating_sub(taken).min(self.most)
+    }
+
+    /// By how much a window that is nearly closed could open. A sender that has room is not told.
+    fn gain(&self) -> u64 {
+        let promised = self.edge.saturating_sub(self.next());
+        if promised < self.most / 2 { self.free().saturating_sub(promised) } else { 0 }
+    }
+
+    /// So many bytes that were read count as unread. Whoever makes room by it is told soon: its window
+    /// follows what leaves elsewhere.
+    pub(super) fn withhold(&mut self, bytes: u64) {
+        let opens = bytes < self.withheld;
+        self.withheld = bytes;
+        if opens && self.gain() >= u64::from(self.mss).min(self.most / 2) {
+            self.due |= !self.fin_taken;
+        }
+    }
+
     /// The window that is stated. Its right edge stays until it can move by a segment (RFC 9293,
     /// section 3.8.6.2.2) and never moves back.
     fn take_window(&mut self, next: u64) -> u16 {
-        let room = self.config.rcv_buf.get();
-        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
+        let free = self.free();
         let unit = 1 << self.shift;
         let wanted = next + (free >> self.shift) * unit;
         let worth = u64::from(self.mss).min(self.most / 2).max(unit);
@@ -258,11 +282,7 @@ impl Receiver {
     /// The next bytes in order. A window that was nearly closed and opened by this is told.
     pub(super) fn read(&mut self) -> Option<Bytes> {
         let bytes = self.data.read()?;
-        let room = self.config.rcv_buf.get();
-        let promised = self.edge.saturating_sub(self.next());
-        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
-        let gain = free.saturating_sub(promised);
-        if promised < self.most / 2 && gain >= (2 * u64::from(self.mss)).min(self.most / 2) {
+        if self.gain() >= (2 * u64::from(self.mss)).min(self.most / 2) {
             self.due |= !self.fin_taken;
         }
         Some(bytes)

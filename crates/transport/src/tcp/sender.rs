@@ -181,11 +181,15 @@ impl Sender {
         una as i64 + i64::from(seq.distance_from(self.wire(una)) as i32)
     }
 
-    /// Bytes of the send buffer that are free. A FIN that is under way takes none.
-    fn space(&self) -> usize {
+    /// Bytes of the send buffer that are taken. A FIN that is under way takes none.
+    pub(super) fn kept(&self) -> u64 {
         let sent = self.board.outstanding().saturating_sub(u64::from(self.fin_sent));
-        let used = self.buffer.len() as u64 + sent;
-        self.config.snd_buf.get().saturating_sub(used) as usize
+        self.buffer.len() as u64 + sent
+    }
+
+    /// Bytes of the send buffer that are free.
+    fn space(&self) -> usize {
+        self.config.snd_buf.get().saturating_sub(self.kept()) as usize
     }
 
     /// Takes from `data` what fits.
