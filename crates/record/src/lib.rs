@@ -7,6 +7,7 @@ mod constellation;
 mod distribution;
 mod experiment;
 mod flow;
+mod proxy;
 mod run;
 mod sample;
 
@@ -16,6 +17,7 @@ pub use experiment::{Claim, Experiments, Figure, Point};
 pub use flow::{
     FlowMetrics, FlowSummary, PieceSummary, ProbingCycle, ProbingSummary, TransportCounters,
 };
+pub use proxy::{Occupancy, ProxySample, ProxySummary};
 pub use run::{LinkSummary, RunSummary};
 pub use sample::Sample;
 

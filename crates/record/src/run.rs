@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{ConstellationSummary, FlowSummary};
+use crate::{ConstellationSummary, FlowSummary, ProxySummary};
 
 /// Everything about one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +23,9 @@ pub struct RunSummary {
     pub flows: Vec<FlowSummary>,
     /// The directions of the links in the order of the scenario.
     pub links: Vec<LinkSummary>,
+    /// What the proxies held, flow by flow and in the order of the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proxies: Vec<ProxySummary>,
     /// What the satellites did, where a constellation carries the flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constellation: Option<ConstellationSummary>,

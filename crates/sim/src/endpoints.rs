@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bentpipe_link::{Stream, Streams};
+use bentpipe_pep::split::Side;
 use bentpipe_transport::demux::Demux;
 use bentpipe_transport::xstp::Ports;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
@@ -15,8 +16,9 @@ use crate::events::Slot;
 use crate::generated::{Generated, Outcome};
 use crate::network::Network;
 use crate::packet::PacketId;
+use crate::splices::{Spliced, Splices};
 use crate::traffic::Generator;
-use crate::{FlowSpec, Protocol};
+use crate::{FlowSpec, Protocol, SchedulerSpec};
 
 /// Port of the first flow's listener; the others follow.
 const SERVER_PORT: u16 = 5002;
@@ -29,13 +31,15 @@ pub(crate) struct End {
     pub(crate) endpoint: Option<Connection>,
     pub(crate) app: App,
     /// For each path the node of this end and that of the peer.
-    paths: Vec<[u16; 2]>,
-    start: Option<Instant>,
+    pub(crate) paths: Vec<[u16; 2]>,
+    pub(crate) start: Option<Instant>,
     pub(crate) protocol: Protocol,
     pub(crate) ports: Ports,
-    entropy: Stream,
+    pub(crate) entropy: Stream,
     /// The generator of its traffic.
     pub(crate) generator: Option<u32>,
+    /// The proxy that it belongs to.
+    pub(crate) spliced: Option<Spliced>,
 }
 
 /// Who has which ports, for each node and protocol: ports of different protocols have nothing to do
@@ -43,7 +47,8 @@ pub(crate) struct End {
 pub(crate) type Demuxes = Vec<[Demux<u32>; Protocol::COUNT]>;
 
 /// All ends, in pairs: the one that opens and sends and the one that listens and receives. A flow has
-/// one pair, or as many as its traffic has connections at the same time.
+/// one pair, or as many as its traffic has connections at the same time. Behind them are those of the
+/// proxies, in pairs as well: the one that listens and the one that opens.
 pub(crate) struct Endpoints {
     pub(crate) ends: Vec<End>,
     /// The first pair of each flow, and how many it has.
@@ -54,6 +59,13 @@ pub(crate) struct Endpoints {
     pub(crate) touched: Vec<u32>,
     pub(crate) demux: Demuxes,
     pub(crate) first_slot: Slot,
+    /// The proxies on the way.
+    pub(crate) splices: Splices,
+}
+
+/// Ends of all flows, those of proxies included.
+pub(crate) fn count_ends(flows: &[FlowSpec]) -> usize {
+    flows.iter().map(|flow| 2 * pairs_of(flow) * (1 + flow.proxies.len())).sum()
 }
 
 /// Pairs of ends that a flow needs.
@@ -82,7 +94,7 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
 
     fn transmit(&mut self, now: Instant, path: PathId) {
         let [node, peer] = self.paths[path.0 as usize];
-        self.network.send(now, node, peer);
+        let _ = self.network.send(now, node, peer);
     }
 
     fn event(&mut self, now: Instant, endpoint: &mut E, event: Event) {
@@ -94,6 +106,7 @@ impl Endpoints {
     /// The ends of all flows; their timers are components `first_slot` and on.
     pub(crate) fn new(
         flows: &[FlowSpec],
+        schedulers: &[SchedulerSpec],
         nodes: usize,
         streams: &Streams,
         first_slot: Slot,
@@ -123,7 +136,8 @@ impl Endpoints {
                 ends.extend([source, sink]);
             }
         }
-        Self { ends, pairs, generated, touched: Vec::new(), demux, first_slot }
+        let splices = Splices::new(flows, &pairs, schedulers, streams, &mut ends, &mut demux);
+        Self { ends, pairs, generated, touched: Vec::new(), demux, first_slot, splices }
     }
 
     /// Sets the timers that open the connections.
@@ -231,7 +245,7 @@ impl Endpoints {
         };
         if let Some(answer) = answer {
             *network.place() = answer;
-            network.send(now, node, from);
+            let _ = network.send(now, node, from);
         }
     }
 
@@ -254,20 +268,29 @@ impl Endpoints {
             return true;
         }
         let (endpoint_due, app_due) = end.let_time_pass(now);
-        if endpoint_due || app_due {
+        let spliced = end.spliced;
+        let relay_due = spliced.is_some_and(|spliced| self.splices.let_time_pass(now, spliced));
+        if endpoint_due || app_due || relay_due {
             self.settle(now, network, index);
             self.follow_up(now, network);
-        } else if let Some(next) = end.next_timer() {
+            return true;
+        }
+        let relay_timer = spliced.and_then(|spliced| self.splices.next_timer(spliced));
+        let next = Instant::earliest(self.ends[index as usize].next_timer(), relay_timer);
+        if let Some(next) = next {
             // It was put off since it was set.
             network.queue.set_timer(slot, next);
         }
-        endpoint_due || app_due
+        false
     }
 
     /// Drains an end after a change and sets its timer.
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
+        if let Some(spliced) = end.spliced {
+            return self.settle_splice(now, network, spliced);
+        }
         let mut around = Around { network, app: &mut end.app, paths: &end.paths };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
@@ -307,7 +330,7 @@ impl End {
     }
 
     /// Requests to open find it at each of its nodes.
-    fn listen(&self, demux: &mut Demuxes, index: u32) {
+    pub(crate) fn listen(&self, demux: &mut Demuxes, index: u32) {
         for [node, _] in &self.paths {
             demux[usize::from(*node)][self.protocol.index()].listen(self.ports.local, index);
         }
@@ -321,7 +344,7 @@ impl End {
     }
 
     /// What the endpoint is to be opened with.
-    fn place(&mut self) -> (&Protocol, Place) {
+    pub(crate) fn place(&mut self) -> (&Protocol, Place) {
         let paths = self.paths.len() as u32;
         let entropy = self.entropy.bits();
         (&self.protocol, Place { ports: self.ports, paths, entropy })
@@ -400,8 +423,7 @@ fn pair(
     generator: Option<u32>,
     streams: &Streams,
 ) -> [End; 2] {
-    let client = CLIENT_PORT.wrapping_add(index as u16);
-    let server = SERVER_PORT.wrapping_add(index as u16);
+    let (client, server) = ports(index);
     let entropy = |side: &str| match number {
         0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
         _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
@@ -415,8 +437,9 @@ fn pair(
         ports: Ports { local: client, peer: server },
         entropy: entropy("client"),
         generator,
+        spliced: None,
     };
-    let sink = End {
+    let mut sink = End {
         endpoint: None,
         app: if generator.is_some() { App::followed_sink() } else { App::sink() },
         paths: flow.paths().map(|[from, to]| [to as u16, from as u16]).collect(),
@@ -425,8 +448,57 @@ fn pair(
         ports: Ports { local: server, peer: client },
         entropy: entropy("server"),
         generator,
+        spliced: None,
     };
+    if let Some(last) = flow.proxies.last() {
+        sink.paths = vec![[flow.to as u16, last.node as u16]];
+        sink.protocol = last.protocol.clone();
+    }
     [source, sink]
+}
+
+/// The two ends that a proxy has of connection `index`, the `number`th of its flow: they have the ports
+/// that the outer ends of the connection have.
+pub(crate) fn proxy_ends(
+    flow: &FlowSpec,
+    index: usize,
+    number: usize,
+    splice: u32,
+    proxy: usize,
+    streams: &Streams,
+) -> [End; 2] {
+    let name = &flow.proxies[proxy].name;
+    let (client, server) = ports(index);
+    let stream = |side: &str| match number {
+        0 => streams.stream(&format!("flow/{}/{name}/{side}", flow.name)),
+        _ => streams.stream(&format!("flow/{}/{number}/{name}/{side}", flow.name)),
+    };
+    let legs = flow.legs().skip(proxy).map(|([from, to], protocol)| ([from as u16, to as u16], protocol));
+    let mut legs = legs.take(2).map(|(nodes, protocol)| (nodes, protocol.clone()));
+    let mut leg = || legs.next().unwrap_or(([0; 2], flow.protocol.clone()));
+    let end = |paths, protocol, ports, side, name| End {
+        endpoint: None,
+        app: App::Relay,
+        paths: vec![paths],
+        start: None,
+        protocol,
+        ports,
+        entropy: stream(name),
+        generator: None,
+        spliced: Some(Spliced { splice, side }),
+    };
+    let ([from, here], protocol) = leg();
+    let listens = Ports { local: server, peer: client };
+    let near = end([here, from], protocol, listens, Side::Near, "near");
+    let ([here, to], protocol) = leg();
+    let opens = Ports { local: client, peer: server };
+    let far = end([here, to], protocol, opens, Side::Far, "far");
+    [near, far]
+}
+
+/// The ports of connection `index` of all: the client's and the server's.
+const fn ports(index: usize) -> (u16, u16) {
+    (CLIENT_PORT.wrapping_add(index as u16), SERVER_PORT.wrapping_add(index as u16))
 }
 
 #[inline]

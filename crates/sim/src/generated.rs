@@ -153,6 +153,7 @@ impl Endpoints {
         self.ends[from].ports.local = port;
         self.ends[to].ports.peer = port;
         self.ends[from].enter(&mut self.demux, from as u32);
+        self.use_splices_again(source / 2, port);
     }
 
     /// What became of a flow.

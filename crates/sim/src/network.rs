@@ -167,9 +167,9 @@ impl<'o> Network<'o> {
         &mut self.arena.next().1.segment
     }
 
-    /// Sends what was written to that place from one node to another.
+    /// Sends what was written to that place from one node to another. Returns its length on a link.
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) {
+    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) -> ByteCount {
         let (id, packet) = self.arena.next();
         let (len, kind) = packet.segment.measure();
         let overhead = self.encapsulation.of(&packet.segment).overhead();
@@ -183,6 +183,7 @@ impl<'o> Network<'o> {
         }
         self.arena.take();
         self.enter(now, from, to, id, len, kind);
+        ByteCount::new(u64::from(len))
     }
 
     /// The packet leaves node `node` for `to`, over as many channels as it passes at once.

@@ -4,7 +4,7 @@ use bentpipe_link::Streams;
 use bentpipe_record::{FlowMetrics, FlowSummary, RunSummary, SCHEMA_VERSION, Sample};
 use bentpipe_units::{ByteCount, Instant, Span};
 
-use crate::endpoints::{Endpoints, pairs_of};
+use crate::endpoints::{Endpoints, count_ends};
 use crate::events::Slot;
 use crate::network::Network;
 use crate::topology::Topology;
@@ -16,18 +16,21 @@ use crate::{BuildError, Observer, RunSpec};
 /// When the specification can not be built, or a satellite comes down on the way.
 pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
     let sample_every = observer.sample_every();
-    let ends = 2 * spec.flows.iter().map(pairs_of).sum::<usize>();
+    let ends = count_ends(&spec.flows);
     let generators = spec.flows.iter().filter(|flow| flow.traffic.is_some()).count();
-    let mut network = Network::new(spec, ends + 2 + generators, observer);
+    let schedulers = spec.schedulers.len();
+    let mut network = Network::new(spec, ends + 2 + generators + schedulers, observer);
     check(spec, &network)?;
-    // Components: channels, ends, the two clocks, generators, stations, links that move.
+    // Components: channels, ends, the two clocks, generators, schedulers, stations, links that move.
     let first_end = network.channels.len() as Slot;
     let sampler = first_end + ends as Slot;
     let checker = sampler + 1;
-    let first_station = checker + 1 + generators as Slot;
+    let first_scheduler = checker + 1 + generators as Slot;
+    let first_station = first_scheduler + schedulers as Slot;
     let first_moving = first_station + spec.stations.len() as Slot;
     let streams = Streams::new(spec.seed);
-    let mut endpoints = Endpoints::new(&spec.flows, spec.nodes.len(), &streams, first_end);
+    let mut endpoints =
+        Endpoints::new(&spec.flows, &spec.schedulers, spec.nodes.len(), &streams, first_end);
     endpoints.schedule_starts(&mut network);
     if sample_every.is_some() {
         network.queue.set_timer(sampler, Instant::ZERO);
@@ -74,8 +77,11 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
                 network.queue.set_timer(slot, next);
             }
             continue;
-        } else if slot < first_station {
+        } else if slot < first_scheduler {
             endpoints.generate(now, &mut network, slot);
+        } else if slot < first_station {
+            network.queue.clear(slot);
+            endpoints.take_turns(now, &mut network, slot - first_scheduler);
         } else {
             network.serve(now, slot);
         }
@@ -90,7 +96,8 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
 fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {
     for flow in &spec.flows {
         let name = |node: usize| spec.nodes[node].clone();
-        for [from, to] in flow.paths() {
+        let behind = flow.legs().skip(1).map(|(nodes, _)| nodes);
+        for [from, to] in flow.paths().chain(behind) {
             if from == to {
                 return Err(BuildError::ToItself { flow: flow.name.clone(), node: name(from) });
             }
@@ -121,6 +128,9 @@ fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &m
             route_delay: network.topology().and_then(|topology| topology.route_delay(flow)),
         });
     }
+    for sample in endpoints.proxy_samples(now) {
+        network.observer.proxy(&sample);
+    }
 }
 
 fn summarise(
@@ -140,6 +150,7 @@ fn summarise(
         packet_hops: network.packet_hops(),
         flows,
         links: network.links(spec),
+        proxies: endpoints.proxy_summaries(spec, ended),
         constellation: network.topology().map(Topology::summary),
     }
 }

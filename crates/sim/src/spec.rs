@@ -6,6 +6,8 @@ use std::sync::Arc;
 use bentpipe_link::ModelSpec;
 use bentpipe_link::station::StationSpec;
 use bentpipe_orbit::{Network, OrbitError};
+use bentpipe_pep::scheduler::Turns;
+use bentpipe_pep::split;
 use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
@@ -26,6 +28,8 @@ pub struct RunSpec {
     /// The constellation that carries the flows, if one does: its stations are the nodes, in their order,
     /// and the links are cables between them.
     pub sky: Option<SkySpec>,
+    /// What shares the lines of proxies among connections.
+    pub schedulers: Vec<SchedulerSpec>,
     /// The flows over them.
     pub flows: Vec<FlowSpec>,
     /// Seed of every random draw.
@@ -131,8 +135,10 @@ pub struct FlowSpec {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// What runs at both ends.
+    /// What runs at both ends, or at both ends of the first leg if there are proxies.
     pub protocol: Protocol,
+    /// The proxies that split it, in the order of the way from the sender.
+    pub proxies: Vec<ProxySpec>,
     /// When it starts and what is sent.
     pub source: SourceSpec,
     /// What is sent where that is no single file: pieces, which come up by themselves. `size` and
@@ -149,8 +155,49 @@ impl FlowSpec {
             Protocol::Xstp { .. } | Protocol::Tcp { .. } => &[],
             Protocol::Sctp { more_paths, .. } => more_paths,
         };
-        iter::once([self.from, self.to]).chain(more.iter().copied())
+        iter::once([self.from, self.first_stop()]).chain(more.iter().copied())
     }
+
+    /// Where the connection of the sender ends.
+    fn first_stop(&self) -> usize {
+        self.proxies.first().map_or(self.to, |proxy| proxy.node)
+    }
+
+    /// The nodes and the protocol of each leg, the sender's first.
+    pub(crate) fn legs(&self) -> impl Iterator<Item = ([usize; 2], &Protocol)> {
+        let behind = self.proxies.iter().enumerate().map(|(number, proxy)| {
+            let next = self.proxies.get(number + 1).map_or(self.to, |next| next.node);
+            ([proxy.node, next], &proxy.protocol)
+        });
+        iter::once(([self.from, self.first_stop()], &self.protocol)).chain(behind)
+    }
+}
+
+/// A proxy on the way of a flow: a connection ends there, and another one leads on.
+#[derive(Clone, Debug)]
+pub struct ProxySpec {
+    /// Name of the proxy.
+    pub name: String,
+    /// Index of the node where it stands; no other proxy of the flow is there.
+    pub node: usize,
+    /// What runs on the leg behind it.
+    pub protocol: Protocol,
+    /// How it carries bytes from one leg to the other.
+    pub relay: split::Config,
+    /// Index of the scheduler that lets the leg behind it send, and the weight there; without one the
+    /// leg sends when it may.
+    pub scheduler: Option<(usize, u32)>,
+}
+
+/// What lets several connections send in turn at one rate.
+#[derive(Clone, Debug)]
+pub struct SchedulerSpec {
+    /// Name of the scheduler.
+    pub name: String,
+    /// Rate of packets, all headers included.
+    pub rate: BitRate,
+    /// In what order.
+    pub turns: Turns,
 }
 
 /// The protocol of a flow and its settings.

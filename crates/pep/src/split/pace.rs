@@ -24,8 +24,8 @@ impl Pace {
         self.segment = self.segment.max(length);
     }
 
-    /// An acknowledgement came, after which only `occupied` bytes of the `stated` ones take room. Returns
-    /// what is to be stated now.
+    /// An acknowledgement made room: only `occupied` bytes of the `stated` ones take any. Returns what
+    /// is to be stated now.
     pub(super) fn release(&mut self, now: Instant, stated: u64, occupied: u64) -> u64 {
         let since = self.latest.map(|latest| now.since(latest)).filter(|since| !since.is_zero());
         if let Some(since) = since {

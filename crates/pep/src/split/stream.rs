@@ -90,11 +90,13 @@ impl Stream {
 
     /// The other leg has so many bytes that it may have to send.
     pub(super) fn kept_downstream(&mut self, now: Instant, bytes: u64) {
+        let made_room = bytes < self.downstream;
         self.downstream = bytes;
         let occupied = self.occupied();
         match &mut self.pace {
-            Some(pace) if occupied < self.stated => self.stated = pace.release(now, self.stated, occupied),
-            _ => self.stated = occupied,
+            None => self.stated = occupied,
+            Some(pace) if made_room => self.stated = pace.release(now, self.stated, occupied),
+            Some(_) => {}
         }
     }
 

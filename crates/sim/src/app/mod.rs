@@ -21,6 +21,8 @@ pub(crate) enum App {
     Sink(Sink),
     /// The same, and somebody follows its progress.
     Followed(Sink),
+    /// Nothing: the end belongs to a proxy, whose relay is told instead.
+    Relay,
 }
 
 impl App {
@@ -55,7 +57,7 @@ impl App {
     pub(crate) fn end(&mut self) -> bool {
         match self {
             Self::Source(source) => source.end(),
-            Self::Sink(_) | Self::Followed(_) => false,
+            Self::Sink(_) | Self::Followed(_) | Self::Relay => false,
         }
     }
 
@@ -65,6 +67,7 @@ impl App {
         match self {
             Self::Source(source) => source.on_event(now, endpoint, event),
             Self::Sink(sink) | Self::Followed(sink) => sink.on_event(now, endpoint, event),
+            Self::Relay => {}
         }
     }
 
@@ -72,7 +75,7 @@ impl App {
     pub(crate) fn on_timer(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
         match self {
             Self::Source(source) => source.on_timer(now, endpoint),
-            Self::Sink(_) | Self::Followed(_) => {}
+            Self::Sink(_) | Self::Followed(_) | Self::Relay => {}
         }
     }
 
@@ -86,7 +89,7 @@ impl App {
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         match self {
             Self::Source(source) => source.next_timer(),
-            Self::Sink(_) | Self::Followed(_) => None,
+            Self::Sink(_) | Self::Followed(_) | Self::Relay => None,
         }
     }
 
@@ -95,6 +98,7 @@ impl App {
         match self {
             Self::Source(source) => source.progress(),
             Self::Sink(sink) | Self::Followed(sink) => sink.progress(),
+            Self::Relay => Progress::default(),
         }
     }
 }
