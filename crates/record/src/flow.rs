@@ -46,6 +46,9 @@ pub struct TransportCounters {
     pub reductions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// The most bytes that waited at a time at the receiver because something before them was missing
+    /// (TCP).
+    pub reorder_peak_bytes: u64,
 }
 
 impl AddAssign for TransportCounters {
@@ -67,6 +70,8 @@ impl AddAssign for TransportCounters {
         self.duplicate_segments += other.duplicate_segments;
         self.ignored_segments += other.ignored_segments;
         self.reductions += other.reductions;
+        self.timeouts += other.timeouts;
+        self.reorder_peak_bytes = self.reorder_peak_bytes.max(other.reorder_peak_bytes);
     }
 }
 
@@ -194,6 +199,8 @@ pub struct FlowSummary {
     pub failure: Option<String>,
     /// Bytes that the sink received and verified.
     pub delivered_bytes: u64,
+    /// Seconds from the start of the flow until the first byte reached the sink.
+    pub first_byte_after: Option<f64>,
     /// The paper's metrics.
     #[serde(flatten)]
     pub metrics: FlowMetrics,

@@ -10,6 +10,7 @@ mod flow;
 mod proxy;
 mod run;
 mod sample;
+mod steady;
 
 pub use constellation::{ConstellationSummary, HandoverRecord, RouteChange, RouteSummary};
 pub use distribution::{Distribution, Quantiles};
@@ -20,6 +21,7 @@ pub use flow::{
 pub use proxy::{Occupancy, ProxySample, ProxySummary};
 pub use run::{LinkSummary, RunSummary};
 pub use sample::Sample;
+pub use steady::{Steady, SteadyFlow, SteadyProxy};
 
 /// Version of the schema. It grows whenever a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -13,7 +13,8 @@ use crate::named::Named;
 use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
-use crate::{EncapsulationName, ScenarioFile, protocol, sky};
+use crate::protocol::Leg;
+use crate::{EncapsulationName, ScenarioFile, protocol, proxy_table, sky};
 
 /// A run without a duration of its own ends here: a year.
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
@@ -79,6 +80,7 @@ pub(crate) fn run_spec(
         links,
         stations,
         sky,
+        schedulers: proxy_table::schedulers(file)?,
         flows,
         seed: seed.unwrap_or(file.seed),
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
@@ -252,11 +254,14 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         let message = "without `size` the flow never ends: the scenario needs a `duration`";
         return problem(&["flows", name], message);
     }
+    let protocol = protocol::build(&Leg::of_flow(name, table), more_paths(file, name, table)?)?;
+    let (protocol, proxies) = proxy_table::split(file, name, table, [from, to], protocol)?;
     Ok(FlowSpec {
         name: name.to_owned(),
         from,
         to,
-        protocol: protocol::build(name, table, more_paths(file, name, table)?)?,
+        protocol,
+        proxies,
         source: SourceSpec {
             start: Instant::ZERO + table.start.map_or(Span::ZERO, |s| s.0),
             size: table.size.map(|s| s.0),
@@ -297,8 +302,9 @@ fn connected(file: &ScenarioFile, links: &[LinkSpec], flows: &[FlowSpec]) -> Res
                 }
             }
         }
-        if !reached[flow.to] {
-            let (from, to) = (&file.nodes[flow.from], &file.nodes[flow.to]);
+        let stops = flow.proxies.iter().map(|proxy| proxy.node).chain([flow.to]);
+        if let Some(lost) = stops.into_iter().find(|stop| !reached[*stop]) {
+            let (from, to) = (&file.nodes[flow.from], &file.nodes[lost]);
             let message = format!("no links lead from `{from}` to `{to}`");
             return problem(&["flows", &flow.name], message);
         }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::named::Named;
 use crate::protocol::ProtocolName;
+use crate::proxy_table::{ProxyTable, SchedulerTable};
 use crate::quantity::{Probability, Quantity, Room};
 use crate::queue_table::QueueTable;
 use crate::sctp_table::SctpTable;
@@ -44,6 +45,12 @@ pub struct ScenarioFile {
     /// Uplinks that several links share, by name.
     #[serde(default)]
     pub uplinks: IndexMap<String, UplinkTable>,
+    /// Proxies by name; flows name those that they pass.
+    #[serde(default)]
+    pub proxies: IndexMap<String, ProxyTable>,
+    /// What lets the connections of proxies send in turn, by name.
+    #[serde(default)]
+    pub schedulers: IndexMap<String, SchedulerTable>,
     /// Satellites that carry the flows.
     pub constellation: Option<SkyTable>,
     /// The flows by name.
@@ -288,7 +295,15 @@ pub struct FlowTable {
     /// Which packets a queue that knows classes drops first.
     #[serde(default)]
     pub priority: PriorityName,
-    /// What runs at both ends.
+    /// Names of the proxies that split it, in the order of the way from the sender.
+    #[serde(default)]
+    pub through: Vec<String>,
+    /// Buffers of these proxies for this flow, instead of their own.
+    #[serde(default)]
+    pub buffers: Vec<Quantity<ByteCount>>,
+    /// Its share at schedulers that know weights; 1 if left out.
+    pub weight: Option<u32>,
+    /// What runs at both ends, or at those of the first leg if there are proxies.
     #[serde(default)]
     pub protocol: ProtocolName,
     /// Settings of XSTP at both ends.

@@ -23,6 +23,10 @@ static SCENARIOS: &[Entry] = entries![
     "xstp/connectivity",
     "xstp/scripted",
     "xstp/outage",
+    "pep/gateway",
+    "pep/gateways",
+    "pep/aero",
+    "pep/aero-direct",
     "bench/geo-clean",
     "validate/geo-6mbit",
 ];
@@ -35,6 +39,18 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e5",
     "experiments/e6",
     "experiments/e7",
+    "experiments/e19",
+    "experiments/e20",
+    "experiments/e21",
+    "experiments/e22",
+    "experiments/e23",
+    "experiments/e24",
+    "experiments/e25",
+    "experiments/e26",
+    "experiments/e27",
+    "experiments/e28",
+    "experiments/e29",
+    "experiments/e30",
 ];
 
 /// The scenarios by name.

@@ -383,7 +383,7 @@ impl End {
     }
 
     /// When endpoint or application want to be called next.
-    fn next_timer(&self) -> Option<Instant> {
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
         let endpoint =
             self.endpoint.as_ref().and_then(|connection| connection.endpoint().poll_timeout());
         Instant::earliest(endpoint, self.app.next_timer())

@@ -151,6 +151,7 @@ fn summarise(
         flows,
         links: network.links(spec),
         proxies: endpoints.proxy_summaries(spec, ended),
+        steady: None,
         constellation: network.topology().map(Topology::summary),
     }
 }
@@ -180,6 +181,7 @@ fn summarise_flow(
         complete,
         failure: wrong.or(outcome.failure.map(|failure| failure.to_string())),
         delivered_bytes: outcome.verified,
+        first_byte_after: outcome.first_at.map(|at| at.since(flow.source.start).as_secs_f64()),
         metrics: FlowMetrics::new(outcome.verified, elapsed, complete, &sent, &received),
         source: sent,
         sink: received,

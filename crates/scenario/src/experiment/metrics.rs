@@ -1,6 +1,8 @@
 //! What can be measured on a run.
 
-use bentpipe_record::{FlowSummary, ProbingCycle, ProbingSummary, RunSummary};
+use bentpipe_record::{
+    FlowSummary, ProbingCycle, ProbingSummary, RunSummary, SteadyFlow, SteadyProxy,
+};
 
 /// One metric.
 pub struct Metric {
@@ -27,6 +29,45 @@ fn probing(run: &RunSummary, take: fn(&ProbingSummary) -> f64) -> f64 {
 fn first_cycle(run: &RunSummary, take: fn(&ProbingCycle) -> f64) -> f64 {
     let probing = flow(run).and_then(|f| f.probing.as_ref());
     probing.and_then(|p| p.first_cycles.first()).map_or(f64::NAN, take)
+}
+
+fn steady(run: &RunSummary, take: fn(&SteadyFlow) -> f64) -> f64 {
+    run.steady.as_ref().and_then(|steady| steady.flows.first()).map_or(f64::NAN, take)
+}
+
+fn throughputs(run: &RunSummary) -> impl Iterator<Item = f64> {
+    run.steady.iter().flat_map(|steady| &steady.flows).map(|flow| flow.throughput)
+}
+
+fn proxy(run: &RunSummary, take: fn(&SteadyProxy) -> f64) -> f64 {
+    run.steady.as_ref().and_then(|steady| steady.proxies.first()).map_or(f64::NAN, take)
+}
+
+/// Bits per second from the first byte to the last of a file that arrived whole.
+fn goodput(flow: &FlowSummary) -> f64 {
+    match (flow.metrics.connection_time, flow.first_byte_after) {
+        (Some(last), Some(first)) => 8.0 * flow.delivered_bytes as f64 / (last - first),
+        _ => f64::NAN,
+    }
+}
+
+/// The flow that a paper with several looks at: the third one, if there are so many.
+fn third(run: &RunSummary, take: fn(&FlowSummary) -> f64) -> f64 {
+    run.flows.get(2).or(run.flows.first()).map_or(f64::NAN, take)
+}
+
+/// Jain's index of fairness: 1 where all have the same, 1/n where one has all.
+fn jain(run: &RunSummary) -> f64 {
+    let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
+    for rate in throughputs(run) {
+        (sum, squares, count) = (sum + rate, squares + rate * rate, count + 1.0);
+    }
+    sum * sum / (count * squares)
+}
+
+/// Bytes that the last link carried back.
+fn return_bytes(run: &RunSummary) -> f64 {
+    run.links.last().map_or(f64::NAN, |back| back.bytes as f64)
 }
 
 /// Round trip of the scripted scenario in seconds.
@@ -117,6 +158,65 @@ pub static METRICS: &[Metric] = &[
         name: "lost_data_segments",
         label: "data segments lost",
         take: |run| run.links.iter().map(|link| link.lost_data as f64).sum(),
+    },
+    Metric {
+        name: "goodput",
+        label: "throughput from the first byte to the last, bit/s",
+        take: |run| of_flow(run, goodput),
+    },
+    Metric {
+        name: "steady_throughput",
+        label: "throughput of the first flow while it is watched, bit/s",
+        take: |run| steady(run, |flow| flow.throughput),
+    },
+    Metric {
+        name: "steady_total_throughput",
+        label: "throughput of all flows while they are watched, bit/s",
+        take: |run| throughputs(run).sum(),
+    },
+    Metric {
+        name: "fairness",
+        label: "Jain's index of the throughputs while they are watched",
+        take: jain,
+    },
+    Metric {
+        name: "steady_in_flight",
+        label: "bytes in flight of the first flow's sender, mean",
+        take: |run| steady(run, |flow| flow.in_flight_mean),
+    },
+    Metric {
+        name: "steady_in_flight_sd",
+        label: "bytes in flight of the first flow's sender, standard deviation",
+        take: |run| steady(run, |flow| flow.in_flight_sd),
+    },
+    Metric {
+        name: "proxy_backlog",
+        label: "bytes in the first proxy that are not under way behind it, mean",
+        take: |run| proxy(run, |proxy| proxy.backlog_mean),
+    },
+    Metric {
+        name: "proxy_occupied",
+        label: "bytes in the first proxy, mean",
+        take: |run| proxy(run, |proxy| proxy.occupied_mean),
+    },
+    Metric {
+        name: "return_bytes",
+        label: "what the last link carried back, bytes",
+        take: return_bytes,
+    },
+    Metric {
+        name: "reorder_peak",
+        label: "most bytes out of order at the third flow's receiver",
+        take: |run| third(run, |flow| flow.sink.reorder_peak_bytes as f64),
+    },
+    Metric {
+        name: "response_time",
+        label: "mean time of a file of the third flow, s",
+        take: |run| {
+            third(run, |flow| {
+                flow.pieces.and_then(|pieces| pieces.seconds).map_or(f64::NAN, |s| s.mean)
+            })
+        },
     },
 ];
 

@@ -5,8 +5,10 @@ mod metrics;
 mod spec;
 mod stats;
 mod sweep;
+mod watch;
 
 pub use metrics::{METRICS, Metric, metric};
 pub use spec::{Experiment, FigureSpec, PointSpec, SweepSpec, VariantSpec, find};
 pub use stats::Estimate;
+pub use watch::WatchSpec;
 pub use sweep::{Progress, SweepOptions, run_all};

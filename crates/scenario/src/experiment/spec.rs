@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::claims::ClaimSpec;
 use super::metrics::metric;
+use super::watch::WatchSpec;
 use crate::error::nearest;
 use crate::{Override, Scenario, ScenarioError, library};
 
@@ -23,6 +24,8 @@ pub struct Experiment {
     pub scenario: String,
     /// Runs of each point and variant, with seeds 1 to n.
     pub replications: u64,
+    /// The part of each run that is watched, for metrics of what is steady.
+    pub watch: Option<WatchSpec>,
     /// What is compared. All variants meet the same channel in a replication.
     pub variants: Vec<VariantSpec>,
     /// What is varied along the x axes.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use bentpipe_record::{Experiments, Figure, Point, RunSummary};
-use bentpipe_sim::{RunSpec, Silent, run};
+use bentpipe_sim::{BuildError, RunSpec, Silent, run};
 use rayon::prelude::*;
 
 use super::claims::Judge;
 use super::metrics::{METRICS, metric};
 use super::spec::{Experiment, FigureSpec, SweepSpec};
 use super::stats::Estimate;
+use super::watch::{Watch, WatchSpec};
 use crate::ScenarioError;
 
 /// How experiments are run.
@@ -56,6 +57,17 @@ struct Job {
     variant: usize,
     point: usize,
     spec: RunSpec,
+    watch: Option<WatchSpec>,
+}
+
+impl Job {
+    /// Lets the run happen, watched if it is to be.
+    fn run(&self) -> Result<RunSummary, BuildError> {
+        let Some(watch) = self.watch else { return run(&self.spec, &mut Silent) };
+        let mut watch = Watch::new(watch, self.spec.flows.len());
+        let summary = run(&self.spec, &mut watch)?;
+        Ok(RunSummary { steady: Some(watch.steady()), ..summary })
+    }
 }
 
 /// Runs experiments and judges them.
@@ -80,7 +92,7 @@ pub fn run_all(
     let work = || -> Vec<Result<Vec<f64>, ScenarioError>> {
         jobs.par_iter()
             .map(|job| {
-                let summary = run(&job.spec, &mut Silent).map_err(|error| ScenarioError {
+                let summary = job.run().map_err(|error| ScenarioError {
                     source: job.spec.name.clone(),
                     line: None,
                     key: None,
@@ -133,6 +145,7 @@ fn plan(
                     variant: variant_number,
                     point: point_number,
                     spec,
+                    watch: experiment.watch,
                 });
             }
         }

@@ -108,6 +108,8 @@ impl App {
 pub(crate) struct Progress {
     /// Bytes received and verified.
     pub(crate) verified: u64,
+    /// When the first byte came.
+    pub(crate) first_at: Option<Instant>,
     /// When the last byte came.
     pub(crate) last_at: Option<Instant>,
     /// A byte was not what was sent: its place in the stream.

@@ -22,6 +22,7 @@ impl Sink {
                         let place = self.progress.verified;
                         self.progress.wrong_at = pattern::first_difference(place, &bytes);
                         self.progress.verified += bytes.len() as u64;
+                        self.progress.first_at.get_or_insert(now);
                         self.progress.last_at = Some(now);
                     }
                 }

@@ -21,6 +21,7 @@ pub(crate) fn spec(nodes: usize, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> 
         links,
         stations: Vec::new(),
         sky: None,
+        schedulers: Vec::new(),
         flows,
         seed: 1,
         duration: Span::from_secs(86_400),
@@ -76,6 +77,7 @@ pub(crate) fn with_config(
             chunk: ByteCount::new(1000),
             rate: None,
         },
+        proxies: Vec::new(),
         traffic: None,
         low_priority: false,
     }

@@ -22,7 +22,8 @@ pub(super) struct Receiver {
     withheld: u64,
     /// Payload of the peer's full segments.
     mss: u16,
-    shift: u8,
+    /// Bytes that the window field counts by.
+    unit: u64,
     /// First place that the peer was not allowed to send.
     edge: u64,
     /// Place of the peer's FIN.
@@ -41,18 +42,18 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver for a peer whose SYN has the number `irs`; windows will be shifted by `shift` places.
-    pub(super) fn new(config: Arc<Config>, irs: Seq32, shift: u8) -> Self {
+    /// A receiver for a peer whose SYN has the number `irs`; windows will count by `unit` bytes.
+    pub(super) fn new(config: Arc<Config>, irs: Seq32, unit: u64) -> Self {
         let room = config.rcv_buf.get();
         // The window of a SYN is not shifted.
         let first_window = room.min(u64::from(u16::MAX));
         Self {
             irs,
-            most: room.min(u64::from(u16::MAX) << shift),
+            most: room.min(u64::from(u16::MAX) * unit),
             data: Reassembly::new(1, room as usize),
             withheld: 0,
             mss: config.mss,
-            shift,
+            unit,
             edge: 1 + first_window,
             fin_at: None,
             fin_taken: false,
@@ -211,6 +212,11 @@ impl Receiver {
         !self.data.is_complete() || self.twice.is_some()
     }
 
+    /// The most bytes that waited out of order at a time.
+    pub(super) const fn most_out_of_order(&self) -> u64 {
+        self.data.most_kept()
+    }
+
     /// The peer ended and everything it sent is here.
     pub(super) const fn has_ended(&self) -> bool {
         self.fin_taken
@@ -252,8 +258,8 @@ impl Receiver {
     /// section 3.8.6.2.2) and never moves back.
     fn take_window(&mut self, next: u64) -> u16 {
         let free = self.free();
-        let unit = 1 << self.shift;
-        let wanted = next + (free >> self.shift) * unit;
+        let unit = self.unit;
+        let wanted = next + free / unit * unit;
         let worth = u64::from(self.mss).min(self.most / 2).max(unit);
         let edge = if wanted >= self.edge + worth || wanted > self.edge && self.edge <= next {
             wanted

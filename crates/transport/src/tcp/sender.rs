@@ -22,8 +22,8 @@ use crate::send_buffer::SendBuffer;
 pub(super) struct Agreed {
     /// Payload of a full segment, options of every segment deducted.
     pub(super) mss: u16,
-    /// The peer's windows are shifted by so many places.
-    pub(super) shift: u8,
+    /// Bytes that the peer's windows count by: a power of two, or a segment.
+    pub(super) window_unit: u64,
     /// The peer reports selectively.
     pub(super) reports: bool,
     /// A SYN or its answer was lost: the window starts from one segment (RFC 5681, section 3.1).
@@ -184,7 +184,8 @@ impl Sender {
     /// Bytes of the send buffer that are taken. A FIN that is under way takes none.
     pub(super) fn kept(&self) -> u64 {
         let sent = self.board.outstanding().saturating_sub(u64::from(self.fin_sent));
-        self.buffer.len() as u64 + sent
+        let reported = if self.config.release_reported { self.board.sacked_bytes() } else { 0 };
+        self.buffer.len() as u64 + sent.saturating_sub(reported)
     }
 
     /// Bytes of the send buffer that are free.
@@ -233,7 +234,7 @@ impl Sender {
         self.board.outstanding() == 0
             && !self.has_new()
             && ack == self.wire(self.board.una())
-            && u64::from(window) << self.agreed.shift == self.peer_window
+            && u64::from(window) * self.agreed.window_unit == self.peer_window
     }
 
     /// The peer has no room and nothing is under way that could bring news of it.
