@@ -240,7 +240,15 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         return problem(&["flows", name, "size"], "0 B: leave the key out to send without end");
     }
     let traffic = table.traffic.as_ref().map(|traffic| traffic.spec(name)).transpose()?;
-    for (key, given) in [("size", table.size.is_some()), ("rate", table.rate.is_some())] {
+    if table.request.is_some_and(|request| !(1..=65_535).contains(&request.0.get())) {
+        return problem(&["flows", name, "request"], "it must lie in 1..=65535 B");
+    }
+    let given = [
+        ("size", table.size.is_some()),
+        ("rate", table.rate.is_some()),
+        ("request", table.request.is_some()),
+    ];
+    for (key, given) in given {
         if traffic.is_some() && given {
             let message = format!("`{key}` is for one file and has no meaning with `traffic`");
             return problem(&["flows", name, key], message);
@@ -269,6 +277,7 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
             rate: table.rate.map(|r| r.0),
         },
         traffic,
+        request: table.request.map(|request| request.0),
         low_priority: table.priority == PriorityName::Low,
     })
 }

@@ -292,6 +292,9 @@ pub struct FlowTable {
     pub rate: Option<Quantity<BitRate>>,
     /// What is sent instead of one file; `size` and `rate` are left out then.
     pub traffic: Option<TrafficTable>,
+    /// The receiver opens the connection and asks with so many bytes for the file; without it the sender
+    /// opens and sends.
+    pub request: Option<Quantity<ByteCount>>,
     /// Which packets a queue that knows classes drops first.
     #[serde(default)]
     pub priority: PriorityName,

@@ -1,6 +1,7 @@
 //! The ends of the connections and how segments find them.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use bentpipe_link::{Stream, Streams};
 use bentpipe_pep::split::Side;
@@ -131,8 +132,12 @@ impl Endpoints {
             for number in 0..pairs_of(flow) {
                 let index = ends.len() as u32;
                 let [source, sink] = pair(flow, first + number, number, generator, streams);
-                source.enter(&mut demux, index);
-                sink.listen(&mut demux, index + 1);
+                let (opens, listens) = match flow.request {
+                    None => ((&source, index), (&sink, index + 1)),
+                    Some(_) => ((&sink, index + 1), (&source, index)),
+                };
+                opens.0.enter(&mut demux, opens.1);
+                listens.0.listen(&mut demux, listens.1);
                 ends.extend([source, sink]);
             }
         }
@@ -197,7 +202,7 @@ impl Endpoints {
         let packet = network.packet(id);
         let (from, node) = (packet.from, packet.to);
         let (peer_port, local_port) = packet.segment.ports();
-        let mut segment = std::mem::take(&mut packet.segment);
+        let mut segment = mem::take(&mut packet.segment);
         network.release(id);
         if let Some(index) = session {
             let end = &mut self.ends[index as usize];
@@ -428,7 +433,7 @@ fn pair(
         0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
         _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
     };
-    let source = End {
+    let mut source = End {
         endpoint: None,
         app: App::source(flow.source),
         paths: flow.paths().map(|[from, to]| [from as u16, to as u16]).collect(),
@@ -454,11 +459,17 @@ fn pair(
         sink.paths = vec![[flow.to as u16, last.node as u16]];
         sink.protocol = last.protocol.clone();
     }
+    if let Some(request) = flow.request {
+        (source.app, sink.app) = (App::server(flow.source, request), App::client(request));
+        mem::swap(&mut source.ports, &mut sink.ports);
+        mem::swap(&mut source.start, &mut sink.start);
+        (source.protocol, sink.protocol) = (source.protocol.turned(), sink.protocol.turned());
+    }
     [source, sink]
 }
 
-/// The two ends that a proxy has of connection `index`, the `number`th of its flow: they have the ports
-/// that the outer ends of the connection have.
+/// The two ends that a proxy has of connection `index`, the `number`th of its flow: the one that listens
+/// and the one that opens. They have the ports that the outer ends of the connection have.
 pub(crate) fn proxy_ends(
     flow: &FlowSpec,
     index: usize,
@@ -469,31 +480,32 @@ pub(crate) fn proxy_ends(
 ) -> [End; 2] {
     let name = &flow.proxies[proxy].name;
     let (client, server) = ports(index);
-    let stream = |side: &str| match number {
-        0 => streams.stream(&format!("flow/{}/{name}/{side}", flow.name)),
-        _ => streams.stream(&format!("flow/{}/{number}/{name}/{side}", flow.name)),
-    };
-    let legs = flow.legs().skip(proxy).map(|([from, to], protocol)| ([from as u16, to as u16], protocol));
-    let mut legs = legs.take(2).map(|(nodes, protocol)| (nodes, protocol.clone()));
-    let mut leg = || legs.next().unwrap_or(([0; 2], flow.protocol.clone()));
-    let end = |paths, protocol, ports, side, name| End {
+    let end = |nodes: [usize; 2], protocol, ports, side, which| End {
         endpoint: None,
         app: App::Relay,
-        paths: vec![paths],
+        paths: vec![nodes.map(|node| node as u16)],
         start: None,
         protocol,
         ports,
-        entropy: stream(name),
+        entropy: match number {
+            0 => streams.stream(&format!("flow/{}/{name}/{which}", flow.name)),
+            _ => streams.stream(&format!("flow/{}/{number}/{name}/{which}", flow.name)),
+        },
         generator: None,
         spliced: Some(Spliced { splice, side }),
     };
-    let ([from, here], protocol) = leg();
-    let listens = Ports { local: server, peer: client };
-    let near = end([here, from], protocol, listens, Side::Near, "near");
-    let ([here, to], protocol) = leg();
-    let opens = Ports { local: client, peer: server };
-    let far = end([here, to], protocol, opens, Side::Far, "far");
-    [near, far]
+    let ([before, here], from_sender) = flow.leg(proxy);
+    let ([_, behind], to_receiver) = flow.leg(proxy + 1);
+    let (listens, opens) = match flow.request {
+        None => (([here, before], from_sender.clone()), ([here, behind], to_receiver.clone())),
+        Some(_) => (([here, behind], to_receiver.turned()), ([here, before], from_sender.turned())),
+    };
+    let listening = Ports { local: server, peer: client };
+    let opening = Ports { local: client, peer: server };
+    [
+        end(listens.0, listens.1, listening, Side::Near, "near"),
+        end(opens.0, opens.1, opening, Side::Far, "far"),
+    ]
 }
 
 /// The ports of connection `index` of all: the client's and the server's.

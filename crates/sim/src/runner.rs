@@ -96,8 +96,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
 fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {
     for flow in &spec.flows {
         let name = |node: usize| spec.nodes[node].clone();
-        let behind = flow.legs().skip(1).map(|(nodes, _)| nodes);
-        for [from, to] in flow.paths().chain(behind) {
+        for [from, to] in flow.paths().chain(flow.legs().skip(1)) {
             if from == to {
                 return Err(BuildError::ToItself { flow: flow.name.clone(), node: name(from) });
             }

@@ -1,6 +1,7 @@
 //! What a run consists of.
 
 use std::iter;
+use std::mem;
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
@@ -144,6 +145,9 @@ pub struct FlowSpec {
     /// What is sent where that is no single file: pieces, which come up by themselves. `size` and
     /// `rate` of the source have no meaning then.
     pub traffic: Option<TrafficSpec>,
+    /// The receiver opens the connection and asks for what is sent with so many bytes; without it the
+    /// sender opens and sends. Not with `traffic`.
+    pub request: Option<ByteCount>,
     /// Queues that know classes drop its packets first.
     pub low_priority: bool,
 }
@@ -155,21 +159,21 @@ impl FlowSpec {
             Protocol::Xstp { .. } | Protocol::Tcp { .. } => &[],
             Protocol::Sctp { more_paths, .. } => more_paths,
         };
-        iter::once([self.from, self.first_stop()]).chain(more.iter().copied())
+        iter::once(self.leg(0).0).chain(more.iter().copied())
     }
 
-    /// Where the connection of the sender ends.
-    fn first_stop(&self) -> usize {
-        self.proxies.first().map_or(self.to, |proxy| proxy.node)
+    /// The nodes and the protocol of a leg; that of the sender is number 0.
+    pub(crate) fn leg(&self, number: usize) -> ([usize; 2], &Protocol) {
+        let stop = |number: usize| self.proxies.get(number).map_or(self.to, |proxy| proxy.node);
+        match number.checked_sub(1).and_then(|before| self.proxies.get(before)) {
+            Some(proxy) => ([proxy.node, stop(number)], &proxy.protocol),
+            None => ([self.from, stop(0)], &self.protocol),
+        }
     }
 
-    /// The nodes and the protocol of each leg, the sender's first.
-    pub(crate) fn legs(&self) -> impl Iterator<Item = ([usize; 2], &Protocol)> {
-        let behind = self.proxies.iter().enumerate().map(|(number, proxy)| {
-            let next = self.proxies.get(number + 1).map_or(self.to, |next| next.node);
-            ([proxy.node, next], &proxy.protocol)
-        });
-        iter::once(([self.from, self.first_stop()], &self.protocol)).chain(behind)
+    /// The nodes of all legs.
+    pub(crate) fn legs(&self) -> impl Iterator<Item = [usize; 2]> {
+        (0..=self.proxies.len()).map(|number| self.leg(number).0)
     }
 }
 
@@ -251,6 +255,17 @@ impl Protocol {
             Segment::Tcp(_) => 1,
             Segment::Sctp(_) => 2,
         }
+    }
+
+    /// The same with the settings of the two ends exchanged: for a connection that its receiver opens.
+    pub(crate) fn turned(&self) -> Self {
+        let mut turned = self.clone();
+        match &mut turned {
+            Self::Xstp { sender, receiver } => mem::swap(sender, receiver),
+            Self::Tcp { sender, receiver } => mem::swap(sender, receiver),
+            Self::Sctp { sender, receiver, .. } => mem::swap(sender, receiver),
+        }
+        turned
     }
 
     /// Name in records.

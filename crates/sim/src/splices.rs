@@ -42,7 +42,9 @@ struct Splice {
     flow: usize,
     /// Number of the proxy on the flow's way.
     proxy: usize,
-    /// The line that its far leg shares, and its number there.
+    /// The leg that the data come by: that of the end which listens, unless the receiver opens.
+    sender: Side,
+    /// The line that the leg towards the receiver shares, and its number there.
     line: Option<(usize, u32)>,
     held: [Held; 2],
     /// What ends counted that were used again, and how many of them were reset.
@@ -54,7 +56,7 @@ struct Splice {
 #[derive(Debug)]
 struct Line {
     turns: Scheduler,
-    /// The far end of each member.
+    /// The end of each member.
     members: Vec<usize>,
 }
 
@@ -102,8 +104,9 @@ impl Splices {
                     pair[0].listen(demux, near as u32);
                     pair[1].enter(demux, near as u32 + 1);
                     ends.extend(pair);
+                    let sender = if flow.request.is_none() { Side::Near } else { Side::Far };
                     let line = spec.scheduler.map(|(line, weight)| {
-                        lines[line].members.push(near + 1);
+                        lines[line].members.push(near + sender.other() as usize);
                         (line, lines[line].turns.join(weight))
                     });
                     all.push(Splice {
@@ -112,6 +115,7 @@ impl Splices {
                         near,
                         flow: number,
                         proxy,
+                        sender,
                         line,
                         held: [Held::default(); 2],
                         past: [TransportCounters::default(); 2],
@@ -145,8 +149,8 @@ impl Splices {
 struct Both<'a, 'o> {
     network: &'a mut Network<'o>,
     ends: &'a mut [End],
-    /// The far end sends when it has its turn.
-    in_turn: bool,
+    /// This end sends when it has its turn.
+    in_turn: Option<Side>,
 }
 
 /// What an end of a proxy sees of the rest while it is drained.
@@ -181,7 +185,7 @@ impl Legs for Both<'_, '_> {
         let End { endpoint: Some(connection), paths, .. } = &mut self.ends[side as usize] else { return };
         let network = &mut *self.network;
         let mut around = Around { network, relay, side, nodes: paths[0] };
-        let waits = self.in_turn && side == Side::Far;
+        let waits = self.in_turn == Some(side);
         match connection {
             Connection::Xstp(session) => take_out(&mut **session, now, &mut around, waits),
             Connection::Tcp(connection) => take_out(&mut **connection, now, &mut around, waits),
@@ -217,13 +221,15 @@ impl Endpoints {
             changed = Side::Far;
         }
         let was_broken = splice.relay.is_broken();
-        let mut both = Both { network: &mut *network, ends, in_turn: splice.line.is_some() };
+        let in_turn = splice.line.map(|_| splice.sender.other());
+        let mut both = Both { network: &mut *network, ends, in_turn };
         if changed != spliced.side {
             split::settle(&mut splice.relay, now, spliced.side, &mut both);
         }
         split::settle(&mut splice.relay, now, changed, &mut both);
         splice.resets += u64::from(splice.relay.is_broken() && !was_broken);
-        for (held, side) in splice.held.iter_mut().zip([Side::Near, Side::Far]) {
+        let sides = [splice.sender, splice.sender.other()];
+        for (held, side) in splice.held.iter_mut().zip(sides) {
             held.note(now, splice.relay.occupied(side));
         }
         let (near, line) = (splice.near, splice.line);
@@ -294,8 +300,8 @@ impl Endpoints {
     pub(crate) fn proxy_samples(&self, at: Instant) -> Vec<ProxySample> {
         let mut samples: Vec<ProxySample> = Vec::new();
         for splice in &self.splices.all {
-            let occupied = splice.relay.occupied(Side::Near);
-            let far = self.ends[splice.near + 1].endpoint.as_ref();
+            let occupied = splice.relay.occupied(splice.sender);
+            let far = self.ends[splice.near + splice.sender.other() as usize].endpoint.as_ref();
             let under_way = far.map_or(ByteCount::ZERO, |far| far.endpoint().sender_state().in_flight);
             let backlog = ByteCount::new(occupied.get().saturating_sub(under_way.get()));
             let (flow, proxy) = (splice.flow, splice.proxy);
@@ -324,7 +330,8 @@ impl Endpoints {
                 summaries.len() - 1
             });
             let summary = &mut summaries[place].1;
-            let [near, far] = [splice.near, splice.near + 1].map(|end| counters(&self.ends[end]));
+            let ends = [splice.sender, splice.sender.other()];
+            let [near, far] = ends.map(|side| counters(&self.ends[splice.near + side as usize]));
             for (sum, counted) in [(&mut summary.near, near), (&mut summary.far, far)] {
                 *sum += counted;
             }

@@ -51,6 +51,7 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
             },
             proxies: Vec::new(),
         traffic: None,
+            request: None,
             low_priority: false,
         }],
         seed: 1,

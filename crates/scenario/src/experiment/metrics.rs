@@ -211,12 +211,8 @@ pub static METRICS: &[Metric] = &[
     },
     Metric {
         name: "response_time",
-        label: "mean time of a file of the third flow, s",
-        take: |run| {
-            third(run, |flow| {
-                flow.pieces.and_then(|pieces| pieces.seconds).map_or(f64::NAN, |s| s.mean)
-            })
-        },
+        label: "time until the file of the third flow is there, s",
+        take: |run| third(run, |flow| flow.metrics.connection_time.unwrap_or(f64::NAN)),
     },
 ];
 

@@ -36,6 +36,16 @@ impl App {
         Self::Source(BulkSource::with_open_end(spec))
     }
 
+    /// A source that sends when it has read a request of so many bytes.
+    pub(crate) fn server(spec: SourceSpec, request: ByteCount) -> Self {
+        Self::Source(BulkSource::with_request(spec, request))
+    }
+
+    /// A sink that asks with so many bytes.
+    pub(crate) fn client(request: ByteCount) -> Self {
+        Self::Followed(Sink::with_request(request))
+    }
+
     /// The sink of a bulk transfer.
     pub(crate) fn sink() -> Self {
         Self::Sink(Sink::default())

@@ -79,6 +79,7 @@ pub(crate) fn with_config(
         },
         proxies: Vec::new(),
         traffic: None,
+        request: None,
         low_priority: false,
     }
 }
