@@ -119,7 +119,7 @@ pub(crate) struct Reproduce {
 
 const COMPARE_EXAMPLES: &str = "Examples:
   bentpipe compare geo --variants xstp-probing,tcp-cubic,tcp-hybla,sctp
-  bentpipe compare my-link.toml --variants tcp-newreno,tcp-sack,tcp-sack+snoop --reps 20
+  bentpipe compare my-link.toml --variants tcp-sack,tcp-sack+snoop,tcp-hybla+split --reps 20
   bentpipe compare geo --set links.satellite.ber=1e-5 --svg ranking.svg --csv ranking.csv
 
 A variant is PROTOCOL, PROTOCOL-CONTROLLER, tcp-RECOVERY or tcp-RECOVERY-CONTROLLER; `bentpipe list

@@ -59,7 +59,7 @@ fn variants_are_ranked_by_goodput_with_intervals_fairness_and_delay() {
     let (dir, path) = in_file(SCENARIO);
     let csv = dir.path().join("ranking.csv");
     let svg = dir.path().join("ranking.svg");
-    let names = "tcp-tahoe,tcp-sack,sctp,xstp,tcp-newreno+snoop";
+    let names = "tcp-tahoe,tcp-sack,sctp,xstp+split,tcp-newreno+snoop";
     let files = ["--csv", csv.to_str().expect("a path"), "--svg", svg.to_str().expect("a path")];
     let args = [&[&*path, "--variants", names, "--reps", "3", "--json"][..], &files].concat();
     let document: Value = serde_json::from_str(&stdout(&args)).expect("JSON");

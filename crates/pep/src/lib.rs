@@ -4,6 +4,8 @@
 //! each what becomes of it; a split ends connections on either side and copies between them.
 
 mod agent;
+pub mod scheduler;
 pub mod snoop;
+pub mod split;
 
 pub use agent::{Address, Agent, Emission, Ends, Packet, Verdict, Way};

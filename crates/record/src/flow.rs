@@ -46,6 +46,9 @@ pub struct TransportCounters {
     pub reductions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// The most bytes that waited at a time at the receiver because something before them was missing
+    /// (TCP).
+    pub reorder_peak_bytes: u64,
 }
 
 impl AddAssign for TransportCounters {
@@ -70,6 +73,7 @@ impl AddAssign for TransportCounters {
             ignored_segments,
             reductions,
             timeouts,
+            reorder_peak_bytes,
         } = other;
         self.segments_sent += segments_sent;
         self.bytes_sent += bytes_sent;
@@ -88,6 +92,7 @@ impl AddAssign for TransportCounters {
         self.ignored_segments += ignored_segments;
         self.reductions += reductions;
         self.timeouts += timeouts;
+        self.reorder_peak_bytes = self.reorder_peak_bytes.max(reorder_peak_bytes);
     }
 }
 
@@ -215,6 +220,8 @@ pub struct FlowSummary {
     pub failure: Option<String>,
     /// Bytes that the sink received and verified.
     pub delivered_bytes: u64,
+    /// Seconds from the start of the flow until the first byte reached the sink.
+    pub first_byte_after: Option<f64>,
     /// The paper's metrics.
     #[serde(flatten)]
     pub metrics: FlowMetrics,

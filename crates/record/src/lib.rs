@@ -9,8 +9,10 @@ mod constellation;
 mod distribution;
 mod experiment;
 mod flow;
+mod proxy;
 mod run;
 mod sample;
+mod steady;
 
 pub use agent::AgentSummary;
 pub use comparison::{Comparison, ComparisonRow, Estimate};
@@ -20,8 +22,10 @@ pub use experiment::{Claim, Experiments, Figure, Point};
 pub use flow::{
     FlowMetrics, FlowSummary, PieceSummary, ProbingCycle, ProbingSummary, TransportCounters,
 };
+pub use proxy::{Occupancy, ProxySample, ProxySummary};
 pub use run::{LinkSummary, RunSummary};
 pub use sample::Sample;
+pub use steady::{Steady, SteadyFlow, SteadyProxy};
 
 /// Version of the schema. It grows whenever a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;

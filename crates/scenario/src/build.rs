@@ -11,12 +11,12 @@ use crate::file::{
     FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable, StateTable, XDelDropTable,
 };
 use crate::named::Named;
-use crate::protocol::ProtocolName;
+use crate::protocol::{Leg, ProtocolName};
 use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
 use crate::traffic_table::TrafficTable;
-use crate::{EncapsulationName, ScenarioFile, protocol, sky};
+use crate::{EncapsulationName, ScenarioFile, protocol, proxy_table, sky};
 
 /// A run without a duration of its own ends here: a year.
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
@@ -84,6 +84,7 @@ pub(crate) fn run_spec(
         stations,
         agents,
         sky,
+        schedulers: proxy_table::schedulers(file)?,
         flows,
         seed: seed.unwrap_or(file.seed),
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
@@ -243,7 +244,15 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         return problem(&["flows", name, "size"], "0 B: leave the key out to send without end");
     }
     let traffic = table.traffic.as_ref().map(|traffic| traffic.spec(name)).transpose()?;
-    for (key, given) in [("size", table.size.is_some()), ("rate", table.rate.is_some())] {
+    if table.request.is_some_and(|request| !(1..=65_535).contains(&request.0.get())) {
+        return problem(&["flows", name, "request"], "it must lie in 1..=65535 B");
+    }
+    let given = [
+        ("size", table.size.is_some()),
+        ("rate", table.rate.is_some()),
+        ("request", table.request.is_some()),
+    ];
+    for (key, given) in given {
         if traffic.is_some() && given {
             let message = format!("`{key}` is for one file and has no meaning with `traffic`");
             return problem(&["flows", name, key], message);
@@ -263,11 +272,14 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         let message = "datagrams need a `traffic` of the kind \"cbr\" or \"on-off\"";
         return problem(&["flows", name, "traffic"], message);
     }
+    let protocol = protocol::build(&Leg::of_flow(name, table), more_paths(file, name, table)?)?;
+    let (protocol, proxies) = proxy_table::split(file, name, table, [from, to], protocol)?;
     Ok(FlowSpec {
         name: name.to_owned(),
         from,
         to,
-        protocol: protocol::build(name, table, more_paths(file, name, table)?)?,
+        protocol,
+        proxies,
         source: SourceSpec {
             start: Instant::ZERO + table.start.map_or(Span::ZERO, |s| s.0),
             size: table.size.map(|s| s.0),
@@ -275,6 +287,7 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
             rate: table.rate.map(|r| r.0),
         },
         traffic,
+        request: table.request.map(|request| request.0),
         low_priority: table.priority == PriorityName::Low,
     })
 }
@@ -308,8 +321,9 @@ fn connected(file: &ScenarioFile, links: &[LinkSpec], flows: &[FlowSpec]) -> Res
                 }
             }
         }
-        if !reached[flow.to] {
-            let (from, to) = (&file.nodes[flow.from], &file.nodes[flow.to]);
+        let stops = flow.proxies.iter().map(|proxy| proxy.node).chain([flow.to]);
+        if let Some(lost) = stops.into_iter().find(|stop| !reached[*stop]) {
+            let (from, to) = (&file.nodes[flow.from], &file.nodes[lost]);
             let message = format!("no links lead from `{from}` to `{to}`");
             return problem(&["flows", &flow.name], message);
         }

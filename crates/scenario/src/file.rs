@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::agent_table::AgentTable;
 use crate::named::Named;
 use crate::protocol::ProtocolName;
+use crate::proxy_table::{ProxyTable, SchedulerTable};
 use crate::quantity::{Probability, Quantity, Room};
 use crate::queue_table::QueueTable;
 use crate::sctp_table::SctpTable;
@@ -48,6 +49,12 @@ pub struct ScenarioFile {
     /// What looks at packets on their way, by name.
     #[serde(default)]
     pub agents: IndexMap<String, AgentTable>,
+    /// Proxies by name; flows name those that they pass.
+    #[serde(default)]
+    pub proxies: IndexMap<String, ProxyTable>,
+    /// What lets the connections of proxies send in turn, by name.
+    #[serde(default)]
+    pub schedulers: IndexMap<String, SchedulerTable>,
     /// Satellites that carry the flows.
     pub constellation: Option<SkyTable>,
     /// The flows by name.
@@ -289,10 +296,21 @@ pub struct FlowTable {
     pub rate: Option<Quantity<BitRate>>,
     /// What is sent instead of one file; `size` and `rate` are left out then.
     pub traffic: Option<TrafficTable>,
+    /// The receiver opens the connection and asks with so many bytes for the file; without it the sender
+    /// opens and sends.
+    pub request: Option<Quantity<ByteCount>>,
     /// Which packets a queue that knows classes drops first.
     #[serde(default)]
     pub priority: PriorityName,
-    /// What runs at both ends.
+    /// Names of the proxies that split it, in the order of the way from the sender.
+    #[serde(default)]
+    pub through: Vec<String>,
+    /// Buffers of these proxies for this flow, instead of their own.
+    #[serde(default)]
+    pub buffers: Vec<Quantity<ByteCount>>,
+    /// Its share at schedulers that know weights; 1 if left out.
+    pub weight: Option<u32>,
+    /// What runs at both ends, or at those of the first leg if there are proxies.
     #[serde(default)]
     pub protocol: ProtocolName,
     /// Settings of XSTP at both ends.

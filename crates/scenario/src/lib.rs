@@ -17,6 +17,7 @@ mod load;
 mod named;
 mod profile;
 mod protocol;
+mod proxy_table;
 mod quantity;
 mod queue_table;
 mod sctp_table;

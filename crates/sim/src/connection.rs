@@ -119,6 +119,15 @@ impl Connection {
         }
     }
 
+    /// The endpoint, to be changed, where it matters little how fast it is reached.
+    pub(crate) fn endpoint_mut(&mut self) -> &mut dyn Endpoint {
+        match self {
+            Self::Xstp(session) => &mut **session,
+            Self::Tcp(connection) => &mut **connection,
+            Self::Sctp(association) => &mut **association,
+        }
+    }
+
     /// The endpoint, where it matters little how fast it is reached.
     pub(crate) fn endpoint(&self) -> &dyn Endpoint {
         match self {

@@ -36,6 +36,7 @@ struct DatagramFlow {
     sent: TransportCounters,
     received: TransportCounters,
     verified: u64,
+    first_at: Option<Instant>,
     last_at: Option<Instant>,
     /// Number of a datagram in which a byte was not what was sent.
     wrong: Option<u32>,
@@ -68,6 +69,7 @@ impl Datagrams {
                 sent: TransportCounters::default(),
                 received: TransportCounters::default(),
                 verified: 0,
+                first_at: None,
                 last_at: None,
                 wrong: None,
                 delays: Distribution::default(),
@@ -127,6 +129,7 @@ impl Datagrams {
             complete,
             failure: wrong,
             delivered_bytes: flow.verified,
+            first_byte_after: flow.first_at.map(|at| at.since(spec.source.start).as_secs_f64()),
             metrics: FlowMetrics::new(flow.verified, elapsed, complete, &flow.sent, &flow.received),
             source: flow.sent,
             sink: flow.received,
@@ -174,6 +177,7 @@ impl DatagramFlow {
             return;
         }
         self.verified += len;
+        self.first_at.get_or_insert(now);
         self.last_at = Some(now);
         self.delays.add(now.since(Instant::from_nanos(sent_at)));
     }

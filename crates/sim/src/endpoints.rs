@@ -1,8 +1,10 @@
 //! The ends of the connections and how segments find them.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use bentpipe_link::{Stream, Streams};
+use bentpipe_pep::split::Side;
 use bentpipe_transport::demux::Demux;
 use bentpipe_transport::xstp::Ports;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
@@ -16,8 +18,9 @@ use crate::events::Slot;
 use crate::generated::{Generated, Outcome};
 use crate::network::Network;
 use crate::packet::PacketId;
+use crate::splices::{Spliced, Splices};
 use crate::traffic::Generator;
-use crate::{FlowSpec, Protocol};
+use crate::{FlowSpec, Protocol, RunSpec};
 
 /// Port of the first flow's listener; the others follow.
 const SERVER_PORT: u16 = 5002;
@@ -30,13 +33,15 @@ pub(crate) struct End {
     pub(crate) endpoint: Option<Connection>,
     pub(crate) app: App,
     /// For each path the node of this end and that of the peer.
-    paths: Vec<[u16; 2]>,
-    start: Option<Instant>,
+    pub(crate) paths: Vec<[u16; 2]>,
+    pub(crate) start: Option<Instant>,
     pub(crate) protocol: Protocol,
     pub(crate) ports: Ports,
-    entropy: Stream,
+    pub(crate) entropy: Stream,
     /// The generator of its traffic.
     pub(crate) generator: Option<u32>,
+    /// The proxy that it belongs to.
+    pub(crate) spliced: Option<Spliced>,
 }
 
 /// Who has which ports, for each node and protocol: ports of different protocols have nothing to do
@@ -44,7 +49,8 @@ pub(crate) struct End {
 pub(crate) type Demuxes = Vec<[Demux<u32>; Protocol::COUNT]>;
 
 /// All ends, in pairs: the one that opens and sends and the one that listens and receives. A flow has
-/// one pair, or as many as its traffic has connections at the same time.
+/// one pair, or as many as its traffic has connections at the same time. Behind them are those of the
+/// proxies, in pairs as well: the one that listens and the one that opens.
 pub(crate) struct Endpoints {
     pub(crate) ends: Vec<End>,
     /// The first pair of each flow, and how many it has.
@@ -56,6 +62,13 @@ pub(crate) struct Endpoints {
     pub(crate) touched: Vec<u32>,
     pub(crate) demux: Demuxes,
     pub(crate) first_slot: Slot,
+    /// The proxies on the way.
+    pub(crate) splices: Splices,
+}
+
+/// Ends of all flows, those of proxies included.
+pub(crate) fn count_ends(flows: &[FlowSpec]) -> usize {
+    flows.iter().map(|flow| 2 * pairs_of(flow) * (1 + flow.proxies.len())).sum()
 }
 
 /// Pairs of ends that a flow needs; datagrams need none.
@@ -88,7 +101,7 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
 
     fn transmit(&mut self, now: Instant, path: PathId) {
         let [node, peer] = self.paths[path.0 as usize];
-        self.network.send(now, node, peer);
+        let _ = self.network.send(now, node, peer);
     }
 
     fn event(&mut self, now: Instant, endpoint: &mut E, event: Event) {
@@ -100,15 +113,15 @@ impl Endpoints {
     /// The ends of all flows; their timers are components `first_slot` and on, those of datagrams
     /// `first_datagrams` and on.
     pub(crate) fn new(
-        flows: &[FlowSpec],
-        nodes: usize,
+        spec: &RunSpec,
         streams: &Streams,
         first_slot: Slot,
         first_datagrams: Slot,
     ) -> Self {
+        let flows = &spec.flows;
         let mut ends = Vec::new();
         let mut demux = Demuxes::new();
-        demux.resize_with(nodes, Default::default);
+        demux.resize_with(spec.nodes.len(), Default::default);
         let (mut pairs, mut generated) = (Vec::new(), Vec::new());
         for flow in flows {
             let first = ends.len() / 2;
@@ -127,13 +140,19 @@ impl Endpoints {
             for number in 0..pairs_of(flow) {
                 let index = ends.len() as u32;
                 let [source, sink] = pair(flow, first + number, number, generator, streams);
-                source.enter(&mut demux, index);
-                sink.listen(&mut demux, index + 1);
+                let (opens, listens) = match flow.request {
+                    None => ((&source, index), (&sink, index + 1)),
+                    Some(_) => ((&sink, index + 1), (&source, index)),
+                };
+                opens.0.enter(&mut demux, opens.1);
+                listens.0.listen(&mut demux, listens.1);
                 ends.extend([source, sink]);
             }
         }
+        let splices = Splices::new(flows, &pairs, &spec.schedulers, streams, &mut ends, &mut demux);
         let datagrams = Datagrams::new(flows, streams, first_datagrams);
-        Self { ends, pairs, generated, datagrams, touched: Vec::new(), demux, first_slot }
+        let touched = Vec::new();
+        Self { ends, pairs, generated, datagrams, touched, demux, first_slot, splices }
     }
 
     /// Sets the timers that open the connections.
@@ -199,7 +218,7 @@ impl Endpoints {
             self.datagrams.arrive(now, node, datagram);
             return network.release(id);
         }
-        let mut segment = std::mem::take(&mut packet.segment);
+        let mut segment = mem::take(&mut packet.segment);
         network.release(id);
         if let Some(index) = session {
             let end = &mut self.ends[index as usize];
@@ -247,7 +266,7 @@ impl Endpoints {
         };
         if let Some(answer) = answer {
             *network.place() = answer;
-            network.send(now, node, from);
+            let _ = network.send(now, node, from);
         }
     }
 
@@ -270,20 +289,29 @@ impl Endpoints {
             return true;
         }
         let (endpoint_due, app_due) = end.let_time_pass(now);
-        if endpoint_due || app_due {
+        let spliced = end.spliced;
+        let relay_due = spliced.is_some_and(|spliced| self.splices.let_time_pass(now, spliced));
+        if endpoint_due || app_due || relay_due {
             self.settle(now, network, index);
             self.follow_up(now, network);
-        } else if let Some(next) = end.next_timer() {
+            return true;
+        }
+        let relay_timer = spliced.and_then(|spliced| self.splices.next_timer(spliced));
+        let next = Instant::earliest(self.ends[index as usize].next_timer(), relay_timer);
+        if let Some(next) = next {
             // It was put off since it was set.
             network.queue.set_timer(slot, next);
         }
-        endpoint_due || app_due
+        false
     }
 
     /// Drains an end after a change and sets its timer.
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
+        if let Some(spliced) = end.spliced {
+            return self.settle_splice(now, network, spliced);
+        }
         let mut around = Around { network, app: &mut end.app, paths: &end.paths };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
@@ -323,7 +351,7 @@ impl End {
     }
 
     /// Requests to open find it at each of its nodes.
-    fn listen(&self, demux: &mut Demuxes, index: u32) {
+    pub(crate) fn listen(&self, demux: &mut Demuxes, index: u32) {
         for [node, _] in &self.paths {
             demux[usize::from(*node)][self.protocol.index()].listen(self.ports.local, index);
         }
@@ -337,7 +365,7 @@ impl End {
     }
 
     /// What the endpoint is to be opened with.
-    fn place(&mut self) -> (&Protocol, Place) {
+    pub(crate) fn place(&mut self) -> (&Protocol, Place) {
         let paths = self.paths.len() as u32;
         let entropy = self.entropy.bits();
         (&self.protocol, Place { ports: self.ports, paths, entropy })
@@ -376,7 +404,7 @@ impl End {
     }
 
     /// When endpoint or application want to be called next.
-    fn next_timer(&self) -> Option<Instant> {
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
         let endpoint =
             self.endpoint.as_ref().and_then(|connection| connection.endpoint().poll_timeout());
         Instant::earliest(endpoint, self.app.next_timer())
@@ -416,13 +444,12 @@ fn pair(
     generator: Option<u32>,
     streams: &Streams,
 ) -> [End; 2] {
-    let client = CLIENT_PORT.wrapping_add(index as u16);
-    let server = SERVER_PORT.wrapping_add(index as u16);
+    let (client, server) = ports(index);
     let entropy = |side: &str| match number {
         0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
         _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
     };
-    let source = End {
+    let mut source = End {
         endpoint: None,
         app: App::source(flow.source),
         paths: flow.paths().map(|[from, to]| [from as u16, to as u16]).collect(),
@@ -431,8 +458,9 @@ fn pair(
         ports: Ports { local: client, peer: server },
         entropy: entropy("client"),
         generator,
+        spliced: None,
     };
-    let sink = End {
+    let mut sink = End {
         endpoint: None,
         app: if generator.is_some() { App::followed_sink() } else { App::sink() },
         paths: flow.paths().map(|[from, to]| [to as u16, from as u16]).collect(),
@@ -441,8 +469,64 @@ fn pair(
         ports: Ports { local: server, peer: client },
         entropy: entropy("server"),
         generator,
+        spliced: None,
     };
+    if let Some(last) = flow.proxies.last() {
+        sink.paths = vec![[flow.to as u16, last.node as u16]];
+        sink.protocol = last.protocol.clone();
+    }
+    if let Some(request) = flow.request {
+        (source.app, sink.app) = (App::server(flow.source, request), App::client(request));
+        mem::swap(&mut source.ports, &mut sink.ports);
+        mem::swap(&mut source.start, &mut sink.start);
+        (source.protocol, sink.protocol) = (source.protocol.turned(), sink.protocol.turned());
+    }
     [source, sink]
+}
+
+/// The two ends that a proxy has of connection `index`, the `number`th of its flow: the one that listens
+/// and the one that opens. They have the ports that the outer ends of the connection have.
+pub(crate) fn proxy_ends(
+    flow: &FlowSpec,
+    index: usize,
+    number: usize,
+    splice: u32,
+    proxy: usize,
+    streams: &Streams,
+) -> [End; 2] {
+    let name = &flow.proxies[proxy].name;
+    let (client, server) = ports(index);
+    let end = |nodes: [usize; 2], protocol, ports, side, which| End {
+        endpoint: None,
+        app: App::Relay,
+        paths: vec![nodes.map(|node| node as u16)],
+        start: None,
+        protocol,
+        ports,
+        entropy: match number {
+            0 => streams.stream(&format!("flow/{}/{name}/{which}", flow.name)),
+            _ => streams.stream(&format!("flow/{}/{number}/{name}/{which}", flow.name)),
+        },
+        generator: None,
+        spliced: Some(Spliced { splice, side }),
+    };
+    let ([before, here], from_sender) = flow.leg(proxy);
+    let ([_, behind], to_receiver) = flow.leg(proxy + 1);
+    let (listens, opens) = match flow.request {
+        None => (([here, before], from_sender.clone()), ([here, behind], to_receiver.clone())),
+        Some(_) => (([here, behind], to_receiver.turned()), ([here, before], from_sender.turned())),
+    };
+    let listening = Ports { local: server, peer: client };
+    let opening = Ports { local: client, peer: server };
+    [
+        end(listens.0, listens.1, listening, Side::Near, "near"),
+        end(opens.0, opens.1, opening, Side::Far, "far"),
+    ]
+}
+
+/// The ports of connection `index` of all: the client's and the server's.
+const fn ports(index: usize) -> (u16, u16) {
+    (CLIENT_PORT.wrapping_add(index as u16), SERVER_PORT.wrapping_add(index as u16))
 }
 
 #[inline]

@@ -22,6 +22,7 @@ mod packet;
 mod routes;
 mod runner;
 mod spec;
+mod splices;
 mod stations;
 mod stretches;
 mod topology;
@@ -34,7 +35,7 @@ pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
 pub use spec::{
-    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SkySpec, SourceSpec,
-    StationPlace, Way,
+    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, ProxySpec, RunSpec, SchedulerSpec,
+    SkySpec, SourceSpec, StationPlace, Way,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

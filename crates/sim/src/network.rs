@@ -175,20 +175,21 @@ impl<'o> Network<'o> {
         &mut self.arena.next().1.segment
     }
 
-    /// Sends what was written to that place from one node to another.
+    /// Sends what was written to that place from one node to another. Returns its length on a link.
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) {
-        self.launch(now, from, from, to);
+    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) -> ByteCount {
+        self.launch(now, from, from, to)
     }
 
     /// Sends what was written to that place from `node`, in the name of `from`.
     #[inline(always)]
-    fn launch(&mut self, now: Instant, node: u16, from: u16, to: u16) {
+    fn launch(&mut self, now: Instant, node: u16, from: u16, to: u16) -> ByteCount {
         let (id, packet) = self.arena.next();
         (packet.from, packet.to, packet.corrupt) = (from, to, false);
         let (len, kind) = self.seal(id);
         self.arena.take();
         self.enter(now, node, to, id, len, kind);
+        ByteCount::new(u64::from(len))
     }
 
     /// The packet leaves node `node` for `to`, over as many channels as it passes at once.

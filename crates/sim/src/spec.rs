@@ -1,11 +1,14 @@
 //! What a run consists of.
 
 use std::iter;
+use std::mem;
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
 use bentpipe_link::station::StationSpec;
 use bentpipe_orbit::{Network, OrbitError};
+use bentpipe_pep::scheduler::Turns;
+use bentpipe_pep::split;
 use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
@@ -28,6 +31,8 @@ pub struct RunSpec {
     /// The constellation that carries the flows, if one does: its stations are the nodes, in their order,
     /// and the links are cables between them.
     pub sky: Option<SkySpec>,
+    /// What shares the lines of proxies among connections.
+    pub schedulers: Vec<SchedulerSpec>,
     /// The flows over them.
     pub flows: Vec<FlowSpec>,
     /// Seed of every random draw.
@@ -133,14 +138,19 @@ pub struct FlowSpec {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// What runs at both ends.
+    /// What runs at both ends, or at both ends of the first leg if there are proxies.
     pub protocol: Protocol,
+    /// The proxies that split it, in the order of the way from the sender.
+    pub proxies: Vec<ProxySpec>,
     /// When it starts and what is sent.
     pub source: SourceSpec,
     /// What is sent where that is no single file: pieces, which come up by themselves. `size` and
     /// `rate` of the source have no meaning then. With [`Protocol::Udp`] it is packets at intervals, or
     /// bursts of them; without that nothing is sent.
     pub traffic: Option<TrafficSpec>,
+    /// The receiver opens the connection and asks for what is sent with so many bytes; without it the
+    /// sender opens and sends. Not with `traffic`.
+    pub request: Option<ByteCount>,
     /// Queues that know classes drop its packets first.
     pub low_priority: bool,
 }
@@ -157,8 +167,49 @@ impl FlowSpec {
             Protocol::Xstp { .. } | Protocol::Tcp { .. } | Protocol::Udp => &[],
             Protocol::Sctp { more_paths, .. } => more_paths,
         };
-        iter::once([self.from, self.to]).chain(more.iter().copied())
+        iter::once(self.leg(0).0).chain(more.iter().copied())
     }
+
+    /// The nodes and the protocol of a leg; that of the sender is number 0.
+    pub(crate) fn leg(&self, number: usize) -> ([usize; 2], &Protocol) {
+        let stop = |number: usize| self.proxies.get(number).map_or(self.to, |proxy| proxy.node);
+        match number.checked_sub(1).and_then(|before| self.proxies.get(before)) {
+            Some(proxy) => ([proxy.node, stop(number)], &proxy.protocol),
+            None => ([self.from, stop(0)], &self.protocol),
+        }
+    }
+
+    /// The nodes of all legs.
+    pub(crate) fn legs(&self) -> impl Iterator<Item = [usize; 2]> {
+        (0..=self.proxies.len()).map(|number| self.leg(number).0)
+    }
+}
+
+/// A proxy on the way of a flow: a connection ends there, and another one leads on.
+#[derive(Clone, Debug)]
+pub struct ProxySpec {
+    /// Name of the proxy.
+    pub name: String,
+    /// Index of the node where it stands; no other proxy of the flow is there.
+    pub node: usize,
+    /// What runs on the leg behind it.
+    pub protocol: Protocol,
+    /// How it carries bytes from one leg to the other.
+    pub relay: split::Config,
+    /// Index of the scheduler that lets the leg behind it send, and the weight there; without one the
+    /// leg sends when it may.
+    pub scheduler: Option<(usize, u32)>,
+}
+
+/// What lets several connections send in turn at one rate.
+#[derive(Clone, Debug)]
+pub struct SchedulerSpec {
+    /// Name of the scheduler.
+    pub name: String,
+    /// Rate of packets, all headers included.
+    pub rate: BitRate,
+    /// In what order.
+    pub turns: Turns,
 }
 
 /// The protocol of a flow and its settings.
@@ -216,6 +267,18 @@ impl Protocol {
             Segment::Sctp(_) => 2,
             Segment::Udp(_) => 3,
         }
+    }
+
+    /// The same with the settings of the two ends exchanged: for a connection that its receiver opens.
+    pub(crate) fn turned(&self) -> Self {
+        let mut turned = self.clone();
+        match &mut turned {
+            Self::Xstp { sender, receiver } => mem::swap(sender, receiver),
+            Self::Tcp { sender, receiver } => mem::swap(sender, receiver),
+            Self::Sctp { sender, receiver, .. } => mem::swap(sender, receiver),
+            Self::Udp => {}
+        }
+        turned
     }
 
     /// Name in records.

@@ -18,6 +18,19 @@ pub trait Host<E: Endpoint + ?Sized> {
     fn event(&mut self, now: Instant, endpoint: &mut E, event: Event);
 }
 
+/// Takes out what an endpoint has to tell and leaves in it what it has to send: for a host that asks it
+/// for segments one by one, when there is a turn for it. Returns its next deadline.
+pub fn hear<E: Endpoint + ?Sized>(
+    endpoint: &mut E,
+    now: Instant,
+    host: &mut (impl Host<E> + ?Sized),
+) -> Option<Instant> {
+    while let Some(event) = endpoint.poll_event() {
+        host.event(now, endpoint, event);
+    }
+    endpoint.poll_timeout()
+}
+
 /// Takes everything out of an endpoint that is to be sent or told, until nothing is left, and
 /// returns its next deadline.
 #[inline]

@@ -107,6 +107,15 @@ pub trait Endpoint: Debug + Send {
     /// The next piece of what the peer sent, in order; `None` when there is nothing yet.
     fn read(&mut self, now: Instant) -> Option<Bytes>;
 
+    /// So many bytes that were read still take room in the receive buffer, because whoever read them
+    /// keeps them until others take them (a proxy): the window that is stated is smaller by them, and
+    /// fewer than before open it. To be told before the next drain after a read, or the window would
+    /// open in between.
+    fn withhold(&mut self, now: Instant, bytes: ByteCount);
+
+    /// Bytes that were written and that this end may have to send, once more or for the first time.
+    fn unacknowledged(&self) -> ByteCount;
+
     /// No more writes: once everything is delivered, tell the peer.
     fn close(&mut self, now: Instant);
 

@@ -1,8 +1,8 @@
-//! Where an agent of a variant stands.
+//! Where an agent or a proxy of a variant stands.
 
 use std::collections::VecDeque;
 
-use bentpipe_sim::RunSpec;
+use bentpipe_sim::{FlowSpec, RunSpec};
 
 /// A node and a link of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,17 +11,22 @@ pub(super) struct Place {
     pub(super) link: String,
 }
 
-/// The last node before the receiver, and the link between them, of each flow; each place once.
+/// The last node before the receiver of a flow, and the link between them.
+pub(super) fn before_last_link(spec: &RunSpec, flow: &FlowSpec) -> Result<Place, String> {
+    let last = last_link(spec, flow.from, flow.to).filter(|(node, _)| *node != flow.from);
+    let Some((node, link)) = last.filter(|_| spec.sky.is_none()) else {
+        let message =
+            "an addition needs a node between the ends, and links that stay where they are";
+        return Err(format!("flow `{}`: {message}", flow.name));
+    };
+    Ok(Place { node: spec.nodes[node].clone(), link: spec.links[link].name.clone() })
+}
+
+/// Those of each flow; each place once.
 pub(super) fn before_last_links(spec: &RunSpec, flows: &[usize]) -> Result<Vec<Place>, String> {
     let mut places = Vec::new();
     for flow in flows.iter().map(|index| &spec.flows[*index]) {
-        let last = last_link(spec, flow.from, flow.to).filter(|(node, _)| *node != flow.from);
-        let Some((node, link)) = last.filter(|_| spec.sky.is_none()) else {
-            let message =
-                "`+snoop` needs a node between the ends, and links that stay where they are";
-            return Err(format!("flow `{}`: {message}", flow.name));
-        };
-        let place = Place { node: spec.nodes[node].clone(), link: spec.links[link].name.clone() };
+        let place = before_last_link(spec, flow)?;
         if !places.contains(&place) {
             places.push(place);
         }

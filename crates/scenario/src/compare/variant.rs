@@ -36,8 +36,16 @@ pub struct Variant {
     kind: Kind,
     /// Keys below the flow's own, and their values.
     set: Vec<(&'static str, String)>,
-    /// An agent stands before the last link of each flow.
-    snoop: bool,
+    addition: Option<Addition>,
+}
+
+/// What stands before the last link of each flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Addition {
+    /// Snoop.
+    Snoop,
+    /// A proxy that splits the connection; TCP with SACK leads up to it.
+    Split,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +64,7 @@ pub struct NamedVariant {
     pub summary: String,
 }
 
-/// Every name but those with both a recovery and a controller, or with `+snoop`.
+/// Every name but those with both a recovery and a controller, or with `+snoop` or `+split`.
 pub fn named() -> Vec<NamedVariant> {
     let entry = |name: String, summary: String| NamedVariant { name, summary };
     let mut all = vec![
@@ -80,6 +88,10 @@ pub fn named() -> Vec<NamedVariant> {
         "VARIANT+snoop".into(),
         "TCP with Snoop before the last link of each flow, such as tcp-sack+snoop".into(),
     ));
+    all.push(entry(
+        "VARIANT+split".into(),
+        "a proxy there, TCP with SACK up to it, the variant behind it: xstp-probing+split".into(),
+    ));
     all
 }
 
@@ -91,18 +103,21 @@ impl FromStr for Variant {
             Some((ends, addition)) => (ends, Some(addition)),
             None => (name, None),
         };
-        let snoop = match addition {
-            None => false,
-            Some("snoop") => true,
+        let addition = match addition {
+            None => None,
+            Some("snoop") => Some(Addition::Snoop),
+            Some("split") => Some(Addition::Split),
             Some(other) => {
-                return Err(format!("there is no addition `+{other}`: `+snoop` is the one"));
+                return Err(format!(
+                    "there is no addition `+{other}`: there are `+snoop`, `+split`"
+                ));
             }
         };
         let (kind, set) = parse(ends).ok_or_else(|| unknown(name, ends))?;
-        if snoop && kind != Kind::Tcp {
+        if addition == Some(Addition::Snoop) && kind != Kind::Tcp {
             return Err(format!("`{name}`: Snoop knows TCP only"));
         }
-        Ok(Self { name: name.to_owned(), kind, set, snoop })
+        Ok(Self { name: name.to_owned(), kind, set, addition })
     }
 }
 
@@ -124,7 +139,7 @@ fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
     let kind = match protocol {
         "xstp" => {
             let (probing, controller) = match rest.strip_prefix("probing") {
-                Some(rest) if rest.is_empty() => (true, ""),
+                Some("") => (true, ""),
                 Some(rest) => (true, rest.strip_prefix('-')?),
                 None => (false, rest),
             };
@@ -190,17 +205,34 @@ impl Variant {
         let mut change = |key: String, value: String| changes.push(Override { key, value });
         for &index in flows {
             let flow = &spec.flows[index];
-            let own = |key: &str| format!("flows.{}.{key}", flow.name);
-            if let Some(room) = Room::of(&flow.protocol).filter(|room| room.kind != self.kind) {
-                for (key, value) in room.keys(self.kind) {
-                    change(own(key), value);
+            let own = format!("flows.{}", flow.name);
+            let room = Room::of(&flow.protocol);
+            // Where it is split, the variant is what leads on from the proxy.
+            let (leg, kind) = match self.addition {
+                Some(Addition::Split) => {
+                    let name = format!("compare-{index}");
+                    let leg = format!("proxies.{name}");
+                    change(format!("{leg}.node"), place::before_last_link(spec, flow)?.node);
+                    change(format!("{own}.through"), format!("[{name:?}]"));
+                    change(format!("{own}.protocol"), "tcp".to_owned());
+                    change(format!("{own}.tcp.recovery"), "sack".to_owned());
+                    for (key, value) in room.iter().flat_map(|room| room.keys(self.kind)) {
+                        change(format!("{leg}.{key}"), value);
+                    }
+                    (leg, Kind::Tcp)
                 }
+                Some(Addition::Snoop) | None => (own.clone(), self.kind),
+            };
+            for (key, value) in
+                room.iter().filter(|room| room.kind != kind).flat_map(|room| room.keys(kind))
+            {
+                change(format!("{own}.{key}"), value);
             }
             for (key, value) in &self.set {
-                change(own(key), value.clone());
+                change(format!("{leg}.{key}"), value.clone());
             }
         }
-        if self.snoop {
+        if self.addition == Some(Addition::Snoop) {
             for (number, place) in place::before_last_links(spec, flows)?.iter().enumerate() {
                 let Place { node, link } = place;
                 let table = format!("{{ at = {node:?}, link = {link:?}, agent = \"snoop\" }}");
@@ -245,7 +277,7 @@ impl Room {
     }
 
     /// The same for another protocol.
-    fn keys(self, kind: Kind) -> [(&'static str, String); 3] {
+    fn keys(&self, kind: Kind) -> [(&'static str, String); 3] {
         let [snd, rcv, size] = match kind {
             Kind::Xstp => ["xstp.snd_buf", "xstp.rcv_buf", "xstp.mss"],
             Kind::Tcp => ["tcp.snd_buf", "tcp.rcv_buf", "tcp.mss"],
@@ -255,7 +287,7 @@ impl Room {
             Kind::Sctp => self.mss.saturating_add(SCTP_HEADERS),
             Kind::Xstp | Kind::Tcp => self.mss,
         };
-        [(snd, self.snd_buf), (rcv, self.rcv_buf), (size, mss.to_string())]
+        [(snd, self.snd_buf.clone()), (rcv, self.rcv_buf.clone()), (size, mss.to_string())]
     }
 }
 

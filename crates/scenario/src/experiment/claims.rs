@@ -63,6 +63,9 @@ enum Test {
         direction: Direction,
         xs: Vec<f64>,
     },
+    /// From each of the places `xs` to the next the mean becomes `ratio` times what it was, within a share
+    /// `tolerance` of that ratio.
+    Steps { metric: Option<String>, variant: String, ratio: f64, tolerance: f64, xs: Vec<f64> },
     /// The largest mean is at most `ratio` times the smallest.
     Flat {
         metric: Option<String>,
@@ -138,6 +141,7 @@ impl ClaimSpec {
             | Test::BestGain { metric, .. }
             | Test::Trend { metric, .. }
             | Test::RelativeTrend { metric, .. }
+            | Test::Steps { metric, .. }
             | Test::Flat { metric, .. }
             | Test::Range { metric, .. }
             | Test::NotBelow { metric, .. }
@@ -160,6 +164,7 @@ impl ClaimSpec {
             | Test::LargerGain { variant, over: other, .. }
             | Test::SmallerGain { variant, over: other, .. } => vec![variant, other],
             Test::Trend { variant, .. }
+            | Test::Steps { variant, .. }
             | Test::Flat { variant, .. }
             | Test::Range { variant, .. }
             | Test::NotBelow { variant, .. }
@@ -212,6 +217,9 @@ impl<'a> Judge<'a> {
             }
             Test::RelativeTrend { variant, over, direction, xs, .. } => {
                 self.trend(values(variant), Some(values(over)), *direction, xs)
+            }
+            Test::Steps { variant, ratio, tolerance, xs, .. } => {
+                self.steps(values(variant), *ratio, *tolerance, xs)
             }
             Test::Flat { variant, ratio, places, .. } => self.flat(values(variant), *ratio, places),
             Test::Range { variant, above, min, max, places, .. } => {
@@ -342,6 +350,17 @@ impl<'a> Judge<'a> {
         let digits = if first.mean.abs() >= 100.0 { 0 } else { 2 };
         let means: Vec<_> = estimates.iter().map(|e| format!("{:.digits$}", e.mean)).collect();
         (whole && against == 0 && estimates.len() == xs.len(), means.join(", "))
+    }
+
+    fn steps(&self, these: &[Values], ratio: f64, tolerance: f64, xs: &[f64]) -> Verdict {
+        let place = |x: &f64| self.result.xs.iter().position(|known| known == x);
+        let found = xs.iter().filter_map(place).map(|place| Estimate::of(&these[place]).mean);
+        let means: Vec<f64> = found.collect();
+        let ratios: Vec<f64> = means.windows(2).map(|pair| pair[1] / pair[0]).collect();
+        let near = |found: &f64| (found / ratio - 1.0).abs() <= tolerance;
+        let holds = ratios.iter().all(near) && ratios.len() + 1 == xs.len();
+        let list: Vec<_> = ratios.iter().map(|ratio| format!("{ratio:.3}")).collect();
+        (holds, list.join(", "))
     }
 
     fn flat(&self, these: &[Values], ratio: f64, places: &Places) -> Verdict {

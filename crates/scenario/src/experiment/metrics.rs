@@ -1,8 +1,11 @@
 //! What can be measured on a run.
 
+use bentpipe_record::{
+    FlowSummary, ProbingCycle, ProbingSummary, RunSummary, SteadyFlow, SteadyProxy,
+};
+
 use super::trace::Trace;
 use crate::compare::jain;
-use bentpipe_record::{FlowSummary, ProbingCycle, ProbingSummary, RunSummary};
 
 /// One metric.
 pub struct Metric {
@@ -44,6 +47,42 @@ fn probing(run: &RunSummary, take: fn(&ProbingSummary) -> f64) -> f64 {
 fn first_cycle(run: &RunSummary, take: fn(&ProbingCycle) -> f64) -> f64 {
     let probing = flow(run).and_then(|f| f.probing.as_ref());
     probing.and_then(|p| p.first_cycles.first()).map_or(f64::NAN, take)
+}
+
+fn steady(run: &RunSummary, take: fn(&SteadyFlow) -> f64) -> f64 {
+    run.steady.as_ref().and_then(|steady| steady.flows.first()).map_or(f64::NAN, take)
+}
+
+fn throughputs(run: &RunSummary) -> impl Iterator<Item = f64> {
+    run.steady.iter().flat_map(|steady| &steady.flows).map(|flow| flow.throughput)
+}
+
+fn proxy(run: &RunSummary, take: fn(&SteadyProxy) -> f64) -> f64 {
+    run.steady.as_ref().and_then(|steady| steady.proxies.first()).map_or(f64::NAN, take)
+}
+
+/// Bits per second from the first byte to the last of a file that arrived whole.
+fn goodput(flow: &FlowSummary) -> f64 {
+    match (flow.metrics.connection_time, flow.first_byte_after) {
+        (Some(last), Some(first)) => 8.0 * flow.delivered_bytes as f64 / (last - first),
+        _ => f64::NAN,
+    }
+}
+
+/// The flow that a paper with several looks at: the third one, if there are so many.
+fn third(run: &RunSummary, take: fn(&FlowSummary) -> f64) -> f64 {
+    run.flows.get(2).or(run.flows.first()).map_or(f64::NAN, take)
+}
+
+/// Jain's index of the throughputs while they are watched.
+fn steady_fairness(run: &RunSummary) -> f64 {
+    let throughputs: Vec<f64> = throughputs(run).collect();
+    jain(&throughputs).unwrap_or(f64::NAN)
+}
+
+/// Bytes that the last link carried back.
+fn return_bytes(run: &RunSummary) -> f64 {
+    run.links.last().map_or(f64::NAN, |back| back.bytes as f64)
 }
 
 /// Round trip of the scripted scenario in seconds.
@@ -143,7 +182,7 @@ pub static METRICS: &[Metric] = &[
         take: |Outcome { run, .. }| bulk(run).iter().sum::<f64>() / bulk(run).len() as f64,
     },
     Metric {
-        name: "fairness",
+        name: "bulk_fairness",
         label: "Jain's index of the bulk transfers",
         take: |Outcome { run, .. }| jain(&bulk(run)).unwrap_or(f64::NAN),
     },
@@ -183,6 +222,63 @@ pub static METRICS: &[Metric] = &[
         name: "longest_pause",
         label: "longest time without delivery, s",
         take: |Outcome { trace, .. }| trace.longest_pause(),
+    },
+    Metric {
+        name: "goodput",
+        label: "throughput from the first byte to the last, bit/s",
+        take: |Outcome { run, .. }| of_flow(run, goodput),
+    },
+    Metric {
+        name: "steady_throughput",
+        label: "throughput of the first flow while it is watched, bit/s",
+        take: |Outcome { run, .. }| steady(run, |flow| flow.throughput),
+    },
+    Metric {
+        name: "steady_total_throughput",
+        label: "throughput of all flows while they are watched, bit/s",
+        take: |Outcome { run, .. }| throughputs(run).sum(),
+    },
+    Metric {
+        name: "fairness",
+        label: "Jain's index of the throughputs while they are watched",
+        take: |Outcome { run, .. }| steady_fairness(run),
+    },
+    Metric {
+        name: "steady_in_flight",
+        label: "bytes in flight of the first flow's sender, mean",
+        take: |Outcome { run, .. }| steady(run, |flow| flow.in_flight_mean),
+    },
+    Metric {
+        name: "steady_in_flight_sd",
+        label: "bytes in flight of the first flow's sender, standard deviation",
+        take: |Outcome { run, .. }| steady(run, |flow| flow.in_flight_sd),
+    },
+    Metric {
+        name: "proxy_backlog",
+        label: "bytes in the first proxy that are not under way behind it, mean",
+        take: |Outcome { run, .. }| proxy(run, |proxy| proxy.backlog_mean),
+    },
+    Metric {
+        name: "proxy_occupied",
+        label: "bytes in the first proxy, mean",
+        take: |Outcome { run, .. }| proxy(run, |proxy| proxy.occupied_mean),
+    },
+    Metric {
+        name: "return_bytes",
+        label: "what the last link carried back, bytes",
+        take: |Outcome { run, .. }| return_bytes(run),
+    },
+    Metric {
+        name: "reorder_peak",
+        label: "most bytes out of order at the third flow's receiver",
+        take: |Outcome { run, .. }| third(run, |flow| flow.sink.reorder_peak_bytes as f64),
+    },
+    Metric {
+        name: "response_time",
+        label: "time until the file of the third flow is there, s",
+        take: |Outcome { run, .. }| {
+            third(run, |flow| flow.metrics.connection_time.unwrap_or(f64::NAN))
+        },
     },
 ];
 

@@ -7,6 +7,7 @@ mod spec;
 mod stats;
 mod sweep;
 mod trace;
+mod watch;
 
 pub use metrics::{METRICS, Metric, Outcome, metric};
 pub use spec::{Experiment, FigureSpec, PointSpec, SweepSpec, VariantSpec, find};
@@ -14,3 +15,4 @@ pub use stats::Estimate;
 pub(crate) use sweep::in_pool;
 pub use sweep::{Progress, SweepOptions, run_all};
 pub use trace::Trace;
+pub use watch::WatchSpec;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::claims::ClaimSpec;
 use super::metrics::{TRACED, metric};
+use super::watch::WatchSpec;
 use crate::compare;
 use crate::error::nearest;
 use crate::quantity::Quantity;
@@ -28,6 +29,8 @@ pub struct Experiment {
     pub replications: u64,
     /// Time between samples, for metrics over time; without it there are none.
     pub sample_every: Option<Quantity<Span>>,
+    /// The part of each run that is watched, for metrics of what is steady.
+    pub watch: Option<WatchSpec>,
     /// What is compared. All variants meet the same channel in a replication.
     pub variants: Vec<VariantSpec>,
     /// What is varied along the x axes.
@@ -150,6 +153,9 @@ impl Experiment {
             key: None,
             message,
         };
+        if self.watch.is_some() && self.sample_every.is_some() {
+            return Err(wrong("`watch` and `sample_every` exclude each other".to_owned()));
+        }
         for sweep in &self.sweeps {
             for point in &sweep.points {
                 for variant in &self.variants {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_record::{Experiments, Figure, Point};
-use bentpipe_sim::{RunSpec, run};
+use bentpipe_record::{Experiments, Figure, Point, RunSummary};
+use bentpipe_sim::{BuildError, RunSpec, run};
 use bentpipe_units::Span;
 use rayon::prelude::*;
 
@@ -12,6 +12,7 @@ use super::metrics::{METRICS, Outcome, metric};
 use super::spec::{Experiment, FigureSpec, SweepSpec};
 use super::stats::Estimate;
 use super::trace::Trace;
+use super::watch::{Watch, WatchSpec};
 use crate::ScenarioError;
 
 /// How experiments are run.
@@ -76,6 +77,20 @@ struct Job {
     spec: RunSpec,
     /// Time between samples, if there are any.
     every: Option<Span>,
+    watch: Option<WatchSpec>,
+}
+
+impl Job {
+    /// Lets the run happen, watched or sampled if it is to be.
+    fn run(&self) -> Result<(RunSummary, Trace), BuildError> {
+        let mut trace = Trace::new(&self.spec, self.every);
+        let Some(watch) = self.watch else {
+            return Ok((run(&self.spec, &mut trace)?, trace));
+        };
+        let mut watch = Watch::new(watch, self.spec.flows.len());
+        let summary = run(&self.spec, &mut watch)?;
+        Ok((RunSummary { steady: Some(watch.steady()), ..summary }, trace))
+    }
 }
 
 /// Runs experiments and judges them.
@@ -100,15 +115,14 @@ pub fn run_all(
     let work = || -> Vec<Result<Vec<f64>, ScenarioError>> {
         jobs.par_iter()
             .map(|job| {
-                let mut trace = Trace::new(&job.spec, job.every);
-                let summary = run(&job.spec, &mut trace).map_err(|error| ScenarioError {
+                let done = job.run().map_err(|error| ScenarioError {
                     source: job.spec.name.clone(),
                     line: None,
                     key: None,
                     message: error.to_string(),
                 });
                 progress.done();
-                summary.map(|run| take_metrics(&Outcome { run: &run, trace: &trace }))
+                done.map(|(run, trace)| take_metrics(&Outcome { run: &run, trace: &trace }))
             })
             .collect()
     };
@@ -159,6 +173,7 @@ fn plan(
                     point: point_number,
                     spec,
                     every: experiment.sample_every.map(|every| every.0),
+                    watch: experiment.watch,
                 });
             }
         }

@@ -207,7 +207,7 @@ impl Connection {
         let ack = AckIn {
             place: acked as u64,
             from: place.max(0) as u64,
-            window: u64::from(segment.window) << self.tx.agreed.shift,
+            window: u64::from(segment.window) * self.tx.agreed.window_unit,
             pure: segment.seq_len() == 0,
             marked: self.ecn && segment.flags.contains(Flags::ECE),
             echo: echo.and_then(|echo| Some((echo, self.stamps.since(now, echo)?))),

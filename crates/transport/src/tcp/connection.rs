@@ -125,7 +125,7 @@ impl Connection {
             path,
             ports,
             tx: Sender::new(config.clone(), iss, now),
-            rx: Receiver::new(config.clone(), Seq32::default(), 0),
+            rx: Receiver::new(config.clone(), Seq32::default(), 1),
             handshake: Handshake::new(&config),
             stamps: Stamps::new((entropy >> 32) as u32),
             stamped: false,
@@ -243,6 +243,15 @@ impl Endpoint for Connection {
         bytes
     }
 
+    fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
+        self.rx.withhold(bytes.get());
+        self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
+    }
+
+    fn unacknowledged(&self) -> ByteCount {
+        ByteCount::new(self.tx.kept())
+    }
+
     fn close(&mut self, _now: Instant) {
         self.stir();
         // While the connection opens this is remembered: what was written is still delivered.
@@ -317,7 +326,8 @@ impl Endpoint for Connection {
 
     fn counters(&self) -> TransportCounters {
         let (reductions, timeouts) = (self.tx.reductions, self.tx.timeouts);
-        TransportCounters { reductions, timeouts, ..self.counters }
+        let reorder_peak_bytes = self.rx.most_out_of_order();
+        TransportCounters { reductions, timeouts, reorder_peak_bytes, ..self.counters }
     }
 
     fn controller_name(&self) -> &'static str {

@@ -18,9 +18,12 @@ pub(super) struct Receiver {
     /// The peer's initial sequence number.
     irs: Seq32,
     data: Reassembly,
+    /// Bytes that were read and still count as unread.
+    withheld: u64,
     /// Payload of the peer's full segments.
     mss: u16,
-    shift: u8,
+    /// Bytes that the window field counts by.
+    unit: u64,
     /// First place that the peer was not allowed to send.
     edge: u64,
     /// Place of the peer's FIN.
@@ -39,17 +42,18 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver for a peer whose SYN has the number `irs`; windows will be shifted by `shift` places.
-    pub(super) fn new(config: Arc<Config>, irs: Seq32, shift: u8) -> Self {
+    /// A receiver for a peer whose SYN has the number `irs`; windows will count by `unit` bytes.
+    pub(super) fn new(config: Arc<Config>, irs: Seq32, unit: u64) -> Self {
         let room = config.rcv_buf.get();
         // The window of a SYN is not shifted.
         let first_window = room.min(u64::from(u16::MAX));
         Self {
             irs,
-            most: room.min(u64::from(u16::MAX) << shift),
+            most: room.min(u64::from(u16::MAX) * unit),
             data: Reassembly::new(1, room as usize),
+            withheld: 0,
             mss: config.mss,
-            shift,
+            unit,
             edge: 1 + first_window,
             fin_at: None,
             fin_taken: false,
@@ -208,6 +212,11 @@ impl Receiver {
         !self.data.is_complete() || self.twice.is_some()
     }
 
+    /// The most bytes that waited out of order at a time.
+    pub(super) const fn most_out_of_order(&self) -> u64 {
+        self.data.most_kept()
+    }
+
     /// The peer ended and everything it sent is here.
     pub(super) const fn has_ended(&self) -> bool {
         self.fin_taken
@@ -223,13 +232,34 @@ impl Receiver {
         (self.wire(next), self.take_window(next))
     }
 
+    /// Bytes of the buffer that the window may state as free.
+    fn free(&self) -> u64 {
+        let taken = self.data.ready_bytes() as u64 + self.withheld;
+        self.config.rcv_buf.get().saturating_sub(taken).min(self.most)
+    }
+
+    /// By how much a window that is nearly closed could open. A sender that has room is not told.
+    fn gain(&self) -> u64 {
+        let promised = self.edge.saturating_sub(self.next());
+        if promised < self.most / 2 { self.free().saturating_sub(promised) } else { 0 }
+    }
+
+    /// So many bytes that were read count as unread. Whoever makes room by it is told soon: its window
+    /// follows what leaves elsewhere.
+    pub(super) fn withhold(&mut self, bytes: u64) {
+        let opens = bytes < self.withheld;
+        self.withheld = bytes;
+        if opens && self.gain() >= u64::from(self.mss).min(self.most / 2) {
+            self.due |= !self.fin_taken;
+        }
+    }
+
     /// The window that is stated. Its right edge stays until it can move by a segment (RFC 9293,
     /// section 3.8.6.2.2) and never moves back.
     fn take_window(&mut self, next: u64) -> u16 {
-        let room = self.config.rcv_buf.get();
-        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
-        let unit = 1 << self.shift;
-        let wanted = next + (free >> self.shift) * unit;
+        let free = self.free();
+        let unit = self.unit;
+        let wanted = next + free / unit * unit;
         let worth = u64::from(self.mss).min(self.most / 2).max(unit);
         let edge = if wanted >= self.edge + worth || wanted > self.edge && self.edge <= next {
             wanted
@@ -258,11 +288,7 @@ impl Receiver {
     /// The next bytes in order. A window that was nearly closed and opened by this is told.
     pub(super) fn read(&mut self) -> Option<Bytes> {
         let bytes = self.data.read()?;
-        let room = self.config.rcv_buf.get();
-        let promised = self.edge.saturating_sub(self.next());
-        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
-        let gain = free.saturating_sub(promised);
-        if promised < self.most / 2 && gain >= (2 * u64::from(self.mss)).min(self.most / 2) {
+        if self.gain() >= (2 * u64::from(self.mss)).min(self.most / 2) {
             self.due |= !self.fin_taken;
         }
         Some(bytes)

@@ -22,8 +22,8 @@ use crate::send_buffer::SendBuffer;
 pub(super) struct Agreed {
     /// Payload of a full segment, options of every segment deducted.
     pub(super) mss: u16,
-    /// The peer's windows are shifted by so many places.
-    pub(super) shift: u8,
+    /// Bytes that the peer's windows count by: a power of two, or a segment.
+    pub(super) window_unit: u64,
     /// The peer reports selectively.
     pub(super) reports: bool,
     /// A SYN or its answer was lost: the window starts from one segment (RFC 5681, section 3.1).
@@ -181,11 +181,16 @@ impl Sender {
         una as i64 + i64::from(seq.distance_from(self.wire(una)) as i32)
     }
 
-    /// Bytes of the send buffer that are free. A FIN that is under way takes none.
-    fn space(&self) -> usize {
+    /// Bytes of the send buffer that are taken. A FIN that is under way takes none.
+    pub(super) fn kept(&self) -> u64 {
         let sent = self.board.outstanding().saturating_sub(u64::from(self.fin_sent));
-        let used = self.buffer.len() as u64 + sent;
-        self.config.snd_buf.get().saturating_sub(used) as usize
+        let reported = if self.config.release_reported { self.board.sacked_bytes() } else { 0 };
+        self.buffer.len() as u64 + sent.saturating_sub(reported)
+    }
+
+    /// Bytes of the send buffer that are free.
+    fn space(&self) -> usize {
+        self.config.snd_buf.get().saturating_sub(self.kept()) as usize
     }
 
     /// Takes from `data` what fits.
@@ -229,7 +234,7 @@ impl Sender {
         self.board.outstanding() == 0
             && !self.has_new()
             && ack == self.wire(self.board.una())
-            && u64::from(window) << self.agreed.shift == self.peer_window
+            && u64::from(window) * self.agreed.window_unit == self.peer_window
     }
 
     /// The peer has no room and nothing is under way that could bring news of it.
