@@ -2,6 +2,7 @@
 
 mod delivery;
 mod independence;
+mod proxies;
 mod queues;
 mod sctp;
 mod sky;
