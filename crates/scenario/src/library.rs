@@ -27,6 +27,8 @@ static SCENARIOS: &[Entry] = entries![
     "pep/gateways",
     "pep/aero",
     "pep/aero-direct",
+    "pep/onboard",
+    "pep/xstp",
     "bench/geo-clean",
     "validate/geo-6mbit",
     "s1/geo-vsat",
@@ -64,6 +66,8 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e28",
     "experiments/e29",
     "experiments/e30",
+    "experiments/p1",
+    "experiments/p2",
 ];
 
 /// The scenarios by name.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bentpipe_pep::scheduler::Turns;
 use bentpipe_pep::split;
 use bentpipe_sim::{Protocol, ProxySpec, SchedulerSpec};
+use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -32,6 +33,9 @@ pub struct ProxyTable {
     /// Room that one acknowledgement makes is told to the other leg in steps of a segment.
     #[serde(default)]
     pub paced: bool,
+    /// Acknowledges to the sender what the leg behind it has acknowledged and so many bytes more, if the
+    /// leg before it is TCP; left out, everything is acknowledged that has come.
+    pub spoof_window: Option<Quantity<ByteCount>>,
     /// Name of the scheduler that lets the leg behind it send; without one it sends when it may.
     pub scheduler: Option<String>,
     /// What runs on the leg behind it, towards the receiver.
@@ -121,7 +125,10 @@ pub(crate) fn split(
             name: name.clone(),
             node: stands,
             protocol: protocol::build(&leg(name, proxy), Vec::new())?,
-            relay: split::Config { paced: proxy.paced },
+            relay: split::Config {
+                paced: proxy.paced,
+                spoof_window: proxy.spoof_window.map(|window| window.0),
+            },
             scheduler: scheduler(file, name, proxy)?.map(|line| (line, table.weight.unwrap_or(1))),
         });
     }
@@ -139,6 +146,13 @@ pub(crate) fn split(
             None => &mut first,
             Some(before) => &mut proxies[before].protocol,
         };
+        let defers = table.through.get(number).filter(|name| defers(file, name));
+        if let Some(name) = defers
+            && !matches!(leg, Protocol::Tcp { .. })
+        {
+            let message = "only TCP before the proxy can wait with acknowledgements";
+            return problem(&["proxies", name, "spoof_window"], message);
+        }
         for (sends, found) in [(true, near), (false, far)] {
             if let Some((proxy, buffer)) = found {
                 set_buffer(leg, sends, buffer).or_else(|message| wrong(proxy, message))?;
@@ -146,6 +160,11 @@ pub(crate) fn split(
         }
     }
     Ok((first, proxies))
+}
+
+/// The proxy of this name waits for the acknowledgements of the leg behind it.
+fn defers(file: &ScenarioFile, name: &str) -> bool {
+    file.proxies.get(name).is_some_and(|proxy| proxy.spoof_window.is_some())
 }
 
 fn check(flow: &str, table: &FlowTable) -> Result<(), Problem> {
@@ -204,16 +223,22 @@ fn scheduler(
 /// directions.
 fn set_buffer(leg: &mut Protocol, sends: bool, buffer: ByteCount) -> Result<(), String> {
     macro_rules! set {
-        ($sender:ident, $receiver:ident) => {{
+        ($sender:ident, $receiver:ident, $room:expr) => {{
             let config = Arc::make_mut(if sends { $sender } else { $receiver });
             (config.snd_buf, config.rcv_buf) = (buffer, buffer);
+            config.rcv_buf = $room(&*config);
             config.validate().map_err(|error| error.to_string())
         }};
     }
     match leg {
-        Protocol::Xstp { sender, receiver } => set!(sender, receiver),
-        Protocol::Tcp { sender, receiver } => set!(sender, receiver),
-        Protocol::Sctp { sender, receiver, .. } => set!(sender, receiver),
+        Protocol::Xstp { sender, receiver } => set!(sender, receiver, |_: &xstp::Config| buffer),
+        // A window may be stated too large by less than its unit.
+        Protocol::Tcp { sender, receiver } => set!(sender, receiver, |config: &tcp::Config| {
+            ByteCount::new((buffer.get() + 1).saturating_sub(config.window_unit()))
+        }),
+        Protocol::Sctp { sender, receiver, .. } => {
+            set!(sender, receiver, |_: &sctp::Config| buffer)
+        }
         Protocol::Udp => Ok(()),
     }
 }

@@ -113,6 +113,10 @@ pub trait Endpoint: Debug + Send {
     /// open in between.
     fn withhold(&mut self, now: Instant, bytes: ByteCount);
 
+    /// The last so many bytes that were read are not to be acknowledged yet, because somebody further on
+    /// has not acknowledged them. A protocol that can not do that acknowledges all the same.
+    fn defer_acks(&mut self, _now: Instant, _bytes: ByteCount) {}
+
     /// Bytes that were written and that this end may have to send, once more or for the first time.
     fn unacknowledged(&self) -> ByteCount;
 

@@ -7,8 +7,8 @@
 //! (back-pressure). The end of a direction is passed on when everything before it was, a reset at once.
 //!
 //! Acknowledged bytes are lost with the proxy: a relay breaks end-to-end acknowledgement (RFC 3135,
-//! section 4.1), but never the order of things: bytes that can not be delivered are followed by a reset
-//! and never by an end.
+//! section 4.1) unless it has a [`Config::spoof_window`], but never the order of things: bytes that can
+//! not be delivered are followed by a reset and never by an end.
 
 mod pace;
 mod stream;
@@ -45,6 +45,10 @@ pub struct Config {
     /// Room that is made by one acknowledgement of a leg is told to the other leg in steps of a segment,
     /// spread over the time until the next acknowledgement is due (Zhou and Baras, section IV).
     pub paced: bool,
+    /// The source's bytes are acknowledged when the other leg has acknowledged them, but for so many more,
+    /// if its protocol can do that (PETRA); `None` acknowledges what was read. With zero nothing is lost
+    /// with the proxy.
+    pub spoof_window: Option<ByteCount>,
 }
 
 /// What joins the two legs of a split connection. It owns neither: whoever does hands them over.
@@ -72,7 +76,7 @@ impl Relay {
     /// Nothing was carried yet.
     pub fn new(config: Config) -> Self {
         Self {
-            streams: [Stream::new(config.paced), Stream::new(config.paced)],
+            streams: [Stream::new(config), Stream::new(config)],
             legs: [Leg::default(), Leg::default()],
             broken: false,
         }
@@ -98,9 +102,7 @@ impl Relay {
                         stream.push(bytes);
                     }
                 }
-                if let Some(held) = stream.take_change() {
-                    endpoint.withhold(now, ByteCount::new(held));
-                }
+                tell(now, endpoint, stream);
             }
             Event::PeerClosed => self.streams[side as usize].end(),
             Event::Failed(_) => {
@@ -141,9 +143,7 @@ impl Relay {
         if self.broken && !mem::replace(&mut self.legs[side as usize].gone, true) {
             endpoint.abort(now);
         }
-        if let Some(held) = self.streams[side as usize].take_change() {
-            endpoint.withhold(now, ByteCount::new(held));
-        }
+        tell(now, endpoint, &mut self.streams[side as usize]);
     }
 
     /// Writes to the leg what came from the other one.
@@ -198,6 +198,14 @@ impl Relay {
     /// The deadline of [`Relay::poll_timeout`] has come. Both legs are to be settled then.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.streams.iter_mut().for_each(|stream| stream.handle_timeout(now));
+    }
+}
+
+/// Tells the leg of a source what to do about the bytes that were read from it.
+fn tell<E: Endpoint + ?Sized>(now: Instant, endpoint: &mut E, stream: &mut Stream) {
+    if let Some(held) = stream.take_change() {
+        endpoint.defer_acks(now, ByteCount::new(held.deferred));
+        endpoint.withhold(now, ByteCount::new(held.withheld));
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use bentpipe_units::Instant;
+use bentpipe_units::{ByteCount, Instant};
 use bytes::{Bytes, BytesMut};
 
+use super::Config;
 use super::pace::Pace;
 
 /// Pieces below this length are joined while they wait: many small ones must not take more memory than
@@ -21,9 +22,13 @@ pub(super) struct Stream {
     waiting: u64,
     /// Bytes that the other leg has and may have to send.
     downstream: u64,
-    /// What the source's leg is to count as unread, and what it was told.
+    /// What the source's leg is to count as unread.
     stated: u64,
-    told: u64,
+    /// What it was told.
+    told: Held,
+    /// Bytes beyond those acknowledged on the other leg that may be acknowledged to the source; `None`
+    /// for all that were read.
+    spoofed: Option<u64>,
     pace: Option<Pace>,
     /// The source will send no more.
     ended: bool,
@@ -31,15 +36,25 @@ pub(super) struct Stream {
     closed: bool,
 }
 
+/// What the leg of a source is to do about the bytes that were read from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    /// So many count as unread.
+    pub(super) withheld: u64,
+    /// So many are not acknowledged.
+    pub(super) deferred: u64,
+}
+
 impl Stream {
-    pub(super) fn new(paced: bool) -> Self {
+    pub(super) fn new(config: Config) -> Self {
         Self {
             pieces: VecDeque::new(),
             waiting: 0,
             downstream: 0,
             stated: 0,
-            told: 0,
-            pace: paced.then(Pace::default),
+            told: Held::default(),
+            spoofed: config.spoof_window.map(ByteCount::get),
+            pace: config.paced.then(Pace::default),
             ended: false,
             closed: false,
         }
@@ -117,16 +132,22 @@ impl Stream {
         due
     }
 
-    /// The source's leg was not told what it is to count as unread.
-    pub(super) const fn has_changed(&self) -> bool {
-        self.stated != self.told
+    /// What the source's leg is to do.
+    fn held(&self) -> Held {
+        let beyond = |spoofed| self.occupied().saturating_sub(spoofed);
+        Held { withheld: self.stated, deferred: self.spoofed.map_or(0, beyond) }
+    }
+
+    /// The source's leg was not told what it is to do now.
+    pub(super) fn has_changed(&self) -> bool {
+        self.held() != self.told
     }
 
     /// What it is to be told, if that changed.
-    pub(super) fn take_change(&mut self) -> Option<u64> {
+    pub(super) fn take_change(&mut self) -> Option<Held> {
         let changed = self.has_changed();
-        self.told = self.stated;
-        changed.then_some(self.stated)
+        self.told = self.held();
+        changed.then_some(self.told)
     }
 
     /// When [`Stream::handle_timeout`] must be called.

@@ -4,7 +4,7 @@ mod world;
 
 use bentpipe_pep::split::Config;
 use bentpipe_transport::tcp;
-use bentpipe_units::Span;
+use bentpipe_units::{ByteCount, Span};
 use proptest::prelude::*;
 
 use world::{Leg, World, pattern};
@@ -81,17 +81,43 @@ fn a_server_that_does_not_answer_resets_the_client() {
     assert_eq!(world.most[0], [10_000, 0], "what came meanwhile was held and no more");
 }
 
+#[test]
+fn with_a_spoof_window_no_more_than_it_is_acknowledged_before_the_sink_has_it() {
+    for window in [0, 5_000] {
+        let config = Config { spoof_window: Some(ByteCount::new(window)), ..Config::default() };
+        let legs = vec![Leg::tcp(60_000), Leg::tcp(60_000), Leg::tcp(60_000)];
+        let mut world = World::new(legs, config, 3);
+        world.loss = 20;
+        world.source().outbox = pattern(400_000);
+        let mut at = Span::ZERO;
+        loop {
+            at = at + Span::from_millis(10);
+            let over = world.run(at);
+            let sent = 400_000 - world.source().outbox.len() as u64;
+            let acknowledged = sent - world.kept_by_source();
+            let arrived = world.sink().inbox.len() as u64;
+            // Each of the two proxies has a window of its own.
+            assert!(acknowledged <= arrived + 2 * window, "{acknowledged} of {arrived} at {at}");
+            if over {
+                break;
+            }
+        }
+        assert_eq!(world.sink().inbox, pattern(400_000));
+        assert!(world.source().saw_the_end() && !world.source().failed());
+    }
+}
+
 /// Runs a transfer both ways over random legs. `aborts` says when an end gives up, and which.
 fn transfer(
     legs: Vec<Leg>,
     buffers: &[u64],
-    paced: bool,
+    config: Config,
     seed: u64,
     loss: u64,
     sizes: [usize; 2],
     aborts: Option<(u64, bool)>,
 ) {
-    let mut world = World::new(legs, Config { paced }, seed);
+    let mut world = World::new(legs, config, seed);
     world.loss = loss;
     world.source().outbox = pattern(sizes[0]);
     world.sink().outbox = pattern(sizes[1]);
@@ -128,6 +154,7 @@ proptest! {
         protocols in prop::collection::vec(0..2usize, 2..=3),
         buffers in prop::collection::vec(3_000..60_000u64, 3),
         paced in any::<bool>(),
+        spoof in prop::option::of(0..20_000u64),
         seed in any::<u64>(),
         loss in prop_oneof![Just(0), 0..50u64, 0..250u64],
         forth in 0..150_000usize,
@@ -135,7 +162,8 @@ proptest! {
         aborts in prop::option::of((0..8_000u64, any::<bool>())),
     ) {
         let legs: Vec<_> = protocols.iter().zip(&buffers).map(|(p, b)| Leg::of(*p, *b)).collect();
-        transfer(legs, &buffers, paced, seed, loss, [forth, back], aborts);
+        let config = Config { paced, spoof_window: spoof.map(ByteCount::new) };
+        transfer(legs, &buffers, config, seed, loss, [forth, back], aborts);
     }
 
     #[test]
@@ -146,6 +174,6 @@ proptest! {
         forth in 0..100_000usize,
     ) {
         let legs = vec![Leg::tcp(buffer), Leg::of(2, buffer)];
-        transfer(legs, &[buffer, buffer], false, seed, loss, [forth, 0], None);
+        transfer(legs, &[buffer, buffer], Config::default(), seed, loss, [forth, 0], None);
     }
 }

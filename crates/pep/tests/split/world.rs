@@ -269,6 +269,11 @@ impl World {
         &mut self.ends[last].app
     }
 
+    /// Bytes that the source has written and that are not acknowledged.
+    pub(crate) fn kept_by_source(&self) -> u64 {
+        self.ends[0].endpoint.as_ref().map_or(0, |source| source.unacknowledged().get())
+    }
+
     fn draw(&mut self) -> u64 {
         self.random = self
             .random

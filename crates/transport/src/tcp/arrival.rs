@@ -185,7 +185,9 @@ impl Connection {
     /// Answers a segment that was not taken. Segments that carry nothing are answered only so often
     /// (RFC 5961, section 7): two ends must not keep each other busy.
     fn answer(&mut self, now: Instant, len: u32) {
-        if len > 0 || self.challenges.take(now) {
+        if len > 0 && !self.config.ack_disorder_at_once && self.stage == Stage::Open {
+            self.rx.count_segment(now);
+        } else if len > 0 || self.challenges.take(now) {
             self.rx.acknowledge_now();
         }
     }

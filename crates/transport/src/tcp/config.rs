@@ -268,6 +268,16 @@ impl Config {
         self.cwnd_max.unwrap_or(self.snd_buf).min(self.snd_buf).get()
     }
 
+    /// Bytes that the windows which this end states count by. The right edge of a window never moves back,
+    /// so that up to one byte less than this more than `rcv_buf` may arrive.
+    pub fn window_unit(&self) -> u64 {
+        if self.window_in_segments {
+            self.mss.into()
+        } else {
+            1 << self.window_shift().unwrap_or(0)
+        }
+    }
+
     /// By how many places the windows that this end states are shifted, if it offers that.
     pub(super) fn window_shift(&self) -> Option<u8> {
         let bits = u64::BITS - self.rcv_buf.get().leading_zeros();

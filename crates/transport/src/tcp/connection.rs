@@ -248,6 +248,12 @@ impl Endpoint for Connection {
         self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
     }
 
+    fn defer_acks(&mut self, now: Instant, bytes: ByteCount) {
+        self.rx.defer(bytes.get());
+        self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
+        self.end_if_done(now);
+    }
+
     fn unacknowledged(&self) -> ByteCount {
         ByteCount::new(self.tx.kept())
     }

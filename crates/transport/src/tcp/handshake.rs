@@ -121,8 +121,10 @@ impl Connection {
             self.stamps.take(now, stamps.value);
         }
         let shift = config.window_shift().filter(|_| self.handshake.offered.shift.is_some());
-        let unit =
-            if config.window_in_segments { config.mss.into() } else { 1 << shift.unwrap_or(0) };
+        let unit = match shift {
+            None if !config.window_in_segments => 1,
+            _ => config.window_unit(),
+        };
         self.rx = Receiver::new(config.clone(), segment.seq, unit);
         self.handshake.answers = true;
     }

@@ -31,7 +31,8 @@ impl Connection {
     /// Both directions are closed and everything is delivered: the end that ended first stays for a
     /// while to answer a FIN that comes again.
     pub(super) fn end_if_done(&mut self, now: Instant) {
-        if self.stage != Stage::Open || !self.tx.is_done() || !self.rx.has_ended() {
+        let ended = self.rx.has_ended() && !self.rx.is_deferring();
+        if self.stage != Stage::Open || !self.tx.is_done() || !ended {
             return;
         }
         self.told.closed = true;

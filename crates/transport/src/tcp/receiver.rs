@@ -20,6 +20,8 @@ pub(super) struct Receiver {
     data: Reassembly,
     /// Bytes that were read and still count as unread.
     withheld: u64,
+    /// The last so many bytes in order are not to be acknowledged yet.
+    deferred: u64,
     /// Payload of the peer's full segments.
     mss: u16,
     /// Bytes that the window field counts by.
@@ -52,6 +54,7 @@ impl Receiver {
             most: room.min(u64::from(u16::MAX) * unit),
             data: Reassembly::new(1, room as usize),
             withheld: 0,
+            deferred: 0,
             mss: config.mss,
             unit,
             edge: 1 + first_window,
@@ -172,6 +175,11 @@ impl Receiver {
             self.due = true;
             return;
         }
+        self.count_segment(now);
+    }
+
+    /// A segment more that is to be acknowledged with others, or late.
+    pub(super) fn count_segment(&mut self, now: Instant) {
         self.pending += 1;
         if self.quick_left > 0 {
             self.quick_left -= 1;
@@ -203,8 +211,31 @@ impl Receiver {
 
     /// An acknowledgement is due. Data that the application does not know of yet comes first: its
     /// reading opens the window that the acknowledgement states.
-    pub(super) const fn is_due(&self) -> bool {
-        self.due && !self.readable
+    pub(super) fn is_due(&self) -> bool {
+        self.due && !self.readable && !(self.deferred > 0 && self.has_said_all())
+    }
+
+    /// An acknowledgement now would be a duplicate of the last one and no sign of a loss.
+    fn has_said_all(&self) -> bool {
+        let same_edge = self.next() + self.free() / self.unit * self.unit <= self.edge;
+        self.ack_place() == self.last_acked && same_edge && !self.has_report()
+    }
+
+    /// The place up to which everything may be acknowledged.
+    fn ack_place(&self) -> u64 {
+        if self.deferred > 0 { self.data.next().saturating_sub(self.deferred) } else { self.next() }
+    }
+
+    /// The last so many bytes that were read are not to be acknowledged yet.
+    pub(super) fn defer(&mut self, bytes: u64) {
+        let advances = bytes < self.deferred;
+        self.deferred = bytes;
+        self.due |= advances && self.last_acked < self.ack_place();
+    }
+
+    /// Something is not to be acknowledged yet.
+    pub(super) const fn is_deferring(&self) -> bool {
+        self.deferred > 0
     }
 
     /// Something is missing, so that an acknowledgement has more to say than its number.
@@ -224,12 +255,12 @@ impl Receiver {
 
     /// An acknowledgement leaves: gives its number and the window field.
     pub(super) fn take_ack(&mut self) -> (Seq32, u16) {
-        let next = self.next();
+        let (next, acked) = (self.next(), self.ack_place().max(self.last_acked));
         self.due = false;
         self.deadline = None;
         self.pending = 0;
-        self.last_acked = next;
-        (self.wire(next), self.take_window(next))
+        self.last_acked = acked;
+        (self.wire(acked), self.take_window(next, acked))
     }
 
     /// Bytes of the buffer that the window may state as free.
@@ -256,7 +287,7 @@ impl Receiver {
 
     /// The window that is stated. Its right edge stays until it can move by a segment (RFC 9293,
     /// section 3.8.6.2.2) and never moves back.
-    fn take_window(&mut self, next: u64) -> u16 {
+    fn take_window(&mut self, next: u64, acked: u64) -> u16 {
         let free = self.free();
         let unit = self.unit;
         let wanted = next + free / unit * unit;
@@ -266,8 +297,8 @@ impl Receiver {
         } else {
             self.edge
         };
-        let field = edge.saturating_sub(next).div_ceil(unit).min(u64::from(u16::MAX));
-        self.edge = self.edge.max(next + field * unit);
+        let field = edge.saturating_sub(acked).div_ceil(unit).min(u64::from(u16::MAX));
+        self.edge = self.edge.max(acked + field * unit);
         field as u16
     }
 
