@@ -29,6 +29,7 @@ static SCENARIOS: &[Entry] = entries![
     "pep/aero-direct",
     "pep/onboard",
     "pep/xstp",
+    "pep/xcp",
     "bench/geo-clean",
     "validate/geo-6mbit",
 ];
@@ -55,6 +56,7 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e30",
     "experiments/p1",
     "experiments/p2",
+    "experiments/p3",
 ];
 
 /// The scenarios by name.

@@ -10,6 +10,7 @@ use bentpipe_link::{ModelSpec, Passing, Streams};
 use bentpipe_orbit::OrbitError;
 use bentpipe_record::LinkSummary;
 use bentpipe_units::{ByteCount, Instant};
+use bentpipe_wire::xcp::Header;
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
@@ -46,6 +47,8 @@ pub(crate) struct Network<'o> {
     end: Instant,
     wire: bool,
     watched: bool,
+    /// The congestion header of the packet that is sent next.
+    congestion: Option<Header>,
     /// Packets that the observer will see when their time comes.
     unseen: BinaryHeap<Unseen>,
 }
@@ -115,6 +118,7 @@ impl<'o> Network<'o> {
             end: Instant::ZERO + spec.duration,
             wire: spec.wire,
             watched,
+            congestion: None,
             unseen: BinaryHeap::new(),
             channels,
         }
@@ -173,7 +177,13 @@ impl<'o> Network<'o> {
         let (id, packet) = self.arena.next();
         let (len, kind) = packet.segment.measure();
         let overhead = self.encapsulation.of(&packet.segment).overhead();
-        let len = len as u32 + overhead.get() as u32;
+        let mut len = len as u32 + overhead.get() as u32;
+        packet.asks = self.congestion.is_some();
+        if let Some(header) = self.congestion.take() {
+            len += Header::LENGTH as u32;
+            *self.arena.congestion_mut(id) = header;
+        }
+        let packet = self.arena.get_mut(id);
         (packet.from, packet.to, packet.len, packet.kind) = (from, to, len, kind);
         packet.corrupt = false;
         if self.wire {
@@ -455,6 +465,16 @@ impl<'o> Network<'o> {
     #[inline]
     pub(crate) fn packet(&mut self, id: PacketId) -> &mut Packet {
         self.arena.get_mut(id)
+    }
+
+    /// What is sent next has this congestion header between its segment and the IP header.
+    pub(crate) fn set_congestion(&mut self, header: Header) {
+        self.congestion = Some(header);
+    }
+
+    /// The congestion header of a packet that has arrived.
+    pub(crate) fn congestion(&self, id: PacketId) -> Option<Header> {
+        self.arena.congestion(id)
     }
 
     /// The segment of a packet was read.
