@@ -29,12 +29,14 @@ static SCENARIOS: &[Entry] = entries![
     "pep/aero-direct",
     "pep/onboard",
     "pep/xstp",
+    "pep/xcp",
     "bench/geo-clean",
     "validate/geo-6mbit",
     "s1/geo-vsat",
     "s1/leo",
     "s1/leo-path",
     "s1/snoop",
+    "s1/xcp-link",
 ];
 
 static EXPERIMENTS: &[Entry] = entries![
@@ -53,6 +55,7 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e14",
     "experiments/e15",
     "experiments/e16",
+    "experiments/e17",
     "experiments/e18",
     "experiments/e19",
     "experiments/e20",
@@ -68,6 +71,7 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e30",
     "experiments/p1",
     "experiments/p2",
+    "experiments/p3",
 ];
 
 /// The scenarios by name.

@@ -10,6 +10,7 @@ use bentpipe_transport::xstp::Ports;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
+use bentpipe_wire::xcp::Header;
 
 use crate::app::{App, Progress};
 use crate::connection::{Accepted, Connection, Place, no_session_reset};
@@ -99,6 +100,10 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
         self.network.place()
     }
 
+    fn congestion(&mut self, header: Header) {
+        self.network.set_congestion(header);
+    }
+
     fn transmit(&mut self, now: Instant, path: PathId) {
         let [node, peer] = self.paths[path.0 as usize];
         let _ = self.network.send(now, node, peer);
@@ -184,7 +189,10 @@ impl Endpoints {
             Some(index) if !packet.segment.opens() => {
                 let end = &mut self.ends[index as usize];
                 let path = end.path_of(node, from);
-                let done = end.arrive(now, path, &mut packet.segment);
+                if packet.asks {
+                    end.hear_routers(now, network, id);
+                }
+                let done = end.arrive(now, path, &mut network.packet(id).segment);
                 network.release(id);
                 if !done {
                     self.settle(now, network, index);
@@ -369,6 +377,14 @@ impl End {
         let paths = self.paths.len() as u32;
         let entropy = self.entropy.bits();
         (&self.protocol, Place { ports: self.ports, paths, entropy })
+    }
+
+    /// A packet with a congestion header arrived.
+    #[cold]
+    fn hear_routers(&mut self, now: Instant, network: &Network<'_>, id: PacketId) {
+        if let (Some(connection), Some(header)) = (&mut self.endpoint, network.congestion(id)) {
+            connection.endpoint_mut().handle_congestion(now, &header);
+        }
     }
 
     /// A segment arrived. True when that was all: otherwise the end must be drained.

@@ -12,6 +12,7 @@ use bentpipe_link::{ModelSpec, Passing, Streams};
 use bentpipe_orbit::OrbitError;
 use bentpipe_record::LinkSummary;
 use bentpipe_units::{ByteCount, Instant};
+use bentpipe_wire::xcp::Header;
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
@@ -50,6 +51,8 @@ pub(crate) struct Network<'o> {
     end: Instant,
     wire: bool,
     watched: bool,
+    /// The congestion header of the packet that is sent next.
+    congestion: Option<Header>,
     /// Packets that the observer will see when their time comes.
     unseen: BinaryHeap<Unseen>,
 }
@@ -123,6 +126,7 @@ impl<'o> Network<'o> {
             end: Instant::ZERO + spec.duration,
             wire: spec.wire,
             watched,
+            congestion: None,
             unseen: BinaryHeap::new(),
             channels,
         }
@@ -186,6 +190,10 @@ impl<'o> Network<'o> {
     fn launch(&mut self, now: Instant, node: u16, from: u16, to: u16) -> ByteCount {
         let (id, packet) = self.arena.next();
         (packet.from, packet.to, packet.corrupt) = (from, to, false);
+        packet.asks = self.congestion.is_some();
+        if let Some(header) = self.congestion.take() {
+            *self.arena.congestion_mut(id) = header;
+        }
         let (len, kind) = self.seal(id);
         self.arena.take();
         self.enter(now, node, to, id, len, kind);
@@ -467,7 +475,8 @@ impl<'o> Network<'o> {
         let packet = self.arena.get_mut(id);
         let (len, kind) = packet.segment.measure();
         let overhead = self.encapsulation.of(&packet.segment).overhead();
-        let len = len as u32 + overhead.get() as u32;
+        let header = if packet.asks { Header::LENGTH as u32 } else { 0 };
+        let len = len as u32 + overhead.get() as u32 + header;
         (packet.len, packet.kind) = (len, kind);
         if self.wire {
             let envelope = packet.envelope(self.encapsulation);
@@ -481,6 +490,16 @@ impl<'o> Network<'o> {
     #[inline]
     pub(crate) fn packet(&mut self, id: PacketId) -> &mut Packet {
         self.arena.get_mut(id)
+    }
+
+    /// What is sent next has this congestion header between its segment and the IP header.
+    pub(crate) fn set_congestion(&mut self, header: Header) {
+        self.congestion = Some(header);
+    }
+
+    /// The congestion header of a packet that has arrived.
+    pub(crate) fn congestion(&self, id: PacketId) -> Option<Header> {
+        self.arena.congestion(id)
     }
 
     /// The segment of a packet was read.

@@ -9,6 +9,7 @@ use bentpipe_record::{Occupancy, ProxySample, ProxySummary, TransportCounters};
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, hear};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::Segment;
+use bentpipe_wire::xcp::Header;
 
 use crate::connection::Connection;
 use crate::endpoints::{Demuxes, End, Endpoints, proxy_ends};
@@ -167,6 +168,10 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
         self.network.place()
     }
 
+    fn congestion(&mut self, header: Header) {
+        self.network.set_congestion(header);
+    }
+
     fn transmit(&mut self, now: Instant, _path: PathId) {
         let [node, peer] = self.nodes;
         let _ = self.network.send(now, node, peer);
@@ -264,7 +269,13 @@ impl Endpoints {
             let index = self.splices.lines[line].members[member as usize];
             let end = &mut self.ends[index];
             let endpoint = end.endpoint.as_mut().map(Connection::endpoint_mut);
-            let sent = endpoint.and_then(|endpoint| endpoint.poll_transmit(now, network.place()));
+            let sent = endpoint.and_then(|endpoint| {
+                let sent = endpoint.poll_transmit(now, network.place())?;
+                if let Some(header) = endpoint.take_congestion() {
+                    network.set_congestion(header);
+                }
+                Some(sent)
+            });
             let turns = &mut self.splices.lines[line].turns;
             if sent.is_some() {
                 let [node, peer] = end.paths[0];

@@ -3,6 +3,7 @@
 use bentpipe_units::Instant;
 
 use bentpipe_wire::Segment;
+use bentpipe_wire::xcp::Header;
 
 use crate::{Endpoint, Event, PathId};
 
@@ -10,6 +11,10 @@ use crate::{Endpoint, Event, PathId};
 pub trait Host<E: Endpoint + ?Sized> {
     /// Where the next segment is to be written. A segment is written once, where it is to lie.
     fn place(&mut self) -> &mut Segment;
+
+    /// What is sent next has this congestion header before it. A host without routers that read them
+    /// leaves it.
+    fn congestion(&mut self, _header: Header) {}
 
     /// Sends what was written to that place.
     fn transmit(&mut self, now: Instant, path: PathId);
@@ -41,6 +46,9 @@ pub fn drain<E: Endpoint + ?Sized>(
 ) -> Option<Instant> {
     loop {
         while let Some(path) = endpoint.poll_transmit(now, host.place()) {
+            if let Some(header) = endpoint.take_congestion() {
+                host.congestion(header);
+            }
             host.transmit(now, path);
         }
         let Some(event) = endpoint.poll_event() else {

@@ -6,6 +6,7 @@ use bentpipe_cc::Phase;
 use bentpipe_record::{ProbingSummary, TransportCounters};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
+use bentpipe_wire::xcp::Header;
 use bentpipe_wire::xstp::ResetReason;
 use bytes::Bytes;
 
@@ -130,6 +131,16 @@ pub trait Endpoint: Debug + Send {
     /// take; `None` when there is nothing to send, whatever is in `place` then. State advances with
     /// it: the segment counts as sent.
     fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId>;
+
+    /// The congestion header of XCP that goes before the segment which was written last, between it and
+    /// the IP header; none if there is none, or if it was taken.
+    #[inline]
+    fn take_congestion(&mut self) -> Option<Header> {
+        None
+    }
+
+    /// The congestion header that came before the segment which is handed over next.
+    fn handle_congestion(&mut self, _now: Instant, _header: &Header) {}
 
     /// The next thing to tell the application.
     fn poll_event(&mut self) -> Option<Event>;

@@ -33,6 +33,8 @@ impl Leg {
                 rcv_buf: buffer,
                 retries: None,
                 syn_retries: None,
+                // Longer than any timeout of the peer, whose last acknowledgement may be lost.
+                time_wait: Span::from_secs(240),
                 ..tcp::Config::default()
             }),
             1 => Self::Xstp(xstp::Config {

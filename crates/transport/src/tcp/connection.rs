@@ -10,8 +10,10 @@ use bentpipe_record::TransportCounters;
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::Segment;
 use bentpipe_wire::tcp;
+use bentpipe_wire::xcp::Header;
 use bytes::Bytes;
 
+use super::explicit::Feedback;
 use super::handshake::Handshake;
 use super::lifecycle::Allowance;
 use super::receiver::Receiver;
@@ -47,6 +49,8 @@ pub struct Connection {
     pub(super) ended_first: bool,
     /// A reset that is to be sent: its number, and the number that it acknowledges.
     pub(super) reset: Option<(Seq32, Option<Seq32>)>,
+    /// What routers left of the peer's requests (XCP).
+    pub(super) feedback: Feedback,
     pub(super) challenges: Allowance,
     pub(super) keepalive_due: bool,
     pub(super) keepalives: u32,
@@ -134,6 +138,7 @@ impl Connection {
             ecn_echo: false,
             ended_first: false,
             reset: None,
+            feedback: Feedback::default(),
             challenges: Allowance::default(),
             keepalive_due: false,
             keepalives: 0,
@@ -282,6 +287,15 @@ impl Endpoint for Connection {
             self.tx.set_persist(now);
         }
         written.then_some(self.path)
+    }
+
+    #[inline]
+    fn take_congestion(&mut self) -> Option<Header> {
+        self.feedback.header.take()
+    }
+
+    fn handle_congestion(&mut self, now: Instant, header: &Header) {
+        self.take_feedback(now, header);
     }
 
     fn poll_event(&mut self) -> Option<Event> {

@@ -146,7 +146,7 @@ impl Connection {
         let syn_lost = self.handshake.sent > 1;
         let agreed = Agreed { mss, window_unit, reports: offered.sack, syn_lost };
         let window = if scaled { u64::from(window) * window_unit } else { u64::from(window) };
-        self.tx.open(agreed, window, 0);
+        self.tx.open(now, agreed, window, 0);
         self.stage = Stage::Open;
         self.told.connected = true;
         self.last_heard = now;

@@ -36,7 +36,8 @@ impl Connection {
             return;
         }
         self.told.closed = true;
-        if self.ended_first {
+        // An end that was acknowledged late has not been heard of by the peer yet.
+        if self.ended_first || self.rx.has_deferred() {
             self.stage = Stage::TimeWait;
             self.time_wait_until = Some(now + self.config.time_wait);
             self.tx.drop_all();

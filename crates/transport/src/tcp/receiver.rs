@@ -22,6 +22,7 @@ pub(super) struct Receiver {
     withheld: u64,
     /// The last so many bytes in order are not to be acknowledged yet.
     deferred: u64,
+    has_deferred: bool,
     /// Payload of the peer's full segments.
     mss: u16,
     /// Bytes that the window field counts by.
@@ -55,6 +56,7 @@ impl Receiver {
             data: Reassembly::new(1, room as usize),
             withheld: 0,
             deferred: 0,
+            has_deferred: false,
             mss: config.mss,
             unit,
             edge: 1 + first_window,
@@ -230,7 +232,13 @@ impl Receiver {
     pub(super) fn defer(&mut self, bytes: u64) {
         let advances = bytes < self.deferred;
         self.deferred = bytes;
+        self.has_deferred |= bytes > 0;
         self.due |= advances && self.last_acked < self.ack_place();
+    }
+
+    /// Something was acknowledged later than it came.
+    pub(super) const fn has_deferred(&self) -> bool {
+        self.has_deferred
     }
 
     /// Something is not to be acknowledged yet.

@@ -56,6 +56,8 @@ pub(super) struct Sender {
     /// The controller's window in bytes.
     pub(super) cwnd: u64,
     pub(super) follows_sending: bool,
+    /// Segments of data ask routers for a rate.
+    pub(super) explicit: bool,
     /// The window was the limit for everything before this place.
     pub(super) limited_before: u64,
     /// Repairs that leave whatever the window says.
@@ -108,6 +110,7 @@ impl Sender {
             recovery: config.recovery.build(options(&config)),
             mode: config.recovery,
             follows_sending: controller.follows_sending(),
+            explicit: false,
             controller,
             rtt: RttEstimator::new(config.rto_initial, config.rto_min),
             delivery: Delivery::new(now),
@@ -151,10 +154,11 @@ impl Sender {
     }
 
     /// The connection is open: this is agreed, and the peer's SYN states `window`.
-    pub(super) fn open(&mut self, agreed: Agreed, window: u64, irs: u64) {
+    pub(super) fn open(&mut self, now: Instant, agreed: Agreed, window: u64, irs: u64) {
         self.agreed = agreed;
         self.controller = build_controller(&self.config, &agreed);
         self.follows_sending = self.controller.follows_sending();
+        self.explicit = self.asks(now);
         self.mode = self.config.recovery.with_peer(agreed.reports);
         self.recovery = self.mode.build(options(&self.config));
         (self.peer_window, self.largest_window) = (window, window);
