@@ -18,6 +18,7 @@ mod dvegas;
 mod event;
 mod family;
 mod fast_start;
+mod fixed;
 mod highspeed;
 mod hybla;
 mod hystart;

@@ -255,7 +255,7 @@ fn every_parameter_builds_at_both_ends_of_its_range() {
 }
 
 /// Controllers that a timeout on a path that looks empty does not tell anything, by their law.
-const UNMOVED_BY_TIMEOUTS: [&str; 3] = ["rate", "dvegas", "bulk-repeat"];
+const UNMOVED_BY_TIMEOUTS: [&str; 4] = ["rate", "fixed", "dvegas", "bulk-repeat"];
 
 #[test]
 fn a_timeout_shrinks_the_window_of_all_whose_law_says_so() {

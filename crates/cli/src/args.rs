@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use bentpipe_net::qlp::{NodeId, Route};
 use bentpipe_net::{Fec, PublicKey, Security};
 use bentpipe_orbit::{Degrees, Epoch, Place, cities};
+use bentpipe_scenario::compare::{DEFAULT_VARIANTS, Variant};
 use bentpipe_scenario::{Override, did_you_mean};
 use bentpipe_units::{BitRate, Span};
 use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -24,6 +25,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "Examples:
   bentpipe reproduce xstp                 all simulated figures of the XSTP paper, judged
   bentpipe run handoff                    one transfer over a built-in scenario
+  bentpipe compare geo                    which protocol is the fastest there
   bentpipe run my.toml --set links.space.delay=250ms --samples cwnd.csv
   bentpipe list scenarios
   bentpipe orbit iridium --from Berkeley --to Boston
@@ -37,6 +39,9 @@ pub(crate) enum Command {
     /// Run experiments of a paper again and judge what it claims
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(Reproduce),
+    /// Rank protocols and controllers on one scenario
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(Compare),
     /// Run one scenario once
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
@@ -84,6 +89,7 @@ pub(crate) enum Command {
 
 const REPRODUCE_EXAMPLES: &str = "Examples:
   bentpipe reproduce xstp                 the XSTP paper: E1 to E7
+  bentpipe reproduce s1                   the study of TCP over GEO and LEO: E9 to E18
   bentpipe reproduce E3 --reps 40 --out figures/
   bentpipe reproduce all --json > result.json
 
@@ -94,7 +100,7 @@ becomes a CSV, a JSON and an SVG file.";
 /// `bentpipe reproduce`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Reproduce {
-    /// Experiments (E1, E3) or papers (xstp); all if there are none
+    /// Experiments (E1, E3) or papers (xstp, s1); all if there are none
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// Replications of each point instead of the experiment's own
@@ -107,6 +113,47 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Print one JSON document and no tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const COMPARE_EXAMPLES: &str = "Examples:
+  bentpipe compare geo --variants xstp-probing,tcp-cubic,tcp-hybla,sctp
+  bentpipe compare my-link.toml --variants tcp-sack,tcp-sack+snoop,tcp-hybla+split --reps 20
+  bentpipe compare geo --set links.satellite.ber=1e-5 --svg ranking.svg --csv ranking.csv
+
+A variant is PROTOCOL, PROTOCOL-CONTROLLER, tcp-RECOVERY or tcp-RECOVERY-CONTROLLER; `bentpipe list
+variants` names them. All meet the same channel in a replication. Buffers and segments keep the sizes
+that the scenario gives them.";
+
+/// `bentpipe compare`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Compare {
+    /// A scenario file, or the name of a built-in scenario
+    pub(crate) scenario: String,
+    /// What is compared, with commas between
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_values = DEFAULT_VARIANTS)]
+    pub(crate) variants: Vec<Variant>,
+    /// Runs of each variant
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) reps: u64,
+    /// A flow that is compared; may be given several times. All that send a file or without end if left
+    /// out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) flow: Vec<String>,
+    /// Change a value of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<Override>,
+    /// Threads; one on each core if left out. The result is the same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Write the ranking into this CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Draw the goodputs
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -522,6 +569,8 @@ pub(crate) enum Listing {
     Scenarios,
     /// Constellations that are known by name
     Constellations,
+    /// What `compare` can put into a flow
+    Variants,
 }
 
 const SCHEMA_EXAMPLES: &str = "Example:

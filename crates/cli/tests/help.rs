@@ -8,8 +8,8 @@ use assert_cmd::cargo::cargo_bin_cmd;
 use predicates::prelude::*;
 use serde_json::Value;
 
-const LISTINGS: [&str; 6] =
-    ["experiments", "protocols", "controllers", "links", "scenarios", "constellations"];
+const LISTINGS: [&str; 7] =
+    ["experiments", "protocols", "controllers", "links", "scenarios", "constellations", "variants"];
 
 fn bentpipe(args: &[&str]) -> Command {
     let mut command = cargo_bin_cmd!("bentpipe");
@@ -108,7 +108,9 @@ fn every_command_has_a_manual_page() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("man1");
     bentpipe(&["man", path.to_str().expect("a path")]).assert().success().stdout("");
-    for command in ["", "-run", "-reproduce", "-send", "-recv", "-emulate", "-keygen", "-orbit"] {
+    for command in
+        ["", "-run", "-compare", "-reproduce", "-send", "-recv", "-emulate", "-keygen", "-orbit"]
+    {
         let page = fs::read_to_string(path.join(format!("bentpipe{command}.1")));
         let page = page.expect("a page");
         assert!(page.contains(".SH NAME") && page.contains("Example"), "{command}");

@@ -46,27 +46,53 @@ pub struct TransportCounters {
     pub reductions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// The most bytes that waited at a time at the receiver because something before them was missing
+    /// (TCP).
+    pub reorder_peak_bytes: u64,
 }
 
 impl AddAssign for TransportCounters {
     /// Adds what another connection counted.
     fn add_assign(&mut self, other: Self) {
-        self.segments_sent += other.segments_sent;
-        self.bytes_sent += other.bytes_sent;
-        self.payload_bytes += other.payload_bytes;
-        self.first_header_bytes += other.first_header_bytes;
-        self.data_segments += other.data_segments;
-        self.retransmitted_segments += other.retransmitted_segments;
-        self.retransmitted_bytes += other.retransmitted_bytes;
-        self.polls_sent += other.polls_sent;
-        self.stats_sent += other.stats_sent;
-        self.ustats_sent += other.ustats_sent;
-        self.stats_received += other.stats_received;
-        self.ustats_received += other.ustats_received;
-        self.segments_received += other.segments_received;
-        self.duplicate_segments += other.duplicate_segments;
-        self.ignored_segments += other.ignored_segments;
-        self.reductions += other.reductions;
+        // Taken apart, so that no counter is forgotten.
+        let Self {
+            segments_sent,
+            bytes_sent,
+            payload_bytes,
+            first_header_bytes,
+            data_segments,
+            retransmitted_segments,
+            retransmitted_bytes,
+            polls_sent,
+            stats_sent,
+            ustats_sent,
+            stats_received,
+            ustats_received,
+            segments_received,
+            duplicate_segments,
+            ignored_segments,
+            reductions,
+            timeouts,
+            reorder_peak_bytes,
+        } = other;
+        self.segments_sent += segments_sent;
+        self.bytes_sent += bytes_sent;
+        self.payload_bytes += payload_bytes;
+        self.first_header_bytes += first_header_bytes;
+        self.data_segments += data_segments;
+        self.retransmitted_segments += retransmitted_segments;
+        self.retransmitted_bytes += retransmitted_bytes;
+        self.polls_sent += polls_sent;
+        self.stats_sent += stats_sent;
+        self.ustats_sent += ustats_sent;
+        self.stats_received += stats_received;
+        self.ustats_received += ustats_received;
+        self.segments_received += segments_received;
+        self.duplicate_segments += duplicate_segments;
+        self.ignored_segments += ignored_segments;
+        self.reductions += reductions;
+        self.timeouts += timeouts;
+        self.reorder_peak_bytes = self.reorder_peak_bytes.max(reorder_peak_bytes);
     }
 }
 
@@ -194,6 +220,8 @@ pub struct FlowSummary {
     pub failure: Option<String>,
     /// Bytes that the sink received and verified.
     pub delivered_bytes: u64,
+    /// Seconds from the start of the flow until the first byte reached the sink.
+    pub first_byte_after: Option<f64>,
     /// The paper's metrics.
     #[serde(flatten)]
     pub metrics: FlowMetrics,

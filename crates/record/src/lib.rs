@@ -3,21 +3,29 @@
 //! Data flows one way: endpoints and links fill these, the command line, files, plots and Python
 //! read them. Nothing here depends on the wall clock.
 
+mod agent;
+mod comparison;
 mod constellation;
 mod distribution;
 mod experiment;
 mod flow;
+mod proxy;
 mod run;
 mod sample;
+mod steady;
 
+pub use agent::AgentSummary;
+pub use comparison::{Comparison, ComparisonRow, Estimate};
 pub use constellation::{ConstellationSummary, HandoverRecord, RouteChange, RouteSummary};
 pub use distribution::{Distribution, Quantiles};
 pub use experiment::{Claim, Experiments, Figure, Point};
 pub use flow::{
     FlowMetrics, FlowSummary, PieceSummary, ProbingCycle, ProbingSummary, TransportCounters,
 };
+pub use proxy::{Occupancy, ProxySample, ProxySummary};
 pub use run::{LinkSummary, RunSummary};
 pub use sample::Sample;
+pub use steady::{Steady, SteadyFlow, SteadyProxy};
 
 /// Version of the schema. It grows whenever a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{ConstellationSummary, FlowSummary};
+use crate::{AgentSummary, ConstellationSummary, FlowSummary, ProxySummary, Steady};
 
 /// Everything about one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,6 +23,15 @@ pub struct RunSummary {
     pub flows: Vec<FlowSummary>,
     /// The directions of the links in the order of the scenario.
     pub links: Vec<LinkSummary>,
+    /// What looked at packets on their way, where something did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentSummary>,
+    /// What the proxies held, flow by flow and in the order of the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proxies: Vec<ProxySummary>,
+    /// What whoever watched a part of the run measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<Steady>,
     /// What the satellites did, where a constellation carries the flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constellation: Option<ConstellationSummary>,

@@ -5,15 +5,18 @@ use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec, SourceSpec, Way};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 
+use crate::agent_table::agents;
 use crate::error::did_you_mean;
 use crate::file::{
     FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable, StateTable, XDelDropTable,
 };
 use crate::named::Named;
+use crate::protocol::{Leg, ProtocolName};
 use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
-use crate::{EncapsulationName, ScenarioFile, protocol, sky};
+use crate::traffic_table::TrafficTable;
+use crate::{EncapsulationName, ScenarioFile, protocol, proxy_table, sky};
 
 /// A run without a duration of its own ends here: a year.
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
@@ -63,6 +66,7 @@ pub(crate) fn run_spec(
     let flows: Result<Vec<_>, _> =
         file.flows.iter().map(|(name, table)| flow(file, name, table)).collect();
     let (mut links, flows) = (links?, flows?);
+    let agents = agents(file)?;
     let table = file.constellation.as_ref();
     if table.is_some() && !stations.is_empty() {
         let message =
@@ -78,7 +82,9 @@ pub(crate) fn run_spec(
         nodes: file.nodes.clone(),
         links,
         stations,
+        agents,
         sky,
+        schedulers: proxy_table::schedulers(file)?,
         flows,
         seed: seed.unwrap_or(file.seed),
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
@@ -238,7 +244,15 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         return problem(&["flows", name, "size"], "0 B: leave the key out to send without end");
     }
     let traffic = table.traffic.as_ref().map(|traffic| traffic.spec(name)).transpose()?;
-    for (key, given) in [("size", table.size.is_some()), ("rate", table.rate.is_some())] {
+    if table.request.is_some_and(|request| !(1..=65_535).contains(&request.0.get())) {
+        return problem(&["flows", name, "request"], "it must lie in 1..=65535 B");
+    }
+    let given = [
+        ("size", table.size.is_some()),
+        ("rate", table.rate.is_some()),
+        ("request", table.request.is_some()),
+    ];
+    for (key, given) in given {
         if traffic.is_some() && given {
             let message = format!("`{key}` is for one file and has no meaning with `traffic`");
             return problem(&["flows", name, key], message);
@@ -252,11 +266,20 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         let message = "without `size` the flow never ends: the scenario needs a `duration`";
         return problem(&["flows", name], message);
     }
+    let timed =
+        matches!(table.traffic, Some(TrafficTable::Cbr { .. } | TrafficTable::OnOff { .. }));
+    if table.protocol == ProtocolName::Udp && !timed {
+        let message = "datagrams need a `traffic` of the kind \"cbr\" or \"on-off\"";
+        return problem(&["flows", name, "traffic"], message);
+    }
+    let protocol = protocol::build(&Leg::of_flow(name, table), more_paths(file, name, table)?)?;
+    let (protocol, proxies) = proxy_table::split(file, name, table, [from, to], protocol)?;
     Ok(FlowSpec {
         name: name.to_owned(),
         from,
         to,
-        protocol: protocol::build(name, table, more_paths(file, name, table)?)?,
+        protocol,
+        proxies,
         source: SourceSpec {
             start: Instant::ZERO + table.start.map_or(Span::ZERO, |s| s.0),
             size: table.size.map(|s| s.0),
@@ -264,6 +287,7 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
             rate: table.rate.map(|r| r.0),
         },
         traffic,
+        request: table.request.map(|request| request.0),
         low_priority: table.priority == PriorityName::Low,
     })
 }
@@ -297,8 +321,9 @@ fn connected(file: &ScenarioFile, links: &[LinkSpec], flows: &[FlowSpec]) -> Res
                 }
             }
         }
-        if !reached[flow.to] {
-            let (from, to) = (&file.nodes[flow.from], &file.nodes[flow.to]);
+        let stops = flow.proxies.iter().map(|proxy| proxy.node).chain([flow.to]);
+        if let Some(lost) = stops.into_iter().find(|stop| !reached[*stop]) {
+            let (from, to) = (&file.nodes[flow.from], &file.nodes[lost]);
             let message = format!("no links lead from `{from}` to `{to}`");
             return problem(&["flows", &flow.name], message);
         }

@@ -6,8 +6,10 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Deserialize;
 
+use crate::agent_table::AgentTable;
 use crate::named::Named;
 use crate::protocol::ProtocolName;
+use crate::proxy_table::{ProxyTable, SchedulerTable};
 use crate::quantity::{Probability, Quantity, Room};
 use crate::queue_table::QueueTable;
 use crate::sctp_table::SctpTable;
@@ -44,6 +46,15 @@ pub struct ScenarioFile {
     /// Uplinks that several links share, by name.
     #[serde(default)]
     pub uplinks: IndexMap<String, UplinkTable>,
+    /// What looks at packets on their way, by name.
+    #[serde(default)]
+    pub agents: IndexMap<String, AgentTable>,
+    /// Proxies by name; flows name those that they pass.
+    #[serde(default)]
+    pub proxies: IndexMap<String, ProxyTable>,
+    /// What lets the connections of proxies send in turn, by name.
+    #[serde(default)]
+    pub schedulers: IndexMap<String, SchedulerTable>,
     /// Satellites that carry the flows.
     pub constellation: Option<SkyTable>,
     /// The flows by name.
@@ -54,7 +65,7 @@ const fn default_seed() -> u64 {
     1
 }
 
-/// What carries XSTP on the links. TCP and SCTP are in IPv4 with any of them.
+/// What carries XSTP on the links. TCP, SCTP and UDP are in IPv4 with any of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EncapsulationName {
@@ -285,10 +296,21 @@ pub struct FlowTable {
     pub rate: Option<Quantity<BitRate>>,
     /// What is sent instead of one file; `size` and `rate` are left out then.
     pub traffic: Option<TrafficTable>,
+    /// The receiver opens the connection and asks with so many bytes for the file; without it the sender
+    /// opens and sends.
+    pub request: Option<Quantity<ByteCount>>,
     /// Which packets a queue that knows classes drops first.
     #[serde(default)]
     pub priority: PriorityName,
-    /// What runs at both ends.
+    /// Names of the proxies that split it, in the order of the way from the sender.
+    #[serde(default)]
+    pub through: Vec<String>,
+    /// Buffers of these proxies for this flow, instead of their own.
+    #[serde(default)]
+    pub buffers: Vec<Quantity<ByteCount>>,
+    /// Its share at schedulers that know weights; 1 if left out.
+    pub weight: Option<u32>,
+    /// What runs at both ends, or at those of the first leg if there are proxies.
     #[serde(default)]
     pub protocol: ProtocolName,
     /// Settings of XSTP at both ends.

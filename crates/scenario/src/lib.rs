@@ -4,7 +4,9 @@
 //! scenario, a sweep, metrics and claims ([`Experiment`]), also in TOML. Both come with the program
 //! ([`library`]) or from the user.
 
+mod agent_table;
 mod build;
+pub mod compare;
 mod constellation;
 mod draw_table;
 mod error;
@@ -15,6 +17,7 @@ mod load;
 mod named;
 mod profile;
 mod protocol;
+mod proxy_table;
 mod quantity;
 mod queue_table;
 mod sctp_table;

@@ -6,9 +6,12 @@ use bentpipe_sim::Protocol;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::build::Problem;
+use crate::build::{Problem, problem};
 use crate::file::FlowTable;
+use crate::sctp_table::SctpTable;
 use crate::settings::TableError;
+use crate::tcp_table::TcpTable;
+use crate::xstp_table::XstpTable;
 
 /// What runs at both ends of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -21,55 +24,79 @@ pub enum ProtocolName {
     Tcp,
     /// The Stream Control Transmission Protocol, set by the tables `sctp` and `sctp_receiver`.
     Sctp,
+    /// Datagrams, which nobody acknowledges; each packet of `traffic` is one.
+    Udp,
 }
 
-/// What runs at the ends of the flow `name`; `more_paths` are the nodes of its further paths.
-pub(crate) fn build(
-    name: &str,
-    table: &FlowTable,
-    more_paths: Vec<[usize; 2]>,
-) -> Result<Protocol, Problem> {
-    if table.protocol != ProtocolName::Sctp && !more_paths.is_empty() {
-        let path = ["flows", name, "more_paths"].map(str::to_owned).into();
-        let message = "only `protocol = \"sctp\"` has more than one path".to_owned();
-        return Err(Problem { path, message });
+/// What a table says of the two ends of a connection.
+pub(crate) struct Leg<'a> {
+    /// Where the table stands: `flows` or `proxies`, and its name there.
+    pub(crate) path: [&'a str; 2],
+    pub(crate) protocol: ProtocolName,
+    pub(crate) xstp: &'a XstpTable,
+    pub(crate) receiver: Option<&'a XstpTable>,
+    pub(crate) tcp: &'a TcpTable,
+    pub(crate) sctp: &'a SctpTable,
+    pub(crate) sctp_receiver: Option<&'a SctpTable>,
+}
+
+impl<'a> Leg<'a> {
+    /// The connection that the sender of a flow opens.
+    pub(crate) fn of_flow(name: &'a str, table: &'a FlowTable) -> Self {
+        Self {
+            path: ["flows", name],
+            protocol: table.protocol,
+            xstp: &table.xstp,
+            receiver: table.receiver.as_ref(),
+            tcp: &table.tcp,
+            sctp: &table.sctp,
+            sctp_receiver: table.sctp_receiver.as_ref(),
+        }
     }
-    match table.protocol {
+}
+
+/// What runs at the ends of a connection; `more_paths` are the nodes of its further paths.
+pub(crate) fn build(leg: &Leg<'_>, more_paths: Vec<[usize; 2]>) -> Result<Protocol, Problem> {
+    let [kind, name] = leg.path;
+    if leg.protocol != ProtocolName::Sctp && !more_paths.is_empty() {
+        let message = "only `protocol = \"sctp\"` has more than one path";
+        return problem(&[kind, name, "more_paths"], message);
+    }
+    match leg.protocol {
         ProtocolName::Xstp => {
-            let own = table.receiver.as_ref();
-            let sender = at(name, "xstp", table.xstp.config(None))?;
-            let receiver = match own {
-                Some(_) => at(name, "receiver", table.xstp.config(own))?,
+            let sender = at(leg, "xstp", leg.xstp.config(None))?;
+            let receiver = match leg.receiver {
+                Some(_) => at(leg, "receiver", leg.xstp.config(leg.receiver))?,
                 None => sender.clone(),
             };
             Ok(Protocol::Xstp { sender, receiver })
         }
         ProtocolName::Tcp => {
-            let own = table.tcp.receiver.as_deref();
-            let sender = at(name, "tcp", table.tcp.config(None))?;
+            let own = leg.tcp.receiver.as_deref();
+            let sender = at(leg, "tcp", leg.tcp.config(None))?;
             let receiver = match own {
-                Some(_) => at(name, "tcp.receiver", table.tcp.config(own))?,
+                Some(_) => at(leg, "tcp.receiver", leg.tcp.config(own))?,
                 None => sender.clone(),
             };
             Ok(Protocol::Tcp { sender, receiver })
         }
         ProtocolName::Sctp => {
-            let own = table.sctp_receiver.as_ref();
-            let sender = at(name, "sctp", table.sctp.config(None))?;
-            let receiver = match own {
-                Some(_) => at(name, "sctp_receiver", table.sctp.config(own))?,
+            let sender = at(leg, "sctp", leg.sctp.config(None))?;
+            let receiver = match leg.sctp_receiver {
+                Some(_) => at(leg, "sctp_receiver", leg.sctp.config(leg.sctp_receiver))?,
                 None => sender.clone(),
             };
             Ok(Protocol::Sctp { sender, receiver, more_paths })
         }
+        ProtocolName::Udp => Ok(Protocol::Udp),
     }
 }
 
-/// The settings of one end, or what is wrong with them in the table `at` of the flow.
-fn at<C>(flow: &str, table: &str, config: Result<C, TableError>) -> Result<Arc<C>, Problem> {
+/// The settings of one end, or what is wrong with them in the table `at` of the connection.
+fn at<C>(leg: &Leg<'_>, table: &str, config: Result<C, TableError>) -> Result<Arc<C>, Problem> {
     config.map(Arc::new).map_err(|error| {
         let keys = table.split('.').chain(error.key.split('.'));
-        let path = ["flows", flow].into_iter().chain(keys).map(str::to_owned).collect();
+        let path = leg.path.into_iter().chain(keys).map(str::to_owned).collect();
         Problem { path, message: error.problem }
     })
 }

@@ -96,6 +96,10 @@ settings_table! {
     recovery: RecoveryName => |c, v| c.recovery = v.into();
     /// Largest segment in bytes of payload without options.
     mss: u16 => |c, v| c.mss = v;
+    /// The sender frees what the peer has reported, before it is acknowledged.
+    release_reported: bool => |c, v| c.release_reported = v;
+    /// The window field counts segments.
+    window_in_segments: bool => |c, v| c.window_in_segments = v;
     /// Send buffer.
     snd_buf: Quantity<ByteCount> => |c, v| c.snd_buf = v.0;
     /// Receive buffer.

@@ -171,6 +171,11 @@ impl Channel {
         self.transit.pop_back()
     }
 
+    /// Packets that its queue had no room for, or would not take.
+    pub(crate) const fn turned_away(&self) -> u64 {
+        self.summary.lost_queue_full + self.summary.lost_early
+    }
+
     /// Counts a packet that was lost.
     #[cold]
     pub(crate) fn count_loss(&mut self, at: Instant, cause: LossCause, kind: Kind) {

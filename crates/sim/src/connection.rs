@@ -54,11 +54,11 @@ impl From<Option<Connection>> for Accepted {
 }
 
 impl Connection {
-    /// The end that opens.
-    pub(crate) fn open(protocol: &Protocol, now: Instant, place: Place) -> Self {
+    /// The end that opens; datagrams have none.
+    pub(crate) fn open(protocol: &Protocol, now: Instant, place: Place) -> Option<Self> {
         let Place { ports, entropy, .. } = place;
         let path = PathId(0);
-        match protocol {
+        Some(match protocol {
             Protocol::Xstp { sender, .. } => {
                 let session = xstp::Session::connect(sender.clone(), now, path, ports, entropy);
                 Self::Xstp(Box::new(session))
@@ -79,7 +79,8 @@ impl Connection {
                 let association = sctp::Association::connect(sender.clone(), now, identity);
                 Self::Sctp(Box::new(association))
             }
-        }
+            Protocol::Udp => return None,
+        })
     }
 
     /// The end that listens, at a segment for which there is no session.
@@ -108,9 +109,22 @@ impl Connection {
                     sctp::Answer::Nothing => Accepted::Refused,
                 }
             }
-            (Protocol::Xstp { .. } | Protocol::Tcp { .. } | Protocol::Sctp { .. }, _) => {
-                Accepted::Refused
-            }
+            (
+                Protocol::Xstp { .. }
+                | Protocol::Tcp { .. }
+                | Protocol::Sctp { .. }
+                | Protocol::Udp,
+                _,
+            ) => Accepted::Refused,
+        }
+    }
+
+    /// The endpoint, to be changed, where it matters little how fast it is reached.
+    pub(crate) fn endpoint_mut(&mut self) -> &mut dyn Endpoint {
+        match self {
+            Self::Xstp(session) => &mut **session,
+            Self::Tcp(connection) => &mut **connection,
+            Self::Sctp(association) => &mut **association,
         }
     }
 
@@ -133,5 +147,6 @@ pub(crate) fn no_session_reset(segment: &Segment) -> Option<Segment> {
         Segment::Xstp(segment) => xstp::no_session_reset(segment).map(Segment::Xstp),
         Segment::Tcp(segment) => tcp::no_session_reset(segment).map(Segment::Tcp),
         Segment::Sctp(packet) => sctp::out_of_the_blue(packet).map(Segment::Sctp),
+        Segment::Udp(_) => None,
     }
 }

@@ -1,22 +1,27 @@
 //! The ends of the connections and how segments find them.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use bentpipe_link::{Stream, Streams};
+use bentpipe_pep::split::Side;
 use bentpipe_transport::demux::Demux;
 use bentpipe_transport::xstp::Ports;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
+use bentpipe_wire::xcp::Header;
 
 use crate::app::{App, Progress};
 use crate::connection::{Accepted, Connection, Place, no_session_reset};
+use crate::datagrams::{self, Datagrams};
 use crate::events::Slot;
 use crate::generated::{Generated, Outcome};
 use crate::network::Network;
 use crate::packet::PacketId;
+use crate::splices::{Spliced, Splices};
 use crate::traffic::Generator;
-use crate::{FlowSpec, Protocol};
+use crate::{FlowSpec, Protocol, RunSpec};
 
 /// Port of the first flow's listener; the others follow.
 const SERVER_PORT: u16 = 5002;
@@ -29,13 +34,15 @@ pub(crate) struct End {
     pub(crate) endpoint: Option<Connection>,
     pub(crate) app: App,
     /// For each path the node of this end and that of the peer.
-    paths: Vec<[u16; 2]>,
-    start: Option<Instant>,
+    pub(crate) paths: Vec<[u16; 2]>,
+    pub(crate) start: Option<Instant>,
     pub(crate) protocol: Protocol,
     pub(crate) ports: Ports,
-    entropy: Stream,
+    pub(crate) entropy: Stream,
     /// The generator of its traffic.
     pub(crate) generator: Option<u32>,
+    /// The proxy that it belongs to.
+    pub(crate) spliced: Option<Spliced>,
 }
 
 /// Who has which ports, for each node and protocol: ports of different protocols have nothing to do
@@ -43,29 +50,42 @@ pub(crate) struct End {
 pub(crate) type Demuxes = Vec<[Demux<u32>; Protocol::COUNT]>;
 
 /// All ends, in pairs: the one that opens and sends and the one that listens and receives. A flow has
-/// one pair, or as many as its traffic has connections at the same time.
+/// one pair, or as many as its traffic has connections at the same time. Behind them are those of the
+/// proxies, in pairs as well: the one that listens and the one that opens.
 pub(crate) struct Endpoints {
     pub(crate) ends: Vec<End>,
     /// The first pair of each flow, and how many it has.
     pub(crate) pairs: Vec<(usize, usize)>,
     /// The flows whose traffic is generated.
     pub(crate) generated: Vec<Generated>,
+    pub(crate) datagrams: Datagrams,
     /// Ends whose generator must look at them.
     pub(crate) touched: Vec<u32>,
     pub(crate) demux: Demuxes,
     pub(crate) first_slot: Slot,
+    /// The proxies on the way.
+    pub(crate) splices: Splices,
 }
 
-/// Pairs of ends that a flow needs.
+/// Ends of all flows, those of proxies included.
+pub(crate) fn count_ends(flows: &[FlowSpec]) -> usize {
+    flows.iter().map(|flow| 2 * pairs_of(flow) * (1 + flow.proxies.len())).sum()
+}
+
+/// Pairs of ends that a flow needs; datagrams need none.
 pub(crate) fn pairs_of(flow: &FlowSpec) -> usize {
+    if flow.is_datagrams() {
+        return 0;
+    }
     flow.traffic.as_ref().map_or(1, |traffic| traffic.connections() as usize)
 }
 
-/// The listening ports of flows of low priority.
+/// The ports of flows of low priority: those of listeners and of datagrams.
 pub(crate) fn low_ports(flows: &[FlowSpec]) -> BTreeSet<u16> {
     let pairs = flows.iter().flat_map(|flow| (0..pairs_of(flow)).map(|_| flow.low_priority));
     let low = pairs.enumerate().filter(|(_, low)| *low);
-    low.map(|(pair, _)| SERVER_PORT.wrapping_add(pair as u16)).collect()
+    let listening = low.map(|(pair, _)| SERVER_PORT.wrapping_add(pair as u16));
+    listening.chain(datagrams::low_ports(flows)).collect()
 }
 
 /// What an endpoint sees of the rest while it is drained.
@@ -80,9 +100,13 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
         self.network.place()
     }
 
+    fn congestion(&mut self, header: Header) {
+        self.network.set_congestion(header);
+    }
+
     fn transmit(&mut self, now: Instant, path: PathId) {
         let [node, peer] = self.paths[path.0 as usize];
-        self.network.send(now, node, peer);
+        let _ = self.network.send(now, node, peer);
     }
 
     fn event(&mut self, now: Instant, endpoint: &mut E, event: Event) {
@@ -91,20 +115,23 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
 }
 
 impl Endpoints {
-    /// The ends of all flows; their timers are components `first_slot` and on.
+    /// The ends of all flows; their timers are components `first_slot` and on, those of datagrams
+    /// `first_datagrams` and on.
     pub(crate) fn new(
-        flows: &[FlowSpec],
-        nodes: usize,
+        spec: &RunSpec,
         streams: &Streams,
         first_slot: Slot,
+        first_datagrams: Slot,
     ) -> Self {
+        let flows = &spec.flows;
         let mut ends = Vec::new();
         let mut demux = Demuxes::new();
-        demux.resize_with(nodes, Default::default);
+        demux.resize_with(spec.nodes.len(), Default::default);
         let (mut pairs, mut generated) = (Vec::new(), Vec::new());
         for flow in flows {
             let first = ends.len() / 2;
-            let generator = flow.traffic.as_ref().map(|traffic| {
+            let connected = flow.traffic.as_ref().filter(|_| !flow.is_datagrams());
+            let generator = connected.map(|traffic| {
                 let start = flow.source.start;
                 generated.push(Generated {
                     generator: Generator::new(traffic, &flow.name, start, streams),
@@ -118,12 +145,19 @@ impl Endpoints {
             for number in 0..pairs_of(flow) {
                 let index = ends.len() as u32;
                 let [source, sink] = pair(flow, first + number, number, generator, streams);
-                source.enter(&mut demux, index);
-                sink.listen(&mut demux, index + 1);
+                let (opens, listens) = match flow.request {
+                    None => ((&source, index), (&sink, index + 1)),
+                    Some(_) => ((&sink, index + 1), (&source, index)),
+                };
+                opens.0.enter(&mut demux, opens.1);
+                listens.0.listen(&mut demux, listens.1);
                 ends.extend([source, sink]);
             }
         }
-        Self { ends, pairs, generated, touched: Vec::new(), demux, first_slot }
+        let splices = Splices::new(flows, &pairs, &spec.schedulers, streams, &mut ends, &mut demux);
+        let datagrams = Datagrams::new(flows, streams, first_datagrams);
+        let touched = Vec::new();
+        Self { ends, pairs, generated, datagrams, touched, demux, first_slot, splices }
     }
 
     /// Sets the timers that open the connections.
@@ -136,11 +170,13 @@ impl Endpoints {
         for index in 0..self.generated.len() {
             self.set_generator_timer(network, index as u32);
         }
+        self.datagrams.schedule_starts(network);
     }
 
-    /// The source of a flow; of its first connection if it has several.
-    pub(crate) fn source(&self, flow: usize) -> &End {
-        &self.ends[2 * self.pairs[flow].0]
+    /// The source of a flow; of its first connection if it has several. Datagrams have none.
+    pub(crate) fn source(&self, flow: usize) -> Option<&Connection> {
+        let (first, count) = self.pairs[flow];
+        self.ends.get(2 * first).filter(|_| count > 0)?.endpoint.as_ref()
     }
 
     /// A packet arrived at the node that it is for.
@@ -153,7 +189,10 @@ impl Endpoints {
             Some(index) if !packet.segment.opens() => {
                 let end = &mut self.ends[index as usize];
                 let path = end.path_of(node, from);
-                let done = end.arrive(now, path, &mut packet.segment);
+                if packet.asks {
+                    end.hear_routers(now, network, id);
+                }
+                let done = end.arrive(now, path, &mut network.packet(id).segment);
                 network.release(id);
                 if !done {
                     self.settle(now, network, index);
@@ -169,7 +208,7 @@ impl Endpoints {
         }
     }
 
-    /// A request to open, or a segment for which there is no session. Where there is a session, the
+    /// A request to open, or a segment for which there is no session, as for no datagram. Where there is a session, the
     /// request is a duplicate or the peer started anew; if the old session gives way to it, a
     /// listener may take it.
     #[cold]
@@ -183,7 +222,11 @@ impl Endpoints {
         let packet = network.packet(id);
         let (from, node) = (packet.from, packet.to);
         let (peer_port, local_port) = packet.segment.ports();
-        let mut segment = std::mem::take(&mut packet.segment);
+        if let Segment::Udp(datagram) = &packet.segment {
+            self.datagrams.arrive(now, node, datagram);
+            return network.release(id);
+        }
+        let mut segment = mem::take(&mut packet.segment);
         network.release(id);
         if let Some(index) = session {
             let end = &mut self.ends[index as usize];
@@ -231,7 +274,7 @@ impl Endpoints {
         };
         if let Some(answer) = answer {
             *network.place() = answer;
-            network.send(now, node, from);
+            let _ = network.send(now, node, from);
         }
     }
 
@@ -239,7 +282,7 @@ impl Endpoints {
     pub(crate) fn open(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
         let (protocol, place) = end.place();
-        end.endpoint = Some(Connection::open(protocol, now, place));
+        end.endpoint = Connection::open(protocol, now, place);
         self.settle(now, network, index);
     }
 
@@ -254,20 +297,29 @@ impl Endpoints {
             return true;
         }
         let (endpoint_due, app_due) = end.let_time_pass(now);
-        if endpoint_due || app_due {
+        let spliced = end.spliced;
+        let relay_due = spliced.is_some_and(|spliced| self.splices.let_time_pass(now, spliced));
+        if endpoint_due || app_due || relay_due {
             self.settle(now, network, index);
             self.follow_up(now, network);
-        } else if let Some(next) = end.next_timer() {
+            return true;
+        }
+        let relay_timer = spliced.and_then(|spliced| self.splices.next_timer(spliced));
+        let next = Instant::earliest(self.ends[index as usize].next_timer(), relay_timer);
+        if let Some(next) = next {
             // It was put off since it was set.
             network.queue.set_timer(slot, next);
         }
-        endpoint_due || app_due
+        false
     }
 
     /// Drains an end after a change and sets its timer.
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
+        if let Some(spliced) = end.spliced {
+            return self.settle_splice(now, network, spliced);
+        }
         let mut around = Around { network, app: &mut end.app, paths: &end.paths };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
@@ -307,7 +359,7 @@ impl End {
     }
 
     /// Requests to open find it at each of its nodes.
-    fn listen(&self, demux: &mut Demuxes, index: u32) {
+    pub(crate) fn listen(&self, demux: &mut Demuxes, index: u32) {
         for [node, _] in &self.paths {
             demux[usize::from(*node)][self.protocol.index()].listen(self.ports.local, index);
         }
@@ -321,10 +373,18 @@ impl End {
     }
 
     /// What the endpoint is to be opened with.
-    fn place(&mut self) -> (&Protocol, Place) {
+    pub(crate) fn place(&mut self) -> (&Protocol, Place) {
         let paths = self.paths.len() as u32;
         let entropy = self.entropy.bits();
         (&self.protocol, Place { ports: self.ports, paths, entropy })
+    }
+
+    /// A packet with a congestion header arrived.
+    #[cold]
+    fn hear_routers(&mut self, now: Instant, network: &Network<'_>, id: PacketId) {
+        if let (Some(connection), Some(header)) = (&mut self.endpoint, network.congestion(id)) {
+            connection.endpoint_mut().handle_congestion(now, &header);
+        }
     }
 
     /// A segment arrived. True when that was all: otherwise the end must be drained.
@@ -360,7 +420,7 @@ impl End {
     }
 
     /// When endpoint or application want to be called next.
-    fn next_timer(&self) -> Option<Instant> {
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
         let endpoint =
             self.endpoint.as_ref().and_then(|connection| connection.endpoint().poll_timeout());
         Instant::earliest(endpoint, self.app.next_timer())
@@ -400,13 +460,12 @@ fn pair(
     generator: Option<u32>,
     streams: &Streams,
 ) -> [End; 2] {
-    let client = CLIENT_PORT.wrapping_add(index as u16);
-    let server = SERVER_PORT.wrapping_add(index as u16);
+    let (client, server) = ports(index);
     let entropy = |side: &str| match number {
         0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
         _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
     };
-    let source = End {
+    let mut source = End {
         endpoint: None,
         app: App::source(flow.source),
         paths: flow.paths().map(|[from, to]| [from as u16, to as u16]).collect(),
@@ -415,8 +474,9 @@ fn pair(
         ports: Ports { local: client, peer: server },
         entropy: entropy("client"),
         generator,
+        spliced: None,
     };
-    let sink = End {
+    let mut sink = End {
         endpoint: None,
         app: if generator.is_some() { App::followed_sink() } else { App::sink() },
         paths: flow.paths().map(|[from, to]| [to as u16, from as u16]).collect(),
@@ -425,8 +485,64 @@ fn pair(
         ports: Ports { local: server, peer: client },
         entropy: entropy("server"),
         generator,
+        spliced: None,
     };
+    if let Some(last) = flow.proxies.last() {
+        sink.paths = vec![[flow.to as u16, last.node as u16]];
+        sink.protocol = last.protocol.clone();
+    }
+    if let Some(request) = flow.request {
+        (source.app, sink.app) = (App::server(flow.source, request), App::client(request));
+        mem::swap(&mut source.ports, &mut sink.ports);
+        mem::swap(&mut source.start, &mut sink.start);
+        (source.protocol, sink.protocol) = (source.protocol.turned(), sink.protocol.turned());
+    }
     [source, sink]
+}
+
+/// The two ends that a proxy has of connection `index`, the `number`th of its flow: the one that listens
+/// and the one that opens. They have the ports that the outer ends of the connection have.
+pub(crate) fn proxy_ends(
+    flow: &FlowSpec,
+    index: usize,
+    number: usize,
+    splice: u32,
+    proxy: usize,
+    streams: &Streams,
+) -> [End; 2] {
+    let name = &flow.proxies[proxy].name;
+    let (client, server) = ports(index);
+    let end = |nodes: [usize; 2], protocol, ports, side, which| End {
+        endpoint: None,
+        app: App::Relay,
+        paths: vec![nodes.map(|node| node as u16)],
+        start: None,
+        protocol,
+        ports,
+        entropy: match number {
+            0 => streams.stream(&format!("flow/{}/{name}/{which}", flow.name)),
+            _ => streams.stream(&format!("flow/{}/{number}/{name}/{which}", flow.name)),
+        },
+        generator: None,
+        spliced: Some(Spliced { splice, side }),
+    };
+    let ([before, here], from_sender) = flow.leg(proxy);
+    let ([_, behind], to_receiver) = flow.leg(proxy + 1);
+    let (listens, opens) = match flow.request {
+        None => (([here, before], from_sender.clone()), ([here, behind], to_receiver.clone())),
+        Some(_) => (([here, behind], to_receiver.turned()), ([here, before], from_sender.turned())),
+    };
+    let listening = Ports { local: server, peer: client };
+    let opening = Ports { local: client, peer: server };
+    [
+        end(listens.0, listens.1, listening, Side::Near, "near"),
+        end(opens.0, opens.1, opening, Side::Far, "far"),
+    ]
+}
+
+/// The ports of connection `index` of all: the client's and the server's.
+const fn ports(index: usize) -> (u16, u16) {
+    (CLIENT_PORT.wrapping_add(index as u16), SERVER_PORT.wrapping_add(index as u16))
 }
 
 #[inline]

@@ -32,6 +32,7 @@ pub(crate) struct Outcome {
     pub(crate) received: TransportCounters,
     /// Bytes received and verified.
     pub(crate) verified: u64,
+    pub(crate) first_at: Option<Instant>,
     pub(crate) last_at: Option<Instant>,
     pub(crate) wrong_at: Option<u64>,
     pub(crate) failure: Option<Failure>,
@@ -46,6 +47,7 @@ impl Outcome {
         self.received += counters(sink);
         let progress = sink.progress();
         self.verified += progress.verified;
+        self.first_at = Instant::earliest(self.first_at, progress.first_at);
         self.last_at = self.last_at.max(progress.last_at);
         self.wrong_at = self.wrong_at.or(progress.wrong_at);
         self.failure = self.failure.or(source.progress().failure).or(progress.failure);
@@ -153,6 +155,7 @@ impl Endpoints {
         self.ends[from].ports.local = port;
         self.ends[to].ports.peer = port;
         self.ends[from].enter(&mut self.demux, from as u32);
+        self.use_splices_again(source / 2, port);
     }
 
     /// What became of a flow.

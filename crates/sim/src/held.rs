@@ -40,7 +40,7 @@ fn acknowledges(segment: &Segment) -> Option<Cumulative> {
             }),
             Body::Begin(_) | Body::BeginAck(_) | Body::Reset(_) => None,
         },
-        Segment::Tcp(_) | Segment::Xstp(_) | Segment::Sctp(_) => None,
+        Segment::Tcp(_) | Segment::Xstp(_) | Segment::Sctp(_) | Segment::Udp(_) => None,
     }
 }
 
@@ -79,17 +79,20 @@ impl Packets for InStation<'_> {
         match &mut self.arena.get_mut(packet.id).segment {
             Segment::Tcp(segment) => segment.ecn = Ecn::Congestion,
             Segment::Sctp(packet) => packet.ecn = Ecn::Congestion,
-            Segment::Xstp(_) => return,
+            Segment::Xstp(_) | Segment::Udp(_) => return,
         }
         self.channel(packet).summary.marked += 1;
     }
 
-    /// No packet of the simulator has a congestion header.
-    fn request(&self, _packet: &Held) -> Option<Request> {
-        None
+    fn request(&self, packet: &Held) -> Option<Request> {
+        self.arena.congestion(packet.id)?.request
     }
 
-    fn grant(&mut self, _packet: &Held, _change: RateChange) {}
+    fn grant(&mut self, packet: &Held, change: RateChange) {
+        if let Some(request) = &mut self.arena.congestion_mut(packet.id).request {
+            request.delta_throughput = change;
+        }
+    }
 
     fn copy_of_ack(&mut self, packet: &Held, next: Seq32) -> Option<Held> {
         let original = self.arena.get_mut(packet.id);
@@ -100,7 +103,8 @@ impl Packets for InStation<'_> {
         let segment = tcp::Segment { ack: next, ..segment.clone() };
         let (from, to, len, kind) = (original.from, original.to, original.len, original.kind);
         let (id, place) = self.arena.next();
-        *place = Packet { from, to, len, kind, corrupt: false, segment: Segment::Tcp(segment) };
+        let segment = Segment::Tcp(segment);
+        *place = Packet { from, to, len, kind, corrupt: false, asks: false, segment };
         if self.wire {
             let envelope = place.envelope(self.encapsulation);
             let bytes = wire_mode::encode(&place.segment, &envelope);

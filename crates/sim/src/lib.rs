@@ -5,10 +5,12 @@
 //!
 //! [`RunSummary`]: bentpipe_record::RunSummary
 
+mod agents;
 mod app;
 mod capture;
 mod channel;
 mod connection;
+mod datagrams;
 mod endpoints;
 mod envelope;
 mod events;
@@ -20,18 +22,20 @@ mod packet;
 mod routes;
 mod runner;
 mod spec;
+mod splices;
 mod stations;
 mod stretches;
 mod topology;
 mod traffic;
 mod wire_mode;
 
+pub use agents::{AgentPlace, AgentSpec};
 pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
 pub use spec::{
-    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SkySpec, SourceSpec,
-    StationPlace, Way,
+    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, ProxySpec, RunSpec, SchedulerSpec,
+    SkySpec, SourceSpec, StationPlace, Way,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

@@ -1,5 +1,7 @@
 //! Nodes and links: everything between the endpoints.
 
+mod passing;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
@@ -10,9 +12,11 @@ use bentpipe_link::{ModelSpec, Passing, Streams};
 use bentpipe_orbit::OrbitError;
 use bentpipe_record::LinkSummary;
 use bentpipe_units::{ByteCount, Instant};
+use bentpipe_wire::xcp::Header;
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
+use crate::agents::Agents;
 use crate::channel::Channel;
 use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
@@ -36,6 +40,7 @@ pub(crate) struct Network<'o> {
     routes: Routes,
     stretches: Stretches,
     stations: Stations,
+    agents: Agents,
     /// Where the packets of each channel come from.
     near_ends: Vec<u16>,
     /// Ports by which stations know connections of low priority: those that listen.
@@ -46,6 +51,8 @@ pub(crate) struct Network<'o> {
     end: Instant,
     wire: bool,
     watched: bool,
+    /// The congestion header of the packet that is sent next.
+    congestion: Option<Header>,
     /// Packets that the observer will see when their time comes.
     unseen: BinaryHeap<Unseen>,
 }
@@ -89,13 +96,16 @@ impl<'o> Network<'o> {
         let feeders = only_feeders(spec, &routes, &far_ends, &keeps_order);
         let first_station = channels.len() + others;
         let stations = Stations::new(spec, &streams, first_station as Slot);
+        let first_agent = first_station + spec.stations.len();
+        let agents = Agents::new(spec, first_agent as Slot);
         let station = |channel| stations.before(channel).is_some();
+        let looked_at = |channel: u32| agents.stand_at(ends[channel as usize].0 as u16);
         let stretches = match &spec.sky {
             Some(_) => Stretches::none(spec.nodes.len()),
-            None => Stretches::new(&routes, &far_ends, &feeders, station),
+            None => Stretches::new(&routes, &far_ends, &feeders, station, looked_at),
         };
         let watched = observer.wants_packets();
-        let mut queue = EventQueue::new(first_station + spec.stations.len());
+        let mut queue = EventQueue::new(first_agent + spec.agents.len());
         let mut arena = Arena::default();
         let topology = spec.sky.as_ref().map(|sky| {
             let cables = ends.iter().map(|(from, to)| (*from as u16, *to as u16));
@@ -108,6 +118,7 @@ impl<'o> Network<'o> {
             routes,
             stretches,
             stations,
+            agents,
             low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
             topology,
@@ -115,6 +126,7 @@ impl<'o> Network<'o> {
             end: Instant::ZERO + spec.duration,
             wire: spec.wire,
             watched,
+            congestion: None,
             unseen: BinaryHeap::new(),
             channels,
         }
@@ -167,22 +179,25 @@ impl<'o> Network<'o> {
         &mut self.arena.next().1.segment
     }
 
-    /// Sends what was written to that place from one node to another.
+    /// Sends what was written to that place from one node to another. Returns its length on a link.
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) {
+    pub(crate) fn send(&mut self, now: Instant, from: u16, to: u16) -> ByteCount {
+        self.launch(now, from, from, to)
+    }
+
+    /// Sends what was written to that place from `node`, in the name of `from`.
+    #[inline(always)]
+    fn launch(&mut self, now: Instant, node: u16, from: u16, to: u16) -> ByteCount {
         let (id, packet) = self.arena.next();
-        let (len, kind) = packet.segment.measure();
-        let overhead = self.encapsulation.of(&packet.segment).overhead();
-        let len = len as u32 + overhead.get() as u32;
-        (packet.from, packet.to, packet.len, packet.kind) = (from, to, len, kind);
-        packet.corrupt = false;
-        if self.wire {
-            let envelope = packet.envelope(self.encapsulation);
-            let bytes = wire_mode::encode(&packet.segment, &envelope);
-            *self.arena.bytes_mut(id) = bytes;
+        (packet.from, packet.to, packet.corrupt) = (from, to, false);
+        packet.asks = self.congestion.is_some();
+        if let Some(header) = self.congestion.take() {
+            *self.arena.congestion_mut(id) = header;
         }
+        let (len, kind) = self.seal(id);
         self.arena.take();
-        self.enter(now, from, to, id, len, kind);
+        self.enter(now, node, to, id, len, kind);
+        ByteCount::new(u64::from(len))
     }
 
     /// The packet leaves node `node` for `to`, over as many channels as it passes at once.
@@ -431,8 +446,12 @@ impl<'o> Network<'o> {
     fn arrive_otherwise(&mut self, now: Instant, node: u16, id: PacketId) -> Option<PacketId> {
         let packet = self.arena.get_mut(id);
         if packet.to != node {
-            let (to, len, kind) = (packet.to, packet.len, packet.kind);
-            self.enter(now, node, to, id, len, kind);
+            if self.agents.is_empty() {
+                let (to, len, kind) = (packet.to, packet.len, packet.kind);
+                self.enter(now, node, to, id, len, kind);
+            } else {
+                self.pass_agent(now, node, id);
+            }
             return None;
         }
         let segment = if self.wire {
@@ -450,10 +469,37 @@ impl<'o> Network<'o> {
         Some(id)
     }
 
+    /// Works out how long a packet is and what it carries, and its bytes in wire mode.
+    #[inline(always)]
+    fn seal(&mut self, id: PacketId) -> (u32, Kind) {
+        let packet = self.arena.get_mut(id);
+        let (len, kind) = packet.segment.measure();
+        let overhead = self.encapsulation.of(&packet.segment).overhead();
+        let header = if packet.asks { Header::LENGTH as u32 } else { 0 };
+        let len = len as u32 + overhead.get() as u32 + header;
+        (packet.len, packet.kind) = (len, kind);
+        if self.wire {
+            let envelope = packet.envelope(self.encapsulation);
+            let bytes = wire_mode::encode(&packet.segment, &envelope);
+            *self.arena.bytes_mut(id) = bytes;
+        }
+        (len, kind)
+    }
+
     /// A packet that has arrived.
     #[inline]
     pub(crate) fn packet(&mut self, id: PacketId) -> &mut Packet {
         self.arena.get_mut(id)
+    }
+
+    /// What is sent next has this congestion header between its segment and the IP header.
+    pub(crate) fn set_congestion(&mut self, header: Header) {
+        self.congestion = Some(header);
+    }
+
+    /// The congestion header of a packet that has arrived.
+    pub(crate) fn congestion(&self, id: PacketId) -> Option<Header> {
+        self.arena.congestion(id)
     }
 
     /// The segment of a packet was read.

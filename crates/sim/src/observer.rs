@@ -1,6 +1,6 @@
 //! Whoever wants to watch a run while it happens.
 
-use bentpipe_record::Sample;
+use bentpipe_record::{ProxySample, Sample};
 use bentpipe_units::{Instant, Span};
 
 use crate::Envelope;
@@ -14,6 +14,9 @@ pub trait Observer {
 
     /// A sample of one flow.
     fn sample(&mut self, _sample: &Sample) {}
+
+    /// A sample of one proxy and flow.
+    fn proxy(&mut self, _sample: &ProxySample) {}
 
     /// Whether [`Observer::packet`] wants to see packets; encoding them takes time.
     fn wants_packets(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use bentpipe_wire::xcp::{Header, RateChange};
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
@@ -21,6 +22,8 @@ pub(crate) struct Packet {
     pub(crate) kind: Kind,
     /// Some link corrupted it.
     pub(crate) corrupt: bool,
+    /// It has a congestion header.
+    pub(crate) asks: bool,
     /// What it carries.
     pub(crate) segment: Segment,
 }
@@ -44,6 +47,8 @@ pub(crate) struct Arena {
     places: Vec<Packet>,
     /// In wire mode the bytes of each packet.
     bytes: Vec<Bytes>,
+    /// The congestion headers of packets that have one.
+    congestion: Vec<Header>,
     free: Vec<PacketId>,
 }
 
@@ -91,6 +96,25 @@ impl Arena {
     /// The bytes of the packet with this number, in wire mode.
     pub(crate) fn bytes_mut(&mut self, id: PacketId) -> &mut Bytes {
         &mut self.bytes[id as usize]
+    }
+
+    /// The congestion header of the packet with this number.
+    pub(crate) fn congestion(&self, id: PacketId) -> Option<Header> {
+        let asks = self.places[id as usize].asks;
+        self.congestion.get(id as usize).filter(|_| asks).copied()
+    }
+
+    /// The place of that header; it counts if the packet says so.
+    pub(crate) fn congestion_mut(&mut self, id: PacketId) -> &mut Header {
+        const NONE: Header = Header {
+            protocol: 0,
+            request: None,
+            reverse_feedback: RateChange::from_bytes_per_sec(0),
+        };
+        if self.congestion.len() < self.places.len() {
+            self.congestion.resize(self.places.len(), NONE);
+        }
+        &mut self.congestion[id as usize]
     }
 
     /// The packet has arrived or is lost. Each packet is released once.

@@ -4,11 +4,11 @@ use bentpipe_link::Streams;
 use bentpipe_record::{FlowMetrics, FlowSummary, RunSummary, SCHEMA_VERSION, Sample};
 use bentpipe_units::{ByteCount, Instant, Span};
 
-use crate::endpoints::{Endpoints, pairs_of};
+use crate::endpoints::{Endpoints, count_ends};
 use crate::events::Slot;
 use crate::network::Network;
 use crate::topology::Topology;
-use crate::{BuildError, Observer, RunSpec};
+use crate::{BuildError, Observer, RunSpec, TrafficSpec};
 
 /// Lets a run happen and says what became of it.
 ///
@@ -16,18 +16,27 @@ use crate::{BuildError, Observer, RunSpec};
 /// When the specification can not be built, or a satellite comes down on the way.
 pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
     let sample_every = observer.sample_every();
-    let ends = 2 * spec.flows.iter().map(pairs_of).sum::<usize>();
-    let generators = spec.flows.iter().filter(|flow| flow.traffic.is_some()).count();
-    let mut network = Network::new(spec, ends + 2 + generators, observer);
+    let ends = count_ends(&spec.flows);
+    let generators =
+        spec.flows.iter().filter(|flow| flow.traffic.is_some() && !flow.is_datagrams());
+    let generators = generators.count();
+    let schedulers = spec.schedulers.len();
+    let datagrams = spec.flows.iter().filter(|flow| flow.is_datagrams()).count();
+    let others = ends + 2 + generators + schedulers + datagrams;
+    let mut network = Network::new(spec, others, observer);
     check(spec, &network)?;
-    // Components: channels, ends, the two clocks, generators, stations, links that move.
+    // Components: channels, ends, the two clocks, generators, schedulers, flows of datagrams, stations,
+    // agents, links that move.
     let first_end = network.channels.len() as Slot;
     let sampler = first_end + ends as Slot;
     let checker = sampler + 1;
-    let first_station = checker + 1 + generators as Slot;
-    let first_moving = first_station + spec.stations.len() as Slot;
+    let first_scheduler = checker + 1 + generators as Slot;
+    let first_datagrams = first_scheduler + schedulers as Slot;
+    let first_station = first_datagrams + datagrams as Slot;
+    let first_agent = first_station + spec.stations.len() as Slot;
+    let first_moving = first_agent + spec.agents.len() as Slot;
     let streams = Streams::new(spec.seed);
-    let mut endpoints = Endpoints::new(&spec.flows, spec.nodes.len(), &streams, first_end);
+    let mut endpoints = Endpoints::new(spec, &streams, first_end, first_datagrams);
     endpoints.schedule_starts(&mut network);
     if sample_every.is_some() {
         network.queue.set_timer(sampler, Instant::ZERO);
@@ -74,10 +83,17 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
                 network.queue.set_timer(slot, next);
             }
             continue;
-        } else if slot < first_station {
+        } else if slot < first_scheduler {
             endpoints.generate(now, &mut network, slot);
-        } else {
+        } else if slot < first_datagrams {
+            network.queue.clear(slot);
+            endpoints.take_turns(now, &mut network, slot - first_scheduler);
+        } else if slot < first_station {
+            endpoints.datagrams.fire(now, &mut network, slot);
+        } else if slot < first_agent {
             network.serve(now, slot);
+        } else if !network.fire_agent(now, slot) {
+            continue;
         }
         events += 1;
         last = now;
@@ -89,8 +105,11 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
 
 fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {
     for flow in &spec.flows {
+        if flow.is_datagrams() && !flow.traffic.as_ref().is_some_and(TrafficSpec::is_timed) {
+            return Err(BuildError::NoDatagrams { flow: flow.name.clone() });
+        }
         let name = |node: usize| spec.nodes[node].clone();
-        for [from, to] in flow.paths() {
+        for [from, to] in flow.paths().chain(flow.legs().skip(1)) {
             if from == to {
                 return Err(BuildError::ToItself { flow: flow.name.clone(), node: name(from) });
             }
@@ -105,7 +124,7 @@ fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {
 
 fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &mut Network<'_>) {
     for flow in 0..spec.flows.len() {
-        let Some(source) = &endpoints.source(flow).endpoint else { continue };
+        let Some(source) = endpoints.source(flow) else { continue };
         let state = source.endpoint().sender_state();
         let delivered = endpoints.outcome(flow).verified;
         network.observer.sample(&Sample {
@@ -120,6 +139,9 @@ fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &m
             activity: state.activity,
             route_delay: network.topology().and_then(|topology| topology.route_delay(flow)),
         });
+    }
+    for sample in endpoints.proxy_samples(now) {
+        network.observer.proxy(&sample);
     }
 }
 
@@ -140,6 +162,9 @@ fn summarise(
         packet_hops: network.packet_hops(),
         flows,
         links: network.links(spec),
+        agents: network.agents(),
+        proxies: endpoints.proxy_summaries(spec, ended),
+        steady: None,
         constellation: network.topology().map(Topology::summary),
     }
 }
@@ -150,7 +175,10 @@ fn summarise_flow(
     flow: usize,
     ended: Instant,
 ) -> FlowSummary {
-    let source = &endpoints.source(flow).endpoint;
+    if let Some(summary) = endpoints.datagrams.summary(flow, &spec.flows[flow], ended) {
+        return summary;
+    }
+    let source = endpoints.source(flow);
     let (outcome, pieces) = (endpoints.outcome(flow), endpoints.pieces(flow));
     let flow = &spec.flows[flow];
     let wrong = outcome.wrong_at.map(|place| format!("byte {place} is not what was sent"));
@@ -169,6 +197,7 @@ fn summarise_flow(
         complete,
         failure: wrong.or(outcome.failure.map(|failure| failure.to_string())),
         delivered_bytes: outcome.verified,
+        first_byte_after: outcome.first_at.map(|at| at.since(flow.source.start).as_secs_f64()),
         metrics: FlowMetrics::new(outcome.verified, elapsed, complete, &sent, &received),
         source: sent,
         sink: received,

@@ -1,16 +1,19 @@
 //! What a run consists of.
 
 use std::iter;
+use std::mem;
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
 use bentpipe_link::station::StationSpec;
 use bentpipe_orbit::{Network, OrbitError};
+use bentpipe_pep::scheduler::Turns;
+use bentpipe_pep::split;
 use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 
-use crate::TrafficSpec;
+use crate::{AgentPlace, TrafficSpec};
 
 /// Everything that happens in a run.
 #[derive(Clone, Debug)]
@@ -23,9 +26,13 @@ pub struct RunSpec {
     pub links: Vec<LinkSpec>,
     /// Queues that hold the packets of links before they meet the link's models.
     pub stations: Vec<StationPlace>,
+    /// What looks at packets that pass its node; there are none with a constellation.
+    pub agents: Vec<AgentPlace>,
     /// The constellation that carries the flows, if one does: its stations are the nodes, in their order,
     /// and the links are cables between them.
     pub sky: Option<SkySpec>,
+    /// What shares the lines of proxies among connections.
+    pub schedulers: Vec<SchedulerSpec>,
     /// The flows over them.
     pub flows: Vec<FlowSpec>,
     /// Seed of every random draw.
@@ -131,26 +138,78 @@ pub struct FlowSpec {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// What runs at both ends.
+    /// What runs at both ends, or at both ends of the first leg if there are proxies.
     pub protocol: Protocol,
+    /// The proxies that split it, in the order of the way from the sender.
+    pub proxies: Vec<ProxySpec>,
     /// When it starts and what is sent.
     pub source: SourceSpec,
     /// What is sent where that is no single file: pieces, which come up by themselves. `size` and
-    /// `rate` of the source have no meaning then.
+    /// `rate` of the source have no meaning then. With [`Protocol::Udp`] it is packets at intervals, or
+    /// bursts of them; without that nothing is sent.
     pub traffic: Option<TrafficSpec>,
+    /// The receiver opens the connection and asks for what is sent with so many bytes; without it the
+    /// sender opens and sends. Not with `traffic`.
+    pub request: Option<ByteCount>,
     /// Queues that know classes drop its packets first.
     pub low_priority: bool,
 }
 
 impl FlowSpec {
+    /// True when it has no connection.
+    pub(crate) const fn is_datagrams(&self) -> bool {
+        matches!(self.protocol, Protocol::Udp)
+    }
+
     /// The two nodes of each path, the sender's first; that of `from` and `to` is path 0.
     pub(crate) fn paths(&self) -> impl Iterator<Item = [usize; 2]> {
         let more: &[[usize; 2]] = match &self.protocol {
-            Protocol::Xstp { .. } | Protocol::Tcp { .. } => &[],
+            Protocol::Xstp { .. } | Protocol::Tcp { .. } | Protocol::Udp => &[],
             Protocol::Sctp { more_paths, .. } => more_paths,
         };
-        iter::once([self.from, self.to]).chain(more.iter().copied())
+        iter::once(self.leg(0).0).chain(more.iter().copied())
     }
+
+    /// The nodes and the protocol of a leg; that of the sender is number 0.
+    pub(crate) fn leg(&self, number: usize) -> ([usize; 2], &Protocol) {
+        let stop = |number: usize| self.proxies.get(number).map_or(self.to, |proxy| proxy.node);
+        match number.checked_sub(1).and_then(|before| self.proxies.get(before)) {
+            Some(proxy) => ([proxy.node, stop(number)], &proxy.protocol),
+            None => ([self.from, stop(0)], &self.protocol),
+        }
+    }
+
+    /// The nodes of all legs.
+    pub(crate) fn legs(&self) -> impl Iterator<Item = [usize; 2]> {
+        (0..=self.proxies.len()).map(|number| self.leg(number).0)
+    }
+}
+
+/// A proxy on the way of a flow: a connection ends there, and another one leads on.
+#[derive(Clone, Debug)]
+pub struct ProxySpec {
+    /// Name of the proxy.
+    pub name: String,
+    /// Index of the node where it stands; no other proxy of the flow is there.
+    pub node: usize,
+    /// What runs on the leg behind it.
+    pub protocol: Protocol,
+    /// How it carries bytes from one leg to the other.
+    pub relay: split::Config,
+    /// Index of the scheduler that lets the leg behind it send, and the weight there; without one the
+    /// leg sends when it may.
+    pub scheduler: Option<(usize, u32)>,
+}
+
+/// What lets several connections send in turn at one rate.
+#[derive(Clone, Debug)]
+pub struct SchedulerSpec {
+    /// Name of the scheduler.
+    pub name: String,
+    /// Rate of packets, all headers included.
+    pub rate: BitRate,
+    /// In what order.
+    pub turns: Turns,
 }
 
 /// The protocol of a flow and its settings.
@@ -181,11 +240,13 @@ pub enum Protocol {
         /// links of its own.
         more_paths: Vec<[usize; 2]>,
     },
+    /// Datagrams, which nobody acknowledges: each piece of the traffic is one.
+    Udp,
 }
 
 impl Protocol {
     /// How many protocols there are.
-    pub(crate) const COUNT: usize = 3;
+    pub(crate) const COUNT: usize = 4;
 
     /// Number of the protocol, below [`Protocol::COUNT`].
     pub(crate) const fn index(&self) -> usize {
@@ -193,6 +254,7 @@ impl Protocol {
             Self::Xstp { .. } => 0,
             Self::Tcp { .. } => 1,
             Self::Sctp { .. } => 2,
+            Self::Udp => 3,
         }
     }
 
@@ -203,7 +265,20 @@ impl Protocol {
             Segment::Xstp(_) => 0,
             Segment::Tcp(_) => 1,
             Segment::Sctp(_) => 2,
+            Segment::Udp(_) => 3,
         }
+    }
+
+    /// The same with the settings of the two ends exchanged: for a connection that its receiver opens.
+    pub(crate) fn turned(&self) -> Self {
+        let mut turned = self.clone();
+        match &mut turned {
+            Self::Xstp { sender, receiver } => mem::swap(sender, receiver),
+            Self::Tcp { sender, receiver } => mem::swap(sender, receiver),
+            Self::Sctp { sender, receiver, .. } => mem::swap(sender, receiver),
+            Self::Udp => {}
+        }
+        turned
     }
 
     /// Name in records.
@@ -212,6 +287,7 @@ impl Protocol {
             Self::Xstp { .. } => "xstp",
             Self::Tcp { .. } => "tcp",
             Self::Sctp { .. } => "sctp",
+            Self::Udp => "udp",
         }
     }
 }
@@ -229,8 +305,8 @@ pub struct SourceSpec {
     pub rate: Option<BitRate>,
 }
 
-/// What carries XSTP on a link, and what that costs in bytes for each packet. TCP and SCTP are in
-/// IPv4, always.
+/// What carries XSTP on a link, and what that costs in bytes for each packet. TCP, SCTP and UDP are
+/// in IPv4, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Encapsulation {
     /// The paper's queue link protocol: segments are handed over as they are.
@@ -249,7 +325,7 @@ impl Encapsulation {
     pub const fn of(self, segment: &Segment) -> Self {
         match segment {
             Segment::Xstp(_) => self,
-            Segment::Tcp(_) | Segment::Sctp(_) => Self::Ip,
+            Segment::Tcp(_) | Segment::Sctp(_) | Segment::Udp(_) => Self::Ip,
         }
     }
 
@@ -280,6 +356,12 @@ pub enum BuildError {
     /// A satellite does not stay in orbit until the end of the run.
     #[error("constellation: {0}")]
     Orbit(#[from] OrbitError),
+    /// Datagrams come at intervals or in bursts.
+    #[error("flow `{flow}`: datagrams are packets at intervals or bursts of them")]
+    NoDatagrams {
+        /// The flow.
+        flow: String,
+    },
     /// A flow's sender is its receiver.
     #[error("flow `{flow}`: `{node}` can not send to itself")]
     ToItself {

@@ -22,12 +22,14 @@ pub(crate) struct Stretches {
 
 impl Stretches {
     /// The stretches between `far_ends` of channels, some of which have an only feeder. Where
-    /// packets of a channel wait in a station, no stretch goes on to it.
+    /// packets of a channel wait in a station, or something looks at them before it, no stretch goes
+    /// on to it.
     pub(crate) fn new(
         routes: &Routes,
         far_ends: &[u16],
         feeders: &[Option<u32>],
         station: impl Fn(u32) -> bool,
+        looked_at: impl Fn(u32) -> bool,
     ) -> Self {
         let nodes = routes.nodes();
         let (mut channels, mut ranges, mut behind) = (Vec::new(), Vec::new(), Vec::new());
@@ -37,6 +39,7 @@ impl Stretches {
                 for channel in routes.path(from, to, |c| far_ends[c as usize]) {
                     let before = channels[start..].last().copied();
                     let fed = feeders[channel as usize] == before && !station(channel);
+                    let fed = fed && !looked_at(channel);
                     if before.is_some() && !fed {
                         break;
                     }

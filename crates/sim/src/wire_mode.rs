@@ -1,7 +1,7 @@
 //! Packets as bytes: encoding, real bit errors, the checksum.
 
 use bentpipe_link::Stream;
-use bentpipe_wire::{PseudoHeader, Segment, sctp, tcp, xstp};
+use bentpipe_wire::{PseudoHeader, Segment, sctp, tcp, udp, xstp};
 use bytes::{Bytes, BytesMut};
 
 use crate::{Encapsulation, Envelope};
@@ -20,6 +20,7 @@ pub(crate) fn encode(segment: &Segment, envelope: &Envelope) -> Bytes {
         }
         Segment::Tcp(segment) => tcp::encode(segment, &envelope.addresses(), &mut bytes),
         Segment::Sctp(packet) => sctp::encode(packet, &mut bytes),
+        Segment::Udp(datagram) => udp::encode(datagram, &envelope.addresses(), &mut bytes),
     }
     bytes.freeze()
 }
@@ -35,6 +36,7 @@ pub(crate) fn decode(bytes: Bytes, envelope: &Envelope) -> Option<Segment> {
             let packet = sctp::decode(bytes).ok()?;
             Some(Segment::Sctp(sctp::Packet { ecn: envelope.ecn, ..packet }))
         }
+        udp::PROTOCOL => udp::decode(bytes, &envelope.addresses()).map(Segment::Udp).ok(),
         _ => xstp::decode(bytes, xstp_pseudo(envelope).as_ref()).map(Segment::Xstp).ok(),
     }
 }
@@ -64,13 +66,15 @@ mod tests {
 
     use super::*;
 
-    fn segments() -> [Segment; 3] {
+    fn segments() -> [Segment; 4] {
         let marked = tcp::Segment { ecn: Ecn::Congestion, window: 9, ..tcp::Segment::default() };
         let begin = xstp::Begin { mss: 1000, many_gaps: true, ts: 1, ts_echo: 0 };
         let xstp = xstp::Segment { body: xstp::Body::Begin(begin), ..xstp::Segment::default() };
         let chunks = [sctp::Chunk::CookieAck].into_iter().collect();
         let sctp = sctp::Packet { ecn: Ecn::Capable0, chunks, ..sctp::Packet::default() };
-        [Segment::Tcp(marked), Segment::Xstp(xstp), Segment::Sctp(sctp)]
+        let payload = Bytes::from_static(b"datagram");
+        let udp = udp::Datagram { source_port: 7, destination_port: 8, payload };
+        [Segment::Tcp(marked), Segment::Xstp(xstp), Segment::Sctp(sctp), Segment::Udp(udp)]
     }
 
     #[test]
@@ -97,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn tcp_and_sctp_are_in_ip_and_nothing_else_whatever_carries_xstp() {
-        let [tcp, xstp, sctp] = segments();
+    fn all_but_xstp_are_in_ip_and_nothing_else_whatever_carries_xstp() {
+        let [tcp, xstp, sctp, udp] = segments();
         for how in [Encapsulation::Qlp, Encapsulation::Ip, Encapsulation::Udp] {
             let envelope = Envelope::of(&tcp, how, 3, 4);
             assert_eq!((envelope.encapsulation, envelope.protocol), (Encapsulation::Ip, 6));
@@ -106,6 +110,8 @@ mod tests {
             assert_eq!(bytes, 40);
             let envelope = Envelope::of(&sctp, how, 3, 4);
             assert_eq!((envelope.encapsulation, envelope.protocol), (Encapsulation::Ip, 132));
+            let envelope = Envelope::of(&udp, how, 3, 4);
+            assert_eq!((envelope.encapsulation, envelope.protocol), (Encapsulation::Ip, 17));
             let envelope = Envelope::of(&xstp, how, 3, 4);
             assert_eq!((envelope.encapsulation, envelope.protocol), (how, 253));
         }

@@ -32,11 +32,13 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
         name: "memory".into(),
         nodes: vec!["server".into(), "gateway".into(), "client".into()],
         sky: None,
+        schedulers: Vec::new(),
         links: vec![
             link("terrestrial", [0, 1], "100 Mbit/s", 40, &[]),
             link("satellite", [1, 2], "10 Mbit/s", 250, forth),
         ],
         stations: Vec::new(),
+        agents: Vec::new(),
         flows: vec![FlowSpec {
             name: "bulk".into(),
             from: 0,
@@ -48,7 +50,9 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
                 chunk: ByteCount::new(1000),
                 rate: None,
             },
+            proxies: Vec::new(),
             traffic: None,
+            request: None,
             low_priority: false,
         }],
         seed: 1,

@@ -3,6 +3,7 @@
 use bentpipe_units::Instant;
 
 use bentpipe_wire::Segment;
+use bentpipe_wire::xcp::Header;
 
 use crate::{Endpoint, Event, PathId};
 
@@ -11,11 +12,28 @@ pub trait Host<E: Endpoint + ?Sized> {
     /// Where the next segment is to be written. A segment is written once, where it is to lie.
     fn place(&mut self) -> &mut Segment;
 
+    /// What is sent next has this congestion header before it. A host without routers that read them
+    /// leaves it.
+    fn congestion(&mut self, _header: Header) {}
+
     /// Sends what was written to that place.
     fn transmit(&mut self, now: Instant, path: PathId);
 
     /// Tells the application, which may read, write, close or abort in answer.
     fn event(&mut self, now: Instant, endpoint: &mut E, event: Event);
+}
+
+/// Takes out what an endpoint has to tell and leaves in it what it has to send: for a host that asks it
+/// for segments one by one, when there is a turn for it. Returns its next deadline.
+pub fn hear<E: Endpoint + ?Sized>(
+    endpoint: &mut E,
+    now: Instant,
+    host: &mut (impl Host<E> + ?Sized),
+) -> Option<Instant> {
+    while let Some(event) = endpoint.poll_event() {
+        host.event(now, endpoint, event);
+    }
+    endpoint.poll_timeout()
 }
 
 /// Takes everything out of an endpoint that is to be sent or told, until nothing is left, and
@@ -28,6 +46,9 @@ pub fn drain<E: Endpoint + ?Sized>(
 ) -> Option<Instant> {
     loop {
         while let Some(path) = endpoint.poll_transmit(now, host.place()) {
+            if let Some(header) = endpoint.take_congestion() {
+                host.congestion(header);
+            }
             host.transmit(now, path);
         }
         let Some(event) = endpoint.poll_event() else {

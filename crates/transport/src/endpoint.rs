@@ -6,6 +6,7 @@ use bentpipe_cc::Phase;
 use bentpipe_record::{ProbingSummary, TransportCounters};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
+use bentpipe_wire::xcp::Header;
 use bentpipe_wire::xstp::ResetReason;
 use bytes::Bytes;
 
@@ -107,6 +108,19 @@ pub trait Endpoint: Debug + Send {
     /// The next piece of what the peer sent, in order; `None` when there is nothing yet.
     fn read(&mut self, now: Instant) -> Option<Bytes>;
 
+    /// So many bytes that were read still take room in the receive buffer, because whoever read them
+    /// keeps them until others take them (a proxy): the window that is stated is smaller by them, and
+    /// fewer than before open it. To be told before the next drain after a read, or the window would
+    /// open in between.
+    fn withhold(&mut self, now: Instant, bytes: ByteCount);
+
+    /// The last so many bytes that were read are not to be acknowledged yet, because somebody further on
+    /// has not acknowledged them. A protocol that can not do that acknowledges all the same.
+    fn defer_acks(&mut self, _now: Instant, _bytes: ByteCount) {}
+
+    /// Bytes that were written and that this end may have to send, once more or for the first time.
+    fn unacknowledged(&self) -> ByteCount;
+
     /// No more writes: once everything is delivered, tell the peer.
     fn close(&mut self, now: Instant);
 
@@ -117,6 +131,16 @@ pub trait Endpoint: Debug + Send {
     /// take; `None` when there is nothing to send, whatever is in `place` then. State advances with
     /// it: the segment counts as sent.
     fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId>;
+
+    /// The congestion header of XCP that goes before the segment which was written last, between it and
+    /// the IP header; none if there is none, or if it was taken.
+    #[inline]
+    fn take_congestion(&mut self) -> Option<Header> {
+        None
+    }
+
+    /// The congestion header that came before the segment which is handed over next.
+    fn handle_congestion(&mut self, _now: Instant, _header: &Header) {}
 
     /// The next thing to tell the application.
     fn poll_event(&mut self) -> Option<Event>;

@@ -14,7 +14,7 @@ mod send_buffer;
 pub mod tcp;
 pub mod xstp;
 
-pub use drive::{Host, drain};
+pub use drive::{Host, drain, hear};
 pub use endpoint::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
 
 /// Shortest payload of a full segment, whoever asks for it: one byte in a segment would multiply

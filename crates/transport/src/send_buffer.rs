@@ -107,6 +107,19 @@ impl SendBuffer {
         }
     }
 
+    /// What was sent of `from .. to` is never asked for again, although what is before it may be: chunks
+    /// that lie in it as a whole are freed.
+    pub(crate) fn release(&mut self, from: u64, to: u64) {
+        let to = to.min(self.sent);
+        let first = self.chunks.partition_point(|(start, _)| *start < from);
+        for (start, chunk) in self.chunks.range_mut(first..) {
+            if *start + chunk.len() as u64 > to {
+                break;
+            }
+            *chunk = Bytes::new();
+        }
+    }
+
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         *self = Self { sent: self.sent, ..Self::default() };
@@ -157,6 +170,22 @@ mod tests {
         buffer.push(Bytes::from_static(b"jk"));
         buffer.acknowledge(9);
         assert_eq!((&buffer.take(1)[..], buffer.len()), (&b"j"[..], 1));
+    }
+
+    #[test]
+    fn what_is_released_is_freed_and_the_rest_can_still_be_had() {
+        let mut buffer = buffer(&[b"abc", b"def", b"ghi", b"jkl"]);
+        buffer.take(9);
+        buffer.release(2, 9);
+        let kept: Vec<_> = buffer.chunks.iter().map(|(_, chunk)| chunk.len()).collect();
+        assert_eq!(kept, [3, 0, 0, 3], "the first is released in part only");
+        assert_eq!(&buffer.again(0, 3)[..], b"abc");
+        buffer.acknowledge(2);
+        buffer.release(0, 12);
+        assert_eq!(&buffer.take(3)[..], b"jkl", "what was not sent stays");
+        assert_eq!(&buffer.again(10, 2)[..], b"kl");
+        buffer.acknowledge(12);
+        assert!(buffer.chunks.is_empty());
     }
 
     #[test]

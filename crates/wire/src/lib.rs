@@ -10,6 +10,7 @@ mod pseudo;
 pub mod qlp;
 pub mod sctp;
 pub mod tcp;
+pub mod udp;
 pub mod xcp;
 pub mod xstp;
 
@@ -26,6 +27,8 @@ pub enum Segment {
     Tcp(tcp::Segment),
     /// A packet of SCTP.
     Sctp(sctp::Packet),
+    /// A datagram of UDP.
+    Udp(udp::Datagram),
 }
 
 // Packets of the simulator have no room for more.
@@ -82,15 +85,16 @@ impl Segment {
             Self::Xstp(_) => xstp::PROTOCOL,
             Self::Tcp(_) => tcp::PROTOCOL,
             Self::Sctp(_) => sctp::PROTOCOL,
+            Self::Udp(_) => udp::PROTOCOL,
         }
     }
 
-    /// ECN field of the IP header around the segment. XSTP has no answer to marks and is never
-    /// marked.
+    /// ECN field of the IP header around the segment. XSTP and datagrams have no answer to marks and
+    /// are never marked.
     #[inline]
     pub const fn ecn(&self) -> Ecn {
         match self {
-            Self::Xstp(_) => Ecn::NotCapable,
+            Self::Xstp(_) | Self::Udp(_) => Ecn::NotCapable,
             Self::Tcp(segment) => segment.ecn,
             Self::Sctp(packet) => packet.ecn,
         }
@@ -103,6 +107,7 @@ impl Segment {
             Self::Xstp(segment) => (segment.source_port, segment.destination_port),
             Self::Tcp(segment) => (segment.source_port, segment.destination_port),
             Self::Sctp(packet) => (packet.source_port, packet.destination_port),
+            Self::Udp(datagram) => (datagram.source_port, datagram.destination_port),
         }
     }
 
@@ -113,6 +118,7 @@ impl Segment {
             Self::Xstp(segment) => matches!(segment.body, xstp::Body::Begin(_)),
             Self::Tcp(segment) => segment.opens(),
             Self::Sctp(packet) => packet.opens(),
+            Self::Udp(_) => false,
         }
     }
 
@@ -123,6 +129,7 @@ impl Segment {
             Self::Xstp(segment) => segment.wire_len(),
             Self::Tcp(segment) => segment.wire_len(),
             Self::Sctp(packet) => packet.wire_len(),
+            Self::Udp(datagram) => datagram.wire_len(),
         }
     }
 
@@ -133,6 +140,7 @@ impl Segment {
             Self::Xstp(segment) => segment.measure(),
             Self::Tcp(segment) => segment.measure(),
             Self::Sctp(packet) => packet.measure(),
+            Self::Udp(datagram) => (datagram.wire_len(), datagram.kind()),
         }
     }
 
@@ -143,6 +151,7 @@ impl Segment {
             Self::Xstp(segment) => segment.kind(),
             Self::Tcp(segment) => segment.kind(),
             Self::Sctp(packet) => packet.kind(),
+            Self::Udp(datagram) => datagram.kind(),
         }
     }
 }

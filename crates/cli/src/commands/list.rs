@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use bentpipe_scenario::compare;
 use bentpipe_scenario::experiment::find;
 use bentpipe_scenario::{Scenario, library};
 use serde_json::{Value, json};
@@ -26,6 +27,7 @@ pub(crate) fn list(what: Option<Listing>, as_json: bool) -> Result<(), Failure> 
         Listing::Links,
         Listing::Scenarios,
         Listing::Constellations,
+        Listing::Variants,
     ];
     let wanted = || all.iter().copied().filter(|listing| what.is_none_or(|what| what == *listing));
     if as_json {
@@ -62,6 +64,7 @@ const fn title(listing: Listing) -> &'static str {
         Listing::Links => "links",
         Listing::Scenarios => "scenarios",
         Listing::Constellations => "constellations",
+        Listing::Variants => "variants",
     }
 }
 
@@ -94,6 +97,8 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
                 "the extended Satellite Transport Protocol; STP with `probing = false`".to_owned(),
             ),
             plain("tcp", "TCP with seven modes of recovery and every controller".to_owned()),
+            plain("sctp", "SCTP with streams and several paths, and every controller".to_owned()),
+            plain("udp", "datagrams, which nobody acknowledges: background traffic".to_owned()),
         ],
         Listing::Controllers => {
             let parameter = |p: &bentpipe_cc::registry::Parameter| {
@@ -134,6 +139,10 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
                 plain(known.name, format!("{} [{}]", known.summary, known.source))
             };
             bentpipe_orbit::KNOWN.iter().map(entry).collect()
+        }
+        Listing::Variants => {
+            let entry = |variant: compare::NamedVariant| plain(&variant.name, variant.summary);
+            compare::named().into_iter().map(entry).collect()
         }
     })
 }

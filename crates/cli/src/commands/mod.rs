@@ -1,5 +1,6 @@
 //! What each command does.
 
+mod compare;
 mod emulate;
 mod identity;
 mod keygen;
@@ -25,6 +26,7 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
     match command {
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::List { what, json } => list::list(what, json),
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Orbit(args) => orbit::orbit(&args),

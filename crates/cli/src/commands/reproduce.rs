@@ -1,16 +1,15 @@
 //! `bentpipe reproduce`: a paper's experiments, run again and judged.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 
 use bentpipe_record::{Experiments, Figure};
-use bentpipe_scenario::experiment::{Progress, SweepOptions, find, metric, run_all};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use bentpipe_scenario::experiment::{SweepOptions, find, metric, run_all};
 
 use crate::args::Reproduce;
 use crate::commands::{print_json, to_json};
 use crate::failure::Failure;
-use crate::output::{plot, table};
+use crate::output::{plot, progress::Bar, table};
 
 /// Runs experiments, prints them and writes their files.
 pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
@@ -22,7 +21,7 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     }
     let bar = Bar::new();
     let result = run_all(&experiments, options, &bar)?;
-    bar.0.finish_and_clear();
+    bar.finish();
     if let Some(dir) = &args.out {
         for figure in &result.experiments {
             write_files(dir, figure)?;
@@ -80,29 +79,4 @@ fn write_csv(path: &Path, figure: &Figure) -> Result<(), csv::Error> {
     }
     writer.flush()?;
     Ok(())
-}
-
-/// The progress bar; silent when nobody looks.
-struct Bar(ProgressBar);
-
-impl Bar {
-    fn new() -> Self {
-        let bar = ProgressBar::new(0);
-        if !std::io::stderr().is_terminal() {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-        }
-        let style = "{bar:40} {pos}/{len} runs, {elapsed} so far, {eta} left";
-        bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
-        Self(bar)
-    }
-}
-
-impl Progress for Bar {
-    fn total(&self, runs: u64) {
-        self.0.set_length(runs);
-    }
-
-    fn done(&self) {
-        self.0.inc(1);
-    }
 }

@@ -1,6 +1,9 @@
 //! How results look: tables, summaries, plots.
 
+pub(crate) mod bars;
 pub(crate) mod map;
 pub(crate) mod plot;
+pub(crate) mod progress;
+pub(crate) mod ranking;
 pub(crate) mod summary;
 pub(crate) mod table;

@@ -4,6 +4,7 @@ use bentpipe_record::Claim;
 use serde::Deserialize;
 
 use super::metrics::metric;
+use super::ranks::End;
 use super::stats::Estimate;
 use super::sweep::{SweepResult, Values};
 
@@ -22,9 +23,9 @@ pub struct ClaimSpec {
 
 /// The places on the x axis that a test looks at: those of `at`, or those from `from_x` on.
 #[derive(Clone, Debug, Default, Deserialize)]
-struct Places {
-    at: Option<Vec<f64>>,
-    from_x: Option<f64>,
+pub(super) struct Places {
+    pub(super) at: Option<Vec<f64>>,
+    pub(super) from_x: Option<f64>,
 }
 
 /// How a statement is tested. Differences are those of paired replications.
@@ -62,6 +63,9 @@ enum Test {
         direction: Direction,
         xs: Vec<f64>,
     },
+    /// From each of the places `xs` to the next the mean becomes `ratio` times what it was, within a share
+    /// `tolerance` of that ratio.
+    Steps { metric: Option<String>, variant: String, ratio: f64, tolerance: f64, xs: Vec<f64> },
     /// The largest mean is at most `ratio` times the smallest.
     Flat {
         metric: Option<String>,
@@ -94,6 +98,31 @@ enum Test {
         #[serde(flatten)]
         places: Places,
     },
+    /// At every place each of `variants` is better than each of the others, and the 95 % intervals of
+    /// the paired differences exclude the opposite. With `less` a smaller value is better.
+    Top {
+        metric: Option<String>,
+        variants: Vec<String>,
+        #[serde(default)]
+        less: bool,
+        #[serde(flatten)]
+        places: Places,
+    },
+    /// The same, worse than each of the others.
+    Bottom {
+        metric: Option<String>,
+        variants: Vec<String>,
+        #[serde(default)]
+        less: bool,
+        #[serde(flatten)]
+        places: Places,
+    },
+    /// The spread of all variants' means, as share of their mean, is smaller at one place than at
+    /// another.
+    SmallerSpread { metric: Option<String>, at_x: f64, than_at_x: f64 },
+    /// Over all places of some figures, each an experiment and a figure, the ranks of `variant` have
+    /// the smallest sum.
+    LowestRankSum { metric: Option<String>, variant: String, figures: Vec<[String; 2]> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -112,11 +141,16 @@ impl ClaimSpec {
             | Test::BestGain { metric, .. }
             | Test::Trend { metric, .. }
             | Test::RelativeTrend { metric, .. }
+            | Test::Steps { metric, .. }
             | Test::Flat { metric, .. }
             | Test::Range { metric, .. }
             | Test::NotBelow { metric, .. }
             | Test::LargerGain { metric, .. }
-            | Test::SmallerGain { metric, .. } => metric.as_ref(),
+            | Test::SmallerGain { metric, .. }
+            | Test::Top { metric, .. }
+            | Test::Bottom { metric, .. }
+            | Test::SmallerSpread { metric, .. }
+            | Test::LowestRankSum { metric, .. } => metric.as_ref(),
         }
     }
 
@@ -130,9 +164,13 @@ impl ClaimSpec {
             | Test::LargerGain { variant, over: other, .. }
             | Test::SmallerGain { variant, over: other, .. } => vec![variant, other],
             Test::Trend { variant, .. }
+            | Test::Steps { variant, .. }
             | Test::Flat { variant, .. }
             | Test::Range { variant, .. }
-            | Test::NotBelow { variant, .. } => vec![variant],
+            | Test::NotBelow { variant, .. }
+            | Test::LowestRankSum { variant, .. } => vec![variant],
+            Test::Top { variants, .. } | Test::Bottom { variants, .. } => variants.iter().collect(),
+            Test::SmallerSpread { .. } => Vec::new(),
         }
     }
 }
@@ -147,7 +185,7 @@ pub(super) struct Judge<'a> {
 }
 
 /// Whether it holds, and what was measured.
-type Verdict = (bool, String);
+pub(super) type Verdict = (bool, String);
 
 impl<'a> Judge<'a> {
     /// Judges one claim.
@@ -180,6 +218,9 @@ impl<'a> Judge<'a> {
             Test::RelativeTrend { variant, over, direction, xs, .. } => {
                 self.trend(values(variant), Some(values(over)), *direction, xs)
             }
+            Test::Steps { variant, ratio, tolerance, xs, .. } => {
+                self.steps(values(variant), *ratio, *tolerance, xs)
+            }
             Test::Flat { variant, ratio, places, .. } => self.flat(values(variant), *ratio, places),
             Test::Range { variant, above, min, max, places, .. } => {
                 self.range(values(variant), *above, *min, *max, places)
@@ -200,11 +241,19 @@ impl<'a> Judge<'a> {
                     self.compare_gains(variant, over, metric, other, places, than_figure);
                 (other.is_some() && !larger, measured)
             }
+            Test::Top { variants, less, places, .. } => {
+                self.ends(End::Top, variants, *less, metric, places)
+            }
+            Test::Bottom { variants, less, places, .. } => {
+                self.ends(End::Bottom, variants, *less, metric, places)
+            }
+            Test::SmallerSpread { at_x, than_at_x, .. } => self.spread(metric, *at_x, *than_at_x),
+            Test::LowestRankSum { variant, figures, .. } => self.rank_sum(variant, metric, figures),
         }
     }
 
     /// Indices of the places that a test looks at.
-    fn places(&self, places: &Places) -> Vec<usize> {
+    pub(super) fn places(&self, places: &Places) -> Vec<usize> {
         let wanted = |x: f64| match (&places.at, places.from_x) {
             (Some(at), _) => at.contains(&x),
             (None, Some(from)) => x >= from,
@@ -301,6 +350,17 @@ impl<'a> Judge<'a> {
         let digits = if first.mean.abs() >= 100.0 { 0 } else { 2 };
         let means: Vec<_> = estimates.iter().map(|e| format!("{:.digits$}", e.mean)).collect();
         (whole && against == 0 && estimates.len() == xs.len(), means.join(", "))
+    }
+
+    fn steps(&self, these: &[Values], ratio: f64, tolerance: f64, xs: &[f64]) -> Verdict {
+        let place = |x: &f64| self.result.xs.iter().position(|known| known == x);
+        let found = xs.iter().filter_map(place).map(|place| Estimate::of(&these[place]).mean);
+        let means: Vec<f64> = found.collect();
+        let ratios: Vec<f64> = means.windows(2).map(|pair| pair[1] / pair[0]).collect();
+        let near = |found: &f64| (found / ratio - 1.0).abs() <= tolerance;
+        let holds = ratios.iter().all(near) && ratios.len() + 1 == xs.len();
+        let list: Vec<_> = ratios.iter().map(|ratio| format!("{ratio:.3}")).collect();
+        (holds, list.join(", "))
     }
 
     fn flat(&self, these: &[Values], ratio: f64, places: &Places) -> Verdict {

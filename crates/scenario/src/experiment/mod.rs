@@ -2,11 +2,17 @@
 
 mod claims;
 mod metrics;
+mod ranks;
 mod spec;
 mod stats;
 mod sweep;
+mod trace;
+mod watch;
 
-pub use metrics::{METRICS, Metric, metric};
+pub use metrics::{METRICS, Metric, Outcome, metric};
 pub use spec::{Experiment, FigureSpec, PointSpec, SweepSpec, VariantSpec, find};
 pub use stats::Estimate;
+pub(crate) use sweep::in_pool;
 pub use sweep::{Progress, SweepOptions, run_all};
+pub use trace::Trace;
+pub use watch::WatchSpec;

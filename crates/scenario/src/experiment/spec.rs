@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use bentpipe_units::Span;
 use serde::Deserialize;
 
 use super::claims::ClaimSpec;
-use super::metrics::metric;
+use super::metrics::{TRACED, metric};
+use super::watch::WatchSpec;
+use crate::compare;
 use crate::error::nearest;
+use crate::quantity::Quantity;
 use crate::{Override, Scenario, ScenarioError, library};
 
 /// An experiment as it stands in its file.
@@ -23,6 +27,10 @@ pub struct Experiment {
     pub scenario: String,
     /// Runs of each point and variant, with seeds 1 to n.
     pub replications: u64,
+    /// Time between samples, for metrics over time; without it there are none.
+    pub sample_every: Option<Quantity<Span>>,
+    /// The part of each run that is watched, for metrics of what is steady.
+    pub watch: Option<WatchSpec>,
     /// What is compared. All variants meet the same channel in a replication.
     pub variants: Vec<VariantSpec>,
     /// What is varied along the x axes.
@@ -37,6 +45,8 @@ pub struct Experiment {
 pub struct VariantSpec {
     /// Its name, such as `on`.
     pub name: String,
+    /// What the flows are that send a file or without end, as `bentpipe compare` names it.
+    pub is: Option<String>,
     /// The values that it changes.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
@@ -114,11 +124,22 @@ impl Experiment {
         variant: &VariantSpec,
     ) -> Result<Scenario, ScenarioError> {
         let name = sweep.scenario.as_ref().unwrap_or(&self.scenario);
-        let changes = point.set.iter().chain(&variant.set);
-        let overrides: Vec<_> = changes
-            .map(|(key, value)| Override { key: key.clone(), value: value.clone() })
-            .collect();
-        Scenario::open(name)?.with(&overrides)
+        let overrides = |set: &BTreeMap<String, String>| -> Vec<Override> {
+            let change = |(key, value): (&String, &String)| Override {
+                key: key.clone(),
+                value: value.clone(),
+            };
+            set.iter().map(change).collect()
+        };
+        let (mut changes, own) = (overrides(&point.set), overrides(&variant.set));
+        let mut scenario = Scenario::open(name)?;
+        if let Some(is) = &variant.is {
+            // What the flows become depends on what they are at this point.
+            scenario = scenario.with(&changes)?;
+            changes = compare::changes(&scenario, is)?;
+        }
+        changes.extend(own);
+        scenario.with(&changes)
     }
 
     /// Checks that every name in the experiment means something.
@@ -132,6 +153,9 @@ impl Experiment {
             key: None,
             message,
         };
+        if self.watch.is_some() && self.sample_every.is_some() {
+            return Err(wrong("`watch` and `sample_every` exclude each other".to_owned()));
+        }
         for sweep in &self.sweeps {
             for point in &sweep.points {
                 for variant in &self.variants {
@@ -148,6 +172,9 @@ impl Experiment {
             for name in names {
                 if metric(name).is_none() {
                     return Err(wrong(format!("there is no metric `{name}`")));
+                }
+                if self.sample_every.is_none() && TRACED.contains(&name.as_str()) {
+                    return Err(wrong(format!("the metric `{name}` needs `sample_every`")));
                 }
             }
             for claim in &figure.claims {

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use bentpipe_record::{Experiments, Figure, Point, RunSummary};
-use bentpipe_sim::{RunSpec, Silent, run};
+use bentpipe_sim::{BuildError, RunSpec, run};
+use bentpipe_units::Span;
 use rayon::prelude::*;
 
 use super::claims::Judge;
-use super::metrics::{METRICS, metric};
+use super::metrics::{METRICS, Outcome, metric};
 use super::spec::{Experiment, FigureSpec, SweepSpec};
 use super::stats::Estimate;
+use super::trace::Trace;
+use super::watch::{Watch, WatchSpec};
 use crate::ScenarioError;
 
 /// How experiments are run.
@@ -39,11 +42,27 @@ pub(super) type Values = Vec<f64>;
 pub(super) struct SweepResult {
     /// Places on the x axis, in order.
     pub(super) xs: Vec<f64>,
+    /// The variants in the order of the experiment.
+    pub(super) variants: Vec<String>,
     /// By variant and metric: the values at each place.
     values: BTreeMap<(String, &'static str), Vec<Values>>,
 }
 
 impl SweepResult {
+    /// What was measured of one metric, for each variant place by place; the places are 0, 1, ...
+    #[cfg(test)]
+    pub(super) fn by_hand(metric: &'static str, measured: &[(&str, Vec<Values>)]) -> Self {
+        let places = measured.first().map_or(0, |(_, values)| values.len());
+        Self {
+            xs: (0..places).map(|place| place as f64).collect(),
+            variants: measured.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            values: measured
+                .iter()
+                .map(|(name, values)| (((*name).to_owned(), metric), values.clone()))
+                .collect(),
+        }
+    }
+
     /// The values of a metric for a variant, place by place.
     pub(super) fn values(&self, variant: &str, metric: &'static str) -> &[Values] {
         self.values.get(&(variant.to_owned(), metric)).map_or(&[], Vec::as_slice)
@@ -56,6 +75,22 @@ struct Job {
     variant: usize,
     point: usize,
     spec: RunSpec,
+    /// Time between samples, if there are any.
+    every: Option<Span>,
+    watch: Option<WatchSpec>,
+}
+
+impl Job {
+    /// Lets the run happen, watched or sampled if it is to be.
+    fn run(&self) -> Result<(RunSummary, Trace), BuildError> {
+        let mut trace = Trace::new(&self.spec, self.every);
+        let Some(watch) = self.watch else {
+            return Ok((run(&self.spec, &mut trace)?, trace));
+        };
+        let mut watch = Watch::new(watch, self.spec.flows.len());
+        let summary = run(&self.spec, &mut watch)?;
+        Ok((RunSummary { steady: Some(watch.steady()), ..summary }, trace))
+    }
 }
 
 /// Runs experiments and judges them.
@@ -80,22 +115,18 @@ pub fn run_all(
     let work = || -> Vec<Result<Vec<f64>, ScenarioError>> {
         jobs.par_iter()
             .map(|job| {
-                let summary = run(&job.spec, &mut Silent).map_err(|error| ScenarioError {
+                let done = job.run().map_err(|error| ScenarioError {
                     source: job.spec.name.clone(),
                     line: None,
                     key: None,
                     message: error.to_string(),
                 });
                 progress.done();
-                summary.map(|summary| take_metrics(&summary))
+                done.map(|(run, trace)| take_metrics(&Outcome { run: &run, trace: &trace }))
             })
             .collect()
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs.unwrap_or(0)).build();
-    let taken = match pool {
-        Ok(pool) => pool.install(work),
-        Err(_) => work(),
-    };
+    let taken = in_pool(options.jobs, work);
     let mut results: Vec<SweepResult> =
         sweeps.iter().map(|(number, sweep)| empty(&experiments[*number], sweep)).collect();
     for (job, metrics) in jobs.iter().zip(taken) {
@@ -110,6 +141,14 @@ pub fn run_all(
         }
     }
     Ok(judge(experiments, &sweeps, &results))
+}
+
+/// Works on so many threads, one on each core if none is given.
+pub(crate) fn in_pool<R: Send>(jobs: Option<usize>, work: impl FnOnce() -> R + Send) -> R {
+    match rayon::ThreadPoolBuilder::new().num_threads(jobs.unwrap_or(0)).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
 }
 
 /// Every run of a sweep, in a fixed order.
@@ -133,6 +172,8 @@ fn plan(
                     variant: variant_number,
                     point: point_number,
                     spec,
+                    every: experiment.sample_every.map(|every| every.0),
+                    watch: experiment.watch,
                 });
             }
         }
@@ -140,8 +181,8 @@ fn plan(
     Ok(())
 }
 
-fn take_metrics(summary: &RunSummary) -> Vec<f64> {
-    METRICS.iter().map(|metric| (metric.take)(summary)).collect()
+fn take_metrics(outcome: &Outcome<'_>) -> Vec<f64> {
+    METRICS.iter().map(|metric| (metric.take)(outcome)).collect()
 }
 
 fn empty(experiment: &Experiment, sweep: &SweepSpec) -> SweepResult {
@@ -152,7 +193,8 @@ fn empty(experiment: &Experiment, sweep: &SweepSpec) -> SweepResult {
             values.insert((variant.name.clone(), metric.name), places);
         }
     }
-    SweepResult { xs: sweep.points.iter().map(|point| point.x).collect(), values }
+    let variants = experiment.variants.iter().map(|variant| variant.name.clone()).collect();
+    SweepResult { xs: sweep.points.iter().map(|point| point.x).collect(), variants, values }
 }
 
 fn judge(

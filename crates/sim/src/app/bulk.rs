@@ -19,6 +19,8 @@ pub(crate) struct BulkSource {
     /// More may come after what is known of the file.
     open_end: bool,
     connected: bool,
+    /// Bytes of the request that have not come yet.
+    awaited: u64,
     progress: Progress,
 }
 
@@ -33,6 +35,7 @@ impl BulkSource {
             next_chunk,
             open_end: false,
             connected: false,
+            awaited: 0,
             progress: Progress::default(),
         }
     }
@@ -43,6 +46,11 @@ impl BulkSource {
             open_end: true,
             ..Self::new(SourceSpec { size: Some(ByteCount::ZERO), rate: None, ..spec })
         }
+    }
+
+    /// A source that sends when it has read a request of so many bytes.
+    pub(super) fn with_request(spec: SourceSpec, request: ByteCount) -> Self {
+        Self { awaited: request.get(), ..Self::new(spec) }
     }
 
     /// So much more is to be sent; [`Event::Writable`] brings it on its way.
@@ -102,29 +110,45 @@ impl BulkSource {
         match event {
             Event::Connected => {
                 self.connected = true;
-                self.feed(now, endpoint);
+                if self.awaited == 0 {
+                    self.feed(now, endpoint);
+                }
             }
-            Event::Writable if self.connected => self.feed(now, endpoint),
+            Event::Writable if self.connected && self.awaited == 0 => self.feed(now, endpoint),
             Event::Failed(failure) => {
                 self.progress.failure = Some(failure);
                 self.next_chunk = None;
             }
-            Event::Readable => while endpoint.read(now).is_some() {},
+            Event::Readable => self.listen(now, endpoint),
             Event::Writable | Event::PeerClosed | Event::Closed => {}
+        }
+    }
+
+    /// Reads what comes; the last byte of the request lets it send.
+    fn listen(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
+        let waited = self.awaited > 0;
+        while let Some(bytes) = endpoint.read(now) {
+            self.awaited = self.awaited.saturating_sub(bytes.len() as u64);
+        }
+        if waited && self.awaited == 0 {
+            self.feed(now, endpoint);
         }
     }
 
     /// The time asked for has come.
     pub(super) fn on_timer(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
         // A full send buffer stops the clock; Writable goes on.
-        if self.rest.is_empty() && self.next_chunk.is_some_and(|due| due <= now) {
+        if self.awaited == 0
+            && self.rest.is_empty()
+            && self.next_chunk.is_some_and(|due| due <= now)
+        {
             self.feed(now, endpoint);
         }
     }
 
     /// When the next chunk may be written.
     pub(super) fn next_timer(&self) -> Option<Instant> {
-        if self.rest.is_empty() { self.next_chunk } else { None }
+        if self.rest.is_empty() && self.awaited == 0 { self.next_chunk } else { None }
     }
 
     /// How far it is.

@@ -1,7 +1,7 @@
 //! Applications at the ends of connections.
 
 mod bulk;
-mod pattern;
+pub(crate) mod pattern;
 mod sink;
 
 use bulk::BulkSource;
@@ -21,6 +21,8 @@ pub(crate) enum App {
     Sink(Sink),
     /// The same, and somebody follows its progress.
     Followed(Sink),
+    /// Nothing: the end belongs to a proxy, whose relay is told instead.
+    Relay,
 }
 
 impl App {
@@ -32,6 +34,16 @@ impl App {
     /// A source to which pieces are added one after another.
     pub(crate) fn source_of_pieces(spec: SourceSpec) -> Self {
         Self::Source(BulkSource::with_open_end(spec))
+    }
+
+    /// A source that sends when it has read a request of so many bytes.
+    pub(crate) fn server(spec: SourceSpec, request: ByteCount) -> Self {
+        Self::Source(BulkSource::with_request(spec, request))
+    }
+
+    /// A sink that asks with so many bytes.
+    pub(crate) fn client(request: ByteCount) -> Self {
+        Self::Followed(Sink::with_request(request))
     }
 
     /// The sink of a bulk transfer.
@@ -55,7 +67,7 @@ impl App {
     pub(crate) fn end(&mut self) -> bool {
         match self {
             Self::Source(source) => source.end(),
-            Self::Sink(_) | Self::Followed(_) => false,
+            Self::Sink(_) | Self::Followed(_) | Self::Relay => false,
         }
     }
 
@@ -65,6 +77,7 @@ impl App {
         match self {
             Self::Source(source) => source.on_event(now, endpoint, event),
             Self::Sink(sink) | Self::Followed(sink) => sink.on_event(now, endpoint, event),
+            Self::Relay => {}
         }
     }
 
@@ -72,7 +85,7 @@ impl App {
     pub(crate) fn on_timer(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
         match self {
             Self::Source(source) => source.on_timer(now, endpoint),
-            Self::Sink(_) | Self::Followed(_) => {}
+            Self::Sink(_) | Self::Followed(_) | Self::Relay => {}
         }
     }
 
@@ -86,7 +99,7 @@ impl App {
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         match self {
             Self::Source(source) => source.next_timer(),
-            Self::Sink(_) | Self::Followed(_) => None,
+            Self::Sink(_) | Self::Followed(_) | Self::Relay => None,
         }
     }
 
@@ -95,6 +108,7 @@ impl App {
         match self {
             Self::Source(source) => source.progress(),
             Self::Sink(sink) | Self::Followed(sink) => sink.progress(),
+            Self::Relay => Progress::default(),
         }
     }
 }
@@ -104,6 +118,8 @@ impl App {
 pub(crate) struct Progress {
     /// Bytes received and verified.
     pub(crate) verified: u64,
+    /// When the first byte came.
+    pub(crate) first_at: Option<Instant>,
     /// When the last byte came.
     pub(crate) last_at: Option<Instant>,
     /// A byte was not what was sent: its place in the stream.

@@ -6,6 +6,7 @@ mod session;
 
 pub use draw::Draw;
 pub(crate) use generator::Generator;
+pub(crate) use session::Session;
 
 use bentpipe_units::{ByteCount, Span};
 
@@ -104,6 +105,11 @@ impl TrafficSpec {
             Self::Files { .. } => false,
             Self::Web(web) => web.connections == Connections::Persistent,
         }
+    }
+
+    /// Whether pieces come by the clock alone.
+    pub(crate) const fn is_timed(&self) -> bool {
+        matches!(self, Self::Constant { .. } | Self::OnOff { .. })
     }
 
     /// True when it ends by itself.

@@ -10,7 +10,7 @@ const LONGEST_OBJECT: f64 = 100e6;
 
 /// One sequence of pieces, with random draws of its own.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(crate) struct Session {
     plan: Plan,
     stream: Stream,
     /// When it acts next.
@@ -62,7 +62,7 @@ fn take_one(left: &mut Option<u64>) -> bool {
 
 impl Session {
     /// A session of this traffic that begins at `start`.
-    pub(super) fn new(spec: &TrafficSpec, start: Instant, stream: Stream) -> Self {
+    pub(crate) fn new(spec: &TrafficSpec, start: Instant, stream: Stream) -> Self {
         let plan = match spec {
             TrafficSpec::Constant { packet, interval, jitter, count } => Plan::Timed {
                 packet: packet.get(),
@@ -100,7 +100,7 @@ impl Session {
     }
 
     /// True when no piece will come up any more.
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         match &self.plan {
             Plan::Timed { left, .. } | Plan::Files { left, .. } => *left == Some(0),
             Plan::Web { pages_left, objects_left, .. } => *pages_left == 0 && *objects_left == 0,
@@ -113,12 +113,12 @@ impl Session {
     }
 
     /// When [`Session::fire`] must be called.
-    pub(super) const fn next(&self) -> Option<Instant> {
+    pub(crate) const fn next(&self) -> Option<Instant> {
         self.next
     }
 
     /// Its time has come: a piece of so many bytes comes up.
-    pub(super) fn fire(&mut self, now: Instant) -> Option<ByteCount> {
+    pub(crate) fn fire(&mut self, now: Instant) -> Option<ByteCount> {
         let stream = &mut self.stream;
         let seconds = |draw: Draw, stream: &mut Stream| Span::from_secs_f64(draw.draw(stream));
         let (bytes, wait) = match &mut self.plan {

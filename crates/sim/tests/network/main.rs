@@ -1,7 +1,10 @@
 //! Whole runs of the simulator, built by hand.
 
+mod agents;
+mod datagrams;
 mod delivery;
 mod independence;
+mod proxies;
 mod queues;
 mod sctp;
 mod sky;

@@ -20,7 +20,9 @@ pub(crate) fn spec(nodes: usize, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> 
         nodes: (0..nodes).map(|n| format!("n{n}")).collect(),
         links,
         stations: Vec::new(),
+        agents: Vec::new(),
         sky: None,
+        schedulers: Vec::new(),
         flows,
         seed: 1,
         duration: Span::from_secs(86_400),
@@ -76,7 +78,9 @@ pub(crate) fn with_config(
             chunk: ByteCount::new(1000),
             rate: None,
         },
+        proxies: Vec::new(),
         traffic: None,
+        request: None,
         low_priority: false,
     }
 }

@@ -20,11 +20,15 @@ impl Runs {
         self.runs.back().map(|(_, end)| *end)
     }
 
+    /// The run that holds `place`.
+    pub(crate) fn run_at(&self, place: u64) -> Option<(u64, u64)> {
+        let after = self.runs.partition_point(|(start, _)| *start <= place);
+        self.runs.get(after.checked_sub(1)?).copied().filter(|(_, end)| place < *end)
+    }
+
     /// The end of the run that holds `place`.
     pub(crate) fn end_of_run_at(&self, place: u64) -> Option<u64> {
-        let after = self.runs.partition_point(|(start, _)| *start <= place);
-        let (_, end) = self.runs.get(after.checked_sub(1)?)?;
-        (place < *end).then_some(*end)
+        self.run_at(place).map(|(_, end)| end)
     }
 
     /// Adds a stretch of which nothing is there yet.

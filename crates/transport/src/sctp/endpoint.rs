@@ -52,6 +52,14 @@ impl Endpoint for Association {
         self.rx.read()
     }
 
+    fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
+        self.rx.withhold(bytes.get() as usize);
+    }
+
+    fn unacknowledged(&self) -> ByteCount {
+        ByteCount::new(self.tx.kept() as u64)
+    }
+
     fn close(&mut self, _now: Instant) {
         self.wants_close = true;
         self.tx.flushing = true;

@@ -44,6 +44,8 @@ pub(super) struct Receiver {
     rest: VecDeque<Bytes>,
     /// User bytes in `stripes` and `rest`.
     unread: usize,
+    /// Bytes that were read and still count as unread.
+    withheld: usize,
     duplicates: Vec<u32>,
     /// Packets with DATA since the last SACK.
     packets: u8,
@@ -74,6 +76,7 @@ impl Receiver {
             turn: 0,
             rest: VecDeque::new(),
             unread: 0,
+            withheld: 0,
             duplicates: Vec::new(),
             packets: 0,
             due: false,
@@ -93,7 +96,7 @@ impl Receiver {
     /// Unread bytes that take room in the receive buffer.
     fn charged(&self) -> usize {
         let exempt = if self.stripes.len() > 1 { self.config.stripe_buf.get() as usize } else { 0 };
-        self.inbound.unread() + self.unread.saturating_sub(exempt)
+        self.inbound.unread() + self.unread.saturating_sub(exempt) + self.withheld
     }
 
     /// Free bytes of the receive buffer.
@@ -248,6 +251,15 @@ impl Receiver {
         self.unread -= bytes.len();
         self.was_read();
         Some(bytes)
+    }
+
+    /// So many bytes that were read count as unread.
+    pub(super) fn withhold(&mut self, bytes: usize) {
+        let opens = bytes < self.withheld;
+        self.withheld = bytes;
+        if opens {
+            self.was_read();
+        }
     }
 
     /// Room was made: a sender that waits for it is told.

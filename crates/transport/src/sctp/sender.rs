@@ -87,10 +87,14 @@ impl Sender {
         self.paths.iter().position(|path| path.id == id)
     }
 
+    /// Bytes of the send buffer that are taken.
+    pub(super) fn kept(&self) -> usize {
+        self.queue.len() + self.flight.bytes()
+    }
+
     /// Free bytes of the send buffer.
     pub(super) fn space(&self) -> usize {
-        let used = self.queue.len() + self.flight.bytes();
-        (self.config.snd_buf.get() as usize).saturating_sub(used)
+        (self.config.snd_buf.get() as usize).saturating_sub(self.kept())
     }
 
     /// Takes what fits from `data` as messages of the plain view.

@@ -125,12 +125,22 @@ impl Sender {
             let (first, end) = (self.place(block.first), self.place(block.end));
             if una as i64 <= first && first < end {
                 self.board.sack(first as u64, end as u64, delivered);
+                self.release(first as u64);
             }
         }
         if twice && self.probes.take_report() {
             self.probe_reports += 1;
         }
         twice
+    }
+
+    /// Frees what the peer has of the stretch at this place.
+    fn release(&mut self, place: u64) {
+        if self.config.release_reported
+            && let Some((start, end)) = self.board.runs().run_at(place)
+        {
+            self.buffer.release(start - 1, end - 1);
+        }
     }
 
     /// Without selective reports a duplicate says that one more segment arrived.

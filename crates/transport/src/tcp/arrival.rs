@@ -185,7 +185,9 @@ impl Connection {
     /// Answers a segment that was not taken. Segments that carry nothing are answered only so often
     /// (RFC 5961, section 7): two ends must not keep each other busy.
     fn answer(&mut self, now: Instant, len: u32) {
-        if len > 0 || self.challenges.take(now) {
+        if len > 0 && !self.config.ack_disorder_at_once && self.stage == Stage::Open {
+            self.rx.count_segment(now);
+        } else if len > 0 || self.challenges.take(now) {
             self.rx.acknowledge_now();
         }
     }
@@ -207,7 +209,7 @@ impl Connection {
         let ack = AckIn {
             place: acked as u64,
             from: place.max(0) as u64,
-            window: u64::from(segment.window) << self.tx.agreed.shift,
+            window: u64::from(segment.window) * self.tx.agreed.window_unit,
             pure: segment.seq_len() == 0,
             marked: self.ecn && segment.flags.contains(Flags::ECE),
             echo: echo.and_then(|echo| Some((echo, self.stamps.since(now, echo)?))),

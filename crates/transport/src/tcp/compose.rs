@@ -80,6 +80,7 @@ impl Connection {
             self.ended_first |= kind == Kind::New && !self.rx.has_ended();
         }
         place.payload = payload;
+        self.feedback.header = self.congestion_header(now, !place.payload.is_empty());
         // RFC 3168, section 6.1.5: repairs are never marked.
         if self.ecn && kind == Kind::New && !place.payload.is_empty() {
             place.ecn = Ecn::Capable0;
@@ -115,6 +116,7 @@ impl Connection {
         self.compose_common(now, place);
         place.seq = self.tx.wire(self.tx.board.next());
         place.payload.clear();
+        self.feedback.header = self.congestion_header(now, false);
         if self.tx.agreed.reports && self.rx.has_report() {
             let most = if self.stamped { 3 } else { 4 };
             place.options = Options::Sack(self.rx.take_blocks().take(most).collect());

@@ -13,6 +13,14 @@ pub struct Config {
     /// 64..=65535. What it sends is the smaller one of both ends, less the options of every segment
     /// (RFC 6691). Default 1460: IPv4 on Ethernet.
     pub mss: u16,
+    /// The sender frees what the peer has reported, before it is acknowledged. The peer must keep what it
+    /// reports whatever happens (Zhou and Baras, section IV); one that does not will stall the connection
+    /// until it is dropped. Only with [`Mode::DepartureOrder`]. Default off.
+    pub release_reported: bool,
+    /// The window field counts segments of the MSS that the receiver of them stated in its SYN, and is not
+    /// shifted (Zhou and Baras, section III.A). Both ends must be set to it: it is not negotiated. The
+    /// window of a SYN is in bytes. Default off.
+    pub window_in_segments: bool,
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
     /// congestion window. Default 4 MB: 55 Mbit/s over a geostationary satellite.
     pub snd_buf: ByteCount,
@@ -120,6 +128,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             mss: 1460,
+            release_reported: false,
+            window_in_segments: false,
             snd_buf: ByteCount::new(4_000_000),
             rcv_buf: ByteCount::new(4_000_000),
             window_scaling: true,
@@ -242,6 +252,11 @@ impl Config {
         if self.ack_delay > Span::from_millis(500) {
             return wrong("ack_delay", format!("is {}: it must be at most 500 ms", self.ack_delay));
         }
+        if self.release_reported && self.recovery != Mode::DepartureOrder {
+            let problem =
+                "is on: only departure-order recovery never sends again what was reported";
+            return wrong("release_reported", problem.into());
+        }
         if !self.sack && self.recovery.needs_reports() {
             return wrong("sack", "is off: this `recovery` needs it".into());
         }
@@ -253,10 +268,21 @@ impl Config {
         self.cwnd_max.unwrap_or(self.snd_buf).min(self.snd_buf).get()
     }
 
+    /// Bytes that the windows which this end states count by. The right edge of a window never moves back,
+    /// so that up to one byte less than this more than `rcv_buf` may arrive.
+    pub fn window_unit(&self) -> u64 {
+        if self.window_in_segments {
+            self.mss.into()
+        } else {
+            1 << self.window_shift().unwrap_or(0)
+        }
+    }
+
     /// By how many places the windows that this end states are shifted, if it offers that.
     pub(super) fn window_shift(&self) -> Option<u8> {
         let bits = u64::BITS - self.rcv_buf.get().leading_zeros();
-        self.window_scaling.then(|| bits.saturating_sub(16).min(14) as u8)
+        let scales = self.window_scaling && !self.window_in_segments;
+        scales.then(|| bits.saturating_sub(16).min(14) as u8)
     }
 }
 
@@ -280,6 +306,10 @@ mod tests {
         assert_eq!(field(Config { rto_min: Span::ZERO, ..Config::default() }), "rto_min");
         let ack_delay = Span::from_millis(501);
         assert_eq!(field(Config { ack_delay, ..Config::default() }), "ack_delay");
+        assert_eq!(
+            field(Config { release_reported: true, ..Config::default() }),
+            "release_reported"
+        );
         let initial_window = InitialWindow::Segments(0);
         assert_eq!(field(Config { initial_window, ..Config::default() }), "initial_window");
     }

@@ -10,8 +10,10 @@ use bentpipe_record::TransportCounters;
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::Segment;
 use bentpipe_wire::tcp;
+use bentpipe_wire::xcp::Header;
 use bytes::Bytes;
 
+use super::explicit::Feedback;
 use super::handshake::Handshake;
 use super::lifecycle::Allowance;
 use super::receiver::Receiver;
@@ -47,6 +49,8 @@ pub struct Connection {
     pub(super) ended_first: bool,
     /// A reset that is to be sent: its number, and the number that it acknowledges.
     pub(super) reset: Option<(Seq32, Option<Seq32>)>,
+    /// What routers left of the peer's requests (XCP).
+    pub(super) feedback: Feedback,
     pub(super) challenges: Allowance,
     pub(super) keepalive_due: bool,
     pub(super) keepalives: u32,
@@ -125,7 +129,7 @@ impl Connection {
             path,
             ports,
             tx: Sender::new(config.clone(), iss, now),
-            rx: Receiver::new(config.clone(), Seq32::default(), 0),
+            rx: Receiver::new(config.clone(), Seq32::default(), 1),
             handshake: Handshake::new(&config),
             stamps: Stamps::new((entropy >> 32) as u32),
             stamped: false,
@@ -134,6 +138,7 @@ impl Connection {
             ecn_echo: false,
             ended_first: false,
             reset: None,
+            feedback: Feedback::default(),
             challenges: Allowance::default(),
             keepalive_due: false,
             keepalives: 0,
@@ -243,6 +248,21 @@ impl Endpoint for Connection {
         bytes
     }
 
+    fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
+        self.rx.withhold(bytes.get());
+        self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
+    }
+
+    fn defer_acks(&mut self, now: Instant, bytes: ByteCount) {
+        self.rx.defer(bytes.get());
+        self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
+        self.end_if_done(now);
+    }
+
+    fn unacknowledged(&self) -> ByteCount {
+        ByteCount::new(self.tx.kept())
+    }
+
     fn close(&mut self, _now: Instant) {
         self.stir();
         // While the connection opens this is remembered: what was written is still delivered.
@@ -267,6 +287,15 @@ impl Endpoint for Connection {
             self.tx.set_persist(now);
         }
         written.then_some(self.path)
+    }
+
+    #[inline]
+    fn take_congestion(&mut self) -> Option<Header> {
+        self.feedback.header.take()
+    }
+
+    fn handle_congestion(&mut self, now: Instant, header: &Header) {
+        self.take_feedback(now, header);
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -317,7 +346,8 @@ impl Endpoint for Connection {
 
     fn counters(&self) -> TransportCounters {
         let (reductions, timeouts) = (self.tx.reductions, self.tx.timeouts);
-        TransportCounters { reductions, timeouts, ..self.counters }
+        let reorder_peak_bytes = self.rx.most_out_of_order();
+        TransportCounters { reductions, timeouts, reorder_peak_bytes, ..self.counters }
     }
 
     fn controller_name(&self) -> &'static str {

@@ -121,7 +121,11 @@ impl Connection {
             self.stamps.take(now, stamps.value);
         }
         let shift = config.window_shift().filter(|_| self.handshake.offered.shift.is_some());
-        self.rx = Receiver::new(config.clone(), segment.seq, shift.unwrap_or(0));
+        let unit = match shift {
+            None if !config.window_in_segments => 1,
+            _ => config.window_unit(),
+        };
+        self.rx = Receiver::new(config.clone(), segment.seq, unit);
         self.handshake.answers = true;
     }
 
@@ -134,14 +138,15 @@ impl Connection {
         let mss = self.config.mss.min(peer) - options;
         self.agreed_mss = mss;
         let shift = offered.shift.unwrap_or(0);
+        let window_unit = if self.config.window_in_segments { peer.into() } else { 1 << shift };
         if self.handshake.sent == 1 {
             let measured = now.since(self.handshake.sent_at);
             self.tx.rtt.sample(measured);
         }
         let syn_lost = self.handshake.sent > 1;
-        let agreed = Agreed { mss, shift, reports: offered.sack, syn_lost };
-        let window = if scaled { u64::from(window) << shift } else { u64::from(window) };
-        self.tx.open(agreed, window, 0);
+        let agreed = Agreed { mss, window_unit, reports: offered.sack, syn_lost };
+        let window = if scaled { u64::from(window) * window_unit } else { u64::from(window) };
+        self.tx.open(now, agreed, window, 0);
         self.stage = Stage::Open;
         self.told.connected = true;
         self.last_heard = now;

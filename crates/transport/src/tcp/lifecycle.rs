@@ -31,11 +31,13 @@ impl Connection {
     /// Both directions are closed and everything is delivered: the end that ended first stays for a
     /// while to answer a FIN that comes again.
     pub(super) fn end_if_done(&mut self, now: Instant) {
-        if self.stage != Stage::Open || !self.tx.is_done() || !self.rx.has_ended() {
+        let ended = self.rx.has_ended() && !self.rx.is_deferring();
+        if self.stage != Stage::Open || !self.tx.is_done() || !ended {
             return;
         }
         self.told.closed = true;
-        if self.ended_first {
+        // An end that was acknowledged late has not been heard of by the peer yet.
+        if self.ended_first || self.rx.has_deferred() {
             self.stage = Stage::TimeWait;
             self.time_wait_until = Some(now + self.config.time_wait);
             self.tx.drop_all();

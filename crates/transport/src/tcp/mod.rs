@@ -11,6 +11,7 @@ mod config;
 mod connection;
 mod delivery;
 mod emission;
+mod explicit;
 mod handshake;
 mod lifecycle;
 mod pacer;

@@ -20,6 +20,9 @@ pub(super) struct Reassembly {
     stretches: Vec<Stretch>,
     arrivals: u64,
     most_pieces: usize,
+    /// Bytes of the pieces, and the most that there were.
+    kept: u64,
+    most_kept: u64,
 }
 
 /// A stretch that arrived out of order.
@@ -57,6 +60,8 @@ impl Reassembly {
             stretches: Vec::new(),
             arrivals: 0,
             most_pieces: 64 + room / BYTES_PER_PIECE,
+            kept: 0,
+            most_kept: 0,
         }
     }
 
@@ -73,6 +78,11 @@ impl Reassembly {
     /// Nothing is missing.
     pub(super) fn is_complete(&self) -> bool {
         self.pieces.is_empty()
+    }
+
+    /// The most bytes that waited out of order at a time.
+    pub(super) const fn most_kept(&self) -> u64 {
+        self.most_kept
     }
 
     /// Takes `payload`, whose first byte has the place `start`.
@@ -113,6 +123,7 @@ impl Reassembly {
             while self.pieces.front().is_some_and(|(start, _)| *start == self.next)
                 && let Some((_, piece)) = self.pieces.pop_front()
             {
+                self.kept -= piece.len() as u64;
                 let known = piece.len().min(payload.len());
                 let _ = payload.split_to(known);
                 self.deliver(piece);
@@ -135,6 +146,7 @@ impl Reassembly {
                 other => {
                     let stop = other.map_or(end, |(from, _)| from.min(end));
                     let part = payload.slice((at - start) as usize..(stop - start) as usize);
+                    self.kept += part.len() as u64;
                     self.pieces.insert(index, (at, part));
                     (at, fresh) = (stop, true);
                 }
@@ -142,6 +154,7 @@ impl Reassembly {
             index += 1;
         }
         self.join(start, end);
+        self.most_kept = self.most_kept.max(self.kept);
         if fresh { Arrival::OutOfOrder } else { Arrival::Duplicate }
     }
 
@@ -186,6 +199,7 @@ impl Reassembly {
     /// Forgets what arrived out of order.
     pub(super) fn clear(&mut self) {
         self.pieces = VecDeque::new();
+        self.kept = 0;
         self.stretches = Vec::new();
     }
 }
@@ -225,6 +239,7 @@ mod tests {
         assert_eq!(data.insert(300, stream(300, 100)), Arrival::Duplicate);
         assert_eq!(data.insert(0, stream(0, 100)), Arrival::FilledGap);
         assert_eq!((data.next(), data.latest().count()), (150, 4));
+        assert_eq!((data.kept, data.most_kept()), (250, 300), "one stretch of 50 is in order now");
     }
 
     #[test]

@@ -18,9 +18,15 @@ pub(super) struct Receiver {
     /// The peer's initial sequence number.
     irs: Seq32,
     data: Reassembly,
+    /// Bytes that were read and still count as unread.
+    withheld: u64,
+    /// The last so many bytes in order are not to be acknowledged yet.
+    deferred: u64,
+    has_deferred: bool,
     /// Payload of the peer's full segments.
     mss: u16,
-    shift: u8,
+    /// Bytes that the window field counts by.
+    unit: u64,
     /// First place that the peer was not allowed to send.
     edge: u64,
     /// Place of the peer's FIN.
@@ -39,17 +45,20 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver for a peer whose SYN has the number `irs`; windows will be shifted by `shift` places.
-    pub(super) fn new(config: Arc<Config>, irs: Seq32, shift: u8) -> Self {
+    /// A receiver for a peer whose SYN has the number `irs`; windows will count by `unit` bytes.
+    pub(super) fn new(config: Arc<Config>, irs: Seq32, unit: u64) -> Self {
         let room = config.rcv_buf.get();
         // The window of a SYN is not shifted.
         let first_window = room.min(u64::from(u16::MAX));
         Self {
             irs,
-            most: room.min(u64::from(u16::MAX) << shift),
+            most: room.min(u64::from(u16::MAX) * unit),
             data: Reassembly::new(1, room as usize),
+            withheld: 0,
+            deferred: 0,
+            has_deferred: false,
             mss: config.mss,
-            shift,
+            unit,
             edge: 1 + first_window,
             fin_at: None,
             fin_taken: false,
@@ -168,6 +177,11 @@ impl Receiver {
             self.due = true;
             return;
         }
+        self.count_segment(now);
+    }
+
+    /// A segment more that is to be acknowledged with others, or late.
+    pub(super) fn count_segment(&mut self, now: Instant) {
         self.pending += 1;
         if self.quick_left > 0 {
             self.quick_left -= 1;
@@ -199,13 +213,47 @@ impl Receiver {
 
     /// An acknowledgement is due. Data that the application does not know of yet comes first: its
     /// reading opens the window that the acknowledgement states.
-    pub(super) const fn is_due(&self) -> bool {
-        self.due && !self.readable
+    pub(super) fn is_due(&self) -> bool {
+        self.due && !self.readable && !(self.deferred > 0 && self.has_said_all())
+    }
+
+    /// An acknowledgement now would be a duplicate of the last one and no sign of a loss.
+    fn has_said_all(&self) -> bool {
+        let same_edge = self.next() + self.free() / self.unit * self.unit <= self.edge;
+        self.ack_place() == self.last_acked && same_edge && !self.has_report()
+    }
+
+    /// The place up to which everything may be acknowledged.
+    fn ack_place(&self) -> u64 {
+        if self.deferred > 0 { self.data.next().saturating_sub(self.deferred) } else { self.next() }
+    }
+
+    /// The last so many bytes that were read are not to be acknowledged yet.
+    pub(super) fn defer(&mut self, bytes: u64) {
+        let advances = bytes < self.deferred;
+        self.deferred = bytes;
+        self.has_deferred |= bytes > 0;
+        self.due |= advances && self.last_acked < self.ack_place();
+    }
+
+    /// Something was acknowledged later than it came.
+    pub(super) const fn has_deferred(&self) -> bool {
+        self.has_deferred
+    }
+
+    /// Something is not to be acknowledged yet.
+    pub(super) const fn is_deferring(&self) -> bool {
+        self.deferred > 0
     }
 
     /// Something is missing, so that an acknowledgement has more to say than its number.
     pub(super) fn has_report(&self) -> bool {
         !self.data.is_complete() || self.twice.is_some()
+    }
+
+    /// The most bytes that waited out of order at a time.
+    pub(super) const fn most_out_of_order(&self) -> u64 {
+        self.data.most_kept()
     }
 
     /// The peer ended and everything it sent is here.
@@ -215,29 +263,50 @@ impl Receiver {
 
     /// An acknowledgement leaves: gives its number and the window field.
     pub(super) fn take_ack(&mut self) -> (Seq32, u16) {
-        let next = self.next();
+        let (next, acked) = (self.next(), self.ack_place().max(self.last_acked));
         self.due = false;
         self.deadline = None;
         self.pending = 0;
-        self.last_acked = next;
-        (self.wire(next), self.take_window(next))
+        self.last_acked = acked;
+        (self.wire(acked), self.take_window(next, acked))
+    }
+
+    /// Bytes of the buffer that the window may state as free.
+    fn free(&self) -> u64 {
+        let taken = self.data.ready_bytes() as u64 + self.withheld;
+        self.config.rcv_buf.get().saturating_sub(taken).min(self.most)
+    }
+
+    /// By how much a window that is nearly closed could open. A sender that has room is not told.
+    fn gain(&self) -> u64 {
+        let promised = self.edge.saturating_sub(self.next());
+        if promised < self.most / 2 { self.free().saturating_sub(promised) } else { 0 }
+    }
+
+    /// So many bytes that were read count as unread. Whoever makes room by it is told soon: its window
+    /// follows what leaves elsewhere.
+    pub(super) fn withhold(&mut self, bytes: u64) {
+        let opens = bytes < self.withheld;
+        self.withheld = bytes;
+        if opens && self.gain() >= u64::from(self.mss).min(self.most / 2) {
+            self.due |= !self.fin_taken;
+        }
     }
 
     /// The window that is stated. Its right edge stays until it can move by a segment (RFC 9293,
     /// section 3.8.6.2.2) and never moves back.
-    fn take_window(&mut self, next: u64) -> u16 {
-        let room = self.config.rcv_buf.get();
-        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
-        let unit = 1 << self.shift;
-        let wanted = next + (free >> self.shift) * unit;
+    fn take_window(&mut self, next: u64, acked: u64) -> u16 {
+        let free = self.free();
+        let unit = self.unit;
+        let wanted = next + free / unit * unit;
         let worth = u64::from(self.mss).min(self.most / 2).max(unit);
         let edge = if wanted >= self.edge + worth || wanted > self.edge && self.edge <= next {
             wanted
         } else {
             self.edge
         };
-        let field = edge.saturating_sub(next).div_ceil(unit).min(u64::from(u16::MAX));
-        self.edge = self.edge.max(next + field * unit);
+        let field = edge.saturating_sub(acked).div_ceil(unit).min(u64::from(u16::MAX));
+        self.edge = self.edge.max(acked + field * unit);
         field as u16
     }
 
@@ -258,11 +327,7 @@ impl Receiver {
     /// The next bytes in order. A window that was nearly closed and opened by this is told.
     pub(super) fn read(&mut self) -> Option<Bytes> {
         let bytes = self.data.read()?;
-        let room = self.config.rcv_buf.get();
-        let promised = self.edge.saturating_sub(self.next());
-        let free = room.saturating_sub(self.data.ready_bytes() as u64).min(self.most);
-        let gain = free.saturating_sub(promised);
-        if promised < self.most / 2 && gain >= (2 * u64::from(self.mss)).min(self.most / 2) {
+        if self.gain() >= (2 * u64::from(self.mss)).min(self.most / 2) {
             self.due |= !self.fin_taken;
         }
         Some(bytes)

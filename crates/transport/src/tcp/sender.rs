@@ -22,8 +22,8 @@ use crate::send_buffer::SendBuffer;
 pub(super) struct Agreed {
     /// Payload of a full segment, options of every segment deducted.
     pub(super) mss: u16,
-    /// The peer's windows are shifted by so many places.
-    pub(super) shift: u8,
+    /// Bytes that the peer's windows count by: a power of two, or a segment.
+    pub(super) window_unit: u64,
     /// The peer reports selectively.
     pub(super) reports: bool,
     /// A SYN or its answer was lost: the window starts from one segment (RFC 5681, section 3.1).
@@ -56,6 +56,8 @@ pub(super) struct Sender {
     /// The controller's window in bytes.
     pub(super) cwnd: u64,
     pub(super) follows_sending: bool,
+    /// Segments of data ask routers for a rate.
+    pub(super) explicit: bool,
     /// The window was the limit for everything before this place.
     pub(super) limited_before: u64,
     /// Repairs that leave whatever the window says.
@@ -108,6 +110,7 @@ impl Sender {
             recovery: config.recovery.build(options(&config)),
             mode: config.recovery,
             follows_sending: controller.follows_sending(),
+            explicit: false,
             controller,
             rtt: RttEstimator::new(config.rto_initial, config.rto_min),
             delivery: Delivery::new(now),
@@ -151,10 +154,11 @@ impl Sender {
     }
 
     /// The connection is open: this is agreed, and the peer's SYN states `window`.
-    pub(super) fn open(&mut self, agreed: Agreed, window: u64, irs: u64) {
+    pub(super) fn open(&mut self, now: Instant, agreed: Agreed, window: u64, irs: u64) {
         self.agreed = agreed;
         self.controller = build_controller(&self.config, &agreed);
         self.follows_sending = self.controller.follows_sending();
+        self.explicit = self.asks(now);
         self.mode = self.config.recovery.with_peer(agreed.reports);
         self.recovery = self.mode.build(options(&self.config));
         (self.peer_window, self.largest_window) = (window, window);
@@ -181,11 +185,16 @@ impl Sender {
         una as i64 + i64::from(seq.distance_from(self.wire(una)) as i32)
     }
 
-    /// Bytes of the send buffer that are free. A FIN that is under way takes none.
-    fn space(&self) -> usize {
+    /// Bytes of the send buffer that are taken. A FIN that is under way takes none.
+    pub(super) fn kept(&self) -> u64 {
         let sent = self.board.outstanding().saturating_sub(u64::from(self.fin_sent));
-        let used = self.buffer.len() as u64 + sent;
-        self.config.snd_buf.get().saturating_sub(used) as usize
+        let reported = if self.config.release_reported { self.board.sacked_bytes() } else { 0 };
+        self.buffer.len() as u64 + sent.saturating_sub(reported)
+    }
+
+    /// Bytes of the send buffer that are free.
+    fn space(&self) -> usize {
+        self.config.snd_buf.get().saturating_sub(self.kept()) as usize
     }
 
     /// Takes from `data` what fits.
@@ -229,7 +238,7 @@ impl Sender {
         self.board.outstanding() == 0
             && !self.has_new()
             && ack == self.wire(self.board.una())
-            && u64::from(window) << self.agreed.shift == self.peer_window
+            && u64::from(window) * self.agreed.window_unit == self.peer_window
     }
 
     /// The peer has no room and nothing is under way that could bring news of it.

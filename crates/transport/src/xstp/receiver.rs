@@ -20,7 +20,9 @@ pub(super) struct Receiver {
     highest: Seq32,
     ready: VecDeque<Bytes>,
     ready_bytes: usize,
-    /// The credit that belongs to so many bytes that are ready; it is asked for far more often than
+    /// Bytes that were read and still count as unread.
+    withheld: usize,
+    /// The credit that belongs to so many bytes that count as unread; it is asked for far more often than
     /// it changes.
     known_credit: (usize, u16),
     readable: bool,
@@ -62,6 +64,7 @@ impl Receiver {
             highest: first,
             ready: VecDeque::new(),
             ready_bytes: 0,
+            withheld: 0,
             known_credit: (usize::MAX, 0),
             readable: false,
             many_gaps: many_gaps && !config.ustat_single,
@@ -78,16 +81,17 @@ impl Receiver {
     /// window and are not deducted, so that its right edge never moves back.
     #[inline]
     pub(super) fn credit(&mut self) -> u16 {
-        if self.known_credit.0 != self.ready_bytes {
+        let unread = self.ready_bytes + self.withheld;
+        if self.known_credit.0 != unread {
             let credit = (self.free() / usize::from(self.mss)).min(usize::from(u16::MAX));
-            self.known_credit = (self.ready_bytes, credit as u16);
+            self.known_credit = (unread, credit as u16);
         }
         self.known_credit.1
     }
 
     /// Bytes of the receive buffer that are free.
     fn free(&self) -> usize {
-        (self.config.rcv_buf.get() as usize).saturating_sub(self.ready_bytes)
+        (self.config.rcv_buf.get() as usize).saturating_sub(self.ready_bytes + self.withheld)
     }
 
     /// True when the number lies within the credit.
@@ -275,6 +279,12 @@ impl Receiver {
         let payload = self.ready.pop_front()?;
         self.ready_bytes -= payload.len();
         Some(payload)
+    }
+
+    /// So many bytes that were read count as unread. The peer learns of room by the report that its next
+    /// POLL brings.
+    pub(super) const fn withhold(&mut self, bytes: usize) {
+        self.withheld = bytes;
     }
 
     /// There is something new to read; true once.

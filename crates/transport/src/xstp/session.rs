@@ -359,6 +359,14 @@ impl Endpoint for Session {
         self.rx.read()
     }
 
+    fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
+        self.rx.withhold(bytes.get() as usize);
+    }
+
+    fn unacknowledged(&self) -> ByteCount {
+        ByteCount::new((self.tx.buffer.len() + self.tx.cache.bytes()) as u64)
+    }
+
     fn close(&mut self, _now: Instant) {
         self.stir();
         self.closing = true;

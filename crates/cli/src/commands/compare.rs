@@ -1,0 +1,73 @@
+//! `bentpipe compare`: variants of a flow on the same link, ranked.
+
+use std::path::Path;
+
+use bentpipe_record::{Comparison, Estimate};
+use bentpipe_scenario::Scenario;
+use bentpipe_scenario::compare::{CompareOptions, compare as run_all};
+
+use crate::args::Compare;
+use crate::commands::print_json;
+use crate::failure::Failure;
+use crate::output::{bars, progress::Bar, ranking};
+
+/// Runs a scenario with each variant and prints the ranking.
+pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
+    let scenario = Scenario::open(&args.scenario)?.with(&args.overrides)?;
+    let options = CompareOptions {
+        reps: args.reps,
+        jobs: args.jobs.map(usize::from),
+        flows: args.flow.clone(),
+    };
+    let bar = Bar::new();
+    let result = run_all(&scenario, &args.variants, &options, &bar)?;
+    bar.finish();
+    if let Some(path) = &args.csv {
+        write_csv(path, &result).map_err(|error| Failure::writing(path, error))?;
+    }
+    if let Some(path) = &args.svg {
+        bars::write_svg(path, &result).map_err(|error| Failure::writing(path, error))?;
+    }
+    if args.json {
+        return print_json(&result);
+    }
+    Ok(ranking::print(&result, &mut anstream::stdout().lock())?)
+}
+
+/// What is written of an estimate that may be missing.
+fn mean_and_interval(estimate: Option<&Estimate>) -> [String; 2] {
+    estimate.map(|e| [e.mean, e.ci95].map(|value| value.to_string())).unwrap_or_default()
+}
+
+fn write_csv(path: &Path, result: &Comparison) -> Result<(), csv::Error> {
+    let mut writer = csv::Writer::from_path(path)?;
+    let measures = [
+        "goodput_bps",
+        "to_best_percent",
+        "overhead_percent",
+        "fairness",
+        "queueing_delay_s",
+        "connection_time_s",
+    ];
+    let columns = measures.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_ci95")]);
+    let ends = ["complete", "replications"].map(str::to_owned);
+    let header = ["rank", "variant"].map(str::to_owned).into_iter().chain(columns).chain(ends);
+    writer.write_record(header)?;
+    for row in &result.rows {
+        let measured = [
+            Some(&row.goodput),
+            Some(&row.to_best),
+            row.overhead.as_ref(),
+            row.fairness.as_ref(),
+            row.queueing_delay.as_ref(),
+            row.connection_time.as_ref(),
+        ];
+        let fields = [row.rank.to_string(), row.variant.clone()]
+            .into_iter()
+            .chain(measured.into_iter().flat_map(mean_and_interval))
+            .chain([row.complete, result.replications].map(|count| count.to_string()));
+        writer.write_record(fields)?;
+    }
+    writer.flush()?;
+    Ok(())
+}

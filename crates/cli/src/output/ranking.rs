@@ -1,0 +1,69 @@
+//! A comparison as a table, the best first.
+
+use std::io::{self, Write};
+
+use bentpipe_record::{Comparison, ComparisonRow, Estimate};
+use clap::builder::styling::Style;
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::table::thousands;
+
+/// Prints the ranking.
+pub(crate) fn print(result: &Comparison, out: &mut impl Write) -> io::Result<()> {
+    let bold = Style::new().bold();
+    let flows = result.flows.join(", ");
+    let n = result.replications;
+    writeln!(
+        out,
+        "{bold}{}, flow {flows}{bold:#} (means and 95 % intervals, n = {n})",
+        result.scenario
+    )?;
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_BORDERS_ONLY);
+    let several = result.rows.iter().any(|row| row.fairness.is_some());
+    let files = result.rows.iter().any(|row| row.connection_time.is_some());
+    let mut header = vec!["", "variant", "goodput, bit/s", "to the best", "overhead, %"];
+    header.extend(several.then_some("Jain's index"));
+    header.push("queueing, ms");
+    header.extend(files.then_some("time, s"));
+    header.push("whole");
+    table.set_header(header);
+    for row in &result.rows {
+        let mut cells = vec![row.rank.to_string(), row.variant.clone()];
+        cells.push(cell(Some(&row.goodput), 1.0, 0));
+        cells.push(to_the_best(row));
+        cells.push(cell(row.overhead.as_ref(), 1.0, 2));
+        cells.extend(several.then(|| cell(row.fairness.as_ref(), 1.0, 3)));
+        cells.push(cell(row.queueing_delay.as_ref(), 1000.0, 1));
+        cells.extend(files.then(|| cell(row.connection_time.as_ref(), 1.0, 2)));
+        cells.push(format!("{} of {n}", row.complete));
+        table.add_row(cells);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "{table}")?;
+    writeln!(
+        out,
+        "to the best: of the goodputs of the same replication; queueing: smoothed round-trip time above \
+         its least"
+    )
+}
+
+/// A mean and its interval; a dash where nothing was measured.
+fn cell(estimate: Option<&Estimate>, factor: f64, digits: usize) -> String {
+    estimate.map_or_else(
+        || "-".to_owned(),
+        |e| {
+            let [mean, ci95] = [e.mean, e.ci95].map(|value| thousands(value * factor, digits));
+            format!("{mean} ± {ci95}")
+        },
+    )
+}
+
+fn to_the_best(row: &ComparisonRow) -> String {
+    if row.rank == 1 {
+        return "-".to_owned();
+    }
+    format!("{:+.1} ± {:.1} %", row.to_best.mean, row.to_best.ci95)
+}

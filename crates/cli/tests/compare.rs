@@ -1,0 +1,126 @@
+//! `bentpipe compare`, end to end.
+
+use std::fs;
+
+use assert_cmd::Command;
+use assert_cmd::cargo::cargo_bin_cmd;
+use predicates::prelude::*;
+use serde_json::Value;
+
+/// Two files at once over 2 Mbit/s and 100 ms, with losses.
+const SCENARIO: &str = r#"
+name = "two"
+duration = "20 s"
+nodes = ["a", "b", "c"]
+
+[links.wired]
+between = ["a", "b"]
+rate = "100 Mbit/s"
+delay = "10 ms"
+
+[links.space]
+between = ["b", "c"]
+rate = "2 Mbit/s"
+queue = "40 packets"
+delay = "50 ms"
+loss = 0.002
+
+[flows.one]
+from = "a"
+to = "c"
+
+[flows.two]
+from = "a"
+to = "c"
+start = "100 ms"
+"#;
+
+fn compare(args: &[&str]) -> Command {
+    let mut command = cargo_bin_cmd!("bentpipe");
+    command.arg("compare").args(args);
+    command
+}
+
+fn stdout(args: &[&str]) -> String {
+    let output = compare(args).assert().success().stderr("").get_output().stdout.clone();
+    String::from_utf8(output).expect("text")
+}
+
+fn in_file(text: &str) -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("two.toml");
+    fs::write(&path, text).expect("a file");
+    let path = path.to_str().expect("a path").to_owned();
+    (dir, path)
+}
+
+#[test]
+fn variants_are_ranked_by_goodput_with_intervals_fairness_and_delay() {
+    let (dir, path) = in_file(SCENARIO);
+    let csv = dir.path().join("ranking.csv");
+    let svg = dir.path().join("ranking.svg");
+    let names = "tcp-tahoe,tcp-sack,sctp,xstp+split,tcp-newreno+snoop";
+    let files = ["--csv", csv.to_str().expect("a path"), "--svg", svg.to_str().expect("a path")];
+    let args = [&[&*path, "--variants", names, "--reps", "3", "--json"][..], &files].concat();
+    let document: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+    assert_eq!(document["flows"], serde_json::json!(["one", "two"]));
+    let rows = document["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 5);
+    let goodput = |row: &Value| row["goodput"]["mean"].as_f64().expect("a goodput");
+    for (place, row) in rows.iter().enumerate() {
+        assert_eq!(
+            (row["rank"].as_u64(), row["goodput"]["n"].as_u64()),
+            (Some(place as u64 + 1), Some(3))
+        );
+        assert!((0.5..=1.0).contains(&row["fairness"]["mean"].as_f64().expect("an index")));
+        assert!(row["queueing_delay"]["mean"].as_f64().expect("a delay") > 0.0);
+        assert!(row["overhead"]["mean"].as_f64().expect("an overhead") > 2.0);
+        assert!(goodput(row) < 2e6 && goodput(row) <= goodput(&rows[place.saturating_sub(1)]));
+    }
+    assert_eq!(rows[0]["to_best"]["mean"], 0.0);
+    let table = fs::read_to_string(csv).expect("a table");
+    assert_eq!(table.lines().count(), 6);
+    assert!(table.starts_with("rank,variant,goodput_bps,goodput_bps_ci95,"));
+    let picture = fs::read_to_string(svg).expect("a picture");
+    let picture = roxmltree::Document::parse(&picture).expect("SVG");
+    let texts: Vec<_> =
+        picture.descendants().filter_map(|node| node.text()).map(str::trim).collect();
+    for name in names.split(',') {
+        assert!(texts.contains(&name), "{name} is not in {texts:?}");
+    }
+}
+
+#[test]
+fn the_ranking_is_the_same_for_every_number_of_threads() {
+    let (_dir, path) = in_file(SCENARIO);
+    let args = [&*path, "--variants", "tcp-sack,xstp-probing", "--reps", "2"];
+    let one = stdout(&[&args[..], &["--jobs", "1"]].concat());
+    assert_eq!(one, stdout(&[&args[..], &["--jobs", "3"]].concat()));
+    assert!(one.contains("two, flow one, two") && one.contains("Jain's index"), "{one}");
+}
+
+#[test]
+fn one_flow_alone_has_no_fairness_and_the_others_stay_what_they_are() {
+    let (_dir, path) = in_file(SCENARIO);
+    let text = stdout(&[&path, "--variants", "tcp-sack", "--reps", "1", "--flow", "two"]);
+    assert!(text.contains("flow two") && !text.contains("Jain's"), "{text}");
+}
+
+#[test]
+fn what_can_not_be_is_refused_and_the_right_name_is_offered() {
+    let (_dir, path) = in_file(SCENARIO);
+    let said = |text: &'static str| predicate::str::contains(text);
+    for (args, hint) in [
+        (vec!["--variants", "tcp-sac"], "`tcp-sack`"),
+        (vec!["--variants", "tcp-sack+snup"], "`+snoop`"),
+        (vec!["--flow", "three"], "there is no flow `three`"),
+        (vec!["--set", "links.space.lost=1"], "`loss`"),
+    ] {
+        let args = [&[&*path, "--reps", "1"][..], &args].concat();
+        compare(&args).assert().code(2).stdout("").stderr(said(hint));
+    }
+    let direct = SCENARIO.replace("from = \"a\"", "from = \"b\"");
+    let (_dir, path) = in_file(&direct);
+    let args = [&*path, "--variants", "tcp-sack+snoop", "--reps", "1"];
+    compare(&args).assert().code(2).stderr(said("a node between"));
+}

@@ -1,0 +1,106 @@
+//! What is measured of a run that is compared with others.
+
+use bentpipe_record::{FlowSummary, RunSummary, Sample};
+use bentpipe_sim::Observer;
+use bentpipe_units::Span;
+
+/// Time between looks at the round-trip times.
+const EVERY: Span = Span::from_millis(100);
+
+/// What one run came to.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    /// Bits per second of user data that arrived, of all compared flows together.
+    pub(super) goodput: f64,
+    /// Bytes that are no first-time user data, of all compared flows, % of the user data.
+    pub(super) overhead: f64,
+    /// Jain's index of the flows' goodputs; `None` for one flow, or if nothing arrived.
+    pub(super) fairness: Option<f64>,
+    /// Mean of the smoothed round-trip times above the least one of the flow, in seconds.
+    pub(super) queueing_delay: Option<f64>,
+    /// Until the last file was there, in seconds; `None` if one was not.
+    pub(super) connection_time: Option<f64>,
+    /// Every file arrived whole.
+    pub(super) complete: bool,
+}
+
+/// Round-trip times of one flow: how many, their sum and the least, in seconds.
+#[derive(Clone, Copy, Debug)]
+struct RoundTrips {
+    count: u64,
+    sum: f64,
+    least: f64,
+}
+
+/// Looks at the round-trip times of each flow while a run happens.
+#[derive(Debug)]
+pub(super) struct Watch {
+    flows: Vec<RoundTrips>,
+}
+
+impl Watch {
+    /// Of a run of so many flows.
+    pub(super) fn new(flows: usize) -> Self {
+        Self { flows: vec![RoundTrips { count: 0, sum: 0.0, least: f64::INFINITY }; flows] }
+    }
+
+    /// What the run came to for these of its flows.
+    pub(super) fn measure(&self, run: &RunSummary, flows: &[usize]) -> Measured {
+        let of = || flows.iter().map(|flow| &run.flows[*flow]);
+        let goodputs: Vec<f64> = of().map(|flow| flow.metrics.effective_throughput).collect();
+        let delivered: u64 = of().map(|flow| flow.delivered_bytes).sum();
+        let times: Option<Vec<f64>> = of().map(|flow| flow.metrics.connection_time).collect();
+        let waits = flows.iter().map(|flow| &self.flows[*flow]).filter(|trips| trips.count > 0);
+        let waits: Vec<f64> =
+            waits.map(|trips| trips.sum / trips.count as f64 - trips.least).collect();
+        Measured {
+            goodput: goodputs.iter().sum(),
+            overhead: 100.0 * of().map(overhead).sum::<u64>() as f64 / delivered.max(1) as f64,
+            fairness: jain(&goodputs),
+            queueing_delay: (!waits.is_empty())
+                .then(|| waits.iter().sum::<f64>() / waits.len() as f64),
+            connection_time: times.map(|times| times.into_iter().fold(0.0, f64::max)),
+            complete: of().all(|flow| flow.complete),
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn sample_every(&self) -> Option<Span> {
+        Some(EVERY)
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        let Some(srtt) = sample.srtt else { return };
+        let (trips, seconds) = (&mut self.flows[sample.flow], srtt.as_secs_f64());
+        trips.count += 1;
+        trips.sum += seconds;
+        trips.least = trips.least.min(seconds);
+    }
+}
+
+/// Bytes of both ends that are no first-time user data.
+fn overhead(flow: &FlowSummary) -> u64 {
+    let source = &flow.source;
+    source.bytes_sent.saturating_sub(source.payload_bytes) + flow.sink.bytes_sent
+}
+
+/// Jain's index of fairness, (sum x)^2 / (n sum x^2): 1 when all have the same, 1/n when one has all.
+/// `None` for fewer than two, or where nobody has anything.
+pub(crate) fn jain(shares: &[f64]) -> Option<f64> {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, sq), x| (sum + x, sq + x * x));
+    (shares.len() > 1 && squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jains_index_is_one_for_equal_shares_and_one_in_n_for_one_who_has_all() {
+        assert_eq!(jain(&[3.0, 3.0, 3.0]), Some(1.0));
+        assert_eq!(jain(&[5.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain(&[1.0, 3.0]), Some(0.8));
+        assert_eq!((jain(&[1.0]), jain(&[0.0, 0.0])), (None, None));
+    }
+}
