@@ -6,8 +6,8 @@ use bentpipe_units::ByteCount;
 
 use crate::{
     Controller, SharedState, astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas,
-    fast_start, fixed, highspeed, hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable, scps,
-    sctp, star, stcp, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
+    fast_start, fixed, highspeed, hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable,
+    scps, sctp, star, stcp, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
 };
 
 /// One controller. The row feeds the command line, the documentation and the conformance test.

@@ -10,10 +10,10 @@ use crate::file::{
     FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable, StateTable, XDelDropTable,
 };
 use crate::named::Named;
+use crate::protocol::Leg;
 use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
-use crate::protocol::Leg;
 use crate::{EncapsulationName, ScenarioFile, protocol, proxy_table, sky};
 
 /// A run without a duration of its own ends here: a year.

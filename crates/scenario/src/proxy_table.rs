@@ -165,7 +165,8 @@ fn defers(file: &ScenarioFile, name: &str) -> bool {
 
 fn check(flow: &str, table: &FlowTable) -> Result<(), Problem> {
     if !table.through.is_empty() && !table.more_paths.is_empty() {
-        let message = "an association with several paths can not be split by proxies on one of them";
+        let message =
+            "an association with several paths can not be split by proxies on one of them";
         return problem(&["flows", flow, "through"], message);
     }
     if table.buffers.len() > table.through.len() {

@@ -48,7 +48,9 @@ fn each_leg_has_its_own_protocol_and_the_proxy_its_buffer_at_both() {
     assert_eq!(sender.rcv_buf.get(), 4_000_000, "the server's own");
     // 150,000 bytes need windows in units of four bytes.
     assert_eq!((receiver.rcv_buf.get(), receiver.snd_buf.get()), (149_997, 150_000));
-    let Protocol::Xstp { sender, receiver } = &flow.proxies[0].protocol else { panic!("then XSTP") };
+    let Protocol::Xstp { sender, receiver } = &flow.proxies[0].protocol else {
+        panic!("then XSTP")
+    };
     assert!(sender.probing);
     assert_eq!((sender.rcv_buf.get(), sender.snd_buf.get()), (150_000, 150_000));
     assert_ne!(receiver.rcv_buf.get(), 150_000, "the client's own");
@@ -69,7 +71,11 @@ fn a_flow_may_have_a_buffer_of_its_own_and_no_proxy_at_all() {
 #[test]
 fn what_is_wrong_with_proxies_is_said_at_its_place() {
     for (changes, key, word) in [
-        (&["flows.file.through=[\"gatewax\"]"][..], "flows.file.through.0", "did you mean `gateway`"),
+        (
+            &["flows.file.through=[\"gatewax\"]"][..],
+            "flows.file.through.0",
+            "did you mean `gateway`",
+        ),
         (&["proxies.gateway.node=client"][..], "flows.file.through.0", "where the flow is already"),
         (&["proxies.gateway.node=nowhere"][..], "proxies.gateway.node", "no node"),
         (&["proxies.gateway.scheduler=lime"][..], "proxies.gateway.scheduler", "`line`"),

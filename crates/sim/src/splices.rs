@@ -101,7 +101,8 @@ impl Splices {
                 for (proxy, spec) in flow.proxies.iter().enumerate() {
                     let near = ends.len();
                     let splice = all.len() as u32;
-                    let pair = proxy_ends(flow, first + connection, connection, splice, proxy, streams);
+                    let pair =
+                        proxy_ends(flow, first + connection, connection, splice, proxy, streams);
                     pair[0].listen(demux, near as u32);
                     pair[1].enter(demux, near as u32 + 1);
                     ends.extend(pair);
@@ -187,7 +188,9 @@ impl Legs for Both<'_, '_> {
     }
 
     fn drain(&mut self, now: Instant, side: Side, relay: &mut Relay) {
-        let End { endpoint: Some(connection), paths, .. } = &mut self.ends[side as usize] else { return };
+        let End { endpoint: Some(connection), paths, .. } = &mut self.ends[side as usize] else {
+            return;
+        };
         let network = &mut *self.network;
         let mut around = Around { network, relay, side, nodes: paths[0] };
         let waits = self.in_turn == Some(side);
@@ -284,7 +287,8 @@ impl Endpoints {
             self.set_end_timer(now, network, index);
         }
         if let Some(at) = self.splices.lines[line].turns.poll_timeout() {
-            let slot = self.first_slot + (self.ends.len() + 2 + self.generated.len() + line) as Slot;
+            let slot =
+                self.first_slot + (self.ends.len() + 2 + self.generated.len() + line) as Slot;
             network.queue.set_timer(slot, at.max(now));
         }
     }
@@ -313,7 +317,8 @@ impl Endpoints {
         for splice in &self.splices.all {
             let occupied = splice.relay.occupied(splice.sender);
             let far = self.ends[splice.near + splice.sender.other() as usize].endpoint.as_ref();
-            let under_way = far.map_or(ByteCount::ZERO, |far| far.endpoint().sender_state().in_flight);
+            let under_way =
+                far.map_or(ByteCount::ZERO, |far| far.endpoint().sender_state().in_flight);
             let backlog = ByteCount::new(occupied.get().saturating_sub(under_way.get()));
             let (flow, proxy) = (splice.flow, splice.proxy);
             match samples.iter_mut().find(|sample| (sample.flow, sample.proxy) == (flow, proxy)) {
@@ -332,14 +337,16 @@ impl Endpoints {
         let mut summaries: Vec<((usize, usize), ProxySummary)> = Vec::new();
         for splice in &self.splices.all {
             let key = (splice.flow, splice.proxy);
-            let place = summaries.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
-                let flow = &spec.flows[splice.flow];
-                let proxy = &flow.proxies[splice.proxy];
-                let node = spec.nodes[proxy.node].clone();
-                let (name, flow) = (proxy.name.clone(), flow.name.clone());
-                summaries.push((key, ProxySummary { name, flow, node, ..ProxySummary::default() }));
-                summaries.len() - 1
-            });
+            let place =
+                summaries.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+                    let flow = &spec.flows[splice.flow];
+                    let proxy = &flow.proxies[splice.proxy];
+                    let node = spec.nodes[proxy.node].clone();
+                    let (name, flow) = (proxy.name.clone(), flow.name.clone());
+                    summaries
+                        .push((key, ProxySummary { name, flow, node, ..ProxySummary::default() }));
+                    summaries.len() - 1
+                });
             let summary = &mut summaries[place].1;
             let ends = [splice.sender, splice.sender.other()];
             let [near, far] = ends.map(|side| counters(&self.ends[splice.near + side as usize]));
@@ -349,7 +356,8 @@ impl Endpoints {
             summary.near += splice.past[0];
             summary.far += splice.past[1];
             summary.resets += splice.resets;
-            for (sum, held) in [&mut summary.forth, &mut summary.back].into_iter().zip(splice.held) {
+            for (sum, held) in [&mut summary.forth, &mut summary.back].into_iter().zip(splice.held)
+            {
                 add(sum, held, ended);
             }
         }

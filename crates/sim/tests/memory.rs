@@ -50,7 +50,7 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
                 rate: None,
             },
             proxies: Vec::new(),
-        traffic: None,
+            traffic: None,
             request: None,
             low_priority: false,
         }],

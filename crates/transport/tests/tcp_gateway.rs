@@ -41,9 +41,8 @@ fn at(ms: u64) -> Instant {
 fn losing(times: u32, config: Config) -> Pair<Tcp> {
     let mut count = 0;
     let mut lost: Option<(u32, u32)> = None;
-    Pair::tcp(config.clone(), config, Span::from_millis(250))
-        .sending(pattern(100_000))
-        .with_script(move |crossing| {
+    Pair::tcp(config.clone(), config, Span::from_millis(250)).sending(pattern(100_000)).with_script(
+        move |crossing| {
             if crossing.way == Way::Back || !crossing.has(Kind::DATA) {
                 return Fate::Pass;
             }
@@ -57,12 +56,14 @@ fn losing(times: u32, config: Config) -> Pair<Tcp> {
             let hit = seq == victim && left > 0;
             lost = Some((victim, left - u32::from(hit)));
             if hit { Fate::Drop } else { Fate::Pass }
-        })
+        },
+    )
 }
 
 #[test]
 fn the_window_counts_segments_and_is_not_shifted() {
-    let mut pair = Pair::tcp(gateway(), gateway(), Span::from_millis(250)).sending(pattern(300_000));
+    let mut pair =
+        Pair::tcp(gateway(), gateway(), Span::from_millis(250)).sending(pattern(300_000));
     assert!(pair.run(Span::from_secs(60)));
     assert_eq!(pair.server.inbox, pattern(300_000));
     let answer = pair.log.iter().find(|c| c.has(Kind::BGNAK)).expect("an answer");

@@ -144,7 +144,10 @@ fn transfer(
     } else {
         // A reset may be lost where nothing more is said: then the source waits, and is told nothing.
         let closed = world.source().heard(|event| *event == Event::Closed);
-        assert!(whole[0] || world.source().failed() || !closed, "the source believes that all is well");
+        assert!(
+            whole[0] || world.source().failed() || !closed,
+            "the source believes that all is well"
+        );
     }
 }
 

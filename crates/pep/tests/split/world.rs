@@ -306,7 +306,9 @@ impl World {
         }
         let number = (index - 1) / 2;
         let first = 2 * number + 1;
-        if index == first && self.ends[first + 1].endpoint.is_none() && self.ends[first].endpoint.is_some()
+        if index == first
+            && self.ends[first + 1].endpoint.is_none()
+            && self.ends[first].endpoint.is_some()
         {
             let entropy = self.draw() << 32 | self.draw();
             self.ends[first + 1].endpoint = Some(self.legs[number + 1].connect(now, entropy));

@@ -10,5 +10,5 @@ mod watch;
 pub use metrics::{METRICS, Metric, metric};
 pub use spec::{Experiment, FigureSpec, PointSpec, SweepSpec, VariantSpec, find};
 pub use stats::Estimate;
-pub use watch::WatchSpec;
 pub use sweep::{Progress, SweepOptions, run_all};
+pub use watch::WatchSpec;

@@ -59,7 +59,8 @@ fn legs() -> [Protocol; 3] {
 }
 
 #[test]
-fn a_file_crosses_three_connections_of_different_protocols_and_no_proxy_holds_more_than_its_buffer() {
+fn a_file_crosses_three_connections_of_different_protocols_and_no_proxy_holds_more_than_its_buffer()
+{
     for (leg, second) in legs().into_iter().zip([200_000, 64_000, 64_000]) {
         let spec = across(leg, 1_000);
         let run = outcome(&spec);
@@ -144,8 +145,11 @@ fn scheduled(turns: Turns, weights: [u32; 2]) -> RunSpec {
         }],
         ..flow(&format!("file{from}"), from, 3, 4_000)
     });
-    let schedulers =
-        vec![SchedulerSpec { name: "line".into(), rate: "1 Mbit/s".parse().expect("a rate"), turns }];
+    let schedulers = vec![SchedulerSpec {
+        name: "line".into(),
+        rate: "1 Mbit/s".parse().expect("a rate"),
+        turns,
+    }];
     RunSpec {
         schedulers,
         duration: Span::from_secs(30),

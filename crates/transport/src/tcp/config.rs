@@ -253,7 +253,8 @@ impl Config {
             return wrong("ack_delay", format!("is {}: it must be at most 500 ms", self.ack_delay));
         }
         if self.release_reported && self.recovery != Mode::DepartureOrder {
-            let problem = "is on: only departure-order recovery never sends again what was reported";
+            let problem =
+                "is on: only departure-order recovery never sends again what was reported";
             return wrong("release_reported", problem.into());
         }
         if !self.sack && self.recovery.needs_reports() {
@@ -270,7 +271,11 @@ impl Config {
     /// Bytes that the windows which this end states count by. The right edge of a window never moves back,
     /// so that up to one byte less than this more than `rcv_buf` may arrive.
     pub fn window_unit(&self) -> u64 {
-        if self.window_in_segments { self.mss.into() } else { 1 << self.window_shift().unwrap_or(0) }
+        if self.window_in_segments {
+            self.mss.into()
+        } else {
+            1 << self.window_shift().unwrap_or(0)
+        }
     }
 
     /// By how many places the windows that this end states are shifted, if it offers that.
@@ -301,7 +306,10 @@ mod tests {
         assert_eq!(field(Config { rto_min: Span::ZERO, ..Config::default() }), "rto_min");
         let ack_delay = Span::from_millis(501);
         assert_eq!(field(Config { ack_delay, ..Config::default() }), "ack_delay");
-        assert_eq!(field(Config { release_reported: true, ..Config::default() }), "release_reported");
+        assert_eq!(
+            field(Config { release_reported: true, ..Config::default() }),
+            "release_reported"
+        );
         let initial_window = InitialWindow::Segments(0);
         assert_eq!(field(Config { initial_window, ..Config::default() }), "initial_window");
     }
