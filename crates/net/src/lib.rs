@@ -12,6 +12,7 @@ mod host;
 pub mod hub;
 mod key;
 pub mod qlp;
+pub mod sctp;
 mod socket;
 mod stream;
 pub mod transfer;

@@ -10,6 +10,7 @@ mod orbit;
 mod recv;
 mod reproduce;
 mod run;
+mod sctp;
 mod send;
 
 use std::io::Write;

@@ -286,7 +286,7 @@ impl Hub {
             number: connection.number,
             dropped: connection.stream.dropped,
         };
-        let deadline = drain(&mut connection.stream.session, now, &mut around);
+        let deadline = drain(&mut connection.stream.endpoint, now, &mut around);
         for event in self.scratch.events.drain(..) {
             connection.stream.note(event);
         }
@@ -295,7 +295,7 @@ impl Hub {
             connection.unaccepted = false;
             self.accepted.push(id);
         }
-        let gone = connection.stream.session.is_closed()
+        let gone = connection.stream.endpoint.is_closed()
             && (connection.stream.dropped || connection.unaccepted);
         if gone {
             self.timers.set(Owner::Connection(id), None);
@@ -330,6 +330,8 @@ impl Hub {
 }
 
 impl Streams for Hub {
+    type Endpoint = Session;
+
     fn stream(&self, id: ConnectionId) -> &Stream {
         &self.connections[id.0].stream
     }

@@ -83,16 +83,16 @@ impl Hub {
         let id = self.associations[association].numbers.get(&number).copied();
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
         let connection = &mut self.connections[id];
-        let ports = connection.stream.session.ports();
+        let ports = connection.stream.endpoint.ports();
         let context = xstp::Context {
             source_port: ports.peer,
             destination_port: ports.local,
-            sq: connection.stream.session.sq(),
+            sq: connection.stream.endpoint.sq(),
             near: connection.near,
         };
         let Ok(segment) = xstp::decode_compact(plain, &context) else { return };
         connection.near = segment.seq;
-        connection.stream.session.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
+        connection.stream.endpoint.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
         self.stir(id);
     }
 
@@ -158,7 +158,7 @@ impl Hub {
     /// Does something with the session of a connection, if it exists.
     fn with_session(&mut self, association: usize, number: u32, act: impl FnOnce(&mut Session)) {
         if let Some(&id) = self.associations[association].numbers.get(&number) {
-            act(&mut self.connections[id].stream.session);
+            act(&mut self.connections[id].stream.endpoint);
             self.stir(id);
         }
     }
@@ -167,7 +167,7 @@ impl Hub {
     fn handle_marks(&mut self, now: Instant, association: usize) {
         let all: Vec<usize> = self.associations[association].numbers.values().copied().collect();
         for id in all {
-            self.connections[id].stream.session.handle_mark(now);
+            self.connections[id].stream.endpoint.handle_mark(now);
             self.stir(id);
         }
     }

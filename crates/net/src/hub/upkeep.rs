@@ -13,7 +13,7 @@ impl Hub {
             match owner {
                 Owner::Connection(id) => {
                     if let Some(connection) = self.connections.get_mut(id) {
-                        connection.stream.session.handle_timeout(now);
+                        connection.stream.endpoint.handle_timeout(now);
                         self.stir(id);
                     }
                 }
@@ -85,7 +85,7 @@ impl Hub {
         let association = &self.associations[id];
         for (&number, &connection) in &association.numbers {
             let room = association.payload_room(number);
-            self.connections[connection].stream.session.limit_payload(room);
+            self.connections[connection].stream.endpoint.limit_payload(room);
         }
     }
 
