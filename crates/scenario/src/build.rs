@@ -13,7 +13,7 @@ use crate::named::Named;
 use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
-use crate::{EncapsulationName, ScenarioFile, protocol, sky};
+use crate::{EncapsulationName, ScenarioFile, copies, protocol, sky};
 
 /// A run without a duration of its own ends here: a year.
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
@@ -38,7 +38,8 @@ pub(crate) fn run_spec(
     seed: Option<u64>,
     wire: bool,
 ) -> Result<RunSpec, Problem> {
-    let file = &sky::with_stations(file)?;
+    let seed = seed.unwrap_or(file.seed);
+    let file = &sky::with_stations(copies::spread(file)?.as_ref())?;
     if file.nodes.len() > usize::from(u16::MAX) {
         return problem(&["nodes"], "more than 65535 nodes");
     }
@@ -69,7 +70,7 @@ pub(crate) fn run_spec(
             "queues with a discipline and shared uplinks need links that stay where they are";
         return problem(&["constellation"], message);
     }
-    let sky = table.map(|table| sky::sky(table, source, &mut links)).transpose()?;
+    let sky = table.map(|table| sky::sky(table, source, &mut links, seed)).transpose()?;
     if sky.is_none() {
         connected(file, &links, &flows)?;
     }
@@ -80,7 +81,7 @@ pub(crate) fn run_spec(
         stations,
         sky,
         flows,
-        seed: seed.unwrap_or(file.seed),
+        seed,
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
         encapsulation: match file.encapsulation {
             EncapsulationName::Qlp => Encapsulation::Qlp,

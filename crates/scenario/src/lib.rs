@@ -6,6 +6,7 @@
 
 mod build;
 mod constellation;
+mod copies;
 mod draw_table;
 mod error;
 pub mod experiment;
@@ -13,6 +14,7 @@ mod file;
 pub mod library;
 mod load;
 mod named;
+mod places;
 mod profile;
 mod protocol;
 mod quantity;

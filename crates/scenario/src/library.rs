@@ -25,6 +25,9 @@ static SCENARIOS: &[Entry] = entries![
     "xstp/outage",
     "bench/geo-clean",
     "validate/geo-6mbit",
+    "sctp/crowd",
+    "sctp/crowd-geo",
+    "sctp/slow-start",
 ];
 
 static EXPERIMENTS: &[Entry] = entries![
@@ -35,6 +38,11 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e5",
     "experiments/e6",
     "experiments/e7",
+    "experiments/e31",
+    "experiments/e32",
+    "experiments/e33",
+    "experiments/e34",
+    "experiments/e35",
 ];
 
 /// The scenarios by name.

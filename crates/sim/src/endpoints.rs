@@ -30,6 +30,8 @@ pub(crate) struct End {
     pub(crate) app: App,
     /// For each path the node of this end and that of the peer.
     paths: Vec<[u16; 2]>,
+    /// Bytes of packets sent on each path, where there are several.
+    pub(crate) path_bytes: Vec<u64>,
     start: Option<Instant>,
     pub(crate) protocol: Protocol,
     pub(crate) ports: Ports,
@@ -73,6 +75,7 @@ struct Around<'a, 'o> {
     network: &'a mut Network<'o>,
     app: &'a mut App,
     paths: &'a [[u16; 2]],
+    path_bytes: &'a mut [u64],
 }
 
 impl<E: Endpoint> Host<E> for Around<'_, '_> {
@@ -82,6 +85,9 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
 
     fn transmit(&mut self, now: Instant, path: PathId) {
         let [node, peer] = self.paths[path.0 as usize];
+        if let Some(bytes) = self.path_bytes.get_mut(path.0 as usize) {
+            *bytes += self.network.place().wire_len() as u64;
+        }
         self.network.send(now, node, peer);
     }
 
@@ -136,6 +142,13 @@ impl Endpoints {
         for index in 0..self.generated.len() {
             self.set_generator_timer(network, index as u32);
         }
+    }
+
+    /// Bytes that both ends of a flow sent on each path, where there are several.
+    pub(crate) fn path_bytes(&self, flow: usize) -> Vec<u64> {
+        let first = 2 * self.pairs[flow].0;
+        let [source, sink] = [first, first + 1].map(|end| &self.ends[end].path_bytes);
+        source.iter().zip(sink).map(|(a, b)| a + b).collect()
     }
 
     /// The source of a flow; of its first connection if it has several.
@@ -268,7 +281,8 @@ impl Endpoints {
     #[inline]
     pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
-        let mut around = Around { network, app: &mut end.app, paths: &end.paths };
+        let End { app, paths, path_bytes, .. } = end;
+        let mut around = Around { network, app, paths, path_bytes };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
             Some(Connection::Tcp(connection)) => drain(&mut **connection, now, &mut around),
@@ -392,6 +406,12 @@ impl End {
     }
 }
 
+/// Room to count bytes on each path, where there are several.
+fn path_bytes(flow: &FlowSpec) -> Vec<u64> {
+    let count = flow.paths().count();
+    if count > 1 { vec![0; count] } else { Vec::new() }
+}
+
 /// The two ends of connection `number` of a flow; `index` numbers the pairs of all flows.
 fn pair(
     flow: &FlowSpec,
@@ -410,6 +430,7 @@ fn pair(
         endpoint: None,
         app: App::source(flow.source),
         paths: flow.paths().map(|[from, to]| [from as u16, to as u16]).collect(),
+        path_bytes: path_bytes(flow),
         start: generator.is_none().then_some(flow.source.start),
         protocol: flow.protocol.clone(),
         ports: Ports { local: client, peer: server },
@@ -420,6 +441,7 @@ fn pair(
         endpoint: None,
         app: if generator.is_some() { App::followed_sink() } else { App::sink() },
         paths: flow.paths().map(|[from, to]| [to as u16, from as u16]).collect(),
+        path_bytes: path_bytes(flow),
         start: None,
         protocol: flow.protocol.clone(),
         ports: Ports { local: server, peer: client },

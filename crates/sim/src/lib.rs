@@ -31,7 +31,7 @@ pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
 pub use spec::{
-    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, SkySpec, SourceSpec,
-    StationPlace, Way,
+    BuildError, Encapsulation, FlowSpec, GroundSpec, LinkSpec, Protocol, RunSpec, SkySpec,
+    SourceSpec, StationPlace, Way,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

@@ -20,6 +20,16 @@ fn of_flow(run: &RunSummary, take: fn(&FlowSummary) -> f64) -> f64 {
     flow(run).map_or(f64::NAN, take)
 }
 
+fn mean_of_flows(run: &RunSummary, take: impl Fn(&FlowSummary) -> f64) -> f64 {
+    run.flows.iter().map(take).sum::<f64>() / run.flows.len() as f64
+}
+
+/// Bits per second that both ends of a flow sent on all paths but the first.
+fn further_rate(run: &RunSummary, flow: &FlowSummary) -> f64 {
+    let bytes: u64 = flow.path_bytes.iter().skip(1).sum();
+    8.0 * bytes as f64 / run.simulated_seconds
+}
+
 fn probing(run: &RunSummary, take: fn(&ProbingSummary) -> f64) -> f64 {
     flow(run).and_then(|f| f.probing.as_ref()).map_or(0.0, take)
 }
@@ -112,6 +122,31 @@ pub static METRICS: &[Metric] = &[
         name: "first_cycle_probes",
         label: "probes of the first cycle",
         take: |run| first_cycle(run, |c| c.probes as f64),
+    },
+    Metric {
+        name: "mean_throughput",
+        label: "throughput of a flow, bit/s",
+        take: |run| mean_of_flows(run, |flow| flow.metrics.effective_throughput),
+    },
+    Metric {
+        name: "further_paths_rate",
+        label: "sent on further paths by all flows, bit/s",
+        take: |run| run.flows.iter().map(|flow| further_rate(run, flow)).sum(),
+    },
+    Metric {
+        name: "further_paths_rate_of_flow",
+        label: "sent on further paths by a flow, bit/s",
+        take: |run| mean_of_flows(run, |flow| further_rate(run, flow)),
+    },
+    Metric {
+        name: "data_segments",
+        label: "data segments sent for the first time",
+        take: |run| of_flow(run, |f| f.source.data_segments as f64),
+    },
+    Metric {
+        name: "timeouts",
+        label: "timeouts of a flow",
+        take: |run| mean_of_flows(run, |flow| flow.source.timeouts as f64),
     },
     Metric {
         name: "lost_data_segments",

@@ -30,7 +30,7 @@ fn constellation(name: &str) -> Constellation {
 fn over(network: Network, ground: Vec<ModelSpec>, isl: Vec<ModelSpec>, kilobytes: u64) -> RunSpec {
     let nodes: Vec<String> = network.stations().iter().map(|s| s.name.clone()).collect();
     RunSpec {
-        sky: Some(SkySpec { network, uplink: ground.clone(), downlink: ground, isl }),
+        sky: Some(SkySpec { network, ground, isl }),
         duration: Span::from_secs(7200),
         nodes: nodes.clone(),
         ..spec(nodes.len(), vec![], vec![flow("file", 0, 1, kilobytes)])
