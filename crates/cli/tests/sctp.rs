@@ -31,7 +31,9 @@ fn output(arguments: &[&str]) -> Output {
 /// Starts a receiver and waits until it listens.
 fn receiver(mut command: Command, listen: &[String], dir: &Path) -> Background {
     command.args(["recv", "--transport", "sctp", "--security", "none", "--once", "--dir"]).arg(dir);
-    listen.iter().for_each(|address| drop(command.args(["--listen", address])));
+    for address in listen {
+        command.args(["--listen", address]);
+    }
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
     let mut line = String::new();

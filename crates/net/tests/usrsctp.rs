@@ -263,6 +263,7 @@ fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
     let addresses = |host| [0, 1].map(|link| TwoHosts::address(link, host));
     let work = async {
         let own = addresses(LEFT).map(|ip| format!("{ip}:9899").parse().expect("an address"));
+        let capture = Capture::on(&hosts);
         let node = Node::bind(&own).expect("a host");
         node.listen(PORT, settings());
         let command = hosts.command(RIGHT, &program);
@@ -280,11 +281,66 @@ fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
         assert!(said.contains(&format!("received {} wrong 0", whole())), "{said:?}");
         let dark = format!("path {} dark", TwoHosts::address(0, LEFT));
         assert!(said.contains(&dark), "{said:?}");
+        if let Some(capture) = capture {
+            capture.judge();
+        }
     };
     std::thread::scope(|scope| {
         let host = &hosts;
         scope.spawn(move || on_host(host, LEFT, work)).join().expect("it ends");
     });
+}
+
+/// A capture of both links at the left host.
+struct Capture {
+    dumpcap: Child,
+    dir: tempfile::TempDir,
+}
+
+impl Capture {
+    /// Starts it, where that is possible.
+    fn on(hosts: &TwoHosts) -> Option<Self> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut dumpcap = hosts.command(LEFT, "dumpcap");
+        dumpcap.args(["-q", "-i", "link0", "-i", "link1", "-f", "ip", "-w"]);
+        let dumpcap = dumpcap.arg(dir.path().join("live.pcapng")).stderr(Stdio::piped()).spawn();
+        let mut dumpcap = dumpcap.ok()?;
+        let lines = BufReader::new(dumpcap.stderr.take().expect("a pipe")).lines();
+        let begun = lines.map_while(Result::ok).any(|line| line.starts_with("File:"));
+        if !begun {
+            let _ = dumpcap.wait();
+            let said = "SKIPPED: dumpcap can not capture, tshark has judged nothing";
+            writeln!(std::io::stderr(), "{said}").expect("standard error");
+        }
+        begun.then_some(Self { dumpcap, dir })
+    }
+
+    /// Lets tshark judge every packet: none is malformed, every checksum is right, and all kinds of chunks
+    /// are there that an association has.
+    fn judge(mut self) {
+        let process = rustix::process::Pid::from_child(&self.dumpcap);
+        rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
+        self.dumpcap.wait().expect("it ends");
+        let mut tshark = Command::new("tshark");
+        tshark.arg("-r").arg(self.dir.path().join("live.pcapng"));
+        tshark.args(["-n", "-d", "udp.port==9899,sctp", "-o", "sctp.checksum:crc-32c"]);
+        // A router's answer quotes the beginning of a packet, and usrsctp sends some in two fragments.
+        tshark.args(["-Y", "(sctp or _ws.malformed) and not icmp"]);
+        tshark.args(["-T", "fields", "-E", "separator=;", "-e", "_ws.malformed"]);
+        tshark.args(["-e", "sctp.checksum.status", "-e", "sctp.chunk_type"]);
+        let output = tshark.output().expect("tshark runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut kinds = std::collections::BTreeSet::new();
+        for packet in String::from_utf8(output.stdout).expect("text").lines() {
+            let fields: Vec<_> = packet.split(';').collect();
+            assert_eq!(fields[..2], ["", "1"], "{packet}");
+            kinds.extend(fields[2].split(',').map(|kind| kind.parse::<u8>().expect("a number")));
+        }
+        // DATA, INIT, INIT ACK, SACK, HEARTBEAT and its answer, the end, COOKIE ECHO and its answer.
+        for kind in [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 14] {
+            assert!(kinds.contains(&kind), "{kind} in {kinds:?}");
+        }
+    }
 }
 
 /// The peer's address on a link.

@@ -24,7 +24,9 @@ static SCENARIOS: &[Entry] = entries![
     "xstp/scripted",
     "xstp/outage",
     "bench/geo-clean",
+    "bench/starlink-hour",
     "validate/geo-6mbit",
+    "validate/sctp-windows",
     "sctp/crowd",
     "sctp/crowd-geo",
     "sctp/slow-start",
@@ -43,6 +45,7 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/e33",
     "experiments/e34",
     "experiments/e35",
+    "experiments/e36",
 ];
 
 /// The scenarios by name.

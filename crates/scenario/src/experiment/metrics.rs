@@ -1,6 +1,8 @@
 //! What can be measured on a run.
 
-use bentpipe_record::{FlowSummary, ProbingCycle, ProbingSummary, RunSummary};
+use bentpipe_record::{
+    ConstellationSummary, FlowSummary, ProbingCycle, ProbingSummary, RouteSummary, RunSummary,
+};
 
 /// One metric.
 pub struct Metric {
@@ -28,6 +30,16 @@ fn mean_of_flows(run: &RunSummary, take: impl Fn(&FlowSummary) -> f64) -> f64 {
 fn further_rate(run: &RunSummary, flow: &FlowSummary) -> f64 {
     let bytes: u64 = flow.path_bytes.iter().skip(1).sum();
     8.0 * bytes as f64 / run.simulated_seconds
+}
+
+fn of_sky(run: &RunSummary, take: fn(&ConstellationSummary) -> f64) -> f64 {
+    run.constellation.as_ref().map_or(f64::NAN, take)
+}
+
+/// Of the route of the first flow.
+fn of_route(run: &RunSummary, take: fn(&RouteSummary) -> f64) -> f64 {
+    let route = run.constellation.as_ref().and_then(|sky| sky.routes.first());
+    route.map_or(f64::NAN, take)
 }
 
 fn probing(run: &RunSummary, take: fn(&ProbingSummary) -> f64) -> f64 {
@@ -142,6 +154,21 @@ pub static METRICS: &[Metric] = &[
         name: "data_segments",
         label: "data segments sent for the first time",
         take: |run| of_flow(run, |f| f.source.data_segments as f64),
+    },
+    Metric {
+        name: "handovers",
+        label: "handovers of all stations",
+        take: |run| of_sky(run, |sky| sky.handovers.len() as f64),
+    },
+    Metric {
+        name: "route_changes",
+        label: "changes of the route",
+        take: |run| of_route(run, |route| route.changes.len() as f64 - 1.0),
+    },
+    Metric {
+        name: "mean_route_delay",
+        label: "delay of the route one way on average, s",
+        take: |run| of_route(run, |route| route.mean_delay.unwrap_or(f64::NAN)),
     },
     Metric {
         name: "timeouts",
