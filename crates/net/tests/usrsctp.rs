@@ -255,7 +255,6 @@ fn on_host<R>(hosts: &TwoHosts, host: usize, work: impl Future<Output = R>) -> R
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a thread of its own moves into a namespace")]
 fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
     let Some(program) = peer() else { return };
     let Some(hosts) = TwoHosts::linked(2) else { return };
