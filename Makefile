@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 BIN = target/release/bentpipe
 
-.PHONY: demo test bench validate lint docs fmt setup build clean
+.PHONY: demo test interop sctp-table bench validate lint docs fmt setup build clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
@@ -18,6 +18,10 @@ build:
 test: setup
 	$(CARGO) test --workspace --locked
 
+# 100 MB each way between this SCTP and usrsctp.
+interop: setup
+	BENTPIPE_USRSCTP_MB=100 $(CARGO) test --locked -p bentpipe-net --test usrsctp
+
 # Speed of the parts and of whole runs; prints packet-hops per CPU second.
 bench:
 	$(CARGO) bench --locked -p bentpipe-orbit --bench step
@@ -26,6 +30,10 @@ bench:
 # TCP over a geostationary link, beside what ns-2.35 gives.
 validate:
 	$(CARGO) run --release --locked -p bentpipe-scenario --example validate
+
+# SCTP with small receive buffers over a geostationary and a LEO link.
+sctp-table:
+	$(CARGO) run --release --locked -p bentpipe-scenario --example sctp_windows
 
 lint:
 	$(CARGO) fmt --all --check
@@ -40,9 +48,9 @@ fmt:
 	$(CARGO) fmt --all
 
 # tshark judges the packet captures, ip and unshare make the namespaces of the emulator, Skyfield judges the
-# orbits. Where they can not be installed the tests that need them say so and pass on.
+# orbits; usrsctp is the stack that SCTP is tested against. Where they can not be installed the tests that need them say so and pass on.
 setup:
-	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux
+	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux /usr/include/usrsctp.h:libusrsctp-dev
 	@.venv/bin/python -c 'import skyfield' 2>/dev/null || sh .ci/install-skyfield
 
 clean:

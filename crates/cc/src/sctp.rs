@@ -109,8 +109,10 @@ impl Law for Sctp {
 
 #[cfg(test)]
 mod tests {
+    use bentpipe_units::ByteCount;
+
     use crate::testing::Play;
-    use crate::{LossCause, Signal};
+    use crate::{Choice, LossCause, Signal};
 
     #[test]
     fn a_sack_opens_the_window_by_its_bytes_up_to_the_limit() {
@@ -119,6 +121,24 @@ mod tests {
             let before = play.segments();
             play.ack_at_once(segments);
             assert_eq!(play.segments() - before, grown, "L = {limit}");
+        }
+    }
+
+    /// Fu, Atiquzzaman, Ivancic 2005, section IV-C: a PMTU of 1500 bytes, segments of 536, a SACK for two of
+    /// them; and a SACK for 3000 bytes with limits of one and two packets.
+    #[test]
+    fn the_papers_examples_of_byte_counting_come_out() {
+        for (limit, acked, opened) in [(1.0, 1072, 1072), (1.0, 3000, 1500), (2.0, 3000, 3000)] {
+            let parameters = [("abc_limit".to_owned(), limit)].into();
+            let choice = Choice::new("sctp", parameters).expect("a controller");
+            let packets = |count| ByteCount::new(1500 * count);
+            let controller = choice.build(packets(1), packets(2), packets(1), packets(100));
+            let mut play = Play::of(controller);
+            play.path.mss = packets(1);
+            let window = |play: &Play| play.controller.limits().window.expect("a window").get();
+            let before = window(&play);
+            play.ack_bytes(ByteCount::new(acked), acked.div_ceil(1500));
+            assert_eq!(window(&play) - before, opened, "L = {limit}, {acked} B");
         }
     }
 

@@ -95,7 +95,11 @@ impl Play {
 
     /// One acknowledgement of so many segments.
     pub(crate) fn ack_at_once(&mut self, segments: u64) {
-        let bytes = self.bytes(segments);
+        self.ack_bytes(self.bytes(segments), segments);
+    }
+
+    /// One acknowledgement of so many bytes in so many segments.
+    pub(crate) fn ack_bytes(&mut self, bytes: ByteCount, segments: u64) {
         self.path.delivered += bytes;
         let ack = Ack {
             bytes,

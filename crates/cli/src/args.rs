@@ -1,7 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use bentpipe_net::qlp::{NodeId, Route};
@@ -441,6 +441,16 @@ pub(crate) struct Queues {
     pub(crate) routes: Vec<Route>,
 }
 
+/// The protocol that carries files over UDP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Transport {
+    /// XSTP between hosts that know each other's keys, encrypted
+    #[default]
+    Xstp,
+    /// SCTP in UDP (RFC 6951), over several paths, without encryption and without keys
+    Sctp,
+}
+
 /// Who this host is and whom it knows.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Identity {
@@ -493,6 +503,7 @@ const RECV_EXAMPLES: &str = "Examples:
   bentpipe recv --listen 0.0.0.0:25300 --dir inbox --peer KEY
   bentpipe recv --listen [::]:25300 --dir inbox --peers known-hosts --once
   bentpipe recv --via mqueue --node 3 --route 1=2 --dir inbox
+  bentpipe recv --transport sctp --security none --listen 10.1.0.2:9899 --listen 10.2.0.2:9899
 
 A file that was cut off is kept under a hidden name and goes on where it stopped when it is sent
 again. It gets its final name once its BLAKE3 hash was found right.";
@@ -500,15 +511,19 @@ again. It gets its final name once its BLAKE3 hash was found right.";
 /// `bentpipe recv`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Recv {
-    /// Address and UDP port to listen on
-    #[arg(long, value_name = "ADDR", default_value = "0.0.0.0:25300", conflicts_with = "via")]
-    pub(crate) listen: SocketAddr,
+    /// Protocol of the connections
+    #[arg(long, value_enum, value_name = "NAME", default_value = "xstp", conflicts_with = "via")]
+    pub(crate) transport: Transport,
+    /// Address and UDP port to listen on; 0.0.0.0:25300 if left out, with SCTP 0.0.0.0:9899. With SCTP it
+    /// may be given several times: each is a path
+    #[arg(long, value_name = "ADDR", conflicts_with = "via")]
+    pub(crate) listen: Vec<SocketAddr>,
     /// Directory that files go to
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Public key of a peer that may send; may be given several times
     #[arg(long = "peer", value_name = "KEY", conflicts_with = "via")]
-    #[arg(required_unless_present_any = ["peers", "via"])]
+    #[arg(required_unless_present_any = ["peers", "via", "transport"])]
     pub(crate) peer: Vec<PublicKey>,
     /// File with a public key on each line, `#` and blank lines aside
     #[arg(long, value_name = "FILE", conflicts_with = "via")]
@@ -526,6 +541,7 @@ const SEND_EXAMPLES: &str = "Examples:
   bentpipe send report.pdf ground.example:25300 --peer KEY
   bentpipe send images/ logs/ [2001:db8::7]:25300 --peer KEY --rate \"50 Mbit/s\"
   bentpipe send report.pdf 3 --via mqueue --node 1 --route 3=2
+  bentpipe send report.pdf 10.1.0.2:9899 --transport sctp --security none --bind 10.1.0.1 --bind 10.2.0.1
 
 What the peer has already, whole or in part, is not sent again.";
 
@@ -539,8 +555,16 @@ pub(crate) struct Send {
     #[arg(required = true, value_name = "HOST:PORT")]
     pub(crate) to: String,
     /// Public key of the peer
-    #[arg(long, value_name = "KEY", required_unless_present = "via", conflicts_with = "via")]
+    #[arg(long, value_name = "KEY", conflicts_with = "via")]
+    #[arg(required_unless_present_any = ["via", "transport"])]
     pub(crate) peer: Option<PublicKey>,
+    /// Protocol of the connection
+    #[arg(long, value_enum, value_name = "NAME", default_value = "xstp", conflicts_with = "via")]
+    pub(crate) transport: Transport,
+    /// Address of this host to send from, any if left out. With SCTP it may be given several times: each is a
+    /// path
+    #[arg(long, value_name = "IP", conflicts_with = "via")]
+    pub(crate) bind: Vec<IpAddr>,
     #[command(flatten)]
     pub(crate) way: Way,
     #[command(flatten)]

@@ -362,20 +362,18 @@ fn nothing_is_left_after_an_interrupt_and_after_being_killed() {
     }
 }
 
-#[test]
-fn packets_pass_between_two_devices_until_one_goes_away() {
-    if !can_make_namespaces() {
-        return;
-    }
+/// An emulator between two devices, one of which is in a namespace of its own, and the process that holds
+/// that. Both have addresses.
+fn two_devices(options: &[&str]) -> (Background, Background) {
     let mut command = Command::new("unshare");
     let far = command.args(["--net", "sleep", "605"]).spawn().expect("it starts");
     let far = Background(far, String::new());
     let home = network_of(std::process::id());
     until(|| (network_of(far.id()) != home).then_some(()));
     let mut command = Command::new("unshare");
-    command.args(["--net", env!("CARGO_BIN_EXE_bentpipe"), "emulate", "vsat-asymmetric"]);
+    command.args(["--net", env!("CARGO_BIN_EXE_bentpipe"), "emulate"]).args(options);
     command.args(["--tun", "test-c,test-s", "--mtu", "1400"]);
-    let mut link = Background::start(&mut command);
+    let link = Background::start(&mut command);
     let ip = |process: u32, lines: &[&str]| {
         inside(process, || {
             for line in lines {
@@ -388,6 +386,37 @@ fn packets_pass_between_two_devices_until_one_goes_away() {
     ip(link.id(), &["link set test-c up", &format!("link set test-s netns {}", far.id())]);
     ip(far.id(), &["address add 10.9.0.2/24 dev test-s", "address add fd09::2/64 dev test-s"]);
     ip(far.id(), &["link set test-s up"]);
+    (link, far)
+}
+
+/// A satellite above 5 degrees east that stands still.
+const STILL: &str = "\
+STANDS STILL
+1 90007U 24001A   24153.50000000  .00000000  00000-0  00000-0 0  9993
+2 90007   0.0100   0.0000 0001000   0.0000  75.4638  1.00273791    14
+";
+
+#[test]
+fn packets_take_the_way_over_the_satellite_of_an_element_set() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("still.tle");
+    fs::write(&path, STILL).expect("written");
+    let profile = ["--profile", path.to_str().expect("a path"), "--from", "Paris", "--to"];
+    let (link, far) = two_devices(&[&profile[..], &["Madrid"]].concat());
+    let rtt = round_trip(&udp(link.id(), "10.9.0.1"), &udp(far.id(), "10.9.0.2"));
+    // `bentpipe orbit` says 253.0 ms one way.
+    assert!(rtt >= Duration::from_millis(506), "{rtt:?} is faster than light");
+}
+
+#[test]
+fn packets_pass_between_two_devices_until_one_goes_away() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let (mut link, far) = two_devices(&["vsat-asymmetric"]);
     for (near, remote) in [("10.9.0.1", "10.9.0.2"), ("fd09::1", "fd09::2")] {
         let rtt = round_trip(&udp(link.id(), near), &udp(far.id(), remote));
         assert!(rtt >= Duration::from_millis(600), "{rtt:?} is faster than light");

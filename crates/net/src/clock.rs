@@ -32,8 +32,13 @@ impl Clock {
         self.calendar
     }
 
-    /// A time as the runtime knows it.
-    pub(crate) fn at(&self, instant: Instant) -> tokio::time::Instant {
-        self.start + Duration::from_nanos(instant.as_nanos())
+    /// Sleeps until a deadline, or for ever where there is none.
+    pub(crate) async fn sleep_until(&self, deadline: Option<Instant>) {
+        match deadline {
+            Some(at) => {
+                tokio::time::sleep_until(self.start + Duration::from_nanos(at.as_nanos())).await;
+            }
+            None => std::future::pending().await,
+        }
     }
 }

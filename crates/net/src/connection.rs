@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::host::Handle;
 use crate::hub::Hub;
 use crate::key::PublicKey;
-use crate::stream::{ConnectionId, Streams};
+use crate::stream::{ConnectionId, Stream, Streams};
 
 /// A reliable byte stream to a peer, encrypted unless it is one of a [`qlp::Node`](crate::qlp::Node).
 /// Implements [`AsyncRead`] and [`AsyncWrite`].
@@ -128,6 +128,32 @@ impl<S: Streams> Connection<S> {
         Ok(())
     }
 
+    /// Does something with what carries the connection.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Stream<S::Endpoint>) -> T) -> T {
+        act(self.hub().stream_mut(self.id))
+    }
+
+    pub(crate) fn hub(&self) -> MutexGuard<'_, S> {
+        self.handle.shared.hub()
+    }
+
+    pub(crate) const fn id(&self) -> ConnectionId {
+        self.id
+    }
+
+    /// The connection was changed and has to be drained.
+    pub(crate) fn stir(&self) {
+        self.hub().changed(self.id);
+        self.handle.shared.changed.notify_one();
+    }
+
+    /// Something was read.
+    pub(crate) fn note_read(&self) {
+        if self.hub().was_read(self.id) {
+            self.handle.shared.changed.notify_one();
+        }
+    }
+
     fn unread(&self) -> MutexGuard<'_, Bytes> {
         self.unread.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -149,6 +175,9 @@ impl<S: Streams> Connection<S> {
     fn poll_read_bytes(&self, cx: &Context<'_>) -> Poll<io::Result<Option<Bytes>>> {
         let shared = &self.handle.shared;
         let read = ready!(shared.hub().poll_read(shared.clock.now(), self.id, cx));
+        if matches!(read, Ok(Some(_))) {
+            self.note_read();
+        }
         Poll::Ready(read.map_err(io::Error::from))
     }
 }

@@ -151,16 +151,10 @@ impl Host {
 async fn run(mut socket: Socket, shared: Arc<Shared<Hub>>) {
     loop {
         let (deadline, full) = turn(&mut socket, &shared);
-        let sleep = async {
-            match deadline {
-                Some(at) => tokio::time::sleep_until(shared.clock.at(at)).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
-            _ = socket.ready(full) => {}
+            () = poll_fn(|cx| socket.poll_ready(cx, full)) => {}
             () = shared.changed.notified() => {}
-            () = sleep => {}
+            () = shared.clock.sleep_until(deadline) => {}
         }
     }
 }
@@ -176,13 +170,6 @@ fn turn(socket: &mut Socket, shared: &Shared<Hub>) -> (Option<Instant>, bool) {
     }
     hub.handle_timeout(now);
     hub.flush(now);
-    let most = socket.most();
-    while let Some(train) = hub.outbox().front(most) {
-        let len = train.bytes.len();
-        if !socket.send(&train) {
-            return (hub.next_deadline(), true);
-        }
-        hub.outbox().pop(len);
-    }
-    (hub.next_deadline(), false)
+    let full = socket.send_all(hub.outbox());
+    (hub.next_deadline(), full)
 }

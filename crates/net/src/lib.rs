@@ -13,6 +13,7 @@ mod host;
 pub mod hub;
 mod key;
 pub mod qlp;
+pub mod sctp;
 mod socket;
 mod stream;
 pub mod transfer;

@@ -2,13 +2,14 @@
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
+use std::task::{Context, Poll};
 
 use bentpipe_wire::Ecn;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-use crate::hub::Train;
+use crate::hub::{Outbox, Train};
 
 /// Room for one batch of datagrams that the kernel has put together.
 const RECEIVE_ROOM: usize = 64 * 1024;
@@ -45,15 +46,16 @@ impl Socket {
     }
 
     /// Most datagrams that can be sent at once.
-    pub(crate) fn most(&self) -> usize {
+    fn most(&self) -> usize {
         self.state.max_gso_segments()
     }
 
-    /// Waits until there is something to receive, or, if `full`, until there is room to send.
-    pub(crate) async fn ready(&self, full: bool) -> io::Result<()> {
-        let interest =
-            if full { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
-        self.io.ready(interest).await.map(drop)
+    /// Whether there is something to receive or, if the socket was `full`, room to send. Wakes the task
+    /// when there is.
+    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>, full: bool) -> Poll<()> {
+        let readable = self.io.poll_recv_ready(cx).is_ready();
+        let writable = full && self.io.poll_send_ready(cx).is_ready();
+        if readable || writable { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Receives what there is, up to one batch, and hands over each datagram with the mark in its IP
@@ -79,12 +81,25 @@ impl Socket {
         true
     }
 
+    /// Sends what waits. True when the socket is full before that is done.
+    pub(crate) fn send_all(&self, outbox: &mut Outbox) -> bool {
+        let most = self.most();
+        while let Some(train) = outbox.front(most) {
+            let len = train.bytes.len();
+            if !self.send(&train) {
+                return true;
+            }
+            outbox.pop(len);
+        }
+        false
+    }
+
     /// Sends a train. False when there is no room for it now.
-    pub(crate) fn send(&self, train: &Train<'_>) -> bool {
+    fn send(&self, train: &Train<'_>) -> bool {
         let segment_size = (train.bytes.len() > train.each).then_some(train.each);
         let transmit = Transmit {
             destination: train.address,
-            ecn: train.ecn.then_some(EcnCodepoint::Ect0),
+            ecn: EcnCodepoint::from_bits(train.ecn.bits()),
             contents: train.bytes,
             segment_size,
             src_ip: None,

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::xstp::Session;
-use bentpipe_transport::{Endpoint as _, Event, Failure, SenderState};
+use bentpipe_transport::{Endpoint, Event, Failure, SenderState};
 use bentpipe_units::Instant;
 use bytes::Bytes;
 
@@ -46,8 +46,8 @@ impl From<StreamError> for io::Error {
 
 /// A connection between its state machine and the application.
 #[derive(Debug)]
-pub struct Stream {
-    pub(crate) session: Session,
+pub struct Stream<E = Session> {
+    pub(crate) endpoint: E,
     pub(crate) told: Told,
     /// The application has let go of it.
     pub(crate) dropped: bool,
@@ -64,9 +64,9 @@ pub(crate) struct Told {
     pub(crate) failed: Option<Failure>,
 }
 
-impl Stream {
-    pub(crate) fn new(session: Session) -> Self {
-        Self { session, told: Told::default(), dropped: false, reader: None, writer: None }
+impl<E> Stream<E> {
+    pub(crate) fn new(endpoint: E) -> Self {
+        Self { endpoint, told: Told::default(), dropped: false, reader: None, writer: None }
     }
 
     /// Takes note of what the state machine says and wakes who waits for it.
@@ -75,7 +75,8 @@ impl Stream {
             Event::Connected => self.told.connected = true,
             Event::PeerClosed => self.told.peer_closed = true,
             Event::Closed => self.told.closed = true,
-            Event::Failed(failure) => self.told.failed = Some(failure),
+            // The first failure is the reason for the others.
+            Event::Failed(failure) => self.told.failed = self.told.failed.or(Some(failure)),
             Event::Readable | Event::Writable => {}
         }
         let wakes_reader = !matches!(event, Event::Writable);
@@ -86,6 +87,18 @@ impl Stream {
         if wakes_writer && let Some(waker) = self.writer.take() {
             waker.wake();
         }
+    }
+}
+
+impl<E> Stream<E> {
+    /// Wakes this task when something can be read.
+    pub(crate) fn wait_to_read(&mut self, cx: &Context<'_>) {
+        self.reader = Some(cx.waker().clone());
+    }
+
+    /// Wakes this task when something can be written, or the connection has changed.
+    pub(crate) fn wait_to_write(&mut self, cx: &Context<'_>) {
+        self.writer = Some(cx.waker().clone());
     }
 }
 
@@ -115,11 +128,14 @@ impl Accepted {
 
 /// The connections of a host. After a change, whoever drives the host has to be told.
 pub trait Streams: Debug + Send + 'static {
+    /// The state machine of a connection.
+    type Endpoint: Endpoint;
+
     /// A connection.
-    fn stream(&self, id: ConnectionId) -> &Stream;
+    fn stream(&self, id: ConnectionId) -> &Stream<Self::Endpoint>;
 
     /// A connection, to be changed.
-    fn stream_mut(&mut self, id: ConnectionId) -> &mut Stream;
+    fn stream_mut(&mut self, id: ConnectionId) -> &mut Stream<Self::Endpoint>;
 
     /// A connection was changed and has to be drained.
     fn changed(&mut self, id: ConnectionId);
@@ -137,7 +153,7 @@ pub trait Streams: Debug + Send + 'static {
         if stream.told.connected {
             return Poll::Ready(Ok(()));
         }
-        stream.writer = Some(cx.waker().clone());
+        stream.wait_to_write(cx);
         Poll::Pending
     }
 
@@ -149,7 +165,7 @@ pub trait Streams: Debug + Send + 'static {
         cx: &Context<'_>,
     ) -> Poll<Result<Option<Bytes>, StreamError>> {
         let stream = self.stream_mut(id);
-        if let Some(bytes) = stream.session.read(now) {
+        if let Some(bytes) = stream.endpoint.read(now) {
             return Poll::Ready(Ok(Some(bytes)));
         }
         if stream.told.peer_closed {
@@ -158,8 +174,13 @@ pub trait Streams: Debug + Send + 'static {
         if let Some(failure) = stream.told.failed {
             return Poll::Ready(Err(failure.into()));
         }
-        stream.reader = Some(cx.waker().clone());
+        stream.wait_to_read(cx);
         Poll::Pending
+    }
+
+    /// Bytes of a connection were read. True when there is something to be sent for that.
+    fn was_read(&mut self, _id: ConnectionId) -> bool {
+        false
     }
 
     /// Takes from the front of `data` what fits; waits when nothing does.
@@ -174,10 +195,10 @@ pub trait Streams: Debug + Send + 'static {
         if let Some(failure) = stream.told.failed {
             return Poll::Ready(Err(failure.into()));
         }
-        match stream.session.write(now, data) {
+        match stream.endpoint.write(now, data) {
             Err(_) => Poll::Ready(Err(StreamError::Closed)),
             Ok(0) if !data.is_empty() => {
-                stream.writer = Some(cx.waker().clone());
+                stream.wait_to_write(cx);
                 Poll::Pending
             }
             Ok(len) => {
@@ -189,7 +210,7 @@ pub trait Streams: Debug + Send + 'static {
 
     /// No more writes: once everything was delivered, the peer is told.
     fn close(&mut self, now: Instant, id: ConnectionId) {
-        self.stream_mut(id).session.close(now);
+        self.stream_mut(id).endpoint.close(now);
         self.changed(id);
     }
 
@@ -202,13 +223,13 @@ pub trait Streams: Debug + Send + 'static {
         if let Some(failure) = stream.told.failed {
             return Poll::Ready(Err(failure.into()));
         }
-        stream.writer = Some(cx.waker().clone());
+        stream.wait_to_write(cx);
         Poll::Pending
     }
 
     /// Gives a connection up at once and tells the peer.
     fn abort(&mut self, now: Instant, id: ConnectionId) {
-        self.stream_mut(id).session.abort(now);
+        self.stream_mut(id).endpoint.abort(now);
         self.changed(id);
     }
 
@@ -217,19 +238,19 @@ pub trait Streams: Debug + Send + 'static {
     fn release(&mut self, now: Instant, id: ConnectionId) {
         let stream = self.stream_mut(id);
         stream.dropped = true;
-        while stream.session.read(now).is_some() {}
-        stream.session.close(now);
+        while stream.endpoint.read(now).is_some() {}
+        stream.endpoint.close(now);
         self.changed(id);
     }
 
     /// Bytes that were written to a connection and not sent yet.
     fn unsent(&self, id: ConnectionId) -> usize {
-        self.stream(id).session.unsent()
+        self.stream(id).endpoint.unsent()
     }
 
     /// What its sender and counters say.
     fn state(&self, id: ConnectionId) -> (SenderState, TransportCounters) {
-        let session = &self.stream(id).session;
-        (session.sender_state(), session.counters())
+        let endpoint = &self.stream(id).endpoint;
+        (endpoint.sender_state(), endpoint.counters())
     }
 }

@@ -7,7 +7,7 @@ use crate::elements::Catalogue;
 use crate::shell::{check_isl, check_mask};
 use crate::{
     ConstellationSpec, Degrees, Earth, Epoch, IslRules, OrbitError, Orbits, Place, Planes,
-    ShellSpec, Vector,
+    ShellSpec, Station, Vector,
 };
 
 /// The satellites of one or more shells, numbered from 0 through all of them.
@@ -168,9 +168,11 @@ impl Constellation {
         }
     }
 
-    /// Whether a satellite can ever be above its mask at a place. Of element sets that is not asked.
-    pub(crate) fn covers(&self, place: Place) -> bool {
-        self.shells.iter().any(|shell| shell.covers(&self.earth, place))
+    /// Whether a satellite of a station's shells can ever be above its mask. Of element sets that is not
+    /// asked.
+    pub(crate) fn covers(&self, station: &Station) -> bool {
+        let mut used = self.shells.iter().filter(|shell| station.uses(shell));
+        used.any(|shell| shell.covers(&self.earth, station.place))
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Station {
     /// How many satellites of each shell it uses at a time; at least 1. Of no meaning for
     /// [`Policy::All`].
     pub links: u8,
+    /// Names of the shells whose satellites it uses; all of them if there are none.
+    pub shells: Vec<String>,
 }
 
 /// Whether traffic of others passes through a station.
@@ -37,6 +39,9 @@ pub enum Policy {
     Hold,
     /// Takes the highest one at every check.
     Best,
+    /// Takes the highest but one at every check: the other antenna of a place where [`Policy::Best`]
+    /// takes the highest.
+    Second,
     /// Uses all that are above the mask.
     All,
 }
@@ -44,12 +49,24 @@ pub enum Policy {
 impl Station {
     /// A terminal that holds one satellite of each shell.
     pub fn terminal(name: impl Into<String>, place: Place) -> Self {
-        Self { name: name.into(), place, role: Role::Terminal, policy: Policy::Hold, links: 1 }
+        Self {
+            name: name.into(),
+            place,
+            role: Role::Terminal,
+            policy: Policy::Hold,
+            links: 1,
+            shells: Vec::new(),
+        }
+    }
+
+    /// Whether it uses the satellites of a shell.
+    pub(crate) fn uses(&self, shell: &Shell) -> bool {
+        self.shells.is_empty() || self.shells.contains(&shell.name)
     }
 
     /// A gateway that uses every satellite it sees.
     pub fn gateway(name: impl Into<String>, place: Place) -> Self {
-        Self { name: name.into(), place, role: Role::Gateway, policy: Policy::All, links: 1 }
+        Self { role: Role::Gateway, policy: Policy::All, ..Self::terminal(name, place) }
     }
 }
 
@@ -118,10 +135,11 @@ impl Antennas {
     pub(crate) fn new(station: &Station, constellation: &Constellation) -> Self {
         let slots = match station.policy {
             Policy::All => Vec::new(),
-            Policy::Hold | Policy::Best => vec![None; usize::from(station.links)],
+            _ => vec![None; usize::from(station.links)],
         };
-        let shell = |shell: &Shell| Slots { sky: Sky::new(shell), slots: slots.clone() };
-        let shells = constellation.shells().iter().map(shell).collect();
+        let used = constellation.shells().iter().filter(|shell| station.uses(shell));
+        let shells = used.map(|shell| Slots { sky: Sky::new(shell), slots: slots.clone() });
+        let shells = shells.collect();
         Self { policy: station.policy, shells }
     }
 
@@ -146,7 +164,8 @@ impl Antennas {
             sky.above(sight, positions, &mut above);
             match self.policy {
                 Policy::All => all(slots, &above, see),
-                Policy::Best | Policy::Hold => best(slots, &mut above, see),
+                Policy::Second => best(slots, &mut above, 1, see),
+                Policy::Best | Policy::Hold => best(slots, &mut above, 0, see),
             }
         }
     }
@@ -188,12 +207,15 @@ fn higher(a: &(f64, u32), b: &(f64, u32)) -> std::cmp::Ordering {
     b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
 
+/// Takes the highest satellites but for the first `skip` ones.
 fn best(
     slots: &mut [Option<u32>],
     above: &mut Vec<(f64, u32)>,
+    skip: usize,
     see: &mut impl FnMut(Option<u32>, Option<u32>),
 ) {
     above.sort_by(higher);
+    above.drain(..skip.min(above.len()));
     above.truncate(slots.len());
     let mut fresh = above
         .iter()

@@ -416,7 +416,13 @@ fn check_station(constellation: &Constellation, station: &Station) -> Result<(),
             "0 links: it needs at least 1",
         ));
     }
-    if !constellation.covers(station.place) {
+    let known = |name: &&String| constellation.shells().iter().all(|shell| shell.name != **name);
+    if let Some(unknown) = station.shells.iter().find(known) {
+        let names: Vec<_> = constellation.shells().iter().map(|s| s.name.as_str()).collect();
+        let problem = format!("there is no shell `{unknown}`; there is {}", names.join(", "));
+        return Err(OrbitError::invalid(format!("station {}", station.name), problem));
+    }
+    if !constellation.covers(station) {
         let masks = constellation.shells().iter().map(|shell| shell.mask.0);
         let mask = masks.fold(f64::INFINITY, f64::min);
         return Err(OrbitError::NoCoverage {

@@ -234,6 +234,9 @@ pub struct FlowSummary {
     pub pieces: Option<PieceSummary>,
     /// What probing did, if the protocol has it.
     pub probing: Option<ProbingSummary>,
+    /// Bytes of packets that both ends sent on each path, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub path_bytes: Vec<u64>,
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::quantity::Probability;
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
 use crate::traffic_table::TrafficTable;
-use crate::{EncapsulationName, ScenarioFile, protocol, proxy_table, sky};
+use crate::{EncapsulationName, ScenarioFile, copies, protocol, proxy_table, sky};
 
 /// A run without a duration of its own ends here: a year.
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
@@ -41,7 +41,8 @@ pub(crate) fn run_spec(
     seed: Option<u64>,
     wire: bool,
 ) -> Result<RunSpec, Problem> {
-    let file = &sky::with_stations(file)?;
+    let seed = seed.unwrap_or(file.seed);
+    let file = &sky::with_stations(copies::spread(file)?.as_ref())?;
     if file.nodes.len() > usize::from(u16::MAX) {
         return problem(&["nodes"], "more than 65535 nodes");
     }
@@ -73,7 +74,7 @@ pub(crate) fn run_spec(
             "queues with a discipline and shared uplinks need links that stay where they are";
         return problem(&["constellation"], message);
     }
-    let sky = table.map(|table| sky::sky(table, source, &mut links)).transpose()?;
+    let sky = table.map(|table| sky::sky(table, source, &mut links, seed)).transpose()?;
     if sky.is_none() {
         connected(file, &links, &flows)?;
     }
@@ -86,7 +87,7 @@ pub(crate) fn run_spec(
         sky,
         schedulers: proxy_table::schedulers(file)?,
         flows,
-        seed: seed.unwrap_or(file.seed),
+        seed,
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
         encapsulation: match file.encapsulation {
             EncapsulationName::Qlp => Encapsulation::Qlp,

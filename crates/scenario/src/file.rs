@@ -114,6 +114,8 @@ pub enum PolicyName {
     Hold,
     /// Takes the highest one at every check.
     Best,
+    /// Takes the highest but one at every check.
+    Second,
     /// Uses all that are above the mask.
     All,
 }
@@ -141,8 +143,12 @@ pub struct SkyLinkTable {
 #[serde(deny_unknown_fields)]
 pub struct StationTable {
     /// A city that is known, or latitude and longitude in degrees such as "37.9,-122.3"; the name of the
-    /// station if left out.
+    /// station if left out. "anywhere" is drawn anew with every seed.
     pub place: Option<String>,
+    /// The southernmost and the northernmost latitude of "anywhere"; -60 deg and 60 deg if left out.
+    pub latitudes: Option<[Quantity<Degrees>; 2]>,
+    /// It stands where this other station does, which has a place of its own.
+    pub beside: Option<String>,
     /// Traffic of others passes through it.
     #[serde(default)]
     pub gateway: bool,
@@ -150,6 +156,11 @@ pub struct StationTable {
     pub policy: Option<PolicyName>,
     /// How many satellites of each shell it uses at a time; 1 if left out.
     pub links: Option<u8>,
+    /// Names of the shells whose satellites it uses; all if left out.
+    #[serde(default)]
+    pub shells: Vec<String>,
+    /// Links between it and satellites, where they differ from those of the others.
+    pub ground: Option<SkyLinkTable>,
 }
 
 /// A link between two nodes. A packet meets the models in the order of the keys below; for another
@@ -329,6 +340,9 @@ pub struct FlowTable {
     /// Further paths of SCTP between hosts with several addresses.
     #[serde(default)]
     pub more_paths: Vec<PathTable>,
+    /// The flow is there so many times, each time between stations of its own like those that it names;
+    /// with a constellation only.
+    pub copies: Option<u16>,
 }
 
 /// A further path of an SCTP flow. A node is one address: a host with two stands there as two nodes,

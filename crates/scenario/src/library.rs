@@ -31,12 +31,17 @@ static SCENARIOS: &[Entry] = entries![
     "pep/xstp",
     "pep/xcp",
     "bench/geo-clean",
+    "bench/starlink-hour",
     "validate/geo-6mbit",
     "s1/geo-vsat",
     "s1/leo",
     "s1/leo-path",
     "s1/snoop",
     "s1/xcp-link",
+    "validate/sctp-windows",
+    "sctp/crowd",
+    "sctp/crowd-geo",
+    "sctp/slow-start",
 ];
 
 static EXPERIMENTS: &[Entry] = entries![
@@ -72,6 +77,12 @@ static EXPERIMENTS: &[Entry] = entries![
     "experiments/p1",
     "experiments/p2",
     "experiments/p3",
+    "experiments/e31",
+    "experiments/e32",
+    "experiments/e33",
+    "experiments/e34",
+    "experiments/e35",
+    "experiments/e36",
 ];
 
 /// The scenarios by name.

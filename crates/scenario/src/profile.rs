@@ -60,7 +60,7 @@ mod tests {
             assert_eq!(spec.nodes, ["Madrid", "40.7,-74"]);
             let sky = spec.sky.expect("a constellation");
             assert_eq!(sky.network.constellation().name(), name);
-            assert_eq!(!sky.uplink.is_empty(), rated, "{name}");
+            assert_eq!(!sky.ground[0].up.is_empty(), rated, "{name}");
         }
     }
 

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use bentpipe_link::ModelSpec;
-use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Place, Policy, Role, Station};
-use bentpipe_sim::{LinkSpec, SkySpec};
+use bentpipe_link::{ModelSpec, Streams};
+use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Policy, Role, Station};
+use bentpipe_sim::{GroundSpec, LinkSpec, SkySpec};
 use bentpipe_units::Span;
 
 use crate::build::{Problem, direction, problem};
 use crate::constellation::{ConstellationOptions, open_constellation};
-use crate::error::did_you_mean;
 use crate::file::{LinkTable, PolicyName, ScenarioFile, SkyLinkTable, SkyTable, StationTable};
 use crate::named::Named;
+use crate::places;
 use crate::queue_table::QueueTable;
 
 const TABLE: &str = "constellation";
@@ -44,7 +44,9 @@ pub(crate) fn sky(
     table: &SkyTable,
     source: &str,
     links: &mut [LinkSpec],
+    seed: u64,
 ) -> Result<SkySpec, Problem> {
+    let streams = Streams::new(seed);
     let (key, name) = match (&table.name, &table.file) {
         (Some(name), None) => ("name", name.clone()),
         (None, Some(file)) => {
@@ -68,7 +70,7 @@ pub(crate) fn sky(
         return problem(&[TABLE, "stations"], "there is none: flows begin and end at stations");
     }
     let stations: Result<Vec<_>, _> =
-        table.stations.iter().map(|(name, station)| self::station(table, name, station)).collect();
+        table.stations.iter().map(|(name, at)| station(table, name, at, &streams)).collect();
     let cables: Vec<Cable> = links.iter().map(cable).collect();
     let check = table.check.map_or(CHECK, |check| check.0);
     let network = Network::new(constellation, stations?, &cables, check).or_else(|error| {
@@ -91,24 +93,23 @@ pub(crate) fn sky(
             }
         }
     }
-    Ok(SkySpec {
-        network,
-        uplink: models("ground", "up", &table.ground)?,
-        downlink: models("ground", "down", &table.ground)?,
-        isl: models("isl", "isl", &table.isl)?,
-    })
+    let ground: Result<Vec<_>, _> =
+        table.stations.iter().map(|(name, station)| ground(table, name, station)).collect();
+    Ok(SkySpec { network, ground: ground?, isl: models(&["isl"], "isl", &table.isl)? })
 }
 
-fn station(sky: &SkyTable, name: &str, table: &StationTable) -> Result<Station, Problem> {
-    let text = table.place.as_deref().unwrap_or(name);
-    let place: Place = text.parse().or_else(|message: String| {
-        let hint = did_you_mean(text, bentpipe_orbit::cities().map(|(city, _)| city));
-        problem(&[TABLE, "stations", name, "place"], format!("{message}{hint}"))
-    })?;
+fn station(
+    sky: &SkyTable,
+    name: &str,
+    table: &StationTable,
+    streams: &Streams,
+) -> Result<Station, Problem> {
+    let place = places::place(sky, name, table, streams)?;
     let policy = match table.policy.or(sky.policy) {
         None if table.gateway => Policy::All,
         None | Some(PolicyName::Hold) => Policy::Hold,
         Some(PolicyName::Best) => Policy::Best,
+        Some(PolicyName::Second) => Policy::Second,
         Some(PolicyName::All) => Policy::All,
     };
     Ok(Station {
@@ -117,6 +118,7 @@ fn station(sky: &SkyTable, name: &str, table: &StationTable) -> Result<Station, 
         role: if table.gateway { Role::Gateway } else { Role::Terminal },
         policy,
         links: table.links.unwrap_or(1),
+        shells: table.shells.clone(),
     })
 }
 
@@ -130,8 +132,27 @@ fn cable(link: &LinkSpec) -> Cable {
     Cable { a, b, delay: delays.reduce(|sum, delay| sum + delay) }
 }
 
+/// The links between a station and satellites.
+fn ground(sky: &SkyTable, name: &str, station: &StationTable) -> Result<GroundSpec, Problem> {
+    let Some(own) = &station.ground else {
+        let way = |way| models(&["ground"], way, &sky.ground);
+        return Ok(GroundSpec { up: way("up")?, down: way("down")? });
+    };
+    let all = &sky.ground;
+    let table = SkyLinkTable {
+        rate: own.rate.or(all.rate),
+        queue: own.queue.or(all.queue),
+        ber: own.ber.or(all.ber),
+        loss: own.loss.or(all.loss),
+        up: own.up.clone().or_else(|| all.up.clone()),
+        down: own.down.clone().or_else(|| all.down.clone()),
+    };
+    let way = |way| models(&["stations", name, "ground"], way, &table);
+    Ok(GroundSpec { up: way("up")?, down: way("down")? })
+}
+
 /// The models of moving links: `part` and `way` are the keys of their tables.
-fn models(part: &str, way: &str, table: &SkyLinkTable) -> Result<Vec<ModelSpec>, Problem> {
+fn models(part: &[&str], way: &str, table: &SkyLinkTable) -> Result<Vec<ModelSpec>, Problem> {
     let both = LinkTable {
         rate: table.rate,
         queue: table.queue.map(|room| Named(QueueTable::Eager(room.0.0))),
@@ -146,15 +167,18 @@ fn models(part: &str, way: &str, table: &SkyLinkTable) -> Result<Vec<ModelSpec>,
     };
     let queue = own.and_then(|own| own.queue);
     if queue.is_some_and(|Named(queue)| !matches!(queue, QueueTable::Eager(_))) {
-        return problem(&[TABLE, part, way, "queue"], "links to satellites have drop-tail queues");
+        let path = [&[TABLE], part, &[way, "queue"]].concat();
+        return problem(&path, "links to satellites have drop-tail queues");
     }
-    let models = direction(part, way, &both, own, false).map_err(|problem| {
-        let below = problem.path.into_iter().skip(1);
-        let path = std::iter::once(TABLE.to_owned()).chain(below).collect();
+    let models = direction(part[part.len() - 1], way, &both, own, false).map_err(|problem| {
+        // The table stands elsewhere than one of `links`.
+        let above = [&[TABLE], part].concat().into_iter().map(str::to_owned);
+        let path = above.chain(problem.path.into_iter().skip(2)).collect();
         Problem { path, ..problem }
     })?;
     if !models.iter().all(ModelSpec::keeps_order) {
-        return problem(&[TABLE, part, way], "links to satellites keep packets in order");
+        let path = [&[TABLE], part, &[way]].concat();
+        return problem(&path, "links to satellites keep packets in order");
     }
     Ok(models)
 }

@@ -133,6 +133,7 @@ impl Datagrams {
             metrics: FlowMetrics::new(flow.verified, elapsed, complete, &flow.sent, &flow.received),
             source: flow.sent,
             sink: flow.received,
+            path_bytes: Vec::new(),
             pieces: Some(PieceSummary {
                 offered,
                 offered_bytes: flow.sent.payload_bytes,

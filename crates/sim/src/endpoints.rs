@@ -35,6 +35,8 @@ pub(crate) struct End {
     pub(crate) app: App,
     /// For each path the node of this end and that of the peer.
     pub(crate) paths: Vec<[u16; 2]>,
+    /// Bytes of packets sent on each path, where there are several.
+    pub(crate) path_bytes: Vec<u64>,
     pub(crate) start: Option<Instant>,
     pub(crate) protocol: Protocol,
     pub(crate) ports: Ports,
@@ -93,6 +95,7 @@ struct Around<'a, 'o> {
     network: &'a mut Network<'o>,
     app: &'a mut App,
     paths: &'a [[u16; 2]],
+    path_bytes: &'a mut [u64],
 }
 
 impl<E: Endpoint> Host<E> for Around<'_, '_> {
@@ -106,6 +109,9 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
 
     fn transmit(&mut self, now: Instant, path: PathId) {
         let [node, peer] = self.paths[path.0 as usize];
+        if let Some(bytes) = self.path_bytes.get_mut(path.0 as usize) {
+            *bytes += self.network.place().wire_len() as u64;
+        }
         let _ = self.network.send(now, node, peer);
     }
 
@@ -171,6 +177,13 @@ impl Endpoints {
             self.set_generator_timer(network, index as u32);
         }
         self.datagrams.schedule_starts(network);
+    }
+
+    /// Bytes that both ends of a flow sent on each path, where there are several.
+    pub(crate) fn path_bytes(&self, flow: usize) -> Vec<u64> {
+        let first = 2 * self.pairs[flow].0;
+        let [source, sink] = [first, first + 1].map(|end| &self.ends[end].path_bytes);
+        source.iter().zip(sink).map(|(a, b)| a + b).collect()
     }
 
     /// The source of a flow; of its first connection if it has several. Datagrams have none.
@@ -320,7 +333,8 @@ impl Endpoints {
         if let Some(spliced) = end.spliced {
             return self.settle_splice(now, network, spliced);
         }
-        let mut around = Around { network, app: &mut end.app, paths: &end.paths };
+        let End { app, paths, path_bytes, .. } = end;
+        let mut around = Around { network, app, paths, path_bytes };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
             Some(Connection::Tcp(connection)) => drain(&mut **connection, now, &mut around),
@@ -452,6 +466,12 @@ impl End {
     }
 }
 
+/// Room to count bytes on each path, where there are several.
+fn path_bytes(flow: &FlowSpec) -> Vec<u64> {
+    let count = flow.paths().count();
+    if count > 1 { vec![0; count] } else { Vec::new() }
+}
+
 /// The two ends of connection `number` of a flow; `index` numbers the pairs of all flows.
 fn pair(
     flow: &FlowSpec,
@@ -469,6 +489,7 @@ fn pair(
         endpoint: None,
         app: App::source(flow.source),
         paths: flow.paths().map(|[from, to]| [from as u16, to as u16]).collect(),
+        path_bytes: path_bytes(flow),
         start: generator.is_none().then_some(flow.source.start),
         protocol: flow.protocol.clone(),
         ports: Ports { local: client, peer: server },
@@ -480,6 +501,7 @@ fn pair(
         endpoint: None,
         app: if generator.is_some() { App::followed_sink() } else { App::sink() },
         paths: flow.paths().map(|[from, to]| [to as u16, from as u16]).collect(),
+        path_bytes: path_bytes(flow),
         start: None,
         protocol: flow.protocol.clone(),
         ports: Ports { local: server, peer: client },
@@ -516,6 +538,7 @@ pub(crate) fn proxy_ends(
         endpoint: None,
         app: App::Relay,
         paths: vec![nodes.map(|node| node as u16)],
+        path_bytes: Vec::new(),
         start: None,
         protocol,
         ports,

@@ -35,7 +35,7 @@ pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
 pub use spec::{
-    BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, ProxySpec, RunSpec, SchedulerSpec,
-    SkySpec, SourceSpec, StationPlace, Way,
+    BuildError, Encapsulation, FlowSpec, GroundSpec, LinkSpec, Protocol, ProxySpec, RunSpec,
+    SchedulerSpec, SkySpec, SourceSpec, StationPlace, Way,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

@@ -180,6 +180,7 @@ fn summarise_flow(
     }
     let source = endpoints.source(flow);
     let (outcome, pieces) = (endpoints.outcome(flow), endpoints.pieces(flow));
+    let path_bytes = endpoints.path_bytes(flow);
     let flow = &spec.flows[flow];
     let wrong = outcome.wrong_at.map(|place| format!("byte {place} is not what was sent"));
     let whole = match pieces {
@@ -203,5 +204,6 @@ fn summarise_flow(
         sink: received,
         pieces: pieces.map(|(pieces, _)| pieces),
         probing: source.as_ref().and_then(|e| e.endpoint().probing_summary()),
+        path_bytes,
     }
 }

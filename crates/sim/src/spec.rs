@@ -53,12 +53,19 @@ pub struct RunSpec {
 pub struct SkySpec {
     /// The constellation, its stations and the cables between them, at the first check.
     pub network: Network,
-    /// What happens from a station up to a satellite.
-    pub uplink: Vec<ModelSpec>,
-    /// What happens from a satellite down to a station.
-    pub downlink: Vec<ModelSpec>,
+    /// What happens between each station and its satellites, in the order of the stations.
+    pub ground: Vec<GroundSpec>,
     /// What happens between satellites.
     pub isl: Vec<ModelSpec>,
+}
+
+/// What the links of a station to satellites are like but for their delays.
+#[derive(Clone, Debug, Default)]
+pub struct GroundSpec {
+    /// What happens from the station up to a satellite.
+    pub up: Vec<ModelSpec>,
+    /// What happens from a satellite down to the station.
+    pub down: Vec<ModelSpec>,
 }
 
 /// Name of the links between stations and satellites in records.

@@ -1,6 +1,7 @@
 //! What the tests of several crates share. Nothing that ships depends on it.
 
 pub mod fuzz;
+pub mod hosts;
 pub mod pair;
 pub mod protocol;
 mod sctp_pair;

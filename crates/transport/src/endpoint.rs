@@ -156,6 +156,9 @@ pub trait Endpoint: Debug + Send {
         false
     }
 
+    /// Bytes that were written and not sent yet.
+    fn unsent(&self) -> usize;
+
     /// The sender's state at this moment.
     fn sender_state(&self) -> SenderState;
 

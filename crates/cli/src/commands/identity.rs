@@ -12,16 +12,18 @@ use crate::failure::Failure;
 pub(super) fn host(identity: &Identity, address: SocketAddr) -> Result<Host, Failure> {
     let key = load(identity.key.as_deref())?;
     if identity.security == Security::None {
-        let (bold, reset) = ("\u{1b}[1;31m", "\u{1b}[0m");
-        anstream::eprintln!(
-            "{bold}WARNING: --security none: NOTHING IS ENCRYPTED. Everybody on the way can read all \
-             names and contents.{reset}"
-        );
+        warn("Everybody on the way can read all names and contents.");
     }
     let host = Host::bind(address, key, identity.security)
         .map_err(|error| Failure::System(format!("can not use {address}: {error}")))?;
     host.set_fec(identity.fec);
     Ok(host)
+}
+
+/// Says loudly that nothing is encrypted, and what that means.
+pub(super) fn warn(meaning: &str) {
+    let (bold, reset) = ("\u{1b}[1;31m", "\u{1b}[0m");
+    anstream::eprintln!("{bold}WARNING: --security none: NOTHING IS ENCRYPTED. {meaning}{reset}");
 }
 
 /// The key of this host.

@@ -11,6 +11,7 @@ mod orbit;
 mod recv;
 mod reproduce;
 mod run;
+mod sctp;
 mod send;
 
 use std::io::Write;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::emulate::counters::{self, Live};
 use super::emulate::signals::Signals;
 use super::recv::serve_all;
-use super::send::Parcel;
+use super::send::{Parcel, nothing_more};
 use crate::args::{Emulate, Queues, Recv, Send};
 use crate::commands::{Stop, runtime};
 use crate::failure::Failure;
@@ -51,7 +51,7 @@ pub(super) fn send(node: NodeId, args: &Send, tuning: &Tuning) -> Result<(), Fai
         let open = Node::open(node, routes(&args.queues))?;
         announce(node, open.depth());
         let sent = tokio::select! {
-            sent = parcel.deliver(open.connect(peer, PORT, config)) => {
+            sent = parcel.deliver(open.connect(peer, PORT, config), nothing_more) => {
                 sent.and_then(|sent| parcel.verdict(&sent))
             }
             () = stop.wait() => Err(Failure::System("stopped before everything was sent".to_owned())),

@@ -1,15 +1,20 @@
 //! `bentpipe recv`: files from peers.
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use bentpipe_net::hub::Streams;
 use bentpipe_net::transfer::{Progress, receive};
 use bentpipe_net::{Connection, PublicKey, Tuning};
 
-use crate::args::Recv;
-use crate::commands::{identity, mqueue, runtime};
+use crate::args::{Recv, Transport};
+use crate::commands::{identity, mqueue, runtime, sctp};
 use crate::failure::Failure;
+
+/// Where it listens if nothing is said.
+const DEFAULT_ADDRESS: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 25300);
 
 /// Receives files until it is stopped, or once.
 pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
@@ -19,12 +24,27 @@ pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
     if let Some(node) = args.queues.node {
         return mqueue::recv(node, args);
     }
+    if args.transport == Transport::Sctp {
+        return sctp::recv(args);
+    }
+    let listen = match args.listen[..] {
+        [] => DEFAULT_ADDRESS,
+        [one] => one,
+        _ => {
+            let problem = "--listen: XSTP listens at one address; only SCTP uses several";
+            return Err(Failure::Input(problem.to_owned()));
+        }
+    };
     let mut peers = args.peer.clone();
     if let Some(path) = &args.peers {
         peers.extend(read_peers(path)?);
     }
+    if peers.is_empty() {
+        let problem = "name the peers that may send with --peer KEY or --peers FILE";
+        return Err(Failure::Input(problem.to_owned()));
+    }
     runtime()?.block_on(async {
-        let host = identity::host(&args.identity, args.listen)?;
+        let host = identity::host(&args.identity, listen)?;
         peers.into_iter().for_each(|peer| host.allow(peer));
         let config = Tuning::default().config();
         host.listen(config.map_err(|error| Failure::System(error.to_string()))?);

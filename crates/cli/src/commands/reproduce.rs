@@ -9,7 +9,7 @@ use bentpipe_scenario::experiment::{SweepOptions, find, metric, run_all};
 use crate::args::Reproduce;
 use crate::commands::{print_json, to_json};
 use crate::failure::Failure;
-use crate::output::{plot, progress::Bar, table};
+use crate::output::{map, plot, progress::Bar, table};
 
 /// Runs experiments, prints them and writes their files.
 pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
@@ -25,6 +25,12 @@ pub(crate) fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     if let Some(dir) = &args.out {
         for figure in &result.experiments {
             write_files(dir, figure)?;
+        }
+        for experiment in &experiments {
+            if let Some((figure, network)) = experiment.map()? {
+                let path = dir.join(format!("{}.svg", file_stem(&experiment.id, figure)));
+                map::write_network(&path, network).map_err(|e| Failure::writing(&path, e))?;
+            }
         }
     }
     if args.json {
@@ -51,18 +57,15 @@ fn print(result: &Experiments, out: Option<&Path>) -> Result<(), Failure> {
 }
 
 /// A name that is a file name everywhere.
-fn file_stem(figure: &Figure) -> String {
-    let name = if figure.figure.starts_with(&figure.id) {
-        figure.figure.clone()
-    } else {
-        format!("{} fig {}", figure.id, figure.figure)
-    };
+fn file_stem(id: &str, figure: &str) -> String {
+    let name =
+        if figure.starts_with(id) { figure.to_owned() } else { format!("{id} fig {figure}") };
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     name.chars().map(plain).collect::<String>().replace("--", "-")
 }
 
 fn write_files(dir: &Path, figure: &Figure) -> Result<(), Failure> {
-    let stem = file_stem(figure);
+    let stem = file_stem(&figure.id, &figure.figure);
     let path = dir.join(format!("{stem}.csv"));
     write_csv(&path, figure).map_err(|error| Failure::writing(&path, error))?;
     let path = dir.join(format!("{stem}.json"));

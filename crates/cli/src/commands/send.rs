@@ -11,9 +11,9 @@ use bentpipe_net::{Connection, Tuning};
 use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::{Send, Way};
+use crate::args::{Send, Transport, Way};
 use crate::commands::memory::Memory;
-use crate::commands::{identity, mqueue, runtime};
+use crate::commands::{identity, mqueue, runtime, sctp};
 use crate::failure::Failure;
 
 /// Time between two looks at the connection for the progress bar.
@@ -25,6 +25,9 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     if let Some(node) = args.queues.node {
         return mqueue::send(node, args, &tuning);
     }
+    if args.transport == Transport::Sctp {
+        return sctp::send(args, &tuning);
+    }
     let missing = || Failure::Input("name the peer's public key with --peer KEY".to_owned());
     let peer = args.peer.ok_or_else(missing)?;
     let memory = Memory::beside(&identity::key_path(args.identity.key.as_deref())?);
@@ -34,10 +37,16 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     let parcel = Parcel::gather(args)?;
     runtime()?.block_on(async {
         let address = resolve(&args.to).await?;
-        let local: SocketAddr =
-            if address.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() };
+        let local = match args.bind[..] {
+            [] => any_towards(address),
+            [one] => (one, 0).into(),
+            _ => {
+                let problem = "--bind: XSTP sends from one address; only SCTP uses several";
+                return Err(Failure::Input(problem.to_owned()));
+            }
+        };
         let host = identity::host(&args.identity, local)?;
-        let sent = parcel.deliver(host.connect(address, peer, PORT, config)).await?;
+        let sent = parcel.deliver(host.connect(address, peer, PORT, config), nothing_more).await?;
         if let Some(round_trip) = sent.round_trip.filter(|_| args.way.rate.is_none()) {
             memory.note(peer, sent.bytes, sent.seconds, round_trip);
         }
@@ -67,9 +76,11 @@ impl<'a> Parcel<'a> {
     }
 
     /// Sends it over the connection that `connecting` opens, and prints what became of it.
+    /// Meanwhile `beside` watches the connection.
     pub(super) async fn deliver<S: Streams>(
         &self,
         connecting: impl Future<Output = std::io::Result<Connection<S>>>,
+        beside: impl AsyncFn(&Connection<S>, &Bar) -> Never,
     ) -> Result<Sent, Failure> {
         let began = tokio::time::Instant::now();
         let failed = |error: &dyn Display| Failure::System(format!("{}: {error}", self.to));
@@ -80,7 +91,8 @@ impl<'a> Parcel<'a> {
             let sending = send_entries(&connection, &self.found, |progress| bar.note(progress));
             tokio::select! {
                 sent = sending => sent,
-                () = watched => unreachable!("it watches for ever"),
+                never = watched => match never {},
+                never = beside(&connection, &bar) => match never {},
             }
         };
         let seconds = began.elapsed().as_secs_f64();
@@ -134,15 +146,20 @@ fn tuning(way: &Way) -> Tuning {
 }
 
 /// The address of a host.
-async fn resolve(name: &str) -> Result<SocketAddr, Failure> {
+pub(super) async fn resolve(name: &str) -> Result<SocketAddr, Failure> {
     let mut found = tokio::net::lookup_host(name).await.map_err(|error| {
         Failure::Input(format!("{name}: {error}; write HOST:PORT, such as ground.example:25300"))
     })?;
     found.next().ok_or_else(|| Failure::Input(format!("{name}: there is no such host")))
 }
 
+/// Any address of this host, of the family of a peer's.
+pub(super) fn any_towards(peer: SocketAddr) -> SocketAddr {
+    if peer.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0u16; 8], 0).into() }
+}
+
 /// Keeps RTT and loss on the progress bar up to date.
-async fn watch(connection: &Connection<impl Streams>, bar: &Bar) {
+async fn watch(connection: &Connection<impl Streams>, bar: &Bar) -> Never {
     loop {
         tokio::time::sleep(REFRESH).await;
         let (state, counters) = connection.state();
@@ -153,8 +170,16 @@ async fn watch(connection: &Connection<impl Streams>, bar: &Bar) {
     }
 }
 
+/// What never comes.
+pub(super) enum Never {}
+
+/// Nothing to watch on a connection but its state.
+pub(super) async fn nothing_more<S: Streams>(_: &Connection<S>, _: &Bar) -> Never {
+    std::future::pending().await
+}
+
 /// The progress bar: bytes over all files.
-struct Bar {
+pub(super) struct Bar {
     bar: ProgressBar,
     /// Bytes of the files that are behind us, and of the one that is under way.
     behind: std::sync::Mutex<(u64, u64)>,
@@ -171,6 +196,11 @@ impl Bar {
         Self { bar, behind: std::sync::Mutex::new((0, 0)) }
     }
 
+    /// Prints a line beside the bar.
+    pub(super) fn say(&self, line: &str) {
+        self.bar.suspend(|| anstream::eprintln!("bentpipe: {line}"));
+    }
+
     fn note(&self, progress: Progress) {
         let mut behind = self.behind.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match progress {
@@ -182,7 +212,7 @@ impl Bar {
             Progress::At { offset } => self.bar.set_position(behind.0 + offset),
             Progress::Done { .. } => {}
             Progress::Failed { name, reason } => {
-                self.bar.suspend(|| anstream::eprintln!("bentpipe: {name}: {reason}"));
+                self.say(&format!("{name}: {reason}"));
             }
         }
     }

@@ -8,8 +8,11 @@ use bentpipe_units::{Instant, Span};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-const SIZE: (u32, u32) = (1000, 780);
+const WIDTH: u32 = 1000;
 const MAP_HEIGHT: u32 = 520;
+const DELAYS_HEIGHT: u32 = 260;
+/// More stations than this stand there without their names, which would hide the rest.
+const MOST_NAMES: usize = 20;
 const ISL: RGBColor = RGBColor(190, 205, 220);
 const SATELLITE: RGBColor = RGBColor(0, 114, 178);
 const ROUTE: RGBColor = RGBColor(213, 94, 0);
@@ -32,11 +35,32 @@ pub(crate) fn write_svg(
     looks: &[(Instant, Option<Span>)],
 ) -> Result<(), Box<dyn Error>> {
     network.advance(at, |_, _| {})?;
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
+    let root = SVGBackend::new(path, (WIDTH, MAP_HEIGHT + DELAYS_HEIGHT)).into_drawing_area();
     root.fill(&WHITE)?;
     let (above, below) = root.split_vertically(MAP_HEIGHT);
+    draw_map(&above, &mut network, Some(ends), at)?;
+    draw_delays(&below, looks)?;
+    root.present()?;
+    Ok(())
+}
+
+/// Draws a network as it is at its start.
+pub(crate) fn write_network(path: &Path, mut network: Network) -> Result<(), Box<dyn Error>> {
+    let root = SVGBackend::new(path, (WIDTH, MAP_HEIGHT)).into_drawing_area();
+    root.fill(&WHITE)?;
+    draw_map(&root, &mut network, None, Instant::ZERO)?;
+    root.present()?;
+    Ok(())
+}
+
+fn draw_map(
+    area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+    network: &mut Network,
+    route: Option<(u32, u32)>,
+    at: Instant,
+) -> Result<(), Box<dyn Error>> {
     let caption = format!("{} at {} s", network.constellation().name(), at.as_secs_f64());
-    let mut map = ChartBuilder::on(&above)
+    let mut map = ChartBuilder::on(area)
         .caption(caption, ("sans-serif", 20))
         .margin(14)
         .x_label_area_size(24)
@@ -49,12 +73,11 @@ pub(crate) fn write_svg(
         .light_line_style(WHITE)
         .label_style(("sans-serif", 12))
         .draw()?;
-    draw_links(&mut map, &mut network, at)?;
-    draw_route(&mut map, &mut network, ends, at)?;
-    draw_nodes(&mut map, &mut network, at)?;
-    draw_delays(&below, looks)?;
-    root.present()?;
-    Ok(())
+    draw_links(&mut map, network, at)?;
+    if let Some(ends) = route {
+        draw_route(&mut map, network, ends, at)?;
+    }
+    draw_nodes(&mut map, network, at)
 }
 
 fn draw_links(
@@ -104,7 +127,9 @@ fn draw_nodes(
         }
     }
     let stations: Vec<_> = network.stations().iter().map(|s| (s.name.clone(), s.place)).collect();
+    let named = stations.len() <= MOST_NAMES;
     for (name, place) in stations {
+        let name = if named { name } else { String::new() };
         let mark = EmptyElement::at(point(place))
             + TriangleMarker::new((0, 0), 6, STATION.filled())
             + Text::new(name, (8, -6), ("sans-serif", 14));

@@ -13,10 +13,10 @@ pub struct Sky {
     pub network: Network,
     /// The two stations, by their places in the list: packets go forth from the first to the second.
     pub ends: [u32; 2],
-    /// What happens from a station up to a satellite.
-    pub uplink: Vec<ModelSpec>,
-    /// What happens from a satellite down to a station.
-    pub downlink: Vec<ModelSpec>,
+    /// What happens from each of the two up to a satellite.
+    pub uplinks: [Vec<ModelSpec>; 2],
+    /// What happens from a satellite down to each of the two.
+    pub downlinks: [Vec<ModelSpec>; 2],
 }
 
 impl Sky {
@@ -24,9 +24,9 @@ impl Sky {
     pub(super) fn series(&self, seed: u64) -> [Vec<Series>; 2] {
         let streams = Streams::new(seed);
         let [a, b] = self.ends;
-        [([a, b], "forth"), ([b, a], "back")].map(|(ends, name)| {
-            let way = Way::new(self, ends, name, streams);
-            let down = ModelSpec::build_series(&self.downlink, &streams, "sky/down", name);
+        [([a, b], [0, 1], "forth"), ([b, a], [1, 0], "back")].map(|(ends, [from, to], name)| {
+            let way = Way::new(self, ends, &self.uplinks[from], name, streams);
+            let down = ModelSpec::build_series(&self.downlinks[to], &streams, "sky/down", name);
             vec![Series::new(vec![Box::new(way)]), down]
         })
     }
@@ -54,11 +54,17 @@ struct Way {
 }
 
 impl Way {
-    fn new(sky: &Sky, ends: [u32; 2], name: &'static str, streams: Streams) -> Self {
+    fn new(
+        sky: &Sky,
+        ends: [u32; 2],
+        uplink: &[ModelSpec],
+        name: &'static str,
+        streams: Streams,
+    ) -> Self {
         let mut way = Self {
             network: sky.network.clone(),
             ends,
-            uplink: sky.uplink.clone(),
+            uplink: uplink.to_vec(),
             name,
             streams,
             line: Series::default(),
@@ -167,11 +173,16 @@ mod tests {
             Network::new(constellation, stations, &[], Span::from_secs(10)).expect("a network");
         let rate = BitRate::from_bps(800_000);
         let uplink = vec![ModelSpec::Rate { rate, queue: QueueLimit::Packets(50) }];
-        Sky { network, ends: [0, 1], uplink, downlink: Vec::new() }
+        Sky {
+            network,
+            ends: [0, 1],
+            uplinks: [uplink.clone(), uplink],
+            downlinks: Default::default(),
+        }
     }
 
     fn way(sky: &Sky) -> Way {
-        Way::new(sky, [0, 1], "forth", Streams::new(1))
+        Way::new(sky, [0, 1], &sky.uplinks[0], "forth", Streams::new(1))
     }
 
     fn offer(way: &mut Way, at: Instant) -> Fate {
@@ -223,7 +234,7 @@ mod tests {
     #[test]
     fn without_a_route_everything_is_lost_until_there_is_one() {
         let mut sky = sky();
-        sky.uplink.clear();
+        sky.uplinks = Default::default();
         let mut way = way(&sky);
         let route = std::mem::take(&mut way.route);
         assert_eq!(offer(&mut way, Instant::ZERO), Fate::Lost(LossCause::Blackout));

@@ -12,7 +12,7 @@ use super::control::{Control, PIECE_HEADER, has_content};
 use super::early::Early;
 use super::ecn::EcnUse;
 use super::marks::Marks;
-use super::outbox::{Outbox, To};
+use super::outbox::Outbox;
 use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
 use super::path_mtu::{PathMtu, Unanswered};
 use super::pieces::{Piece, Pieces};
@@ -159,11 +159,6 @@ impl Association {
         self.shield.losses.report(received);
     }
 
-    /// Where datagrams under keys go.
-    fn to(&self) -> To {
-        To { address: self.address, ecn: self.ecn.is_on() }
-    }
-
     /// Seals and sends a datagram, if there are keys; in two if it is too long for the path. One that
     /// is `weighty` brings the peer's application on.
     pub(super) fn send(&mut self, now: Instant, plain: &[u8], weighty: bool, outbox: &mut Outbox) {
@@ -177,8 +172,8 @@ impl Association {
         if len > usize::from(self.path.get()) {
             return self.send_pieces(now, plain, outbox);
         }
-        let to = self.to();
-        outbox.push(to, |out| self.seal(now, plain, weighty, out));
+        let ecn = self.ecn.mark();
+        outbox.push(self.address, ecn, |out| self.seal(now, plain, weighty, out));
         if let Some(probe) = self.path.sent(now, len) {
             self.send_probe(now, probe, outbox);
         }
@@ -200,8 +195,8 @@ impl Association {
         if self.is_up() {
             let mut plain = BytesMut::new();
             message.put(&mut plain);
-            let to = self.to();
-            outbox.push(to, |out| self.seal(now, &plain, false, out));
+            let ecn = self.ecn.mark();
+            outbox.push(self.address, ecn, |out| self.seal(now, &plain, false, out));
         }
     }
 

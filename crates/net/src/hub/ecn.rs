@@ -2,6 +2,7 @@
 //! middleboxes throw away what says that it understands marks (RFC 9000, section 13.4.2).
 
 use bentpipe_units::{Instant, Span};
+use bentpipe_wire::Ecn;
 
 /// What was sent with the offer to be marked should be reported as received in this time.
 const PATIENCE: Span = Span::from_secs(3);
@@ -21,9 +22,13 @@ impl EcnUse {
     /// A path of which nothing is known.
     pub(super) const NEW: Self = Self::Testing(None);
 
-    /// Whether datagrams say that they may be marked.
-    pub(super) fn is_on(self) -> bool {
+    fn is_on(self) -> bool {
         self != Self::Off
+    }
+
+    /// What the IP header of a datagram says.
+    pub(super) fn mark(self) -> Ecn {
+        if self.is_on() { Ecn::Capable0 } else { Ecn::NotCapable }
     }
 
     /// A datagram with content is sent.

@@ -297,19 +297,19 @@ impl Hub {
             number: connection.number,
             dropped: connection.stream.dropped,
         };
-        let deadline = drain(&mut connection.stream.session, now, &mut around);
+        let deadline = drain(&mut connection.stream.endpoint, now, &mut around);
         for event in self.scratch.events.drain(..) {
             connection.stream.note(event);
         }
-        let is_busy = connection.stream.session.has_unsent();
+        let is_busy = connection.stream.endpoint.has_unsent();
         let was_busy = std::mem::replace(&mut connection.busy, is_busy);
-        association.shield.drained(was_busy, is_busy, connection.stream.session.round_trip());
+        association.shield.drained(was_busy, is_busy, connection.stream.endpoint.round_trip());
         self.timers.set(Owner::Connection(id), deadline);
         if connection.unaccepted && connection.stream.told.connected && association.is_up() {
             connection.unaccepted = false;
             self.accepted.push(id);
         }
-        let gone = connection.stream.session.is_closed()
+        let gone = connection.stream.endpoint.is_closed()
             && (connection.stream.dropped || connection.unaccepted);
         if gone {
             self.timers.set(Owner::Connection(id), None);
@@ -354,6 +354,8 @@ fn is_weighty(body: &xstp::Body) -> bool {
 }
 
 impl Streams for Hub {
+    type Endpoint = Session;
+
     fn stream(&self, id: ConnectionId) -> &Stream {
         &self.connections[id.0].stream
     }

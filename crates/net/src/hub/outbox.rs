@@ -3,45 +3,46 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
+use bentpipe_wire::Ecn;
 use bytes::{Buf, BytesMut};
-
-/// Where datagrams go, and whether they say that routers may mark them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct To {
-    pub(super) address: SocketAddr,
-    pub(super) ecn: bool,
-}
 
 /// Datagrams to be sent.
 #[derive(Debug, Default)]
 pub struct Outbox {
     bytes: BytesMut,
-    datagrams: VecDeque<(To, usize)>,
+    datagrams: VecDeque<Datagram>,
 }
 
-/// Datagrams to one address, all as long as the first except that the last may be shorter: what a
+#[derive(Clone, Copy, Debug)]
+struct Datagram {
+    to: SocketAddr,
+    ecn: Ecn,
+    len: usize,
+}
+
+/// Datagrams to one address and of one mark, all as long as the first except that the last may be shorter: what a
 /// socket with segmentation offload sends at once.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Train<'a> {
     /// Where they go.
     pub address: SocketAddr,
-    /// Whether they say that routers may mark them (ECT(0)).
-    pub ecn: bool,
     /// All of them.
     pub bytes: &'a [u8],
     /// Length of each.
     pub each: usize,
+    /// ECN field of their IP headers.
+    pub ecn: Ecn,
 }
 
 /// Most bytes in a train.
 const MOST_BYTES: usize = 60_000;
 
 impl Outbox {
-    /// Appends the datagram that `write` writes.
-    pub(super) fn push(&mut self, to: To, write: impl FnOnce(&mut BytesMut)) {
+    /// Appends the datagram that `write` writes, with this ECN field in its IP header.
+    pub(crate) fn push(&mut self, to: SocketAddr, ecn: Ecn, write: impl FnOnce(&mut BytesMut)) {
         let start = self.bytes.len();
         write(&mut self.bytes);
-        self.datagrams.push_back((to, self.bytes.len() - start));
+        self.datagrams.push_back(Datagram { to, ecn, len: self.bytes.len() - start });
     }
 
     /// True when nothing waits.
@@ -51,28 +52,28 @@ impl Outbox {
 
     /// The next train of at most `most` datagrams.
     pub fn front(&self, most: usize) -> Option<Train<'_>> {
-        let &(first, each) = self.datagrams.front()?;
+        let &Datagram { to: address, ecn, len: each } = self.datagrams.front()?;
         let mut len = 0;
-        for &(to, bytes) in self.datagrams.iter().take(most.max(1)) {
-            if to != first || bytes > each || (len > 0 && len + bytes > MOST_BYTES) {
+        for next in self.datagrams.iter().take(most.max(1)) {
+            let fits = next.len <= each && (len == 0 || len + next.len <= MOST_BYTES);
+            if (next.to, next.ecn) != (address, ecn) || !fits {
                 break;
             }
-            len += bytes;
-            if bytes < each {
+            len += next.len;
+            if next.len < each {
                 break;
             }
         }
-        let To { address, ecn } = first;
-        Some(Train { address, ecn, bytes: &self.bytes[..len], each })
+        Some(Train { address, bytes: &self.bytes[..len], each, ecn })
     }
 
     /// The train of so many bytes was sent, or can not be.
     pub fn pop(&mut self, mut bytes: usize) {
         self.bytes.advance(bytes);
         while bytes > 0
-            && let Some((_, len)) = self.datagrams.pop_front()
+            && let Some(datagram) = self.datagrams.pop_front()
         {
-            bytes = bytes.saturating_sub(len);
+            bytes = bytes.saturating_sub(datagram.len);
         }
         if self.datagrams.is_empty() {
             self.bytes.clear();
@@ -85,30 +86,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_train_ends_with_a_shorter_one_before_a_longer_one_another_address_or_mark() {
+    fn a_train_has_one_mark() {
+        let there = "10.0.0.2:1".parse().expect("an address");
+        let mut outbox = Outbox::default();
+        for ecn in [Ecn::Capable0, Ecn::Capable0, Ecn::NotCapable] {
+            outbox.push(there, ecn, |out| out.resize(out.len() + 5, 0));
+        }
+        let train = outbox.front(64).expect("a train");
+        assert_eq!((train.bytes.len(), train.ecn), (10, Ecn::Capable0));
+        outbox.pop(10);
+        assert_eq!(outbox.front(64).map(|train| train.ecn), Some(Ecn::NotCapable));
+    }
+
+    #[test]
+    fn a_train_ends_with_a_shorter_one_before_a_longer_one_or_another_address() {
         let [here, there] = ["10.0.0.1:1", "10.0.0.2:1"].map(|a| a.parse().expect("an address"));
         let mut outbox = Outbox::default();
-        let all = [(here, 5), (here, 5), (here, 3), (here, 3), (there, 3), (there, 4)];
-        let all = all.map(|(to, len)| (to, true, len));
-        for (address, ecn, len) in all.into_iter().chain([(there, false, 4)]) {
-            outbox.push(To { address, ecn }, |out| out.resize(out.len() + len, len as u8));
+        for (to, len) in [(here, 5), (here, 5), (here, 3), (here, 3), (there, 3), (there, 4)] {
+            outbox.push(to, Ecn::Capable0, |out| out.resize(out.len() + len, len as u8));
         }
         let mut trains = Vec::new();
         while let Some(train) = outbox.front(64) {
             let len = train.bytes.len();
-            trains.push((train.address, train.ecn, train.each, len));
+            trains.push((train.address, train.each, len));
             outbox.pop(len);
         }
-        assert_eq!(
-            trains,
-            [
-                (here, true, 5, 13),
-                (here, true, 3, 3),
-                (there, true, 3, 3),
-                (there, true, 4, 4),
-                (there, false, 4, 4),
-            ]
-        );
+        assert_eq!(trains, [(here, 5, 13), (here, 3, 3), (there, 3, 3), (there, 4, 4)]);
         assert!(outbox.is_empty());
     }
 }

@@ -12,7 +12,6 @@ use super::association::Opened;
 use super::connection::take_number;
 use super::control::{CONTROL, Control};
 use super::early::segments;
-use super::outbox::To;
 use super::{Hub, MOST_CONNECTIONS, Owner};
 use crate::association::{Datagram, Index, Init, MAC_LEN, OVERHEAD, parse};
 
@@ -94,16 +93,16 @@ impl Hub {
         let id = self.associations[association].numbers.get(&number).copied();
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
         let connection = &mut self.connections[id];
-        let ports = connection.stream.session.ports();
+        let ports = connection.stream.endpoint.ports();
         let context = xstp::Context {
             source_port: ports.peer,
             destination_port: ports.local,
-            sq: connection.stream.session.sq(),
+            sq: connection.stream.endpoint.sq(),
             near: connection.near,
         };
         let Ok(segment) = xstp::decode_compact(plain, &context) else { return };
         connection.near = segment.seq;
-        connection.stream.session.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
+        connection.stream.endpoint.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
         self.stir(id);
     }
 
@@ -177,7 +176,7 @@ impl Hub {
     /// Does something with the session of a connection, if it exists.
     fn with_session(&mut self, association: usize, number: u32, act: impl FnOnce(&mut Session)) {
         if let Some(&id) = self.associations[association].numbers.get(&number) {
-            act(&mut self.connections[id].stream.session);
+            act(&mut self.connections[id].stream.endpoint);
             self.stir(id);
         }
     }
@@ -186,7 +185,7 @@ impl Hub {
     fn handle_marks(&mut self, now: Instant, association: usize) {
         let all: Vec<usize> = self.associations[association].numbers.values().copied().collect();
         for id in all {
-            self.connections[id].stream.session.handle_mark(now);
+            self.connections[id].stream.endpoint.handle_mark(now);
             self.stir(id);
         }
     }
@@ -197,9 +196,7 @@ impl Hub {
         }
         if self.cookies.is_flood(now) && !self.cookies.check(now, from, init.covered2, &init.mac2) {
             let datagram = self.cookies.give(now, from, init.sender);
-            return self
-                .outbox
-                .push(To { address: from, ecn: false }, |out| out.extend_from_slice(&datagram));
+            return self.outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
         }
         let Ok(greeting) = self.responder.greet(init.sender, init.noise) else { return };
         if !self.allowed.contains(&greeting.peer) {
@@ -237,7 +234,7 @@ impl Hub {
             self.by_index.remove(&old);
         }
         self.by_index.insert(index, id);
-        self.outbox.push(To { address: from, ecn: false }, |out| out.extend_from_slice(&datagram));
+        self.outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
     }
 
@@ -287,8 +284,8 @@ impl Hub {
             && let Some(initiator) = &request.initiator
         {
             let datagram = initiator.datagram(Some(&cookie));
-            let to = To { address: association.address, ecn: false };
-            self.outbox.push(to, |out| out.extend_from_slice(&datagram));
+            self.outbox
+                .push(association.address, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use bentpipe_transport::Endpoint as _;
 use bentpipe_units::Instant;
+use bentpipe_wire::Ecn;
 
-use super::outbox::To;
 use super::{Hub, Owner};
 use crate::association::Initiator;
 
@@ -14,7 +14,7 @@ impl Hub {
             match owner {
                 Owner::Connection(id) => {
                     if let Some(connection) = self.connections.get_mut(id) {
-                        connection.stream.session.handle_timeout(now);
+                        connection.stream.endpoint.handle_timeout(now);
                         self.stir(id);
                     }
                 }
@@ -76,8 +76,8 @@ impl Hub {
             && let Some(initiator) = &request.initiator
         {
             let datagram = initiator.datagram(request.cookie.as_ref());
-            let to = To { address: association.address, ecn: false };
-            self.outbox.push(to, |out| out.extend_from_slice(&datagram));
+            self.outbox
+                .push(association.address, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
         }
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
     }
@@ -87,7 +87,7 @@ impl Hub {
         let association = &self.associations[id];
         for (&number, &connection) in &association.numbers {
             let room = association.payload_room(number);
-            self.connections[connection].stream.session.limit_payload(room);
+            self.connections[connection].stream.endpoint.limit_payload(room);
         }
     }
 

@@ -119,12 +119,6 @@ async fn run(watch: AsyncFd<OwnedFd>, link: Arc<Mutex<Interface>>, shared: Arc<S
             tokio::task::yield_now().await;
             continue;
         }
-        let sleep = async {
-            match deadline {
-                Some(at) => tokio::time::sleep_until(shared.clock.at(at)).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
             ready = watch.readable() => match ready {
                 // What arrived before this is taken now, what arrives later makes it ready again.
@@ -133,7 +127,7 @@ async fn run(watch: AsyncFd<OwnedFd>, link: Arc<Mutex<Interface>>, shared: Arc<S
                 Err(_) => return,
             },
             () = shared.changed.notified() => {}
-            () = sleep => {}
+            () = shared.clock.sleep_until(deadline) => {}
         }
     }
 }

@@ -173,7 +173,7 @@ impl Sessions {
         let Some(id) = session else { return self.knock(now, source, &segment) };
         let request = opens.then(|| segment.clone());
         let stream = &mut self.connections[id].stream;
-        stream.session.handle_segment(now, path_to(source), &mut Segment::Xstp(segment));
+        stream.endpoint.handle_segment(now, path_to(source), &mut Segment::Xstp(segment));
         self.stir(id);
         let Some(request) = request else { return };
         // The peer may have started anew; if the old session gives way, its request can be heard.
@@ -207,7 +207,7 @@ impl Sessions {
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         while let Some(id) = self.timers.pop(now) {
             if let Some(connection) = self.connections.get_mut(id) {
-                connection.stream.session.handle_timeout(now);
+                connection.stream.endpoint.handle_timeout(now);
                 self.stir(id);
             }
         }
@@ -234,7 +234,7 @@ impl Sessions {
             place: &mut self.place,
             events: &mut self.events,
         };
-        let deadline = drain(&mut connection.stream.session, now, &mut around);
+        let deadline = drain(&mut connection.stream.endpoint, now, &mut around);
         for event in self.events.drain(..) {
             connection.stream.note(event);
         }
@@ -243,11 +243,11 @@ impl Sessions {
             connection.unaccepted = false;
             self.accepted.push(id);
         }
-        if !connection.stream.session.is_closed() {
+        if !connection.stream.endpoint.is_closed() {
             return;
         }
         // From now on there is no such session, and its segments are answered by a reset.
-        let ports = connection.stream.session.ports();
+        let ports = connection.stream.endpoint.ports();
         let forget = connection.stream.dropped || connection.unaccepted;
         if self.demux.session(path_to(peer), ports.local, ports.peer) == Some(id) {
             self.demux.remove(path_to(peer), ports.local, ports.peer);
@@ -275,6 +275,8 @@ impl Sessions {
 }
 
 impl Streams for Sessions {
+    type Endpoint = Session;
+
     fn stream(&self, id: ConnectionId) -> &Stream {
         &self.connections[id.0].stream
     }

@@ -114,7 +114,7 @@ impl World {
                 let mut bytes = train.bytes.to_vec();
                 self.hubs[end].outbox().pop(len);
                 self.sent.push((end, bytes.clone()));
-                if ecn && self.drops_ect {
+                if ecn == Ecn::Capable0 && self.drops_ect {
                     continue;
                 }
                 for delay in (self.wire)(end, &mut bytes) {

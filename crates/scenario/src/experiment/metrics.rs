@@ -1,7 +1,8 @@
 //! What can be measured on a run.
 
 use bentpipe_record::{
-    FlowSummary, ProbingCycle, ProbingSummary, RunSummary, SteadyFlow, SteadyProxy,
+    ConstellationSummary, FlowSummary, ProbingCycle, ProbingSummary, RouteSummary, RunSummary,
+    SteadyFlow, SteadyProxy,
 };
 
 use super::trace::Trace;
@@ -38,6 +39,26 @@ fn of_flow(run: &RunSummary, take: fn(&FlowSummary) -> f64) -> f64 {
 fn bulk(run: &RunSummary) -> Vec<f64> {
     let bulk = run.flows.iter().filter(|flow| flow.pieces.is_none());
     bulk.map(|flow| flow.metrics.effective_throughput).collect()
+}
+
+fn mean_of_flows(run: &RunSummary, take: impl Fn(&FlowSummary) -> f64) -> f64 {
+    run.flows.iter().map(take).sum::<f64>() / run.flows.len() as f64
+}
+
+/// Bits per second that both ends of a flow sent on all paths but the first.
+fn further_rate(run: &RunSummary, flow: &FlowSummary) -> f64 {
+    let bytes: u64 = flow.path_bytes.iter().skip(1).sum();
+    8.0 * bytes as f64 / run.simulated_seconds
+}
+
+fn of_sky(run: &RunSummary, take: fn(&ConstellationSummary) -> f64) -> f64 {
+    run.constellation.as_ref().map_or(f64::NAN, take)
+}
+
+/// Of the route of the first flow.
+fn of_route(run: &RunSummary, take: fn(&RouteSummary) -> f64) -> f64 {
+    let route = run.constellation.as_ref().and_then(|sky| sky.routes.first());
+    route.map_or(f64::NAN, take)
 }
 
 fn probing(run: &RunSummary, take: fn(&ProbingSummary) -> f64) -> f64 {
@@ -170,6 +191,46 @@ pub static METRICS: &[Metric] = &[
         name: "first_cycle_probes",
         label: "probes of the first cycle",
         take: |Outcome { run, .. }| first_cycle(run, |c| c.probes as f64),
+    },
+    Metric {
+        name: "mean_throughput",
+        label: "throughput of a flow, bit/s",
+        take: |Outcome { run, .. }| mean_of_flows(run, |flow| flow.metrics.effective_throughput),
+    },
+    Metric {
+        name: "further_paths_rate",
+        label: "sent on further paths by all flows, bit/s",
+        take: |Outcome { run, .. }| run.flows.iter().map(|flow| further_rate(run, flow)).sum(),
+    },
+    Metric {
+        name: "further_paths_rate_of_flow",
+        label: "sent on further paths by a flow, bit/s",
+        take: |Outcome { run, .. }| mean_of_flows(run, |flow| further_rate(run, flow)),
+    },
+    Metric {
+        name: "data_segments",
+        label: "data segments sent for the first time",
+        take: |Outcome { run, .. }| of_flow(run, |f| f.source.data_segments as f64),
+    },
+    Metric {
+        name: "handovers",
+        label: "handovers of all stations",
+        take: |Outcome { run, .. }| of_sky(run, |sky| sky.handovers.len() as f64),
+    },
+    Metric {
+        name: "route_changes",
+        label: "changes of the route",
+        take: |Outcome { run, .. }| of_route(run, |route| route.changes.len() as f64 - 1.0),
+    },
+    Metric {
+        name: "mean_route_delay",
+        label: "delay of the route one way on average, s",
+        take: |Outcome { run, .. }| of_route(run, |route| route.mean_delay.unwrap_or(f64::NAN)),
+    },
+    Metric {
+        name: "timeouts",
+        label: "timeouts of a flow",
+        take: |Outcome { run, .. }| mean_of_flows(run, |flow| flow.source.timeouts as f64),
     },
     Metric {
         name: "lost_data_segments",

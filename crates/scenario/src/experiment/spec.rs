@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bentpipe_orbit::Network;
 use bentpipe_units::Span;
 use serde::Deserialize;
 
@@ -37,6 +38,18 @@ pub struct Experiment {
     pub sweeps: Vec<SweepSpec>,
     /// What is drawn and claimed.
     pub figures: Vec<FigureSpec>,
+    /// A map of the satellites.
+    pub map: Option<MapSpec>,
+}
+
+/// A map of the satellites that carry a run, as they are at its start.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapSpec {
+    /// Number of the figure in the paper, or a name.
+    pub figure: String,
+    /// The variant whose first run is drawn.
+    pub variant: String,
 }
 
 /// Something that is compared.
@@ -142,6 +155,26 @@ impl Experiment {
         scenario.with(&changes)
     }
 
+    /// The satellites and stations of the experiment's map, with the name of its figure.
+    ///
+    /// # Errors
+    /// When the scenario can not be, or no satellites carry it.
+    pub fn map(&self) -> Result<Option<(&str, Network)>, ScenarioError> {
+        let Some(map) = &self.map else { return Ok(None) };
+        let wrong = || ScenarioError {
+            source: self.id.clone(),
+            line: None,
+            key: Some("map".to_owned()),
+            message: "there is no such variant, or it has no satellites".to_owned(),
+        };
+        let variant = self.variants.iter().find(|variant| variant.name == map.variant);
+        let first = self.sweeps.first().and_then(|sweep| Some((sweep, sweep.points.first()?)));
+        let (Some(variant), Some((sweep, point))) = (variant, first) else { return Err(wrong()) };
+        let spec = self.scenario(sweep, point, variant)?.run_spec(Some(1), false)?;
+        let sky = spec.sky.ok_or_else(wrong)?;
+        Ok(Some((&map.figure, sky.network)))
+    }
+
     /// Checks that every name in the experiment means something.
     ///
     /// # Errors
@@ -185,6 +218,7 @@ impl Experiment {
                 }
             }
         }
+        self.map()?;
         Ok(())
     }
 }

@@ -158,8 +158,8 @@ impl Topology {
 
     fn come_up(&mut self, index: usize, ends: [Node; 2]) {
         let models = match ends {
-            [Node::Station(_), _] => &self.sky.uplink,
-            [_, Node::Station(_)] => &self.sky.downlink,
+            [Node::Station(number), _] => &self.sky.ground[number as usize].up,
+            [_, Node::Station(number)] => &self.sky.ground[number as usize].down,
             _ => &self.sky.isl,
         };
         // Each time that it comes up it has draws of its own.

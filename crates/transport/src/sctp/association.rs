@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bentpipe_record::TransportCounters;
-use bentpipe_units::{Instant, Seq32};
+use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::Ecn;
 use bentpipe_wire::sctp::{Cause, Chunk, Packet};
 use bytes::Bytes;
@@ -63,6 +63,8 @@ pub struct Association {
     pub(super) wants_close: bool,
     /// COOKIE ACK is to be sent.
     pub(super) cookie_ack: bool,
+    /// When the peer was last heard.
+    pub(super) heard: Instant,
     /// Path of the last packet with DATA, where SACKs go.
     pub(super) data_from: usize,
     /// The lowest TSN of a marked packet, told until the peer has answered.
@@ -116,6 +118,7 @@ impl Association {
             closing: Retry::default(),
             wants_close: false,
             cookie_ack: false,
+            heard: now,
             data_from: 0,
             ecne: None,
             cwr: None,
@@ -147,6 +150,12 @@ impl Association {
     /// Addresses that the peer named; none where it has only the one that its packets come from.
     pub fn peer_addresses(&self) -> &[IpAddr] {
         &self.peer_addresses
+    }
+
+    /// Whether the peer proves by its verification tag that the packet is its own. Packets that open an
+    /// association prove nothing.
+    pub fn is_authentic(&self, packet: &Packet) -> bool {
+        packet.tag == self.local_tag && packet.tag != 0
     }
 
     /// Adds a way to the peer, known from one of its addresses. It carries data once it was tried.
@@ -215,6 +224,17 @@ impl Association {
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.extend(self.tx.notices.drain(..));
         self.notices.pop_front()
+    }
+
+    /// A report to the peer is due, be it only that there is room again.
+    pub const fn owes_report(&self) -> bool {
+        self.rx.is_due()
+    }
+
+    /// When the silence of the peer has lasted too long.
+    pub(super) fn silence_ends(&self) -> Option<Instant> {
+        let limited = self.state.is_open() && self.config.no_response != Span::MAX;
+        limited.then(|| self.heard + self.config.no_response)
     }
 
     pub(super) fn takes_writes(&self) -> bool {

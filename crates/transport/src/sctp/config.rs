@@ -54,6 +54,10 @@ pub struct Config {
     pub cookie_life: Span,
     /// Timeouts in a row, on any path, that end the association. Default 10 (Association.Max.Retrans).
     pub association_max_retrans: u32,
+    /// An open association ends when nothing was heard for so long, HEARTBEATs having asked for a word;
+    /// [`Span::MAX`] (default) for no such limit. RFC 9260 counts timeouts only, and with several paths they
+    /// come in less time.
+    pub no_response: Span,
     /// Timeouts in a row that make a path inactive. Default 5 (Path.Max.Retrans).
     pub path_max_retrans: u32,
     /// How often INIT and COOKIE ECHO are sent again. Default 8 (Max.Init.Retransmits).
@@ -133,6 +137,7 @@ impl Default for Config {
             max_burst: 4,
             cookie_life: Span::from_secs(60),
             association_max_retrans: 10,
+            no_response: Span::MAX,
             path_max_retrans: 5,
             max_init_retransmits: 8,
             heartbeat: Span::from_secs(30),
@@ -190,6 +195,7 @@ impl Config {
             ("sack_every", u64::from(self.sack_every)),
             ("rto_init", self.rto_init.as_nanos()),
             ("rto_min", self.rto_min.as_nanos()),
+            ("no_response", self.no_response.as_nanos()),
             ("cookie_life", self.cookie_life.as_nanos()),
             ("missing_reports", u64::from(self.missing_reports)),
             ("cwnd_init", u64::from(self.cwnd_init.unwrap_or(1))),

@@ -53,6 +53,10 @@ impl Association {
         if !self.state.is_open() {
             return None;
         }
+        // First the application hears of what arrived: a SACK tells the room that reading leaves.
+        if self.rx.is_readable() {
+            return None;
+        }
         self.want_heartbeats(now);
         let next = if self.state.sends() { self.tx.next(now) } else { None };
         let path = self.next_path(next)?;

@@ -20,6 +20,7 @@ impl Endpoint for Association {
             return self.handle_other_tag(path, packet);
         }
         self.counters.segments_received += 1;
+        self.heard = now;
         self.process(now, path, packet);
         self.tx.renew_bursts();
     }
@@ -31,6 +32,9 @@ impl Endpoint for Association {
         self.rx.handle_timeout(now);
         if self.opening.handle_timeout(now, self.config.max_init_retransmits).is_err() {
             return self.drop_all(Some(Failure::NoAnswer));
+        }
+        if self.silence_ends().is_some_and(|at| at <= now) {
+            return self.drop_all(Some(Failure::NoResponse));
         }
         let open = self.state.is_open();
         let closing = self.closing_timed_out(now);
@@ -105,7 +109,11 @@ impl Endpoint for Association {
         }
         let control = Instant::earliest(self.opening.deadline(), self.closing.deadline());
         let data = Instant::earliest(self.rx.deadline(), self.tx.deadline(self.state.is_open()));
-        Instant::earliest(control, data)
+        Instant::earliest(Instant::earliest(control, data), self.silence_ends())
+    }
+
+    fn unsent(&self) -> usize {
+        self.tx.queue.len()
     }
 
     fn sender_state(&self) -> SenderState {

@@ -269,6 +269,11 @@ impl Receiver {
         }
     }
 
+    /// Something arrived that the application was not told of.
+    pub(super) const fn is_readable(&self) -> bool {
+        self.readable
+    }
+
     /// Something can be read; true once for each time.
     pub(super) const fn take_readable(&mut self) -> bool {
         std::mem::replace(&mut self.readable, false)

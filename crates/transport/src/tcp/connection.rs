@@ -332,6 +332,10 @@ impl Endpoint for Connection {
         !self.has_work && !self.has_news
     }
 
+    fn unsent(&self) -> usize {
+        self.tx.buffer.len()
+    }
+
     fn sender_state(&self) -> SenderState {
         let snapshot = self.tx.controller.snapshot();
         SenderState {

@@ -18,7 +18,7 @@ use super::{Config, State};
 use crate::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
 
 /// The ports of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ports {
     /// This end's port.
     pub local: u16,
@@ -191,11 +191,6 @@ impl Session {
     /// State of the session.
     pub const fn state(&self) -> State {
         self.state
-    }
-
-    /// Bytes that were written and not sent yet.
-    pub const fn unsent(&self) -> usize {
-        self.tx.buffer.len()
     }
 
     /// Whether anything waits to be sent, for the first time or again.
@@ -425,6 +420,10 @@ impl Endpoint for Session {
 
     fn is_quiet(&self) -> bool {
         !self.has_work && !self.has_news
+    }
+
+    fn unsent(&self) -> usize {
+        self.tx.buffer.len()
     }
 
     fn sender_state(&self) -> SenderState {

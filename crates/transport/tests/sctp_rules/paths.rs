@@ -137,3 +137,23 @@ fn a_new_primary_path_takes_new_data_and_a_longer_path_makes_shorter_chunks() {
     assert!(sent.iter().all(|(path, length)| *path == PathId(1) && *length <= 556), "{sent:?}");
     assert!(pair.server.inbox == pattern(1_000));
 }
+
+#[test]
+fn silence_ends_an_association_after_its_time_however_many_paths_are_asked() {
+    let config = Config {
+        association_max_retrans: u32::MAX,
+        no_response: secs(100),
+        heartbeat: secs(5),
+        ..Config::default()
+    };
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100); 3])
+        .staying_open()
+        .with_script(|crossing| if crossing.at > at(3_000) { Fate::Drop } else { Fate::Pass });
+    pair.run_to(at(3_100));
+    write_chunks(&mut pair, 3);
+    let failed = |pair: &SctpPair| pair.client.was_told(Event::Failed(Failure::NoResponse));
+    pair.run_to(at(95_000));
+    assert!(!failed(&pair), "the peer was heard after 3 s at most");
+    pair.run_to(at(103_100));
+    assert!(failed(&pair));
+}

@@ -26,6 +26,16 @@ fn one_packet_is_acknowledged_after_the_delay_and_two_at_once() {
 }
 
 #[test]
+fn a_sack_tells_the_room_after_the_application_has_read() {
+    let config = Config { rcv_buf: ByteCount::new(20_000), ..quiet() };
+    let mut pair = open(config, 1);
+    write_chunks(&mut pair, 2);
+    pair.run_to(at(700));
+    let sack = pair.sent(Way::Back, Kind::ACK).next().expect("a SACK").sack().expect("a SACK");
+    assert_eq!(sack.window, 20_000);
+}
+
+#[test]
 fn a_gap_is_reported_at_once_and_so_is_its_end() {
     let mut count = 0;
     let mut pair = open(Config { cwnd_init: Some(4), ..quiet() }, 1).with_script(move |crossing| {

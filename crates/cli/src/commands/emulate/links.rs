@@ -23,8 +23,8 @@ impl Links {
             Some(sky) => Way::Satellites(Box::new(Sky {
                 network: sky.network.clone(),
                 ends: [flow.from as u32, flow.to as u32],
-                uplink: sky.uplink.clone(),
-                downlink: sky.downlink.clone(),
+                uplinks: [flow.from, flow.to].map(|end| sky.ground[end].up.clone()),
+                downlinks: [flow.from, flow.to].map(|end| sky.ground[end].down.clone()),
             })),
             None => Way::Links(hops(spec)?),
         };

@@ -172,8 +172,8 @@ fn a_client_that_was_restarted_is_heard_on_the_port_of_its_predecessor() {
     let restarted = Err(StreamError::Failed(Failure::PeerRestarted));
     assert_eq!(two.server.poll_read(two.now, before, &cx()), Poll::Ready(restarted));
     assert_eq!(
-        two.server.connections[after.0].stream.session.ports(),
-        two.server.connections[before.0].stream.session.ports()
+        two.server.connections[after.0].stream.endpoint.ports(),
+        two.server.connections[before.0].stream.endpoint.ports()
     );
 }
 

@@ -1,0 +1,89 @@
+//! Files over SCTP: several paths, no encryption.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use bentpipe_net::sctp::{self, Connection, Node, PathChange, UDP_PORT};
+use bentpipe_net::transfer::PORT;
+use bentpipe_net::{Security, Tuning};
+
+use super::identity::warn;
+use super::recv::serve_all;
+use super::send::{Bar, Never, Parcel, any_towards, resolve};
+use crate::args::{Identity, Recv, Send};
+use crate::commands::runtime;
+use crate::failure::Failure;
+
+/// Sends files to a peer.
+pub(super) fn send(args: &Send, tuning: &Tuning) -> Result<(), Failure> {
+    permitted(&args.identity, args.peer.is_some())?;
+    if tuning.probing.is_some() {
+        return Err(Failure::Input("--probing: only XSTP probes".to_owned()));
+    }
+    let config = sctp::config(tuning).map_err(|error| Failure::Input(error.to_string()))?;
+    let parcel = Parcel::gather(args)?;
+    runtime()?.block_on(async {
+        let to = resolve(&args.to).await?;
+        let from: Vec<SocketAddr> = match &args.bind[..] {
+            [] => vec![any_towards(to)],
+            some => some.iter().map(|address| (*address, 0).into()).collect(),
+        };
+        let node = bind(&from)?;
+        warn("Everybody on the way can read and change all names and contents.");
+        let sent = parcel.deliver(node.connect(to, PORT, config), tell_of_paths).await?;
+        parcel.verdict(&sent)
+    })
+}
+
+/// Receives files until it is stopped, or once.
+pub(super) fn recv(args: &Recv) -> Result<(), Failure> {
+    permitted(&args.identity, !args.peer.is_empty() || args.peers.is_some())?;
+    let config = sctp::config(&Tuning::default());
+    let config = config.map_err(|error| Failure::System(error.to_string()))?;
+    runtime()?.block_on(async {
+        let any = [SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), UDP_PORT)];
+        let node = bind(if args.listen.is_empty() { &any } else { &args.listen })?;
+        warn("Everybody on the way can read and change all names and contents, and anybody can send.");
+        node.listen(PORT, config);
+        let addresses: Vec<_> = node.local_addrs().iter().map(SocketAddr::to_string).collect();
+        writeln!(std::io::stdout(), "listening on {}", addresses.join(" and "))?;
+        let accept = async || {
+            let (peer, connection) = node.accept().await;
+            (peer.to_string(), connection)
+        };
+        serve_all(args, accept).await
+    })
+}
+
+/// SCTP is for those who say that they know what it lacks.
+fn permitted(who: &Identity, names_keys: bool) -> Result<(), Failure> {
+    let wrong = |problem: &str| Err(Failure::Input(problem.to_owned()));
+    if who.security != Security::None {
+        return wrong(
+            "--transport sctp: SCTP encrypts nothing and knows no keys; add --security none if that is \
+             what you want, or leave --transport out",
+        );
+    }
+    if names_keys || who.key.is_some() {
+        return wrong("--peer, --peers, --key: SCTP knows no keys; leave them out");
+    }
+    Ok(())
+}
+
+fn bind(addresses: &[SocketAddr]) -> Result<Node, Failure> {
+    Node::bind(addresses).map_err(|error| {
+        let names: Vec<_> = addresses.iter().map(SocketAddr::to_string).collect();
+        Failure::System(format!("can not use {}: {error}", names.join(" and ")))
+    })
+}
+
+/// Says which paths go dark and come back.
+async fn tell_of_paths(connection: &Connection, bar: &Bar) -> Never {
+    loop {
+        match connection.path_change().await {
+            PathChange::Confirmed(_) => {}
+            PathChange::Dark(address) => bar.say(&format!("the path to {address} went dark")),
+            PathChange::Back(address) => bar.say(&format!("the path to {address} is back")),
+        }
+    }
+}

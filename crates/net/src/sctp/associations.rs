@@ -1,0 +1,369 @@
+//! The associations of a host, without sockets and without a clock.
+//!
+//! Like an endpoint it is told the time. Change something (hand over datagrams, the time, writes), then
+//! [`Associations::flush`], send what is in the outboxes, and call again at the next deadline.
+
+mod upkeep;
+
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use bentpipe_transport::sctp::{
+    Answer, Association, Config, CookieKey, Identity, Listener, out_of_the_blue,
+};
+use bentpipe_transport::xstp::Ports;
+use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain};
+use bentpipe_units::Instant;
+use bentpipe_wire::sctp::{self, Packet};
+use bentpipe_wire::{Ecn, Segment};
+use bytes::Bytes;
+use slab::Slab;
+
+use super::connection::PathChange;
+use super::local::Local;
+use super::ways::{Way, Ways};
+use crate::hub::{Entropy, Outbox, Timers};
+use crate::stream::{Accepted, ConnectionId, Stream, Streams};
+
+/// Most associations of a host; a peer that opens more is refused.
+const MOST_ASSOCIATIONS: usize = 1024;
+/// Ports of associations that this host opens begin here (RFC 6335, section 6).
+const FIRST_PORT: u16 = 49_152;
+/// Most changes of paths that wait for somebody to ask.
+const MOST_CHANGES: usize = 32;
+
+/// How the association of a packet is found. UDP ports do not count: translators change them.
+type Ends = (IpAddr, Ports);
+
+/// What became of datagrams that belong to no association.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Datagrams that are no SCTP packets, or damaged ones.
+    pub malformed: u64,
+    /// Packets of no association here.
+    pub strays: u64,
+}
+
+/// The associations of a host.
+pub struct Associations {
+    local: Local,
+    key: CookieKey,
+    /// Who waits on which port.
+    listener: Option<(u16, Listener)>,
+    connections: Slab<Connection>,
+    by_ends: HashMap<Ends, usize>,
+    timers: Timers<usize>,
+    /// Connections to be drained.
+    stirred: Vec<usize>,
+    accepted: Accepted,
+    /// One for each socket.
+    outboxes: Vec<Outbox>,
+    entropy: Entropy,
+    counters: Counters,
+    place: Segment,
+    events: Vec<Event>,
+}
+
+/// One association.
+#[derive(Debug)]
+struct Connection {
+    stream: Stream<Association>,
+    ways: Ways,
+    changes: VecDeque<PathChange>,
+    watcher: Option<Waker>,
+    /// The peer has named its addresses.
+    learned: bool,
+    /// The peer opened it, and the application has not taken it yet.
+    unaccepted: bool,
+    /// It was changed and is to be drained.
+    stirred: bool,
+}
+
+/// What surrounds an association while it is drained.
+struct Around<'a> {
+    ways: &'a Ways,
+    dropped: bool,
+    outboxes: &'a mut [Outbox],
+    place: &'a mut Segment,
+    events: &'a mut Vec<Event>,
+}
+
+impl Host<Association> for Around<'_> {
+    fn place(&mut self) -> &mut Segment {
+        self.place
+    }
+
+    fn transmit(&mut self, _now: Instant, path: PathId) {
+        if let Segment::Sctp(packet) = &*self.place
+            && let Some(way) = self.ways.get(path)
+        {
+            put(packet, *way, self.outboxes);
+        }
+    }
+
+    fn event(&mut self, now: Instant, association: &mut Association, event: Event) {
+        if self.dropped {
+            while association.read(now).is_some() || association.receive().is_some() {}
+        }
+        self.events.push(event);
+    }
+}
+
+fn put(packet: &Packet, way: Way, outboxes: &mut [Outbox]) {
+    outboxes[way.socket].push(way.to, packet.ecn, |out| sctp::encode(packet, out));
+}
+
+impl Associations {
+    /// The associations of a host with these sockets: none.
+    pub fn new(local: Local, mut entropy: Entropy) -> Self {
+        let mut secret = [0; 32];
+        for part in secret.chunks_exact_mut(8) {
+            part.copy_from_slice(&entropy().to_be_bytes());
+        }
+        Self {
+            outboxes: std::iter::repeat_with(Outbox::default).take(local.count()).collect(),
+            local,
+            key: CookieKey::new(secret),
+            listener: None,
+            connections: Slab::new(),
+            by_ends: HashMap::new(),
+            timers: Timers::default(),
+            stirred: Vec::new(),
+            accepted: Accepted::default(),
+            entropy,
+            counters: Counters::default(),
+            place: Segment::default(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Lets anybody open associations to service `port`.
+    pub fn listen(&mut self, port: u16, config: Arc<Config>) {
+        self.listener = Some((port, Listener::new(config, self.key.clone(), self.local.told())));
+    }
+
+    /// Opens an association to service `port` of the peer at `to`. `None` when no socket leads there.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        to: SocketAddr,
+        port: u16,
+        config: Arc<Config>,
+    ) -> Option<ConnectionId> {
+        let (socket, to) = self.local.way_to(to.ip(), to.port())?;
+        let way = Way { socket, to };
+        let mut local = FIRST_PORT | (self.entropy)() as u16;
+        while self.by_ends.contains_key(&(way.ip(), Ports { local, peer: port })) {
+            local = FIRST_PORT | local.wrapping_add(1);
+        }
+        let identity = Identity {
+            ports: Ports { local, peer: port },
+            paths: vec![Ways::PRIMARY],
+            addresses: self.local.told(),
+            key: self.key.clone(),
+            entropy: (self.entropy)(),
+        };
+        let association = Association::connect(config, now, identity);
+        Some(ConnectionId(self.add(association, way, false)))
+    }
+
+    fn add(&mut self, association: Association, way: Way, unaccepted: bool) -> usize {
+        let ports = association.ports();
+        let id = self.connections.insert(Connection {
+            stream: Stream::new(association),
+            ways: Ways::new(way),
+            changes: VecDeque::new(),
+            watcher: None,
+            learned: false,
+            unaccepted,
+            stirred: false,
+        });
+        self.by_ends.insert((way.ip(), ports), id);
+        self.stir(id);
+        id
+    }
+
+    fn stir(&mut self, id: usize) {
+        if let Some(connection) = self.connections.get_mut(id)
+            && !std::mem::replace(&mut connection.stirred, true)
+        {
+            self.stirred.push(id);
+        }
+    }
+
+    /// The next association that a peer opened, and where that is.
+    pub(super) fn poll_accept(&mut self, cx: &Context<'_>) -> Poll<(SocketAddr, ConnectionId)> {
+        self.accepted.poll(cx).map(|id| (self.peer(id), id))
+    }
+
+    /// Where the primary path of an association leads.
+    fn peer(&self, id: ConnectionId) -> SocketAddr {
+        self.address(id.0, Ways::PRIMARY)
+    }
+
+    fn address(&self, id: usize, path: PathId) -> SocketAddr {
+        let way = self.connections[id].ways.get(path);
+        way.map_or(([0, 0, 0, 0], 0).into(), |way| SocketAddr::new(way.ip(), way.to.port()))
+    }
+
+    /// A datagram arrived at a socket, with this mark in its IP header.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        socket: usize,
+        from: SocketAddr,
+        ecn: Ecn,
+        bytes: &[u8],
+    ) {
+        let Ok(mut packet) = sctp::decode(Bytes::copy_from_slice(bytes)) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        packet.ecn = ecn;
+        let way = Way { socket, to: from };
+        let ports = Ports { local: packet.destination_port, peer: packet.source_port };
+        let Some(&id) = self.by_ends.get(&(way.ip(), ports)) else {
+            return self.knock(now, way, packet);
+        };
+        let connection = &mut self.connections[id];
+        let Some(path) = connection.ways.find(way.ip()) else { return };
+        if connection.stream.endpoint.is_authentic(&packet) {
+            connection.ways.seen(path, way);
+        }
+        connection.stream.endpoint.handle_segment(now, path, &mut Segment::Sctp(packet));
+        // Before the peer tries them, or its packets would be strays.
+        if !connection.learned && !connection.stream.endpoint.peer_addresses().is_empty() {
+            self.learn(now, id);
+        }
+        self.stir(id);
+    }
+
+    /// A packet of no association: the peer opens one, or it is told that there is none.
+    fn knock(&mut self, now: Instant, way: Way, mut packet: Packet) {
+        let entropy = (self.entropy)();
+        let room = self.connections.len() < MOST_ASSOCIATIONS;
+        let listener = self.listener.as_ref();
+        let listener = listener.filter(|(port, _)| room && *port == packet.destination_port);
+        let answer = match listener {
+            Some((_, listener)) => listener.handle(now, Ways::PRIMARY, &[], &mut packet, entropy),
+            None => out_of_the_blue(&packet).map_or(Answer::Nothing, Answer::Reply),
+        };
+        match answer {
+            Answer::Open(association) => {
+                let id = self.add(*association, way, true);
+                self.learn(now, id);
+            }
+            Answer::Reply(reply) => {
+                self.counters.strays += u64::from(!packet.opens());
+                put(&reply, way, &mut self.outboxes);
+            }
+            Answer::Nothing => self.counters.strays += 1,
+        }
+    }
+
+    /// Lets the time pass.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(id) = self.timers.pop(now) {
+            if let Some(connection) = self.connections.get_mut(id) {
+                connection.stream.endpoint.handle_timeout(now);
+                self.stir(id);
+            }
+        }
+    }
+
+    /// Drains what was changed, until nothing is left to be sent or told.
+    pub fn flush(&mut self, now: Instant) {
+        while let Some(id) = self.stirred.pop() {
+            self.drain(now, id);
+        }
+    }
+
+    fn drain(&mut self, now: Instant, id: usize) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        if !std::mem::take(&mut connection.stirred) {
+            return;
+        }
+        let mut around = Around {
+            ways: &connection.ways,
+            dropped: connection.stream.dropped,
+            outboxes: &mut self.outboxes,
+            place: &mut self.place,
+            events: &mut self.events,
+        };
+        let deadline = drain(&mut connection.stream.endpoint, now, &mut around);
+        self.timers.set(id, deadline);
+        for event in self.events.drain(..) {
+            connection.stream.note(event);
+        }
+        if connection.unaccepted && connection.stream.told.connected {
+            connection.unaccepted = false;
+            self.accepted.push(id);
+        }
+        self.note_changes(now, id);
+        self.forget_if_over(id);
+    }
+
+    /// The next thing that happened to a path of an association.
+    pub(super) fn poll_change(&mut self, id: ConnectionId, cx: &Context<'_>) -> Poll<PathChange> {
+        let connection = &mut self.connections[id.0];
+        if let Some(change) = connection.changes.pop_front() {
+            return Poll::Ready(change);
+        }
+        connection.watcher = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// The datagrams that a socket has to send.
+    pub fn outbox(&mut self, socket: usize) -> &mut Outbox {
+        &mut self.outboxes[socket]
+    }
+
+    /// When [`Associations::handle_timeout`] must be called.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// What it dropped.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+impl Streams for Associations {
+    type Endpoint = Association;
+
+    fn stream(&self, id: ConnectionId) -> &Stream<Association> {
+        &self.connections[id.0].stream
+    }
+
+    fn stream_mut(&mut self, id: ConnectionId) -> &mut Stream<Association> {
+        &mut self.connections[id.0].stream
+    }
+
+    fn changed(&mut self, id: ConnectionId) {
+        self.stir(id.0);
+    }
+
+    fn was_read(&mut self, id: ConnectionId) -> bool {
+        // A peer that had no room left is told that it has some again.
+        let owes = self.connections[id.0].stream.endpoint.owes_report();
+        if owes {
+            self.stir(id.0);
+        }
+        owes
+    }
+}
+
+impl std::fmt::Debug for Associations {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Associations")
+            .field("local", &self.local)
+            .field("connections", &self.connections.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+use bentpipe_transport::Failure;
+use bentpipe_units::Span;
+
+use super::*;
+use crate::Tuning;
+use crate::stream::StreamError;
+
+const CLIENT: usize = 0;
+const SERVER: usize = 1;
+const PORT: u16 = 1;
+const DELAY: Span = Span::from_millis(20);
+
+/// A datagram on its way: who gets it at which socket, who it seems to come from, and its bytes.
+type Flying = (usize, usize, SocketAddr, Vec<u8>);
+
+/// Two hosts, each with addresses on the networks 10.0.0.0/24, 10.0.1.0/24 and so on.
+struct World {
+    now: Instant,
+    hubs: [Associations; 2],
+    sockets: [Vec<SocketAddr>; 2],
+    flying: BTreeMap<(Instant, u64), Flying>,
+    count: u64,
+    /// Networks that carry nothing.
+    dark: Vec<u8>,
+    /// The UDP port that a translator puts in front of the client.
+    translated: Option<u16>,
+}
+
+fn at(network: u8, host: usize) -> SocketAddr {
+    SocketAddr::from(([10, 0, network, host as u8 + 1], 9899))
+}
+
+impl World {
+    fn new(networks: u8) -> Self {
+        let sockets = [CLIENT, SERVER].map(|host| (0..networks).map(|n| at(n, host)).collect());
+        let hub = |host: usize| {
+            let sockets: &Vec<SocketAddr> = &sockets[host];
+            let source = move |peer: IpAddr| match peer {
+                IpAddr::V4(v4) => Some(at(v4.octets()[2], host).ip()),
+                IpAddr::V6(_) => None,
+            };
+            let mut seed = 77 + host as u64;
+            let entropy = move || {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                seed ^ (seed >> 29)
+            };
+            Associations::new(Local::new(sockets.clone(), source), Box::new(entropy))
+        };
+        let mut hubs = [hub(CLIENT), hub(SERVER)];
+        hubs[SERVER].listen(PORT, settings());
+        let (dark, flying) = (Vec::new(), BTreeMap::new());
+        Self { now: Instant::ZERO, hubs, sockets, flying, count: 0, dark, translated: None }
+    }
+
+    fn fly(&mut self, to: SocketAddr, mut from: SocketAddr, bytes: Vec<u8>) {
+        let IpAddr::V4(ip) = to.ip() else { return };
+        let network = ip.octets()[2];
+        let host = usize::from(ip.octets()[3] - 1);
+        if self.dark.contains(&network) {
+            return;
+        }
+        if let Some(port) = self.translated {
+            match host {
+                SERVER => from.set_port(port),
+                _ if to.port() != port => return,
+                _ => {}
+            }
+        }
+        self.count += 1;
+        let flying = (host, usize::from(network), from, bytes);
+        self.flying.insert((self.now + DELAY, self.count), flying);
+    }
+
+    fn settle(&mut self) {
+        for host in [CLIENT, SERVER] {
+            self.hubs[host].flush(self.now);
+            for (socket, from) in self.sockets[host].clone().into_iter().enumerate() {
+                let mut sent = Vec::new();
+                let outbox = self.hubs[host].outbox(socket);
+                while let Some(train) = outbox.front(1) {
+                    sent.push((train.address, train.bytes.to_vec()));
+                    let len = train.bytes.len();
+                    outbox.pop(len);
+                }
+                sent.into_iter().for_each(|(to, bytes)| self.fly(to, from, bytes));
+            }
+        }
+    }
+
+    /// Lets the time pass until `until` says that it is enough; false if a minute does not do.
+    fn run(&mut self, mut until: impl FnMut(&mut Self) -> bool) -> bool {
+        let end = self.now + Span::from_secs(60);
+        loop {
+            self.settle();
+            if until(self) {
+                return true;
+            }
+            self.settle();
+            let deadlines = self.hubs.iter().filter_map(Associations::next_deadline).min();
+            let arrival = self.flying.first_key_value().map(|((at, _), _)| *at);
+            let Some(next) = Instant::earliest(deadlines, arrival).filter(|at| *at <= end) else {
+                self.now = end;
+                return false;
+            };
+            self.now = self.now.max(next);
+            while let Some(entry) = self.flying.first_entry()
+                && entry.key().0 <= self.now
+            {
+                let (host, socket, from, bytes) = entry.remove();
+                let ecn = Ecn::NotCapable;
+                self.hubs[host].handle_datagram(self.now, socket, from, ecn, &bytes);
+            }
+            self.hubs.iter_mut().for_each(|hub| hub.handle_timeout(self.now));
+        }
+    }
+
+    fn connect(&mut self, port: u16) -> ConnectionId {
+        let config = settings();
+        let id = self.hubs[CLIENT].connect(self.now, at(0, SERVER), port, config);
+        id.expect("a socket leads there")
+    }
+
+    /// An association between the two.
+    fn opened(&mut self) -> [ConnectionId; 2] {
+        let client = self.connect(PORT);
+        let mut server = None;
+        let opened = self.run(|world| {
+            let accepted = world.hubs[SERVER].poll_accept(&cx());
+            if let Poll::Ready((peer, id)) = accepted {
+                assert_eq!(peer.ip(), at(0, CLIENT).ip());
+                server = Some(id);
+            }
+            server.is_some() && world.hubs[CLIENT].poll_connected(client, &cx()).is_ready()
+        });
+        assert!(opened, "an association");
+        [client, server.expect("an association")]
+    }
+
+    /// Moves bytes from one end to the other.
+    fn transfer(&mut self, [from, to]: [usize; 2], ids: [ConnectionId; 2], data: &Bytes) -> bool {
+        let (mut left, mut got) = (data.clone(), Vec::new());
+        let moved = self.run(|world| {
+            while !left.is_empty()
+                && let Poll::Ready(written) =
+                    world.hubs[from].poll_write(world.now, ids[from], &mut left, &cx())
+            {
+                written.expect("written");
+            }
+            while let Poll::Ready(read) = world.hubs[to].poll_read(world.now, ids[to], &cx()) {
+                got.extend_from_slice(&read.expect("read").expect("more"));
+                world.hubs[to].was_read(ids[to]);
+            }
+            got.len() >= data.len()
+        });
+        moved && got == *data
+    }
+
+    fn changes(&mut self, id: ConnectionId) -> Vec<PathChange> {
+        let hub = &mut self.hubs[CLIENT];
+        std::iter::from_fn(|| match hub.poll_change(id, &cx()) {
+            Poll::Ready(change) => Some(change),
+            Poll::Pending => None,
+        })
+        .collect()
+    }
+}
+
+fn settings() -> Arc<Config> {
+    super::super::config(&Tuning::default()).expect("settings")
+}
+
+fn cx() -> Context<'static> {
+    Context::from_waker(Waker::noop())
+}
+
+fn data(len: usize) -> Bytes {
+    (0..len).map(|n| ((n * 31 / 7) ^ (n >> 9)) as u8).collect()
+}
+
+#[test]
+fn bytes_go_both_ways_and_nothing_is_left_of_an_association_that_ended() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(300_000)));
+    assert!(world.transfer([SERVER, CLIENT], ids, &data(200_000)));
+    for (host, id) in ids.into_iter().enumerate() {
+        world.hubs[host].release(world.now, id);
+    }
+    assert!(world.run(|world| world.hubs.iter().all(|hub| hub.connections.is_empty())));
+    assert!(world.hubs.iter().all(|hub| hub.by_ends.is_empty()));
+}
+
+#[test]
+fn the_peers_other_address_carries_on_while_the_first_is_dark() {
+    let mut world = World::new(2);
+    let ids = world.opened();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    let other = PathChange::Confirmed(at(1, SERVER));
+    assert!(world.changes(ids[CLIENT]).contains(&other));
+    world.dark = vec![0];
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(2_000_000)));
+    assert_eq!(world.changes(ids[CLIENT]), [PathChange::Dark(at(0, SERVER))]);
+    world.dark.clear();
+    assert!(
+        world
+            .run(|world| { world.changes(ids[CLIENT]).contains(&PathChange::Back(at(0, SERVER))) })
+    );
+    world.dark = vec![1];
+    assert!(world.transfer([SERVER, CLIENT], ids, &data(2_000_000)));
+}
+
+#[test]
+fn an_outage_of_all_paths_is_waited_for() {
+    let mut world = World::new(2);
+    let ids = world.opened();
+    let data = data(1_000_000);
+    let mut left = data.clone();
+    let hub = &mut world.hubs[CLIENT];
+    assert!(hub.poll_write(world.now, ids[CLIENT], &mut left, &cx()).is_ready());
+    world.dark = vec![0, 1];
+    for _ in 0..4 {
+        assert!(!world.run(|_| false), "a minute without an end");
+    }
+    world.dark.clear();
+    let mut got = Vec::new();
+    let arrived = world.run(|world| {
+        let hub = &mut world.hubs[SERVER];
+        while let Poll::Ready(read) = hub.poll_read(world.now, ids[SERVER], &cx()) {
+            got.extend_from_slice(&read.expect("read").expect("more"));
+            hub.was_read(ids[SERVER]);
+        }
+        got.len() >= data.len() - left.len()
+    });
+    assert!(arrived && got[..] == data[..got.len()]);
+}
+
+#[test]
+fn a_translator_may_change_the_port() {
+    let mut world = World::new(1);
+    world.translated = Some(1000);
+    let ids = world.opened();
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+    world.translated = Some(2000);
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
+}
+
+#[test]
+fn nobody_moves_a_path_who_does_not_know_its_tag() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    let connection = &world.hubs[SERVER].connections[ids[SERVER].0];
+    let Ports { local, peer } = connection.stream.endpoint.ports();
+    let before = *connection.ways.get(Ways::PRIMARY).expect("a path");
+    for chunk in [sctp::Chunk::CookieAck, sctp::Chunk::Init(Box::default())] {
+        let forged = Packet {
+            source_port: peer,
+            destination_port: local,
+            chunks: [chunk].into_iter().collect(),
+            ..Packet::default()
+        };
+        let mut bytes = bytes::BytesMut::new();
+        sctp::encode(&forged, &mut bytes);
+        let from = SocketAddr::new(at(0, CLIENT).ip(), 666);
+        world.hubs[SERVER].handle_datagram(world.now, 0, from, Ecn::NotCapable, &bytes);
+    }
+    let connection = &world.hubs[SERVER].connections[ids[SERVER].0];
+    assert_eq!(connection.ways.get(Ways::PRIMARY), Some(&before));
+}
+
+#[test]
+fn a_port_where_nobody_waits_refuses() {
+    let mut world = World::new(1);
+    let id = world.connect(PORT + 1);
+    let mut answer = Poll::Pending;
+    world.run(|world| {
+        answer = world.hubs[CLIENT].poll_connected(id, &cx());
+        answer.is_ready()
+    });
+    let refused = StreamError::Failed(Failure::PeerAborted(0));
+    assert!(matches!(answer, Poll::Ready(Err(error)) if error == refused), "{answer:?}");
+}
+
+#[test]
+fn what_is_no_packet_changes_nothing_but_a_counter() {
+    let mut world = World::new(1);
+    let from = at(0, CLIENT);
+    world.hubs[SERVER].handle_datagram(world.now, 0, from, Ecn::NotCapable, b"hello");
+    assert_eq!(*world.hubs[SERVER].counters(), Counters { malformed: 1, strays: 0 });
+    world.hubs[SERVER].flush(world.now);
+    assert!(world.hubs[SERVER].outbox(0).is_empty());
+}

@@ -1,0 +1,104 @@
+//! What an application can do with an association besides reading and writing bytes.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::task::Poll;
+
+use bentpipe_transport::sctp::{Message, SendError};
+use bytes::Bytes;
+
+use super::associations::Associations;
+use crate::stream::StreamError;
+
+/// An association as an asynchronous stream of bytes, or of messages where the settings say so
+/// ([`View::Messages`](super::View::Messages)). Nothing is encrypted.
+pub type Connection = crate::Connection<Associations>;
+
+/// What happened to a path, named by the peer's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathChange {
+    /// It was tried and works.
+    Confirmed(SocketAddr),
+    /// It did not answer too often: data take another one.
+    Dark(SocketAddr),
+    /// It answers again.
+    Back(SocketAddr),
+}
+
+impl Connection {
+    /// Sends a message on a stream; waits while there is no room. `unordered` ones are delivered as soon
+    /// as they have arrived, `ppid` says what the bytes are.
+    ///
+    /// # Errors
+    /// When there is no such stream, the message is longer than the send buffer, or the association failed
+    /// or is closed.
+    pub async fn send(
+        &self,
+        stream: u16,
+        ppid: u32,
+        unordered: bool,
+        data: Bytes,
+    ) -> io::Result<()> {
+        poll_fn(|cx| {
+            let sent = self.with(|stream_of| {
+                if let Some(failure) = stream_of.told.failed {
+                    return Poll::Ready(Err(StreamError::from(failure).into()));
+                }
+                match stream_of.endpoint.send(stream, ppid, unordered, data.clone()) {
+                    Ok(()) => Poll::Ready(Ok(())),
+                    Err(SendError::NoRoom { .. }) => {
+                        stream_of.wait_to_write(cx);
+                        Poll::Pending
+                    }
+                    Err(SendError::Closed) => Poll::Ready(Err(StreamError::Closed.into())),
+                    Err(error) => {
+                        Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, error)))
+                    }
+                }
+            });
+            if sent.is_ready() {
+                self.stir();
+            }
+            sent
+        })
+        .await
+    }
+
+    /// The next message of any stream; `None` when the peer has sent all.
+    ///
+    /// # Errors
+    /// When the association failed.
+    pub async fn receive(&self) -> io::Result<Option<Message>> {
+        let message = poll_fn(|cx| {
+            self.with(|stream| {
+                if let Some(message) = stream.endpoint.receive() {
+                    return Poll::Ready(Ok(Some(message)));
+                }
+                if stream.told.peer_closed {
+                    return Poll::Ready(Ok(None));
+                }
+                if let Some(failure) = stream.told.failed {
+                    return Poll::Ready(Err(io::Error::from(StreamError::from(failure))));
+                }
+                stream.wait_to_read(cx);
+                Poll::Pending
+            })
+        })
+        .await?;
+        if message.is_some() {
+            self.note_read();
+        }
+        Ok(message)
+    }
+
+    /// Streams that messages can be sent on.
+    pub fn streams(&self) -> u16 {
+        self.with(|stream| stream.endpoint.outbound_streams())
+    }
+
+    /// The next thing that happens to a path. One at a time may wait for it.
+    pub async fn path_change(&self) -> PathChange {
+        poll_fn(|cx| self.hub().poll_change(self.id(), cx)).await
+    }
+}

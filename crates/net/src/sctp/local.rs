@@ -1,0 +1,116 @@
+//! The addresses of this host, and which of its sockets leads to a peer.
+
+use std::net::{IpAddr, SocketAddr};
+
+/// Which address of this host the system would use to reach another one.
+type Route = Box<dyn Fn(IpAddr) -> Option<IpAddr> + Send>;
+
+/// The sockets of this host by their addresses.
+pub struct Local {
+    sockets: Vec<SocketAddr>,
+    route: Route,
+}
+
+impl Local {
+    /// Sockets at these addresses. `route` says which address of this host the system would use to reach
+    /// another one.
+    pub fn new(
+        sockets: Vec<SocketAddr>,
+        route: impl Fn(IpAddr) -> Option<IpAddr> + Send + 'static,
+    ) -> Self {
+        Self { sockets, route: Box::new(route) }
+    }
+
+    /// Number of sockets.
+    pub fn count(&self) -> usize {
+        self.sockets.len()
+    }
+
+    /// What the peer is told: the addresses, if there are several. A single one it sees, and behind a
+    /// translator sees it better.
+    pub fn told(&self) -> Vec<IpAddr> {
+        let addresses: Vec<_> = self
+            .sockets
+            .iter()
+            .map(|socket| socket.ip().to_canonical())
+            .filter(|address| !address.is_unspecified())
+            .collect();
+        if addresses.len() > 1 { addresses } else { Vec::new() }
+    }
+
+    /// The socket from which an address is reached, and the address as this socket wants it.
+    pub fn way_to(&self, ip: IpAddr, port: u16) -> Option<(usize, SocketAddr)> {
+        let ip = ip.to_canonical();
+        let fits = |socket: &SocketAddr| match socket.ip() {
+            IpAddr::V4(_) => ip.is_ipv4(),
+            IpAddr::V6(own) => ip.is_ipv6() || own.is_unspecified(),
+        };
+        let source = (self.route)(ip);
+        let chosen = |socket: &SocketAddr| source.is_some_and(|source| source == socket.ip());
+        let index = self
+            .sockets
+            .iter()
+            .position(|socket| fits(socket) && chosen(socket))
+            .or_else(|| self.sockets.iter().position(fits))?;
+        let to = match ip {
+            IpAddr::V4(v4) if self.sockets[index].is_ipv6() => v4.to_ipv6_mapped().into(),
+            other => other,
+        };
+        Some((index, SocketAddr::new(to, port)))
+    }
+
+    /// Whether a peer at `seen` may have this address, too. Nobody may name those of this host itself
+    /// who is not on it.
+    pub fn may_be_named(seen: IpAddr, named: IpAddr) -> bool {
+        let broadcast = matches!(named, IpAddr::V4(v4) if v4.is_broadcast());
+        let nobody = named.is_unspecified() || named.is_multicast() || broadcast;
+        !nobody && (!named.is_loopback() || seen.to_canonical().is_loopback())
+    }
+}
+
+impl std::fmt::Debug for Local {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Local").field("sockets", &self.sockets).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    fn local(sockets: &[&str], route: Option<&'static str>) -> Local {
+        let sockets = sockets.iter().map(|text| text.parse().expect("an address")).collect();
+        Local::new(sockets, move |_| route.map(ip))
+    }
+
+    #[test]
+    fn the_socket_is_the_one_that_the_system_would_take() {
+        let two = ["10.1.0.1:9899", "10.2.0.1:9899"];
+        let to = "10.2.0.2:9899".parse().expect("an address");
+        assert_eq!(local(&two, Some("10.2.0.1")).way_to(ip("10.2.0.2"), 9899), Some((1, to)));
+        assert_eq!(local(&two, None).way_to(ip("10.2.0.2"), 9899), Some((0, to)));
+        assert_eq!(local(&two, None).way_to(ip("fd00::1"), 9899), None);
+        assert_eq!(local(&two, None).told(), [ip("10.1.0.1"), ip("10.2.0.1")]);
+    }
+
+    #[test]
+    fn a_socket_of_both_families_gets_addresses_in_its_own_form() {
+        let any = local(&["[::]:9899"], None);
+        let mapped = "[::ffff:10.0.0.1]:7".parse().expect("an address");
+        assert_eq!(any.way_to(ip("10.0.0.1"), 7), Some((0, mapped)));
+        assert!(any.told().is_empty());
+    }
+
+    #[test]
+    fn only_a_peer_on_this_host_may_name_its_own_addresses() {
+        assert!(!Local::may_be_named(ip("10.0.0.1"), ip("127.0.0.1")));
+        assert!(Local::may_be_named(ip("127.0.0.1"), ip("127.0.0.2")));
+        assert!(!Local::may_be_named(ip("10.0.0.1"), ip("224.0.0.1")));
+        assert!(!Local::may_be_named(ip("10.0.0.1"), ip("255.255.255.255")));
+        assert!(Local::may_be_named(ip("10.0.0.1"), ip("10.9.0.1")));
+    }
+}

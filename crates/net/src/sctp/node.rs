@@ -1,0 +1,159 @@
+//! A host that speaks SCTP: its sockets, its associations, and the task that runs both.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::task::Poll;
+
+use bentpipe_transport::sctp::Config;
+use bentpipe_units::Instant;
+
+use super::Connection;
+use super::associations::{Associations, Counters};
+use super::local::Local;
+use crate::clock::Clock;
+use crate::host::{Handle, Shared};
+use crate::socket::Socket;
+
+/// Batches received from each socket before what they ask for is sent.
+const BATCHES: usize = 4;
+
+/// A host that speaks SCTP over UDP. Clones are the same host.
+///
+/// The host goes on in the background, on the runtime that it was made on, until the last clone and the
+/// last connection are gone.
+#[derive(Clone, Debug)]
+pub struct Node {
+    handle: Arc<Handle<Associations>>,
+    addresses: Arc<[SocketAddr]>,
+}
+
+impl Node {
+    /// A host at these addresses, at least one, each of which is a way to it. They have the same UDP port,
+    /// [`UDP_PORT`](super::UDP_PORT) where peers do not know better; with 0 the system chooses one for all.
+    ///
+    /// # Errors
+    /// When an address is taken or not one of this machine, or the ports differ.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn bind(addresses: &[SocketAddr]) -> io::Result<Self> {
+        let wrong = |problem: &str| io::Error::new(io::ErrorKind::InvalidInput, problem);
+        let first = addresses.first().ok_or_else(|| wrong("no address to bind to"))?;
+        let mut sockets = vec![Socket::bind(*first)?];
+        let port = sockets[0].local_addr()?.port();
+        for address in &addresses[1..] {
+            if address.port() != first.port() {
+                return Err(wrong(
+                    "peers learn addresses and no ports: all must have the same port",
+                ));
+            }
+            sockets.push(Socket::bind(SocketAddr::new(address.ip(), port))?);
+        }
+        let bound: io::Result<Vec<_>> = sockets.iter().map(Socket::local_addr).collect();
+        let bound = bound?;
+        let local = Local::new(bound.clone(), source_towards);
+        let entropy = || getrandom::u64().expect("the system's source of randomness");
+        let associations = Associations::new(local, Box::new(entropy));
+        let shared = Arc::new(Shared::new(associations, Clock::start()));
+        let task = tokio::spawn(run(sockets, shared.clone())).abort_handle();
+        Ok(Self { handle: Arc::new(Handle { shared, task }), addresses: bound.into() })
+    }
+
+    /// The addresses that it is bound to.
+    pub fn local_addrs(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// What became of packets that belong to no association.
+    pub fn counters(&self) -> Counters {
+        *self.handle.shared.hub().counters()
+    }
+
+    /// Lets anybody open associations to service `port`, with these settings. [`Node::accept`] gives them
+    /// out.
+    pub fn listen(&self, port: u16, config: Arc<Config>) {
+        self.handle.shared.hub().listen(port, config);
+    }
+
+    /// The next association that a peer opened, and the address that it came from.
+    pub async fn accept(&self) -> (SocketAddr, Connection) {
+        let (peer, id) = poll_fn(|cx| self.handle.shared.hub().poll_accept(cx)).await;
+        (peer, Connection::new(self.handle.clone(), id))
+    }
+
+    /// Opens an association to service `port` of the peer at `to`, and waits until it has answered.
+    ///
+    /// # Errors
+    /// When no socket leads there, the peer does not answer, or it refuses.
+    pub async fn connect(
+        &self,
+        to: SocketAddr,
+        port: u16,
+        config: Arc<Config>,
+    ) -> io::Result<Connection> {
+        let shared = &self.handle.shared;
+        let id = shared.hub().connect(shared.clock.now(), to, port, config);
+        let id = id.ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable))?;
+        shared.changed.notify_one();
+        let connection = Connection::new(self.handle.clone(), id);
+        connection.opened().await?;
+        Ok(connection)
+    }
+}
+
+/// The address from which the system would reach another one. Nothing is sent.
+#[expect(clippy::disallowed_methods, reason = "this is where sockets come in")]
+fn source_towards(peer: IpAddr) -> Option<IpAddr> {
+    let any: IpAddr = match peer {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((peer, super::UDP_PORT)).ok()?;
+    socket.local_addr().ok().map(|address| address.ip())
+}
+
+/// Runs sockets and their associations for ever.
+async fn run(mut sockets: Vec<Socket>, shared: Arc<Shared<Associations>>) {
+    let mut full = vec![false; sockets.len()];
+    loop {
+        let deadline = turn(&mut sockets, &mut full, &shared);
+        let ready = poll_fn(|cx| {
+            let ready = |(socket, full): (&Socket, &bool)| socket.poll_ready(cx, *full).is_ready();
+            // All are asked, so that each can wake this task.
+            let ready = sockets.iter().zip(&full).map(ready).fold(false, |any, one| any | one);
+            if ready { Poll::Ready(()) } else { Poll::Pending }
+        });
+        tokio::select! {
+            () = ready => {}
+            () = shared.changed.notified() => {}
+            () = shared.clock.sleep_until(deadline) => {}
+        }
+    }
+}
+
+/// Receives, lets the time pass, sends. Returns the next deadline and notes which sockets are full.
+fn turn(
+    sockets: &mut [Socket],
+    full: &mut [bool],
+    shared: &Shared<Associations>,
+) -> Option<Instant> {
+    let mut hub = shared.hub();
+    let now = shared.clock.now();
+    for (index, socket) in sockets.iter_mut().enumerate() {
+        for _ in 0..BATCHES {
+            let each = |from, ecn, bytes: &[u8]| hub.handle_datagram(now, index, from, ecn, bytes);
+            if !socket.receive(each) {
+                break;
+            }
+        }
+    }
+    hub.handle_timeout(now);
+    hub.flush(now);
+    for (index, (socket, full)) in sockets.iter().zip(full).enumerate() {
+        *full = socket.send_all(hub.outbox(index));
+    }
+    hub.next_deadline()
+}

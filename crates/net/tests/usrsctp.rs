@@ -1,0 +1,348 @@
+//! SCTP with a stack that is not ours: usrsctp, through a small program (`usrsctp/peer.c`) that the tests
+//! build. Where libusrsctp-dev is missing they say so and pass on.
+//!
+//! `BENTPIPE_USRSCTP_MB` says how many megabytes go each way; 4 if it is not set.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bentpipe_link::{ModelSpec, QueueLimit};
+use bentpipe_net::Tuning;
+use bentpipe_net::emulate::{Hop, Path, Relay};
+use bentpipe_net::sctp::{Config, Connection, Node, PathChange, View, config};
+use bentpipe_testkit::hosts::{LEFT, RIGHT, TwoHosts};
+use bentpipe_units::{BitRate, Span};
+use bytes::{BufMut, Bytes, BytesMut};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+const PORT: u16 = 7;
+const STREAMS: u16 = 5;
+const MESSAGE: usize = 1200;
+
+/// Bytes that go each way.
+fn size() -> usize {
+    let megabytes = std::env::var("BENTPIPE_USRSCTP_MB").ok().and_then(|text| text.parse().ok());
+    megabytes.unwrap_or(4) * 1_000_000
+}
+
+/// The program that speaks with usrsctp; built once by whoever comes first.
+fn peer() -> Option<PathBuf> {
+    static PEER: std::sync::OnceLock<Option<PathBuf>> = std::sync::OnceLock::new();
+    PEER.get_or_init(|| {
+        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("usrsctp-peer");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/usrsctp/peer.c");
+        let built = Command::new("cc")
+            .args(["-O1", "-Wall", "-o"])
+            .arg(&program)
+            .args([source, "-lusrsctp", "-lpthread"])
+            .output();
+        match built {
+            Ok(output) if output.status.success() => Some(program),
+            Ok(output) if has_usrsctp() => panic!("{}", String::from_utf8_lossy(&output.stderr)),
+            _ => {
+                let said = "SKIPPED: tests with usrsctp need cc and libusrsctp-dev";
+                writeln!(std::io::stderr(), "{said}").expect("standard error");
+                None
+            }
+        }
+    })
+    .clone()
+}
+
+fn has_usrsctp() -> bool {
+    std::path::Path::new("/usr/include/usrsctp.h").exists()
+}
+
+/// The peer while it runs. It ends with the test.
+struct Peer {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    /// Starts it: `role` is `connect` or `listen`, UDP ports are its own and ours.
+    fn start(
+        mut command: Command,
+        role: &str,
+        [own, ours]: [u16; 2],
+        to: &str,
+        addresses: &[String],
+    ) -> Self {
+        command.args([role, &own.to_string(), &ours.to_string(), to]);
+        command.arg((size() / 1_000_000).to_string());
+        command.args([STREAMS.to_string(), MESSAGE.to_string()]).args(addresses);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+        let lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut peer = Self { child, lines };
+        assert_eq!(peer.line(), "ready");
+        peer
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).expect("a line");
+        line.trim().to_owned()
+    }
+
+    /// What it says until it ends, which it does well.
+    fn end(mut self) -> Vec<String> {
+        let mut said = Vec::new();
+        loop {
+            match self.line() {
+                line if line.is_empty() => break,
+                line => said.push(line),
+            }
+        }
+        let status = self.child.wait().expect("it ends");
+        assert!(status.success(), "{status}: {said:?}");
+        said
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A relay over an emulated link that loses packets both ways. It ends with the test.
+struct Link {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<u64>>,
+}
+
+impl Link {
+    #[expect(clippy::disallowed_methods, reason = "the emulator waits by itself")]
+    fn towards(target: SocketAddr) -> Self {
+        let models = vec![
+            ModelSpec::Rate {
+                rate: BitRate::from_bps(50_000_000),
+                queue: QueueLimit::Packets(200),
+            },
+            ModelSpec::RandomLoss(0.01),
+            ModelSpec::Delay(Span::from_millis(10)),
+        ];
+        let hop = Hop { name: "link".to_owned(), forth: models.clone(), back: models };
+        let any = "127.0.0.1:0".parse().expect("an address");
+        let mut relay = Relay::bind(any, target, Path::new(&[hop], 1), false).expect("a relay");
+        let address = relay.local_addr().expect("an address");
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = stop.clone();
+        let thread = std::thread::spawn(move || {
+            relay.run(|_| !told.load(Ordering::Relaxed)).expect("it runs");
+            [bentpipe_net::emulate::Way::Forth, bentpipe_net::emulate::Way::Back]
+                .map(|way| relay.path().counters(way).lost)
+                .into_iter()
+                .min()
+                .unwrap_or(0)
+        });
+        Self { address, stop, thread: Some(thread) }
+    }
+
+    /// Ends it; returns how many packets it lost, the direction that lost fewer.
+    fn end(mut self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().expect("a thread").join().expect("it ends")
+    }
+}
+
+fn settings() -> Arc<Config> {
+    let config = config(&Tuning::default()).expect("settings");
+    let streams = View::Messages;
+    Arc::new(Config { view: streams, outbound_streams: STREAMS, ..(*config).clone() })
+}
+
+/// The message that the peer expects, or sends, as this one of a stream.
+fn message(stream: u16, number: u32) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(MESSAGE);
+    bytes.put_u32(number);
+    let base = u32::from(stream) * 31 + number.wrapping_mul(7);
+    bytes.extend((4..MESSAGE as u32).map(|i| base.wrapping_add(i) as u8));
+    bytes.freeze()
+}
+
+/// Sends all streams and receives all of the peer's, each in its order.
+async fn exchange(connection: &Connection) {
+    let send = async {
+        let mut next = [0; STREAMS as usize];
+        for turn in 0..size().div_ceil(MESSAGE) {
+            let stream = (turn % usize::from(STREAMS)) as u16;
+            let number = next[usize::from(stream)];
+            next[usize::from(stream)] += 1;
+            connection.send(stream, 51, false, message(stream, number)).await.expect("sent");
+        }
+    };
+    let receive = async {
+        let (mut next, mut got) = ([0; STREAMS as usize], 0);
+        while got < size() {
+            let arrived = connection.receive().await.expect("received").expect("a message");
+            let number = &mut next[usize::from(arrived.stream)];
+            assert_eq!(arrived.pieces.concat(), message(arrived.stream, *number));
+            assert!(arrived.complete && !arrived.unordered);
+            (*number, got) = (*number + 1, got + arrived.len());
+        }
+        assert!(next.iter().all(|count| *count > 0), "all streams are used: {next:?}");
+    };
+    tokio::join!(send, receive);
+}
+
+/// UDP ports of this machine that nobody has now.
+#[expect(clippy::disallowed_methods, reason = "asks the system for a port")]
+fn free_port() -> u16 {
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").expect("a socket");
+    socket.local_addr().expect("an address").port()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usrsctp_opens_and_closes_over_a_lossy_link() {
+    let Some(program) = peer() else { return };
+    let node = Node::bind(&["127.0.0.1:0".parse().expect("an address")]).expect("a host");
+    node.listen(PORT, settings());
+    let link = Link::towards(node.local_addrs()[0]);
+    let ports = [free_port(), link.address.port()];
+    let local = ["127.0.0.1".to_owned()];
+    let peer = Peer::start(Command::new(program), "connect", ports, "127.0.0.1", &local);
+    let (_, connection) = node.accept().await;
+    assert_eq!(connection.streams(), STREAMS);
+    exchange(&connection).await;
+    // The peer closes.
+    assert_eq!(connection.receive().await.expect("the end"), None);
+    connection.finish().await.expect("closed");
+    let said = tokio::task::spawn_blocking(|| peer.end()).await.expect("it ends");
+    assert!(said.contains(&format!("received {} wrong 0", whole())), "{said:?}");
+    assert_eq!(node.counters().malformed, 0);
+    assert!(link.end() > 0, "packets were lost both ways");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn usrsctp_is_called_and_hung_up_on_over_a_lossy_link() {
+    let Some(program) = peer() else { return };
+    let own = free_port();
+    let link = Link::towards(([127, 0, 0, 1], own).into());
+    let node = Node::bind(&["127.0.0.1:0".parse().expect("an address")]).expect("a host");
+    let local = ["127.0.0.1".to_owned()];
+    let peer = Peer::start(Command::new(program), "listen", [own, 9899], "-", &local);
+    let connection = node.connect(link.address, PORT, settings()).await.expect("a connection");
+    exchange(&connection).await;
+    connection.finish().await.expect("closed");
+    let said = tokio::task::spawn_blocking(|| peer.end()).await.expect("it ends");
+    assert!(said.contains(&format!("received {} wrong 0", whole())), "{said:?}");
+    assert!(link.end() > 0, "packets were lost both ways");
+}
+
+/// Bytes of the whole messages that go one way.
+fn whole() -> usize {
+    size().div_ceil(MESSAGE) * MESSAGE
+}
+
+/// Runs on one thread in the namespace of a host.
+fn on_host<R>(hosts: &TwoHosts, host: usize, work: impl Future<Output = R>) -> R {
+    let namespace = std::fs::File::open(format!("/proc/{}/ns/net", hosts.id(host)));
+    let namespace = namespace.expect("a namespace");
+    move_into_link_name_space(
+        std::os::fd::AsFd::as_fd(&namespace),
+        Some(LinkNameSpaceType::Network),
+    )
+    .expect("root may do that");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(work)
+}
+
+#[test]
+fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
+    let Some(program) = peer() else { return };
+    let Some(hosts) = TwoHosts::linked(2) else { return };
+    let program = program.to_str().expect("a path").to_owned();
+    let addresses = |host| [0, 1].map(|link| TwoHosts::address(link, host));
+    let work = async {
+        let own = addresses(LEFT).map(|ip| format!("{ip}:9899").parse().expect("an address"));
+        let capture = Capture::on(&hosts);
+        let node = Node::bind(&own).expect("a host");
+        node.listen(PORT, settings());
+        let command = hosts.command(RIGHT, &program);
+        let to = TwoHosts::address(0, LEFT);
+        let peer = Peer::start(command, "connect", [9899; 2], &to, &addresses(RIGHT));
+        let (from, connection) = node.accept().await;
+        assert_eq!(from.ip().to_string(), TwoHosts::address(0, RIGHT));
+        while connection.path_change().await != PathChange::Confirmed(at(1)) {}
+        hosts.set_dark(0, true).expect("dark");
+        exchange(&connection).await;
+        while connection.path_change().await != PathChange::Dark(at(0)) {}
+        assert_eq!(connection.receive().await.expect("the end"), None);
+        connection.finish().await.expect("closed");
+        let said = tokio::task::spawn_blocking(|| peer.end()).await.expect("it ends");
+        assert!(said.contains(&format!("received {} wrong 0", whole())), "{said:?}");
+        let dark = format!("path {} dark", TwoHosts::address(0, LEFT));
+        assert!(said.contains(&dark), "{said:?}");
+        if let Some(capture) = capture {
+            capture.judge();
+        }
+    };
+    std::thread::scope(|scope| {
+        let host = &hosts;
+        scope.spawn(move || on_host(host, LEFT, work)).join().expect("it ends");
+    });
+}
+
+/// A capture of both links at the left host.
+struct Capture {
+    dumpcap: Child,
+    dir: tempfile::TempDir,
+}
+
+impl Capture {
+    /// Starts it, where that is possible.
+    fn on(hosts: &TwoHosts) -> Option<Self> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut dumpcap = hosts.command(LEFT, "dumpcap");
+        dumpcap.args(["-q", "-i", "link0", "-i", "link1", "-f", "ip", "-w"]);
+        let dumpcap = dumpcap.arg(dir.path().join("live.pcapng")).stderr(Stdio::piped()).spawn();
+        let mut dumpcap = dumpcap.ok()?;
+        let lines = BufReader::new(dumpcap.stderr.take().expect("a pipe")).lines();
+        let begun = lines.map_while(Result::ok).any(|line| line.starts_with("File:"));
+        if !begun {
+            let _ = dumpcap.wait();
+            let said = "SKIPPED: dumpcap can not capture, tshark has judged nothing";
+            writeln!(std::io::stderr(), "{said}").expect("standard error");
+        }
+        begun.then_some(Self { dumpcap, dir })
+    }
+
+    /// Lets tshark judge every packet: none is malformed, every checksum is right, and all kinds of chunks
+    /// are there that an association has.
+    fn judge(mut self) {
+        let process = rustix::process::Pid::from_child(&self.dumpcap);
+        rustix::process::kill_process(process, rustix::process::Signal::INT).expect("it runs");
+        self.dumpcap.wait().expect("it ends");
+        let mut tshark = Command::new("tshark");
+        tshark.arg("-r").arg(self.dir.path().join("live.pcapng"));
+        tshark.args(["-n", "-d", "udp.port==9899,sctp", "-o", "sctp.checksum:crc-32c"]);
+        // A router's answer quotes the beginning of a packet, and usrsctp sends some in two fragments.
+        tshark.args(["-Y", "(sctp or _ws.malformed) and not icmp"]);
+        tshark.args(["-T", "fields", "-E", "separator=;", "-e", "_ws.malformed"]);
+        tshark.args(["-e", "sctp.checksum.status", "-e", "sctp.chunk_type"]);
+        let output = tshark.output().expect("tshark runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let mut kinds = std::collections::BTreeSet::new();
+        for packet in String::from_utf8(output.stdout).expect("text").lines() {
+            let fields: Vec<_> = packet.split(';').collect();
+            assert_eq!(fields[..2], ["", "1"], "{packet}");
+            kinds.extend(fields[2].split(',').map(|kind| kind.parse::<u8>().expect("a number")));
+        }
+        // DATA, INIT, INIT ACK, SACK, HEARTBEAT and its answer, the end, COOKIE ECHO and its answer.
+        for kind in [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 14] {
+            assert!(kinds.contains(&kind), "{kind} in {kinds:?}");
+        }
+    }
+}
+
+/// The peer's address on a link.
+fn at(link: u8) -> SocketAddr {
+    format!("{}:9899", TwoHosts::address(link, RIGHT)).parse().expect("an address")
+}
