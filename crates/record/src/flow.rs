@@ -67,6 +67,7 @@ impl AddAssign for TransportCounters {
         self.duplicate_segments += other.duplicate_segments;
         self.ignored_segments += other.ignored_segments;
         self.reductions += other.reductions;
+        self.timeouts += other.timeouts;
     }
 }
 

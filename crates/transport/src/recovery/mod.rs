@@ -67,6 +67,12 @@ impl Mode {
         matches!(self, Self::Sack | Self::DepartureOrder)
     }
 
+    /// The mode looks at selective reports. The others know nothing but duplicates, whatever the peer says
+    /// besides: a segment that left the network must not be counted twice.
+    pub(crate) const fn reads_reports(self) -> bool {
+        self.needs_reports() || matches!(self, Self::Aero)
+    }
+
     /// How many copies of the oldest segment leave when the timer runs out.
     pub(crate) const fn timeout_copies(self) -> u32 {
         match self {

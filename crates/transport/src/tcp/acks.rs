@@ -120,7 +120,8 @@ impl Sender {
             let within = |(from, to): (i64, i64)| from <= first && end <= to;
             end <= una as i64 || places(1).is_some_and(within)
         });
-        for n in usize::from(twice)..blocks.len() {
+        let read = if self.mode.reads_reports() { blocks.len() } else { 0 };
+        for n in usize::from(twice)..read {
             let block = blocks.get(n).copied().unwrap_or_default();
             let (first, end) = (self.place(block.first), self.place(block.end));
             if una as i64 <= first && first < end {
@@ -133,9 +134,9 @@ impl Sender {
         twice
     }
 
-    /// Without selective reports a duplicate says that one more segment arrived.
+    /// Where selective reports are not read, a duplicate says that one more segment arrived.
     fn count_duplicates(&mut self, duplicate: bool, delivered: &mut Delivered) {
-        if self.agreed.reports {
+        if self.agreed.reports && self.mode.reads_reports() {
             return;
         }
         let known = self.counted.min(delivered.bytes);
