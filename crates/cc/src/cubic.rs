@@ -1,17 +1,19 @@
 //! CUBIC: the window is a cubic function of the time since the last loss.
 
+mod linux;
+
 use bentpipe_units::Instant;
 
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::registry::{Build, Parameter, Row};
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
     name: "cubic",
     summary: "grows towards the window of the last loss and beyond, as a cube of time",
-    citation: "RFC 9438, without HyStart++",
+    citation: "RFC 9438, without HyStart++; Linux 2.6.22 with `linux`",
     parameters: &[
         Parameter {
             name: "c",
@@ -25,7 +27,7 @@ pub(crate) const ROW: Row = Row {
             unit: "1",
             default: 0.7,
             range: (0.1, 0.95),
-            summary: "what a loss leaves of the window (Linux 2.6.22: 0.8)",
+            summary: "what a loss leaves of the window; 0.8 with `linux`",
         },
         Parameter {
             name: "fast_convergence",
@@ -36,6 +38,7 @@ pub(crate) const ROW: Row = Row {
         },
         ABC_LIMIT,
         INITIAL_SSTHRESH,
+        LINUX,
     ],
     build: |build| Windowed::boxed(build, &ROW, Cubic::new(build)),
 };
@@ -61,10 +64,13 @@ struct Cubic {
     prior: f64,
     epoch: Option<Epoch>,
     seen: Instant,
+    /// The module of Linux 2.6.22 in its place.
+    linux: Option<linux::Module>,
 }
 
 impl Cubic {
     fn new(build: &Build<'_>) -> Self {
+        let linux = build.parameter(&ROW, LINUX.name) >= 0.5;
         Self {
             c: build.parameter(&ROW, "c"),
             beta: build.parameter(&ROW, "beta"),
@@ -73,6 +79,7 @@ impl Cubic {
             prior: 0.0,
             epoch: None,
             seen: Instant::ZERO,
+            linux: linux.then(|| linux::Module::new(build.parameter(&ROW, "c"))),
         }
     }
 
@@ -96,7 +103,10 @@ impl Epoch {
 }
 
 impl Law for Cubic {
-    fn measure(&mut self, _window: &mut Window, path: &PathView, _ack: &Ack) {
+    fn measure(&mut self, _window: &mut Window, path: &PathView, ack: &Ack) {
+        if let Some(module) = &mut self.linux {
+            return module.measure(path, ack);
+        }
         // Time in which the application was the limit does not count (section 5.8).
         if let Some(epoch) = &mut self.epoch
             && !path.cwnd_limited
@@ -112,6 +122,9 @@ impl Law for Cubic {
             return;
         }
         let cwnd = window.segments();
+        if let Some(module) = &mut self.linux {
+            return window.step(module.needed(path.now, cwnd), segments);
+        }
         let (c, alpha, prior) = (self.c, self.alpha(), self.prior);
         let fresh = self.begin(path.now, cwnd);
         let epoch = self.epoch.get_or_insert(fresh);
@@ -128,6 +141,10 @@ impl Law for Cubic {
 
     fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
         let cwnd = window.segments();
+        if let Some(module) = &mut self.linux {
+            module.lose(cwnd);
+            return Some(event.flight * linux::BETA);
+        }
         let shrank = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if shrank { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         self.prior = cwnd;
@@ -139,11 +156,21 @@ impl Law for Cubic {
         if event.cause == Cause::Timeout {
             // Section 4.8: the first stage after a timeout has its plateau where it begins.
             (self.w_max, self.epoch) = (0.0, None);
+            if let Some(module) = &mut self.linux {
+                module.forget();
+            }
         }
+    }
+
+    fn while_repairing(&self, window: &Window) -> f64 {
+        window.ssthresh()
     }
 
     fn restart(&mut self) {
         (self.w_max, self.prior, self.epoch) = (0.0, 0.0, None);
+        if let Some(module) = &mut self.linux {
+            module.forget();
+        }
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {

@@ -38,6 +38,8 @@ pub enum RecoveryName {
     NewrenoSteady,
     /// What the peer reports decides.
     Sack,
+    /// The furthest report decides; the rate is halved, not stopped.
+    Fack,
     /// AeroTCP: one duplicate on a path that keeps order.
     Aero,
     /// Zhou and Baras: the order of departures on a path that keeps order.
@@ -52,6 +54,7 @@ impl From<RecoveryName> for Mode {
             RecoveryName::Newreno => Self::NewReno,
             RecoveryName::NewrenoSteady => Self::NewRenoSteady,
             RecoveryName::Sack => Self::Sack,
+            RecoveryName::Fack => Self::Fack,
             RecoveryName::Aero => Self::Aero,
             RecoveryName::DepartureOrder => Self::DepartureOrder,
         }
@@ -138,6 +141,8 @@ settings_table! {
     rto_min: Quantity<Span> => |c, v| c.rto_min = v.0;
     /// Largest retransmission timeout.
     rto_max: Quantity<Span> => |c, v| c.rto_max = v.0;
+    /// The backoff ends only when data that was sent once is acknowledged.
+    strict_backoff: bool => |c, v| c.strict_backoff = v;
     /// Granularity of the clock that measures round trips.
     tick: Quantity<Span> => |c, v| c.tick = v.0;
     /// A sample of the round trip from each acknowledgement; off takes one in a round trip.

@@ -64,6 +64,8 @@ pub(crate) struct Delivered {
     pub(crate) newest: Option<Sent>,
     /// When the last of those left that were sent only once.
     pub(crate) sent_once_at: Option<Instant>,
+    /// One of them was sent again: what it covered may have arrived long before.
+    pub(crate) resent: bool,
 }
 
 impl Delivered {
@@ -73,6 +75,7 @@ impl Delivered {
         if self.newest.is_none_or(|newest| newest.departure < segment.departure) {
             self.newest = Some(*segment);
         }
+        self.resent |= segment.transmissions > 1;
         if segment.transmissions == 1 {
             self.sent_once_at = self.sent_once_at.max(Some(segment.sent_at));
         }
@@ -278,30 +281,32 @@ impl Scoreboard {
         bytes
     }
 
-    /// A timer ran out: everything is given up, also what the peer reported, which it may have dropped
+    /// The timer ran out for the oldest segment.
+    pub(crate) fn mark_timeout(&mut self) {
+        if let Some(head) = self.segments.front_mut() {
+            head.timed_out = true;
+        }
+    }
+
+    /// Everything is given up, also what the peer reported, which it may have dropped
     /// again (RFC 2018, section 8).
     pub(crate) fn lose_all(&mut self) -> u64 {
         self.forget_reports();
         let bytes = (0..self.segments.len()).map(|index| self.lose(index)).sum();
         self.judged = self.next;
-        if let Some(head) = self.segments.front_mut() {
-            head.timed_out = true;
-        }
         bytes
     }
 
     /// The timer ran out for the oldest segment and for nothing else.
     pub(crate) fn lose_head(&mut self) -> u64 {
         let bytes = self.lose(0);
-        if let Some(head) = self.segments.front_mut() {
-            head.timed_out = true;
-        }
+        self.mark_timeout();
         bytes
     }
 
-    /// Everything that was not reported is given up.
-    pub(crate) fn lose_unreported(&mut self) {
-        (0..self.segments.len()).for_each(|index| _ = self.lose(index));
+    /// Everything that was not reported is given up. Returns how many bytes that are.
+    pub(crate) fn lose_unreported(&mut self) -> u64 {
+        (0..self.segments.len()).map(|index| self.lose(index)).sum()
     }
 
     /// Segments with more than `most` numbers are given up.

@@ -79,7 +79,7 @@ impl Sender {
             self.handle_mark(now);
         }
         self.follow_controller();
-        if acked > 0 && !found.keep_timer {
+        if acked > 0 && !found.keep_timer || found.restart_timer {
             self.restart_timer(now);
         }
         self.probes.may_follow_ack();
@@ -149,13 +149,13 @@ impl Sender {
         }
     }
 
-    /// Takes a sample of the round trip: from a segment that was sent once (Karn), or else from the
-    /// echo of a timestamp.
+    /// Takes a sample of the round trip: from a segment that was sent once, unless it waited at the peer
+    /// for one that was sent again (Karn), or else from the echo of a timestamp.
     fn measure(&mut self, now: Instant, ack: &AckIn, acked: u64, delivered: &Delivered) {
-        let exact = delivered.sent_once_at.map(|at| now.since(at));
+        let exact = delivered.sent_once_at.filter(|_| !delivered.resent).map(|at| now.since(at));
         let echoed = ack.echo.filter(|_| acked > 0).map(|(_, since)| since);
         let Some(measured) = exact.or(echoed) else { return };
-        if acked > 0 {
+        if acked > 0 && (exact.is_some() || !self.config.strict_backoff) {
             self.backoff = 0;
         }
         let round = Some(self.delivery.round());
@@ -168,9 +168,14 @@ impl Sender {
             self.sampled_round = round;
             1
         };
+        self.rtt.sample_one_of(measured, self.in_ticks(now, measured), many);
+    }
+
+    /// A span that ends now as the clock shows it: how often it ticked meanwhile.
+    fn in_ticks(&self, now: Instant, span: Span) -> Span {
         let tick = self.config.tick.as_nanos().max(1);
-        let ticks = (measured.as_nanos() + tick / 2) / tick;
-        self.rtt.sample_one_of(measured, Span::from_nanos(ticks * tick), many);
+        let shown = |at: Instant| at.since(Instant::ZERO).as_nanos() / tick;
+        Span::from_nanos((shown(now) - shown(now.before(span))) * tick)
     }
 
     /// The first acknowledgement after a repair echoes a stamp from before it: the original had arrived

@@ -60,8 +60,11 @@ pub struct Config {
     pub rto_min: Span,
     /// Largest retransmission timeout. Default 60 s (RFC 6298, rule 2.5).
     pub rto_max: Span,
-    /// Granularity of the clock that measures round trips: samples are rounded to it, and it is the
-    /// least that variation adds to the timeout (G in RFC 6298). Default 1 ms.
+    /// The backoff of the timeout ends only when data that was sent once is acknowledged (RFC 6298,
+    /// section 5, the note on rule 5.7); off lets the echo of a timestamp end it as well. Default off.
+    pub strict_backoff: bool,
+    /// Granularity of the clock that measures round trips: a sample is how often it ticked, and it is
+    /// the least that variation adds to the timeout (G in RFC 6298). Default 1 ms.
     pub tick: Span,
     /// A sample from each acknowledgement, with smaller gains (RFC 7323, appendix G); off takes one in
     /// a round trip (RFC 6298, section 3). Default on.
@@ -142,6 +145,7 @@ impl Default for Config {
             rto_initial: Span::from_secs(1),
             rto_min: Span::from_secs(1),
             rto_max: Span::from_secs(60),
+            strict_backoff: false,
             tick: Span::from_millis(1),
             sample_every_ack: true,
             syn_retries: Some(6),

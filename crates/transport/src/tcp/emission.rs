@@ -95,7 +95,7 @@ impl Sender {
     /// Whether `len` more bytes may be under way.
     fn has_window(&mut self, len: u64) -> bool {
         let in_flight = self.in_flight();
-        let fits = in_flight + len <= self.cwnd || in_flight == 0;
+        let fits = in_flight + len <= self.recovery.window(self.cwnd) || in_flight == 0;
         if !fits {
             self.limited_before = self.board.next();
         }
@@ -143,7 +143,7 @@ impl Sender {
         let stamp = self.delivery.stamp(now, false);
         self.board.resend(index, now, stamp);
         let segment = self.board.get(index)?;
-        self.recovery.departs(segment);
+        self.recovery.departs(&self.board, segment);
         self.acks_since_repair = 0;
         let (start, fin) = (segment.start, segment.fin);
         let len = (segment.len - u32::from(fin)) as usize;
@@ -180,7 +180,7 @@ impl Sender {
         let payload = self.buffer.take(len as usize);
         self.board.push(len as u32 + u32::from(fin), fin, now, stamp);
         if let Some((_, segment)) = self.board.last() {
-            self.recovery.departs(segment);
+            self.recovery.departs(&self.board, segment);
         }
         self.fin_sent |= fin;
         let push = self.buffer.len() == 0;

@@ -289,7 +289,7 @@ impl Sender {
         let rested = self.resent_all_at.is_none_or(|at| now.since(at) >= self.rtt.srtt());
         if repair.resend_outstanding && rested {
             self.resent_all_at = Some(now);
-            self.board.lose_unreported();
+            _ = self.board.lose_unreported();
         }
     }
 
