@@ -123,7 +123,7 @@ impl Law for Cubic {
         }
         let cwnd = window.segments();
         if let Some(module) = &mut self.linux {
-            return window.step(module.needed(path.now, cwnd), segments);
+            return window.step(module.needed(path.now, cwnd) + 1.0, segments);
         }
         let (c, alpha, prior) = (self.c, self.alpha(), self.prior);
         let fresh = self.begin(path.now, cwnd);

@@ -57,7 +57,7 @@ impl Law for Scalable {
     fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
         let segments = window.slow_start(ack);
         if window.is_whole() {
-            window.step(window.segments().min(1.0 / self.a), segments);
+            window.step(window.segments().min(1.0 / self.a) + 1.0, segments);
         } else if window.segments() > self.low_window {
             window.add(self.a * segments * window.mss());
         } else {
@@ -68,7 +68,10 @@ impl Law for Scalable {
     fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
         // Linux knows no small windows: a loss takes its share of all of them.
         let legacy = event.flight <= self.low_window * window.mss() && !window.is_whole();
-        Some(event.flight * if legacy { 0.5 } else { 1.0 - self.b })
+        let share = event.flight * if legacy { 0.5 } else { self.b };
+        // In whole segments the share of a window below eight is nothing.
+        let share = if window.is_whole() { window.whole_segments(share) } else { share };
+        Some(event.flight - share)
     }
 }
 

@@ -56,7 +56,12 @@ impl Law for Veno {
         let segments = window.slow_start(ack);
         // Every second acknowledgement counts while the path is congested: half a segment a round.
         let congested = self.knows() && self.queued >= self.beta;
-        window.avoid(if congested { 0.5 } else { 1.0 }, segments);
+        let growth = if congested { 0.5 } else { 1.0 };
+        if window.is_whole() {
+            window.step((window.segments() + 1.0) / growth, segments);
+        } else {
+            window.avoid(growth, segments);
+        }
     }
 
     fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {

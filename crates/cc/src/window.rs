@@ -158,7 +158,8 @@ impl Window {
         self.ssthresh = bytes.max(2.0 * self.mss);
     }
 
-    fn whole_segments(&self, bytes: f64) -> f64 {
+    /// So many bytes without the part of a segment.
+    pub(crate) fn whole_segments(&self, bytes: f64) -> f64 {
         libm::floor(bytes / self.mss) * self.mss
     }
 
@@ -202,10 +203,11 @@ impl Window {
         self.add(per_round * self.mss * segments * self.mss / self.cwnd);
     }
 
-    /// A whole segment more once more than `needed` segments were acknowledged.
+    /// A whole segment more once `needed` segments were acknowledged. Most modules of Linux count up to what
+    /// is needed and step with the next acknowledgement: they ask for one more.
     pub(crate) fn step(&mut self, needed: f64, segments: f64) {
         self.count += segments;
-        if self.count > needed {
+        if self.count >= needed {
             self.count = 0.0;
             self.add(self.mss);
         }

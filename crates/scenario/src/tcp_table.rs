@@ -141,12 +141,12 @@ settings_table! {
     rto_min: Quantity<Span> => |c, v| c.rto_min = v.0;
     /// Largest retransmission timeout.
     rto_max: Quantity<Span> => |c, v| c.rto_max = v.0;
-    /// The backoff ends only when data that was sent once is acknowledged.
-    strict_backoff: bool => |c, v| c.strict_backoff = v;
     /// Granularity of the clock that measures round trips.
     tick: Quantity<Span> => |c, v| c.tick = v.0;
     /// A sample of the round trip from each acknowledgement; off takes one in a round trip.
     sample_every_ack: bool => |c, v| c.sample_every_ack = v;
+    /// Duplicates are samples, too, by their echo, as in ns-2's agent for Linux' controllers.
+    sample_duplicates: bool => |c, v| c.sample_duplicates = v;
     /// How often a SYN is sent again; -1 for ever.
     syn_retries: i64 => |c, v| c.syn_retries = u32::try_from(v).ok();
     /// Timeouts in a row before the connection is dropped; -1 for any number.

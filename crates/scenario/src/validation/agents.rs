@@ -48,8 +48,8 @@ const LINUX: [&str; 6] = [
     "mss=1012",
     "tick=1 ms",
     "sample_every_ack=true",
+    "sample_duplicates=true",
     "dup_threshold=4",
-    "strict_backoff=true",
 ];
 
 /// The agent of this name.

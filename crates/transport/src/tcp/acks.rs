@@ -153,9 +153,10 @@ impl Sender {
     /// for one that was sent again (Karn), or else from the echo of a timestamp.
     fn measure(&mut self, now: Instant, ack: &AckIn, acked: u64, delivered: &Delivered) {
         let exact = delivered.sent_once_at.filter(|_| !delivered.resent).map(|at| now.since(at));
-        let echoed = ack.echo.filter(|_| acked > 0).map(|(_, since)| since);
+        let echo = ack.echo.map(|(_, since)| since);
+        let echoed = echo.filter(|_| acked > 0 || self.config.sample_duplicates);
         let Some(measured) = exact.or(echoed) else { return };
-        if acked > 0 && (exact.is_some() || !self.config.strict_backoff) {
+        if acked > 0 {
             self.backoff = 0;
         }
         let round = Some(self.delivery.round());
@@ -168,7 +169,8 @@ impl Sender {
             self.sampled_round = round;
             1
         };
-        self.rtt.sample_one_of(measured, self.in_ticks(now, measured), many);
+        let smoothed = echoed.filter(|_| self.config.sample_duplicates).unwrap_or(measured);
+        self.rtt.sample_one_of(measured, self.in_ticks(now, smoothed), many);
     }
 
     /// A span that ends now as the clock shows it: how often it ticked meanwhile.

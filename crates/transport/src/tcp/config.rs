@@ -60,15 +60,16 @@ pub struct Config {
     pub rto_min: Span,
     /// Largest retransmission timeout. Default 60 s (RFC 6298, rule 2.5).
     pub rto_max: Span,
-    /// The backoff of the timeout ends only when data that was sent once is acknowledged (RFC 6298,
-    /// section 5, the note on rule 5.7); off lets the echo of a timestamp end it as well. Default off.
-    pub strict_backoff: bool,
     /// Granularity of the clock that measures round trips: a sample is how often it ticked, and it is
     /// the least that variation adds to the timeout (G in RFC 6298). Default 1 ms.
     pub tick: Span,
     /// A sample from each acknowledgement, with smaller gains (RFC 7323, appendix G); off takes one in
     /// a round trip (RFC 6298, section 3). Default on.
     pub sample_every_ack: bool,
+    /// The timeout takes its samples from the echo of every acknowledgement, also of duplicates, whose echo
+    /// is as old as the hole. That is against RFC 7323, section 4.1, and what the agent of ns-2 for Linux'
+    /// controllers does; for comparisons with it. Default off.
+    pub sample_duplicates: bool,
     /// How often a SYN or SYN-ACK is sent again; `None` for ever. Default 6.
     pub syn_retries: Option<u32>,
     /// Timeouts in a row before the connection is dropped; `None` for ever. Default 15.
@@ -145,9 +146,9 @@ impl Default for Config {
             rto_initial: Span::from_secs(1),
             rto_min: Span::from_secs(1),
             rto_max: Span::from_secs(60),
-            strict_backoff: false,
             tick: Span::from_millis(1),
             sample_every_ack: true,
+            sample_duplicates: false,
             syn_retries: Some(6),
             retries: Some(15),
             ack_every: 2,
