@@ -56,9 +56,12 @@ impl Sender {
         let seen =
             AckSeen { now, srtt: self.rtt.srtt(), mss: self.mss(), acked, sacked, duplicate };
         let mut found = self.recovery.on_ack(&mut self.board, &seen);
-        if delivered.bytes > 0 {
+        // What advances counts, even if duplicates announced all of it (RFC 5681, section 3.1): after a
+        // timeout the window would not grow otherwise.
+        let bytes = delivered.bytes.max(acked.min(self.mss()));
+        if bytes > 0 {
             let told = Ack {
-                bytes: ByteCount::new(delivered.bytes),
+                bytes: ByteCount::new(bytes),
                 segments: delivered.segments.max(1),
                 newest_sent_at: delivered.newest.map_or(now, |newest| newest.sent_at),
                 rate_sample,
