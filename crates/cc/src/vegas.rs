@@ -178,7 +178,7 @@ impl Vegas {
             Some(_) if window.in_slow_start() => {
                 if self.queued > self.gamma {
                     let share = self.began_with[0] - self.queued * window.mss() + window.mss();
-                    leave_slow_start(window, share.min(window.cwnd()));
+                    leave_slow_start(window, window.whole_segments(share.min(window.cwnd())));
                 }
                 window.slow_start(ack);
             }

@@ -24,6 +24,8 @@ static SCENARIOS: &[Entry] = entries![
     "xstp/scripted",
     "xstp/outage",
     "bench/geo-clean",
+    "bench/tcp-geo",
+    "bench/tcp-geo-ten",
     "validate/geo-6mbit",
 ];
 

@@ -119,6 +119,8 @@ settings_table! {
     limited_transmit: bool => |c, v| c.limited_transmit = v;
     /// The window comes back after a loss that was none.
     undo: bool => |c, v| c.undo = v;
+    /// Probes decide whether a loss is answered.
+    probing: bool => |c, v| c.probing = v;
     /// Most segments that AeroTCP sends again for one acknowledgement.
     aero_burst: u32 => |c, v| c.aero_burst = v;
     /// AeroTCP guesses the length of gaps.

@@ -10,7 +10,7 @@ mod trace;
 pub use agents::{AGENTS, Agent, agent};
 pub use goodput::{Agreement, Found, Reference, references};
 pub use theory::{Comparison, comparisons};
-pub use trace::{Second, Trace, TRACED, trace};
+pub use trace::{Second, TRACED, Trace, trace};
 
 /// What can go wrong: a scenario that is not valid, a run that can not be, data that are damaged.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

@@ -122,7 +122,8 @@ fn cubic_returns() -> Result<Comparison, Error> {
     run(&spec, &mut windows)?;
     let windows = windows.0;
     // The second reduction: the first stage has no window of a loss to come back to.
-    let falls: Vec<usize> = (1..windows.len()).filter(|n| windows[*n] < 0.8 * windows[n - 1]).collect();
+    let falls: Vec<usize> =
+        (1..windows.len()).filter(|n| windows[*n] < 0.8 * windows[n - 1]).collect();
     let fall = *falls.get(1).ok_or("CUBIC found fewer than two losses")?;
     let most = windows[fall - 1];
     let back = windows[fall..].iter().position(|window| *window >= most - 1.0);

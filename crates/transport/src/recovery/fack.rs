@@ -91,7 +91,9 @@ impl Repair {
         match board.get(board.find(self.start)).filter(|segment| segment.start <= self.start) {
             None => Fate::Arrived,
             Some(segment) if segment.sacked => Fate::Arrived,
-            Some(segment) if segment.departure != self.number || !segment.repaired => Fate::Replaced,
+            Some(segment) if segment.departure != self.number || !segment.repaired => {
+                Fate::Replaced
+            }
             Some(_) => Fate::UnderWay,
         }
     }

@@ -67,7 +67,10 @@ impl Sender {
                 rate_sample,
                 acks: 1,
                 // What is only reported selectively is no reason to send faster.
-                in_recovery: was_active || self.recovery.is_active() || acked == 0,
+                in_recovery: was_active
+                    || self.recovery.is_active()
+                    || self.cycle.is_some()
+                    || acked == 0,
             };
             let mut path = self.path_view(now);
             path.cwnd_limited |= was_limited;
@@ -85,6 +88,7 @@ impl Sender {
         if acked > 0 && !found.keep_timer || found.restart_timer {
             self.restart_timer(now);
         }
+        self.continue_cycle(now, acked > 0 || delivered.bytes > 0);
         self.probes.may_follow_ack();
     }
 
@@ -224,7 +228,7 @@ impl Sender {
         self.forced = self.forced.max(found.forced);
         if found.lost > 0 {
             let cause = if found.as_timeout { LossCause::Timeout } else { LossCause::Gap };
-            self.tell_loss(now, found, cause);
+            self.answer_loss(now, found, cause);
             if found.new_episode || found.again {
                 // The repair has a timeout of its own: what is left of the old one is less than a round
                 // trip where the round trip hardly varies.

@@ -37,6 +37,10 @@ pub struct Config {
     /// A loss that timestamps show to have been none is told to the controller (RFC 3522, RFC 4015).
     /// Default on.
     pub undo: bool,
+    /// A loss is answered only after two exchanges of probes have shown that the round trip has grown
+    /// (TCP-Probing, Tsaoussidis and Badr 2000). Needs SACK at both ends and a path that keeps order.
+    /// Default off.
+    pub probing: bool,
     /// Most segments that AeroTCP sends again for one acknowledgement, at least 1. Default 64.
     pub aero_burst: u32,
     /// AeroTCP guesses the length of a gap from how far acknowledgements advance. Default off.
@@ -135,6 +139,7 @@ impl Default for Config {
             dup_threshold: 3,
             limited_transmit: true,
             undo: true,
+            probing: false,
             aero_burst: 64,
             aero_adaptive: false,
             initial_window: InitialWindow::Rfc6928,
@@ -246,6 +251,9 @@ impl Config {
         }
         if self.ack_delay > Span::from_millis(500) {
             return wrong("ack_delay", format!("is {}: it must be at most 500 ms", self.ack_delay));
+        }
+        if !self.sack && self.probing {
+            return wrong("sack", "is off: `probing` needs it".into());
         }
         if !self.sack && self.recovery.needs_reports() {
             return wrong("sack", "is off: this `recovery` needs it".into());

@@ -1,6 +1,6 @@
 //! What leaves next.
 
-use bentpipe_cc::{Sent, Signal};
+use bentpipe_cc::{LowPriority, Sent, Signal};
 use bentpipe_units::{ByteCount, Instant};
 use bytes::Bytes;
 
@@ -17,6 +17,8 @@ pub(super) struct Outgoing {
     /// There is nothing behind it.
     pub(super) push: bool,
     pub(super) kind: Kind,
+    /// Routers shall drop it first.
+    pub(super) low: bool,
 }
 
 /// Why a segment leaves.
@@ -34,7 +36,7 @@ impl Sender {
     /// The next segment of the stream, if one may leave. `clock` is what its timestamp says, `wire` how
     /// many bytes go with the payload.
     pub(super) fn next_segment(&mut self, now: Instant, clock: u32, wire: u64) -> Option<Outgoing> {
-        if !self.open {
+        if !self.open || self.cycle.is_some() {
             return None;
         }
         let waits = self.board.next_repair().is_some() || self.has_new();
@@ -148,7 +150,7 @@ impl Sender {
         let (start, fin) = (segment.start, segment.fin);
         let len = (segment.len - u32::from(fin)) as usize;
         let payload = self.buffer.again(start - 1, len);
-        Some(Outgoing { start, payload, fin, push: fin, kind: Kind::Repair })
+        Some(Outgoing { start, payload, fin, push: fin, kind: Kind::Repair, low: false })
     }
 
     /// The next new segment.
@@ -184,7 +186,9 @@ impl Sender {
         }
         self.fin_sent |= fin;
         let push = self.buffer.len() == 0;
-        Some(Outgoing { start, payload, fin, push, kind: Kind::New })
+        // The first segment after idle time is to find out whether the path still works.
+        let low = outstanding > 0 && self.controller.low_priority() == LowPriority::Data;
+        Some(Outgoing { start, payload, fin, push, kind: Kind::New, low })
     }
 
     /// Nagle's rule and the sender's part against silly windows (RFC 9293, sections 3.7.4 and

@@ -14,6 +14,7 @@ mod emission;
 mod handshake;
 mod lifecycle;
 mod pacer;
+mod probe_cycle;
 mod probes;
 mod reassembly;
 mod receiver;

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use super::Config;
 use super::delivery::Delivery;
 use super::pacer::Pacer;
+use super::probe_cycle::Cycle;
 use super::probes::Probes;
 use crate::recovery::{Found, Mode, Options, Recovery, Scoreboard};
 use crate::rtt::RttEstimator;
@@ -46,6 +47,8 @@ pub(super) struct Sender {
     pub(super) delivery: Delivery,
     pub(super) pacer: Pacer,
     pub(super) probes: Probes,
+    /// TCP-Probing: a loss that is not answered yet.
+    pub(super) cycle: Option<Cycle>,
     pub(super) open: bool,
     /// First place that the peer does not allow, the window it stated last, and its largest one.
     pub(super) edge: u64,
@@ -113,6 +116,7 @@ impl Sender {
             delivery: Delivery::new(now),
             pacer: Pacer::default(),
             probes: Probes::default(),
+            cycle: None,
             open: false,
             edge: 1,
             peer_window: 0,
@@ -321,7 +325,7 @@ impl Sender {
         self.board.clear();
         self.open = false;
         self.writer_waits = false;
-        (self.rto_at, self.persist_at, self.pace_at) = (None, None, None);
+        (self.rto_at, self.persist_at, self.pace_at, self.cycle) = (None, None, None, None);
     }
 
     /// The sender's activity, for the record.
