@@ -53,6 +53,17 @@ impl Sent {
     }
 }
 
+/// A departure of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departed {
+    /// Its number, among all of the connection.
+    departure: u64,
+    /// When it was.
+    pub(crate) sent_at: Instant,
+    /// What had been delivered by then.
+    pub(crate) stamp: Stamp,
+}
+
 /// What an acknowledgement reported for the first time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delivered {
@@ -60,8 +71,8 @@ pub(crate) struct Delivered {
     pub(crate) bytes: u64,
     /// Segments.
     pub(crate) segments: u64,
-    /// The segment that left last of them.
-    pub(crate) newest: Option<Sent>,
+    /// The departure of the segment that left last of them.
+    pub(crate) newest: Option<Departed>,
     /// When the last of those left that were sent only once.
     pub(crate) sent_once_at: Option<Instant>,
     /// One of them was sent again: what it covered may have arrived long before.
@@ -69,11 +80,13 @@ pub(crate) struct Delivered {
 }
 
 impl Delivered {
-    fn take(&mut self, segment: &Sent) {
-        self.bytes += u64::from(segment.len);
+    /// Takes so many bytes of a segment.
+    fn take(&mut self, segment: &Sent, len: u64) {
+        self.bytes += len;
         self.segments += 1;
         if self.newest.is_none_or(|newest| newest.departure < segment.departure) {
-            self.newest = Some(*segment);
+            let Sent { departure, sent_at, stamp, .. } = *segment;
+            self.newest = Some(Departed { departure, sent_at, stamp });
         }
         self.resent |= segment.transmissions > 1;
         if segment.transmissions == 1 {
@@ -199,21 +212,20 @@ impl Scoreboard {
     /// Everything before `place` is acknowledged.
     pub(crate) fn acknowledge(&mut self, place: u64, delivered: &mut Delivered) {
         let place = place.clamp(self.una, self.next);
-        while let Some(first) = self.segments.front().copied() {
+        while let Some(first) = self.segments.front_mut() {
             if first.start >= place {
                 break;
             }
             // The peer may have cut it: the rest stays.
-            let part = Sent { len: (first.end().min(place) - first.start) as u32, ..first };
-            if !part.sacked {
-                delivered.take(&part);
+            let whole = first.end() <= place;
+            let len = if whole { u64::from(first.len) } else { place - first.start };
+            if !first.sacked {
+                delivered.take(first, len);
             }
-            self.lost_bytes -= if part.lost { u64::from(part.len) } else { 0 };
-            self.repaired_bytes -= if part.repaired { u64::from(part.len) } else { 0 };
-            if part.len < first.len {
-                if let Some(first) = self.segments.front_mut() {
-                    (first.start, first.len) = (place, first.len - part.len);
-                }
+            self.lost_bytes -= if first.lost { len } else { 0 };
+            self.repaired_bytes -= if first.repaired { len } else { 0 };
+            if !whole {
+                (first.start, first.len) = (place, first.len - len as u32);
                 break;
             }
             self.segments.pop_front();
@@ -243,7 +255,7 @@ impl Scoreboard {
             let len = u64::from(segment.len);
             self.lost_bytes -= if std::mem::take(&mut segment.lost) { len } else { 0 };
             self.repaired_bytes -= if std::mem::take(&mut segment.repaired) { len } else { 0 };
-            delivered.take(segment);
+            delivered.take(segment, len);
             let (start, end) = (segment.start, segment.end());
             self.runs.insert(start, end);
         }

@@ -60,7 +60,7 @@ impl Sender {
         if self.config.max_burst > 0 && self.burst_left == 0 {
             return true;
         }
-        let limits = self.controller.limits();
+        let limits = self.limits;
         let Some(rate) = limits.pacing else {
             self.pace_at = None;
             return false;
@@ -76,7 +76,7 @@ impl Sender {
     /// A segment leaves: what it costs.
     fn charge(&mut self, now: Instant, wire: u64, outgoing: &Outgoing) {
         let len = outgoing.payload.len() as u64;
-        if let Some(rate) = self.controller.limits().pacing {
+        if let Some(rate) = self.limits.pacing {
             self.pacer.sent(now, rate, ByteCount::new(len + wire));
         }
         self.burst_left = self.burst_left.saturating_sub(1);

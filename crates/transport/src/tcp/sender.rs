@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Loss, LossCause, PathView, Signal};
+use bentpipe_cc::{Controller, Limits, Loss, LossCause, PathView, Signal};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -56,7 +56,8 @@ pub(super) struct Sender {
     pub(super) largest_window: u64,
     /// Sequence and acknowledgement number of the segment that stated it (SND.WL1, SND.WL2).
     pub(super) window_from: (u64, u64),
-    /// The controller's window in bytes.
+    /// What the controller allows, and its window in bytes.
+    pub(super) limits: Limits,
     pub(super) cwnd: u64,
     pub(super) follows_sending: bool,
     /// The window was the limit for everything before this place.
@@ -122,6 +123,7 @@ impl Sender {
             peer_window: 0,
             largest_window: 0,
             window_from: (0, 0),
+            limits: Limits::default(),
             cwnd: 0,
             limited_before: 0,
             forced: 0,
@@ -246,7 +248,8 @@ impl Sender {
 
     /// Takes over the controller's window.
     pub(super) fn follow_controller(&mut self) {
-        let window = self.controller.limits().window.map_or(u64::MAX, ByteCount::get);
+        self.limits = self.controller.limits();
+        let window = self.limits.window.map_or(u64::MAX, ByteCount::get);
         self.cwnd = window.min(self.config.cwnd_most()).max(self.mss());
     }
 
