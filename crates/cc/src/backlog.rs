@@ -27,14 +27,19 @@ pub(crate) struct Rounds {
 impl Rounds {
     /// Takes the latest sample. If it begins a round, gives the samples of the round before.
     pub(crate) fn take(&mut self, path: &PathView) -> Option<RoundRtt> {
-        let ended = (path.round != self.round && self.samples > 0).then(|| RoundRtt {
+        self.take_in(path, path.round)
+    }
+
+    /// The same with rounds that are numbered otherwise than the sender's.
+    pub(crate) fn take_in(&mut self, path: &PathView, round: u64) -> Option<RoundRtt> {
+        let ended = (round != self.round && self.samples > 0).then(|| RoundRtt {
             mean: self.sum / self.samples as f64,
             min: self.min,
             samples: self.samples,
         });
         let rtt = path.latest_rtt.as_secs_f64();
-        if path.round != self.round || self.samples == 0 {
-            *self = Self { round: path.round, sum: 0.0, min: rtt, samples: 0 };
+        if round != self.round || self.samples == 0 {
+            *self = Self { round, sum: 0.0, min: rtt, samples: 0 };
         }
         self.sum += rtt;
         self.min = self.min.min(rtt);

@@ -1,18 +1,20 @@
 //! CUBIC: the window is a cubic function of the time since the last loss.
 
+mod linux;
+
 use bentpipe_units::Instant;
 
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::hystart::{HYSTART, HyStart};
 use crate::registry::{Build, Parameter, Row};
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
     name: "cubic",
     summary: "grows towards the window of the last loss and beyond, as a cube of time",
-    citation: "RFC 9438; HyStart++ (RFC 9406) if asked for",
+    citation: "RFC 9438, HyStart++ (RFC 9406) with `hystart`; Linux 2.6.22 with `linux`",
     parameters: &[
         Parameter {
             name: "c",
@@ -26,7 +28,7 @@ pub(crate) const ROW: Row = Row {
             unit: "1",
             default: 0.7,
             range: (0.1, 0.95),
-            summary: "what a loss leaves of the window (Linux 2.6.22: 0.8)",
+            summary: "what a loss leaves of the window; 0.8 with `linux`",
         },
         Parameter {
             name: "fast_convergence",
@@ -38,6 +40,7 @@ pub(crate) const ROW: Row = Row {
         HYSTART,
         ABC_LIMIT,
         INITIAL_SSTHRESH,
+        LINUX,
     ],
     build: |build| Windowed::boxed(build, &ROW, Cubic::new(build)),
 };
@@ -64,10 +67,13 @@ struct Cubic {
     epoch: Option<Epoch>,
     start: HyStart,
     seen: Instant,
+    /// The module of Linux 2.6.22 in its place.
+    linux: Option<linux::Module>,
 }
 
 impl Cubic {
     fn new(build: &Build<'_>) -> Self {
+        let linux = build.parameter(&ROW, LINUX.name) >= 0.5;
         Self {
             c: build.parameter(&ROW, "c"),
             beta: build.parameter(&ROW, "beta"),
@@ -77,6 +83,7 @@ impl Cubic {
             epoch: None,
             start: HyStart::new(build.parameter(&ROW, HYSTART.name) >= 0.5),
             seen: Instant::ZERO,
+            linux: linux.then(|| linux::Module::new(build.parameter(&ROW, "c"))),
         }
     }
 
@@ -100,7 +107,10 @@ impl Epoch {
 }
 
 impl Law for Cubic {
-    fn measure(&mut self, window: &mut Window, path: &PathView, _ack: &Ack) {
+    fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
+        if let Some(module) = &mut self.linux {
+            return module.measure(path, ack);
+        }
         self.start.measure(window, path);
         // Time in which the application was the limit does not count (section 5.8).
         if let Some(epoch) = &mut self.epoch
@@ -117,6 +127,9 @@ impl Law for Cubic {
             return;
         }
         let cwnd = window.segments();
+        if let Some(module) = &mut self.linux {
+            return window.step(module.needed(path.now, cwnd) + 1.0, segments);
+        }
         let (c, alpha, prior) = (self.c, self.alpha(), self.prior);
         let fresh = self.begin(path.now, cwnd);
         let epoch = self.epoch.get_or_insert(fresh);
@@ -134,6 +147,10 @@ impl Law for Cubic {
     fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
         self.start.end();
         let cwnd = window.segments();
+        if let Some(module) = &mut self.linux {
+            module.lose(cwnd);
+            return Some(event.flight * linux::BETA);
+        }
         let shrank = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if shrank { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         self.prior = cwnd;
@@ -145,11 +162,21 @@ impl Law for Cubic {
         if event.cause == Cause::Timeout {
             // Section 4.8: the first stage after a timeout has its plateau where it begins.
             (self.w_max, self.epoch) = (0.0, None);
+            if let Some(module) = &mut self.linux {
+                module.forget();
+            }
         }
+    }
+
+    fn while_repairing(&self, window: &Window) -> f64 {
+        window.ssthresh()
     }
 
     fn restart(&mut self) {
         (self.w_max, self.prior, self.epoch) = (0.0, 0.0, None);
+        if let Some(module) = &mut self.linux {
+            module.forget();
+        }
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {

@@ -53,6 +53,12 @@ pub(crate) trait Law: Debug + Send {
         1.0
     }
 
+    /// The window in bytes while losses are repaired, in the form of Linux 2.6.22; what was under way is
+    /// halved by the sender on the way there.
+    fn while_repairing(&self, window: &Window) -> f64 {
+        window.ssthresh() / 2.0
+    }
+
     /// After the reduction for a loss, a mark or a timeout; also called for every further timeout.
     fn reduced(&mut self, _window: &mut Window, _path: &PathView, _event: &Reduction) {}
 
@@ -143,6 +149,9 @@ impl<L: Law> Windowed<L> {
     fn reduce(&mut self, path: &PathView, event: &Reduction) {
         if let Some(ssthresh) = self.law.reduce(&self.window, path, event) {
             self.window.reduce(ssthresh);
+            if self.window.is_whole() {
+                self.window.fall_to(self.law.while_repairing(&self.window));
+            }
             self.law.reduced(&mut self.window, path, event);
         }
     }
@@ -204,7 +213,10 @@ impl<L: Law> Controller for Windowed<L> {
                 self.reduce(path, &Reduction { cause: Cause::Mark, flight, again, looks_corrupt });
             }
             Signal::SpuriousLoss => self.window.undo(),
-            Signal::RecoveryDone => self.in_recovery = false,
+            Signal::RecoveryDone => {
+                self.in_recovery = false;
+                self.window.recovered(path.in_flight);
+            }
             Signal::Idle => self.law.idle(&mut self.window, path),
             Signal::MtuChanged { mss } => self.window.change_mss(*mss),
             _ => {}

@@ -2,7 +2,7 @@
 
 use crate::family::{Law, Reduction, Windowed};
 use crate::registry::Row;
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, PathView};
 
 /// The registry row.
@@ -10,7 +10,7 @@ pub(crate) const ROW: Row = Row {
     name: "highspeed",
     summary: "Reno up to 38 segments; above, growth and decrease depend on the window",
     citation: "RFC 3649",
-    parameters: &[ABC_LIMIT, INITIAL_SSTHRESH],
+    parameters: &[ABC_LIMIT, INITIAL_SSTHRESH, LINUX],
     build: |build| Windowed::boxed(build, &ROW, HighSpeed),
 };
 
@@ -43,7 +43,13 @@ fn increase(w: f64) -> f64 {
 impl Law for HighSpeed {
     fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
         let segments = window.slow_start(ack);
-        window.avoid(increase(window.segments()), segments);
+        let growth = increase(window.segments());
+        if window.is_whole() {
+            // Linux has the RFC's table, in which whole numbers stand for all windows below.
+            window.gather(libm::ceil(growth) * segments);
+        } else {
+            window.avoid(growth, segments);
+        }
     }
 
     fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {

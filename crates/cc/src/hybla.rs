@@ -4,7 +4,7 @@ use bentpipe_units::{BitRate, Instant, Span};
 
 use crate::family::{Law, Windowed};
 use crate::registry::{Build, Parameter, Row};
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView};
 
 /// The registry row.
@@ -44,6 +44,7 @@ pub(crate) const ROW: Row = Row {
         },
         ABC_LIMIT,
         INITIAL_SSTHRESH,
+        LINUX,
     ],
     build: |build| Windowed::boxed(build, &ROW, Hybla::new(build)),
 };
@@ -112,7 +113,7 @@ impl Law for Hybla {
             }
         }
         let mss = window.mss();
-        let segments = if window.in_slow_start() {
+        let segments = if window.cwnd() < window.ssthresh() {
             // The step is 2^24 on a geostationary link: it never passes the threshold.
             let step = (libm::exp2(self.rho) - 1.0) * window.acked_in_slow_start(ack);
             let room = (window.ssthresh() - window.cwnd()) / mss;
@@ -121,7 +122,8 @@ impl Law for Hybla {
         } else {
             window.acked(ack)
         };
-        window.avoid(self.rho * self.rho, segments);
+        // A step may be more than a segment, so that it is never gathered into whole ones.
+        window.add(self.rho * self.rho * mss * segments * mss / window.cwnd());
     }
 
     fn pacing(&self, window: &Window, srtt: Span) -> Option<BitRate> {

@@ -4,7 +4,7 @@
 
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::registry::{Build, Parameter, Row};
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, PathView};
 
 /// The registry row.
@@ -15,6 +15,7 @@ pub(crate) const ROW: Row = Row {
     parameters: &[
         ABC_LIMIT,
         INITIAL_SSTHRESH,
+        LINUX,
         Parameter {
             name: "beta_ecn",
             unit: "1",

@@ -2,14 +2,14 @@
 
 use crate::family::{Law, Reduction, Windowed};
 use crate::registry::{Build, Parameter, Row};
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, PathView};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
     name: "scalable",
     summary: "grows by a share of what is acknowledged; an eighth less on a loss",
-    citation: "Kelly, ACM CCR 33(2), 2003; Linux 2.6.22 with a = 0.02, low_window = 50",
+    citation: "Kelly, ACM CCR 33(2), 2003; Linux 2.6.22 with a = 0.02 and `linux`",
     parameters: &[
         Parameter {
             name: "a",
@@ -34,6 +34,7 @@ pub(crate) const ROW: Row = Row {
         },
         ABC_LIMIT,
         INITIAL_SSTHRESH,
+        LINUX,
     ],
     build: |build| Windowed::boxed(build, &ROW, Scalable::new(build)),
 };
@@ -55,7 +56,9 @@ impl Scalable {
 impl Law for Scalable {
     fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
         let segments = window.slow_start(ack);
-        if window.segments() > self.low_window {
+        if window.is_whole() {
+            window.step(window.segments().min(1.0 / self.a) + 1.0, segments);
+        } else if window.segments() > self.low_window {
             window.add(self.a * segments * window.mss());
         } else {
             window.avoid(1.0, segments);
@@ -63,8 +66,12 @@ impl Law for Scalable {
     }
 
     fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
-        let legacy = event.flight <= self.low_window * window.mss();
-        Some(event.flight * if legacy { 0.5 } else { 1.0 - self.b })
+        // Linux knows no small windows: a loss takes its share of all of them.
+        let legacy = event.flight <= self.low_window * window.mss() && !window.is_whole();
+        let share = event.flight * if legacy { 0.5 } else { self.b };
+        // In whole segments the share of a window below eight is nothing.
+        let share = if window.is_whole() { window.whole_segments(share) } else { share };
+        Some(event.flight - share)
     }
 }
 

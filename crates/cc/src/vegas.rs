@@ -3,8 +3,8 @@
 use crate::backlog::{RoundRtt, Rounds, queued};
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::registry::{Build, Parameter, Row};
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
-use crate::{Ack, Gauge, PathView, Repair, reno};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
+use crate::{Ack, Gauge, PathView, Repair, Signal, reno};
 
 /// Fewest segments in queues: below it the window grows.
 pub(crate) const ALPHA: Parameter = Parameter {
@@ -41,13 +41,10 @@ pub(crate) const ROW: Row = Row {
         BETA,
         GAMMA,
         Parameter {
-            name: "linux",
-            unit: "1",
-            default: 0.0,
-            range: (0.0, 1.0),
-            summary: "1: smallest round trip of a round for the mean, doubling every round, exit from \
-                      slow start to the path's share, Reno below 3 samples, half on a loss, no fine \
-                      timers",
+            summary: "1: as Linux 2.6.22: smallest round trip of a round for the mean, doubling every round, \
+                      exit from slow start to the path's share, Reno below 3 samples, half on a loss and \
+                      a round without growth after it, no fine timers, whole segments",
+            ..LINUX
         },
         ABC_LIMIT,
         INITIAL_SSTHRESH,
@@ -85,6 +82,10 @@ pub(crate) struct Vegas {
     gamma: f64,
     form: Form,
     rounds: Rounds,
+    /// In Linux' form: the round, and what is delivered when it ends. It begins anew after a loss.
+    round: (u64, u64),
+    /// In Linux' form: the windows in bytes when this round and the one before began.
+    began_with: [f64; 2],
     ended: Option<RoundRtt>,
     /// Slow start grows in this round.
     grows: bool,
@@ -96,13 +97,15 @@ pub(crate) struct Vegas {
 impl Vegas {
     /// The law with the parameters of `row`.
     pub(crate) fn new(build: &Build<'_>, row: &Row) -> Self {
-        let linux = build.parameter(row, "linux") >= 0.5;
+        let linux = build.parameter(row, LINUX.name) >= 0.5;
         Self {
             alpha: build.parameter(row, ALPHA.name),
             beta: build.parameter(row, BETA.name),
             gamma: build.parameter(row, GAMMA.name),
             form: if linux { Form::Linux } else { Form::Paper },
             rounds: Rounds::default(),
+            round: (1, 0),
+            began_with: [0.0; 2],
             ended: None,
             grows: true,
             step: 0.0,
@@ -132,6 +135,11 @@ impl Vegas {
     /// The gauge of the segments in queues.
     pub(crate) const fn gauge(&self) -> Gauge {
         Gauge { name: "queued_segments", value: self.queued }
+    }
+
+    /// A round begins that ends when everything is delivered that is under way.
+    const fn begin_round(&mut self, path: &PathView) {
+        self.round = (self.round.0 + 1, path.delivered.get() + path.in_flight.get());
     }
 
     /// The end of a round in the paper's way.
@@ -169,17 +177,26 @@ impl Vegas {
             Some(rtt) if rtt.samples <= 2 => reno::grow(window, ack),
             Some(_) if window.in_slow_start() => {
                 if self.queued > self.gamma {
-                    let share = window.cwnd() - self.queued * window.mss() + window.mss();
-                    leave_slow_start(window, share.min(window.cwnd()));
-                } else {
-                    window.slow_start(ack);
+                    let share = self.began_with[0] - self.queued * window.mss() + window.mss();
+                    leave_slow_start(window, window.whole_segments(share.min(window.cwnd())));
+                }
+                window.slow_start(ack);
+            }
+            // It goes a step towards one more or less than the window of a round ago. Growth is in that
+            // window only a round later: the window grows in every other round.
+            Some(_) => {
+                let step = match self.place() {
+                    Place::Above => -window.mss(),
+                    Place::Below => window.mss(),
+                    Place::Within => 0.0,
+                };
+                let aim = self.began_with[0] + step;
+                if aim > window.cwnd() {
+                    window.add(window.mss());
+                } else if aim < window.cwnd() {
+                    lower(window);
                 }
             }
-            Some(_) => match self.place() {
-                Place::Above => lower(window),
-                Place::Below => window.add(window.mss()),
-                Place::Within => {}
-            },
         }
     }
 }
@@ -196,11 +213,22 @@ fn leave_slow_start(window: &mut Window, cwnd: f64) {
 }
 
 impl Law for Vegas {
-    fn measure(&mut self, window: &mut Window, path: &PathView, _ack: &Ack) {
-        self.ended = self.rounds.take(path);
+    fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
+        self.ended = if self.form == Form::Linux {
+            let over = path.delivered.get() > self.round.1 && !ack.in_recovery;
+            if over {
+                self.begin_round(path);
+                self.began_with = [self.began_with[1], window.cwnd()];
+            }
+            self.rounds.take_in(path, self.round.0)
+        } else {
+            self.rounds.take(path)
+        };
         if let Some(rtt) = self.ended {
-            let rtt = if self.form == Form::Linux { rtt.min } else { rtt.mean };
-            self.queued = queued(window.segments(), path.min_rtt, rtt);
+            self.queued = match self.form {
+                Form::Linux => queued(self.began_with[0] / window.mss(), path.min_rtt, rtt.min),
+                _ => queued(window.segments(), path.min_rtt, rtt.mean),
+            };
         }
     }
 
@@ -221,13 +249,20 @@ impl Law for Vegas {
     }
 
     fn loss_window(&self) -> f64 {
-        2.0
+        if self.form == Form::Linux { 1.0 } else { 2.0 }
+    }
+
+    fn signal(&mut self, _window: &mut Window, path: &PathView, signal: &Signal) {
+        if self.form == Form::Linux && *signal == Signal::RecoveryDone {
+            self.begin_round(path);
+            self.rounds = Rounds::default();
+        }
     }
 
     fn reduced(&mut self, window: &mut Window, _path: &PathView, event: &Reduction) {
         self.step = 0.0;
         self.grows = true;
-        if event.cause != Cause::Timeout {
+        if event.cause != Cause::Timeout && self.form != Form::Linux {
             window.set_ssthresh(0.0);
         }
     }

@@ -3,7 +3,7 @@
 use crate::backlog::queued;
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::registry::{Build, Parameter, Row};
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView};
 
 /// The registry row.
@@ -21,6 +21,7 @@ pub(crate) const ROW: Row = Row {
         },
         ABC_LIMIT,
         INITIAL_SSTHRESH,
+        LINUX,
     ],
     build: |build| Windowed::boxed(build, &ROW, Veno::new(build)),
 };
@@ -55,12 +56,23 @@ impl Law for Veno {
         let segments = window.slow_start(ack);
         // Every second acknowledgement counts while the path is congested: half a segment a round.
         let congested = self.knows() && self.queued >= self.beta;
-        window.avoid(if congested { 0.5 } else { 1.0 }, segments);
+        let growth = if congested { 0.5 } else { 1.0 };
+        if window.is_whole() {
+            window.step((window.segments() + 1.0) / growth, segments);
+        } else {
+            window.avoid(growth, segments);
+        }
     }
 
-    fn reduce(&mut self, _window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
-        let noise = event.cause == Cause::Loss && self.knows() && self.queued < self.beta;
+    fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
+        // Linux judges timeouts as well.
+        let judged = event.cause == Cause::Loss || window.is_whole();
+        let noise = judged && self.knows() && self.queued < self.beta;
         Some(event.flight * if noise { 0.8 } else { 0.5 })
+    }
+
+    fn while_repairing(&self, window: &Window) -> f64 {
+        window.ssthresh()
     }
 
     fn restart(&mut self) {

@@ -6,7 +6,7 @@ use bentpipe_units::{Instant, Span};
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::registry::{Build, Parameter, Row};
 use crate::westwood::{gauge, share};
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView, reno};
 
 /// The registry row.
@@ -32,6 +32,7 @@ pub(crate) const ROW: Row = Row {
         },
         ABC_LIMIT,
         INITIAL_SSTHRESH,
+        LINUX,
     ],
     build: |build| Windowed::boxed(build, &ROW, WestwoodPlus::new(build)),
 };
@@ -52,6 +53,8 @@ struct WestwoodPlus {
     min_rtt: Span,
     /// A timeout came: the smallest round trip is measured anew.
     remeasure: bool,
+    /// In the arithmetic of Linux: bytes in a millisecond, in whole numbers.
+    linux: bool,
 }
 
 impl WestwoodPlus {
@@ -66,7 +69,36 @@ impl WestwoodPlus {
             rate: 0.0,
             min_rtt: Span::MAX,
             remeasure: false,
+            linux: build.parameter(&ROW, LINUX.name) >= 0.5,
         }
+    }
+
+    /// Filters in whole numbers never climb the last seven of them: slow paths are underestimated.
+    fn measure_in_whole_numbers(&mut self, path: &PathView, ack: &Ack) {
+        let srtt = Span::from_millis(path.srtt.as_nanos() / 1_000_000);
+        self.min_rtt = self.min_rtt.min(srtt);
+        let Some(began) = self.began else {
+            self.began = Some(path.now);
+            return;
+        };
+        let elapsed = path.now.since(began).as_nanos() / 1_000_000;
+        if elapsed > srtt.max(SAMPLE_MIN).as_nanos() / 1_000_000 {
+            let sample = libm::floor(self.bytes / elapsed as f64);
+            let filter = |old: f64, new: f64| libm::floor((7.0 * old + new) / 8.0);
+            if self.rate <= 0.0 && self.first_stage <= 0.0 {
+                (self.first_stage, self.rate) = (sample, sample);
+            } else {
+                self.first_stage = filter(self.first_stage, sample);
+                self.rate = filter(self.rate, self.first_stage);
+            }
+            (self.began, self.bytes) = (Some(path.now), 0.0);
+        }
+        self.bytes += ack.bytes.get() as f64;
+    }
+
+    /// The estimate in bytes per second.
+    fn bytes_per_second(&self) -> f64 {
+        if self.linux { 1000.0 * self.rate } else { self.rate }
     }
 
     fn filter(&mut self, sample: f64) {
@@ -83,6 +115,9 @@ impl WestwoodPlus {
 
 impl Law for WestwoodPlus {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
+        if self.linux {
+            return self.measure_in_whole_numbers(path, ack);
+        }
         if self.unset && !ack.in_recovery {
             self.unset = false;
             let share = self.rate * self.min_rtt.as_secs_f64();
@@ -109,12 +144,21 @@ impl Law for WestwoodPlus {
     }
 
     fn reduce(&mut self, _window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
+        if self.linux {
+            return Some(event.flight / 2.0);
+        }
         self.unset = self.at_recovery_end && event.cause == Cause::Loss && self.rate > 0.0;
         Some(if self.unset { event.flight / 2.0 } else { share(self.rate, self.min_rtt, event) })
     }
 
+    /// The estimate counts while losses are repaired only: as ns-2.35 drives the module, the end of the
+    /// repairs brings the window back to half of what it was if that is more.
+    fn while_repairing(&self, window: &Window) -> f64 {
+        (self.bytes_per_second() * self.min_rtt.as_secs_f64()).max(2.0 * window.mss())
+    }
+
     fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
-        if event.cause == Cause::Timeout {
+        if event.cause == Cause::Timeout && !self.linux {
             (self.remeasure, self.unset) = (true, false);
         }
     }
@@ -125,7 +169,7 @@ impl Law for WestwoodPlus {
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
-        vec![gauge(self.rate)]
+        vec![gauge(self.bytes_per_second())]
     }
 }
 
@@ -173,6 +217,31 @@ mod tests {
         play.recovered();
         play.ack_at_once(1);
         assert!((54.0..=66.0).contains(&play.segments()), "{} of {before}", play.segments());
+    }
+
+    #[test]
+    fn with_linux_the_estimate_is_the_window_of_the_repairs_and_half_is_kept() {
+        let mut play = Play::new("westwood-plus", &[("initial_ssthresh", 50.0), ("linux", 1.0)]);
+        play.link(100.0, 0.6, 60);
+        let before = play.segments();
+        let estimate = play.gauge("delivery_rate_bps") / 8000.0;
+        assert!((80.0..=100.0).contains(&estimate), "{estimate} segments/s");
+        play.lose(LossCause::Gap);
+        assert_eq!(play.segments(), (estimate * 0.6).floor());
+        play.path.in_flight = play.bytes(1000);
+        play.recovered();
+        assert_eq!(play.segments(), (estimate * 0.6).floor().max((before / 2.0).floor()));
+    }
+
+    #[test]
+    fn with_linux_a_slow_path_is_underestimated() {
+        let mut play = Play::new("westwood-plus", &[("linux", 1.0)]);
+        for segments in [1, 1].into_iter().chain(std::iter::repeat_n(4, 60)) {
+            play.wait(0.601);
+            play.ack_at_once(segments);
+        }
+        let estimate = play.gauge("delivery_rate_bps") * 0.601 / 8000.0;
+        assert!(estimate < 1.5, "{estimate} of 4 segments in a round trip");
     }
 
     #[test]

@@ -24,6 +24,19 @@ pub(crate) const INITIAL_SSTHRESH: Parameter = Parameter {
     summary: "slow start threshold of a new connection; 0 for none",
 };
 
+/// The form that a law has in Linux 2.6.22, where that is not the published one.
+pub(crate) const LINUX: Parameter = Parameter {
+    name: "linux",
+    unit: "1",
+    default: 0.0,
+    range: (0.0, 1.0),
+    summary: "1: as Linux 2.6.22: whole segments, slow start to one segment above the threshold, a window \
+              that falls further while losses are repaired, and what the law has of its own",
+};
+
+/// Linux 2.6.22 starts after a loss with so many segments more than are under way.
+const LINUX_BURST: f64 = 3.0;
+
 /// A paced sender may be this much faster than its window divided by the round trip, so that the
 /// window is used up in spite of small delays and headers (RFC 9002, section 7.7).
 const PACING_GAIN: f64 = 1.25;
@@ -43,6 +56,9 @@ pub(crate) struct Window {
     abc_limit: f64,
     /// Slow start after a timeout: an acknowledgement counts for one segment at most (RFC 3465, 2.3).
     after_timeout: bool,
+    /// The window moves by whole segments, as in Linux 2.6.22; `count` is what was acknowledged since.
+    whole: bool,
+    count: f64,
     /// Window and threshold before the last reduction.
     before: Option<(f64, f64)>,
 }
@@ -66,6 +82,8 @@ impl Window {
             max,
             abc_limit: build.parameter(row, ABC_LIMIT.name),
             after_timeout: false,
+            whole: build.parameter(row, LINUX.name) >= 0.5,
+            count: 0.0,
             before: None,
         }
     }
@@ -110,9 +128,14 @@ impl Window {
         self.max
     }
 
-    /// The window is below the threshold.
+    /// The window is below the threshold; in Linux 2.6.22 also on it, as RFC 5681 allows.
     pub(crate) fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh
+        self.cwnd < self.ssthresh || self.whole && self.cwnd <= self.ssthresh
+    }
+
+    /// The window moves by whole segments, as in Linux 2.6.22.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// Sets the window, within its limits.
@@ -131,7 +154,13 @@ impl Window {
 
     /// Sets the threshold, at least two segments.
     pub(crate) fn set_ssthresh(&mut self, bytes: f64) {
+        let bytes = if self.whole { self.whole_segments(bytes) } else { bytes };
         self.ssthresh = bytes.max(2.0 * self.mss);
+    }
+
+    /// So many bytes without the part of a segment.
+    pub(crate) fn whole_segments(&self, bytes: f64) -> f64 {
+        libm::floor(bytes / self.mss) * self.mss
     }
 
     /// The segments that an acknowledgement counts for outside slow start.
@@ -158,6 +187,10 @@ impl Window {
             return self.acked(ack);
         }
         let segments = growth * self.acked_in_slow_start(ack);
+        if self.whole {
+            self.add(segments * self.mss);
+            return 0.0;
+        }
         let room = (self.ssthresh - self.cwnd) / self.mss;
         if segments < room {
             self.add(segments * self.mss);
@@ -169,7 +202,43 @@ impl Window {
 
     /// Avoidance: `per_round` segments for each window acknowledged, of which `segments` are here.
     pub(crate) fn avoid(&mut self, per_round: f64, segments: f64) {
+        if self.whole {
+            return self.step(self.segments() / per_round, segments);
+        }
         self.add(per_round * self.mss * segments * self.mss / self.cwnd);
+    }
+
+    /// A whole segment more once `needed` segments were acknowledged. Most modules of Linux count up to what
+    /// is needed and step with the next acknowledgement: they ask for one more.
+    pub(crate) fn step(&mut self, needed: f64, segments: f64) {
+        self.count += segments;
+        if self.count >= needed {
+            self.count = 0.0;
+            self.add(self.mss);
+        }
+    }
+
+    /// A whole segment more once the `parts` of a segment fill a window.
+    pub(crate) fn gather(&mut self, parts: f64) {
+        self.count += parts;
+        if self.count >= self.segments() {
+            self.count -= self.segments();
+            self.add(self.mss);
+        }
+    }
+
+    /// The window while losses are repaired, where that is not the threshold (Linux 2.6.22).
+    pub(crate) fn fall_to(&mut self, bytes: f64) {
+        self.count = 0.0;
+        self.set(self.whole_segments(bytes));
+    }
+
+    /// The losses are repaired: Linux 2.6.22 goes back to the threshold, but not by a burst.
+    pub(crate) fn recovered(&mut self, in_flight: ByteCount) {
+        if self.whole && self.cwnd < self.ssthresh {
+            let most = in_flight.get() as f64 + LINUX_BURST * self.mss;
+            self.set(self.ssthresh.min(most));
+        }
     }
 
     /// A loss or a mark: the threshold is `ssthresh` and the window not above it.
@@ -185,7 +254,7 @@ impl Window {
             self.before = Some((self.cwnd, self.ssthresh));
             self.set_ssthresh(ssthresh);
         }
-        self.after_timeout = true;
+        (self.after_timeout, self.count) = (true, 0.0);
         self.set(loss_window);
     }
 

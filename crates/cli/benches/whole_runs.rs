@@ -13,7 +13,14 @@ use cpu_time::ProcessTime;
 const RUNS: u32 = 5;
 
 fn main() {
-    for name in ["bench/geo-clean", "geo", "xstp/handoff", "xstp/bit-corruption"] {
+    for name in [
+        "bench/geo-clean",
+        "bench/tcp-geo",
+        "bench/tcp-geo-ten",
+        "geo",
+        "xstp/handoff",
+        "xstp/bit-corruption",
+    ] {
         whole_run(name);
     }
     figures();

@@ -1,107 +1,99 @@
-//! Goodput of TCP over a geostationary link beside that of ns-2.35: `make validate`.
+//! TCP beside ns-2.35 and formulas: `make validate`.
 //!
-//! Arguments restrict the comparison to variants of these names.
+//! Arguments restrict the goodput to agents of these names; `KEY=VALUE` changes the setting of all runs (the
+//! figures beside are then not ns-2's), `runs=N` the number of runs of a point with noise.
 
-use std::error::Error;
+use bentpipe_scenario::validation::{
+    Agreement, Error, Found, TRACED, agent, comparisons, references, trace,
+};
 
-use bentpipe_scenario::{Override, Scenario};
-use bentpipe_sim::{Silent, run};
-use rayon::prelude::*;
-
-/// What ns-2 found.
-const NS2: &str = include_str!("../data/ns2/geo-6mbit.csv");
-/// Replications of points with noise, as many as ns-2's.
-const REPLICATIONS: u64 = 10;
-
-/// ns-2's agent, the recovery that it has, and our controller with its parameters.
-const VARIANTS: [(&str, &str, &str, &str); 12] = [
-    ("tahoe", "tahoe", "reno", ""),
-    ("reno", "reno", "reno", ""),
-    ("newreno", "newreno", "reno", ""),
-    ("sack1", "sack", "reno", ""),
-    ("linux-reno", "sack", "reno", ""),
-    ("linux-cubic", "sack", "cubic", ""),
-    ("linux-highspeed", "sack", "highspeed", ""),
-    ("linux-hybla", "sack", "hybla", "estimate = 0.0, paced = 0.0,"),
-    ("linux-scalable", "sack", "scalable", "a = 0.02, low_window = 50.0,"),
-    ("linux-vegas", "sack", "vegas", "alpha = 2.0, beta = 4.0, linux = 1.0,"),
-    ("linux-veno", "sack", "veno", ""),
-    ("linux-westwood", "sack", "westwood-plus", ""),
-];
-
-fn scenario(variant: &(&str, &str, &str, &str), ber: &str) -> Result<Scenario, Box<dyn Error>> {
-    let (name, recovery, controller, parameters) = variant;
-    let ssthresh = "initial_ssthresh = 2000.0";
-    let mut changes = vec![
-        format!("links.satellite.forth.ber={:?}", ber.parse::<f64>()?),
-        format!("flows.file.tcp.recovery={recovery}"),
-        format!("flows.file.tcp.controller={controller}"),
-        format!("flows.file.tcp.controller_parameters={{ {parameters} {ssthresh} }}"),
-    ];
-    if name.starts_with("linux-") {
-        // Timestamps beside 1000 bytes of payload, and a finer clock.
-        changes.extend(
-            ["timestamps=true", "mss=1012", "tick=1 ms"].map(|set| format!("flows.file.tcp.{set}")),
-        );
+fn main() -> Result<(), Error> {
+    let (changes, names): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.contains('='));
+    let (runs, changes): (Vec<String>, Vec<String>) =
+        changes.into_iter().partition(|change| change.starts_with("runs="));
+    let runs = runs.first().map(|runs| runs["runs=".len()..].parse()).transpose()?;
+    print_goodput(&names, &changes, runs)?;
+    if names.is_empty() && changes.is_empty() {
+        print_windows()?;
+        print_theory()?;
     }
-    let changes: Result<Vec<Override>, _> = changes.iter().map(|change| change.parse()).collect();
-    Ok(Scenario::open("validate/geo-6mbit")?.with(&changes?)?)
+    Ok(())
 }
 
-/// Means of goodput, segments sent again, timeouts, reductions.
-fn ours(scenario: &Scenario, runs: u64) -> Result<[f64; 4], String> {
-    let runs: Result<Vec<_>, String> = (1..=runs)
-        .into_par_iter()
-        .map(|seed| {
-            let spec = scenario.run_spec(Some(seed), false).map_err(|error| error.to_string())?;
-            run(&spec, &mut Silent).map_err(|error| error.to_string())
-        })
-        .collect();
-    let runs = runs?;
-    let mean = |value: fn(&bentpipe_record::FlowSummary) -> f64| {
-        runs.iter().map(|run| value(&run.flows[0])).sum::<f64>() / runs.len() as f64
-    };
-    Ok([
-        mean(|flow| flow.metrics.effective_throughput),
-        mean(|flow| flow.source.retransmitted_segments as f64),
-        mean(|flow| flow.source.timeouts as f64),
-        mean(|flow| flow.source.reductions as f64),
-    ])
-}
-
-fn main() -> Result<(), Box<dyn Error>> {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
+/// ns-2 left, ours right.
+fn print_goodput(names: &[String], changes: &[String], runs: Option<u64>) -> Result<(), Error> {
+    println!("Goodput in kbit/s, each with its 95 % interval: ns-2, ours\n");
     println!(
-        "variant           BER    ns-2 kbit/s  ours  difference  sent again  timeouts  reductions"
+        "agent             BER            ns-2            ours  difference      sent again    \
+         timeouts   reductions"
     );
-    let (mut near, mut all) = (0, 0);
-    for line in NS2.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        let [_, name, _, ber, _, goodput, _, again, timeouts, _, cuts, ..] = fields[..] else {
-            return Err(format!("not a row of ns-2's results: {line}").into());
-        };
-        let variant = VARIANTS.iter().find(|variant| variant.0 == name);
-        let Some(variant) =
-            variant.filter(|_| wanted.is_empty() || wanted.iter().any(|w| w == name))
-        else {
+    let (mut agree, mut all) = (0, 0);
+    for reference in references()? {
+        let Some(agent) = agent(&reference.agent) else { continue };
+        if !names.is_empty() && !names.contains(&reference.agent) {
             continue;
+        }
+        let runs = if reference.runs == 1 { 1 } else { runs.unwrap_or(reference.runs) };
+        let scenario = agent.scenario(reference.ber.parse()?, changes)?;
+        let found = Found::in_runs(&scenario, runs)?;
+        let verdict = match reference.judge(&found) {
+            Agreement::Near => "",
+            Agreement::InBothIntervals => "  in both intervals",
+            Agreement::No => "  no",
         };
-        let scenario = scenario(variant, ber)?;
-        let found = ours(&scenario, if ber == "0" { 1 } else { REPLICATIONS })?;
-        let goodput: f64 = goodput.parse()?;
-        let percent = 100.0 * (found[0] / goodput - 1.0);
         all += 1;
-        near += u32::from(percent.abs() <= 10.0);
+        agree += u32::from(verdict != "  no");
+        let (goodput, ci95) = reference.goodput;
         println!(
-            "{name:16} {ber:>5} {:>11.0} {:>7.0} {percent:>+9.1} % {again:>7} {:>7.0} {timeouts:>5} \
-             {:>4.0} {cuts:>6} {:>5.0}",
+            "{:16} {:>5} {:>8.1} ± {:>5.1} {:>8.1} ± {:>5.1} {:>+9.1} % {:>8.1} {:>8.1} {:>5.1} \
+             {:>5.1} {:>6.1} {:>5.1}{verdict}",
+            reference.agent,
+            reference.ber,
             goodput / 1e3,
-            found[0] / 1e3,
-            found[1],
-            found[2],
-            found[3],
+            ci95 / 1e3,
+            found.goodput.mean / 1e3,
+            found.goodput.ci95 / 1e3,
+            100.0 * reference.difference(&found),
+            reference.resent,
+            found.resent,
+            reference.timeouts,
+            found.timeouts,
+            reference.reductions,
+            found.reductions,
         );
     }
-    println!("\n{near} of {all} within 10 %");
+    println!("\n{agree} of {all} within 10 % or in both intervals\n");
+    Ok(())
+}
+
+fn print_windows() -> Result<(), Error> {
+    println!("Windows without bit errors in segments (ns-2, ours), up to the first loss\n");
+    for name in TRACED {
+        let trace = trace(agent(name).ok_or("an agent that is compared")?)?;
+        let (apart, until) = trace.apart_before_loss();
+        print!("{name:8}");
+        for second in trace.seconds.iter().filter(|second| second.before_loss) {
+            print!("  {} s: {} {}", second.at, second.ns2, second.ours);
+        }
+        println!("  | at most {apart:.2} apart until {until} s");
+    }
+    println!();
+    Ok(())
+}
+
+fn print_theory() -> Result<(), Error> {
+    println!("Beside formulas: expected, found\n");
+    for comparison in comparisons()? {
+        let off = 100.0 * (comparison.found / comparison.expected - 1.0);
+        println!(
+            "{:58} {:>12.3} {:>12.3} {off:>+7.1} % of ±{:.0} %{}",
+            comparison.name,
+            comparison.expected,
+            comparison.found,
+            100.0 * comparison.tolerance,
+            if comparison.holds() { "" } else { "  no" },
+        );
+    }
     Ok(())
 }

@@ -29,6 +29,7 @@ mod stations;
 mod tcp_table;
 mod traffic_table;
 mod uplink_table;
+pub mod validation;
 mod xstp_table;
 
 pub use constellation::{ConstellationOptions, open_constellation};

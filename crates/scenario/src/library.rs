@@ -32,6 +32,8 @@ static SCENARIOS: &[Entry] = entries![
     "pep/xcp",
     "bench/geo-clean",
     "bench/starlink-hour",
+    "bench/tcp-geo",
+    "bench/tcp-geo-ten",
     "validate/geo-6mbit",
     "s1/geo-vsat",
     "s1/leo",

@@ -38,6 +38,8 @@ pub enum RecoveryName {
     NewrenoSteady,
     /// What the peer reports decides.
     Sack,
+    /// The furthest report decides; the rate is halved, not stopped.
+    Fack,
     /// AeroTCP: one duplicate on a path that keeps order.
     Aero,
     /// Zhou and Baras: the order of departures on a path that keeps order.
@@ -52,6 +54,7 @@ impl From<RecoveryName> for Mode {
             RecoveryName::Newreno => Self::NewReno,
             RecoveryName::NewrenoSteady => Self::NewRenoSteady,
             RecoveryName::Sack => Self::Sack,
+            RecoveryName::Fack => Self::Fack,
             RecoveryName::Aero => Self::Aero,
             RecoveryName::DepartureOrder => Self::DepartureOrder,
         }
@@ -120,6 +123,8 @@ settings_table! {
     limited_transmit: bool => |c, v| c.limited_transmit = v;
     /// The window comes back after a loss that was none.
     undo: bool => |c, v| c.undo = v;
+    /// Probes decide whether a loss is answered.
+    probing: bool => |c, v| c.probing = v;
     /// Most segments that AeroTCP sends again for one acknowledgement.
     aero_burst: u32 => |c, v| c.aero_burst = v;
     /// AeroTCP guesses the length of gaps.
@@ -146,6 +151,8 @@ settings_table! {
     tick: Quantity<Span> => |c, v| c.tick = v.0;
     /// A sample of the round trip from each acknowledgement; off takes one in a round trip.
     sample_every_ack: bool => |c, v| c.sample_every_ack = v;
+    /// Duplicates are samples, too, by their echo, as in ns-2's agent for Linux' controllers.
+    sample_duplicates: bool => |c, v| c.sample_duplicates = v;
     /// How often a SYN is sent again; -1 for ever.
     syn_retries: i64 => |c, v| c.syn_retries = u32::try_from(v).ok();
     /// Timeouts in a row before the connection is dropped; -1 for any number.

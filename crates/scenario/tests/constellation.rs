@@ -52,8 +52,8 @@ fn stations_are_the_nodes_and_links_have_what_their_tables_say() {
         [ModelSpec::Rate { rate, .. }] => rate.as_bps(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(rate(&sky.uplink), 500_000);
-    assert_eq!((rate(&sky.downlink), rate(&sky.isl)), (1_500_000, 25_000_000));
+    assert_eq!(rate(&sky.ground[0].up), 500_000);
+    assert_eq!((rate(&sky.ground[0].down), rate(&sky.isl)), (1_500_000, 25_000_000));
     let summary = run(&spec, &mut Silent).expect("a run");
     assert!(summary.flows[0].complete, "{:?}", summary.flows[0]);
     let names: Vec<_> = summary.links.iter().map(|link| (&*link.name, &*link.from)).collect();

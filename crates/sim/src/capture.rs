@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
-use etherparse::{IpEcn, IpHeaders, IpNumber, Ipv4Header, PacketBuilder};
+use etherparse::{IpDscp, IpEcn, IpHeaders, IpNumber, Ipv4Header, PacketBuilder};
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -124,7 +124,9 @@ impl<W: Write> Capture<W> {
 
 /// The header around a segment, without what follows from its bytes.
 fn ip_header(envelope: &Envelope) -> Ipv4Header {
+    let dscp = if envelope.low_priority { IpDscp::LOWER_EFFORT } else { IpDscp::default() };
     Ipv4Header {
+        dscp,
         ecn: match envelope.ecn {
             Ecn::NotCapable => IpEcn::NotEct,
             Ecn::Capable0 => IpEcn::Ect0,

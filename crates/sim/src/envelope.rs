@@ -19,6 +19,8 @@ pub struct Envelope {
     pub protocol: u8,
     /// ECN field of the IP header.
     pub ecn: Ecn,
+    /// The Lower Effort code point of the IP header (RFC 8622).
+    pub low_priority: bool,
 }
 
 impl Envelope {
@@ -30,7 +32,9 @@ impl Envelope {
         to: u16,
     ) -> Self {
         let encapsulation = encapsulation.of(segment);
-        Self { from, to, encapsulation, protocol: segment.ip_protocol(), ecn: segment.ecn() }
+        let low_priority = matches!(segment, Segment::Tcp(segment) if segment.low_priority);
+        let (protocol, ecn) = (segment.ip_protocol(), segment.ecn());
+        Self { from, to, encapsulation, protocol, ecn, low_priority }
     }
 
     /// The addresses of both ends.

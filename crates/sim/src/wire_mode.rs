@@ -30,7 +30,8 @@ pub(crate) fn decode(bytes: Bytes, envelope: &Envelope) -> Option<Segment> {
     match envelope.protocol {
         tcp::PROTOCOL => {
             let segment = tcp::decode(bytes, &envelope.addresses()).ok()?;
-            Some(Segment::Tcp(tcp::Segment { ecn: envelope.ecn, ..segment }))
+            let Envelope { ecn, low_priority, .. } = *envelope;
+            Some(Segment::Tcp(tcp::Segment { ecn, low_priority, ..segment }))
         }
         sctp::PROTOCOL => {
             let packet = sctp::decode(bytes).ok()?;
@@ -67,7 +68,12 @@ mod tests {
     use super::*;
 
     fn segments() -> [Segment; 4] {
-        let marked = tcp::Segment { ecn: Ecn::Congestion, window: 9, ..tcp::Segment::default() };
+        let marked = tcp::Segment {
+            ecn: Ecn::Congestion,
+            low_priority: true,
+            window: 9,
+            ..tcp::Segment::default()
+        };
         let begin = xstp::Begin { mss: 1000, many_gaps: true, ts: 1, ts_echo: 0 };
         let xstp = xstp::Segment { body: xstp::Body::Begin(begin), ..xstp::Segment::default() };
         let chunks = [sctp::Chunk::CookieAck].into_iter().collect();

@@ -73,7 +73,8 @@ fn configs() -> impl Strategy<Value = Config> {
                     rcv_buf: ByteCount::new(u64::from(mss) * rcv + rcv),
                     window_scaling: scaling,
                     timestamps,
-                    sack: sack || matches!(recovery, Mode::Sack | Mode::DepartureOrder),
+                    sack: sack
+                        || matches!(recovery, Mode::Sack | Mode::Fack | Mode::DepartureOrder),
                     dsack,
                     ecn,
                     recovery,

@@ -82,6 +82,10 @@ fn the_linux_form_doubles_each_round_and_halves() {
     assert!((1.0..=5.0).contains(&queue), "{queue}");
     let before = play.segments();
     play.lose(LossCause::Gap);
-    assert_eq!(play.segments(), before / 2.0);
+    let half = (before / 2.0).floor();
+    assert_eq!(play.segments(), (half / 2.0).floor(), "while the loss is repaired");
+    play.path.in_flight = play.bytes(1000);
+    play.recovered();
+    assert_eq!(play.segments(), half);
     assert!(!play.controller.repair().fine_timers);
 }

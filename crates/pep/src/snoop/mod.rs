@@ -10,7 +10,7 @@
 //! What was lost before the agent is the network's: the sender's repair passes, and so do the
 //! duplicates that ask for it. For data that come in over the link, the agent can but tell: it notes
 //! which never came, and marks the duplicates that ask for them as those of a corrupt path
-//! ([`corruption_experienced`](bentpipe_wire::tcp::Segment::corruption_experienced), explicit loss
+//! ([`CORRUPTION_EXPERIENCED`](bentpipe_wire::tcp::Scps::CORRUPTION_EXPERIENCED), explicit loss
 //! notification).
 
 mod cache;
@@ -22,7 +22,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use bentpipe_units::{Instant, Span};
-use bentpipe_wire::tcp::{Flags, Segment};
+use bentpipe_wire::tcp::{Flags, Scps, Segment};
 
 use self::connection::Connection;
 use self::holes::Holes;
@@ -87,7 +87,9 @@ impl Snoop {
     fn goes_out(&mut self, now: Instant, ends: Ends, segment: &mut Segment) {
         let (source, destination) = (segment.source_port, segment.destination_port);
         if let Some(holes) = self.inward.get(&(ends.reversed(), destination, source)) {
-            segment.corruption_experienced |= holes.explains(segment);
+            if holes.explains(segment) {
+                segment.scps = segment.scps.with(Scps::CORRUPTION_EXPERIENCED);
+            }
         }
         let key = (ends, source, destination);
         let room = self.out.len() < MOST_CONNECTIONS;

@@ -13,7 +13,8 @@ use bentpipe_sim::{
 use bentpipe_transport::tcp;
 use bentpipe_units::{Instant, Seq32};
 use bentpipe_wire::tcp::{
-    Flags, Options, PROTOCOL, SackBlock, ScpsCapabilities, Segment, SynOptions, Timestamps, encode,
+    Flags, Options, PROTOCOL, SackBlock, Scps, ScpsCapabilities, Segment, SynOptions, Timestamps,
+    encode,
 };
 use bentpipe_wire::{Ecn, PseudoHeader};
 use bytes::{Bytes, BytesMut};
@@ -92,8 +93,7 @@ fn segments() -> [Segment; 6] {
             options: sack(),
             timestamps: stamp(10_002),
             // With both there is no room left for NOPs.
-            corruption_experienced: true,
-            record_boundary: true,
+            scps: Scps::CORRUPTION_EXPERIENCED.with(Scps::RECORD_BOUNDARY),
             ..plain.clone()
         },
         Segment { ack: Seq32::new(0), flags: Flags::RST, ..plain },
@@ -110,6 +110,7 @@ fn capture() -> Vec<u8> {
         let mut bytes = BytesMut::new();
         encode(&segment, &PseudoHeader { source, destination }, &mut bytes);
         let envelope = Envelope {
+            low_priority: false,
             from: 0,
             to: 1,
             encapsulation: Encapsulation::Ip,

@@ -6,8 +6,8 @@ use bentpipe_units::Seq32;
 use bentpipe_wire::PseudoHeader;
 use bentpipe_wire::checksum::Checksum;
 use bentpipe_wire::tcp::{
-    Flags, Options, PROTOCOL, SackBlock, ScpsCapabilities, Segment, Snack, SynOptions, Timestamps,
-    decode, encode,
+    Flags, Options, PROTOCOL, SackBlock, Scps, ScpsCapabilities, Segment, Snack, SynOptions,
+    Timestamps, decode, encode,
 };
 use bytes::{Bytes, BytesMut};
 
@@ -90,10 +90,10 @@ pub fn tcp_seeds() -> Vec<Vec<u8>> {
         Segment {
             options: Options::Snack(snack),
             timestamps,
-            corruption_experienced: true,
+            scps: Scps::CORRUPTION_EXPERIENCED,
             ..ack.clone()
         },
-        Segment { record_boundary: true, flags: Flags::FIN.with(Flags::ACK), ..ack.clone() },
+        Segment { scps: Scps::RECORD_BOUNDARY, flags: Flags::FIN.with(Flags::ACK), ..ack.clone() },
         Segment { flags: Flags::RST, ..ack.clone() },
         ack,
     ];

@@ -57,7 +57,7 @@ impl DepartureOrder {
 }
 
 impl Recovery for DepartureOrder {
-    fn departs(&mut self, segment: &Sent) {
+    fn departs(&mut self, _board: &Scoreboard, segment: &Sent) {
         let (number, start, end) = (segment.departure, segment.start, segment.end());
         self.departures.push_back(Departure { number, start, end });
     }

@@ -101,7 +101,9 @@ impl Recovery for Duplicates {
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
         (self.duplicates, self.active, self.arrived) = (0, false, 0);
         self.recover = board.next();
-        board.lose_all()
+        let lost = board.lose_all();
+        board.mark_timeout();
+        lost
     }
 
     fn suspect(&mut self, board: &mut Scoreboard) -> Found {

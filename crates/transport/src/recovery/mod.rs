@@ -6,6 +6,7 @@
 mod aero;
 mod departure_order;
 mod duplicates;
+mod fack;
 mod runs;
 mod sack;
 mod scoreboard;
@@ -34,6 +35,10 @@ pub enum Mode {
     /// [`Mode::NewReno`].
     #[default]
     Sack,
+    /// What lies far enough below the furthest report is lost, repairs too; one segment leaves for every
+    /// two that arrive until the window is reached (Mathis and Mahdavi; Linux). Without SACK at the peer
+    /// this is [`Mode::NewReno`].
+    Fack,
     /// One duplicate acknowledgement on a path that keeps order shows a loss; repairs run ahead of the
     /// acknowledgements (AeroTCP).
     Aero,
@@ -44,12 +49,13 @@ pub enum Mode {
 
 impl Mode {
     /// All modes with their names in scenario files.
-    pub const NAMES: [(Self, &'static str); 7] = [
+    pub const NAMES: [(Self, &'static str); 8] = [
         (Self::Tahoe, "tahoe"),
         (Self::Reno, "reno"),
         (Self::NewReno, "newreno"),
         (Self::NewRenoSteady, "newreno-steady"),
         (Self::Sack, "sack"),
+        (Self::Fack, "fack"),
         (Self::Aero, "aero"),
         (Self::DepartureOrder, "departure-order"),
     ];
@@ -64,7 +70,13 @@ impl Mode {
 
     /// The mode can not do without selective reports.
     pub(crate) const fn needs_reports(self) -> bool {
-        matches!(self, Self::Sack | Self::DepartureOrder)
+        matches!(self, Self::Sack | Self::Fack | Self::DepartureOrder)
+    }
+
+    /// The mode looks at selective reports. The others know nothing but duplicates, whatever the peer says
+    /// besides: a segment that left the network must not be counted twice.
+    pub(crate) const fn reads_reports(self) -> bool {
+        self.needs_reports() || matches!(self, Self::Aero)
     }
 
     /// How many copies of the oldest segment leave when the timer runs out.
@@ -90,6 +102,7 @@ impl Mode {
             Self::NewReno => Box::new(duplicates::Duplicates::newreno(options, true)),
             Self::NewRenoSteady => Box::new(duplicates::Duplicates::newreno(options, false)),
             Self::Sack => Box::new(sack::Sack::new(options)),
+            Self::Fack => Box::new(fack::Fack::new(options)),
             Self::Aero => Box::new(aero::Aero::new(options)),
             Self::DepartureOrder => Box::new(departure_order::DepartureOrder::default()),
         }
@@ -140,6 +153,8 @@ pub(crate) struct Found {
     pub(crate) forced: u32,
     /// All losses of the episode are repaired.
     pub(crate) done: bool,
+    /// The timer starts anew, although nothing was acknowledged cumulatively.
+    pub(crate) restart_timer: bool,
     /// The timer goes on as it is, although something was acknowledged.
     pub(crate) keep_timer: bool,
 }
@@ -147,7 +162,7 @@ pub(crate) struct Found {
 /// Finds losses.
 pub(crate) trait Recovery: Debug + Send {
     /// A segment leaves, for the first time or again.
-    fn departs(&mut self, _segment: &Sent) {}
+    fn departs(&mut self, _board: &Scoreboard, _segment: &Sent) {}
 
     /// An acknowledgement came.
     fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckSeen) -> Found;
@@ -163,6 +178,11 @@ pub(crate) trait Recovery: Debug + Send {
 
     /// Bytes that count against the window.
     fn in_flight(&self, board: &Scoreboard, mss: u64) -> u64;
+
+    /// How much may be under way where the controller's window is `cwnd` bytes.
+    fn window(&self, cwnd: u64) -> u64 {
+        cwnd
+    }
 
     /// Number of a segment that may be sent again although it is not given up, when nothing else can
     /// be sent.

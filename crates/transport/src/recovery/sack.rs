@@ -57,7 +57,9 @@ impl Recovery for Sack {
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
         (self.duplicates, self.active) = (0, false);
         self.recover = board.next();
-        board.lose_all()
+        let lost = board.lose_all();
+        board.mark_timeout();
+        lost
     }
 
     fn suspect(&mut self, board: &mut Scoreboard) -> Found {

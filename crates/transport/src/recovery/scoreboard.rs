@@ -53,6 +53,17 @@ impl Sent {
     }
 }
 
+/// A departure of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departed {
+    /// Its number, among all of the connection.
+    departure: u64,
+    /// When it was.
+    pub(crate) sent_at: Instant,
+    /// What had been delivered by then.
+    pub(crate) stamp: Stamp,
+}
+
 /// What an acknowledgement reported for the first time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delivered {
@@ -60,19 +71,24 @@ pub(crate) struct Delivered {
     pub(crate) bytes: u64,
     /// Segments.
     pub(crate) segments: u64,
-    /// The segment that left last of them.
-    pub(crate) newest: Option<Sent>,
+    /// The departure of the segment that left last of them.
+    pub(crate) newest: Option<Departed>,
     /// When the last of those left that were sent only once.
     pub(crate) sent_once_at: Option<Instant>,
+    /// One of them was sent again: what it covered may have arrived long before.
+    pub(crate) resent: bool,
 }
 
 impl Delivered {
-    fn take(&mut self, segment: &Sent) {
-        self.bytes += u64::from(segment.len);
+    /// Takes so many bytes of a segment.
+    fn take(&mut self, segment: &Sent, len: u64) {
+        self.bytes += len;
         self.segments += 1;
         if self.newest.is_none_or(|newest| newest.departure < segment.departure) {
-            self.newest = Some(*segment);
+            let Sent { departure, sent_at, stamp, .. } = *segment;
+            self.newest = Some(Departed { departure, sent_at, stamp });
         }
+        self.resent |= segment.transmissions > 1;
         if segment.transmissions == 1 {
             self.sent_once_at = self.sent_once_at.max(Some(segment.sent_at));
         }
@@ -196,21 +212,20 @@ impl Scoreboard {
     /// Everything before `place` is acknowledged.
     pub(crate) fn acknowledge(&mut self, place: u64, delivered: &mut Delivered) {
         let place = place.clamp(self.una, self.next);
-        while let Some(first) = self.segments.front().copied() {
+        while let Some(first) = self.segments.front_mut() {
             if first.start >= place {
                 break;
             }
             // The peer may have cut it: the rest stays.
-            let part = Sent { len: (first.end().min(place) - first.start) as u32, ..first };
-            if !part.sacked {
-                delivered.take(&part);
+            let whole = first.end() <= place;
+            let len = if whole { u64::from(first.len) } else { place - first.start };
+            if !first.sacked {
+                delivered.take(first, len);
             }
-            self.lost_bytes -= if part.lost { u64::from(part.len) } else { 0 };
-            self.repaired_bytes -= if part.repaired { u64::from(part.len) } else { 0 };
-            if part.len < first.len {
-                if let Some(first) = self.segments.front_mut() {
-                    (first.start, first.len) = (place, first.len - part.len);
-                }
+            self.lost_bytes -= if first.lost { len } else { 0 };
+            self.repaired_bytes -= if first.repaired { len } else { 0 };
+            if !whole {
+                (first.start, first.len) = (place, first.len - len as u32);
                 break;
             }
             self.segments.pop_front();
@@ -240,7 +255,7 @@ impl Scoreboard {
             let len = u64::from(segment.len);
             self.lost_bytes -= if std::mem::take(&mut segment.lost) { len } else { 0 };
             self.repaired_bytes -= if std::mem::take(&mut segment.repaired) { len } else { 0 };
-            delivered.take(segment);
+            delivered.take(segment, len);
             let (start, end) = (segment.start, segment.end());
             self.runs.insert(start, end);
         }
@@ -278,30 +293,32 @@ impl Scoreboard {
         bytes
     }
 
-    /// A timer ran out: everything is given up, also what the peer reported, which it may have dropped
+    /// The timer ran out for the oldest segment.
+    pub(crate) fn mark_timeout(&mut self) {
+        if let Some(head) = self.segments.front_mut() {
+            head.timed_out = true;
+        }
+    }
+
+    /// Everything is given up, also what the peer reported, which it may have dropped
     /// again (RFC 2018, section 8).
     pub(crate) fn lose_all(&mut self) -> u64 {
         self.forget_reports();
         let bytes = (0..self.segments.len()).map(|index| self.lose(index)).sum();
         self.judged = self.next;
-        if let Some(head) = self.segments.front_mut() {
-            head.timed_out = true;
-        }
         bytes
     }
 
     /// The timer ran out for the oldest segment and for nothing else.
     pub(crate) fn lose_head(&mut self) -> u64 {
         let bytes = self.lose(0);
-        if let Some(head) = self.segments.front_mut() {
-            head.timed_out = true;
-        }
+        self.mark_timeout();
         bytes
     }
 
-    /// Everything that was not reported is given up.
-    pub(crate) fn lose_unreported(&mut self) {
-        (0..self.segments.len()).for_each(|index| _ = self.lose(index));
+    /// Everything that was not reported is given up. Returns how many bytes that are.
+    pub(crate) fn lose_unreported(&mut self) -> u64 {
+        (0..self.segments.len()).map(|index| self.lose(index)).sum()
     }
 
     /// Segments with more than `most` numbers are given up.

@@ -40,7 +40,9 @@ impl Recovery for Tahoe {
     }
 
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
-        self.give_up(board)
+        let lost = self.give_up(board);
+        board.mark_timeout();
+        lost
     }
 
     fn suspect(&mut self, board: &mut Scoreboard) -> Found {

@@ -56,15 +56,21 @@ impl Sender {
         let seen =
             AckSeen { now, srtt: self.rtt.srtt(), mss: self.mss(), acked, sacked, duplicate };
         let mut found = self.recovery.on_ack(&mut self.board, &seen);
-        if delivered.bytes > 0 {
+        // What advances counts, even if duplicates announced all of it (RFC 5681, section 3.1): after a
+        // timeout the window would not grow otherwise.
+        let bytes = delivered.bytes.max(acked.min(self.mss()));
+        if bytes > 0 {
             let told = Ack {
-                bytes: ByteCount::new(delivered.bytes),
+                bytes: ByteCount::new(bytes),
                 segments: delivered.segments.max(1),
                 newest_sent_at: delivered.newest.map_or(now, |newest| newest.sent_at),
                 rate_sample,
                 acks: 1,
                 // What is only reported selectively is no reason to send faster.
-                in_recovery: was_active || self.recovery.is_active() || acked == 0,
+                in_recovery: was_active
+                    || self.recovery.is_active()
+                    || self.cycle.is_some()
+                    || acked == 0,
             };
             let mut path = self.path_view(now);
             path.cwnd_limited |= was_limited;
@@ -79,9 +85,10 @@ impl Sender {
             self.handle_mark(now);
         }
         self.follow_controller();
-        if acked > 0 && !found.keep_timer {
+        if acked > 0 && !found.keep_timer || found.restart_timer {
             self.restart_timer(now);
         }
+        self.continue_cycle(now, acked > 0 || delivered.bytes > 0);
         self.probes.may_follow_ack();
     }
 
@@ -120,7 +127,8 @@ impl Sender {
             let within = |(from, to): (i64, i64)| from <= first && end <= to;
             end <= una as i64 || places(1).is_some_and(within)
         });
-        for n in usize::from(twice)..blocks.len() {
+        let read = if self.mode.reads_reports() { blocks.len() } else { 0 };
+        for n in usize::from(twice)..read {
             let block = blocks.get(n).copied().unwrap_or_default();
             let (first, end) = (self.place(block.first), self.place(block.end));
             if una as i64 <= first && first < end {
@@ -143,9 +151,9 @@ impl Sender {
         }
     }
 
-    /// Without selective reports a duplicate says that one more segment arrived.
+    /// Where selective reports are not read, a duplicate says that one more segment arrived.
     fn count_duplicates(&mut self, duplicate: bool, delivered: &mut Delivered) {
-        if self.agreed.reports {
+        if self.agreed.reports && self.mode.reads_reports() {
             return;
         }
         let known = self.counted.min(delivered.bytes);
@@ -158,11 +166,12 @@ impl Sender {
         }
     }
 
-    /// Takes a sample of the round trip: from a segment that was sent once (Karn), or else from the
-    /// echo of a timestamp.
+    /// Takes a sample of the round trip: from a segment that was sent once, unless it waited at the peer
+    /// for one that was sent again (Karn), or else from the echo of a timestamp.
     fn measure(&mut self, now: Instant, ack: &AckIn, acked: u64, delivered: &Delivered) {
-        let exact = delivered.sent_once_at.map(|at| now.since(at));
-        let echoed = ack.echo.filter(|_| acked > 0).map(|(_, since)| since);
+        let exact = delivered.sent_once_at.filter(|_| !delivered.resent).map(|at| now.since(at));
+        let echo = ack.echo.map(|(_, since)| since);
+        let echoed = echo.filter(|_| acked > 0 || self.config.sample_duplicates);
         let Some(measured) = exact.or(echoed) else { return };
         if acked > 0 {
             self.backoff = 0;
@@ -177,9 +186,15 @@ impl Sender {
             self.sampled_round = round;
             1
         };
+        let smoothed = echoed.filter(|_| self.config.sample_duplicates).unwrap_or(measured);
+        self.rtt.sample_one_of(measured, self.in_ticks(now, smoothed), many);
+    }
+
+    /// A span that ends now as the clock shows it: how often it ticked meanwhile.
+    fn in_ticks(&self, now: Instant, span: Span) -> Span {
         let tick = self.config.tick.as_nanos().max(1);
-        let ticks = (measured.as_nanos() + tick / 2) / tick;
-        self.rtt.sample_one_of(measured, Span::from_nanos(ticks * tick), many);
+        let shown = |at: Instant| at.since(Instant::ZERO).as_nanos() / tick;
+        Span::from_nanos((shown(now) - shown(now.before(span))) * tick)
     }
 
     /// The first acknowledgement after a repair echoes a stamp from before it: the original had arrived
@@ -223,7 +238,7 @@ impl Sender {
         self.forced = self.forced.max(found.forced);
         if found.lost > 0 {
             let cause = if found.as_timeout { LossCause::Timeout } else { LossCause::Gap };
-            self.tell_loss(now, found, cause);
+            self.answer_loss(now, found, cause);
             if found.new_episode || found.again {
                 // The repair has a timeout of its own: what is left of the old one is less than a round
                 // trip where the round trip hardly varies.

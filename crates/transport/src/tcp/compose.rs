@@ -2,7 +2,7 @@
 
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
-use bentpipe_wire::tcp::{Flags, Options, Segment};
+use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
 
 use super::connection::{Connection, Stage};
 use super::emission::{Kind, Outgoing};
@@ -29,6 +29,10 @@ impl Connection {
         if !matches!(self.stage, Stage::Open | Stage::TimeWait) {
             return false;
         }
+        if self.tx.take_probe(now) {
+            self.compose_question(now, place);
+            return true;
+        }
         // What is missing is told by itself: a full segment has no room for it.
         if !(self.rx.is_due() && self.rx.has_report()) {
             let options = if self.stamped { STAMPS_LEN } else { 0 };
@@ -44,9 +48,7 @@ impl Connection {
             return true;
         }
         if std::mem::take(&mut self.keepalive_due) {
-            self.compose_ack(now, place);
-            // RFC 9293, section 3.8.4: a number that the peer has acknowledged makes it answer.
-            place.seq = self.tx.wire(self.tx.board.una() - 1);
+            self.compose_question(now, place);
             return true;
         }
         false
@@ -60,17 +62,18 @@ impl Connection {
         (place.ack, place.window) = self.rx.take_ack();
         place.flags = if self.ecn_echo { Flags::ACK.with(Flags::ECE) } else { Flags::ACK };
         place.ecn = Ecn::NotCapable;
+        place.low_priority = false;
         place.urgent = 0;
         place.timestamps = self.stamped.then(|| self.stamps.option(now));
         place.options = Options::None;
-        place.record_boundary = false;
-        place.corruption_experienced = false;
+        place.scps = Scps::NONE;
     }
 
     #[inline]
     fn compose_data(&mut self, now: Instant, place: &mut Segment, outgoing: Outgoing) {
         self.compose_common(now, place);
-        let Outgoing { start, payload, fin, push, kind } = outgoing;
+        let Outgoing { start, payload, fin, push, kind, low } = outgoing;
+        place.low_priority = low;
         place.seq = self.tx.wire(start);
         if push {
             place.flags = place.flags.with(Flags::PSH);
@@ -121,6 +124,14 @@ impl Connection {
             let most = if self.stamped { 3 } else { 4 };
             place.options = Options::Sack(self.rx.take_blocks().take(most).collect());
         }
+    }
+
+    /// A segment that the peer answers: its number is one that it has acknowledged (RFC 9293,
+    /// section 3.8.4).
+    #[cold]
+    fn compose_question(&mut self, now: Instant, place: &mut Segment) {
+        self.compose_ack(now, place);
+        place.seq = self.tx.wire(self.tx.board.una() - 1);
     }
 
     #[cold]

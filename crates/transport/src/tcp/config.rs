@@ -45,6 +45,10 @@ pub struct Config {
     /// A loss that timestamps show to have been none is told to the controller (RFC 3522, RFC 4015).
     /// Default on.
     pub undo: bool,
+    /// A loss is answered only after two exchanges of probes have shown that the round trip has grown
+    /// (TCP-Probing, Tsaoussidis and Badr 2000). Needs SACK at both ends and a path that keeps order.
+    /// Default off.
+    pub probing: bool,
     /// Most segments that AeroTCP sends again for one acknowledgement, at least 1. Default 64.
     pub aero_burst: u32,
     /// AeroTCP guesses the length of a gap from how far acknowledgements advance. Default off.
@@ -68,12 +72,16 @@ pub struct Config {
     pub rto_min: Span,
     /// Largest retransmission timeout. Default 60 s (RFC 6298, rule 2.5).
     pub rto_max: Span,
-    /// Granularity of the clock that measures round trips: samples are rounded to it, and it is the
-    /// least that variation adds to the timeout (G in RFC 6298). Default 1 ms.
+    /// Granularity of the clock that measures round trips: a sample is how often it ticked, and it is
+    /// the least that variation adds to the timeout (G in RFC 6298). Default 1 ms.
     pub tick: Span,
     /// A sample from each acknowledgement, with smaller gains (RFC 7323, appendix G); off takes one in
     /// a round trip (RFC 6298, section 3). Default on.
     pub sample_every_ack: bool,
+    /// The timeout takes its samples from the echo of every acknowledgement, also of duplicates, whose echo
+    /// is as old as the hole. That is against RFC 7323, section 4.1, and what the agent of ns-2 for Linux'
+    /// controllers does; for comparisons with it. Default off.
+    pub sample_duplicates: bool,
     /// How often a SYN or SYN-ACK is sent again; `None` for ever. Default 6.
     pub syn_retries: Option<u32>,
     /// Timeouts in a row before the connection is dropped; `None` for ever. Default 15.
@@ -141,6 +149,7 @@ impl Default for Config {
             dup_threshold: 3,
             limited_transmit: true,
             undo: true,
+            probing: false,
             aero_burst: 64,
             aero_adaptive: false,
             initial_window: InitialWindow::Rfc6928,
@@ -154,6 +163,7 @@ impl Default for Config {
             rto_max: Span::from_secs(60),
             tick: Span::from_millis(1),
             sample_every_ack: true,
+            sample_duplicates: false,
             syn_retries: Some(6),
             retries: Some(15),
             ack_every: 2,
@@ -256,6 +266,9 @@ impl Config {
             let problem =
                 "is on: only departure-order recovery never sends again what was reported";
             return wrong("release_reported", problem.into());
+        }
+        if !self.sack && self.probing {
+            return wrong("sack", "is off: `probing` needs it".into());
         }
         if !self.sack && self.recovery.needs_reports() {
             return wrong("sack", "is off: this `recovery` needs it".into());

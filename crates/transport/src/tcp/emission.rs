@@ -1,6 +1,6 @@
 //! What leaves next.
 
-use bentpipe_cc::{Sent, Signal};
+use bentpipe_cc::{LowPriority, Sent, Signal};
 use bentpipe_units::{ByteCount, Instant};
 use bytes::Bytes;
 
@@ -17,6 +17,8 @@ pub(super) struct Outgoing {
     /// There is nothing behind it.
     pub(super) push: bool,
     pub(super) kind: Kind,
+    /// Routers shall drop it first.
+    pub(super) low: bool,
 }
 
 /// Why a segment leaves.
@@ -34,7 +36,7 @@ impl Sender {
     /// The next segment of the stream, if one may leave. `clock` is what its timestamp says, `wire` how
     /// many bytes go with the payload.
     pub(super) fn next_segment(&mut self, now: Instant, clock: u32, wire: u64) -> Option<Outgoing> {
-        if !self.open {
+        if !self.open || self.cycle.is_some() {
             return None;
         }
         let waits = self.board.next_repair().is_some() || self.has_new();
@@ -58,7 +60,7 @@ impl Sender {
         if self.config.max_burst > 0 && self.burst_left == 0 {
             return true;
         }
-        let limits = self.controller.limits();
+        let limits = self.limits;
         let Some(rate) = limits.pacing else {
             self.pace_at = None;
             return false;
@@ -74,7 +76,7 @@ impl Sender {
     /// A segment leaves: what it costs.
     fn charge(&mut self, now: Instant, wire: u64, outgoing: &Outgoing) {
         let len = outgoing.payload.len() as u64;
-        if let Some(rate) = self.controller.limits().pacing {
+        if let Some(rate) = self.limits.pacing {
             self.pacer.sent(now, rate, ByteCount::new(len + wire));
         }
         self.burst_left = self.burst_left.saturating_sub(1);
@@ -95,7 +97,7 @@ impl Sender {
     /// Whether `len` more bytes may be under way.
     fn has_window(&mut self, len: u64) -> bool {
         let in_flight = self.in_flight();
-        let fits = in_flight + len <= self.cwnd || in_flight == 0;
+        let fits = in_flight + len <= self.recovery.window(self.cwnd) || in_flight == 0;
         if !fits {
             self.limited_before = self.board.next();
         }
@@ -143,12 +145,12 @@ impl Sender {
         let stamp = self.delivery.stamp(now, false);
         self.board.resend(index, now, stamp);
         let segment = self.board.get(index)?;
-        self.recovery.departs(segment);
+        self.recovery.departs(&self.board, segment);
         self.acks_since_repair = 0;
         let (start, fin) = (segment.start, segment.fin);
         let len = (segment.len - u32::from(fin)) as usize;
         let payload = self.buffer.again(start - 1, len);
-        Some(Outgoing { start, payload, fin, push: fin, kind: Kind::Repair })
+        Some(Outgoing { start, payload, fin, push: fin, kind: Kind::Repair, low: false })
     }
 
     /// The next new segment.
@@ -180,11 +182,13 @@ impl Sender {
         let payload = self.buffer.take(len as usize);
         self.board.push(len as u32 + u32::from(fin), fin, now, stamp);
         if let Some((_, segment)) = self.board.last() {
-            self.recovery.departs(segment);
+            self.recovery.departs(&self.board, segment);
         }
         self.fin_sent |= fin;
         let push = self.buffer.len() == 0;
-        Some(Outgoing { start, payload, fin, push, kind: Kind::New })
+        // The first segment after idle time is to find out whether the path still works.
+        let low = outstanding > 0 && self.controller.low_priority() == LowPriority::Data;
+        Some(Outgoing { start, payload, fin, push, kind: Kind::New, low })
     }
 
     /// Nagle's rule and the sender's part against silly windows (RFC 9293, sections 3.7.4 and

@@ -69,6 +69,6 @@ impl Sender {
         self.probes.from = segment.end();
         self.probes.under_way += 1;
         self.probes.due = (count > 1 && !spacing.is_zero()).then(|| now + spacing);
-        Some(Outgoing { start, payload, fin, push: false, kind: Kind::Copy })
+        Some(Outgoing { start, payload, fin, push: false, kind: Kind::Copy, low: true })
     }
 }

@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, Loss, LossCause, PathView, Signal};
+use bentpipe_cc::{Controller, Limits, Loss, LossCause, PathView, Signal};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::Config;
 use super::delivery::Delivery;
 use super::pacer::Pacer;
+use super::probe_cycle::Cycle;
 use super::probes::Probes;
 use crate::recovery::{Found, Mode, Options, Recovery, Scoreboard};
 use crate::rtt::RttEstimator;
@@ -46,6 +47,8 @@ pub(super) struct Sender {
     pub(super) delivery: Delivery,
     pub(super) pacer: Pacer,
     pub(super) probes: Probes,
+    /// TCP-Probing: a loss that is not answered yet.
+    pub(super) cycle: Option<Cycle>,
     pub(super) open: bool,
     /// First place that the peer does not allow, the window it stated last, and its largest one.
     pub(super) edge: u64,
@@ -53,7 +56,8 @@ pub(super) struct Sender {
     pub(super) largest_window: u64,
     /// Sequence and acknowledgement number of the segment that stated it (SND.WL1, SND.WL2).
     pub(super) window_from: (u64, u64),
-    /// The controller's window in bytes.
+    /// What the controller allows, and its window in bytes.
+    pub(super) limits: Limits,
     pub(super) cwnd: u64,
     pub(super) follows_sending: bool,
     /// Segments of data ask routers for a rate.
@@ -116,11 +120,13 @@ impl Sender {
             delivery: Delivery::new(now),
             pacer: Pacer::default(),
             probes: Probes::default(),
+            cycle: None,
             open: false,
             edge: 1,
             peer_window: 0,
             largest_window: 0,
             window_from: (0, 0),
+            limits: Limits::default(),
             cwnd: 0,
             limited_before: 0,
             forced: 0,
@@ -251,7 +257,8 @@ impl Sender {
 
     /// Takes over the controller's window.
     pub(super) fn follow_controller(&mut self) {
-        let window = self.controller.limits().window.map_or(u64::MAX, ByteCount::get);
+        self.limits = self.controller.limits();
+        let window = self.limits.window.map_or(u64::MAX, ByteCount::get);
         self.cwnd = window.min(self.config.cwnd_most()).max(self.mss());
     }
 
@@ -298,7 +305,7 @@ impl Sender {
         let rested = self.resent_all_at.is_none_or(|at| now.since(at) >= self.rtt.srtt());
         if repair.resend_outstanding && rested {
             self.resent_all_at = Some(now);
-            self.board.lose_unreported();
+            _ = self.board.lose_unreported();
         }
     }
 
@@ -330,7 +337,7 @@ impl Sender {
         self.board.clear();
         self.open = false;
         self.writer_waits = false;
-        (self.rto_at, self.persist_at, self.pace_at) = (None, None, None);
+        (self.rto_at, self.persist_at, self.pace_at, self.cycle) = (None, None, None, None);
     }
 
     /// The sender's activity, for the record.

@@ -26,7 +26,8 @@ impl Sender {
 
     /// The timer starts anew if anything is outstanding (RFC 6298, rules 5.2 and 5.3).
     pub(super) fn restart_timer(&mut self, now: Instant) {
-        self.rto_at = (self.board.outstanding() > 0).then(|| now + self.timeout());
+        let runs = self.board.outstanding() > 0 && self.cycle.is_none();
+        self.rto_at = runs.then(|| now + self.timeout());
     }
 
     /// Sets the timer of a closed window to what is true now.
@@ -42,6 +43,7 @@ impl Sender {
     #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
         let resend = Instant::earliest(self.rto_at, self.persist_at);
+        let resend = Instant::earliest(resend, self.probe_deadline());
         let pace = Instant::earliest(self.pace_at, self.probes.deadline());
         let controller = if self.open { self.controller.next_timer() } else { None };
         Instant::earliest(resend, Instant::earliest(pace, controller))
@@ -61,6 +63,7 @@ impl Sender {
             self.controller.on_timer(&path);
             self.follow_controller();
         }
+        self.check_probe(now)?;
         if self.persist_at.is_some_and(|at| at <= now) {
             self.persist_at = None;
             self.probe_window = true;
@@ -89,10 +92,10 @@ impl Sender {
             self.timeouts += 1;
             self.copies = self.mode.timeout_copies() - 1;
             let found = Found { lost, new_episode, again, ..Found::default() };
-            self.tell_loss(now, &found, LossCause::Timeout);
+            self.answer_loss(now, &found, LossCause::Timeout);
         }
         self.forced = 1;
-        self.backoff += 1;
+        self.backoff += u32::from(self.cycle.is_none());
         self.restart_timer(now);
         Ok(())
     }

@@ -9,7 +9,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use super::error::DecodeError;
 use super::options::{SackBlock, ScpsCapabilities, Snack};
 use super::segment::FIXED_HEADER;
-use super::{Flags, Options, Segment, SynOptions, Timestamps, kinds, layout};
+use super::{Flags, Options, Scps, Segment, SynOptions, Timestamps, kinds, layout};
 use crate::PseudoHeader;
 
 /// IP protocol number of TCP.
@@ -150,8 +150,10 @@ fn read_option(
             segment.options = Options::Snack(Snack { hole_offset, hole_size, vector });
             return Some(());
         }
-        kinds::RECORD_BOUNDARY => segment.record_boundary = true,
-        kinds::CORRUPTION_EXPERIENCED => segment.corruption_experienced = true,
+        kinds::RECORD_BOUNDARY => segment.scps = segment.scps.with(Scps::RECORD_BOUNDARY),
+        kinds::CORRUPTION_EXPERIENCED => {
+            segment.scps = segment.scps.with(Scps::CORRUPTION_EXPERIENCED);
+        }
         _ => return Some(()),
     }
     body.is_empty().then_some(())

@@ -6,7 +6,7 @@
 
 use super::kinds;
 use super::options::{SackBlock, Snack};
-use super::{Options, Segment, SynOptions};
+use super::{Options, Scps, Segment, SynOptions};
 
 /// Most bytes of options: the header's length is a 4-bit number of 32-bit words.
 pub(super) const MOST_OPTIONS: usize = 15 * 4 - super::segment::FIXED_HEADER;
@@ -29,7 +29,7 @@ pub(super) fn lay_out(segment: &Segment) -> Laid {
 /// Bytes that timestamps and marks leave to SACK or SNACK, its kind and length included.
 fn room_for_list(segment: &Segment) -> usize {
     let timestamps = if segment.timestamps.is_some() { 10 } else { 0 };
-    let marks = usize::from(segment.record_boundary) + usize::from(segment.corruption_experienced);
+    let marks = segment.scps.len();
     MOST_OPTIONS - timestamps - 2 * marks
 }
 
@@ -50,8 +50,8 @@ impl Laid {
         }
         for (present, kind) in [
             (syn.sack_permitted, kinds::SACK_PERMITTED),
-            (segment.corruption_experienced, kinds::CORRUPTION_EXPERIENCED),
-            (segment.record_boundary, kinds::RECORD_BOUNDARY),
+            (segment.scps.contains(Scps::CORRUPTION_EXPERIENCED), kinds::CORRUPTION_EXPERIENCED),
+            (segment.scps.contains(Scps::RECORD_BOUNDARY), kinds::RECORD_BOUNDARY),
         ] {
             if present {
                 self.put(kind, &[])?;

@@ -21,4 +21,4 @@ pub use list::List;
 pub use options::{
     Options, SackBlock, SackBlocks, ScpsCapabilities, Snack, SynOptions, Timestamps,
 };
-pub use segment::Segment;
+pub use segment::{Scps, Segment};

@@ -29,6 +29,9 @@ pub struct Segment {
     /// ECN field of the IP header around the segment, on which a router leaves its mark. It is not
     /// part of TCP's bytes: whoever writes and reads the IP header carries it over.
     pub ecn: Ecn,
+    /// The sender asks to be dropped first where room is short: the Lower Effort code point of the IP
+    /// header (RFC 8622). Like `ecn` it is not part of TCP's bytes.
+    pub low_priority: bool,
     /// Receive window as it is on the wire, before it is scaled (RFC 7323, section 2).
     pub window: u16,
     /// Offset of the end of urgent data from `seq`; no meaning without [`Flags::URG`].
@@ -37,13 +40,39 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// The other options.
     pub options: Options,
-    /// The segment ends a record, kind 22 (CCSDS 714.0-B, record boundary option).
-    pub record_boundary: bool,
-    /// The sender receives damaged packets, so that losses are no sign of congestion, kind 23
-    /// (CCSDS 714.0-B, corruption experienced option).
-    pub corruption_experienced: bool,
+    /// Options of SCPS-TP that carry nothing.
+    pub scps: Scps,
     /// The user bytes; empty when there are none.
     pub payload: Bytes,
+}
+
+/// Options of SCPS-TP that carry nothing (CCSDS 714.0-B), as a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scps(u8);
+
+impl Scps {
+    /// Neither.
+    pub const NONE: Self = Self(0);
+    /// The segment ends a record, kind 22.
+    pub const RECORD_BOUNDARY: Self = Self(1);
+    /// The sender receives damaged packets, so that losses are no sign of congestion, kind 23.
+    pub const CORRUPTION_EXPERIENCED: Self = Self(2);
+
+    /// The set of everything in either.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// True if the set holds all of `other`.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// How many there are.
+    pub(super) const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
 }
 
 impl Segment {
@@ -78,7 +107,7 @@ impl Segment {
         if kind.is_empty() && self.flags.contains(Flags::ACK) {
             kind = Kind::ACK;
         }
-        kind
+        if self.low_priority { kind.with(Kind::LOW) } else { kind }
     }
 
     /// What opens, closes or aborts.
@@ -105,9 +134,7 @@ impl Segment {
     /// Length of the header with its options and padding in bytes, a multiple of 4 up to 60.
     #[inline]
     pub fn header_len(&self) -> usize {
-        let timestamps_only = matches!(self.options, Options::None)
-            && !self.record_boundary
-            && !self.corruption_experienced;
+        let timestamps_only = matches!(self.options, Options::None) && self.scps == Scps::NONE;
         match (timestamps_only, self.timestamps) {
             (true, None) => FIXED_HEADER,
             (true, Some(_)) => FIXED_HEADER + Self::TIMESTAMPS,

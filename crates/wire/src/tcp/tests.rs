@@ -90,7 +90,7 @@ fn vectors() -> Vec<(&'static str, &'static str, Segment, Kind)> {
             "138900500102030a fffffff1 601101f683c40000 16020000",
             Segment {
                 flags: Flags::FIN.with(Flags::ACK),
-                record_boundary: true,
+                scps: Scps::RECORD_BOUNDARY,
                 ..ahead(0x0102_030a)
             },
             Kind::END,
@@ -100,7 +100,7 @@ fn vectors() -> Vec<(&'static str, &'static str, Segment, Kind)> {
             "00501389fffffff1 0102030a a01020000e7f0000 1702080a00002ee100002a30 15080001 0002a005",
             Segment {
                 timestamps: Some(Timestamps { value: 12_001, echo: 10_800 }),
-                corruption_experienced: true,
+                scps: Scps::CORRUPTION_EXPERIENCED,
                 options: Options::Snack(Snack {
                     hole_offset: 1,
                     hole_size: 2,

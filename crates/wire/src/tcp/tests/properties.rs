@@ -37,7 +37,12 @@ fn other_options() -> impl Strategy<Value = Options> {
 fn segment() -> impl Strategy<Value = Segment> {
     let timestamps = any::<(u32, u32)>().prop_map(|(value, echo)| Timestamps { value, echo });
     let fields = any::<(u16, u16, u32, u32, u8, u16, u16)>();
-    let marks = any::<(bool, bool)>();
+    let marks = prop_oneof![
+        Just(Scps::NONE),
+        Just(Scps::RECORD_BOUNDARY),
+        Just(Scps::CORRUPTION_EXPERIENCED),
+        Just(Scps::RECORD_BOUNDARY.with(Scps::CORRUPTION_EXPERIENCED)),
+    ];
     let payload = prop_oneof![Just(Vec::new()), vec(any::<u8>(), 1..40)];
     (fields, option::of(timestamps), syn_options(), other_options(), marks, payload).prop_map(
         |(fields, timestamps, syn, other, marks, payload)| {
@@ -54,8 +59,8 @@ fn segment() -> impl Strategy<Value = Segment> {
                 urgent,
                 timestamps,
                 options: if flags.contains(Flags::SYN) { syn } else { other },
-                record_boundary: marks.0,
-                corruption_experienced: marks.1,
+                low_priority: false,
+                scps: marks,
                 payload: payload.into(),
             }
         },

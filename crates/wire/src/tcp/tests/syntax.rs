@@ -46,8 +46,9 @@ fn four_sack_blocks_fit_alone_and_three_beside_timestamps() {
 
 #[test]
 fn marks_of_scps_cost_no_sack_block() {
-    for (record_boundary, corruption_experienced) in [(true, false), (false, true), (true, true)] {
-        let marked = |segment| Segment { record_boundary, corruption_experienced, ..segment };
+    let both = Scps::RECORD_BOUNDARY.with(Scps::CORRUPTION_EXPERIENCED);
+    for scps in [Scps::RECORD_BOUNDARY, Scps::CORRUPTION_EXPERIENCED, both] {
+        let marked = |segment| Segment { scps, ..segment };
         let full = marked(Segment { options: blocks(4), ..acknowledgement() });
         assert_eq!(travelled(&full), full);
         assert_eq!(travelled(&marked(stamped(blocks(4)))), marked(stamped(blocks(3))));
@@ -63,7 +64,7 @@ fn a_snack_vector_is_cut_to_the_room_there_is() {
     let alone = Segment { options: snack(33), ..acknowledgement() };
     assert_eq!(travelled(&alone), alone);
     assert_eq!(travelled(&stamped(snack(33))), stamped(snack(24)));
-    let marked = |segment| Segment { record_boundary: true, ..segment };
+    let marked = |segment| Segment { scps: Scps::RECORD_BOUNDARY, ..segment };
     assert_eq!(travelled(&marked(stamped(snack(33)))), marked(stamped(snack(22))));
 }
 

@@ -1,0 +1,163 @@
+//! Loss recovery by the furthest report, as Linux did it for years.
+
+use std::collections::VecDeque;
+
+use super::{AckSeen, Found, Options, Recovery, Scoreboard, Sent};
+
+/// Forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996) with rate halving (Mathis, Semke and
+/// Mahdavi, draft-mathis-tcp-ratehalving, 1999).
+///
+/// What lies more than a threshold below the furthest report is lost. A repair is lost when something
+/// arrived that left for the first time after it, or a threshold of later repairs. While losses are
+/// repaired one segment leaves for every two that left the network, until what is under way fits the
+/// window.
+#[derive(Debug)]
+pub(super) struct Fack {
+    options: Options,
+    active: bool,
+    /// A recovery, or the time after a timeout, ends when everything before it is acknowledged.
+    recover: u64,
+    /// Repairs are under way: found by reports, or after a timeout.
+    repairing: bool,
+    /// Bytes that may be under way on the way to the window.
+    halving: u64,
+    /// Repairs that are under way, in the order in which they left.
+    repairs: VecDeque<Repair>,
+    /// Order of the latest repair that arrived.
+    arrived: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    /// Number of its departure.
+    number: u64,
+    /// Its place among the repairs.
+    order: u64,
+    start: u64,
+    /// Place of the first new data that left after it.
+    next: u64,
+}
+
+impl Fack {
+    pub(super) const fn new(options: Options) -> Self {
+        Self {
+            options,
+            active: false,
+            recover: 0,
+            repairing: false,
+            halving: 0,
+            repairs: VecDeque::new(),
+            arrived: 0,
+        }
+    }
+
+    /// Finds repairs that are lost.
+    fn lose_repairs(&mut self, board: &mut Scoreboard) -> u64 {
+        let highest = board.runs().highest().unwrap_or(0);
+        for repair in &self.repairs {
+            if repair.fate(board) == Fate::Arrived {
+                self.arrived = self.arrived.max(repair.order);
+            }
+        }
+        let threshold = u64::from(self.options.threshold);
+        let (arrived, mut lost) = (self.arrived, 0);
+        self.repairs.retain(|repair| match repair.fate(board) {
+            Fate::UnderWay if repair.next < highest || repair.order + threshold < arrived => {
+                lost += board.lose(board.find(repair.start));
+                false
+            }
+            fate => fate == Fate::UnderWay,
+        });
+        lost
+    }
+
+    fn enter(&mut self, board: &Scoreboard, mss: u64) {
+        (self.active, self.repairing, self.recover) = (true, true, board.next());
+        self.halving = board.pipe() + mss;
+    }
+}
+
+/// What became of a repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    UnderWay,
+    Arrived,
+    /// It left once more, or was given up.
+    Replaced,
+}
+
+impl Repair {
+    fn fate(&self, board: &Scoreboard) -> Fate {
+        match board.get(board.find(self.start)).filter(|segment| segment.start <= self.start) {
+            None => Fate::Arrived,
+            Some(segment) if segment.sacked => Fate::Arrived,
+            Some(segment) if segment.departure != self.number || !segment.repaired => {
+                Fate::Replaced
+            }
+            Some(_) => Fate::UnderWay,
+        }
+    }
+}
+
+impl Recovery for Fack {
+    fn departs(&mut self, board: &Scoreboard, segment: &Sent) {
+        if segment.repaired {
+            let order = self.repairs.back().map_or(self.arrived, |last| last.order) + 1;
+            let (number, start, next) = (segment.departure, segment.start, board.next());
+            self.repairs.push_back(Repair { number, order, start, next });
+        }
+        let len = u64::from(segment.len);
+        self.halving = self.halving.min(board.pipe().saturating_sub(len).max(len));
+    }
+
+    fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckSeen) -> Found {
+        let mut found = Found::default();
+        if self.repairing && ack.acked > 0 && board.una() >= self.recover {
+            (self.active, self.repairing, self.halving, found.done) = (false, false, 0, true);
+        }
+        let furthest = board.runs().highest().unwrap_or(0);
+        let edge = furthest.saturating_sub(u64::from(self.options.threshold) * ack.mss);
+        let repairs = self.lose_repairs(board);
+        found.again = repairs > 0;
+        found.lost = repairs + board.lose_before(edge);
+        self.halving = self.halving.min(board.pipe() + ack.mss);
+        // While reports come the path works, and they tell of lost repairs: the timer need not.
+        found.restart_timer = ack.sacked > 0;
+        if found.lost > 0 && !self.active {
+            found.new_episode = true;
+            self.enter(board, ack.mss);
+        }
+        found
+    }
+
+    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+        (self.active, self.repairing, self.halving) = (false, true, 0);
+        self.recover = board.next();
+        self.repairs.clear();
+        let lost = board.lose_unreported();
+        board.mark_timeout();
+        lost
+    }
+
+    fn suspect(&mut self, board: &mut Scoreboard) -> Found {
+        let new_episode = !self.active;
+        let again = board.head().is_some_and(|head| head.transmissions > 1);
+        let lost = board.lose(0);
+        if new_episode {
+            self.enter(board, lost);
+        }
+        Found { lost, new_episode, again, forced: 1, ..Found::default() }
+    }
+
+    fn is_active(&self) -> bool {
+        self.active
+    }
+
+    fn in_flight(&self, board: &Scoreboard, _mss: u64) -> u64 {
+        board.pipe()
+    }
+
+    fn window(&self, cwnd: u64) -> u64 {
+        cwnd.max(self.halving)
+    }
+}

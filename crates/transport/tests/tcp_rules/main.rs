@@ -1,0 +1,10 @@
+//! The rules of TCP one by one, against a script: what leaves, when it leaves, and that nothing leaves before.
+
+mod closing;
+mod opening;
+mod probing;
+mod receiving;
+mod recovery;
+mod sending;
+mod support;
+mod timers;

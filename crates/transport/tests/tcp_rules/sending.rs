@@ -1,0 +1,140 @@
+//! What may leave: windows, marks, sizes.
+
+use std::collections::BTreeMap;
+
+use bentpipe_cc::Choice;
+
+use super::support::*;
+
+#[test]
+fn a_mark_is_echoed_until_the_peer_has_reduced_and_our_window_is_reduced_once() {
+    let mut script = Script::start(Config { ecn: true, ..plain() });
+    assert_eq!(script.sent()[0].flags, flags("SEW"));
+    script.pass(100);
+    let answer = syn_ack(mss(1000));
+    script.hear(Segment { flags: flags("S.E"), ..answer });
+    script.sent();
+    script.hear(Segment { ecn: Ecn::Congestion, ..peer(".", 1, 1, 100) });
+    script.expect(&[("E", 1, 101, 0)]);
+    script.hear(peer(".", 101, 1, 100));
+    script.expect(&[("E", 1, 201, 0)]);
+    script.hear(peer(".W", 201, 1, 100));
+    script.expect(&[("", 1, 301, 0)]);
+    script.write(50_000);
+    let sent = script.expect(&[("", 1, 301, 1000), ("", 1001, 301, 1000)]);
+    assert_eq!(sent[0].ecn, Ecn::Capable0);
+    script.hear(peer(".E", 301, 1001, 0));
+    assert!(script.end.counters().reductions <= 1);
+    let after = script.sent();
+    assert!(after.first().is_none_or(|s| s.flags.contains(Flags::CWR)), "{after:?}");
+}
+
+#[test]
+fn nagle_holds_a_short_segment_until_everything_is_acknowledged() {
+    let mut script = Script::open(Config { nagle: true, ..plain() });
+    script.write(10);
+    script.expect(&[("", 1, 1, 10)]);
+    script.write(10);
+    script.expect(&[]);
+    script.hear(peer(".", 1, 11, 0));
+    script.expect(&[("", 11, 1, 10)]);
+}
+
+#[test]
+fn a_smaller_path_mtu_cuts_what_is_sent_again_and_keeps_the_window() {
+    let mut script = Script::four_out(plain());
+    let before = script.end.sender_state().cwnd;
+    script.end.set_path_mtu(script.now, 540);
+    let sent = script.sent();
+    assert!(sent.iter().all(|s| s.payload.len() <= 500), "{sent:?}");
+    assert_eq!(sent[0].seq, Seq32::new(ISS).plus(2001));
+    assert_eq!(script.end.sender_state().cwnd, before);
+}
+
+#[test]
+fn after_idle_time_the_window_starts_over() {
+    let mut script = Script::open(plain());
+    script.write(6_000);
+    for ack in [0, 1001, 2001, 4001, 6001] {
+        if ack > 0 {
+            script.hear(peer(".", 1, ack, 0));
+        }
+        script.sent();
+    }
+    script.pass(2_000);
+    script.write(20_000);
+    assert_eq!(script.sent().len(), 2);
+}
+
+#[test]
+fn an_acknowledgement_of_two_segments_opens_the_window_by_two_and_after_a_timeout_by_one() {
+    let mut script = Script::open(Config { ack_every: 2, ..plain() });
+    script.write(50_000);
+    assert_eq!(script.sent().len(), 2);
+    script.hear(peer(".", 1, 2001, 0));
+    assert_eq!(script.sent().len(), 4, "RFC 3465, section 2.2: L is 2");
+    script.pass(1_000);
+    script.expect(&[("", 2001, 1, 1000)]);
+    script.hear(peer(".", 1, 4001, 0));
+    assert_eq!(script.sent().len(), 2, "section 2.3: L is 1");
+}
+
+#[test]
+fn the_initial_window_is_what_the_settings_say_and_one_segment_after_a_lost_syn() {
+    for (window, segments) in [
+        (InitialWindow::Segments(1), 1),
+        (InitialWindow::Segments(3), 3),
+        (InitialWindow::Rfc3390, 4),
+        (InitialWindow::Rfc6928, 10),
+    ] {
+        let config = Config { initial_window: window, ..plain() };
+        let mut script = Script::open(config.clone());
+        script.write(50_000);
+        assert_eq!(script.sent().len(), segments, "{window:?}");
+        let mut script = Script::start(config);
+        script.sent();
+        script.pass(1_000);
+        assert_eq!(script.sent().len(), 1);
+        script.hear(syn_ack(mss(1000)));
+        script.sent();
+        script.write(50_000);
+        assert_eq!(script.sent().len(), 1, "{window:?} after a lost SYN");
+    }
+}
+
+#[test]
+fn the_peers_window_is_obeyed_as_it_is_shifted() {
+    let mut script = Script::start(Config {
+        window_scaling: true,
+        initial_window: InitialWindow::Segments(10),
+        ..plain()
+    });
+    script.sent();
+    script.hear(Segment {
+        window: 3_000,
+        ..syn_ack(SynOptions { window_shift: Some(2), ..mss(1000) })
+    });
+    script.sent();
+    script.write(50_000);
+    assert_eq!(script.sent().len(), 3, "the window of a SYN is not shifted");
+    script.hear(Segment { window: 1_000, ..peer(".", 1, 1001, 0) });
+    // 1001 to 5001 are allowed, of which 1001 to 3001 are under way.
+    script.expect(&[("", 3001, 1, 1000), ("", 4001, 1, 1000)]);
+}
+
+#[test]
+fn after_idle_time_fast_start_lowers_the_priority_of_all_but_the_first_segment() {
+    let controller = Choice::new("fast-start", BTreeMap::new()).expect("a controller");
+    let mut script = Script::open(Config { controller, ..plain() });
+    script.write(6_000);
+    for ack in [0, 1001, 2001, 4001, 6001] {
+        if ack > 0 {
+            script.hear(peer(".", 1, ack, 0));
+        }
+        assert!(script.sent().iter().all(|s| !s.low_priority));
+    }
+    script.pass(2_000);
+    script.write(20_000);
+    let low: Vec<bool> = script.sent().iter().map(|s| s.low_priority).collect();
+    assert_eq!(low[..3], [false, true, true], "{low:?}");
+}

@@ -1,0 +1,128 @@
+//! Timers: retransmission, the closed window, keep-alives.
+
+use super::support::*;
+
+#[test]
+fn the_timer_doubles_and_each_timeout_sends_one_segment() {
+    let mut script = Script::four_out(plain());
+    // The sample of the round trip is 100 ms: the least timeout counts.
+    script.pass(1_000);
+    script.expect(&[("", 2001, 1, 1000)]);
+    script.pass(2_000);
+    script.expect(&[("", 2001, 1, 1000)]);
+    script.pass(4_000);
+    script.expect(&[("", 2001, 1, 1000)]);
+    script.hear(peer(".", 1, 6001, 0));
+    assert_eq!(script.sent().len(), 2, "slow start goes on");
+}
+
+#[test]
+fn a_silent_peer_is_given_up_after_the_last_retry() {
+    let mut script = Script::four_out(Config { retries: Some(2), ..plain() });
+    for wait in [1_000, 2_000] {
+        script.pass(wait);
+        script.expect(&[("", 2001, 1, 1000)]);
+    }
+    script.pass(4_000);
+    let reset = script.sent();
+    assert!(reset[0].flags.contains(Flags::RST));
+    assert_eq!(script.told(), Some(Event::Failed(Failure::NoResponse)));
+}
+
+#[test]
+fn a_closed_window_is_probed_by_one_byte_ever_more_rarely() {
+    let mut script = Script::open(plain());
+    script.hear(Segment { window: 0, ..peer(".", 1, 1, 0) });
+    script.write(5_000);
+    script.pass(1_000);
+    script.expect(&[("", 1, 1, 1)]);
+    script.hear(Segment { window: 0, ..peer(".", 1, 1, 0) });
+    script.pass(1_000);
+    script.expect(&[("", 1, 1, 1)]);
+    script.pass(2_000);
+    script.expect(&[("", 1, 1, 1)]);
+    script.hear(peer(".", 1, 1, 0));
+    let sent = script.sent();
+    assert_eq!((sent[0].payload.len(), sent[1].payload.len()), (1, 1000));
+    assert_eq!(script.end.counters().reductions, 0);
+}
+
+#[test]
+fn an_idle_connection_asks_and_gives_up() {
+    let (keepalive, keepalive_interval) = (Span::from_secs(10), Span::from_secs(5));
+    let config = Config { keepalive, keepalive_interval, keepalive_max: 2, ..plain() };
+    let mut script = Script::open(config);
+    script.pass(10_000);
+    script.expect(&[("", 0, 1, 0)]);
+    script.hear(peer(".", 1, 1, 0));
+    script.pass(10_000);
+    script.expect(&[("", 0, 1, 0)]);
+    script.pass(5_000);
+    script.expect(&[("", 0, 1, 0)]);
+    script.pass(5_000);
+    assert!(script.sent()[0].flags.contains(Flags::RST));
+    assert_eq!(script.told(), Some(Event::Failed(Failure::NoResponse)));
+}
+
+#[test]
+fn the_first_sample_gives_a_timeout_of_three_round_trips() {
+    let config = Config { rto_min: ms(1), ..plain() };
+    let mut script = Script::open(config);
+    script.write(1_000);
+    // RFC 6298, rule 2.2: R + 4 R / 2, of 100 ms.
+    script.expect(&[("", 1, 1, 1000)]);
+    script.pass(300);
+    script.expect(&[("", 1, 1, 1000)]);
+}
+
+#[test]
+fn what_waited_for_a_repair_is_no_sample() {
+    let mut script = Script::four_out(Config { recovery: Mode::NewReno, ..plain() });
+    let before = script.end.sender_state().srtt;
+    // 2001 is lost; the rest arrives and waits at the peer for three seconds.
+    for wait in [1_000, 2_000] {
+        script.pass(wait);
+        script.expect(&[("", 2001, 1, 1000)]);
+    }
+    script.pass(100);
+    script.hear(peer(".", 1, 6001, 0));
+    assert_eq!(script.end.sender_state().srtt, before);
+}
+
+#[test]
+fn the_backoff_ends_with_a_sample_and_not_with_a_repair() {
+    let mut script = Script::four_out(Config { recovery: Mode::NewReno, ..plain() });
+    for wait in [1_000, 2_000] {
+        script.pass(wait);
+        script.expect(&[("", 2001, 1, 1000)]);
+    }
+    // The repair alone is acknowledged: the timeout stays four seconds (Karn).
+    script.hear(peer(".", 1, 3001, 0));
+    script.expect(&[("", 3001, 1, 1000), ("", 4001, 1, 1000)]);
+    script.pass(4_000);
+    script.expect(&[("", 3001, 1, 1000)]);
+}
+
+#[test]
+fn a_partial_acknowledgement_restarts_the_timer_once_or_each_time() {
+    for (recovery, left) in [(Mode::NewReno, 800), (Mode::NewRenoSteady, 1_000)] {
+        let config = Config { recovery, limited_transmit: false, ..plain() };
+        let mut script =
+            Script::open(Config { initial_window: InitialWindow::Segments(8), ..config });
+        script.write(8_000);
+        assert_eq!(script.sent().len(), 8);
+        script.pass(100);
+        for _ in 0..3 {
+            script.hear(peer(".", 1, 1, 0));
+        }
+        script.sent();
+        for ack in [1001, 2001] {
+            script.pass(200);
+            script.hear(peer(".", 1, ack, 0));
+            assert!(!script.sent().is_empty());
+        }
+        // One second after the first partial acknowledgement, or after the second.
+        let due = script.end.poll_timeout().expect("a timer").since(script.now);
+        assert_eq!(due, ms(left), "{recovery:?}");
+    }
+}
