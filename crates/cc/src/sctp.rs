@@ -131,7 +131,7 @@ mod tests {
         for (limit, acked, opened) in [(1.0, 1072, 1072), (1.0, 3000, 1500), (2.0, 3000, 3000)] {
             let parameters = [("abc_limit".to_owned(), limit)].into();
             let choice = Choice::new("sctp", parameters).expect("a controller");
-            let packets = |count| ByteCount::new(1500 * count);
+            let packets = |count: u64| ByteCount::new(1500 * count);
             let controller = choice.build(packets(1), packets(2), packets(1), packets(100));
             let mut play = Play::of(controller);
             play.path.mss = packets(1);

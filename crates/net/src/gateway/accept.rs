@@ -34,7 +34,10 @@ pub(super) async fn serve(inner: Arc<Inner>) -> io::Result<()> {
 async fn greet(inner: &Inner, connection: Connection) -> io::Result<()> {
     let peer = connection.peer();
     let far = inner.peers.values().find(|far| far.key == peer);
-    let Some(far) = far else { return Ok(connection.abort()) };
+    let Some(far) = far else {
+        connection.abort();
+        return Ok(());
+    };
     let greeting = tokio::time::timeout(GREETING, open::read(&connection));
     let (open, first) = greeting.await.map_err(io::Error::from)??;
     match open {

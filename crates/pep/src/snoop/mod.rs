@@ -86,10 +86,9 @@ impl Snoop {
     /// A segment goes out: data, and acknowledgements of data that come in.
     fn goes_out(&mut self, now: Instant, ends: Ends, segment: &mut Segment) {
         let (source, destination) = (segment.source_port, segment.destination_port);
-        if let Some(holes) = self.inward.get(&(ends.reversed(), destination, source)) {
-            if holes.explains(segment) {
-                segment.scps = segment.scps.with(Scps::CORRUPTION_EXPERIENCED);
-            }
+        let inward = self.inward.get(&(ends.reversed(), destination, source));
+        if inward.is_some_and(|holes| holes.explains(segment)) {
+            segment.scps = segment.scps.with(Scps::CORRUPTION_EXPERIENCED);
         }
         let key = (ends, source, destination);
         let room = self.out.len() < MOST_CONNECTIONS;
