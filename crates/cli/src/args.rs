@@ -60,6 +60,9 @@ pub(crate) enum Command {
     /// Send files and directories to a peer
     #[command(after_help = SEND_EXAMPLES)]
     Send(Send),
+    /// Carry TCP connections to another gateway over a satellite link
+    #[command(after_help = GATEWAY_EXAMPLES)]
+    Gateway(Gateway),
     /// Name what there is
     #[command(after_help = LIST_EXAMPLES)]
     List {
@@ -85,6 +88,26 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
+}
+
+const GATEWAY_EXAMPLES: &str = "Examples:
+  bentpipe gateway --config /etc/bentpipe/gateway.toml
+  bentpipe gateway --check gateway.toml
+
+RUST_LOG=debug tells of every flow.";
+
+/// `bentpipe gateway`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Gateway {
+    /// The configuration
+    #[arg(long, value_name = "FILE", required_unless_present = "check")]
+    pub(crate) config: Option<PathBuf>,
+    /// Only say whether this configuration and its key are good
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
+    pub(crate) check: Option<PathBuf>,
+    /// Log as JSON, one object a line
+    #[arg(long)]
+    pub(crate) log_json: bool,
 }
 
 const REPRODUCE_EXAMPLES: &str = "Examples:

@@ -33,7 +33,7 @@ async fn free<const N: usize>() -> [SocketAddr; N] {
 /// Starts a pair whose forwarded port leads to `to`; `terminal` and `hub` are more settings.
 async fn pair(to: &str, terminal: &str, hub: &str) -> Pair {
     let keys = [SecretKey::from_bytes([1; 32]), SecretKey::from_bytes([2; 32])];
-    let [socks5, http, forward, metrics] = free().await;
+    let [socks5, http, forward] = free().await;
     let text = format!(
         "role = \"hub\"\nkey = \"unused\"\nlisten = \"127.0.0.1:0\"\n{hub}\n[peers.terminal]\nkey = \"{}\"",
         keys[0].public()
@@ -41,7 +41,7 @@ async fn pair(to: &str, terminal: &str, hub: &str) -> Pair {
     let config = Config::parse("hub.toml", &text).expect("a configuration");
     let hub = Gateway::start(config, keys[1].clone()).expect("a hub");
     let text = format!(
-        "role = \"terminal\"\nkey = \"unused\"\nlisten = \"127.0.0.1:0\"\nmetrics = \"{metrics}\"\n{terminal}\n\
+        "role = \"terminal\"\nkey = \"unused\"\nlisten = \"127.0.0.1:0\"\n{terminal}\n\
          [peers.hub]\nkey = \"{}\"\naddress = \"{}\"\n[[forward]]\nlisten = \"{forward}\"\nto = \"{to}\"\n\
          [socks5]\nlisten = \"{socks5}\"\n[http]\nlisten = \"{http}\"\nusers = {{ eve = \"apple\" }}",
         keys[1].public(),

@@ -2,6 +2,7 @@
 
 mod compare;
 mod emulate;
+mod gateway;
 mod identity;
 mod keygen;
 mod list;
@@ -31,6 +32,7 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::List { what, json } => list::list(what, json),
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Orbit(args) => orbit::orbit(&args),
+        Command::Gateway(args) => gateway::gateway(&args),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Recv(args) => recv::recv(&args),
         Command::Send(args) => send::send(&args),

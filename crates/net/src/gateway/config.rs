@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use bentpipe_units::{BitRate, ByteCount, Span};
+use bentpipe_units::{ByteCount, Span};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::open::Destination;
@@ -68,17 +68,6 @@ pub enum Fallback {
     Direct,
 }
 
-/// How the link is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Others use it too: each connection finds its share.
-    #[default]
-    Shared,
-    /// It belongs to the gateways, whose rates say what it carries.
-    Dedicated,
-}
-
 /// A gateway.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -119,20 +108,13 @@ pub struct Config {
     pub http: Option<Proxy>,
     /// Connections that the firewall leads here.
     pub transparent: Option<Transparent>,
-    /// Where `/metrics` and `/health` are served.
-    pub metrics: Option<SocketAddr>,
 }
 
 /// The link as this end sends on it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
-    /// Whose it is.
-    #[serde(default)]
-    pub mode: Mode,
-    /// What it carries from here, headers included; `dedicated` needs it, here or at each peer.
-    pub rate: Option<Parsed<BitRate>>,
-    /// The congestion controller of `shared`.
+    /// The congestion controller of each flow; CUBIC if left out.
     pub controller: Option<String>,
     /// Parity.
     #[serde(default)]
@@ -175,11 +157,6 @@ pub struct Peer {
     pub key: Parsed<PublicKey>,
     /// Its UDP address; a hub does not need those of its terminals.
     pub address: Option<SocketAddr>,
-    /// What the link carries to it, if that is not the rate of the whole link.
-    pub rate: Option<Parsed<BitRate>>,
-    /// Its share beside others where they compete for the rate of the link.
-    #[serde(default = "one")]
-    pub weight: u32,
 }
 
 /// A port that leads to one destination.
@@ -213,11 +190,6 @@ pub struct Proxy {
 pub struct Transparent {
     /// The TCP port that they are led to.
     pub port: u16,
-    /// Interfaces that hosts are behind.
-    pub interfaces: Vec<String>,
-    /// Only connections to these destinations; all if there are none.
-    #[serde(default)]
-    pub only: Vec<Parsed<Range>>,
     /// By which gateway; the only one if left out.
     pub peer: Option<String>,
 }
@@ -252,10 +224,6 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Parsed<T> {
 
 fn yes() -> bool {
     true
-}
-
-fn one() -> u32 {
-    1
 }
 
 impl Config {
@@ -304,18 +272,6 @@ impl Config {
                 let message = "a terminal must know its peer's UDP address, HOST:PORT".into();
                 return wrong(&format!("peers.{name}.address"), message);
             }
-            if peer.weight == 0 {
-                return wrong(&format!("peers.{name}.weight"), "it is at least 1".into());
-            }
-            let rate = peer.rate.or(self.link.rate);
-            if self.link.mode == Mode::Dedicated && rate.is_none() {
-                let message =
-                    "`dedicated` needs to know what the link carries, such as \"10 Mbit/s\"";
-                return wrong("link.rate", message.into());
-            }
-        }
-        if self.link.mode == Mode::Dedicated && self.link.controller.is_some() {
-            return wrong("link.controller", "a dedicated link needs none: leave it out".into());
         }
         if self.limits.connections == 0 {
             return wrong("limits.connections", "it is at least 1".into());
@@ -373,7 +329,7 @@ mod tests {
         let config =
             parse("[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"").expect("one");
         assert!(config.early_accept && config.allow.is_empty());
-        assert_eq!((config.fallback, config.link.mode), (Fallback::Wait, Mode::Shared));
+        assert_eq!(config.fallback, Fallback::Wait);
         assert_eq!(config.link.fec, Parsed(Fec::Auto));
     }
 
@@ -385,8 +341,7 @@ mod tests {
             ("[peers.hub]\nkey = \"KEY\"".into(), "`peers.hub.address`"),
             ("[peers.hub]\nkey = \"x\"".into(), "line 5"),
             (format!("{peer}waight = 3"), "line 7: unknown field `waight`"),
-            (format!("{peer}rate = \"10 Mbit\""), "line 7: `10 Mbit`"),
-            (format!("{peer}[link]\nmode = \"dedicated\""), "`link.rate`"),
+            (format!("{peer}[link]\nfec = \"often\""), "line 8: it is `auto`, `off` or"),
             (
                 format!("{peer}[socks5]\nlisten = \"[::1]:1080\"\npeer = \"hup\""),
                 "`socks5.peer`: `hup`",

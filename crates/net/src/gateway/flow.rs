@@ -62,7 +62,7 @@ impl Inner {
             let way = Way::Direct(self.connect(&to, None).await?);
             return Ok(Begun { flow, way });
         }
-        let connection = self.host.open(far.address(), far.key, super::PORT, far.tuning.clone());
+        let connection = self.host.open(far.address(), far.key, super::PORT, self.tuning.clone());
         let greeting = open::frame(&Open::Flow { to, from });
         connection.write_bytes(greeting).await.map_err(|_| Verdict::TimedOut)?;
         if self.config.early_accept {

@@ -32,8 +32,8 @@ use crate::key::{PublicKey, SecretKey};
 use crate::tuning::Tuning;
 
 pub use self::config::{
-    Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Mode, Parsed, Password, Peer,
-    Proxy, Role, Transparent,
+    Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Parsed, Password, Peer, Proxy,
+    Role, Transparent,
 };
 pub use self::counters::Counters;
 pub use self::open::Destination;
@@ -56,6 +56,7 @@ pub struct Gateway {
 struct Inner {
     config: Config,
     host: Host,
+    tuning: Arc<xstp::Config>,
     peers: BTreeMap<String, Far>,
     counters: Arc<Counters>,
     /// Places for flows that begin here.
@@ -69,7 +70,6 @@ struct Inner {
 struct Far {
     key: PublicKey,
     address: Option<SocketAddr>,
-    tuning: Arc<xstp::Config>,
     /// It answers.
     is_up: AtomicBool,
     /// Places for flows that begin there.
@@ -90,22 +90,18 @@ impl Gateway {
         host.set_fec(config.link.fec.0);
         let mut peers = BTreeMap::new();
         for (name, peer) in &config.peers {
-            let tuning = tuning(&config, peer).config().map_err(io::Error::other)?;
             host.allow(peer.key.0);
             let far = Far {
                 key: peer.key.0,
                 address: peer.address,
-                tuning,
                 is_up: AtomicBool::new(false),
                 places: Arc::new(Semaphore::new(config.limits.connections)),
                 pace: Pace::default(),
             };
             peers.insert(name.clone(), far);
         }
-        // Connections that peers open have the settings of the first: they differ in their rates only.
-        if let Some(far) = peers.values().next() {
-            host.listen(far.tuning.clone());
-        }
+        let tuning = tuning(&config).config().map_err(io::Error::other)?;
+        host.listen(tuning.clone());
         let allowed = config.allow.iter().map(|range| range.0).collect();
         let inner = Arc::new(Inner {
             places: Arc::new(Semaphore::new(config.limits.connections)),
@@ -114,6 +110,7 @@ impl Gateway {
             began: tokio::time::Instant::now(),
             config,
             host,
+            tuning,
             peers,
         });
         let mut tasks = JoinSet::new();
@@ -154,11 +151,9 @@ impl Gateway {
     }
 }
 
-/// The settings of connections to a peer.
-fn tuning(config: &Config, peer: &Peer) -> Tuning {
-    let rate = peer.rate.or(config.link.rate).filter(|_| config.link.mode == Mode::Dedicated);
+/// The settings of connections to far gateways.
+fn tuning(config: &Config) -> Tuning {
     Tuning {
-        rate: rate.map(|rate| rate.0),
         controller: config.link.controller.clone(),
         buffer: Some(config.limits.buffer.0),
         patience: config.limits.patience.0,
@@ -170,7 +165,7 @@ fn tuning(config: &Config, peer: &Peer) -> Tuning {
 async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
     let far = &inner.peers[&name];
     loop {
-        let connecting = inner.host.connect(far.address(), far.key, PORT, far.tuning.clone());
+        let connecting = inner.host.connect(far.address(), far.key, PORT, inner.tuning.clone());
         if let Ok(connection) = connecting.await
             && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
         {

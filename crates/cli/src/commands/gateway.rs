@@ -1,0 +1,45 @@
+//! `bentpipe gateway`: TCP over a satellite link.
+
+use std::io::Write;
+
+use bentpipe_net::SecretKey;
+use bentpipe_net::gateway::{Config, Gateway};
+use tracing_subscriber::EnvFilter;
+
+use crate::args;
+use crate::commands::{Stop, runtime};
+use crate::failure::Failure;
+
+/// Runs a gateway until it is told to end, or only checks its configuration.
+pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
+    let file = args.config.as_ref().or(args.check.as_ref());
+    let file = file.ok_or_else(|| Failure::Input("name a file with --config".to_owned()))?;
+    let config = Config::load(file).map_err(|error| Failure::Input(error.to_string()))?;
+    let key = SecretKey::load(&config.key).map_err(|error| Failure::Input(error.to_string()))?;
+    if args.check.is_some() {
+        writeln!(std::io::stdout(), "{}: good", file.display())?;
+        return Ok(());
+    }
+    log(args.log_json);
+    runtime()?.block_on(async {
+        let mut stop = Stop::listen()?;
+        let gateway =
+            Gateway::start(config, key).map_err(|error| Failure::System(error.to_string()))?;
+        tracing::info!(address = %gateway.local_addr(), "the gateway is up");
+        tokio::select! {
+            ended = gateway.run() => ended.map_err(|error| Failure::System(error.to_string())),
+            () = stop.wait() => Ok(()),
+        }
+    })
+}
+
+/// Starts the log; RUST_LOG says what is in it.
+fn log(json: bool) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if json {
+        log.json().init();
+    } else {
+        log.init();
+    }
+}
