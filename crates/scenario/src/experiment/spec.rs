@@ -215,3 +215,26 @@ pub fn find(names: &[String]) -> Result<Vec<Experiment>, ScenarioError> {
     let wanted = |e: &Experiment| names.is_empty() || names.iter().any(|name| is(e, name));
     Ok(all.into_iter().filter(wanted).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(names: &[&str]) -> Vec<String> {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        find(&names).expect("experiments").into_iter().map(|experiment| experiment.id).collect()
+    }
+
+    #[test]
+    fn all_is_every_experiment_and_so_is_nothing() {
+        assert_eq!(ids(&["all"]), ids(&[]));
+        assert_eq!(ids(&[]).len(), library::experiments().count());
+    }
+
+    #[test]
+    fn a_paper_is_all_of_its_experiments() {
+        assert_eq!(ids(&["s2"]), ["E19", "E20", "E21", "E22", "E23"]);
+        assert_eq!(ids(&["S3"]), ["E24", "E25", "E26", "E27", "E28", "E29", "E30"]);
+        assert_eq!(ids(&["p1", "e24"]), ["E24", "P1"]);
+    }
+}
