@@ -28,8 +28,12 @@ pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
     };
     let scenario = scenario.with(&args.overrides)?;
     let spec = scenario.run_spec(args.seed, false)?;
-    if !spec.stations.is_empty() {
-        let message = "the emulator has no queues with a discipline and no shared uplinks";
+    let missing = [
+        (!spec.stations.is_empty(), "queues with a discipline and no shared uplinks"),
+        (!spec.agents.is_empty(), "agents"),
+    ];
+    if let Some((_, what)) = missing.into_iter().find(|(asked, _)| *asked) {
+        let message = format!("the emulator has no {what}");
         return Err(Failure::Input(format!("{}: {message}", scenario.source())));
     }
     let links = Links::of(&spec).ok_or_else(|| {
