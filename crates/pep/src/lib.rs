@@ -3,5 +3,6 @@
 //! A proxy is told the time and never asks. An agent looks at the packets that pass and answers for
 //! each what becomes of it; a split ends connections on either side and copies between them.
 
+pub mod satpep;
 pub mod scheduler;
 pub mod split;

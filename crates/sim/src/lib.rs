@@ -14,6 +14,7 @@ mod envelope;
 mod events;
 mod generated;
 mod held;
+mod lines;
 mod network;
 mod observer;
 mod packet;
@@ -33,6 +34,6 @@ pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
 pub use spec::{
     BuildError, Encapsulation, FlowSpec, LinkSpec, Protocol, ProxySpec, RunSpec, SchedulerSpec,
-    SkySpec, SourceSpec, StationPlace, Way,
+    Sharing, SkySpec, SourceSpec, StationPlace, Way,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

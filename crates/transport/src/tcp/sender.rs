@@ -55,6 +55,8 @@ pub(super) struct Sender {
     pub(super) window_from: (u64, u64),
     /// The controller's window in bytes.
     pub(super) cwnd: u64,
+    /// The window that counts instead, once one was given from outside.
+    pub(super) granted: Option<u64>,
     pub(super) follows_sending: bool,
     /// Segments of data ask routers for a rate.
     pub(super) explicit: bool,
@@ -122,6 +124,7 @@ impl Sender {
             largest_window: 0,
             window_from: (0, 0),
             cwnd: 0,
+            granted: None,
             limited_before: 0,
             forced: 0,
             copies: 0,
@@ -251,7 +254,8 @@ impl Sender {
 
     /// Takes over the controller's window.
     pub(super) fn follow_controller(&mut self) {
-        let window = self.controller.limits().window.map_or(u64::MAX, ByteCount::get);
+        let controller = || self.controller.limits().window.map_or(u64::MAX, ByteCount::get);
+        let window = self.granted.unwrap_or_else(controller);
         self.cwnd = window.min(self.config.cwnd_most()).max(self.mss());
     }
 
