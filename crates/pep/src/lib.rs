@@ -4,6 +4,7 @@
 //! each what becomes of it; a split ends connections on either side and copies between them.
 
 mod agent;
+pub mod satpep;
 pub mod scheduler;
 pub mod snoop;
 pub mod split;

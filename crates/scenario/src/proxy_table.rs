@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_pep::scheduler::Turns;
 use bentpipe_pep::split;
-use bentpipe_sim::{Protocol, ProxySpec, SchedulerSpec};
+use bentpipe_sim::{Protocol, ProxySpec, SchedulerSpec, Sharing};
 use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount};
 use schemars::JsonSchema;
@@ -62,9 +62,11 @@ pub struct ProxyTable {
 pub struct SchedulerTable {
     /// Rate of packets, all headers included.
     pub rate: Quantity<BitRate>,
-    /// In what order.
+    /// In what order, or by windows.
     #[serde(default)]
     pub turns: TurnsName,
+    /// Size of segments, for windows.
+    pub segment: Option<Quantity<ByteCount>>,
 }
 
 /// In what order connections send.
@@ -76,7 +78,12 @@ pub enum TurnsName {
     RoundRobin,
     /// Shares in proportion to the weights of flows.
     Weighted,
+    /// No turns: windows that follow the use of the line (SaTPEP). The legs must be TCP.
+    Satpep,
 }
+
+/// Size of segments where a scheduler does not say.
+const SEGMENT: ByteCount = ByteCount::new(1460);
 
 /// The schedulers of a scenario, in their order.
 pub(crate) fn schedulers(file: &ScenarioFile) -> Result<Vec<SchedulerSpec>, Problem> {
@@ -84,9 +91,10 @@ pub(crate) fn schedulers(file: &ScenarioFile) -> Result<Vec<SchedulerSpec>, Prob
         Ok(SchedulerSpec {
             name: name.clone(),
             rate: table.rate.0,
-            turns: match table.turns {
-                TurnsName::RoundRobin => Turns::RoundRobin,
-                TurnsName::Weighted => Turns::Weighted,
+            sharing: match table.turns {
+                TurnsName::RoundRobin => Sharing::Turns(Turns::RoundRobin),
+                TurnsName::Weighted => Sharing::Turns(Turns::Weighted),
+                TurnsName::Satpep => Sharing::Windows(table.segment.map_or(SEGMENT, |s| s.0)),
             },
         })
     };
@@ -210,7 +218,14 @@ fn scheduler(
 ) -> Result<Option<usize>, Problem> {
     let Some(name) = &table.scheduler else { return Ok(None) };
     match file.schedulers.get_index_of(name) {
-        Some(index) => Ok(Some(index)),
+        Some(index) => {
+            let windows = file.schedulers[index].turns == TurnsName::Satpep;
+            if windows && table.protocol != ProtocolName::Tcp {
+                let message = "only TCP takes the windows of `satpep`";
+                return problem(&["proxies", proxy, "scheduler"], message);
+            }
+            Ok(Some(index))
+        }
         None => {
             let hint = did_you_mean(name, file.schedulers.keys().map(String::as_str));
             let message = format!("there is no scheduler `{name}`{hint}");

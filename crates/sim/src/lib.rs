@@ -16,6 +16,7 @@ mod envelope;
 mod events;
 mod generated;
 mod held;
+mod lines;
 mod network;
 mod observer;
 mod packet;
@@ -36,6 +37,6 @@ pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
 pub use spec::{
     BuildError, Encapsulation, FlowSpec, GroundSpec, LinkSpec, Protocol, ProxySpec, RunSpec,
-    SchedulerSpec, SkySpec, SourceSpec, StationPlace, Way,
+    SchedulerSpec, Sharing, SkySpec, SourceSpec, StationPlace, Way,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

@@ -87,7 +87,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             endpoints.generate(now, &mut network, slot);
         } else if slot < first_datagrams {
             network.queue.clear(slot);
-            endpoints.take_turns(now, &mut network, slot - first_scheduler);
+            endpoints.serve_line(now, &mut network, slot - first_scheduler);
         } else if slot < first_station {
             endpoints.datagrams.fire(now, &mut network, slot);
         } else if slot < first_agent {

@@ -215,8 +215,17 @@ pub struct SchedulerSpec {
     pub name: String,
     /// Rate of packets, all headers included.
     pub rate: BitRate,
-    /// In what order.
-    pub turns: Turns,
+    /// How they share it.
+    pub sharing: Sharing,
+}
+
+/// How connections share the line of a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// They send in turn.
+    Turns(Turns),
+    /// Their windows follow the use of the line; segments have so many bytes.
+    Windows(ByteCount),
 }
 
 /// The protocol of a flow and its settings.

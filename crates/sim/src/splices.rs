@@ -1,9 +1,9 @@
-//! Proxies that end connections: the relays between their ends, and the turns in which they send.
+//! Proxies that end connections: the relays between their ends. How they share a line is in
+//! [`crate::lines`].
 
 use std::ops::Range;
 
 use bentpipe_link::Streams;
-use bentpipe_pep::scheduler::Scheduler;
 use bentpipe_pep::split::{self, Legs, Relay, Side};
 use bentpipe_record::{Occupancy, ProxySample, ProxySummary, TransportCounters};
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, hear};
@@ -14,6 +14,7 @@ use bentpipe_wire::xcp::Header;
 use crate::connection::Connection;
 use crate::endpoints::{Demuxes, End, Endpoints, proxy_ends};
 use crate::events::Slot;
+use crate::lines::Line;
 use crate::network::Network;
 use crate::{FlowSpec, RunSpec, SchedulerSpec};
 
@@ -27,38 +28,30 @@ pub(crate) struct Spliced {
 /// All splices, and the schedulers that let them send.
 #[derive(Debug)]
 pub(crate) struct Splices {
-    all: Vec<Splice>,
+    pub(crate) all: Vec<Splice>,
     /// The splices of each pair of outer ends, in the order of the way.
     of_pair: Vec<Range<usize>>,
-    lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
 }
 
 /// One connection in a proxy: two ends and what joins them.
 #[derive(Debug)]
-struct Splice {
-    relay: Relay,
+pub(crate) struct Splice {
+    pub(crate) relay: Relay,
     config: split::Config,
     /// Index of its near end; the far one follows.
-    near: usize,
+    pub(crate) near: usize,
     flow: usize,
     /// Number of the proxy on the flow's way.
     proxy: usize,
     /// The leg that the data come by: that of the end which listens, unless the receiver opens.
-    sender: Side,
+    pub(crate) sender: Side,
     /// The line that the leg towards the receiver shares, and its number there.
-    line: Option<(usize, u32)>,
+    pub(crate) line: Option<(usize, u32)>,
     held: [Held; 2],
     /// What ends counted that were used again, and how many of them were reset.
     past: [TransportCounters; 2],
     resets: u64,
-}
-
-/// A line that several connections share.
-#[derive(Debug)]
-struct Line {
-    turns: Scheduler,
-    /// The end of each member.
-    members: Vec<usize>,
 }
 
 /// How much was held over time.
@@ -89,11 +82,7 @@ impl Splices {
         ends: &mut Vec<End>,
         demux: &mut Demuxes,
     ) -> Self {
-        let line = |spec: &SchedulerSpec| Line {
-            turns: Scheduler::new(spec.rate, spec.turns),
-            members: Vec::new(),
-        };
-        let mut lines: Vec<_> = schedulers.iter().map(line).collect();
+        let mut lines: Vec<_> = schedulers.iter().map(Line::new).collect();
         let (mut all, mut of_pair) = (Vec::new(), Vec::new());
         for (number, (flow, (first, count))) in flows.iter().zip(pairs).enumerate() {
             for connection in 0..*count {
@@ -108,8 +97,7 @@ impl Splices {
                     ends.extend(pair);
                     let sender = if flow.request.is_none() { Side::Near } else { Side::Far };
                     let line = spec.scheduler.map(|(line, weight)| {
-                        lines[line].members.push(near + sender.other() as usize);
-                        (line, lines[line].turns.join(weight))
+                        (line, lines[line].join(near + sender.other() as usize, weight))
                     });
                     all.push(Splice {
                         relay: Relay::new(spec.relay),
@@ -229,7 +217,9 @@ impl Endpoints {
             changed = Side::Far;
         }
         let was_broken = splice.relay.is_broken();
-        let in_turn = splice.line.map(|_| splice.sender.other());
+        let shares = splice.sender.other();
+        let turns = |line: usize| self.splices.lines[line].has_turns();
+        let in_turn = splice.line.filter(|(line, _)| turns(*line)).map(|_| shares);
         let mut both = Both { network: &mut *network, ends, in_turn };
         if changed != spliced.side {
             split::settle(&mut splice.relay, now, spliced.side, &mut both);
@@ -244,13 +234,12 @@ impl Endpoints {
         self.set_end_timer(now, network, near);
         self.set_end_timer(now, network, near + 1);
         if let Some((line, member)) = line {
-            self.splices.lines[line].turns.wake(member);
-            self.take_turns(now, network, line as u32);
+            self.share_line(now, network, spliced.splice, line, member);
         }
     }
 
     /// Sets the timer of an end of a proxy; an end that is over leaves.
-    fn set_end_timer(&mut self, now: Instant, network: &mut Network<'_>, index: usize) {
+    pub(crate) fn set_end_timer(&mut self, now: Instant, network: &mut Network<'_>, index: usize) {
         let end = &self.ends[index];
         let own = end.next_timer();
         if own.is_none() && end.is_closed() {
@@ -259,37 +248,6 @@ impl Endpoints {
         let relay = end.spliced.and_then(|spliced| self.splices.next_timer(spliced));
         if let Some(next) = Instant::earliest(own, relay) {
             network.queue.set_timer(self.first_slot + index as Slot, next.max(now));
-        }
-    }
-
-    /// Lets the members of a line send while it is free, one after another.
-    pub(crate) fn take_turns(&mut self, now: Instant, network: &mut Network<'_>, line: u32) {
-        let line = line as usize;
-        while let Some(member) = self.splices.lines[line].turns.next(now) {
-            let index = self.splices.lines[line].members[member as usize];
-            let end = &mut self.ends[index];
-            let endpoint = end.endpoint.as_mut().map(Connection::endpoint_mut);
-            let sent = endpoint.and_then(|endpoint| {
-                let sent = endpoint.poll_transmit(now, network.place())?;
-                if let Some(header) = endpoint.take_congestion() {
-                    network.set_congestion(header);
-                }
-                Some(sent)
-            });
-            let turns = &mut self.splices.lines[line].turns;
-            if sent.is_some() {
-                let [node, peer] = end.paths[0];
-                let bytes = network.send(now, node, peer);
-                turns.sent(now, member, bytes);
-            } else {
-                turns.passed(member);
-            }
-            self.set_end_timer(now, network, index);
-        }
-        if let Some(at) = self.splices.lines[line].turns.poll_timeout() {
-            let slot =
-                self.first_slot + (self.ends.len() + 2 + self.generated.len() + line) as Slot;
-            network.queue.set_timer(slot, at.max(now));
         }
     }
 

@@ -7,7 +7,8 @@ use bentpipe_pep::scheduler::Turns;
 use bentpipe_pep::split;
 use bentpipe_record::RunSummary;
 use bentpipe_sim::{
-    Connections, Draw, FlowSpec, Protocol, ProxySpec, RunSpec, SchedulerSpec, TrafficSpec, WebSpec,
+    Connections, Draw, FlowSpec, Protocol, ProxySpec, RunSpec, SchedulerSpec, Sharing, TrafficSpec,
+    WebSpec,
 };
 use bentpipe_transport::recovery::Mode;
 use bentpipe_transport::{tcp, xstp};
@@ -120,12 +121,12 @@ fn web_pages_are_read_through_a_proxy_over_connections_that_are_used_again() {
 }
 
 /// Two senders behind a gateway whose scheduler has the rate of the satellite link.
-fn scheduled(turns: Turns, weights: [u32; 2]) -> RunSpec {
+fn scheduled(sharing: Sharing, room: u32, weights: [u32; 2]) -> RunSpec {
     let links = vec![
         link("a", [0, 2], vec![rate("10 Mbit/s", 100), millis(5)]),
         link("b", [1, 2], vec![rate("10 Mbit/s", 100), millis(60)]),
         // No room to wait: what the scheduler sends too early would be lost.
-        link("satellite", [2, 3], vec![rate("1 Mbit/s", 0), millis(250)]),
+        link("satellite", [2, 3], vec![rate("1 Mbit/s", room), millis(250)]),
     ];
     let config = Arc::new(tcp::Config {
         recovery: Mode::DepartureOrder,
@@ -148,7 +149,7 @@ fn scheduled(turns: Turns, weights: [u32; 2]) -> RunSpec {
     let schedulers = vec![SchedulerSpec {
         name: "line".into(),
         rate: "1 Mbit/s".parse().expect("a rate"),
-        turns,
+        sharing,
     }];
     RunSpec {
         schedulers,
@@ -163,7 +164,7 @@ fn delivered(run: &RunSummary) -> [f64; 2] {
 
 #[test]
 fn turns_fill_the_link_exactly_and_share_it_equally_whatever_the_way_behind() {
-    let run = outcome(&scheduled(Turns::RoundRobin, [1, 1]));
+    let run = outcome(&scheduled(Sharing::Turns(Turns::RoundRobin), 0, [1, 1]));
     let satellite = channel(&run, "satellite", 2);
     assert_eq!(lost(satellite), 0, "{satellite:?}");
     let [a, b] = delivered(&run);
@@ -177,6 +178,18 @@ fn turns_fill_the_link_exactly_and_share_it_equally_whatever_the_way_behind() {
 
 #[test]
 fn weights_divide_the_link() {
-    let [a, b] = delivered(&outcome(&scheduled(Turns::Weighted, [1, 3])));
+    let [a, b] = delivered(&outcome(&scheduled(Sharing::Turns(Turns::Weighted), 0, [1, 3])));
     assert!((2.7..3.3).contains(&(b / a)), "{a} {b}");
+}
+
+#[test]
+fn windows_that_follow_the_use_of_the_link_fill_it_and_are_equal() {
+    let sharing = Sharing::Windows(ByteCount::new(1448));
+    let run = outcome(&scheduled(sharing, 200, [1, 1]));
+    assert_eq!(lost(channel(&run, "satellite", 2)), 0);
+    let [a, b] = delivered(&run);
+    assert!((a / b - 1.0).abs() < 0.15, "{a} {b}");
+    let first = run.flows[0].first_byte_after.expect("a byte");
+    let share = 8.0 * (a + b) / (30.0 - first) / 1e6;
+    assert!((0.9..=0.966).contains(&share), "{share}");
 }

@@ -289,6 +289,12 @@ impl Endpoint for Connection {
         written.then_some(self.path)
     }
 
+    fn grant_window(&mut self, _now: Instant, window: ByteCount) {
+        self.tx.granted = Some(window.get());
+        self.tx.follow_controller();
+        self.stir();
+    }
+
     #[inline]
     fn take_congestion(&mut self) -> Option<Header> {
         self.feedback.header.take()
@@ -339,7 +345,7 @@ impl Endpoint for Connection {
     fn sender_state(&self) -> SenderState {
         let snapshot = self.tx.controller.snapshot();
         SenderState {
-            cwnd: snapshot.cwnd,
+            cwnd: self.tx.granted.map(ByteCount::new).or(snapshot.cwnd),
             ssthresh: snapshot.ssthresh,
             srtt: self.tx.rtt.measured(),
             in_flight: ByteCount::new(self.tx.board.outstanding()),

@@ -59,6 +59,8 @@ pub(super) struct Sender {
     /// What the controller allows, and its window in bytes.
     pub(super) limits: Limits,
     pub(super) cwnd: u64,
+    /// The window that counts instead, once one was given from outside.
+    pub(super) granted: Option<u64>,
     pub(super) follows_sending: bool,
     /// Segments of data ask routers for a rate.
     pub(super) explicit: bool,
@@ -128,6 +130,7 @@ impl Sender {
             window_from: (0, 0),
             limits: Limits::default(),
             cwnd: 0,
+            granted: None,
             limited_before: 0,
             forced: 0,
             copies: 0,
@@ -258,7 +261,8 @@ impl Sender {
     /// Takes over the controller's window.
     pub(super) fn follow_controller(&mut self) {
         self.limits = self.controller.limits();
-        let window = self.limits.window.map_or(u64::MAX, ByteCount::get);
+        let controller = || self.limits.window.map_or(u64::MAX, ByteCount::get);
+        let window = self.granted.unwrap_or_else(controller);
         self.cwnd = window.min(self.config.cwnd_most()).max(self.mss());
     }
 
