@@ -141,7 +141,7 @@ mod tests {
     fn a_tenth_is_near_and_further_apart_both_intervals_must_hold_the_other() {
         let reference = references().expect("sound data").swap_remove(0);
         let reference = Reference { goodput: (100.0, 20.0), ..reference };
-        assert_eq!(reference.judge(&found(110.0, 0.0)), Agreement::Near);
+        assert_eq!(reference.judge(&found(109.0, 0.0)), Agreement::Near);
         assert_eq!(reference.judge(&found(118.0, 19.0)), Agreement::InBothIntervals);
         assert_eq!(reference.judge(&found(118.0, 17.0)), Agreement::No);
         assert_eq!(reference.judge(&found(121.0, 30.0)), Agreement::No);
