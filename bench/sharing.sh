@@ -18,7 +18,7 @@ if [ "$(id -u)" -ne 0 ]; then
     exit 1
 fi
 if [ -z "${DOWNLOAD:-}" ] || [ -z "${BENTPIPE:-}" ]; then
-    ${CARGO:-cargo} build --quiet --release --locked -p bentpipe-net --example download -p bentpipe-cli
+    ${CARGO:-cargo} build --quiet --release --locked -p bentpipe-net --example download -p bentpipe-cli --bin bentpipe
     DOWNLOAD=${CARGO_TARGET_DIR:-target}/release/examples/download
     BENTPIPE=${CARGO_TARGET_DIR:-target}/release/bentpipe
 fi
