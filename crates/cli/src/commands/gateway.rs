@@ -1,6 +1,6 @@
 //! `bentpipe gateway`: TCP over a satellite link.
 
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 
 use bentpipe_net::SecretKey;
 use bentpipe_net::gateway::{Config, Gateway};
@@ -36,7 +36,9 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
 /// Starts the log; RUST_LOG says what is in it.
 fn log(json: bool) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
+    let log = log.with_writer(std::io::stderr);
     if json {
         log.json().init();
     } else {
