@@ -214,7 +214,7 @@ fn a_picture_that_can_not_be_written_is_named_and_exits_with_1() {
 
 #[test]
 fn an_unknown_experiment_exits_with_2_and_names_the_nearest_one() {
-    for (wrong, right) in [("E8", "`E"), ("E333", "`E33`"), ("xtsp", "`xstp`"), ("e-5", "`E5`")] {
+    for (wrong, right) in [("E8", "`E"), ("E333", "`E33`"), ("xtsp", "`xstp`"), ("e5x", "`E5`")] {
         for args in [&[wrong][..], &["E5", wrong, "--json"]] {
             let hint = predicate::str::contains(format!("did you mean {right}"));
             let said = predicate::str::contains(wrong).and(hint);
