@@ -4,7 +4,8 @@
 #
 #   bench/sharing.sh [SECONDS]
 #
-# Prints the share of the link's rate that each download had over that time (120 s if left out).
+# Prints the share of the link's rate that each download had over that time (120 s if left out), and how much later
+# than the first the second one of two equal downloads ends, which take about as long.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,17 +26,17 @@ fi
 
 tune='sysctl -qw net.ipv4.tcp_rmem="4096 1000000 64000000" net.ipv4.tcp_wmem="4096 1000000 64000000"'
 # More than the link carries in the time.
-bytes=10000000000
+endless=10000000000
 # Servers do not outlive the measurement.
-server="timeout $((patience + 30)) $DOWNLOAD --role server"
-client="$DOWNLOAD --role client --bytes $bytes --patience $patience"
+server="timeout $((3 * patience + 30)) $DOWNLOAD --role server"
+client="$DOWNLOAD --role client --bytes $endless --patience $patience"
 bentpipe="--transport bentpipe --address 10.53.0.2:25300"
 tcp="--transport tcp --address 10.53.0.2:25301"
 
-# Runs what a shell does at either end of a link: run RATE ROUND_TRIP SERVER CLIENT
+# Runs what a shell does at either end of a link: run RATE ROUND_TRIP SERVER CLIENT [SEED]
 run() {
     local product=$(($1 * $2 * 125))
-    "$BENTPIPE" emulate bench/satellite.toml --netns --mtu 1500 \
+    "$BENTPIPE" emulate bench/satellite.toml --netns --mtu 1500 --seed "${5:-1}" \
         --set "links.satellite.rate=$1 Mbit/s" --set "links.satellite.delay=$(($2 / 2)) ms" \
         --set "links.satellite.queue=$product B" --set "links.satellite.back.queue=$product B" \
         --server "$3" -- sh -c "$4" 2>"$work/said" || {
@@ -44,6 +45,8 @@ run() {
     }
 }
 
+links=("GEO 10|10|600" "LEO 20|20|50")
+
 # The shares of the rate on two lines of a file, in one line.
 shares() {
     awk -v rate="$1" '{ printf " %.3f |", $1 * 8 / $2 / rate / 1e6 }' "$2"
@@ -51,7 +54,7 @@ shares() {
 
 printf 'Shares of the rate of the link over %s s\n\n' "$patience"
 printf '| link | two downloads | first | second |\n|---|---|---:|---:|\n'
-for link in "GEO 10|10|600" "LEO 20|20|50"; do
+for link in "${links[@]}"; do
     IFS='|' read -r name rate trip <<<"$link"
     run "$rate" "$trip" "exec $server $bentpipe" "exec $client $bentpipe --flows 2" >"$work/result"
     printf '| %s | Bentpipe, Bentpipe |%s\n' "$name" "$(shares "$rate" "$work/result")"
@@ -60,4 +63,17 @@ for link in "GEO 10|10|600" "LEO 20|20|50"; do
         "$client $bentpipe >$work/ours & sleep 3; $client $tcp >$work/theirs; wait"
     cat "$work/ours" "$work/theirs" >"$work/result"
     printf '| %s | Bentpipe, TCP CUBIC |%s\n' "$name" "$(shares "$rate" "$work/result")"
+done
+
+printf '\nTwo equal downloads of Bentpipe, each of the bytes that half the link carries in %s s\n\n' "$patience"
+printf '| link | seed | first ends after | second ends later by |\n|---|---:|---:|---:|\n'
+for link in "${links[@]}"; do
+    IFS='|' read -r name rate trip <<<"$link"
+    for seed in 1 2 3; do
+        each="$DOWNLOAD --role client --bytes $((rate * patience * 62500)) --patience $((2 * patience))"
+        run "$rate" "$trip" "exec $server $bentpipe" "exec $each $bentpipe --flows 2" "$seed" >"$work/result"
+        ends=$(awk '{ print $2 }' "$work/result" | sort -n | xargs |
+            awk '{ printf "%.1f s | %.1f %%", $1, ($2 / $1 - 1) * 100 }')
+        printf '| %s | %s | %s |\n' "$name" "$seed" "$ends"
+    done
 done
