@@ -1,6 +1,6 @@
 //! What a controller is told: acknowledgements, losses and signals.
 
-use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 /// Data was acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -101,6 +101,8 @@ pub enum Signal {
     },
     /// The state of a queue on this very host that the data pass next.
     LocalQueue(QueueLevel),
+    /// The host knows the rate of the link, and this is it now.
+    LinkRate(BitRate),
     /// The link went up or down.
     LinkState {
         /// True when the link is usable.

@@ -156,8 +156,14 @@ impl Controller for Rate {
     fn on_loss(&mut self, _path: &PathView, _loss: &Loss) {}
 
     fn on_signal(&mut self, _path: &PathView, signal: &Signal) {
-        if *signal == Signal::EcnCe {
-            self.round.marked = true;
+        match *signal {
+            Signal::EcnCe => self.round.marked = true,
+            Signal::LinkRate(rate) if rate != self.target => {
+                self.target = rate;
+                self.rate = rate;
+                self.queued_rounds = 0;
+            }
+            _ => {}
         }
     }
 
@@ -193,6 +199,22 @@ mod tests {
         let kb = |n: u64| ByteCount::new(1000 * n);
         let choice = Choice::new("rate", parameters).expect("a controller");
         choice.build(kb(1), kb(1), kb(1), kb(10_000))
+    }
+
+    /// A path of which nothing is known.
+    fn view() -> PathView {
+        PathView {
+            now: Instant::ZERO,
+            mss: ByteCount::new(1000),
+            in_flight: ByteCount::ZERO,
+            peer_window: ByteCount::ZERO,
+            srtt: Span::ZERO,
+            latest_rtt: Span::ZERO,
+            min_rtt: Span::ZERO,
+            round: 0,
+            delivered: ByteCount::ZERO,
+            cwnd_limited: false,
+        }
     }
 
     /// Lets a controller see a link of so many Mbit/s behind a queue, for so many rounds.
@@ -248,21 +270,21 @@ mod tests {
     }
 
     #[test]
+    fn a_link_whose_rate_changes_is_followed_at_once() {
+        let mut rate = rate();
+        drive(&mut *rate, 10.5, 10);
+        let path = view();
+        rate.on_signal(&path, &Signal::LinkRate(BitRate::from_bps(4_000_000)));
+        assert_eq!(rate.limits().pacing, Some(BitRate::from_bps(4_000_000)));
+        let rates = drive(&mut *rate, 4.1, 100);
+        assert!(rates.iter().all(|rate| (rate - 4.0).abs() < 0.01), "{rates:?}");
+    }
+
+    #[test]
     fn losses_alone_change_nothing() {
         let mut rate = rate();
         let before = rate.limits();
-        let path = PathView {
-            now: Instant::ZERO,
-            mss: ByteCount::new(1000),
-            in_flight: ByteCount::ZERO,
-            peer_window: ByteCount::ZERO,
-            srtt: Span::ZERO,
-            latest_rtt: Span::ZERO,
-            min_rtt: Span::ZERO,
-            round: 0,
-            delivered: ByteCount::ZERO,
-            cwnd_limited: false,
-        };
+        let path = view();
         for _ in 0..100 {
             let bytes = ByteCount::new(1000);
             let cause = LossCause::Nack;

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bentpipe_transport::xstp::Config;
-use bentpipe_units::Instant;
+use bentpipe_units::{BitRate, Instant};
 use tokio::sync::Notify;
 
 use crate::association::Security;
 use crate::clock::Clock;
 use crate::connection::Connection;
-use crate::hub::{Fec, Hub, parity};
+use crate::hub::{Fec, Hub, Share, parity};
 use crate::key::{PublicKey, SecretKey};
 use crate::socket::Socket;
 
@@ -96,6 +96,20 @@ impl Host {
     /// Whether what this host sends is protected by parity, in associations that begin from now on.
     pub fn set_fec(&self, fec: Fec) {
         self.handle.shared.hub().set_fec(fec);
+    }
+
+    /// All that this host sends to peers with a [`Share`] leaves at this rate at most, headers of IP and
+    /// UDP included. Without a word only the shares bound it.
+    pub fn set_rate(&self, rate: BitRate) {
+        self.handle.shared.hub().set_rate(rate);
+    }
+
+    /// What is sent to a peer takes this share of the link, from now on and in associations to come:
+    /// connections to it take turns, with repairs and short objects ahead of bulk.
+    pub fn set_share(&self, peer: PublicKey, share: Share) {
+        let shared = &self.handle.shared;
+        shared.hub().set_share(shared.clock.now(), peer, share);
+        shared.changed.notify_one();
     }
 
     /// Lets a peer in.

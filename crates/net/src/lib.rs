@@ -22,6 +22,6 @@ mod tuning;
 pub use association::Security;
 pub use connection::Connection;
 pub use host::Host;
-pub use hub::Fec;
+pub use hub::{Fec, Share};
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};
 pub use tuning::{KnownLink, Tuning};

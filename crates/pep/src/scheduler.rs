@@ -5,9 +5,10 @@
 //! connection after another for a segment, at exactly the rate of the link, and skips those that have
 //! none: the link is never idle while one of them has something to send, and never has a queue.
 
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
 
-use bentpipe_units::{BitRate, ByteCount, Instant};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use slab::Slab;
 
 /// In what order connections are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,27 +22,43 @@ pub enum Turns {
 
 /// Virtual time that a byte takes at weight 1.
 const SCALE: u64 = 1 << 20;
+/// Nobody knows how long a segment is before it is there: this orders those who ask.
+const SEGMENT: u64 = 1500;
 
 /// Turns of the connections that share a link.
 #[derive(Debug)]
 pub struct Scheduler {
     rate: BitRate,
     turns: Turns,
-    members: Vec<Member>,
+    catch_up: Span,
+    members: Slab<Member>,
     /// Those that may have something to send, in the order of their turns.
-    awake: VecDeque<u32>,
+    awake: BTreeSet<Turn>,
     /// When the line has sent what it was given.
     free_at: Instant,
     /// Virtual time: the start of the segment that was given last.
     virtual_now: u64,
+    /// Turns given so far, which orders those that start at the same virtual time.
+    given: u64,
 }
 
 #[derive(Debug)]
 struct Member {
     weight: u64,
-    awake: bool,
+    /// The turn that it waits for.
+    turn: Option<Turn>,
     /// Virtual time at which what it sent is over.
     finish: u64,
+}
+
+/// A turn: when it will be over and when it starts in virtual time, the place among those of the same
+/// times, and whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    over: u64,
+    start: u64,
+    place: u64,
+    member: u32,
 }
 
 impl Scheduler {
@@ -50,25 +67,66 @@ impl Scheduler {
         Self {
             rate,
             turns,
-            members: Vec::new(),
-            awake: VecDeque::new(),
+            catch_up: Span::ZERO,
+            members: Slab::new(),
+            awake: BTreeSet::new(),
             free_at: Instant::ZERO,
             virtual_now: 0,
+            given: 0,
         }
+    }
+
+    /// What could have been sent in the last so much time, and was not because the clock rang late or
+    /// nobody had anything, may be sent at once. A simulated clock is never late and needs none.
+    #[must_use]
+    pub const fn with_catch_up(mut self, span: Span) -> Self {
+        self.catch_up = span;
+        self
+    }
+
+    /// The link now has this rate.
+    pub const fn set_rate(&mut self, rate: BitRate) {
+        self.rate = rate;
     }
 
     /// A connection more, with its weight, which counts as 1 if it is 0. Returns its number.
     pub fn join(&mut self, weight: u32) -> u32 {
-        self.members.push(Member { weight: u64::from(weight.max(1)), awake: false, finish: 0 });
-        self.members.len() as u32 - 1
+        let weight = u64::from(weight.max(1));
+        self.members.insert(Member { weight, turn: None, finish: 0 }) as u32
+    }
+
+    /// The weight of a connection is now this, from its next segment on.
+    pub fn weigh(&mut self, member: u32, weight: u32) {
+        self.members[member as usize].weight = u64::from(weight.max(1));
+    }
+
+    /// A connection is gone. Its number may be given to another one.
+    pub fn leave(&mut self, member: u32) {
+        if let Some(turn) = self.members.remove(member as usize).turn {
+            self.awake.remove(&turn);
+        }
     }
 
     /// A connection may have something to send.
     pub fn wake(&mut self, member: u32) {
-        let this = &mut self.members[member as usize];
-        if !std::mem::replace(&mut this.awake, true) {
-            self.awake.push_back(member);
+        if self.members[member as usize].turn.is_none() {
+            self.enqueue(member);
         }
+    }
+
+    fn enqueue(&mut self, member: u32) {
+        let this = &mut self.members[member as usize];
+        let (start, over) = match self.turns {
+            Turns::RoundRobin => (0, 0),
+            Turns::Weighted => {
+                let start = this.finish.max(self.virtual_now);
+                (start, start + SEGMENT * SCALE / this.weight)
+            }
+        };
+        self.given += 1;
+        let turn = Turn { over, start, place: self.given, member };
+        this.turn = Some(turn);
+        self.awake.insert(turn);
     }
 
     /// Who is to be asked for a segment now; `None` while the line is busy or when nobody has any. The
@@ -77,36 +135,31 @@ impl Scheduler {
         if now < self.free_at {
             return None;
         }
-        match self.turns {
-            Turns::RoundRobin => self.awake.front().copied(),
-            Turns::Weighted => self.awake.iter().copied().min_by_key(|member| self.start(*member)),
-        }
-    }
-
-    /// Virtual time at which the next segment of a connection starts.
-    fn start(&self, member: u32) -> u64 {
-        self.members[member as usize].finish.max(self.virtual_now)
+        self.awake.first().map(|turn| turn.member)
     }
 
     /// The connection that was asked sent so many bytes, all headers included.
     pub fn sent(&mut self, now: Instant, member: u32, bytes: ByteCount) {
-        self.free_at = self.free_at.max(now) + self.rate.time_for(bytes);
-        self.virtual_now = self.start(member);
+        self.charge(now, bytes);
         let this = &mut self.members[member as usize];
-        this.finish = self.virtual_now + bytes.get() * SCALE / this.weight;
-        self.leave(member);
-        self.awake.push_back(member);
+        if let Some(turn) = this.turn.take() {
+            self.awake.remove(&turn);
+            self.virtual_now = self.virtual_now.max(turn.start);
+            this.finish = turn.start + bytes.get() * SCALE / this.weight;
+        }
+        self.enqueue(member);
+    }
+
+    /// So many bytes were sent out of turn: the line is busy for as long.
+    pub fn charge(&mut self, now: Instant, bytes: ByteCount) {
+        let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(self.catch_up.as_nanos()));
+        self.free_at = self.free_at.max(earliest) + self.rate.time_for(bytes);
     }
 
     /// The connection that was asked had nothing to send.
     pub fn passed(&mut self, member: u32) {
-        self.leave(member);
-        self.members[member as usize].awake = false;
-    }
-
-    fn leave(&mut self, member: u32) {
-        if let Some(place) = self.awake.iter().position(|other| *other == member) {
-            self.awake.remove(place);
+        if let Some(turn) = self.members[member as usize].turn.take() {
+            self.awake.remove(&turn);
         }
     }
 
@@ -197,5 +250,61 @@ mod tests {
         scheduler.wake(1);
         let late = (0..20).filter(|_| turn(&mut scheduler, &mut now) == 1).count();
         assert!((9..=11).contains(&late), "{late}");
+    }
+
+    #[test]
+    fn time_that_a_late_clock_lost_is_made_up_for_and_idle_time_only_in_part() {
+        let mut scheduler = Scheduler::new(BitRate::from_bps(8_000_000), Turns::RoundRobin)
+            .with_catch_up(Span::from_millis(3));
+        let member = scheduler.join(1);
+        scheduler.wake(member);
+        let second = Instant::ZERO + Span::from_secs(1);
+        let mut burst = 0;
+        while scheduler.next(second) == Some(member) {
+            scheduler.sent(second, member, ByteCount::new(1000));
+            burst += 1;
+        }
+        assert_eq!(burst, 4, "three for the last three milliseconds, and one");
+        let late = second + Span::from_millis(3);
+        let due = (0..9).take_while(|_| {
+            let free = scheduler.next(late).is_some();
+            free.then(|| scheduler.sent(late, member, ByteCount::new(1000))).is_some()
+        });
+        assert_eq!(due.count(), 3);
+    }
+
+    #[test]
+    fn a_heavy_connection_that_wakes_up_goes_before_all_light_ones() {
+        let mut scheduler = scheduler(Turns::Weighted, &[1, 1, 1, 1, 16]);
+        (0..4).for_each(|member| scheduler.wake(member));
+        scheduler.sent(Instant::ZERO, 0, ByteCount::new(1000));
+        scheduler.wake(4);
+        let at = scheduler.poll_timeout().expect("somebody");
+        assert_eq!(scheduler.next(at), Some(4));
+    }
+
+    #[test]
+    fn a_connection_that_leaves_is_not_asked_and_its_number_is_used_again() {
+        let mut scheduler = scheduler(Turns::Weighted, &[1, 1]);
+        scheduler.wake(0);
+        scheduler.wake(1);
+        scheduler.leave(0);
+        assert_eq!(scheduler.next(Instant::ZERO), Some(1));
+        assert_eq!(scheduler.join(5), 0);
+        scheduler.passed(1);
+        assert_eq!(scheduler.poll_timeout(), None);
+    }
+
+    #[test]
+    fn a_heavier_connection_goes_first_and_a_new_rate_counts_from_the_next_segment_on() {
+        let mut scheduler = scheduler(Turns::Weighted, &[1, 1]);
+        scheduler.weigh(1, 10);
+        let sent = order(&mut scheduler, vec![(20, 1000), (10, 1000)]);
+        assert_eq!(sent[..12].iter().filter(|(member, _)| *member == 1).count(), 10);
+        scheduler.set_rate(BitRate::from_bps(4_000_000));
+        scheduler.wake(0);
+        let at = scheduler.poll_timeout().expect("somebody");
+        scheduler.sent(at, 0, ByteCount::new(1000));
+        assert_eq!(scheduler.poll_timeout(), Some(at + Span::from_millis(2)));
     }
 }

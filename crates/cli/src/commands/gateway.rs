@@ -1,9 +1,11 @@
 //! `bentpipe gateway`: TCP over a satellite link.
 
 use std::io::{IsTerminal as _, Write};
+use std::path::Path;
 
 use bentpipe_net::SecretKey;
 use bentpipe_net::gateway::{Config, Gateway};
+use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::args;
@@ -23,14 +25,29 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     log(args.log_json);
     runtime()?.block_on(async {
         let mut stop = Stop::listen()?;
-        let gateway =
+        let mut hangups = signal(SignalKind::hangup())?;
+        let mut gateway =
             Gateway::start(config, key).map_err(|error| Failure::System(error.to_string()))?;
         tracing::info!(address = %gateway.local_addr(), "the gateway is up");
-        tokio::select! {
-            ended = gateway.run() => ended.map_err(|error| Failure::System(error.to_string())),
-            () = stop.wait() => Ok(()),
+        loop {
+            tokio::select! {
+                ended = gateway.run() => {
+                    return ended.map_err(|error| Failure::System(error.to_string()));
+                }
+                _ = hangups.recv() => reload(&gateway, file),
+                () = stop.wait() => return Ok(()),
+            }
         }
     })
+}
+
+/// Reads the configuration again. What is wrong with it is told, and everything stays as it was.
+fn reload(gateway: &Gateway, file: &Path) {
+    let read = Config::load(file).map_err(|error| error.to_string());
+    match read.and_then(|config| gateway.reload(&config).map_err(|error| error.to_string())) {
+        Ok(()) => tracing::info!("the rates and weights of {} hold now", file.display()),
+        Err(error) => tracing::error!("nothing was changed: {error}"),
+    }
 }
 
 /// Starts the log; RUST_LOG says what is in it.

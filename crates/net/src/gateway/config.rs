@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use bentpipe_units::{ByteCount, Span};
+use bentpipe_units::{BitRate, ByteCount, Span};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::open::Destination;
 use super::policy::Range;
-use crate::hub::Fec;
+use crate::hub::{Fec, Share};
 use crate::key::PublicKey;
 
 /// A configuration file that can not be used.
@@ -69,7 +69,7 @@ pub enum Fallback {
 }
 
 /// A gateway.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Which end of the link.
@@ -110,11 +110,27 @@ pub struct Config {
     pub transparent: Option<Transparent>,
 }
 
+/// Whose the link is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Others use it too: each flow has a congestion controller.
+    #[default]
+    Shared,
+    /// The gateways': its rate is known, and flows take turns.
+    Dedicated,
+}
+
 /// The link as this end sends on it.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
-    /// The congestion controller of each flow; CUBIC if left out.
+    /// Whose it is.
+    #[serde(default)]
+    pub mode: Mode,
+    /// What this end may send, all headers included, if the link is dedicated.
+    pub rate: Option<Parsed<BitRate>>,
+    /// The congestion controller of each flow if the link is shared; CUBIC if left out.
     pub controller: Option<String>,
     /// Parity.
     #[serde(default)]
@@ -122,7 +138,7 @@ pub struct LinkConfig {
 }
 
 /// What one peer may use.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Flows at the same time.
@@ -150,17 +166,22 @@ impl Default for Limits {
 }
 
 /// Another gateway.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
     /// Its public key.
     pub key: Parsed<PublicKey>,
     /// Its UDP address; a hub does not need those of its terminals.
     pub address: Option<SocketAddr>,
+    /// What this end may send to it on a dedicated link; all of the link's rate if left out.
+    pub rate: Option<Parsed<BitRate>>,
+    /// Its weight among the peers on a dedicated link.
+    #[serde(default = "one")]
+    pub weight: u32,
 }
 
 /// A port that leads to one destination.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Forward {
     /// The TCP address here.
@@ -172,7 +193,7 @@ pub struct Forward {
 }
 
 /// A proxy that clients are told of.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proxy {
     /// The TCP address here.
@@ -185,7 +206,7 @@ pub struct Proxy {
 }
 
 /// Connections that the firewall leads here.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transparent {
     /// The TCP port that they are led to.
@@ -195,7 +216,7 @@ pub struct Transparent {
 }
 
 /// A password, which nothing prints.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, PartialEq, Deserialize)]
 pub struct Password(String);
 
 impl Password {
@@ -224,6 +245,10 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Parsed<T> {
 
 fn yes() -> bool {
     true
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl Config {
@@ -273,6 +298,7 @@ impl Config {
                 return wrong(&format!("peers.{name}.address"), message);
             }
         }
+        self.check_link()?;
         if self.limits.connections == 0 {
             return wrong("limits.connections", "it is at least 1".into());
         }
@@ -283,6 +309,59 @@ impl Config {
             self.peer(peer).map_err(|message| (format!("{key}.peer"), message))?;
         }
         Ok(())
+    }
+
+    /// Whether what is said of the link fits together.
+    fn check_link(&self) -> Result<(), (String, String)> {
+        let wrong = |key: &str, message: &str| Err((key.to_owned(), message.to_owned()));
+        let LinkConfig { mode, rate, controller, .. } = &self.link;
+        match (mode, rate, controller) {
+            (Mode::Dedicated, None, _) => {
+                return wrong("link.rate", "a dedicated link has one, such as \"10 Mbit/s\"");
+            }
+            (Mode::Dedicated, _, Some(_)) => {
+                return wrong(
+                    "link.controller",
+                    "flows on a dedicated link take turns without one",
+                );
+            }
+            (Mode::Shared, Some(_), _) => {
+                return wrong("link.rate", "it needs mode = \"dedicated\"");
+            }
+            _ => {}
+        }
+        for (name, peer) in &self.peers {
+            if peer.rate.is_some_and(|own| rate.is_none_or(|all| own.0 > all.0)) {
+                return wrong(
+                    &format!("peers.{name}.rate"),
+                    "it is at most link.rate, which must be set",
+                );
+            }
+            if peer.weight == 0 {
+                return wrong(&format!("peers.{name}.weight"), "it is at least 1");
+            }
+        }
+        Ok(())
+    }
+
+    /// What each peer may have of a dedicated link.
+    pub(super) fn shares(&self) -> impl Iterator<Item = (PublicKey, Share)> {
+        self.peers.values().filter_map(|peer| {
+            let rate = peer.rate.or(self.link.rate)?.0;
+            Some((peer.key.0, Share { rate, weight: peer.weight }))
+        })
+    }
+
+    /// Whether nothing but rates and weights differ.
+    pub(super) fn differs_in_rates_only(&self, other: &Self) -> bool {
+        let mut other = other.clone();
+        other.link.rate = self.link.rate;
+        for (name, peer) in &mut other.peers {
+            if let Some(known) = self.peers.get(name) {
+                (peer.rate, peer.weight) = (known.rate, known.weight);
+            }
+        }
+        *self == other
     }
 
     /// The keys of everything where connections come in, and the peers that they name.
@@ -347,10 +426,36 @@ mod tests {
                 "`socks5.peer`: `hup`",
             ),
             (format!("{peer}[limits]\nbuffer = \"1 kB\""), "`limits.buffer`"),
+            (format!("{peer}[link]\nmode = \"dedicated\""), "`link.rate`: a dedicated link"),
+            (format!("{peer}[link]\nrate = \"1 Mbit/s\""), "`link.rate`: it needs mode"),
+            (format!("{peer}rate = \"2 Mbit/s\""), "`peers.hub.rate`"),
+            (format!("{peer}weight = 0"), "`peers.hub.weight`"),
+            (
+                format!(
+                    "{peer}[link]\nmode = \"dedicated\"\nrate = \"1 Mbit/s\"\ncontroller = \"reno\""
+                ),
+                "`link.controller`",
+            ),
         ] {
             let error = parse(&text).expect_err(says);
             assert!(error.starts_with("gateway.toml") && error.contains(says), "{error}");
         }
+    }
+
+    #[test]
+    fn only_rates_and_weights_change_while_it_runs() {
+        let text = |rate, weight, listen| {
+            format!(
+                "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\nweight = {weight}\n[link]\n\
+                 mode = \"dedicated\"\nrate = \"{rate} Mbit/s\"\n[socks5]\nlisten = \"[::1]:{listen}\""
+            )
+        };
+        let config = |rate, weight, listen| parse(&text(rate, weight, listen)).expect("one");
+        let now = config(10, 1, 1080);
+        assert!(now.differs_in_rates_only(&config(2, 5, 1080)));
+        assert!(!now.differs_in_rates_only(&config(10, 1, 1081)));
+        let shares: Vec<u32> = config(2, 5, 1080).shares().map(|(_, share)| share.weight).collect();
+        assert_eq!(shares, [5]);
     }
 
     #[test]

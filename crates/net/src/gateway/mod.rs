@@ -32,8 +32,8 @@ use crate::key::{PublicKey, SecretKey};
 use crate::tuning::Tuning;
 
 pub use self::config::{
-    Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Parsed, Password, Peer, Proxy,
-    Role, Transparent,
+    Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Mode, Parsed, Password, Peer,
+    Proxy, Role, Transparent,
 };
 pub use self::counters::Counters;
 pub use self::open::Destination;
@@ -88,6 +88,7 @@ impl Gateway {
     pub fn start(config: Config, key: SecretKey) -> io::Result<Self> {
         let host = Host::bind(config.listen, key, Security::Full)?;
         host.set_fec(config.link.fec.0);
+        share(&host, &config);
         let mut peers = BTreeMap::new();
         for (name, peer) in &config.peers {
             host.allow(peer.key.0);
@@ -139,11 +140,25 @@ impl Gateway {
         self.inner.peers.get(peer).is_some_and(|far| far.is_up.load(Ordering::Relaxed))
     }
 
-    /// Works until something that it can not do without fails.
+    /// Takes over the rates and weights of a configuration that is otherwise the one it runs with: rain
+    /// changes what a link carries. Flows that are open follow at once.
+    ///
+    /// # Errors
+    /// When something else is different too, which needs a restart; nothing has changed then.
+    pub fn reload(&self, config: &Config) -> Result<(), NeedsRestart> {
+        if !self.inner.config.differs_in_rates_only(config) {
+            return Err(NeedsRestart);
+        }
+        share(&self.inner.host, config);
+        Ok(())
+    }
+
+    /// Works until something that it can not do without fails. Nothing is lost when this future is dropped:
+    /// the gateway goes on by itself as long as it exists.
     ///
     /// # Errors
     /// What failed.
-    pub async fn run(mut self) -> io::Result<()> {
+    pub async fn run(&mut self) -> io::Result<()> {
         while let Some(ended) = self.tasks.join_next().await {
             ended.map_err(io::Error::other)??;
         }
@@ -151,9 +166,25 @@ impl Gateway {
     }
 }
 
+/// A configuration that differs from the one at work in more than rates and weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("only rates and weights can change at run time; restart the gateway for the rest")]
+pub struct NeedsRestart;
+
+/// Shares a dedicated link out.
+fn share(host: &Host, config: &Config) {
+    if let Some(rate) = config.link.rate {
+        host.set_rate(rate.0);
+    }
+    for (peer, share) in config.shares() {
+        host.set_share(peer, share);
+    }
+}
+
 /// The settings of connections to far gateways.
 fn tuning(config: &Config) -> Tuning {
     Tuning {
+        rate: config.link.rate.map(|rate| rate.0),
         controller: config.link.controller.clone(),
         buffer: Some(config.limits.buffer.0),
         patience: config.limits.patience.0,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{Bytes, BytesMut};
 
@@ -11,6 +11,7 @@ use super::connection::number_len;
 use super::control::{Control, PIECE_HEADER, has_content};
 use super::early::Early;
 use super::ecn::EcnUse;
+use super::line::Line;
 use super::marks::Marks;
 use super::outbox::Outbox;
 use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
@@ -102,8 +103,16 @@ pub(super) struct Association {
     ecn: EcnUse,
     /// What protects against losses, both ways.
     pub(super) shield: Shield,
+    /// The line to the peer, if its rate is known, and the number on the line of the host.
+    pub(super) line: Option<Line>,
+    pub(super) member: Option<u32>,
+    /// What was sent and not yet charged to the lines, headers of IP and UDP included.
+    pub(super) on_wire: ByteCount,
 }
 
+/// Headers of IP and UDP around a datagram.
+const IPV4_UDP: usize = 28;
+const IPV6_UDP: usize = 48;
 /// Bytes of a POLL, which a full segment may carry as well.
 const POLL: usize = 4;
 
@@ -130,6 +139,9 @@ impl Association {
             marks: Marks::default(),
             ecn: EcnUse::NEW,
             shield: Shield::new(fec),
+            line: None,
+            member: None,
+            on_wire: ByteCount::ZERO,
         }
     }
 
@@ -172,8 +184,7 @@ impl Association {
         if len > usize::from(self.path.get()) {
             return self.send_pieces(now, plain, outbox);
         }
-        let ecn = self.ecn.mark();
-        outbox.push(self.address, ecn, |out| self.seal(now, plain, weighty, out));
+        self.push(now, plain, weighty, outbox);
         if let Some(probe) = self.path.sent(now, len) {
             self.send_probe(now, probe, outbox);
         }
@@ -195,9 +206,15 @@ impl Association {
         if self.is_up() {
             let mut plain = BytesMut::new();
             message.put(&mut plain);
-            let ecn = self.ecn.mark();
-            outbox.push(self.address, ecn, |out| self.seal(now, &plain, false, out));
+            self.push(now, &plain, false, outbox);
         }
+    }
+
+    fn push(&mut self, now: Instant, plain: &[u8], weighty: bool, outbox: &mut Outbox) {
+        let ecn = self.ecn.mark();
+        outbox.push(self.address, ecn, |out| self.seal(now, plain, weighty, out));
+        let ip = if self.address.is_ipv4() { IPV4_UDP } else { IPV6_UDP };
+        self.on_wire += ByteCount::new((ip + OVERHEAD + plain.len()) as u64);
     }
 
     /// Sends a probe that is so long.
@@ -368,6 +385,7 @@ impl Association {
         let path = Instant::earliest(self.path.deadline(), self.marks.due());
         let path = Instant::earliest(path, self.ecn.deadline());
         let path = Instant::earliest(path, self.shield.deadline());
+        let path = Instant::earliest(path, self.line.as_ref().and_then(Line::due));
         let time = Instant::earliest(keys, Instant::earliest(old, answer));
         Instant::earliest(time, path.filter(|_| self.is_up()))
     }

@@ -3,6 +3,7 @@
 use bentpipe_units::Seq32;
 use bytes::{BufMut, BytesMut};
 
+use super::object::Object;
 use crate::stream::Stream;
 
 /// Most connections' numbers fit into one byte, all into four.
@@ -22,6 +23,9 @@ pub(super) struct Connection {
     pub(super) busy: bool,
     /// It was changed and is to be drained.
     pub(super) stirred: bool,
+    /// Its number on the line of the association.
+    pub(super) member: Option<u32>,
+    pub(super) object: Object,
 }
 
 /// Appends the number of a connection: seven bits a byte, the lowest first.

@@ -9,7 +9,9 @@ mod connection;
 mod control;
 mod early;
 mod ecn;
+mod line;
 mod marks;
+mod object;
 mod outbox;
 pub(crate) mod parity;
 mod path_mtu;
@@ -24,19 +26,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bentpipe_transport::xstp::{Config, Ports, Session};
-use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain};
-use bentpipe_units::{Instant, Seq32};
+use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain, hear};
+use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::{Segment, xstp};
 use bytes::BytesMut;
 use slab::Slab;
 
 use self::association::Association;
 use self::connection::{Connection, put_number};
+use self::line::Line;
+use self::object::Object;
 pub(crate) use self::timers::Timers;
 use crate::association::{Cookies, Index, Responder, Security};
 use crate::key::{PublicKey, SecretKey};
 use crate::stream::{Accepted, Stream};
 
+pub use self::line::Share;
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
 pub use crate::stream::{ConnectionId, StreamError, Streams};
@@ -53,6 +58,7 @@ const EARLY_CREDIT: u16 = 64;
 /// What a timer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Owner {
+    Host,
     Association(usize),
     Connection(usize),
 }
@@ -80,6 +86,9 @@ pub struct Hub {
     outbox: Outbox,
     entropy: Entropy,
     fec: Fec,
+    /// The line of this host, and the shares of peers in it.
+    line: Line,
+    shares: HashMap<PublicKey, Share>,
     /// Nanoseconds of the calendar at the start of the clock.
     calendar: u64,
     /// Time in the newest request of this host.
@@ -101,6 +110,7 @@ struct Around<'a> {
     association: &'a mut Association,
     outbox: &'a mut Outbox,
     scratch: &'a mut Scratch,
+    object: &'a mut Object,
     number: u32,
     dropped: bool,
 }
@@ -121,7 +131,11 @@ impl Host<Session> for Around<'_> {
         if opens && (association.collects || !association.is_up()) {
             association.early.put(self.number, plain);
         } else {
-            association.send(now, plain, is_weighty(&segment.body), self.outbox);
+            let weighty = is_weighty(&segment.body);
+            if weighty {
+                self.object.sent(now, ByteCount::new(plain.len() as u64));
+            }
+            association.send(now, plain, weighty, self.outbox);
         }
     }
 
@@ -164,6 +178,8 @@ impl Hub {
             outbox: Outbox::default(),
             entropy,
             fec: Fec::Auto,
+            line: Line::unlimited(),
+            shares: HashMap::new(),
             calendar,
             asked_at: 0,
             scratch: Scratch::default(),
@@ -212,7 +228,7 @@ impl Hub {
         self.allow(peer);
         let id = match self.by_peer.get(&peer) {
             Some(id) => *id,
-            None => self.associate(peer, address, true),
+            None => self.associate(now, peer, address, true),
         };
         let association = &mut self.associations[id];
         let number = association.number();
@@ -221,19 +237,27 @@ impl Hub {
         if association.is_up() {
             session.start_early(now, EARLY_CREDIT);
         }
-        let connection = self.add(id, number, session, false);
+        let connection = self.add(now, id, number, session, false);
         self.stir(connection);
         ConnectionId(connection)
     }
 
-    fn associate(&mut self, peer: PublicKey, address: SocketAddr, asks: bool) -> usize {
+    fn associate(
+        &mut self,
+        now: Instant,
+        peer: PublicKey,
+        address: SocketAddr,
+        asks: bool,
+    ) -> usize {
         let id = self.associations.insert(Association::new(peer, address, asks, self.fec));
         self.by_peer.insert(peer, id);
+        self.apply_share(now, id);
         id
     }
 
     fn add(
         &mut self,
+        now: Instant,
         association: usize,
         number: u32,
         mut session: Session,
@@ -248,9 +272,12 @@ impl Hub {
             unaccepted,
             busy: false,
             stirred: false,
+            member: None,
+            object: Object::NONE,
         };
         let id = self.connections.insert(connection);
         self.associations[association].numbers.insert(number, id);
+        self.join_line(now, id);
         id
     }
 
@@ -281,6 +308,7 @@ impl Hub {
             self.drain(now, id);
         }
         self.stirred.clear();
+        self.serve(now);
     }
 
     fn drain(&mut self, now: Instant, id: usize) {
@@ -288,22 +316,53 @@ impl Hub {
         if !std::mem::take(&mut connection.stirred) {
             return;
         }
-        let owner = connection.association;
-        let association = &mut self.associations[owner];
-        let mut around = Around {
-            association,
+        let has_turns = connection.member.is_some();
+        let (endpoint, mut around) = self.around(id);
+        let association = &*around.association;
+        let in_turn = has_turns && association.is_up() && !association.collects;
+        let deadline = if in_turn {
+            // What is due and can not be sent yet is no reason to ring again.
+            hear(endpoint, now, &mut around).filter(|deadline| *deadline > now)
+        } else {
+            drain(endpoint, now, &mut around)
+        };
+        if in_turn && !endpoint.is_quiet() {
+            self.wait_for_turn(id);
+        }
+        self.settle(now, id, deadline);
+    }
+
+    /// The session of a connection and what surrounds it.
+    fn around(&mut self, id: usize) -> (&mut Session, Around<'_>) {
+        let connection = &mut self.connections[id];
+        let around = Around {
+            association: &mut self.associations[connection.association],
             outbox: &mut self.outbox,
             scratch: &mut self.scratch,
+            object: &mut connection.object,
             number: connection.number,
             dropped: connection.stream.dropped,
         };
-        let deadline = drain(&mut connection.stream.endpoint, now, &mut around);
+        (&mut connection.stream.endpoint, around)
+    }
+
+    /// What follows from what a connection has told and sent; it rings next at `deadline`.
+    fn settle(&mut self, now: Instant, id: usize, deadline: Option<Instant>) {
+        let connection = &mut self.connections[id];
+        let owner = connection.association;
+        let association = &mut self.associations[owner];
         for event in self.scratch.events.drain(..) {
             connection.stream.note(event);
         }
         let is_busy = connection.stream.endpoint.has_unsent();
         let was_busy = std::mem::replace(&mut connection.busy, is_busy);
         association.shield.drained(was_busy, is_busy, connection.stream.endpoint.round_trip());
+        if was_busy
+            && !is_busy
+            && let Some(began) = connection.object.began_short()
+        {
+            association.shield.object_ended(now, began);
+        }
         self.timers.set(Owner::Connection(id), deadline);
         if connection.unaccepted && connection.stream.told.connected && association.is_up() {
             connection.unaccepted = false;
@@ -313,10 +372,12 @@ impl Hub {
             && (connection.stream.dropped || connection.unaccepted);
         if gone {
             self.timers.set(Owner::Connection(id), None);
-            let number = connection.number;
             association.shield.drained(connection.busy, false, None);
+            association.numbers.remove(&connection.number);
+            if let (Some(line), Some(member)) = (&mut association.line, connection.member) {
+                line.leave(member);
+            }
             self.connections.remove(id);
-            association.numbers.remove(&number);
         }
         let coming = association.request.is_some() || association.is_offered();
         let asks = !association.is_up() && !coming && !association.collects;

@@ -121,7 +121,7 @@ impl Hub {
             Session::accept(config, now, PathId(0), &segment, entropy)
         });
         if let Some(session) = opened {
-            let id = self.add(association, number, session, true);
+            let id = self.add(now, association, number, session, true);
             self.connections[id].near = segment.seq;
             self.stir(id);
         } else if !matches!(segment.body, xstp::Body::Reset(_)) {
@@ -210,7 +210,7 @@ impl Hub {
                 return;
             }
         }
-        let id = known.unwrap_or_else(|| self.associate(greeting.peer, from, false));
+        let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from, false));
         self.associations[id].peer_time = greeting.time;
         if self.associations[id].request.take().is_some() {
             self.unname_requests(id);

@@ -19,6 +19,8 @@ impl Hub {
                     }
                 }
                 Owner::Association(id) => self.maintain(now, id),
+                // Those who waited for the host's line are served before anything is sent.
+                Owner::Host => {}
             }
         }
     }
@@ -49,6 +51,7 @@ impl Hub {
         if shorter {
             self.resize(id);
         }
+        self.wake_line(now, id);
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
     }
 
@@ -97,6 +100,9 @@ impl Hub {
             self.by_index.remove(&index);
         }
         self.by_peer.remove(&association.peer);
+        if let Some(member) = association.member {
+            self.line.leave(member);
+        }
         self.timers.set(Owner::Association(id), None);
     }
 }

@@ -102,3 +102,33 @@ impl Download {
         None
     }
 }
+
+/// Lets downloads go on until all have ended. Returns what each took.
+pub(crate) fn together(world: &mut World, downloads: &mut [Download]) -> Vec<Span> {
+    let mut took = vec![None; downloads.len()];
+    while took.contains(&None) {
+        turn_all(world, downloads, &mut took);
+    }
+    took.into_iter().flatten().collect()
+}
+
+/// Lets downloads go on for so long. Returns what each took that has ended.
+pub(crate) fn meanwhile(
+    world: &mut World,
+    downloads: &mut [Download],
+    span: Span,
+) -> Vec<Option<Span>> {
+    let (mut took, until) = (vec![None; downloads.len()], world.now + span);
+    while world.now < until {
+        turn_all(world, downloads, &mut took);
+    }
+    took
+}
+
+fn turn_all(world: &mut World, downloads: &mut [Download], took: &mut [Option<Span>]) {
+    for (download, took) in downloads.iter_mut().zip(took) {
+        *took = took.or_else(|| download.turn(world));
+    }
+    let until = world.now + Span::from_secs(60);
+    assert!(world.step(until), "nothing happens");
+}

@@ -1,17 +1,18 @@
 //! Downloads over satellite links in memory, with their own clock: the share of a link that a transfer
 //! uses, from the call to the last byte, on an association that is up.
 
+mod dedicated;
 mod download;
 mod world;
 
 use bentpipe_link::ModelSpec;
 use bentpipe_units::{Instant, Span};
 
-use download::Download;
+use download::{Download, together};
 use world::{Link, World};
 
 /// Median share of the link over five seeds.
-fn share(link: &Link, megabytes: usize, world: impl Fn(&Link, u64) -> World) -> f64 {
+pub(crate) fn share(link: &Link, megabytes: usize, world: impl Fn(&Link, u64) -> World) -> f64 {
     let mut shares: Vec<f64> = (1..=5)
         .map(|seed| {
             let mut world = world(link, seed);
@@ -100,15 +101,8 @@ fn a_link_that_is_remembered_is_filled_sooner() {
 fn evenness(link: &Link, seed: u64) -> f64 {
     let mut world = World::ignorant(link, seed);
     let mut downloads = [(); 2].map(|()| Download::begin(&mut world, 60_000_000));
-    let mut took = [None; 2];
-    while took.contains(&None) {
-        for (download, took) in downloads.iter_mut().zip(&mut took) {
-            *took = took.or_else(|| download.turn(&mut world));
-        }
-        let until = world.now + Span::from_secs(60);
-        assert!(world.step(until), "nothing happens");
-    }
-    let [one, other] = took.map(|took| took.expect("an end").as_secs_f64());
+    let took = together(&mut world, &mut downloads);
+    let (one, other) = (took[0].as_secs_f64(), took[1].as_secs_f64());
     println!("{one:.1} s and {other:.1} s");
     one.min(other) / one.max(other)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bentpipe_link::{ModelSpec, QueueLimit};
 use bentpipe_net::emulate::{Hop, Path, Way};
 use bentpipe_net::hub::{ConnectionId, Hub};
-use bentpipe_net::{KnownLink, SecretKey, Security, Tuning};
+use bentpipe_net::{KnownLink, SecretKey, Security, Share, Tuning};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -106,6 +106,21 @@ impl World {
             let known = Some(KnownLink { rate: rate(mbits * 0.8), round_trip });
             Tuning { known, ..Tuning::default() }
         })
+    }
+
+    /// The link is the hosts' own, they know its rate, and connections take turns.
+    pub(crate) fn dedicated(link: &Link, seed: u64) -> Self {
+        let mut world = Self::informed(link, seed);
+        world.set_rates(link.up, link.down);
+        world
+    }
+
+    /// What the terminal and the server may send from now on, in Mbit/s.
+    pub(crate) fn set_rates(&mut self, up: f64, down: f64) {
+        for (end, mbits) in [(TERMINAL, up), (SERVER, down)] {
+            let share = Share { rate: rate(mbits), weight: 1 };
+            self.hubs[end].set_share(self.now, key(1 - end).public(), share);
+        }
     }
 
     fn new(link: &Link, seed: u64, tuning: impl Fn(f64) -> Tuning) -> Self {

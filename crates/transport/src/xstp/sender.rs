@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, PathView};
-use bentpipe_units::{ByteCount, Instant, Seq32, Span};
+use bentpipe_cc::{Controller, PathView, Signal};
+use bentpipe_units::{BitRate, ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::Config;
@@ -351,6 +351,14 @@ impl Sender {
         let payload = self.payload.get();
         let segments = window / u64::from(payload);
         self.cwnd = segments.clamp(1, self.config.cwnd_max(payload)) as u32;
+    }
+
+    /// The rate of the link is this from now on.
+    pub(super) fn handle_link_rate(&mut self, now: Instant, rate: BitRate) {
+        let path = self.path_view(now);
+        self.controller.on_signal(&path, &Signal::LinkRate(rate));
+        self.follow_controller();
+        self.stale = true;
     }
 
     /// The path as the controller sees it.

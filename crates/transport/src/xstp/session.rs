@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bentpipe_record::{ProbingSummary, TransportCounters};
-use bentpipe_units::{ByteCount, Instant, Seq32, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Body, Flow, ResetReason, Segment as XstpSegment};
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
@@ -188,6 +188,12 @@ impl Session {
         self.stir();
     }
 
+    /// The host knows the rate of the link, and this is it now: for controllers that keep to a rate.
+    pub fn handle_link_rate(&mut self, now: Instant, rate: BitRate) {
+        self.tx.handle_link_rate(now, rate);
+        self.stir();
+    }
+
     /// State of the session.
     pub const fn state(&self) -> State {
         self.state
@@ -196,6 +202,11 @@ impl Session {
     /// Whether anything waits to be sent, for the first time or again.
     pub fn has_unsent(&self) -> bool {
         self.tx.buffer.len() > 0 || !self.tx.repairs.is_empty()
+    }
+
+    /// Whether anything waits to be sent again.
+    pub fn has_repairs(&self) -> bool {
+        !self.tx.repairs.is_empty()
     }
 
     /// The smoothed round-trip time, once one was measured.

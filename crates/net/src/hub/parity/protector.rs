@@ -25,7 +25,16 @@ pub(super) struct Protector {
     open_since: Option<Instant>,
     /// Nothing waits to be sent.
     quiet: bool,
+    /// Short objects were sent that no parity covers.
+    objects: Option<Objects>,
     noticed_at: Option<Instant>,
+}
+
+/// When the first of some objects began to be sent, and when the last was.
+#[derive(Clone, Copy, Debug)]
+struct Objects {
+    began: Instant,
+    ended: Instant,
 }
 
 /// What is sealed.
@@ -76,20 +85,31 @@ impl Protector {
         self.quiet = quiet;
     }
 
+    /// A short object that began to be sent then is sent.
+    pub(super) fn object_ended(&mut self, now: Instant, began: Instant) {
+        let began = self.objects.map_or(began, |objects| objects.began.min(began));
+        self.objects = Some(Objects { began, ended: now });
+    }
+
     /// When parity is to be sent.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.open_since.filter(|_| self.quiet).map(|at| at + PAUSE)
+        let burst = self.open_since.filter(|_| self.quiet).map(|at| at + PAUSE);
+        Instant::earliest(burst, self.objects.map(|objects| objects.ended + PAUSE))
     }
 
     /// Nothing is kept any more.
     pub(super) fn clear(&mut self) {
         self.sent = VecDeque::new();
-        (self.bytes, self.open_since) = (0, None);
+        (self.bytes, self.open_since, self.objects) = (0, None, None);
     }
 
     /// The parity of what was sent: `count` says how much for how many datagrams, `room` are the bytes
     /// that one carries.
     pub(super) fn parity(&mut self, count: impl Fn(usize) -> u16, room: usize) -> Vec<Parity> {
+        if let Some(objects) = self.objects.filter(|_| !self.quiet) {
+            let before = self.sent.partition_point(|(at, _)| *at < objects.began);
+            self.sent.drain(..before);
+        }
         let longest = self.sent.iter().map(|(_, plain)| plain.len()).max().unwrap_or(0);
         let count = count(self.sent.len());
         let shard = |slices: u8| (longest + 1).div_ceil(slices.into()).next_multiple_of(2);
@@ -155,6 +175,23 @@ mod tests {
         let parity = protector.parity(|_| 1, 100);
         assert_eq!((parity.len(), parity[0].of), (1, 2));
         assert_eq!((protector.due(), protector.parity(|_| 1, 100).len()), (None, 0));
+    }
+
+    #[test]
+    fn parity_covers_an_object_that_ends_while_others_go_on() {
+        let mut protector = Protector::default();
+        for millis in 0..30 {
+            send(&mut protector, millis, b"data", true);
+        }
+        assert_eq!(protector.due(), None);
+        let at = |millis| Instant::ZERO + Span::from_millis(millis);
+        protector.object_ended(at(29), at(20));
+        for millis in 30..40 {
+            send(&mut protector, millis, b"data", true);
+        }
+        assert_eq!(protector.due(), Some(at(34)));
+        assert_eq!(protector.parity(|_| 1, 100)[0].of, 20);
+        assert_eq!(protector.due(), None);
     }
 
     #[test]

@@ -69,6 +69,12 @@ impl Shield {
         self.protector.set_quiet(self.busy == 0);
     }
 
+    /// A short object that began to be sent then is sent: what came since is protected although others
+    /// go on.
+    pub(in crate::hub) fn object_ended(&mut self, now: Instant, began: Instant) {
+        self.protector.object_ended(now, began);
+    }
+
     /// The parity that is due, at most `room` bytes in each datagram.
     pub(in crate::hub) fn parity(&mut self, now: Instant, room: usize) -> Vec<Parity> {
         if self.protector.due().is_none_or(|due| due > now) {

@@ -1,0 +1,78 @@
+//! A link of a known rate that all connections of two hosts share in turn.
+
+use bentpipe_link::ModelSpec;
+use bentpipe_units::Span;
+
+use crate::download::{Download, meanwhile, together};
+use crate::share;
+use crate::world::{Link, World};
+
+fn begin(world: &mut World, count: usize, size: usize) -> Vec<Download> {
+    (0..count).map(|_| Download::begin(world, size)).collect()
+}
+
+#[test]
+fn one_download_fills_the_link_as_without_turns() {
+    for (name, link, megabytes, least) in [
+        ("GEO 10, clean", Link::geo(10.0), 30, 0.92),
+        ("GEO 10, 1 % loss", Link::geo(10.0).with(ModelSpec::RandomLoss(0.01)), 30, 0.90),
+        ("GEO 50, BER 1e-6", Link::geo(50.0).with(ModelSpec::BitErrors(1e-6)), 100, 0.88),
+        ("LEO 20, 1 % loss", Link::leo(20.0).with(ModelSpec::RandomLoss(0.01)), 60, 0.94),
+        ("GEO 10 down, 64 kbit/s up", Link { up: 0.064, ..Link::geo(10.0) }, 30, 0.92),
+    ] {
+        let share = share(&link, megabytes, World::dedicated);
+        println!("{name:32} {share:.3} of at least {least}");
+        assert!(share >= least, "{name}: {share}");
+    }
+}
+
+#[test]
+fn downloads_that_begin_together_end_together_and_fill_the_link() {
+    for damage in [None, Some(ModelSpec::RandomLoss(0.01))] {
+        let mut link = Link::geo(10.0);
+        link.damage.extend(damage);
+        let mut world = World::dedicated(&link, 1);
+        let mut downloads = begin(&mut world, 5, 5_000_000);
+        let took: Vec<f64> =
+            together(&mut world, &mut downloads).iter().map(|t| t.as_secs_f64()).collect();
+        println!("{took:.2?}");
+        let longest = took.iter().copied().fold(0.0, f64::max);
+        assert!(took.iter().all(|took| *took > 0.9 * longest), "{took:?}");
+        assert!(25.0 * 8.0 / longest / 10.0 > 0.90, "{longest}");
+    }
+}
+
+#[test]
+fn a_page_does_not_wait_for_bulk() {
+    for damage in [None, Some(ModelSpec::RandomLoss(0.01))] {
+        let mut link = Link::geo(10.0);
+        link.damage.extend(damage);
+        let mut world = World::dedicated(&link, 1);
+        let mut bulk = begin(&mut world, 8, 50_000_000);
+        meanwhile(&mut world, &mut bulk, Span::from_secs(10));
+        for _ in 0..5 {
+            bulk.push(Download::begin(&mut world, 100_000));
+            let took = meanwhile(&mut world, &mut bulk, Span::from_secs(3)).pop().flatten();
+            println!("{took:?}");
+            assert!(took.is_some_and(|took| took <= Span::from_millis(800)), "{took:?}");
+            bulk.pop();
+        }
+    }
+}
+
+#[test]
+fn a_rate_that_changes_holds_for_connections_that_are_open() {
+    let mut world = World::dedicated(&Link::geo(10.0), 1);
+    let mut bulk = begin(&mut world, 2, 100_000_000);
+    meanwhile(&mut world, &mut bulk, Span::from_secs(5));
+    for mbits in [2.0, 8.0] {
+        world.set_rates(10.0, mbits);
+        meanwhile(&mut world, &mut bulk, Span::from_secs(3));
+        let before: usize = bulk.iter().map(|bulk| bulk.read).sum();
+        meanwhile(&mut world, &mut bulk, Span::from_secs(10));
+        let read = bulk.iter().map(|bulk| bulk.read).sum::<usize>() - before;
+        let share = read as f64 * 8.0 / 10e6 / mbits;
+        println!("{share:.3}");
+        assert!((0.90..1.0).contains(&share), "{share}");
+    }
+}
