@@ -1,69 +1,31 @@
 //! Two gateways on loopback, real TCP at both ends.
 
+mod gateways;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bentpipe_net::SecretKey;
-use bentpipe_net::gateway::{Config, Gateway};
+use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
+
+use gateways::{OPEN, Site, free, server};
 
 /// Longest time for anything here.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Two gateways, and where the terminal's SOCKS5 and HTTP servers and its forwarded port listen.
+/// Two gateways that run.
 struct Pair {
     terminal: Gateway,
     hub: Gateway,
-    socks5: SocketAddr,
-    http: SocketAddr,
-    forward: SocketAddr,
-}
-
-/// Ports that nobody uses now.
-async fn free<const N: usize>() -> [SocketAddr; N] {
-    let mut held = Vec::new();
-    for _ in 0..N {
-        held.push(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
-    }
-    std::array::from_fn(|n| held[n].local_addr().expect("an address"))
+    site: Site,
 }
 
 /// Starts a pair whose forwarded port leads to `to`; `terminal` and `hub` are more settings.
 async fn pair(to: &str, terminal: &str, hub: &str) -> Pair {
-    let keys = [SecretKey::from_bytes([1; 32]), SecretKey::from_bytes([2; 32])];
-    let [socks5, http, forward] = free().await;
-    let text = format!(
-        "role = \"hub\"\nkey = \"unused\"\nlisten = \"127.0.0.1:0\"\n{hub}\n[peers.terminal]\nkey = \"{}\"",
-        keys[0].public()
-    );
-    let config = Config::parse("hub.toml", &text).expect("a configuration");
-    let hub = Gateway::start(config, keys[1].clone()).expect("a hub");
-    let text = format!(
-        "role = \"terminal\"\nkey = \"unused\"\nlisten = \"127.0.0.1:0\"\n{terminal}\n\
-         [peers.hub]\nkey = \"{}\"\naddress = \"{}\"\n[[forward]]\nlisten = \"{forward}\"\nto = \"{to}\"\n\
-         [socks5]\nlisten = \"{socks5}\"\n[http]\nlisten = \"{http}\"\nusers = {{ eve = \"apple\" }}",
-        keys[1].public(),
-        hub.local_addr(),
-    );
-    let config = Config::parse("terminal.toml", &text).expect("a configuration");
-    let terminal = Gateway::start(config, keys[0].clone()).expect("a terminal");
-    Pair { terminal, hub, socks5, http, forward }
-}
-
-/// A server that answers every connection by `serve`.
-async fn server<F: Future<Output = ()> + Send + 'static>(
-    serve: impl Fn(TcpStream) -> F + Send + 'static,
-) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
-    tokio::spawn(async move {
-        while let Ok((tcp, _)) = listener.accept().await {
-            tokio::spawn(serve(tcp));
-        }
-    });
-    address
+    let site = Site::new(to, None, [terminal, hub]).await;
+    Pair { hub: site.hub(), terminal: site.terminal(), site }
 }
 
 /// Reads everything, then sends it back.
@@ -86,14 +48,12 @@ async fn exchange(tcp: &mut TcpStream, bytes: &[u8]) -> Vec<u8> {
     answer
 }
 
-const OPEN: &str = "allow = [\"127.0.0.0/8\"]";
-
 #[tokio::test]
 async fn a_request_ends_by_half_close_and_the_answer_still_comes() {
     let to = server(echo).await;
     let pair = pair(&to.to_string(), "", OPEN).await;
     for size in [0, 1, 1_000, 3_000_000] {
-        let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+        let mut tcp = TcpStream::connect(pair.site.forward).await.expect("a connection");
         let data = pattern(size);
         let answer = tokio::time::timeout(LONG, exchange(&mut tcp, &data)).await.expect("in time");
         assert!(answer == data, "{size}");
@@ -111,7 +71,7 @@ async fn every_byte_arrives_from_a_server_that_closes_at_once() {
     .await;
     let pair = pair(&to.to_string(), "", OPEN).await;
     for size in (0..60u32).map(|n| n * n * 500) {
-        let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+        let mut tcp = TcpStream::connect(pair.site.forward).await.expect("a connection");
         tcp.write_all(&size.to_be_bytes()).await.expect("room");
         let mut answer = Vec::new();
         let read = tokio::time::timeout(LONG, tcp.read_to_end(&mut answer)).await;
@@ -130,7 +90,7 @@ async fn a_reset_is_passed_on_behind_everything_that_came_before() {
     })
     .await;
     let pair = pair(&to.to_string(), "", OPEN).await;
-    let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+    let mut tcp = TcpStream::connect(pair.site.forward).await.expect("a connection");
     let mut answer = Vec::new();
     let error = tokio::time::timeout(LONG, tcp.read_to_end(&mut answer)).await.expect("in time");
     assert_eq!(error.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
@@ -152,7 +112,7 @@ async fn what_a_client_sent_before_it_left_reaches_the_server() {
     })
     .await;
     let pair = pair(&to.to_string(), "", OPEN).await;
-    let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+    let mut tcp = TcpStream::connect(pair.site.forward).await.expect("a connection");
     tcp.write_all(&pattern(300_000)).await.expect("room");
     drop(tcp);
     let all = tokio::time::timeout(LONG, heard.recv()).await.expect("in time").expect("a word");
@@ -181,11 +141,11 @@ async fn without_an_early_accept_refusals_are_told_as_they_are() {
     let to = server(echo).await;
     let [nobody] = free().await;
     let pair = pair("127.0.0.1:1", "early_accept = false", OPEN).await;
-    let (mut tcp, reply) = socks5(pair.socks5, to).await;
+    let (mut tcp, reply) = socks5(pair.site.socks5, to).await;
     assert_eq!((reply, exchange(&mut tcp, b"hello").await), (0, b"hello".to_vec()));
-    assert_eq!(socks5(pair.socks5, nobody).await.1, 5, "connection refused");
+    assert_eq!(socks5(pair.site.socks5, nobody).await.1, 5, "connection refused");
     let forbidden = "10.0.0.1:80".parse().expect("an address");
-    assert_eq!(socks5(pair.socks5, forbidden).await.1, 2, "not allowed");
+    assert_eq!(socks5(pair.site.socks5, forbidden).await.1, 2, "not allowed");
     assert_eq!(pair.hub.counters().open.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
 
@@ -193,7 +153,7 @@ async fn without_an_early_accept_refusals_are_told_as_they_are() {
 async fn with_an_early_accept_a_refusal_resets_the_client() {
     let [nobody] = free().await;
     let pair = pair(&nobody.to_string(), "", OPEN).await;
-    let mut tcp = TcpStream::connect(pair.forward).await.expect("an early accept");
+    let mut tcp = TcpStream::connect(pair.site.forward).await.expect("an early accept");
     let read = tokio::time::timeout(LONG, tcp.read(&mut [0; 8])).await.expect("in time");
     assert_eq!(read.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
 }
@@ -218,14 +178,14 @@ async fn an_http_client_connects_with_the_right_password_only() {
     // eve:apple, eve:pear
     let right = "Proxy-Authorization: Basic ZXZlOmFwcGxl\r\n";
     let wrong = "Proxy-Authorization: Basic ZXZlOnBlYXI=\r\n";
-    let (mut tcp, line) = connect(pair.http, &to, right).await;
+    let (mut tcp, line) = connect(pair.site.http, &to, right).await;
     assert_eq!(line, "HTTP/1.1 200 OK");
     assert_eq!(exchange(&mut tcp, b"hello").await, b"hello");
     for credentials in [wrong, ""] {
-        let line = connect(pair.http, &to, credentials).await.1;
+        let line = connect(pair.site.http, &to, credentials).await.1;
         assert_eq!(line, "HTTP/1.1 407 Proxy Authentication Required");
     }
-    let line = connect(pair.http, "169.254.169.254:80", right).await.1;
+    let line = connect(pair.site.http, "169.254.169.254:80", right).await.1;
     assert_eq!(line, "HTTP/1.1 403 Forbidden");
 }
 
@@ -235,7 +195,7 @@ async fn more_flows_than_are_allowed_are_turned_away() {
     let pair = pair(&to.to_string(), "[limits]\nconnections = 2", OPEN).await;
     let mut held = Vec::new();
     for _ in 0..2 {
-        let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+        let mut tcp = TcpStream::connect(pair.site.forward).await.expect("a connection");
         tcp.write_all(b"x").await.expect("room");
         held.push(tcp);
     }
@@ -243,7 +203,7 @@ async fn more_flows_than_are_allowed_are_turned_away() {
     while open() < 2 {
         tokio::task::yield_now().await;
     }
-    let mut tcp = TcpStream::connect(pair.forward).await.expect("a connection");
+    let mut tcp = TcpStream::connect(pair.site.forward).await.expect("a connection");
     let read = tokio::time::timeout(LONG, tcp.read(&mut [0; 8])).await.expect("in time");
     assert_eq!(read.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
     assert_eq!(exchange(&mut held[0], b"y").await, b"xy");

@@ -8,8 +8,10 @@ use bentpipe_net::hub::StreamError;
 use bentpipe_net::hub::Streams as _;
 use bentpipe_net::{Fec, PublicKey, Security};
 use bentpipe_testkit::pattern;
+use bentpipe_transport::Failure;
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Ecn;
+use bytes::Bytes;
 use proptest::prelude::*;
 
 use world::{CLIENT, DELAY, SERVER, World, address, associated, config, hub, key, secs};
@@ -157,7 +159,7 @@ fn a_host_that_was_restarted_is_found_out_and_can_be_reached_again() {
     let cx = &mut Context::from_waker(Waker::noop());
     assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
     world.run(Span::from_millis(1500));
-    world.hubs[SERVER] = hub(2, 0);
+    world.hubs[SERVER] = hub(2, 1);
     world.hubs[SERVER].allow(key(1).public());
     world.hubs[SERVER].listen(config());
     world.run(secs(12));
@@ -168,6 +170,56 @@ fn a_host_that_was_restarted_is_found_out_and_can_be_reached_again() {
     let again = world.connect();
     let data = pattern(1_000);
     assert_eq!(world.transfer(again, &data, secs(20)).expect("a transfer").0, data);
+}
+
+#[test]
+fn a_client_that_was_restarted_is_not_taken_for_the_one_before() {
+    let mut world = World::new();
+    let connection = world.connect();
+    let cx = &mut Context::from_waker(Waker::noop());
+    let mut data = pattern(400_000);
+    assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+    world.run(Span::from_millis(1500));
+    let Poll::Ready(before) = world.hubs[SERVER].poll_accept(cx) else { panic!("a connection") };
+    let mut reply = pattern(400_000);
+    assert!(world.hubs[SERVER].poll_write(world.now, before, &mut reply, cx).is_ready());
+    // Its clock goes on, and its connections get the numbers of those before.
+    world.hubs[CLIENT] = hub(1, 1);
+    let again = world.connect();
+    let data = pattern(300_000);
+    assert_eq!(world.transfer(again, &data, secs(30)).expect("a transfer").0, data);
+    // What came of the first one is its own, and has no end.
+    let mut read = Vec::new();
+    let ended = loop {
+        match world.hubs[SERVER].poll_read(world.now, before, cx) {
+            Poll::Ready(Ok(Some(bytes))) => read.extend(bytes),
+            other => break other,
+        }
+    };
+    assert_eq!(ended, Poll::Ready(Err(StreamError::Failed(Failure::PeerRestarted))));
+    assert!(!read.is_empty() && pattern(400_000).starts_with(&read), "{}", read.len());
+}
+
+#[test]
+fn connections_that_both_hosts_open_at_once_are_not_mixed_up() {
+    let mut world = World::new();
+    world.hubs[CLIENT].allow(key(2).public());
+    world.hubs[CLIENT].listen(config());
+    let first = world.connect();
+    let to = world.addresses[CLIENT];
+    let second =
+        world.hubs[SERVER].connect(world.now, to, key(1).public(), 7, world.config.clone());
+    let cx = &mut Context::from_waker(Waker::noop());
+    for (end, id, said) in [(CLIENT, first, &b"client"[..]), (SERVER, second, b"server")] {
+        let mut data = Bytes::from_static(said);
+        assert!(world.hubs[end].poll_write(world.now, id, &mut data, cx).is_ready());
+    }
+    world.run(secs(10));
+    for (end, said) in [(SERVER, &b"client"[..]), (CLIENT, b"server")] {
+        let Poll::Ready(id) = world.hubs[end].poll_accept(cx) else { panic!("a connection") };
+        let read = world.hubs[end].poll_read(world.now, id, cx);
+        assert_eq!(read, Poll::Ready(Ok(Some(Bytes::from_static(said)))));
+    }
 }
 
 #[test]

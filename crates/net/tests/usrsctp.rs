@@ -3,21 +3,22 @@
 //!
 //! `BENTPIPE_USRSCTP_MB` says how many megabytes go each way; 4 if it is not set.
 
+mod links;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use bentpipe_link::{ModelSpec, QueueLimit};
 use bentpipe_net::Tuning;
-use bentpipe_net::emulate::{Hop, Path, Relay};
 use bentpipe_net::sctp::{Config, Connection, Node, PathChange, View, config};
 use bentpipe_testkit::hosts::{LEFT, RIGHT, TwoHosts};
-use bentpipe_units::{BitRate, Span};
+use bentpipe_units::Span;
 use bytes::{BufMut, Bytes, BytesMut};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use links::Link;
 
 const PORT: u16 = 7;
 const STREAMS: u16 = 5;
@@ -110,46 +111,10 @@ impl Drop for Peer {
     }
 }
 
-/// A relay over an emulated link that loses packets both ways. It ends with the test.
-struct Link {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<std::thread::JoinHandle<u64>>,
-}
-
-impl Link {
-    #[expect(clippy::disallowed_methods, reason = "the emulator waits by itself")]
-    fn towards(target: SocketAddr) -> Self {
-        let models = vec![
-            ModelSpec::Rate {
-                rate: BitRate::from_bps(50_000_000),
-                queue: QueueLimit::Packets(200),
-            },
-            ModelSpec::RandomLoss(0.01),
-            ModelSpec::Delay(Span::from_millis(10)),
-        ];
-        let hop = Hop { name: "link".to_owned(), forth: models.clone(), back: models };
-        let any = "127.0.0.1:0".parse().expect("an address");
-        let mut relay = Relay::bind(any, target, Path::new(&[hop], 1), false).expect("a relay");
-        let address = relay.local_addr().expect("an address");
-        let stop = Arc::new(AtomicBool::new(false));
-        let told = stop.clone();
-        let thread = std::thread::spawn(move || {
-            relay.run(|_| !told.load(Ordering::Relaxed)).expect("it runs");
-            [bentpipe_net::emulate::Way::Forth, bentpipe_net::emulate::Way::Back]
-                .map(|way| relay.path().counters(way).lost)
-                .into_iter()
-                .min()
-                .unwrap_or(0)
-        });
-        Self { address, stop, thread: Some(thread) }
-    }
-
-    /// Ends it; returns how many packets it lost, the direction that lost fewer.
-    fn end(mut self) -> u64 {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().expect("a thread").join().expect("it ends")
-    }
+/// A link towards a peer that loses packets both ways.
+fn lossy(target: SocketAddr) -> Link {
+    let any = "127.0.0.1:0".parse().expect("an address");
+    Link::new(any, target, 50, Span::from_millis(10), 0.01)
 }
 
 fn settings() -> Arc<Config> {
@@ -204,7 +169,7 @@ async fn usrsctp_opens_and_closes_over_a_lossy_link() {
     let Some(program) = peer() else { return };
     let node = Node::bind(&["127.0.0.1:0".parse().expect("an address")]).expect("a host");
     node.listen(PORT, settings());
-    let link = Link::towards(node.local_addrs()[0]);
+    let link = lossy(node.local_addrs()[0]);
     let ports = [free_port(), link.address.port()];
     let local = ["127.0.0.1".to_owned()];
     let peer = Peer::start(Command::new(program), "connect", ports, "127.0.0.1", &local);
@@ -224,7 +189,7 @@ async fn usrsctp_opens_and_closes_over_a_lossy_link() {
 async fn usrsctp_is_called_and_hung_up_on_over_a_lossy_link() {
     let Some(program) = peer() else { return };
     let own = free_port();
-    let link = Link::towards(([127, 0, 0, 1], own).into());
+    let link = lossy(([127, 0, 0, 1], own).into());
     let node = Node::bind(&["127.0.0.1:0".parse().expect("an address")]).expect("a host");
     let local = ["127.0.0.1".to_owned()];
     let peer = Peer::start(Command::new(program), "listen", [own, 9899], "-", &local);

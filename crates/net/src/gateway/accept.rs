@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::net::{TcpStream, lookup_host};
+use tokio::task::JoinSet;
 
 use super::counters::{Counters, Flow};
 use super::open::{self, Destination, Open, Verdict};
@@ -19,10 +20,15 @@ const GREETING: Duration = Duration::from_secs(60);
 
 /// Serves far gateways for ever.
 pub(super) async fn serve(inner: Arc<Inner>) -> io::Result<()> {
+    // With this future end all of them.
+    let mut flows = JoinSet::new();
     loop {
-        let connection = inner.host.accept().await;
+        let connection = tokio::select! {
+            connection = inner.host.accept() => connection,
+            Some(_) = flows.join_next() => continue,
+        };
         let inner = inner.clone();
-        tokio::spawn(async move {
+        flows.spawn(async move {
             if let Err(error) = greet(&inner, connection).await {
                 tracing::debug!(%error, "a flow from a far gateway ended early");
             }

@@ -91,8 +91,12 @@ impl Inner {
         let Begun { flow, way } = begun;
         match way {
             Way::Direct(mut far) => {
+                sockets::guard(&tcp)?;
+                sockets::guard(&far)?;
                 far.write_all(&first).await?;
-                tokio::io::copy_bidirectional(&mut tcp, &mut far).await.map(drop)
+                tokio::io::copy_bidirectional(&mut tcp, &mut far).await?;
+                sockets::complete(&tcp)?;
+                sockets::complete(&far)
             }
             Way::Far(connection, before) => {
                 relay::send_first(&connection, first, &flow).await?;

@@ -15,6 +15,7 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 
 use super::counters::Flow;
 use super::open::{self, Verdict};
+use super::sockets;
 use crate::connection::Connection;
 use crate::stream::Streams;
 
@@ -92,12 +93,14 @@ pub(super) async fn relay(
     before: Before,
     flow: &Flow,
 ) -> io::Result<Ended> {
+    sockets::guard(tcp)?;
     let outcome = {
         let (reader, writer) = tcp.split();
         both(upward(reader, &connection, flow), downward(&connection, before, writer, flow)).await
     };
     match outcome {
         Ok(Both::Ended(Ending::End)) => {
+            sockets::complete(tcp)?;
             let _ = connection.finish().await;
             Ok(Ended::Carried)
         }
@@ -113,18 +116,15 @@ pub(super) async fn relay(
         }
         Ok(Both::NotConnected(verdict)) => {
             connection.abort();
-            reset(tcp)?;
             Ok(Ended::NotConnected(verdict))
         }
         Ok(Both::ResetThere) => {
             let _ = tokio::time::timeout(LINGER, taken(tcp)).await;
-            reset(tcp)?;
             let _ = tokio::time::timeout(LINGER, connection.finish()).await;
             Ok(Ended::Carried)
         }
         Err(error) => {
             connection.abort();
-            reset(tcp)?;
             Err(error)
         }
     }
@@ -170,14 +170,9 @@ async fn both(
 
 /// Waits until the host has taken everything.
 async fn taken(tcp: &TcpStream) {
-    while super::sockets::queued(tcp) > 0 {
+    while sockets::queued(tcp) > 0 {
         tokio::time::sleep(LOOK).await;
     }
-}
-
-/// Ends a TCP connection by a reset.
-pub(super) fn reset(tcp: &TcpStream) -> io::Result<()> {
-    tcp.set_zero_linger()
 }
 
 /// From TCP to the far gateway.

@@ -67,6 +67,17 @@ pub(super) fn prepare(tcp: &TcpStream) -> io::Result<()> {
     SockRef::from(tcp).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))
 }
 
+/// From now on the connection ends by a reset, whoever ends it and however: even where this process is
+/// killed, nobody takes what came so far for all there is. Until [`complete`] is called.
+pub(super) fn guard(tcp: &TcpStream) -> io::Result<()> {
+    tcp.set_zero_linger()
+}
+
+/// Everything was carried both ways: the connection ends in peace.
+pub(super) fn complete(tcp: &TcpStream) -> io::Result<()> {
+    SockRef::from(tcp).set_linger(None)
+}
+
 /// Bytes of kernel memory in use for what was not delivered yet.
 pub(super) fn queued(tcp: &TcpStream) -> u32 {
     getsockopt(&tcp.as_fd(), MemoryInfo).map_or(0, |numbers| numbers[QUEUED])

@@ -84,7 +84,9 @@ pub(super) struct Association {
     pub(super) peer_time: u64,
     /// Connections by number.
     pub(super) numbers: BTreeMap<u32, usize>,
-    next_number: u32,
+    pub(super) next_number: u32,
+    /// Which incarnation of the peer it is with.
+    pub(super) incarnation: Option<u64>,
     /// Something was sent at this time, and nothing was heard since.
     unanswered_since: Option<Instant>,
     /// Something was heard at this time, and nothing was sent since.
@@ -117,8 +119,8 @@ const IPV6_UDP: usize = 48;
 const POLL: usize = 4;
 
 impl Association {
-    /// An association without keys. The host that asks first numbers its connections evenly.
-    pub(super) fn new(peer: PublicKey, address: SocketAddr, asks: bool, fec: Fec) -> Self {
+    /// An association without keys, whose first connection of this host gets number `next_number`.
+    pub(super) fn new(peer: PublicKey, address: SocketAddr, next_number: u32, fec: Fec) -> Self {
         Self {
             peer,
             address,
@@ -128,7 +130,8 @@ impl Association {
             request: None,
             peer_time: 0,
             numbers: BTreeMap::new(),
-            next_number: if asks { 2 } else { 1 },
+            next_number,
+            incarnation: None,
             unanswered_since: None,
             unsaid_since: None,
             renews: false,
@@ -246,6 +249,16 @@ impl Association {
         let number = self.next_number;
         self.next_number += 2;
         number
+    }
+
+    /// Whether this host opens connections of such numbers.
+    pub(super) const fn is_ours(&self, number: u32) -> bool {
+        number % 2 == self.next_number % 2
+    }
+
+    /// The peer does not know the keys any more.
+    pub(super) fn forget_keys(&mut self) {
+        (self.current, self.next, self.previous) = (None, None, None);
     }
 
     /// Whether datagrams can be sealed.

@@ -9,7 +9,7 @@ use super::pieces::Piece;
 /// Number of no connection: a message follows.
 pub(super) const CONTROL: u32 = 0;
 /// Bytes of a piece besides its half.
-pub(super) const PIECE_HEADER: usize = 3;
+pub(super) const PIECE_HEADER: usize = 6;
 
 const GONE: u8 = 1;
 const REFUSED: u8 = 2;
@@ -77,7 +77,7 @@ impl Control {
             }
             Self::Piece(piece) => {
                 out.put_u8(PIECE);
-                out.put_u8(piece.id << 1 | u8::from(piece.second));
+                out.put_u32(piece.id << 1 | u32::from(piece.second));
                 out.extend_from_slice(&piece.bytes);
             }
             Self::Received(received) => {
@@ -92,6 +92,7 @@ impl Control {
                 out.put_u16(parity.count);
                 out.put_u16(parity.index);
                 out.put_u8(parity.slices);
+                out.put_u64(parity.check);
                 out.extend_from_slice(&parity.shards);
             }
         }
@@ -108,7 +109,7 @@ impl Control {
             PROBE => Self::Probe(before),
             PROBE_ANSWER => Self::ProbeAnswer(plain.try_get_u16().ok()?),
             PIECE => {
-                let what = plain.try_get_u8().ok()?;
+                let what = plain.try_get_u32().ok()?;
                 Self::Piece(Piece { id: what >> 1, second: what & 1 == 1, bytes: plain })
             }
             RECEIVED => Self::Received(Received {
@@ -121,6 +122,7 @@ impl Control {
                 count: plain.try_get_u16().ok()?,
                 index: plain.try_get_u16().ok()?,
                 slices: plain.try_get_u8().ok()?,
+                check: plain.try_get_u64().ok()?,
                 shards: plain,
             }),
             _ => return None,
@@ -136,9 +138,9 @@ mod tests {
 
     #[test]
     fn messages_are_read_as_they_were_written() {
-        let piece = Piece { id: 0x55, second: true, bytes: Bytes::from_static(b"half") };
+        let piece = Piece { id: 0x5555_5555, second: true, bytes: Bytes::from_static(b"half") };
         let shards = Bytes::from_static(b"shards");
-        let parity = Parity { of: 300, count: 9, index: 8, slices: 4, shards };
+        let parity = Parity { of: 300, count: 9, index: 8, slices: 4, check: 1 << 60, shards };
         for message in [
             Control::Gone(300),
             Control::Refused(2),

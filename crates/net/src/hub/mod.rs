@@ -9,6 +9,7 @@ mod connection;
 mod control;
 mod early;
 mod ecn;
+mod incarnation;
 mod line;
 mod marks;
 mod object;
@@ -78,6 +79,8 @@ pub struct Hub {
     associations: Slab<Association>,
     by_index: HashMap<Index, usize>,
     by_peer: HashMap<PublicKey, usize>,
+    /// The next numbers of connections to peers without an association.
+    numbered: HashMap<PublicKey, u32>,
     connections: Slab<Connection>,
     timers: Timers<Owner>,
     /// Connections to be drained.
@@ -85,6 +88,8 @@ pub struct Hub {
     accepted: Accepted,
     outbox: Outbox,
     entropy: Entropy,
+    /// Tells this hub from those that had its key before a restart.
+    incarnation: u64,
     fec: Fec,
     /// The line of this host, and the shares of peers in it.
     line: Line,
@@ -171,11 +176,13 @@ impl Hub {
             associations: Slab::new(),
             by_index: HashMap::new(),
             by_peer: HashMap::new(),
+            numbered: HashMap::new(),
             connections: Slab::new(),
             timers: Timers::default(),
             stirred: Vec::new(),
             accepted: Accepted::default(),
             outbox: Outbox::default(),
+            incarnation: entropy(),
             entropy,
             fec: Fec::Auto,
             line: Line::unlimited(),
@@ -228,7 +235,7 @@ impl Hub {
         self.allow(peer);
         let id = match self.by_peer.get(&peer) {
             Some(id) => *id,
-            None => self.associate(now, peer, address, true),
+            None => self.associate(now, peer, address),
         };
         let association = &mut self.associations[id];
         let number = association.number();
@@ -242,14 +249,11 @@ impl Hub {
         ConnectionId(connection)
     }
 
-    fn associate(
-        &mut self,
-        now: Instant,
-        peer: PublicKey,
-        address: SocketAddr,
-        asks: bool,
-    ) -> usize {
-        let id = self.associations.insert(Association::new(peer, address, asks, self.fec));
+    fn associate(&mut self, now: Instant, peer: PublicKey, address: SocketAddr) -> usize {
+        // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
+        let first = if self.key.public() < peer { 2 } else { 1 };
+        let next = self.numbered.remove(&peer).unwrap_or(first);
+        let id = self.associations.insert(Association::new(peer, address, next, self.fec));
         self.by_peer.insert(peer, id);
         self.apply_share(now, id);
         id
@@ -373,7 +377,10 @@ impl Hub {
         if gone {
             self.timers.set(Owner::Connection(id), None);
             association.shield.drained(connection.busy, false, None);
-            association.numbers.remove(&connection.number);
+            // After a restart of the peer the number may be another one's.
+            if association.numbers.get(&connection.number) == Some(&id) {
+                association.numbers.remove(&connection.number);
+            }
             if let (Some(line), Some(member)) = (&mut association.line, connection.member) {
                 line.leave(member);
             }

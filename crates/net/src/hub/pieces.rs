@@ -10,15 +10,16 @@ const WAITING: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     /// Number of the next datagram that is cut.
-    next: u8,
+    next: u32,
     waiting: Vec<Piece>,
 }
 
 /// Half of what was too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// The same for both halves.
-    pub(super) id: u8,
+    /// The same for both halves, below 2^31. Halves whose other one was lost wait for long: a number that comes
+    /// again would join what does not belong together.
+    pub(super) id: u32,
     /// It is the second one.
     pub(super) second: bool,
     /// Its bytes.
@@ -27,8 +28,8 @@ pub(super) struct Piece {
 
 impl Pieces {
     /// The number of the next datagram that is cut.
-    pub(super) fn number(&mut self) -> u8 {
-        self.next = (self.next + 1) & 0x7f;
+    pub(super) fn number(&mut self) -> u32 {
+        self.next = (self.next + 1) & (u32::MAX >> 1);
         self.next
     }
 
@@ -54,7 +55,7 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    fn piece(id: u8, second: bool, bytes: &'static [u8]) -> Piece {
+    fn piece(id: u32, second: bool, bytes: &'static [u8]) -> Piece {
         Piece { id, second, bytes: Bytes::from_static(bytes) }
     }
 
@@ -79,10 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_return_after_128() {
-        let mut pieces = Pieces::default();
-        let first = pieces.number();
-        assert!((0..127).all(|_| pieces.number() != first));
-        assert_eq!(pieces.number(), first);
+    fn a_half_whose_other_one_was_lost_is_joined_with_none_of_thousands() {
+        let (mut sender, mut receiver) = (Pieces::default(), Pieces::default());
+        assert_eq!(receiver.join(piece(sender.number(), false, b"lost")), None);
+        for _ in 0..5_000 {
+            let id = sender.number();
+            assert_eq!(receiver.join(piece(id, true, b"b")), None);
+            assert_eq!(receiver.join(piece(id, false, b"a")).as_deref(), Some(&b"ab"[..]));
+        }
     }
 }

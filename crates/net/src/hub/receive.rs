@@ -12,6 +12,7 @@ use super::association::Opened;
 use super::connection::take_number;
 use super::control::{CONTROL, Control};
 use super::early::segments;
+use super::incarnation::INCARNATION;
 use super::{Hub, MOST_CONNECTIONS, Owner};
 use crate::association::{Datagram, Index, Init, MAC_LEN, OVERHEAD, parse};
 
@@ -202,6 +203,9 @@ impl Hub {
         if !self.allowed.contains(&greeting.peer) {
             return;
         }
+        let Some((incarnation, early)) = greeting.payload.split_first_chunk::<INCARNATION>() else {
+            return;
+        };
         let known = self.by_peer.get(&greeting.peer).copied();
         if let Some(association) = known.map(|id| &self.associations[id]) {
             // Both ask at once: the request of the smaller key counts.
@@ -210,19 +214,20 @@ impl Hub {
                 return;
             }
         }
-        let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from, false));
+        let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from));
         self.associations[id].peer_time = greeting.time;
+        self.meet(now, id, u64::from_be_bytes(*incarnation));
         if self.associations[id].request.take().is_some() {
             self.unname_requests(id);
         }
         self.associations[id].collects = true;
-        for segment in segments(&greeting.payload) {
+        for segment in segments(early) {
             self.handle_plain(now, id, NO_DATAGRAM, Bytes::copy_from_slice(segment));
         }
         self.flush(now);
+        self.associations[id].collects = false;
+        let payload = self.greeting(id);
         let association = &mut self.associations[id];
-        association.collects = false;
-        let payload = association.early.payload();
         let _ = association.early.take_rest();
         let before: Vec<Index> = association.indices().collect();
         let index = self.new_index();
@@ -258,6 +263,9 @@ impl Hub {
                 return;
             }
         };
+        let Some((incarnation, early)) = payload.split_first_chunk::<INCARNATION>() else { return };
+        self.meet(now, id, u64::from_be_bytes(*incarnation));
+        let association = &mut self.associations[id];
         association.take_over(now, traffic, receiver);
         // The peer sends nothing before it has seen that the keys are in use.
         let rest = association.early.take_rest();
@@ -265,7 +273,7 @@ impl Hub {
             association.send(now, &plain, true, &mut self.outbox);
         }
         self.unname_requests(id);
-        for segment in segments(&payload) {
+        for segment in segments(early) {
             self.handle_plain(now, id, NO_DATAGRAM, Bytes::copy_from_slice(segment));
         }
         // What waited for keys can go.

@@ -31,7 +31,8 @@ impl Hub {
         if let Some(index) = association.forget_old(now) {
             self.by_index.remove(&index);
         }
-        let waits = association.is_up() || !association.numbers.is_empty();
+        let keys = association.is_up() || association.is_offered();
+        let waits = keys || !association.numbers.is_empty();
         if !waits {
             return self.dissolve(id);
         }
@@ -64,8 +65,8 @@ impl Hub {
         self.by_index.insert(index, id);
         // Strictly more than last time, whatever the clock does.
         self.asked_at = (self.calendar + now.as_nanos()).max(self.asked_at + 1);
+        let payload = self.greeting(id);
         let association = &mut self.associations[id];
-        let payload = association.early.payload();
         let initiator = Initiator::new(
             self.security,
             &self.key,
@@ -100,6 +101,7 @@ impl Hub {
             self.by_index.remove(&index);
         }
         self.by_peer.remove(&association.peer);
+        self.numbered.insert(association.peer, association.next_number);
         if let Some(member) = association.member {
             self.line.leave(member);
         }

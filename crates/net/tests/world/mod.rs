@@ -212,7 +212,7 @@ pub(crate) fn hub(n: u8, calendar: u64) -> Hub {
 }
 
 pub(crate) fn hub_with(n: u8, security: Security, calendar: u64) -> Hub {
-    let mut state = u64::from(n);
+    let mut state = u64::from(n) + calendar;
     let entropy = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

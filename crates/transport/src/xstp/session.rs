@@ -175,6 +175,17 @@ impl Session {
         }
     }
 
+    /// Whether the peer has not answered yet.
+    pub fn is_opening(&self) -> bool {
+        self.state == State::BgnSent
+    }
+
+    /// The peer has forgotten everything: the session is over.
+    pub fn handle_restart(&mut self, now: Instant) {
+        self.stir();
+        self.drop_session(now, Some(Failure::PeerRestarted));
+    }
+
     /// Payloads of segments that are cut from now on are no longer than this, whatever the two ends
     /// agree on: what the path carries.
     pub fn limit_payload(&mut self, most: u16) {

@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::open::Destination;
-use super::{Inner, relay};
+use super::{Inner, sockets};
 
 /// Pause after an accept that failed, for lack of files most likely.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
@@ -32,7 +32,7 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
 
 /// Listens, and says where it could not.
 fn listen(address: SocketAddr, transparent: bool) -> io::Result<TcpListener> {
-    super::sockets::listen(address, transparent)
+    sockets::listen(address, transparent)
         .map_err(|error| io::Error::new(error.kind(), format!("TCP {address}: {error}")))
 }
 
@@ -41,11 +41,17 @@ async fn serve<F: Future<Output = io::Result<()>> + Send + 'static>(
     listener: TcpListener,
     serve: impl Fn(TcpStream, SocketAddr) -> F,
 ) -> io::Result<()> {
+    // With this future end all of them.
+    let mut flows = JoinSet::new();
     loop {
-        match listener.accept().await {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = flows.join_next() => continue,
+        };
+        match accepted {
             Ok((tcp, from)) => {
                 let served = serve(tcp, from);
-                tokio::spawn(async move {
+                flows.spawn(async move {
                     if let Err(error) = served.await {
                         tracing::debug!(%from, %error, "a flow ended early");
                     }
@@ -69,6 +75,6 @@ async fn carry(
 ) -> io::Result<()> {
     match inner.begin(peer, from, to).await {
         Ok(begun) => inner.carry(begun, tcp, Bytes::new()).await,
-        Err(_) => relay::reset(&tcp),
+        Err(_) => sockets::guard(&tcp),
     }
 }

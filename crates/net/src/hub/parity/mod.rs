@@ -21,7 +21,7 @@ pub(super) use self::protector::Sealed;
 pub(super) use self::shield::Shield;
 
 /// Bytes of a parity datagram besides its shard.
-pub(super) const PARITY_HEADER: usize = 9;
+pub(super) const PARITY_HEADER: usize = 17;
 
 /// Most datagrams under one parity, and most bytes of shards.
 const MOST: usize = 15_000;
@@ -46,6 +46,8 @@ pub(super) struct Parity {
     pub(super) index: u16,
     /// Shards of each datagram.
     pub(super) slices: u8,
+    /// The [`check`] of what all of them carried.
+    pub(super) check: u64,
     /// Its shards, one behind the other.
     pub(super) shards: Bytes,
 }
@@ -65,6 +67,18 @@ pub(crate) fn prepare() {
 /// Shards in a parity datagram if other datagrams have so many.
 fn carried(slices: u8) -> usize {
     usize::from(slices - 1).max(1)
+}
+
+/// What tells whether datagrams carried this. What is made of parity was authenticated by nobody, and would
+/// be anything at all if the two ends had different datagrams in mind.
+fn check<'a>(datagrams: impl Iterator<Item = &'a [u8]>) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    for plain in datagrams {
+        hasher.update(&(plain.len() as u64).to_be_bytes()).update(plain);
+    }
+    let mut first = [0; 8];
+    hasher.finalize_xof().fill(&mut first);
+    u64::from_be_bytes(first)
 }
 
 /// Writes what a datagram carried as shards of so many bytes in all; nothing is all zeros.

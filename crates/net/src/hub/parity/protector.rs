@@ -6,7 +6,7 @@ use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 use reed_solomon_simd::ReedSolomonEncoder;
 
-use super::{MOST, MOST_BYTES, MOST_PARITY, Parity, SLICES, carried, fill};
+use super::{MOST, MOST_BYTES, MOST_PARITY, Parity, SLICES, carried, check, fill};
 use crate::association::Index;
 
 /// A burst has ended when nothing more was sent for so long.
@@ -143,9 +143,10 @@ impl Protector {
         let encoded = encoder.encode()?;
         let mut shards = encoded.recovery_iter();
         let (of, count) = (of as u16, count as u16);
+        let check = check(self.sent.iter().map(|(_, plain)| &plain[..]));
         let datagram = |index| {
             let shards: Vec<&[u8]> = shards.by_ref().take(carried).collect();
-            Parity { of, count, index, slices, shards: shards.concat().into() }
+            Parity { of, count, index, slices, check, shards: shards.concat().into() }
         };
         Ok((0..count).map(datagram).collect())
     }

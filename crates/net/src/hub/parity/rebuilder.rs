@@ -7,7 +7,7 @@ use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 use reed_solomon_simd::ReedSolomonDecoder;
 
-use super::{MOST, MOST_BYTES, MOST_PARITY, Parity, SLICES, carried, fill, strip};
+use super::{MOST, MOST_BYTES, MOST_PARITY, Parity, SLICES, carried, check, fill, strip};
 use crate::association::Index;
 
 /// What arrives is kept for so long after the peer said that parity will come.
@@ -33,6 +33,7 @@ struct Block {
     of: u16,
     count: u16,
     slices: u8,
+    check: u64,
     /// Bytes of a shard.
     len: usize,
     parity: Vec<(u16, Bytes)>,
@@ -145,19 +146,30 @@ impl Rebuilder {
             }
         }
         let decoded = decoder.decode()?;
-        let made = missing.into_iter().filter_map(|place| {
-            let shards = place * each..(place + 1) * each;
-            let whole = shards.filter_map(|at| decoded.restored_original(at)).collect::<Vec<_>>();
-            strip(&whole.concat()).map(Bytes::copy_from_slice)
+        let made: Vec<Bytes> = missing
+            .iter()
+            .map(|place| {
+                let shards = place * each..(place + 1) * each;
+                let whole: Vec<_> = shards.filter_map(|at| decoded.restored_original(at)).collect();
+                strip(&whole.concat()).map(Bytes::copy_from_slice).unwrap_or_default()
+            })
+            .collect();
+        let mut lost = made.iter();
+        let all = (0..of).filter_map(|place| {
+            self.slot(block.first + place as u64).or_else(|| lost.next()).map(|plain| &plain[..])
         });
-        Ok(made.collect())
+        if check(all) != block.check {
+            tracing::debug!("parity does not fit what came");
+            return Ok(Vec::new());
+        }
+        Ok(made.into_iter().filter(|plain| !plain.is_empty()).collect())
     }
 }
 
 impl Block {
     /// The block of parity that came under this number; `None` if there can be no such block.
     fn of(number: u64, parity: &Parity) -> Option<Self> {
-        let &Parity { of, count, index, slices, ref shards } = parity;
+        let &Parity { of, count, index, slices, check, ref shards } = parity;
         let sane = (1..=MOST).contains(&usize::from(of))
             && index < count
             && count <= MOST_PARITY
@@ -167,14 +179,14 @@ impl Block {
         let len = shards.len() / carried(slices);
         let fits = usize::from(of) * usize::from(slices) * len <= 2 * MOST_BYTES;
         let whole = len > 0 && len.is_multiple_of(2) && len * carried(slices) == shards.len();
-        let block = Self { first, of, count, slices, len, parity: Vec::new(), done: false };
+        let block = Self { first, of, count, slices, check, len, parity: Vec::new(), done: false };
         (fits && whole).then_some(block)
     }
 
     /// Whether both are one.
     fn same(&self, other: &Self) -> bool {
         let shape = |block: &Self| (block.first, block.of, block.count, block.slices, block.len);
-        shape(self) == shape(other)
+        shape(self) == shape(other) && self.check == other.check
     }
 }
 
@@ -274,9 +286,22 @@ mod tests {
             let mut rebuilder = Rebuilder::default();
             rebuilder.expect(Instant::ZERO);
             rebuilder.received(KEYS, number.saturating_sub(3), plain(1));
-            let parity = Parity { of, count, index, slices, shards: shards.into() };
+            let parity = Parity { of, count, index, slices, check: 7, shards: shards.into() };
             rebuilder.parity(Instant::ZERO, number, parity.clone());
             rebuilder.parity(Instant::ZERO, number, parity);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_what_was_covered_is_not_made() {
+        let mut rebuilder = Rebuilder::default();
+        rebuilder.expect(Instant::ZERO);
+        // The numbers of this end are one off.
+        for number in (0..20).filter(|number| *number != 5) {
+            rebuilder.received(KEYS, number + 1, plain(number));
+        }
+        for parity in burst(0, 20, 2) {
+            assert_eq!(rebuilder.parity(Instant::ZERO, 20, parity), Vec::<Bytes>::new());
         }
     }
 

@@ -54,6 +54,9 @@ impl Shield {
         if self.protects() {
             let plain = if has_content(sealed.plain) { sealed.plain } else { &[] };
             self.protector.sealed(now, Sealed { plain, ..sealed }, self.round_trip);
+        } else {
+            // Parity covers numbers in a row.
+            self.protector.clear();
         }
     }
 

@@ -1,0 +1,86 @@
+//! Two gateways on loopback, and TCP servers.
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::net::SocketAddr;
+
+use bentpipe_net::SecretKey;
+use bentpipe_net::gateway::{Config, Gateway};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Destinations on loopback are allowed.
+pub(crate) const OPEN: &str = "allow = [\"127.0.0.0/8\"]";
+
+/// Where everything listens, and the settings of both gateways.
+#[derive(Debug)]
+pub(crate) struct Site {
+    keys: [SecretKey; 2],
+    /// The terminal's SOCKS5 and HTTP servers and its forwarded port.
+    pub(crate) socks5: SocketAddr,
+    pub(crate) http: SocketAddr,
+    pub(crate) forward: SocketAddr,
+    /// Where the hub listens for the terminal.
+    pub(crate) udp: SocketAddr,
+    terminal: String,
+    hub: String,
+}
+
+/// Ports that nobody uses now.
+pub(crate) async fn free<const N: usize>() -> [SocketAddr; N] {
+    let mut held = Vec::new();
+    for _ in 0..N {
+        held.push(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
+    }
+    std::array::from_fn(|n| held[n].local_addr().expect("an address"))
+}
+
+impl Site {
+    /// The forwarded port leads to `to`; the terminal finds the hub at `link`, or directly; `terminal` and
+    /// `hub` are more settings.
+    pub(crate) async fn new(
+        to: &str,
+        link: Option<SocketAddr>,
+        [terminal, hub]: [&str; 2],
+    ) -> Self {
+        let keys = [SecretKey::from_bytes([1; 32]), SecretKey::from_bytes([2; 32])];
+        let [socks5, http, forward, udp] = free().await;
+        let hub = format!(
+            "role = \"hub\"\nkey = \"unused\"\nlisten = \"{udp}\"\n{hub}\n[peers.terminal]\nkey = \"{}\"",
+            keys[0].public()
+        );
+        let terminal = format!(
+            "role = \"terminal\"\nkey = \"unused\"\nlisten = \"127.0.0.1:0\"\n{terminal}\n\
+             [peers.hub]\nkey = \"{}\"\naddress = \"{}\"\n[[forward]]\nlisten = \"{forward}\"\n\
+             to = \"{to}\"\n[socks5]\nlisten = \"{socks5}\"\n\
+             [http]\nlisten = \"{http}\"\nusers = {{ eve = \"apple\" }}",
+            keys[1].public(),
+            link.unwrap_or(udp),
+        );
+        Self { keys, socks5, http, forward, udp, terminal, hub }
+    }
+
+    /// Starts the terminal.
+    pub(crate) fn terminal(&self) -> Gateway {
+        let config = Config::parse("terminal.toml", &self.terminal).expect("a configuration");
+        Gateway::start(config, self.keys[0].clone()).expect("a terminal")
+    }
+
+    /// Starts the hub.
+    pub(crate) fn hub(&self) -> Gateway {
+        let config = Config::parse("hub.toml", &self.hub).expect("a configuration");
+        Gateway::start(config, self.keys[1].clone()).expect("a hub")
+    }
+}
+
+/// A server that answers every connection by `serve`.
+pub(crate) async fn server<F: Future<Output = ()> + Send + 'static>(
+    serve: impl Fn(TcpStream) -> F + Send + 'static,
+) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((tcp, _)) = listener.accept().await {
+            tokio::spawn(serve(tcp));
+        }
+    });
+    address
+}
