@@ -2,13 +2,16 @@
 //!
 //! Components (a direction of a link, an endpoint, the sampler) keep their own backlog and have only
 //! their next event here. Moving an event is one sift in a heap that is as long as there are busy
-//! components, and nothing is ever allocated after the start.
+//! components, and nothing is ever allocated after the start. The heap has four branches at each fork: half as many
+//! levels as with two, and the four lie side by side.
 
 use bentpipe_units::Instant;
 
 /// Number of a component.
 pub(crate) type Slot = u32;
 
+/// Branches at each fork of the heap.
+const BRANCHES: usize = 4;
 /// Not in the heap.
 const ABSENT: u32 = u32::MAX;
 /// Set in ties of timers: at equal times arrivals come first (rule P7 of XSTP-probing).
@@ -30,9 +33,11 @@ struct Entry {
 }
 
 impl Entry {
+    /// What events are ordered by, as one number: which of two is first is as good as random, and a comparison of
+    /// numbers needs no branch.
     #[inline]
-    fn is_before(&self, other: &Self) -> bool {
-        self.at < other.at || self.at == other.at && self.tie < other.tie
+    const fn order(&self) -> u128 {
+        (self.at.as_nanos() as u128) << 64 | self.tie as u128
     }
 }
 
@@ -72,16 +77,17 @@ impl EventQueue {
     /// Sets the arrival that component `slot` waits for, with the serial of the packet.
     #[inline]
     pub(crate) fn set_arrival(&mut self, slot: Slot, at: Instant, serial: u64) {
-        // The next arrival of a busy channel is mostly the next event of all.
-        if let [first, second, third, ..] = &mut self.heap[..]
-            && first.slot == slot
-            && at < second.at
-            && at < third.at
-        {
-            first.at = at;
-            first.tie = serial;
-        } else {
-            self.set(Entry { at, tie: serial, slot });
+        let entry = Entry { at, tie: serial, slot };
+        match &mut self.heap[..] {
+            // Among few busy components the next arrival of one is mostly the next event of all.
+            [first, others @ ..]
+                if first.slot == slot
+                    && others.len() <= BRANCHES
+                    && others.iter().all(|other| at < other.at) =>
+            {
+                *first = entry;
+            }
+            _ => self.set(entry),
         }
     }
 
@@ -127,7 +133,7 @@ impl EventQueue {
 
     /// Puts an entry where another one was.
     fn replace(&mut self, place: usize, entry: Entry) {
-        if entry.is_before(&self.heap[place]) {
+        if entry.order() < self.heap[place].order() {
             self.sift_up(place, entry);
         } else {
             self.sift_down(place, entry);
@@ -137,9 +143,9 @@ impl EventQueue {
     /// Moves the hole at `place` up until `entry` fits into it.
     fn sift_up(&mut self, mut place: usize, entry: Entry) {
         while place > 0 {
-            let parent = (place - 1) / 2;
+            let parent = (place - 1) / BRANCHES;
             let above = self.heap[parent];
-            if above.is_before(&entry) {
+            if above.order() < entry.order() {
                 break;
             }
             self.put(place, above);
@@ -149,26 +155,39 @@ impl EventQueue {
     }
 
     /// Moves the hole at `place` down until `entry` fits into it.
+    #[inline]
     fn sift_down(&mut self, mut place: usize, entry: Entry) {
-        loop {
-            let left = 2 * place + 1;
-            let Some(&(mut below)) = self.heap.get(left) else { break };
-            let mut child = left;
-            if let Some(&right) = self.heap.get(left + 1)
-                && right.is_before(&below)
-            {
-                below = right;
-                child = left + 1;
-            }
-            if entry.is_before(&below) {
-                break;
-            }
+        while let Some((child, below)) = self.first_below(place)
+            && below.order() < entry.order()
+        {
             self.put(place, below);
             place = child;
         }
         self.put(place, entry);
     }
 
+    /// The first of the events right below `place`, and where it is.
+    #[inline]
+    fn first_below(&self, place: usize) -> Option<(usize, Entry)> {
+        let start = BRANCHES * place + 1;
+        let below = self.heap.get(start..)?;
+        let index = match below {
+            [a, b, c, d, ..] => {
+                let near = usize::from(b.order() < a.order());
+                let far = 2 + usize::from(d.order() < c.order());
+                if below[far].order() < below[near].order() { far } else { near }
+            }
+            [] => return None,
+            few => {
+                let earlier =
+                    |a: usize, b: usize| if few[b].order() < few[a].order() { b } else { a };
+                (1..few.len()).fold(0, earlier)
+            }
+        };
+        Some((start + index, below[index]))
+    }
+
+    #[inline]
     fn put(&mut self, place: usize, entry: Entry) {
         self.heap[place] = entry;
         self.places[entry.slot as usize] = place as u32;
