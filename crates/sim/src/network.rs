@@ -437,7 +437,7 @@ impl<'o> Network<'o> {
         }
         let topology = self.topology.as_mut()?;
         let index = topology.index(slot)?;
-        let (label, node) = topology.arrive(index, &mut self.queue, &self.arena)?;
+        let (label, node) = topology.arrive(index, &mut self.queue)?;
         self.arrive_at(now, node, label)
     }
 

@@ -235,22 +235,12 @@ impl Topology {
 
     /// The next packet of a moving link arrives: which one it is, and at which node.
     #[inline]
-    pub(crate) fn arrive(
-        &mut self,
-        index: usize,
-        queue: &mut EventQueue,
-        arena: &Arena,
-    ) -> Option<(Label, u16)> {
+    pub(crate) fn arrive(&mut self, index: usize, queue: &mut EventQueue) -> Option<(Label, u16)> {
         let link = &mut self.links[index];
         let arrived = link.arrive()?;
         let slot = self.first_slot + index as Slot;
         match link.channel.next() {
-            Some(next) => {
-                queue.set_arrival(slot, next.at, next.serial);
-                if next.label.to == link.channel.to {
-                    arena.fetch(next.label.packet);
-                }
-            }
+            Some(next) => queue.set_arrival(slot, next.at, next.serial),
             None => queue.clear(slot),
         }
         Some((arrived.label, link.channel.to))
