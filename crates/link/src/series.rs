@@ -1,13 +1,15 @@
 //! Models one after another.
 
 use bentpipe_units::Instant;
+use smallvec::SmallVec;
 
 use crate::{Delay, Fate, Model, Passing, RateQueue};
 
 /// Models that a packet passes one after another. An empty series passes everything at once.
 #[derive(Debug, Default)]
 pub struct Series {
-    models: Vec<Stage>,
+    /// Of most links there is one, which lies here.
+    models: SmallVec<[Stage; 1]>,
 }
 
 /// One model of a series. The two that nearly every link has are called without a detour.
@@ -88,6 +90,9 @@ impl Model for Series {
                 Fate::Leaves(at) => delay.pass(at, packet),
                 lost => lost,
             };
+        }
+        if let [Stage::Rate(rate)] = &mut self.models[..] {
+            return rate.pass(at, packet);
         }
         self.pass_all(at, packet)
     }

@@ -7,7 +7,7 @@ use bentpipe_record::LinkSummary;
 use bentpipe_units::Instant;
 use bentpipe_wire::Kind;
 
-use crate::packet::PacketId;
+use crate::packet::Label;
 
 /// Models may forget their history after so many packets.
 const FORGET_EVERY: u64 = 1024;
@@ -33,8 +33,10 @@ pub(crate) struct InTransit {
     pub(crate) at: Instant,
     /// Its place among packets that arrive at the same time.
     pub(crate) serial: u64,
-    /// Which packet it is.
-    pub(crate) packet: PacketId,
+    /// What is written on it.
+    pub(crate) label: Label,
+    /// It was damaged where links move, and is not counted yet.
+    pub(crate) damaged: bool,
 }
 
 impl Channel {
@@ -116,12 +118,11 @@ impl Channel {
 
     /// A packet is on its way to the far end. Returns true when it is the next to arrive.
     #[inline(always)]
-    pub(crate) fn push(&mut self, at: Instant, serial: u64, packet: PacketId) -> bool {
-        let entry = InTransit { at, serial, packet };
+    pub(crate) fn push(&mut self, entry: InTransit) -> bool {
         match self.transit.back() {
             // Overtakes others: it goes where its time is, after those of the same time.
-            Some(last) if last.at > at => {
-                let place = self.transit.partition_point(|other| other.at <= at);
+            Some(last) if last.at > entry.at => {
+                let place = self.transit.partition_point(|other| other.at <= entry.at);
                 self.transit.insert(place, entry);
                 place == 0
             }

@@ -1,60 +1,70 @@
 //! The event queue: one pending event for each component, ordered by (time, tie).
 //!
 //! Components (a direction of a link, an endpoint, the sampler) keep their own backlog and have only
-//! their next event here. Moving an event is one sift in a heap that is as long as there are busy
-//! components, and nothing is ever allocated after the start.
+//! their next event here. Few components lie in a [heap](Heap); where links move there are many, and their events
+//! of the near future lie in a [wheel](Wheel). Nothing is allocated after the start.
+
+mod heap;
+mod wheel;
 
 use bentpipe_units::Instant;
+
+use self::heap::Heap;
+use self::wheel::Wheel;
 
 /// Number of a component.
 pub(crate) type Slot = u32;
 
-/// Not in the heap.
-const ABSENT: u32 = u32::MAX;
 /// Set in ties of timers: at equal times arrivals come first (rule P7 of XSTP-probing).
 const TIMER: u64 = 1 << 63;
 
-/// The pending events.
+/// The pending events. Each is in one of the two.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    heap: Vec<Entry>,
-    places: Vec<u32>,
+    heap: Heap,
+    wheel: Option<Box<Wheel>>,
     serial: u64,
 }
 
+/// When something happens, and what tells it from what happens at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+struct Event {
     at: Instant,
     tie: u64,
-    slot: Slot,
 }
 
-impl Entry {
+impl Event {
+    const NEVER: Self = Self { at: Instant::MAX, tie: u64::MAX };
+
+    /// What events are ordered by, as one number: which of two is first is as good as random, and a comparison of
+    /// numbers needs no branch.
     #[inline]
-    fn is_before(&self, other: &Self) -> bool {
-        self.at < other.at || self.at == other.at && self.tie < other.tie
+    const fn order(&self) -> u128 {
+        (self.at.as_nanos() as u128) << 64 | self.tie as u128
     }
 }
 
 impl EventQueue {
     /// A queue for components 0..`slots`, all without an event.
     pub(crate) fn new(slots: usize) -> Self {
-        Self { heap: Vec::with_capacity(slots), places: vec![ABSENT; slots], serial: 0 }
+        Self { heap: Heap::new(slots), wheel: None, serial: 0 }
     }
 
     /// Number of components.
     pub(crate) fn components(&self) -> usize {
-        self.places.len()
+        self.heap.components()
     }
 
-    /// There is one more component, without an event.
+    /// There is one more component, without an event: a link that moves.
     pub(crate) fn add_component(&mut self) {
-        self.places.push(ABSENT);
+        let before = self.components();
+        self.wheel.get_or_insert_with(|| Box::new(Wheel::new(before))).add_component();
+        self.heap.add_component();
     }
 
     /// Whether component `slot` is there and has an event.
     pub(crate) fn has(&self, slot: Slot) -> bool {
-        self.places.get(slot as usize).is_some_and(|place| *place != ABSENT)
+        self.get(slot).is_some()
     }
 
     /// The next serial number: events at the same time happen in the order of their numbers.
@@ -63,25 +73,31 @@ impl EventQueue {
         self.serial
     }
 
-    /// The next event.
+    /// The next event. Time comes to it.
     #[inline]
-    pub(crate) fn peek(&self) -> Option<(Instant, Slot)> {
-        self.heap.first().map(|e| (e.at, e.slot))
+    pub(crate) fn peek(&mut self) -> Option<(Instant, Slot)> {
+        let first = match &mut self.wheel {
+            None => self.heap.first(),
+            Some(wheel) => match (self.heap.first(), wheel.first()) {
+                (Some(far), Some(near)) if far.0.order() < near.0.order() => Some(far),
+                (far, near) => near.or(far),
+            },
+        };
+        let (event, slot) = first?;
+        if let Some(wheel) = &mut self.wheel {
+            wheel.advance(event, |slot, event| self.heap.set(slot, event));
+        }
+        Some((event.at, slot))
     }
 
     /// Sets the arrival that component `slot` waits for, with the serial of the packet.
     #[inline]
     pub(crate) fn set_arrival(&mut self, slot: Slot, at: Instant, serial: u64) {
-        // The next arrival of a busy channel is mostly the next event of all.
-        if let [first, second, third, ..] = &mut self.heap[..]
-            && first.slot == slot
-            && at < second.at
-            && at < third.at
-        {
-            first.at = at;
-            first.tie = serial;
+        let event = Event { at, tie: serial };
+        if self.wheel.is_none() {
+            self.heap.set_next(slot, event);
         } else {
-            self.set(Entry { at, tie: serial, slot });
+            self.set(slot, event);
         }
     }
 
@@ -89,89 +105,38 @@ impl EventQueue {
     /// the component says when it really wants to be called.
     #[inline]
     pub(crate) fn set_timer(&mut self, slot: Slot, at: Instant) {
-        let place = self.places[slot as usize];
-        if place == ABSENT || self.heap[place as usize].at > at {
+        if self.get(slot).is_none_or(|pending| pending.at > at) {
             let tie = self.next_serial() | TIMER;
-            self.set(Entry { at, tie, slot });
+            self.set(slot, Event { at, tie });
         }
     }
 
     /// Removes the event of component `slot`.
     pub(crate) fn clear(&mut self, slot: Slot) {
-        let place = self.places[slot as usize];
-        if place == ABSENT {
-            return;
-        }
-        self.places[slot as usize] = ABSENT;
-        let Some(last) = self.heap.pop() else { return };
-        if (place as usize) < self.heap.len() {
-            self.replace(place as usize, last);
+        let near = self.wheel.as_mut().is_some_and(|wheel| wheel.clear(slot));
+        if !near {
+            self.heap.clear(slot);
         }
     }
 
     /// Number of components with an event.
     pub(crate) fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() + self.wheel.as_ref().map_or(0, |wheel| wheel.len())
     }
 
-    #[inline(never)]
-    fn set(&mut self, entry: Entry) {
-        let place = self.places[entry.slot as usize];
-        if place == ABSENT {
-            self.heap.push(entry);
-            self.sift_up(self.heap.len() - 1, entry);
-        } else {
-            self.replace(place as usize, entry);
+    #[inline]
+    fn get(&self, slot: Slot) -> Option<Event> {
+        self.heap.get(slot).or_else(|| self.wheel.as_ref()?.get(slot))
+    }
+
+    fn set(&mut self, slot: Slot, event: Event) {
+        let Some(wheel) = &mut self.wheel else { return self.heap.set(slot, event) };
+        if !wheel.clear(slot) {
+            self.heap.clear(slot);
         }
-    }
-
-    /// Puts an entry where another one was.
-    fn replace(&mut self, place: usize, entry: Entry) {
-        if entry.is_before(&self.heap[place]) {
-            self.sift_up(place, entry);
-        } else {
-            self.sift_down(place, entry);
+        if !wheel.set(slot, event) {
+            self.heap.set(slot, event);
         }
-    }
-
-    /// Moves the hole at `place` up until `entry` fits into it.
-    fn sift_up(&mut self, mut place: usize, entry: Entry) {
-        while place > 0 {
-            let parent = (place - 1) / 2;
-            let above = self.heap[parent];
-            if above.is_before(&entry) {
-                break;
-            }
-            self.put(place, above);
-            place = parent;
-        }
-        self.put(place, entry);
-    }
-
-    /// Moves the hole at `place` down until `entry` fits into it.
-    fn sift_down(&mut self, mut place: usize, entry: Entry) {
-        loop {
-            let left = 2 * place + 1;
-            let Some(&(mut below)) = self.heap.get(left) else { break };
-            let mut child = left;
-            if let Some(&right) = self.heap.get(left + 1)
-                && right.is_before(&below)
-            {
-                below = right;
-                child = left + 1;
-            }
-            if entry.is_before(&below) {
-                break;
-            }
-            self.put(place, below);
-            place = child;
-        }
-        self.put(place, entry);
-    }
-
-    fn put(&mut self, place: usize, entry: Entry) {
-        self.heap[place] = entry;
-        self.places[entry.slot as usize] = place as u32;
     }
 }
 
@@ -210,6 +175,45 @@ mod tests {
         assert_eq!(queue.peek(), Some((at(10), 0)));
         queue.set_timer(0, at(3));
         assert_eq!(queue.peek(), Some((at(3), 0)));
+    }
+
+    #[test]
+    fn many_components_are_served_in_order_however_dense_and_however_far_ahead() {
+        for step in [1, 1 << 10, 1 << 20, 1 << 34] {
+            let mut queue = EventQueue::new(1);
+            (1..500).for_each(|_| queue.add_component());
+            let mut state = 1u64;
+            let mut expected = vec![u64::MAX; 500];
+            let mut draw = |most: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) % most
+            };
+            let mut set = |queue: &mut EventQueue, slot: u64, now: u64| {
+                let time = now + draw(1_000) * step + draw(step);
+                queue.set_arrival(slot as Slot, at(time), slot);
+                time
+            };
+            for slot in 0..500 {
+                expected[slot as usize] = set(&mut queue, slot, 0);
+            }
+            for turn in 0..60_000u64 {
+                let (time, slot) = queue.peek().expect("an event");
+                let first = expected.iter().enumerate().min_by_key(|(slot, time)| (**time, *slot));
+                let (at, now) = (slot as usize, time.as_nanos());
+                assert_eq!(first, Some((at, &now)), "step {step}");
+                if turn % 7 == 0 && expected.iter().filter(|time| **time != u64::MAX).count() > 300
+                {
+                    queue.clear(slot);
+                    expected[at] = u64::MAX;
+                } else {
+                    expected[at] = set(&mut queue, slot.into(), now);
+                    let other = (turn * 31 % 500) as usize;
+                    expected[other] = set(&mut queue, other as u64, now);
+                }
+                assert_eq!(queue.has(slot), expected[at] != u64::MAX);
+            }
+            assert_eq!(queue.len(), expected.iter().filter(|time| **time != u64::MAX).count());
+        }
     }
 
     #[test]

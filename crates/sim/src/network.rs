@@ -17,12 +17,12 @@ use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
 use crate::agents::Agents;
-use crate::channel::Channel;
+use crate::channel::{Channel, InTransit};
 use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
 use crate::held::{InStation, describe};
 use crate::observer::{Observer, PacketSeen};
-use crate::packet::{Arena, Packet, PacketId};
+use crate::packet::{Arena, Label, Packet, PacketId};
 use crate::routes::Routes;
 use crate::stations::Stations;
 use crate::stretches::{Stretches, only_feeders};
@@ -194,18 +194,17 @@ impl<'o> Network<'o> {
         if let Some(header) = self.congestion.take() {
             *self.arena.congestion_mut(id) = header;
         }
-        let (len, kind) = self.seal(id);
+        let label = self.seal(id);
         self.arena.take();
-        self.enter(now, node, to, id, len, kind);
-        ByteCount::new(u64::from(len))
+        self.enter(now, node, label);
+        ByteCount::new(u64::from(label.len))
     }
 
-    /// The packet leaves node `node` for `to`, over as many channels as it passes at once.
+    /// The packet leaves node `node`, over as many channels as it passes at once.
     #[inline(always)]
-    fn enter(&mut self, now: Instant, node: u16, to: u16, packet: PacketId, len: u32, kind: Kind) {
-        let passing = Passing { bytes: ByteCount::new(u64::from(len)), kind };
-        let hops = self.stretches.hops(node, to);
-        self.travel(now, node, now, hops, None, packet, &passing);
+    fn enter(&mut self, now: Instant, node: u16, label: Label) {
+        let hops = self.stretches.hops(node, label.to);
+        self.travel(now, node, now, hops, None, label, &label.passing());
     }
 
     /// The packet passes these channels from `at` on. `last` is the one that it comes from; if there
@@ -219,9 +218,10 @@ impl<'o> Network<'o> {
         mut at: Instant,
         hops: Range<u32>,
         mut last: Option<u32>,
-        packet: PacketId,
+        label: Label,
         passing: &Passing,
     ) {
+        let packet = label.packet;
         let serial = self.queue.next_serial();
         for hop in hops {
             let index = self.stretches.channel(hop);
@@ -239,19 +239,19 @@ impl<'o> Network<'o> {
         }
         let Some(last) = last else {
             return match self.topology {
-                None => self.wait(now, node, packet),
-                Some(_) => self.enter_topology(now, node, serial, packet, passing),
+                None => self.wait(now, node, label),
+                Some(_) => self.enter_topology(now, node, serial, label),
             };
         };
-        if self.channels[last as usize].push(at, serial, packet) {
+        let entry = InTransit { at, serial, label, damaged: false };
+        if self.channels[last as usize].push(entry) {
             self.queue.set_arrival(last, at, serial);
         }
     }
 
     /// The packet waits in the station before the first channel, or there is no way.
     #[inline(never)]
-    fn wait(&mut self, now: Instant, node: u16, packet: PacketId) {
-        let to = self.arena.get_mut(packet).to;
+    fn wait(&mut self, now: Instant, node: u16, Label { packet, to, .. }: Label) {
         let way = self.routes.next(node, to);
         let place = way.and_then(|channel| Some((channel, self.stations.before(channel)?)));
         let Some((channel, (station, line))) = place else { return self.arena.release(packet) };
@@ -306,26 +306,19 @@ impl<'o> Network<'o> {
         if corrupt {
             self.corrupt(index, held.id);
         }
-        let to = self.arena.get_mut(held.id).to;
+        let label = self.arena.get_mut(held.id).label(held.id);
         let node = self.near_ends[index as usize];
-        let mut hops = self.stretches.hops_behind_station(node, to);
+        let mut hops = self.stretches.hops_behind_station(node, label.to);
         hops.next();
-        self.travel(now, node, at, hops, Some(index), held.id, &passing);
+        self.travel(now, node, at, hops, Some(index), label, &passing);
     }
 
     /// The packet leaves a node for another one over one link, which may move.
     #[inline(never)]
-    fn enter_topology(
-        &mut self,
-        now: Instant,
-        node: u16,
-        serial: u64,
-        packet: PacketId,
-        passing: &Passing,
-    ) {
-        let to = self.arena.get_mut(packet).to;
+    fn enter_topology(&mut self, now: Instant, node: u16, serial: u64, label: Label) {
+        let (packet, passing) = (label.packet, label.passing());
         let Some(topology) = &mut self.topology else { return self.arena.release(packet) };
-        let Some(slot) = topology.next(node, to) else {
+        let Some(slot) = topology.next(node, label.to) else {
             topology.count_no_route();
             return self.arena.release(packet);
         };
@@ -335,10 +328,10 @@ impl<'o> Network<'o> {
             self.show_later(now, direction as u32, packet);
         }
         let arrives = match (moving, &mut self.topology) {
-            (Some(index), Some(topology)) => topology.pass(now, index, serial, passing),
+            (Some(index), Some(topology)) => topology.pass(now, index, &passing),
             _ => {
                 let channel = &mut self.channels[slot as usize];
-                let (leaves, corrupt) = channel.pass(now, now, self.end, passing);
+                let (leaves, corrupt) = channel.pass(now, now, self.end, &passing);
                 leaves.map(|leaves| (leaves, corrupt))
             }
         };
@@ -346,12 +339,14 @@ impl<'o> Network<'o> {
         if corrupt {
             self.corrupt(slot, packet);
         }
-        if self.channel(slot).push(at, serial, packet) {
+        let damaged = corrupt && moving.is_some();
+        if self.channel(slot).push(InTransit { at, serial, label, damaged }) {
             self.queue.set_arrival(slot, at, serial);
         }
     }
 
     /// The direction of a link that is this component.
+    #[inline]
     fn channel(&mut self, slot: Slot) -> &mut Channel {
         match self.topology.as_mut().and_then(|topology| topology.link_of(slot)) {
             Some(link) => &mut link.channel,
@@ -412,21 +407,26 @@ impl<'o> Network<'o> {
         match channel.next() {
             Some(next) => {
                 self.queue.set_arrival(slot, next.at, next.serial);
-                self.arena.fetch(next.packet);
+                if next.label.to == node {
+                    self.arena.fetch(next.label.packet);
+                }
             }
             None => self.queue.clear(slot),
         }
-        self.arrive_at(now, node, arrived.packet)
+        self.arrive_at(now, node, arrived.label)
     }
 
     /// A packet arrives at a node.
     #[inline(always)]
-    fn arrive_at(&mut self, now: Instant, node: u16, id: PacketId) -> Option<PacketId> {
-        let packet = self.arena.get_mut(id);
-        if packet.to == node && !packet.corrupt && !self.wire {
-            return Some(id);
+    fn arrive_at(&mut self, now: Instant, node: u16, label: Label) -> Option<PacketId> {
+        if label.to != node {
+            self.pass_on(now, node, label);
+            return None;
         }
-        self.arrive_otherwise(now, node, id)
+        if self.arena.get_mut(label.packet).corrupt || self.wire {
+            return self.read_bytes(label.packet);
+        }
+        Some(label.packet)
     }
 
     /// The next packet of a link that moves arrives.
@@ -437,23 +437,24 @@ impl<'o> Network<'o> {
         }
         let topology = self.topology.as_mut()?;
         let index = topology.index(slot)?;
-        let (id, node) = topology.arrive(index, &mut self.queue, &self.arena)?;
-        self.arrive_at(now, node, id)
+        let (label, node) = topology.arrive(index, &mut self.queue)?;
+        self.arrive_at(now, node, label)
     }
 
-    /// A packet goes on, is corrupt, or consists of bytes.
+    /// A packet goes on from a node that it is not for.
     #[inline(never)]
-    fn arrive_otherwise(&mut self, now: Instant, node: u16, id: PacketId) -> Option<PacketId> {
-        let packet = self.arena.get_mut(id);
-        if packet.to != node {
-            if self.agents.is_empty() {
-                let (to, len, kind) = (packet.to, packet.len, packet.kind);
-                self.enter(now, node, to, id, len, kind);
-            } else {
-                self.pass_agent(now, node, id);
-            }
-            return None;
+    fn pass_on(&mut self, now: Instant, node: u16, label: Label) {
+        if self.agents.is_empty() {
+            self.enter(now, node, label);
+        } else {
+            self.pass_agent(now, node, label.packet);
         }
+    }
+
+    /// A packet that is corrupt, or consists of bytes, arrives at the node that it is for.
+    #[inline(never)]
+    fn read_bytes(&mut self, id: PacketId) -> Option<PacketId> {
+        let packet = self.arena.get_mut(id);
         let segment = if self.wire {
             let envelope = packet.envelope(self.encapsulation);
             let bytes = std::mem::take(self.arena.bytes_mut(id));
@@ -471,19 +472,20 @@ impl<'o> Network<'o> {
 
     /// Works out how long a packet is and what it carries, and its bytes in wire mode.
     #[inline(always)]
-    fn seal(&mut self, id: PacketId) -> (u32, Kind) {
+    fn seal(&mut self, id: PacketId) -> Label {
         let packet = self.arena.get_mut(id);
         let (len, kind) = packet.segment.measure();
         let overhead = self.encapsulation.of(&packet.segment).overhead();
         let header = if packet.asks { Header::LENGTH as u32 } else { 0 };
         let len = len as u32 + overhead.get() as u32 + header;
         (packet.len, packet.kind) = (len, kind);
+        let label = packet.label(id);
         if self.wire {
             let envelope = packet.envelope(self.encapsulation);
             let bytes = wire_mode::encode(&packet.segment, &envelope);
             *self.arena.bytes_mut(id) = bytes;
         }
-        (len, kind)
+        label
     }
 
     /// A packet that has arrived.

@@ -2,6 +2,8 @@
 
 use std::hint::black_box;
 
+use bentpipe_link::Passing;
+use bentpipe_units::ByteCount;
 use bentpipe_wire::xcp::{Header, RateChange};
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
@@ -35,10 +37,38 @@ impl Packet {
     pub(crate) const fn envelope(&self, encapsulation: Encapsulation) -> Envelope {
         Envelope::of(&self.segment, encapsulation, self.from, self.to)
     }
+
+    /// What is written on the packet, which has this number.
+    #[inline]
+    pub(crate) const fn label(&self, packet: PacketId) -> Label {
+        Label { packet, len: self.len, to: self.to, kind: self.kind }
+    }
 }
 
 /// Number of a packet in the arena.
 pub(crate) type PacketId = u32;
+
+/// What is written on a packet. Links and routers need no more: the packet itself, which was written so many
+/// packets ago that it is not near any more, is left alone on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Label {
+    /// Which packet it is.
+    pub(crate) packet: PacketId,
+    /// Bytes on a link, encapsulation included.
+    pub(crate) len: u32,
+    /// Node that it is for.
+    pub(crate) to: u16,
+    /// What its segment carries.
+    pub(crate) kind: Kind,
+}
+
+impl Label {
+    /// What link models are told of the packet.
+    #[inline]
+    pub(crate) const fn passing(&self) -> Passing {
+        Passing { bytes: ByteCount::new(self.len as u64), kind: self.kind }
+    }
+}
 
 /// All packets on their way. A segment is written into its place once and read there; places are used
 /// again, so that a steady flow allocates nothing.

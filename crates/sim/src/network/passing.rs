@@ -16,21 +16,21 @@ impl Network<'_> {
     #[inline(never)]
     pub(super) fn pass_agent(&mut self, now: Instant, node: u16, id: PacketId) {
         let packet = self.arena.get_mut(id);
-        let (from, to, len, kind) = (packet.from, packet.to, packet.len, packet.kind);
+        let (from, to, label) = (packet.from, packet.to, packet.label(id));
         let (next, back) = (self.routes.next(node, to), self.routes.next(node, from));
         let found = self.agents.find(node, next, back).filter(|_| !packet.corrupt);
         let (Some((agent, way)), Segment::Tcp(segment)) = (found, &mut packet.segment) else {
-            return self.enter(now, node, to, id, len, kind);
+            return self.enter(now, node, label);
         };
         let hosts = ends(from, to);
         match self.agents.show(now, agent, way, hosts, segment) {
             Verdict::Suppress => self.arena.release(id),
             Verdict::Forward => {
                 let seen = (way == Way::Out).then(|| segment.clone());
-                let (len, kind) = self.seal(id);
+                let label = self.seal(id);
                 let channel = self.agents.channel(agent) as usize;
                 let before = self.channels[channel].turned_away();
-                self.enter(now, node, to, id, len, kind);
+                self.enter(now, node, label);
                 if let Some(segment) = seen
                     && self.channels[channel].turned_away() > before
                 {

@@ -1,7 +1,5 @@
 //! One direction of a link that comes and goes.
 
-use std::collections::VecDeque;
-
 use bentpipe_link::{Fate, LossCause, Passing, Series};
 use bentpipe_orbit::{Motion, Network, Node};
 use bentpipe_units::{Instant, Span};
@@ -20,22 +18,12 @@ pub(crate) struct MovingLink {
     up: bool,
     /// How often it came up.
     pub(crate) visits: u32,
-    /// The packets on their way that were damaged here, by their serial numbers.
-    damaged: VecDeque<u64>,
 }
 
 impl MovingLink {
     /// A link between two nodes that is down.
     pub(crate) fn new(channel: Channel, class: usize, ends: [Node; 2]) -> Self {
-        Self {
-            channel,
-            class,
-            ends,
-            motion: Motion::new(),
-            up: false,
-            visits: 0,
-            damaged: VecDeque::new(),
-        }
+        Self { channel, class, ends, motion: Motion::new(), up: false, visits: 0 }
     }
 
     /// The link comes up with an idle transmitter. What is still on its way through space arrives.
@@ -57,9 +45,6 @@ impl MovingLink {
         // What leaves later arrives later, so that arrivals tell departures.
         let last = at + self.motion.clone().delay(at, exact(network, self.ends));
         while let Some(lost) = self.channel.take_last_after(last) {
-            if self.damaged.back() == Some(&lost.serial) {
-                self.damaged.pop_back();
-            }
             lose(&mut self.channel, lost);
         }
     }
@@ -69,7 +54,6 @@ impl MovingLink {
     pub(crate) fn pass(
         &mut self,
         now: Instant,
-        serial: u64,
         passing: &Passing,
         network: &Network,
     ) -> Option<(Instant, bool)> {
@@ -82,9 +66,6 @@ impl MovingLink {
             Fate::LeavesCorrupt(leaves) => (leaves, true),
             Fate::Lost(_) => return None,
         };
-        if damaged {
-            self.damaged.push_back(serial);
-        }
         Some((leaves + self.motion.delay(leaves, exact(network, self.ends)), damaged))
     }
 
@@ -93,10 +74,7 @@ impl MovingLink {
     pub(crate) fn arrive(&mut self) -> Option<InTransit> {
         let arrived = self.channel.arrive()?;
         self.channel.summary.delivered += 1;
-        if self.damaged.front() == Some(&arrived.serial) {
-            self.damaged.pop_front();
-            self.channel.summary.corrupted += 1;
-        }
+        self.channel.summary.corrupted += u64::from(arrived.damaged);
         Some(arrived)
     }
 }
@@ -115,6 +93,7 @@ mod tests {
     use bentpipe_wire::Kind;
 
     use super::*;
+    use crate::packet::Label;
 
     const PACKET: Passing = Passing { bytes: ByteCount::new(1000), kind: Kind::DATA };
 
@@ -149,14 +128,15 @@ mod tests {
         let mut link = link(&network);
         link.come_up(line());
         for serial in 0..10 {
-            let (arrives, _) = link.pass(ms(0), serial, &PACKET, &network).expect("a place");
-            link.channel.push(arrives, serial, serial as u32);
+            let (at, damaged) = link.pass(ms(0), &PACKET, &network).expect("a place");
+            let label = Label { packet: serial as u32, len: 1000, to: 1, kind: Kind::DATA };
+            link.channel.push(InTransit { at, serial, label, damaged });
         }
         // Packet n leaves at n + 1 ms.
         let mut lost = Vec::new();
         link.go_down(ms(4), &network, |_, packet| lost.push(packet.serial));
         assert_eq!(lost, [9, 8, 7, 6, 5, 4]);
-        assert_eq!(link.pass(ms(5), 10, &PACKET, &network), None);
+        assert_eq!(link.pass(ms(5), &PACKET, &network), None);
         assert_eq!(link.channel.summary.lost_blackout, 1);
         let arrived: Vec<_> = std::iter::from_fn(|| link.arrive()).map(|p| p.serial).collect();
         assert_eq!(arrived, [0, 1, 2, 3]);
@@ -168,13 +148,13 @@ mod tests {
         let network = network();
         let mut link = link(&network);
         link.come_up(line());
-        let first = link.pass(ms(0), 0, &PACKET, &network);
-        for serial in 1..10 {
-            link.pass(ms(0), serial, &PACKET, &network).expect("a place");
+        let first = link.pass(ms(0), &PACKET, &network);
+        for _ in 1..10 {
+            link.pass(ms(0), &PACKET, &network).expect("a place");
         }
         link.go_down(ms(0), &network, |_, _| {});
         link.come_up(line());
-        assert_eq!(link.pass(ms(0), 10, &PACKET, &network), first);
+        assert_eq!(link.pass(ms(0), &PACKET, &network), first);
         assert_eq!(link.visits, 2);
     }
 }

@@ -21,7 +21,7 @@ use self::log::Log;
 use self::tables::Tables;
 use crate::channel::Channel;
 use crate::events::{EventQueue, Slot};
-use crate::packet::{Arena, PacketId};
+use crate::packet::{Arena, Label};
 use crate::{RunSpec, SkySpec};
 
 /// The satellites, the links to and between them, and the ways over them.
@@ -170,9 +170,8 @@ impl Topology {
     fn go_down(&mut self, at: Instant, index: usize, queue: &mut EventQueue, arena: &mut Arena) {
         let link = &mut self.links[index];
         link.go_down(at, &self.sky.network, |channel, lost| {
-            let kind = arena.get_mut(lost.packet).kind;
-            channel.count_loss(at, LossCause::Blackout, kind);
-            arena.release(lost.packet);
+            channel.count_loss(at, LossCause::Blackout, lost.label.kind);
+            arena.release(lost.label.packet);
         });
         if link.channel.next().is_none() {
             queue.clear(self.first_slot + index as Slot);
@@ -217,6 +216,7 @@ impl Topology {
     }
 
     /// The moving link that is this component, if it moves.
+    #[inline]
     pub(crate) fn link_of(&mut self, slot: Slot) -> Option<&mut MovingLink> {
         let index = self.index(slot)?;
         self.links.get_mut(index)
@@ -228,31 +228,22 @@ impl Topology {
         &mut self,
         now: Instant,
         index: usize,
-        serial: u64,
         passing: &Passing,
     ) -> Option<(Instant, bool)> {
-        self.links[index].pass(now, serial, passing, &self.sky.network)
+        self.links[index].pass(now, passing, &self.sky.network)
     }
 
     /// The next packet of a moving link arrives: which one it is, and at which node.
     #[inline]
-    pub(crate) fn arrive(
-        &mut self,
-        index: usize,
-        queue: &mut EventQueue,
-        arena: &Arena,
-    ) -> Option<(PacketId, u16)> {
+    pub(crate) fn arrive(&mut self, index: usize, queue: &mut EventQueue) -> Option<(Label, u16)> {
         let link = &mut self.links[index];
         let arrived = link.arrive()?;
         let slot = self.first_slot + index as Slot;
         match link.channel.next() {
-            Some(next) => {
-                queue.set_arrival(slot, next.at, next.serial);
-                arena.fetch(next.packet);
-            }
+            Some(next) => queue.set_arrival(slot, next.at, next.serial),
             None => queue.clear(slot),
         }
-        Some((arrived.packet, link.channel.to))
+        Some((arrived.label, link.channel.to))
     }
 
     /// The delay of a flow's route at the last check.

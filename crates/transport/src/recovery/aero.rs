@@ -8,7 +8,7 @@ use super::{AckSeen, Found, Options, Recovery, Scoreboard};
 /// number; how many segments are missing there it does not say, so that everything from there on is
 /// sent again up to what is still under way.
 #[derive(Debug)]
-pub(super) struct Aero {
+pub(crate) struct Aero {
     options: Options,
     active: bool,
     recover: u64,

@@ -7,7 +7,7 @@ use super::{AckSeen, Found, Recovery, Scoreboard, Sent};
 /// On a path that keeps order, what left before something that arrived has arrived as well or is lost,
 /// whether it left for the first time or again (Zhou and Baras). What the peer reported it keeps.
 #[derive(Debug, Default)]
-pub(super) struct DepartureOrder {
+pub(crate) struct DepartureOrder {
     /// Departures that are not judged yet, in their order.
     departures: VecDeque<Departure>,
     /// The highest place that was acknowledged or reported so far.

@@ -7,7 +7,7 @@ use super::{AckSeen, Found, Options, Recovery, Scoreboard};
 /// The RFCs inflate the window by what the duplicates say has left the network. Here the window stays
 /// and that much counts as gone.
 #[derive(Debug)]
-pub(super) struct Duplicates {
+pub(crate) struct Duplicates {
     options: Options,
     law: Law,
     duplicates: u32,

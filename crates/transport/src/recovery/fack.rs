@@ -12,7 +12,7 @@ use super::{AckSeen, Found, Options, Recovery, Scoreboard, Sent};
 /// repaired one segment leaves for every two that left the network, until what is under way fits the
 /// window.
 #[derive(Debug)]
-pub(super) struct Fack {
+pub(crate) struct Fack {
     options: Options,
     active: bool,
     /// A recovery, or the time after a timeout, ends when everything before it is acknowledged.

@@ -4,6 +4,7 @@
 //! of them work on the same scoreboard of segments.
 
 mod aero;
+mod any;
 mod departure_order;
 mod duplicates;
 mod fack;
@@ -12,10 +13,9 @@ mod sack;
 mod scoreboard;
 mod tahoe;
 
-use std::fmt::Debug;
-
 use bentpipe_units::{Instant, Span};
 
+pub(crate) use any::AnyRecovery;
 pub(crate) use scoreboard::{Delivered, Scoreboard, Sent, Stamp};
 
 /// How losses are found and repaired.
@@ -95,16 +95,19 @@ impl Mode {
         }
     }
 
-    pub(crate) fn build(self, options: Options) -> Box<dyn Recovery> {
+    pub(crate) fn build(self, options: Options) -> AnyRecovery {
+        use duplicates::Duplicates;
         match self {
-            Self::Tahoe => Box::new(tahoe::Tahoe::new(options)),
-            Self::Reno => Box::new(duplicates::Duplicates::reno(options)),
-            Self::NewReno => Box::new(duplicates::Duplicates::newreno(options, true)),
-            Self::NewRenoSteady => Box::new(duplicates::Duplicates::newreno(options, false)),
-            Self::Sack => Box::new(sack::Sack::new(options)),
-            Self::Fack => Box::new(fack::Fack::new(options)),
-            Self::Aero => Box::new(aero::Aero::new(options)),
-            Self::DepartureOrder => Box::new(departure_order::DepartureOrder::default()),
+            Self::Tahoe => AnyRecovery::Tahoe(tahoe::Tahoe::new(options)),
+            Self::Reno => AnyRecovery::Duplicates(Duplicates::reno(options)),
+            Self::NewReno => AnyRecovery::Duplicates(Duplicates::newreno(options, true)),
+            Self::NewRenoSteady => AnyRecovery::Duplicates(Duplicates::newreno(options, false)),
+            Self::Sack => AnyRecovery::Sack(sack::Sack::new(options)),
+            Self::Fack => AnyRecovery::Fack(fack::Fack::new(options)),
+            Self::Aero => AnyRecovery::Aero(aero::Aero::new(options)),
+            Self::DepartureOrder => {
+                AnyRecovery::DepartureOrder(departure_order::DepartureOrder::default())
+            }
         }
     }
 }
@@ -160,7 +163,7 @@ pub(crate) struct Found {
 }
 
 /// Finds losses.
-pub(crate) trait Recovery: Debug + Send {
+pub(crate) trait Recovery {
     /// A segment leaves, for the first time or again.
     fn departs(&mut self, _board: &Scoreboard, _segment: &Sent) {}
 

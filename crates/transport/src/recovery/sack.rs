@@ -4,7 +4,7 @@ use super::{AckSeen, Found, Options, Recovery, Scoreboard};
 
 /// RFC 6675, section 5.
 #[derive(Debug)]
-pub(super) struct Sack {
+pub(crate) struct Sack {
     options: Options,
     duplicates: u32,
     active: bool,

@@ -348,10 +348,13 @@ impl Scoreboard {
     }
 
     /// Number of the first segment that waits for a repair.
+    #[inline]
     pub(crate) fn next_repair(&mut self) -> Option<usize> {
-        if self.lost_bytes == self.repaired_bytes {
-            return None;
-        }
+        if self.lost_bytes == self.repaired_bytes { None } else { self.look_for_repair() }
+    }
+
+    #[inline(never)]
+    fn look_for_repair(&mut self) -> Option<usize> {
         let first = self.find(self.repair_from.max(self.una));
         let mut rest = self.segments.range(first..).enumerate();
         let (offset, found) = rest.find(|(_, segment)| segment.lost && !segment.repaired)?;

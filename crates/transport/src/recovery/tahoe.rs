@@ -4,7 +4,7 @@ use super::{AckSeen, Found, Options, Recovery, Scoreboard};
 
 /// Jacobson, "Congestion avoidance and control", 1988: fast retransmit without fast recovery.
 #[derive(Debug)]
-pub(super) struct Tahoe {
+pub(crate) struct Tahoe {
     options: Options,
     duplicates: u32,
     /// No loss is found by duplicates of what was sent before this place: they may be answers to

@@ -5,7 +5,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::tcp::{Options, Segment};
 
 use super::sender::Sender;
-use crate::recovery::{AckSeen, Delivered, Found};
+use crate::recovery::{AckSeen, Delivered, Found, Recovery};
 
 /// An acknowledgement, as the connection read it from a segment.
 #[derive(Clone, Copy, Debug)]

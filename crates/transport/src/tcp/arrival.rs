@@ -42,7 +42,9 @@ impl Connection {
         let payload = std::mem::take(&mut segment.payload);
         let arrival = self.rx.handle_data(now, place, payload, false);
         self.count(arrival);
-        self.has_work |= self.rx.wants_attention() || waited.is_none();
+        if self.rx.wants_attention() || waited.is_none() {
+            self.stir_receiver();
+        }
         true
     }
 

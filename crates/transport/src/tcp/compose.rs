@@ -20,9 +20,19 @@ impl Connection {
         } else if !self.compose_open(now, place) {
             return false;
         }
-        self.counters.segments_sent += 1;
-        self.counters.bytes_sent += place.wire_len() as u64;
+        self.count_segment(place);
         true
+    }
+
+    /// Writes an acknowledgement that is all there is to send.
+    pub(super) fn compose_ack_alone(&mut self, now: Instant, place: &mut Segment) {
+        self.compose_ack(now, place);
+        self.count_segment(place);
+    }
+
+    fn count_segment(&mut self, segment: &Segment) {
+        self.counters.segments_sent += 1;
+        self.counters.bytes_sent += segment.wire_len() as u64;
     }
 
     fn compose_open(&mut self, now: Instant, place: &mut Segment) -> bool {

@@ -57,8 +57,7 @@ pub struct Connection {
     pub(super) last_heard: Instant,
     pub(super) time_wait_until: Option<Instant>,
     pub(super) told: Told,
-    /// Something may be to be sent.
-    pub(super) has_work: bool,
+    pub(super) work: Work,
     /// Something but [`Event::Readable`] may be to be told.
     pub(super) has_news: bool,
     pub(super) counters: TransportCounters,
@@ -72,6 +71,15 @@ pub(super) enum Stage {
     Open,
     TimeWait,
     Closed,
+}
+
+/// What may be to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Work {
+    Nothing,
+    /// An acknowledgement, and nothing else: the sending side has nothing under way and nothing to send.
+    Acknowledgement,
+    Anything,
 }
 
 /// What the application is still to be told.
@@ -145,7 +153,7 @@ impl Connection {
             last_heard: now,
             time_wait_until: None,
             told: Told::default(),
-            has_work: true,
+            work: Work::Anything,
             has_news: true,
             counters: TransportCounters::default(),
             config,
@@ -154,8 +162,46 @@ impl Connection {
 
     /// Something happened that may have any consequence.
     pub(super) fn stir(&mut self) {
-        self.has_work = true;
+        self.work = Work::Anything;
         self.has_news = true;
+    }
+
+    /// The receiving side may have something to say.
+    #[inline]
+    pub(super) fn stir_receiver(&mut self) {
+        let idle = self.tx.is_idle();
+        self.work = self.work.max(if idle { Work::Acknowledgement } else { Work::Anything });
+    }
+
+    /// Something that the application did to the receiving side may make an acknowledgement due.
+    #[inline]
+    fn follow_reader(&mut self) {
+        if self.rx.is_due() && self.stage == Stage::Open {
+            self.stir_receiver();
+        }
+    }
+
+    /// Writes an acknowledgement where nothing else can leave.
+    fn poll_acknowledgement(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
+        self.work = Work::Nothing;
+        let due = self.rx.is_due();
+        if due {
+            self.compose_ack_alone(now, place.tcp_mut());
+        }
+        due.then_some(self.path)
+    }
+
+    /// Writes whatever can leave.
+    fn poll_anything(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
+        let written = self.compose(now, place.tcp_mut());
+        // An acknowledgement may wait for the application to read.
+        if !written && !self.rx.is_readable() {
+            self.work = Work::Nothing;
+        }
+        if !written {
+            self.tx.set_persist(now);
+        }
+        written.then_some(self.path)
     }
 
     /// State of the connection.
@@ -238,24 +284,29 @@ impl Endpoint for Connection {
         if over || self.tx.closing {
             return Err(WriteError::Closed);
         }
-        self.stir();
+        if self.work == Work::Nothing && self.tx.waits_for_window() {
+            // What is written goes behind what could not leave either.
+            self.has_news = true;
+        } else {
+            self.stir();
+        }
         Ok(self.tx.write(data))
     }
 
     fn read(&mut self, _now: Instant) -> Option<Bytes> {
         let bytes = self.rx.read();
-        self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
+        self.follow_reader();
         bytes
     }
 
     fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
         self.rx.withhold(bytes.get());
-        self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
+        self.follow_reader();
     }
 
     fn defer_acks(&mut self, now: Instant, bytes: ByteCount) {
         self.rx.defer(bytes.get());
-        self.has_work |= self.rx.is_due() && self.stage == Stage::Open;
+        self.follow_reader();
         self.end_if_done(now);
     }
 
@@ -276,17 +327,15 @@ impl Endpoint for Connection {
         }
     }
 
+    #[inline]
     fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
-        if !self.has_work {
-            return None;
+        match self.work {
+            Work::Nothing => None,
+            // The application reads first: that opens the window which the acknowledgement states.
+            Work::Acknowledgement if self.rx.is_readable() => None,
+            Work::Acknowledgement => self.poll_acknowledgement(now, place),
+            Work::Anything => self.poll_anything(now, place),
         }
-        let written = self.compose(now, place.tcp_mut());
-        // An acknowledgement may wait for the application to read.
-        self.has_work = written || self.rx.is_readable();
-        if !written {
-            self.tx.set_persist(now);
-        }
-        written.then_some(self.path)
     }
 
     fn grant_window(&mut self, _now: Instant, window: ByteCount) {
@@ -335,7 +384,7 @@ impl Endpoint for Connection {
     }
 
     fn is_quiet(&self) -> bool {
-        !self.has_work && !self.has_news
+        self.work == Work::Nothing && !self.has_news
     }
 
     fn unsent(&self) -> usize {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::pacer::Pacer;
 use super::sender::Sender;
+use crate::recovery::Recovery;
 
 /// A segment of the stream that leaves.
 #[derive(Debug)]
@@ -20,6 +21,9 @@ pub(super) struct Outgoing {
     /// Routers shall drop it first.
     pub(super) low: bool,
 }
+
+/// There is no window for what waits.
+struct NoWindow;
 
 /// Why a segment leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +49,11 @@ impl Sender {
         }
         let mut outgoing = self.next_repair(now, clock);
         if outgoing.is_none() && self.board.next_repair().is_none() {
-            outgoing = self.next_new(now).or_else(|| self.last_resort(now, clock));
+            outgoing = match self.next_new(now) {
+                Ok(Some(outgoing)) => Some(outgoing),
+                Ok(None) => self.last_resort(now, clock),
+                Err(NoWindow) => None,
+            };
         }
         if outgoing.is_none() {
             outgoing = self.next_copy(now);
@@ -154,13 +162,13 @@ impl Sender {
     }
 
     /// The next new segment.
-    fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
+    fn next_new(&mut self, now: Instant) -> Result<Option<Outgoing>, NoWindow> {
         if !self.has_new() {
             let in_flight = self.in_flight();
             if in_flight < self.cwnd {
                 self.delivery.limited_by_application(in_flight);
             }
-            return None;
+            return Ok(None);
         }
         let outstanding = self.board.outstanding();
         let unsent = self.buffer.len() as u64;
@@ -168,13 +176,13 @@ impl Sender {
         let room = if std::mem::take(&mut self.probe_window) { room.max(1) } else { room };
         let len = unsent.min(self.mss()).min(room);
         if room == 0 || !self.is_worth_sending(len, unsent) {
-            return None;
+            return Ok(None);
         }
         if outstanding == 0 {
             self.restart_after_idle(now);
         }
         if !self.has_window(len.max(1)) {
-            return None;
+            return Err(NoWindow);
         }
         let fin = self.closing && len == unsent && room > len;
         let stamp = self.delivery.stamp(now, outstanding == 0);
@@ -188,7 +196,7 @@ impl Sender {
         let push = self.buffer.len() == 0;
         // The first segment after idle time is to find out whether the path still works.
         let low = outstanding > 0 && self.controller.low_priority() == LowPriority::Data;
-        Some(Outgoing { start, payload, fin, push, kind: Kind::New, low })
+        Ok(Some(Outgoing { start, payload, fin, push, kind: Kind::New, low }))
     }
 
     /// Nagle's rule and the sender's part against silly windows (RFC 9293, sections 3.7.4 and

@@ -24,6 +24,7 @@ mod sender;
 mod stamps;
 mod state;
 mod timers;
+mod window_unit;
 
 pub use config::{Config, ConfigError, InitialWindow};
 pub use connection::Connection;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::Config;
 use super::reassembly::{Arrival, Reassembly};
+use super::window_unit::WindowUnit;
 
 /// The receiving side of a connection.
 #[derive(Debug)]
@@ -25,8 +26,7 @@ pub(super) struct Receiver {
     has_deferred: bool,
     /// Payload of the peer's full segments.
     mss: u16,
-    /// Bytes that the window field counts by.
-    unit: u64,
+    unit: WindowUnit,
     /// First place that the peer was not allowed to send.
     edge: u64,
     /// Place of the peer's FIN.
@@ -58,7 +58,7 @@ impl Receiver {
             deferred: 0,
             has_deferred: false,
             mss: config.mss,
-            unit,
+            unit: WindowUnit::new(unit),
             edge: 1 + first_window,
             fin_at: None,
             fin_taken: false,
@@ -219,7 +219,7 @@ impl Receiver {
 
     /// An acknowledgement now would be a duplicate of the last one and no sign of a loss.
     fn has_said_all(&self) -> bool {
-        let same_edge = self.next() + self.free() / self.unit * self.unit <= self.edge;
+        let same_edge = self.next() + self.unit.floor(self.free()) <= self.edge;
         self.ack_place() == self.last_acked && same_edge && !self.has_report()
     }
 
@@ -298,15 +298,15 @@ impl Receiver {
     fn take_window(&mut self, next: u64, acked: u64) -> u16 {
         let free = self.free();
         let unit = self.unit;
-        let wanted = next + free / unit * unit;
-        let worth = u64::from(self.mss).min(self.most / 2).max(unit);
+        let wanted = next + unit.floor(free);
+        let worth = u64::from(self.mss).min(self.most / 2).max(unit.bytes());
         let edge = if wanted >= self.edge + worth || wanted > self.edge && self.edge <= next {
             wanted
         } else {
             self.edge
         };
-        let field = edge.saturating_sub(acked).div_ceil(unit).min(u64::from(u16::MAX));
-        self.edge = self.edge.max(acked + field * unit);
+        let field = unit.fields(edge.saturating_sub(acked)).min(u64::from(u16::MAX));
+        self.edge = self.edge.max(acked + field * unit.bytes());
         field as u16
     }
 

@@ -14,7 +14,7 @@ use super::delivery::Delivery;
 use super::pacer::Pacer;
 use super::probe_cycle::Cycle;
 use super::probes::Probes;
-use crate::recovery::{Found, Mode, Options, Recovery, Scoreboard};
+use crate::recovery::{AnyRecovery, Found, Mode, Options, Recovery, Scoreboard};
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -40,7 +40,7 @@ pub(super) struct Sender {
     pub(super) agreed: Agreed,
     pub(super) buffer: SendBuffer,
     pub(super) board: Scoreboard,
-    pub(super) recovery: Box<dyn Recovery>,
+    pub(super) recovery: AnyRecovery,
     pub(super) controller: Box<dyn Controller>,
     pub(super) mode: Mode,
     pub(super) rtt: RttEstimator,
@@ -231,6 +231,19 @@ impl Sender {
         self.buffer.len() > 0 || self.closing && !self.fin_sent
     }
 
+    /// A full segment waits, and for nothing but acknowledgements.
+    #[inline]
+    pub(super) fn waits_for_window(&self) -> bool {
+        let timed = self.limits.pacing.is_some() || self.probes.deadline().is_some();
+        self.open && !timed && self.buffer.len() as u64 >= self.mss()
+    }
+
+    /// Nothing is under way and nothing waits.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.board.outstanding() == 0 && !self.has_new()
+    }
+
     /// Everything, the FIN included, is acknowledged.
     pub(super) fn is_done(&self) -> bool {
         self.fin_sent && self.board.outstanding() == 0
@@ -244,8 +257,7 @@ impl Sender {
     /// Nothing is under way or waits, and `ack` and `window` say nothing new.
     #[inline]
     pub(super) fn waits_for_nothing(&self, ack: Seq32, window: u16) -> bool {
-        self.board.outstanding() == 0
-            && !self.has_new()
+        self.is_idle()
             && ack == self.wire(self.board.una())
             && u64::from(window) * self.agreed.window_unit == self.peer_window
     }
@@ -267,6 +279,7 @@ impl Sender {
     }
 
     /// Bytes that count against the window.
+    #[inline]
     pub(super) fn in_flight(&self) -> u64 {
         self.recovery.in_flight(&self.board, self.mss())
     }

@@ -4,7 +4,7 @@ use bentpipe_cc::LossCause;
 use bentpipe_units::{Instant, Span};
 
 use super::sender::Sender;
-use crate::recovery::Found;
+use crate::recovery::{Found, Recovery};
 
 /// The peer has not answered for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,9 @@ impl Sender {
             Some(srtt) => srtt + (self.rtt.rttvar() * 4).max(self.config.tick),
         };
         let base = base.max(self.config.rto_min);
+        if self.backoff == 0 {
+            return base.min(self.config.rto_max);
+        }
         let most = self.controller.repair().max_backoff.or(self.mode.max_backoff());
         let factor = 1 << self.backoff.min(16);
         let factor = most.map_or(factor, |most| factor.min(u64::from(most.max(1))));

@@ -1,0 +1,73 @@
+//! The recovery of any mode, called without a table: it is asked several times for every acknowledgement.
+
+use super::aero::Aero;
+use super::departure_order::DepartureOrder;
+use super::duplicates::Duplicates;
+use super::fack::Fack;
+use super::sack::Sack;
+use super::tahoe::Tahoe;
+use super::{AckSeen, Found, Recovery, Scoreboard, Sent};
+
+/// The recovery of any [`Mode`](super::Mode).
+#[derive(Debug)]
+pub(crate) enum AnyRecovery {
+    Tahoe(Tahoe),
+    Duplicates(Duplicates),
+    Sack(Sack),
+    Fack(Fack),
+    Aero(Aero),
+    DepartureOrder(DepartureOrder),
+}
+
+macro_rules! of_any {
+    ($any:expr, $recovery:ident => $answer:expr) => {
+        match $any {
+            AnyRecovery::Tahoe($recovery) => $answer,
+            AnyRecovery::Duplicates($recovery) => $answer,
+            AnyRecovery::Sack($recovery) => $answer,
+            AnyRecovery::Fack($recovery) => $answer,
+            AnyRecovery::Aero($recovery) => $answer,
+            AnyRecovery::DepartureOrder($recovery) => $answer,
+        }
+    };
+}
+
+impl Recovery for AnyRecovery {
+    #[inline]
+    fn departs(&mut self, board: &Scoreboard, segment: &Sent) {
+        of_any!(self, recovery => recovery.departs(board, segment));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckSeen) -> Found {
+        of_any!(self, recovery => recovery.on_ack(board, ack))
+    }
+
+    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+        of_any!(self, recovery => recovery.on_timeout(board))
+    }
+
+    fn suspect(&mut self, board: &mut Scoreboard) -> Found {
+        of_any!(self, recovery => recovery.suspect(board))
+    }
+
+    #[inline]
+    fn is_active(&self) -> bool {
+        of_any!(self, recovery => recovery.is_active())
+    }
+
+    #[inline]
+    fn in_flight(&self, board: &Scoreboard, mss: u64) -> u64 {
+        of_any!(self, recovery => recovery.in_flight(board, mss))
+    }
+
+    #[inline]
+    fn window(&self, cwnd: u64) -> u64 {
+        of_any!(self, recovery => recovery.window(cwnd))
+    }
+
+    #[inline]
+    fn last_resort(&mut self, board: &Scoreboard) -> Option<usize> {
+        of_any!(self, recovery => recovery.last_resort(board))
+    }
+}
