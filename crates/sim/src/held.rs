@@ -23,6 +23,7 @@ pub(crate) fn describe(packet: &Packet, id: PacketId, line: u16) -> Held {
         bytes: ByteCount::new(u64::from(packet.len)),
         flow: FlowKey(key.iter().fold(0, |key, part| key << 16 | u64::from(*part))),
         ack: acknowledges(&packet.segment),
+        first: false,
     }
 }
 

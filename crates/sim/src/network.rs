@@ -53,6 +53,8 @@ pub(crate) struct Network<'o> {
     watched: bool,
     /// The congestion header of the packet that is sent next.
     congestion: Option<Header>,
+    /// What is sent goes before what waits in the station before its first channel.
+    goes_first: bool,
     /// Packets that the observer will see when their time comes.
     unseen: BinaryHeap<Unseen>,
 }
@@ -127,6 +129,7 @@ impl<'o> Network<'o> {
             wire: spec.wire,
             watched,
             congestion: None,
+            goes_first: false,
             unseen: BinaryHeap::new(),
             channels,
         }
@@ -259,6 +262,7 @@ impl<'o> Network<'o> {
             self.show_later(now, channel, packet);
         }
         let mut held = describe(self.arena.get_mut(packet), packet, line);
+        held.first = self.goes_first;
         let (source, destination) = self.arena.get_mut(packet).segment.ports();
         if self.low.contains(&source) || self.low.contains(&destination) {
             held.kind = held.kind.with(Kind::LOW);

@@ -20,6 +20,9 @@ pub(super) struct AckIn {
     pub(super) pure: bool,
     /// The peer has seen a congestion mark.
     pub(super) marked: bool,
+    /// Somebody on the way says that what it asks for was damaged on a link (the corruption-experienced
+    /// option of CCSDS 714.0-B).
+    pub(super) corrupt: bool,
     /// The stamp that it echoes, and the time since then.
     pub(super) echo: Option<(u32, Span)>,
 }
@@ -33,6 +36,7 @@ impl Sender {
         }
         self.burst_left = self.config.max_burst;
         self.timeouts_in_row = 0;
+        self.excused = ack.corrupt;
         let window_before = self.edge - una.min(self.edge);
         let was_limited = self.board.una() <= self.limited_before;
         let outstanding = self.board.outstanding();
@@ -237,7 +241,8 @@ impl Sender {
     fn follow(&mut self, now: Instant, found: &Found) {
         self.forced = self.forced.max(found.forced);
         if found.lost > 0 {
-            let cause = if found.as_timeout { LossCause::Timeout } else { LossCause::Gap };
+            let timed_out = found.as_timeout && !self.excused;
+            let cause = if timed_out { LossCause::Timeout } else { LossCause::Gap };
             self.answer_loss(now, found, cause);
             if found.new_episode || found.again {
                 // The repair has a timeout of its own: what is left of the old one is less than a round

@@ -84,6 +84,10 @@ pub(super) struct Sender {
     pub(super) reductions: u64,
     /// The clock of the timestamps when the first repair of the episode left (RFC 3522).
     pub(super) first_repair: Option<u32>,
+    /// The acknowledgement that is being handled says that a link, not a queue, lost what it asks for.
+    pub(super) excused: bool,
+    /// The losses of the episode so far were excused: the controller has not answered it.
+    pub(super) forgiven: bool,
     /// The episode is one that a mistaken loss began, if there was one.
     pub(super) may_undo: bool,
     /// Acknowledgements since a repair left, while the controller wants fine timers.
@@ -146,6 +150,8 @@ impl Sender {
             last_sent: None,
             reductions: 0,
             first_repair: None,
+            excused: false,
+            forgiven: false,
             may_undo: false,
             acks_since_repair: u32::MAX,
             duplicates: 0,
@@ -287,21 +293,26 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of a loss.
+    /// Tells the controller of a loss. One that is excused is no congestion: it begins no episode; the
+    /// first one after it that is not excused does.
     pub(super) fn tell_loss(&mut self, now: Instant, found: &Found, cause: LossCause) {
+        let looks_corrupt = self.excused && cause != LossCause::Timeout;
+        let first = found.new_episode || self.forgiven;
+        let new_episode = first && !looks_corrupt;
+        self.forgiven = first && looks_corrupt;
         let path = self.path_view(now);
         let loss = Loss {
             bytes: ByteCount::new(found.lost),
             cause,
-            new_episode: found.new_episode,
+            new_episode,
             again: found.again,
-            looks_corrupt: false,
+            looks_corrupt,
         };
         self.controller.on_loss(&path, &loss);
         let before = self.cwnd;
         self.follow_controller();
-        self.reductions += u64::from(self.cwnd < before && found.new_episode);
-        if found.new_episode {
+        self.reductions += u64::from(self.cwnd < before && new_episode);
+        if new_episode {
             (self.first_repair, self.may_undo) = (None, true);
             (self.last_reduction, self.cwr) = (Some(now), true);
         }
