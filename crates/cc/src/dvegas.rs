@@ -82,6 +82,10 @@ impl Law for DVegas {
         (event.cause == Cause::Mark).then_some(event.flight / 2.0)
     }
 
+    fn follows_queue(&self) -> bool {
+        true
+    }
+
     fn signal(&mut self, window: &mut Window, path: &PathView, signal: &Signal) {
         let Signal::LocalQueue(level) = *signal else { return };
         self.level = level;

@@ -98,6 +98,11 @@ pub(crate) trait Law: Debug + Send {
         false
     }
 
+    /// As [`Controller::follows_queue`].
+    fn follows_queue(&self) -> bool {
+        false
+    }
+
     /// As [`Controller::on_sent`].
     fn sent(&mut self, _window: &mut Window, _path: &PathView, _sent: &Sent) {}
 
@@ -250,6 +255,10 @@ impl<L: Law> Controller for Windowed<L> {
 
     fn follows_sending(&self) -> bool {
         self.law.follows_sending()
+    }
+
+    fn follows_queue(&self) -> bool {
+        self.law.follows_queue()
     }
 
     fn on_sent(&mut self, path: &PathView, sent: &Sent) {

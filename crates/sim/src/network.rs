@@ -1,5 +1,6 @@
 //! Nodes and links: everything between the endpoints.
 
+mod own_queue;
 mod passing;
 
 use std::cmp::Reverse;

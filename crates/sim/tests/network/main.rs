@@ -4,6 +4,7 @@ mod agents;
 mod datagrams;
 mod delivery;
 mod independence;
+mod own_queue;
 mod proxies;
 mod queues;
 mod sctp;

@@ -14,6 +14,7 @@ use super::delivery::Delivery;
 use super::pacer::Pacer;
 use super::probe_cycle::Cycle;
 use super::probes::Probes;
+use crate::local_queue::QueueMeter;
 use crate::recovery::{Found, Mode, Options, Recovery, Scoreboard};
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
@@ -62,6 +63,9 @@ pub(super) struct Sender {
     /// The window that counts instead, once one was given from outside.
     pub(super) granted: Option<u64>,
     pub(super) follows_sending: bool,
+    /// The controller wants to be told of the queue of this host, which is this full.
+    pub(super) follows_queue: bool,
+    pub(super) queue_meter: QueueMeter,
     /// Segments of data ask routers for a rate.
     pub(super) explicit: bool,
     /// The window was the limit for everything before this place.
@@ -120,6 +124,8 @@ impl Sender {
             recovery: config.recovery.build(options(&config)),
             mode: config.recovery,
             follows_sending: controller.follows_sending(),
+            follows_queue: controller.follows_queue(),
+            queue_meter: QueueMeter::default(),
             explicit: false,
             controller,
             rtt: RttEstimator::new(config.rto_initial, config.rto_min),
@@ -173,6 +179,7 @@ impl Sender {
         self.agreed = agreed;
         self.controller = build_controller(&self.config, &agreed);
         self.follows_sending = self.controller.follows_sending();
+        self.follows_queue = self.controller.follows_queue();
         self.explicit = self.asks(now);
         self.mode = self.config.recovery.with_peer(agreed.reports);
         self.recovery = self.mode.build(options(&self.config));
