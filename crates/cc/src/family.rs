@@ -146,9 +146,10 @@ impl<L: Law> Windowed<L> {
 
     /// Bytes in flight when a loss was found, without what it has taken out of flight. Where the window
     /// was the limit it says this best: the sender may count what was selectively acknowledged as gone.
+    /// Linux 2.6.22 always takes the window.
     fn flight(&self, path: &PathView, lost: f64) -> f64 {
         let cwnd = self.window.cwnd();
-        if path.cwnd_limited { cwnd } else { cwnd.min(path.in_flight.get() as f64 + lost) }
+        if path.cwnd_limited || self.window.is_whole() { cwnd } else { cwnd.min(path.in_flight.get() as f64 + lost) }
     }
 
     fn reduce(&mut self, path: &PathView, event: &Reduction) {
@@ -162,8 +163,9 @@ impl<L: Law> Windowed<L> {
     }
 
     fn time_out(&mut self, path: &PathView, event: &Reduction, new_episode: bool) {
-        // RFC 5681, section 3.1: a segment that times out again leaves the threshold as it is.
-        let ssthresh = if new_episode {
+        // RFC 5681, section 3.1: a segment that times out again leaves the threshold as it is. Linux 2.6.22
+        // as ns-2.35 drives it halves it again.
+        let ssthresh = if new_episode || self.window.is_whole() {
             let answer = self.law.reduce(&self.window, path, event);
             if answer.is_none() {
                 return;

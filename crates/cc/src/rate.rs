@@ -220,6 +220,7 @@ mod tests {
             };
             let ack = Ack {
                 bytes: ByteCount::new(1000),
+                advanced: ByteCount::new(1000),
                 segments: 1,
                 newest_sent_at: Instant::ZERO,
                 rate_sample: None,

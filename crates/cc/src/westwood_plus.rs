@@ -1,13 +1,13 @@
 //! TCP Westwood+: Westwood with one sample of the delivery rate in a round trip, so that
 //! acknowledgements that bunch together do not look like a fast path.
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::registry::{Build, Parameter, Row};
 use crate::westwood::{gauge, share};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
-use crate::{Ack, Gauge, PathView, reno};
+use crate::{Ack, Gauge, PathView, Signal, reno};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -55,6 +55,10 @@ struct WestwoodPlus {
     remeasure: bool,
     /// In the arithmetic of Linux: bytes in a millisecond, in whole numbers.
     linux: bool,
+    /// There the round trip, what duplicates announced, and whether losses are being repaired.
+    rtt: Span,
+    accounted: f64,
+    repairing: bool,
 }
 
 impl WestwoodPlus {
@@ -70,19 +74,23 @@ impl WestwoodPlus {
             min_rtt: Span::MAX,
             remeasure: false,
             linux: build.parameter(&ROW, LINUX.name) >= 0.5,
+            rtt: Span::MAX,
+            accounted: 0.0,
+            repairing: false,
         }
     }
 
-    /// Filters in whole numbers never climb the last seven of them: slow paths are underestimated.
+    /// Filters in whole numbers never climb the last seven of them: slow paths are underestimated. The
+    /// round trip is that of the last acknowledgement that advanced.
     fn measure_in_whole_numbers(&mut self, path: &PathView, ack: &Ack) {
-        let srtt = Span::from_millis(path.srtt.as_nanos() / 1_000_000);
-        self.min_rtt = self.min_rtt.min(srtt);
-        let Some(began) = self.began else {
-            self.began = Some(path.now);
-            return;
-        };
-        let elapsed = path.now.since(began).as_nanos() / 1_000_000;
-        if elapsed > srtt.max(SAMPLE_MIN).as_nanos() / 1_000_000 {
+        if ack.advanced > ByteCount::ZERO {
+            self.rtt = Span::from_millis(path.srtt.as_nanos() / 1_000_000);
+        }
+        self.min_rtt = self.min_rtt.min(self.rtt);
+        let began = *self.began.get_or_insert(path.now);
+        let millis = |at: Instant| at.as_nanos() / 1_000_000;
+        let elapsed = millis(path.now) - millis(began);
+        if elapsed > self.rtt.max(SAMPLE_MIN).as_nanos() / 1_000_000 {
             let sample = libm::floor(self.bytes / elapsed as f64);
             let filter = |old: f64, new: f64| libm::floor((7.0 * old + new) / 8.0);
             if self.rate <= 0.0 && self.first_stage <= 0.0 {
@@ -93,7 +101,26 @@ impl WestwoodPlus {
             }
             (self.began, self.bytes) = (Some(path.now), 0.0);
         }
-        self.bytes += ack.bytes.get() as f64;
+        self.bytes += self.count(path, ack);
+    }
+
+    /// What an acknowledgement counts for in Linux: a duplicate for a segment, which what advances later is
+    /// not counted for again. Each further hole of a row counts for a segment too many.
+    fn count(&mut self, path: &PathView, ack: &Ack) -> f64 {
+        let (mss, advanced) = (path.mss.get() as f64, ack.advanced.get() as f64);
+        if advanced <= 0.0 {
+            self.accounted += mss;
+            return mss;
+        }
+        let plain = !self.repairing && ack.advanced == ack.bytes;
+        if plain || advanced <= mss {
+            return advanced;
+        }
+        if self.accounted >= advanced {
+            self.accounted -= advanced;
+            return mss;
+        }
+        advanced - std::mem::take(&mut self.accounted)
     }
 
     /// The estimate in bytes per second.
@@ -157,7 +184,12 @@ impl Law for WestwoodPlus {
         (self.bytes_per_second() * self.min_rtt.as_secs_f64()).max(2.0 * window.mss())
     }
 
+    fn signal(&mut self, _window: &mut Window, _path: &PathView, signal: &Signal) {
+        self.repairing &= *signal != Signal::RecoveryDone;
+    }
+
     fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
+        self.repairing = event.cause != Cause::Mark;
         if event.cause == Cause::Timeout && !self.linux {
             (self.remeasure, self.unset) = (true, false);
         }
@@ -165,7 +197,7 @@ impl Law for WestwoodPlus {
 
     fn restart(&mut self) {
         (self.began, self.bytes, self.rate, self.min_rtt) = (None, 0.0, 0.0, Span::MAX);
-        self.unset = false;
+        (self.unset, self.repairing, self.accounted) = (false, false, 0.0);
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {

@@ -152,6 +152,7 @@ mod tests {
             for _ in 0..100 {
                 let ack = Ack {
                     bytes: play.bytes(segments),
+                    advanced: play.bytes(segments),
                     segments,
                     newest_sent_at: Instant::ZERO,
                     rate_sample: None,

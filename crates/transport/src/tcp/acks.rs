@@ -66,6 +66,7 @@ impl Sender {
         if bytes > 0 {
             let told = Ack {
                 bytes: ByteCount::new(bytes),
+                advanced: ByteCount::new(acked),
                 segments: delivered.segments.max(1),
                 newest_sent_at: delivered.newest.map_or(now, |newest| newest.sent_at),
                 rate_sample,
