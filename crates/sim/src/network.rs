@@ -196,7 +196,7 @@ impl<'o> Network<'o> {
         (packet.from, packet.to, packet.corrupt) = (from, to, false);
         packet.asks = self.congestion.is_some();
         if let Some(header) = self.congestion.take() {
-            *self.arena.congestion_mut(id) = header;
+            *self.arena.congestion_mut(id) = header.in_steps();
         }
         let (len, kind) = self.seal(id);
         self.arena.take();
@@ -384,7 +384,7 @@ impl<'o> Network<'o> {
         let bytes = if self.wire {
             self.arena.bytes_mut(id).clone()
         } else {
-            wire_mode::encode(&packet.segment, &envelope)
+            self.arena.encode(id, self.encapsulation)
         };
         if at <= self.end {
             let order = Reverse((at, self.queue.next_serial()));
@@ -466,10 +466,13 @@ impl<'o> Network<'o> {
         } else {
             None // The checksum finds what is corrupt.
         };
-        let Some(segment) = segment else {
+        let Some((segment, congestion)) = segment else {
             self.arena.release(id);
             return None;
         };
+        if let Some(header) = congestion {
+            *self.arena.congestion_mut(id) = header;
+        }
         self.arena.get_mut(id).segment = segment;
         Some(id)
     }
@@ -484,9 +487,7 @@ impl<'o> Network<'o> {
         let len = len as u32 + overhead.get() as u32 + header;
         (packet.len, packet.kind) = (len, kind);
         if self.wire {
-            let envelope = packet.envelope(self.encapsulation);
-            let bytes = wire_mode::encode(&packet.segment, &envelope);
-            *self.arena.bytes_mut(id) = bytes;
+            *self.arena.bytes_mut(id) = self.arena.encode(id, self.encapsulation);
         }
         (len, kind)
     }
