@@ -149,7 +149,11 @@ impl<L: Law> Windowed<L> {
     /// Linux 2.6.22 always takes the window.
     fn flight(&self, path: &PathView, lost: f64) -> f64 {
         let cwnd = self.window.cwnd();
-        if path.cwnd_limited || self.window.is_whole() { cwnd } else { cwnd.min(path.in_flight.get() as f64 + lost) }
+        if path.cwnd_limited || self.window.is_whole() {
+            cwnd
+        } else {
+            cwnd.min(path.in_flight.get() as f64 + lost)
+        }
     }
 
     fn reduce(&mut self, path: &PathView, event: &Reduction) {

@@ -13,11 +13,7 @@ fn xstp_pseudo(envelope: &Envelope) -> Option<PseudoHeader> {
 }
 
 /// The bytes of a segment, and of the congestion header before it if there is one.
-pub(crate) fn encode(
-    segment: &Segment,
-    congestion: Option<&Header>,
-    envelope: &Envelope,
-) -> Bytes {
+pub(crate) fn encode(segment: &Segment, congestion: Option<&Header>, envelope: &Envelope) -> Bytes {
     let mut bytes = BytesMut::with_capacity(Header::LENGTH + segment.wire_len());
     if let Some(header) = congestion {
         header.encode(&mut bytes);

@@ -13,3 +13,4 @@ mod support;
 mod tcp_capture;
 mod traffic;
 mod watching;
+mod xcp;

@@ -182,7 +182,9 @@ impl Sender {
             self.backoff = 0;
         }
         let round = Some(self.delivery.round());
-        let many = if self.config.sample_every_ack {
+        let many = if self.config.sample_duplicates {
+            1
+        } else if self.config.sample_every_ack {
             // RFC 7323, appendix G, with an acknowledgement for every two segments.
             (self.board.outstanding() / (2 * self.mss())).max(1)
         } else if self.sampled_round == round {
