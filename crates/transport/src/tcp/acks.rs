@@ -93,7 +93,8 @@ impl Sender {
         if acked > 0 && !found.keep_timer || found.restart_timer {
             self.restart_timer(now);
         }
-        self.continue_cycle(now, acked > 0 || delivered.bytes > 0);
+        let answered = std::mem::take(&mut self.probe_answered);
+        self.continue_cycle(now, acked > 0 || delivered.bytes > 0, answered);
         self.probes.may_follow_ack();
     }
 
@@ -132,6 +133,8 @@ impl Sender {
             let within = |(from, to): (i64, i64)| from <= first && end <= to;
             end <= una as i64 || places(1).is_some_and(within)
         });
+        let answers_probe =
+            twice && places(0).is_some_and(|(first, end)| self.answers_probe(first, end));
         let read = if self.mode.reads_reports() { blocks.len() } else { 0 };
         for n in usize::from(twice)..read {
             let block = blocks.get(n).copied().unwrap_or_default();
@@ -141,6 +144,7 @@ impl Sender {
                 self.release(first as u64);
             }
         }
+        self.probe_answered = answers_probe;
         if twice && self.probes.take_report() {
             self.probe_reports += 1;
         }

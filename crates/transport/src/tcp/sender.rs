@@ -50,6 +50,10 @@ pub(super) struct Sender {
     pub(super) probes: Probes,
     /// TCP-Probing: a loss that is not answered yet.
     pub(super) cycle: Option<Cycle>,
+    /// The peer reports probes of a cycle as what came twice, as far as is known.
+    pub(super) reports_probes: bool,
+    /// The acknowledgement that is being handled did.
+    pub(super) probe_answered: bool,
     pub(super) open: bool,
     /// First place that the peer does not allow, the window it stated last, and its largest one.
     pub(super) edge: u64,
@@ -133,6 +137,8 @@ impl Sender {
             pacer: Pacer::default(),
             probes: Probes::default(),
             cycle: None,
+            reports_probes: true,
+            probe_answered: false,
             open: false,
             edge: 1,
             peer_window: 0,
