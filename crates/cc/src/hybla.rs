@@ -234,6 +234,29 @@ mod tests {
     }
 
     #[test]
+    fn with_linux_renos_growth_follows_a_timeout_until_everything_is_repaired() {
+        for (linux, grown) in [(1.0, 2.0), (0.0, 50.0)] {
+            let parameters = [("initial_ssthresh", 100.0), ("estimate", 0.0), ("linux", linux)];
+            let mut play = Play::new("hybla", &parameters);
+            play.ack_at_once(1);
+            play.lose(LossCause::Timeout);
+            play.ack_at_once(1);
+            assert_eq!(play.segments(), grown);
+            play.recovered();
+            play.ack_at_once(1);
+            assert!(play.segments() >= 50.0, "{}", play.segments());
+        }
+    }
+
+    #[test]
+    fn with_linux_rho_is_counted_in_eighths() {
+        let mut play = Play::new("hybla", &[("linux", 1.0)]);
+        play.set_rtt(0.58);
+        play.ack_at_once(1);
+        assert_eq!(play.gauge("rho_ratio"), 23.125);
+    }
+
+    #[test]
     fn the_window_is_spread_over_the_round_trip_and_halves_on_a_loss() {
         let mut play = Play::new("hybla", &[("initial_ssthresh", 300.0)]);
         play.ack_at_once(1);

@@ -265,6 +265,56 @@ mod tests {
         assert_eq!(play.segments(), (estimate * 0.6).floor().max((before / 2.0).floor()));
     }
 
+    /// The sample, in bytes per millisecond, of a round trip whose acknowledgements `play` gives.
+    fn sample(play: impl FnOnce(&mut Play)) -> f64 {
+        let mut linux = Play::new("westwood-plus", &[("linux", 1.0)]);
+        linux.ack_at_once(1);
+        play(&mut linux);
+        linux.wait(0.601);
+        linux.report();
+        linux.gauge("delivery_rate_bps") / 8000.0
+    }
+
+    #[test]
+    fn with_linux_what_duplicates_announced_is_not_counted_again() {
+        let ten = |play: &mut Play| {
+            (0..9).for_each(|_| play.report());
+            play.lose(LossCause::Gap);
+            play.acknowledge(play.bytes(1), play.bytes(10), 1);
+        };
+        assert_eq!(sample(ten), (11_000.0_f64 / 601.0).floor());
+        // After the repairs what advances counts in full.
+        let more = |play: &mut Play| {
+            ten(play);
+            play.recovered();
+            play.ack_at_once(20);
+        };
+        assert_eq!(sample(more), (31_000.0_f64 / 601.0).floor());
+    }
+
+    #[test]
+    fn with_linux_a_second_hole_counts_for_a_segment_too_many() {
+        let two_holes = |play: &mut Play| {
+            (0..8).for_each(|_| play.report());
+            play.lose(LossCause::Gap);
+            play.acknowledge(play.bytes(1), play.bytes(4), 1);
+            play.acknowledge(play.bytes(1), play.bytes(6), 1);
+        };
+        // The first acknowledgement, eight reports, and 1 and 6 - (8 - 4) for the two that advance.
+        assert_eq!(sample(two_holes), (12_000.0_f64 / 601.0).floor());
+    }
+
+    #[test]
+    fn with_linux_the_round_trip_of_a_sample_is_that_of_the_last_acknowledgement_that_advanced() {
+        let longer = |play: &mut Play| play.set_rtt(1.2);
+        assert!(sample(longer) > 0.0);
+        let advanced = |play: &mut Play| {
+            play.set_rtt(1.2);
+            play.ack_at_once(1);
+        };
+        assert_eq!(sample(advanced), 0.0);
+    }
+
     #[test]
     fn with_linux_a_slow_path_is_underestimated() {
         let mut play = Play::new("westwood-plus", &[("linux", 1.0)]);
