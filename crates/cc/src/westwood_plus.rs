@@ -143,6 +143,9 @@ impl WestwoodPlus {
 impl Law for WestwoodPlus {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         if self.linux {
+            if ack.in_recovery {
+                window.credit(ack.advanced);
+            }
             return self.measure_in_whole_numbers(path, ack);
         }
         if self.unset && !ack.in_recovery {
@@ -167,6 +170,11 @@ impl Law for WestwoodPlus {
     }
 
     fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
+        if self.linux && !window.in_slow_start() {
+            // Bytes are counted (RFC 3465), those of the repairs as well: unlike Reno's, this window may lie
+            // above its threshold by then, and the row that was repaired enlarges it at once.
+            return window.gather(window.acked(ack));
+        }
         reno::grow(window, ack);
     }
 
@@ -313,6 +321,23 @@ mod tests {
             play.ack_at_once(1);
         };
         assert_eq!(sample(advanced), 0.0);
+    }
+
+    #[test]
+    fn with_linux_what_was_repaired_enlarges_a_window_above_its_threshold() {
+        let mut play = Play::new("westwood-plus", &[("initial_ssthresh", 50.0), ("linux", 1.0)]);
+        play.link(100.0, 0.6, 60);
+        play.lose(LossCause::Gap);
+        play.recovered();
+        play.lose(LossCause::Gap);
+        let (window, row) = (play.segments(), 2 * play.segments() as u64);
+        assert!(window > play.ssthresh());
+        play.acknowledge(play.bytes(1), play.bytes(row), 1);
+        assert_eq!(play.segments(), window);
+        play.path.in_flight = play.bytes(window as u64);
+        play.recovered();
+        play.ack_at_once(1);
+        assert_eq!(play.segments(), window + 1.0);
     }
 
     #[test]

@@ -166,6 +166,15 @@ mod tests {
     }
 
     #[test]
+    fn renos_share_is_a_segment_for_23_eighths_of_a_window() {
+        let mut module = Module::new(0.4);
+        (module.acks, module.reno) = (287.0, 100.0);
+        assert_eq!(module.needed_by_reno(100.0), f64::INFINITY);
+        module.acks = 288.0;
+        assert_eq!((module.needed_by_reno(100.0), module.reno, module.acks), (100.0, 101.0, 0.5));
+    }
+
+    #[test]
     fn after_a_timeout_a_segment_takes_25_acknowledgements() {
         let (mut play, _) = cubic();
         play.lose(LossCause::Timeout);
