@@ -131,6 +131,12 @@ mod tests {
     }
 
     #[test]
+    fn it_wants_to_be_told_of_the_queue_and_vegas_does_not() {
+        assert!(Play::new("dvegas", &[]).controller.follows_queue());
+        assert!(!Play::new("vegas", &[]).controller.follows_queue());
+    }
+
+    #[test]
     fn a_full_queue_takes_an_eighth_once_per_interval_and_half_per_round_trip() {
         let mut play = grown();
         let full = Signal::LocalQueue(QueueLevel::High);
