@@ -181,7 +181,7 @@ impl Connection {
 /// needless repair has such an answer, and to take it for a request would call for the next one.
 fn reports_twice(segment: &Segment) -> bool {
     let Options::Sack(blocks) = &segment.options else { return false };
-    blocks.get(0).is_some_and(|twice| {
+    blocks.first().is_some_and(|twice| {
         let within = |outer: &SackBlock| {
             !twice.first.is_before(outer.first) && !twice.end.is_after(outer.end)
         };
