@@ -212,7 +212,13 @@ mod tests {
     }
 
     /// An acknowledgement in a round trip of so many seconds.
-    fn acknowledge(controller: &mut dyn Controller, now: f64, round: u64, rtt: f64, delivered: u64) {
+    fn acknowledge(
+        controller: &mut dyn Controller,
+        now: f64,
+        round: u64,
+        rtt: f64,
+        delivered: u64,
+    ) {
         let span = Span::from_secs_f64(rtt);
         let path = PathView {
             now: Instant::ZERO + Span::from_secs_f64(now),
