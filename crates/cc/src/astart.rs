@@ -141,6 +141,18 @@ mod tests {
     }
 
     #[test]
+    fn on_an_empty_path_the_rate_is_taken_over_a_sixteenth_of_the_round_trip() {
+        let mut play = Play::new("astart", &[]);
+        for _ in 0..20 {
+            play.wait(0.005);
+            play.ack_at_once(1);
+        }
+        // 37.5 ms of 0.6 s, in which eight segments came.
+        let rate = play.gauge("eligible_rate_bps") / 8000.0;
+        assert!((rate - 8.0 / 0.0375).abs() < 0.1, "{rate} segments/s");
+    }
+
+    #[test]
     fn a_westwood_with_the_same_threshold_is_far_slower() {
         let mut play = Play::new("westwood", &[("initial_ssthresh", 4.0)]);
         play.rounds(20);

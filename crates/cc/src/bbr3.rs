@@ -328,6 +328,7 @@ impl Controller for Bbr3 {
                 Gauge { name: "bottleneck_rate_bps", value: self.bandwidth() * 8.0 },
                 Gauge { name: "min_rtt_s", value: rtt },
                 Gauge { name: "inflight_long_bytes", value: long },
+                Gauge { name: "pacing_gain_ratio", value: self.state.gains().0 },
             ],
         }
     }

@@ -31,6 +31,12 @@ pub trait Controller: Debug + Send {
     /// Data was sent. Called only if [`Controller::follows_sending`] says so.
     fn on_sent(&mut self, _path: &PathView, _sent: &Sent) {}
 
+    /// Whether [`Controller::on_signal`] wants to be told of the queue of its own host
+    /// ([`Signal::LocalQueue`]).
+    fn follows_queue(&self) -> bool {
+        false
+    }
+
     /// Something else happened that concerns the sending rate.
     fn on_signal(&mut self, _path: &PathView, _signal: &Signal) {}
 

@@ -82,6 +82,10 @@ impl Law for DVegas {
         (event.cause == Cause::Mark).then_some(event.flight / 2.0)
     }
 
+    fn follows_queue(&self) -> bool {
+        true
+    }
+
     fn signal(&mut self, window: &mut Window, path: &PathView, signal: &Signal) {
         let Signal::LocalQueue(level) = *signal else { return };
         self.level = level;
@@ -124,6 +128,12 @@ mod tests {
             play.lose(cause);
             assert_eq!(play.segments(), 64.0);
         }
+    }
+
+    #[test]
+    fn it_wants_to_be_told_of_the_queue_and_vegas_does_not() {
+        assert!(Play::new("dvegas", &[]).controller.follows_queue());
+        assert!(!Play::new("vegas", &[]).controller.follows_queue());
     }
 
     #[test]

@@ -7,6 +7,9 @@ use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 pub struct Ack {
     /// Bytes acknowledged for the first time.
     pub bytes: ByteCount,
+    /// Bytes by which the cumulative acknowledgement advanced; none where they were only reported
+    /// selectively.
+    pub advanced: ByteCount,
     /// Segments that they came in.
     pub segments: u64,
     /// When the newest of them was last sent.

@@ -98,6 +98,11 @@ pub(crate) trait Law: Debug + Send {
         false
     }
 
+    /// As [`Controller::follows_queue`].
+    fn follows_queue(&self) -> bool {
+        false
+    }
+
     /// As [`Controller::on_sent`].
     fn sent(&mut self, _window: &mut Window, _path: &PathView, _sent: &Sent) {}
 
@@ -141,9 +146,14 @@ impl<L: Law> Windowed<L> {
 
     /// Bytes in flight when a loss was found, without what it has taken out of flight. Where the window
     /// was the limit it says this best: the sender may count what was selectively acknowledged as gone.
+    /// Linux 2.6.22 always takes the window.
     fn flight(&self, path: &PathView, lost: f64) -> f64 {
         let cwnd = self.window.cwnd();
-        if path.cwnd_limited { cwnd } else { cwnd.min(path.in_flight.get() as f64 + lost) }
+        if path.cwnd_limited || self.window.is_whole() {
+            cwnd
+        } else {
+            cwnd.min(path.in_flight.get() as f64 + lost)
+        }
     }
 
     fn reduce(&mut self, path: &PathView, event: &Reduction) {
@@ -157,8 +167,9 @@ impl<L: Law> Windowed<L> {
     }
 
     fn time_out(&mut self, path: &PathView, event: &Reduction, new_episode: bool) {
-        // RFC 5681, section 3.1: a segment that times out again leaves the threshold as it is.
-        let ssthresh = if new_episode {
+        // RFC 5681, section 3.1: a segment that times out again leaves the threshold as it is. Linux 2.6.22
+        // as ns-2.35 drives it halves it again.
+        let ssthresh = if new_episode || self.window.is_whole() {
             let answer = self.law.reduce(&self.window, path, event);
             if answer.is_none() {
                 return;
@@ -250,6 +261,10 @@ impl<L: Law> Controller for Windowed<L> {
 
     fn follows_sending(&self) -> bool {
         self.law.follows_sending()
+    }
+
+    fn follows_queue(&self) -> bool {
+        self.law.follows_queue()
     }
 
     fn on_sent(&mut self, path: &PathView, sent: &Sent) {

@@ -2,10 +2,10 @@
 
 use bentpipe_units::{BitRate, Instant, Span};
 
-use crate::family::{Law, Windowed};
+use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::registry::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
-use crate::{Ack, Gauge, PathView};
+use crate::{Ack, Gauge, PathView, Signal, reno};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -58,6 +58,9 @@ struct Hybla {
     min_srtt: Span,
     rho: f64,
     last_ack: Option<Instant>,
+    /// In the form of Linux; there losses of a timeout are being repaired.
+    linux: bool,
+    repairing: bool,
 }
 
 impl Hybla {
@@ -72,6 +75,8 @@ impl Hybla {
             min_srtt: Span::MAX,
             rho: 1.0,
             last_ack: None,
+            linux: build.parameter(&ROW, LINUX.name) >= 0.5,
+            repairing: false,
         }
     }
 
@@ -95,7 +100,10 @@ impl Law for Hybla {
     fn measure(&mut self, _window: &mut Window, path: &PathView, _ack: &Ack) {
         if path.srtt < self.min_srtt && !path.srtt.is_zero() {
             self.min_srtt = path.srtt;
-            self.rho = (path.srtt.as_secs_f64() / self.rtt0).max(1.0).min(self.rho_max);
+            let rho = path.srtt.as_secs_f64() / self.rtt0;
+            // Linux counts in eighths.
+            let rho = if self.linux { libm::floor(8.0 * rho) / 8.0 } else { rho };
+            self.rho = rho.max(1.0).min(self.rho_max);
         }
     }
 
@@ -112,6 +120,9 @@ impl Law for Hybla {
                 window.set_ssthresh(most.min(window.max()));
             }
         }
+        if self.linux && self.repairing {
+            return reno::grow(window, ack);
+        }
         let mss = window.mss();
         let segments = if window.cwnd() < window.ssthresh() {
             // The step is 2^24 on a geostationary link: it never passes the threshold.
@@ -126,12 +137,21 @@ impl Law for Hybla {
         window.add(self.rho * self.rho * mss * segments * mss / window.cwnd());
     }
 
+    fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
+        self.repairing |= event.cause == Cause::Timeout;
+    }
+
+    fn signal(&mut self, _window: &mut Window, _path: &PathView, signal: &Signal) {
+        self.repairing &= *signal != Signal::RecoveryDone;
+    }
+
     fn pacing(&self, window: &Window, srtt: Span) -> Option<BitRate> {
         if self.paced { window.pacing(srtt) } else { None }
     }
 
     fn restart(&mut self) {
         (self.min_srtt, self.rho, self.last_ack) = (Span::MAX, 1.0, None);
+        self.repairing = false;
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
@@ -211,6 +231,29 @@ mod tests {
         play.path.peer_window = play.bytes(500);
         play.ack_at_once(1);
         assert_eq!((play.segments(), play.ssthresh()), (500.0, 500.0));
+    }
+
+    #[test]
+    fn with_linux_renos_growth_follows_a_timeout_until_everything_is_repaired() {
+        for (linux, grown) in [(1.0, 2.0), (0.0, 50.0)] {
+            let parameters = [("initial_ssthresh", 100.0), ("estimate", 0.0), ("linux", linux)];
+            let mut play = Play::new("hybla", &parameters);
+            play.ack_at_once(1);
+            play.lose(LossCause::Timeout);
+            play.ack_at_once(1);
+            assert_eq!(play.segments(), grown);
+            play.recovered();
+            play.ack_at_once(1);
+            assert!(play.segments() >= 50.0, "{}", play.segments());
+        }
+    }
+
+    #[test]
+    fn with_linux_rho_is_counted_in_eighths() {
+        let mut play = Play::new("hybla", &[("linux", 1.0)]);
+        play.set_rtt(0.58);
+        play.ack_at_once(1);
+        assert_eq!(play.gauge("rho_ratio"), 23.125);
     }
 
     #[test]

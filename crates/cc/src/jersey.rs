@@ -118,6 +118,14 @@ mod tests {
     }
 
     #[test]
+    fn where_routers_mark_a_timeout_is_answered_all_the_same() {
+        let mut play = Play::new("jersey", &[("initial_ssthresh", 64.0), ("marks", 1.0)]);
+        play.link(100.0, 0.6, 30);
+        play.lose(LossCause::Timeout);
+        assert_eq!(play.segments(), 1.0);
+    }
+
+    #[test]
     fn star_raises_the_window_to_the_estimate_where_jersey_grows_as_reno() {
         let grown = |name| {
             let mut play = Play::new(name, &[("initial_ssthresh", 64.0)]);

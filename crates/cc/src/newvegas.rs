@@ -152,6 +152,21 @@ mod tests {
     }
 
     #[test]
+    fn the_first_step_is_a_quarter_of_the_window_and_half_of_that_where_the_direction_changes() {
+        for (rate, factor) in [(60.0, 0.75), (1e6, 1.125)] {
+            let mut play = Play::new("newvegas", &[]);
+            while play.phase() == Phase::SlowStart {
+                play.link(100.0, 0.6, 1);
+            }
+            let before = play.segments();
+            while play.segments() == before {
+                play.link(rate, 0.6, 1);
+            }
+            assert!((play.segments() / before - factor).abs() < 1e-3, "{}", play.segments());
+        }
+    }
+
+    #[test]
     fn a_loss_ends_the_convergence() {
         let mut play = Play::new("newvegas", &[]);
         while play.phase() == Phase::SlowStart {

@@ -227,31 +227,43 @@ mod tests {
             now += rtt;
             queue = (queue + (rate / (link * 1e6) - 1.0) * rtt).max(0.0);
             delivered += (rate.min(link * 1e6) * rtt / 8.0) as u64;
-            let span = Span::from_secs_f64(rtt);
-            let path = PathView {
-                now: Instant::ZERO + Span::from_secs_f64(now),
-                mss: ByteCount::new(1000),
-                in_flight: ByteCount::ZERO,
-                peer_window: ByteCount::new(10_000_000),
-                srtt: span,
-                latest_rtt: span,
-                min_rtt: Span::from_secs_f64(base),
-                round,
-                delivered: ByteCount::new(delivered),
-                cwnd_limited: false,
-            };
-            let ack = Ack {
-                bytes: ByteCount::new(1000),
-                segments: 1,
-                newest_sent_at: Instant::ZERO,
-                rate_sample: None,
-                acks: 1,
-                in_recovery: false,
-            };
-            controller.on_ack(&path, &ack);
+            acknowledge(controller, now, round, rtt, delivered);
             rates.push(rate / 1e6);
         }
         rates
+    }
+
+    /// An acknowledgement in a round trip of so many seconds.
+    fn acknowledge(
+        controller: &mut dyn Controller,
+        now: f64,
+        round: u64,
+        rtt: f64,
+        delivered: u64,
+    ) {
+        let span = Span::from_secs_f64(rtt);
+        let path = PathView {
+            now: Instant::ZERO + Span::from_secs_f64(now),
+            mss: ByteCount::new(1000),
+            in_flight: ByteCount::ZERO,
+            peer_window: ByteCount::new(10_000_000),
+            srtt: span,
+            latest_rtt: span,
+            min_rtt: span,
+            round,
+            delivered: ByteCount::new(delivered),
+            cwnd_limited: false,
+        };
+        let ack = Ack {
+            bytes: ByteCount::new(1000),
+            advanced: ByteCount::new(1000),
+            segments: 1,
+            newest_sent_at: Instant::ZERO,
+            rate_sample: None,
+            acks: 1,
+            in_recovery: false,
+        };
+        controller.on_ack(&path, &ack);
     }
 
     #[test]
@@ -278,6 +290,25 @@ mod tests {
         assert_eq!(rate.limits().pacing, Some(BitRate::from_bps(4_000_000)));
         let rates = drive(&mut *rate, 4.1, 100);
         assert!(rates.iter().all(|rate| (rate - 4.0).abs() < 0.01), "{rates:?}");
+    }
+
+    #[test]
+    fn it_returns_where_less_than_half_the_threshold_waits_and_rests_where_more_does() {
+        let threshold = 0.6 / QUEUE_SHARE as f64;
+        for (share, returns) in [(0.9, false), (0.4, true)] {
+            let mut rate = rate();
+            drive(&mut *rate, 5.0, 400);
+            let pace = |rate: &dyn Controller| rate.limits().pacing.expect("a rate");
+            let (mut before, mut now) = (pace(&*rate), 1000.0);
+            for round in 401..405 {
+                now += 0.6;
+                acknowledge(&mut *rate, now, round, 0.6 + share * threshold, 1 << 30);
+                if round == 402 {
+                    before = pace(&*rate);
+                }
+            }
+            assert_eq!(pace(&*rate) > before, returns, "{share}");
+        }
     }
 
     #[test]

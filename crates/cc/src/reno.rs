@@ -108,6 +108,35 @@ mod tests {
     }
 
     #[test]
+    fn no_loss_leaves_a_threshold_below_two_segments() {
+        let mut play = Play::new("reno", &[]);
+        play.lose(LossCause::Gap);
+        assert_eq!((play.segments(), play.ssthresh()), (2.0, 2.0));
+    }
+
+    #[test]
+    fn with_linux_the_window_after_repairs_is_three_segments_above_what_is_under_way() {
+        let mut play = Play::new("reno", &[("linux", 1.0)]);
+        play.rounds(5);
+        play.lose(LossCause::Gap);
+        assert_eq!((play.segments(), play.ssthresh()), (16.0, 32.0));
+        play.path.in_flight = play.bytes(10);
+        play.recovered();
+        assert_eq!(play.segments(), 13.0);
+    }
+
+    #[test]
+    fn with_linux_the_window_counts_whatever_is_under_way_and_every_timeout_halves_it() {
+        let mut play = Play::new("reno", &[("linux", 1.0)]);
+        play.rounds(4);
+        (play.path.cwnd_limited, play.path.in_flight) = (false, play.bytes(2));
+        play.lose(LossCause::Timeout);
+        assert_eq!((play.segments(), play.ssthresh()), (1.0, 16.0));
+        play.lose_again(LossCause::Timeout);
+        assert_eq!((play.segments(), play.ssthresh()), (1.0, 2.0));
+    }
+
+    #[test]
     fn bytes_count_up_to_the_limit_and_acknowledgements_count_without_one() {
         for (limit, grown) in [(0.0, 1.0), (1.0, 1.0), (2.0, 2.0), (8.0, 4.0)] {
             let mut play = Play::new("reno", &[("abc_limit", limit)]);

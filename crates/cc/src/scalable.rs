@@ -93,6 +93,19 @@ mod tests {
     }
 
     #[test]
+    fn its_own_growth_begins_above_sixteen_segments() {
+        for (ssthresh, grown) in [(15.0, 1.0), (20.0, 0.2)] {
+            let mut play = Play::new("scalable", &[("initial_ssthresh", ssthresh)]);
+            while play.segments() < ssthresh {
+                play.ack_at_once(1);
+            }
+            let before = play.segments();
+            play.round();
+            assert!((play.segments() - before - grown).abs() < 0.05, "{}", play.segments());
+        }
+    }
+
+    #[test]
     fn small_windows_are_renos() {
         let mut play = Play::new("scalable", &[("initial_ssthresh", 8.0)]);
         play.rounds(2);

@@ -135,6 +135,7 @@ mod tests {
     fn ack(controller: &mut dyn Controller, segments: u64) {
         let ack = Ack {
             bytes: ByteCount::new(1000 * segments),
+            advanced: ByteCount::new(1000 * segments),
             segments,
             newest_sent_at: Instant::ZERO,
             rate_sample: None,

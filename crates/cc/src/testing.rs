@@ -100,9 +100,20 @@ impl Play {
 
     /// One acknowledgement of so many bytes in so many segments.
     pub(crate) fn ack_bytes(&mut self, bytes: ByteCount, segments: u64) {
+        self.acknowledge(bytes, bytes, segments);
+    }
+
+    /// One segment is reported selectively, and nothing is acknowledged.
+    pub(crate) fn report(&mut self) {
+        self.acknowledge(self.bytes(1), ByteCount::ZERO, 1);
+    }
+
+    /// One acknowledgement of so many new bytes, which advances by `advanced`.
+    pub(crate) fn acknowledge(&mut self, bytes: ByteCount, advanced: ByteCount, segments: u64) {
         self.path.delivered += bytes;
         let ack = Ack {
             bytes,
+            advanced,
             segments,
             newest_sent_at: self.path.now.before(self.path.latest_rtt),
             rate_sample: None,

@@ -1,13 +1,13 @@
 //! TCP Westwood+: Westwood with one sample of the delivery rate in a round trip, so that
 //! acknowledgements that bunch together do not look like a fast path.
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::registry::{Build, Parameter, Row};
 use crate::westwood::{gauge, share};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
-use crate::{Ack, Gauge, PathView, reno};
+use crate::{Ack, Gauge, PathView, Signal, reno};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -55,6 +55,10 @@ struct WestwoodPlus {
     remeasure: bool,
     /// In the arithmetic of Linux: bytes in a millisecond, in whole numbers.
     linux: bool,
+    /// There the round trip, what duplicates announced, and whether losses are being repaired.
+    rtt: Span,
+    accounted: f64,
+    repairing: bool,
 }
 
 impl WestwoodPlus {
@@ -70,19 +74,23 @@ impl WestwoodPlus {
             min_rtt: Span::MAX,
             remeasure: false,
             linux: build.parameter(&ROW, LINUX.name) >= 0.5,
+            rtt: Span::MAX,
+            accounted: 0.0,
+            repairing: false,
         }
     }
 
-    /// Filters in whole numbers never climb the last seven of them: slow paths are underestimated.
+    /// Filters in whole numbers never climb the last seven of them: slow paths are underestimated. The
+    /// round trip is that of the last acknowledgement that advanced.
     fn measure_in_whole_numbers(&mut self, path: &PathView, ack: &Ack) {
-        let srtt = Span::from_millis(path.srtt.as_nanos() / 1_000_000);
-        self.min_rtt = self.min_rtt.min(srtt);
-        let Some(began) = self.began else {
-            self.began = Some(path.now);
-            return;
-        };
-        let elapsed = path.now.since(began).as_nanos() / 1_000_000;
-        if elapsed > srtt.max(SAMPLE_MIN).as_nanos() / 1_000_000 {
+        if ack.advanced > ByteCount::ZERO {
+            self.rtt = Span::from_millis(path.srtt.as_nanos() / 1_000_000);
+        }
+        self.min_rtt = self.min_rtt.min(self.rtt);
+        let began = *self.began.get_or_insert(path.now);
+        let millis = |at: Instant| at.as_nanos() / 1_000_000;
+        let elapsed = millis(path.now) - millis(began);
+        if elapsed > self.rtt.max(SAMPLE_MIN).as_nanos() / 1_000_000 {
             let sample = libm::floor(self.bytes / elapsed as f64);
             let filter = |old: f64, new: f64| libm::floor((7.0 * old + new) / 8.0);
             if self.rate <= 0.0 && self.first_stage <= 0.0 {
@@ -93,7 +101,26 @@ impl WestwoodPlus {
             }
             (self.began, self.bytes) = (Some(path.now), 0.0);
         }
-        self.bytes += ack.bytes.get() as f64;
+        self.bytes += self.count(path, ack);
+    }
+
+    /// What an acknowledgement counts for in Linux: a duplicate for a segment, which what advances later is
+    /// not counted for again. Each further hole of a row counts for a segment too many.
+    fn count(&mut self, path: &PathView, ack: &Ack) -> f64 {
+        let (mss, advanced) = (path.mss.get() as f64, ack.advanced.get() as f64);
+        if advanced <= 0.0 {
+            self.accounted += mss;
+            return mss;
+        }
+        let plain = !self.repairing && ack.advanced == ack.bytes;
+        if plain || advanced <= mss {
+            return advanced;
+        }
+        if self.accounted >= advanced {
+            self.accounted -= advanced;
+            return mss;
+        }
+        advanced - std::mem::take(&mut self.accounted)
     }
 
     /// The estimate in bytes per second.
@@ -116,6 +143,9 @@ impl WestwoodPlus {
 impl Law for WestwoodPlus {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         if self.linux {
+            if ack.in_recovery {
+                window.credit(ack.advanced);
+            }
             return self.measure_in_whole_numbers(path, ack);
         }
         if self.unset && !ack.in_recovery {
@@ -140,6 +170,11 @@ impl Law for WestwoodPlus {
     }
 
     fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
+        if self.linux && !window.in_slow_start() {
+            // Bytes are counted (RFC 3465), those of the repairs as well: unlike Reno's, this window may lie
+            // above its threshold by then, and the row that was repaired enlarges it at once.
+            return window.gather(window.acked(ack));
+        }
         reno::grow(window, ack);
     }
 
@@ -157,7 +192,12 @@ impl Law for WestwoodPlus {
         (self.bytes_per_second() * self.min_rtt.as_secs_f64()).max(2.0 * window.mss())
     }
 
+    fn signal(&mut self, _window: &mut Window, _path: &PathView, signal: &Signal) {
+        self.repairing &= *signal != Signal::RecoveryDone;
+    }
+
     fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
+        self.repairing = event.cause != Cause::Mark;
         if event.cause == Cause::Timeout && !self.linux {
             (self.remeasure, self.unset) = (true, false);
         }
@@ -165,7 +205,7 @@ impl Law for WestwoodPlus {
 
     fn restart(&mut self) {
         (self.began, self.bytes, self.rate, self.min_rtt) = (None, 0.0, 0.0, Span::MAX);
-        self.unset = false;
+        (self.unset, self.repairing, self.accounted) = (false, false, 0.0);
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
@@ -231,6 +271,73 @@ mod tests {
         play.path.in_flight = play.bytes(1000);
         play.recovered();
         assert_eq!(play.segments(), (estimate * 0.6).floor().max((before / 2.0).floor()));
+    }
+
+    /// The sample, in bytes per millisecond, of a round trip whose acknowledgements `play` gives.
+    fn sample(play: impl FnOnce(&mut Play)) -> f64 {
+        let mut linux = Play::new("westwood-plus", &[("linux", 1.0)]);
+        linux.ack_at_once(1);
+        play(&mut linux);
+        linux.wait(0.601);
+        linux.report();
+        linux.gauge("delivery_rate_bps") / 8000.0
+    }
+
+    #[test]
+    fn with_linux_what_duplicates_announced_is_not_counted_again() {
+        let ten = |play: &mut Play| {
+            (0..9).for_each(|_| play.report());
+            play.lose(LossCause::Gap);
+            play.acknowledge(play.bytes(1), play.bytes(10), 1);
+        };
+        assert_eq!(sample(ten), (11_000.0_f64 / 601.0).floor());
+        // After the repairs what advances counts in full.
+        let more = |play: &mut Play| {
+            ten(play);
+            play.recovered();
+            play.ack_at_once(20);
+        };
+        assert_eq!(sample(more), (31_000.0_f64 / 601.0).floor());
+    }
+
+    #[test]
+    fn with_linux_a_second_hole_counts_for_a_segment_too_many() {
+        let two_holes = |play: &mut Play| {
+            (0..8).for_each(|_| play.report());
+            play.lose(LossCause::Gap);
+            play.acknowledge(play.bytes(1), play.bytes(4), 1);
+            play.acknowledge(play.bytes(1), play.bytes(6), 1);
+        };
+        // The first acknowledgement, eight reports, and 1 and 6 - (8 - 4) for the two that advance.
+        assert_eq!(sample(two_holes), (12_000.0_f64 / 601.0).floor());
+    }
+
+    #[test]
+    fn with_linux_the_round_trip_of_a_sample_is_that_of_the_last_acknowledgement_that_advanced() {
+        let longer = |play: &mut Play| play.set_rtt(1.2);
+        assert!(sample(longer) > 0.0);
+        let advanced = |play: &mut Play| {
+            play.set_rtt(1.2);
+            play.ack_at_once(1);
+        };
+        assert_eq!(sample(advanced), 0.0);
+    }
+
+    #[test]
+    fn with_linux_what_was_repaired_enlarges_a_window_above_its_threshold() {
+        let mut play = Play::new("westwood-plus", &[("initial_ssthresh", 50.0), ("linux", 1.0)]);
+        play.link(100.0, 0.6, 60);
+        play.lose(LossCause::Gap);
+        play.recovered();
+        play.lose(LossCause::Gap);
+        let (window, row) = (play.segments(), 2 * play.segments() as u64);
+        assert!(window > play.ssthresh());
+        play.acknowledge(play.bytes(1), play.bytes(row), 1);
+        assert_eq!(play.segments(), window);
+        play.path.in_flight = play.bytes(window as u64);
+        play.recovered();
+        play.ack_at_once(1);
+        assert_eq!(play.segments(), window + 1.0);
     }
 
     #[test]

@@ -188,6 +188,7 @@ impl Window {
         }
         let segments = growth * self.acked_in_slow_start(ack);
         if self.whole {
+            self.count = 0.0;
             self.add(segments * self.mss);
             return 0.0;
         }
@@ -216,6 +217,11 @@ impl Window {
             self.count = 0.0;
             self.add(self.mss);
         }
+    }
+
+    /// Bytes that advanced while the window did not grow: where bytes are counted, they count for later.
+    pub(crate) fn credit(&mut self, bytes: ByteCount) {
+        self.count += bytes.get() as f64 / self.mss;
     }
 
     /// A whole segment more once the `parts` of a segment fill a window.

@@ -50,7 +50,16 @@ fn ack() -> impl Strategy<Value = Event> {
     (counts, proptest::option::of(sample), any::<bool>()).prop_map(
         |((bytes, segments, acks), rate_sample, in_recovery)| {
             let newest_sent_at = Instant::ZERO;
-            Event::Ack(Ack { bytes, segments, newest_sent_at, rate_sample, acks, in_recovery })
+            let advanced = if in_recovery { ByteCount::ZERO } else { bytes };
+            Event::Ack(Ack {
+                bytes,
+                advanced,
+                segments,
+                newest_sent_at,
+                rate_sample,
+                acks,
+                in_recovery,
+            })
         },
     )
 }
@@ -269,6 +278,7 @@ fn a_timeout_shrinks_the_window_of_all_whose_law_says_so() {
             path.in_flight = MSS * 10;
             let ack = Ack {
                 bytes: MSS * 10,
+                advanced: MSS * 10,
                 segments: 10,
                 newest_sent_at: path.now.before(path.srtt),
                 rate_sample: None,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
+use crate::queue::Backlog;
 use crate::{Fate, LossCause, Model, Passing};
 
 /// How much may wait for the transmitter. The packet in transmission does not count.
@@ -61,6 +62,13 @@ impl RateQueue {
     fn work_out_time_for(&mut self, bytes: ByteCount) -> Span {
         self.last = (bytes, self.rate.time_for(bytes));
         self.last.1
+    }
+
+    /// What waits at `now`, and how much may; the packet in transmission does not count.
+    pub fn waiting(&self, now: Instant) -> (Backlog, QueueLimit) {
+        let left = self.waiting.partition_point(|(began, _)| *began <= now);
+        let bytes = self.waiting.range(left..).fold(ByteCount::ZERO, |sum, (_, size)| sum + *size);
+        (Backlog { packets: self.waiting.len() - left, bytes }, self.limit)
     }
 
     /// Takes the packet into the queue, or says that there is no room.
@@ -149,6 +157,21 @@ mod tests {
         assert_eq!(offer(&mut queue, 799, 1000), FULL);
         assert_eq!(offer(&mut queue, 800, 1000), leaves(3200));
         assert_eq!(offer(&mut queue, 800, 1000), FULL);
+    }
+
+    #[test]
+    fn what_waits_is_what_has_not_gone_into_transmission() {
+        let mut queue = queue(QueueLimit::Packets(9));
+        for _ in 0..4 {
+            offer(&mut queue, 0, 1000);
+        }
+        let waits = |micros| {
+            let (backlog, limit) = queue.waiting(Instant::ZERO + Span::from_micros(micros));
+            assert_eq!(limit, QueueLimit::Packets(9));
+            (backlog.packets, backlog.bytes.get())
+        };
+        assert_eq!([waits(0), waits(799), waits(800)], [(3, 3000), (3, 3000), (2, 2000)]);
+        assert_eq!(waits(2400), (0, 0));
     }
 
     #[test]

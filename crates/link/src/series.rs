@@ -3,7 +3,8 @@
 use bentpipe_units::Instant;
 use smallvec::SmallVec;
 
-use crate::{Delay, Fate, Model, Passing, RateQueue};
+use crate::queue::Backlog;
+use crate::{Delay, Fate, Model, Passing, QueueLimit, RateQueue};
 
 /// Models that a packet passes one after another. An empty series passes everything at once.
 #[derive(Debug, Default)]
@@ -58,6 +59,15 @@ impl Series {
             };
         }
         fate
+    }
+
+    /// What waits at `now` in the transmitter that comes first, and how much may; `None` when another
+    /// model comes first.
+    pub fn waiting(&self, now: Instant) -> Option<(Backlog, QueueLimit)> {
+        match self.models.first()? {
+            Stage::Rate(rate) | Stage::Line(rate, _) => Some(rate.waiting(now)),
+            Stage::Delay(_) | Stage::Other(_) => None,
+        }
     }
 
     /// Puts a model behind the others, further from the sender.

@@ -67,6 +67,8 @@ pub struct Emission {
     pub ends: Ends,
     /// What it carries.
     pub segment: tcp::Segment,
+    /// It goes before what waits for the link, and finds room in a full queue.
+    pub first: bool,
 }
 
 /// Looks at the packets of one link at one of its nodes.

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use bentpipe_link::{Fate, LossCause, Model, Passing, Series, Stream};
+use bentpipe_link::queue::Backlog;
+use bentpipe_link::{Fate, LossCause, Model, Passing, QueueLimit, Series, Stream};
 use bentpipe_record::LinkSummary;
 use bentpipe_units::Instant;
 use bentpipe_wire::Kind;
@@ -170,6 +171,11 @@ impl Channel {
     pub(crate) fn take_last_after(&mut self, at: Instant) -> Option<InTransit> {
         self.transit.back().filter(|last| last.at > at)?;
         self.transit.pop_back()
+    }
+
+    /// What waits at `now` before its first model, and how much may.
+    pub(crate) fn waiting(&self, now: Instant) -> Option<(Backlog, QueueLimit)> {
+        self.series.waiting(now)
     }
 
     /// Packets that its queue had no room for, or would not take.

@@ -337,7 +337,14 @@ impl Endpoints {
         let mut around = Around { network, app, paths, path_bytes };
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
-            Some(Connection::Tcp(connection)) => drain(&mut **connection, now, &mut around),
+            Some(Connection::Tcp(connection)) => {
+                let own = around.network.tell_queue(now, &mut **connection, around.paths[0]);
+                let deadline = drain(&mut **connection, now, &mut around);
+                if let Some(own) = own {
+                    around.network.tell_overflow(now, &mut **connection, own);
+                }
+                deadline
+            }
             Some(Connection::Sctp(association)) => drain(&mut **association, now, &mut around),
             None => return,
         };

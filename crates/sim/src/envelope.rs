@@ -15,7 +15,8 @@ pub struct Envelope {
     pub to: u16,
     /// What carries it.
     pub encapsulation: Encapsulation,
-    /// IP protocol number of the segment, also where it is not in IP.
+    /// IP protocol number of the segment, also where it is not in IP; that of the congestion header where one
+    /// stands before the segment.
     pub protocol: u8,
     /// ECN field of the IP header.
     pub ecn: Ecn,

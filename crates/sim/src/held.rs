@@ -23,6 +23,7 @@ pub(crate) fn describe(packet: &Packet, id: PacketId, line: u16) -> Held {
         bytes: ByteCount::new(u64::from(packet.len)),
         flow: FlowKey(key.iter().fold(0, |key, part| key << 16 | u64::from(*part))),
         ack: acknowledges(&packet.segment),
+        first: false,
     }
 }
 
@@ -89,8 +90,14 @@ impl Packets for InStation<'_> {
     }
 
     fn grant(&mut self, packet: &Held, change: RateChange) {
-        if let Some(request) = &mut self.arena.congestion_mut(packet.id).request {
+        let header = self.arena.congestion_mut(packet.id);
+        if let Some(request) = &mut header.request {
             request.delta_throughput = change;
+        }
+        let header = *header;
+        if self.wire && !self.arena.get_mut(packet.id).corrupt {
+            let bytes = self.arena.bytes_mut(packet.id);
+            *bytes = wire_mode::with_congestion(bytes, &header);
         }
     }
 
@@ -106,9 +113,7 @@ impl Packets for InStation<'_> {
         let segment = Segment::Tcp(segment);
         *place = Packet { from, to, len, kind, corrupt: false, asks: false, segment };
         if self.wire {
-            let envelope = place.envelope(self.encapsulation);
-            let bytes = wire_mode::encode(&place.segment, &envelope);
-            *self.arena.bytes_mut(id) = bytes;
+            *self.arena.bytes_mut(id) = self.arena.encode(id, self.encapsulation);
         }
         self.arena.take();
         let summary = &mut self.channel(packet).summary;

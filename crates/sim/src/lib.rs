@@ -16,6 +16,7 @@ mod envelope;
 mod events;
 mod generated;
 mod held;
+mod held_lines;
 mod lines;
 mod network;
 mod observer;

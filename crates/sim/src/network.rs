@@ -1,5 +1,6 @@
 //! Nodes and links: everything between the endpoints.
 
+mod own_queue;
 mod passing;
 
 use std::cmp::Reverse;
@@ -53,6 +54,8 @@ pub(crate) struct Network<'o> {
     watched: bool,
     /// The congestion header of the packet that is sent next.
     congestion: Option<Header>,
+    /// What is sent goes before what waits in the station before its first channel.
+    goes_first: bool,
     /// Packets that the observer will see when their time comes.
     unseen: BinaryHeap<Unseen>,
 }
@@ -127,6 +130,7 @@ impl<'o> Network<'o> {
             wire: spec.wire,
             watched,
             congestion: None,
+            goes_first: false,
             unseen: BinaryHeap::new(),
             channels,
         }
@@ -192,7 +196,7 @@ impl<'o> Network<'o> {
         (packet.from, packet.to, packet.corrupt) = (from, to, false);
         packet.asks = self.congestion.is_some();
         if let Some(header) = self.congestion.take() {
-            *self.arena.congestion_mut(id) = header;
+            *self.arena.congestion_mut(id) = header.in_steps();
         }
         let label = self.seal(id);
         self.arena.take();
@@ -259,6 +263,7 @@ impl<'o> Network<'o> {
             self.show_later(now, channel, packet);
         }
         let mut held = describe(self.arena.get_mut(packet), packet, line);
+        held.first = self.goes_first;
         let (source, destination) = self.arena.get_mut(packet).segment.ports();
         if self.low.contains(&source) || self.low.contains(&destination) {
             held.kind = held.kind.with(Kind::LOW);
@@ -374,7 +379,7 @@ impl<'o> Network<'o> {
         let bytes = if self.wire {
             self.arena.bytes_mut(id).clone()
         } else {
-            wire_mode::encode(&packet.segment, &envelope)
+            self.arena.encode(id, self.encapsulation)
         };
         if at <= self.end {
             let order = Reverse((at, self.queue.next_serial()));
@@ -462,10 +467,13 @@ impl<'o> Network<'o> {
         } else {
             None // The checksum finds what is corrupt.
         };
-        let Some(segment) = segment else {
+        let Some((segment, congestion)) = segment else {
             self.arena.release(id);
             return None;
         };
+        if let Some(header) = congestion {
+            *self.arena.congestion_mut(id) = header;
+        }
         self.arena.get_mut(id).segment = segment;
         Some(id)
     }
@@ -481,9 +489,7 @@ impl<'o> Network<'o> {
         (packet.len, packet.kind) = (len, kind);
         let label = packet.label(id);
         if self.wire {
-            let envelope = packet.envelope(self.encapsulation);
-            let bytes = wire_mode::encode(&packet.segment, &envelope);
-            *self.arena.bytes_mut(id) = bytes;
+            *self.arena.bytes_mut(id) = self.arena.encode(id, self.encapsulation);
         }
         label
     }

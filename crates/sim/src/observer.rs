@@ -33,7 +33,7 @@ pub trait Observer {
 pub struct PacketSeen<'a> {
     /// What the headers around the segment say.
     pub envelope: Envelope,
-    /// The segment's bytes.
+    /// The segment's bytes, and those of the congestion header before it.
     pub bytes: &'a [u8],
 }
 

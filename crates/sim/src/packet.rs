@@ -4,11 +4,11 @@ use std::hint::black_box;
 
 use bentpipe_link::Passing;
 use bentpipe_units::ByteCount;
-use bentpipe_wire::xcp::{Header, RateChange};
+use bentpipe_wire::xcp::{Header, PROTOCOL, RateChange};
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
-use crate::{Encapsulation, Envelope};
+use crate::{Encapsulation, Envelope, wire_mode};
 
 /// A packet: two cache lines of its own. By the time it arrives hundreds of others have been written.
 #[derive(Debug, Default)]
@@ -35,7 +35,9 @@ const _: () = assert!(size_of::<Packet>() == 128);
 impl Packet {
     /// What the headers around its segment say in a run whose XSTP is carried like this.
     pub(crate) const fn envelope(&self, encapsulation: Encapsulation) -> Envelope {
-        Envelope::of(&self.segment, encapsulation, self.from, self.to)
+        let envelope = Envelope::of(&self.segment, encapsulation, self.from, self.to);
+        let protocol = if self.asks { PROTOCOL } else { envelope.protocol };
+        Envelope { protocol, ..envelope }
     }
 
     /// What is written on the packet, which has this number.
@@ -132,6 +134,13 @@ impl Arena {
     pub(crate) fn congestion(&self, id: PacketId) -> Option<Header> {
         let asks = self.places[id as usize].asks;
         self.congestion.get(id as usize).filter(|_| asks).copied()
+    }
+
+    /// The bytes of a packet as they are on the wire.
+    pub(crate) fn encode(&self, id: PacketId, encapsulation: Encapsulation) -> Bytes {
+        let congestion = self.congestion(id);
+        let packet = &self.places[id as usize];
+        wire_mode::encode(&packet.segment, congestion.as_ref(), &packet.envelope(encapsulation))
     }
 
     /// The place of that header; it counts if the packet says so.

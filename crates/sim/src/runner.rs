@@ -6,6 +6,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::endpoints::{Endpoints, count_ends};
 use crate::events::Slot;
+use crate::held_lines::hold_before_agents;
 use crate::network::Network;
 use crate::topology::Topology;
 use crate::{BuildError, Observer, RunSpec, TrafficSpec};
@@ -15,6 +16,7 @@ use crate::{BuildError, Observer, RunSpec, TrafficSpec};
 /// # Errors
 /// When the specification can not be built, or a satellite comes down on the way.
 pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
+    let spec = &*hold_before_agents(spec);
     let sample_every = observer.sample_every();
     let ends = count_ends(&spec.flows);
     let generators =

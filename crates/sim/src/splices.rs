@@ -184,7 +184,13 @@ impl Legs for Both<'_, '_> {
         let waits = self.in_turn == Some(side);
         match connection {
             Connection::Xstp(session) => take_out(&mut **session, now, &mut around, waits),
-            Connection::Tcp(connection) => take_out(&mut **connection, now, &mut around, waits),
+            Connection::Tcp(connection) => {
+                let own = around.network.tell_queue(now, &mut **connection, around.nodes);
+                take_out(&mut **connection, now, &mut around, waits);
+                if let Some(own) = own {
+                    around.network.tell_overflow(now, &mut **connection, own);
+                }
+            }
             Connection::Sctp(association) => take_out(&mut **association, now, &mut around, waits),
         }
     }

@@ -2,9 +2,9 @@
 
 use std::mem;
 
-use bentpipe_link::Streams;
-use bentpipe_link::queue::Held;
+use bentpipe_link::queue::{Backlog, Held};
 use bentpipe_link::station::Station;
+use bentpipe_link::{QueueLimit, Streams};
 use bentpipe_units::Instant;
 
 use crate::RunSpec;
@@ -26,6 +26,8 @@ pub(crate) struct Stations {
 struct Placed {
     station: Box<dyn Station>,
     channels: Vec<u32>,
+    /// How much may wait for each line.
+    limits: Vec<QueueLimit>,
 }
 
 impl Stations {
@@ -44,7 +46,9 @@ impl Stations {
             for (line, channel) in channels.iter().enumerate() {
                 of_channel[*channel as usize] = Some((index as u32, line as u16));
             }
-            all.push(Placed { station: place.station.build(streams, &names), channels });
+            let limit = |line| place.station.queue(line).map_or(QueueLimit::Unlimited, |q| q.limit);
+            let limits = (0..channels.len()).map(limit).collect();
+            all.push(Placed { station: place.station.build(streams, &names), channels, limits });
         }
         Self { all, of_channel, first_slot, departures: Vec::new() }
     }
@@ -52,6 +56,12 @@ impl Stations {
     /// The station before a channel and the channel's line there.
     pub(crate) fn before(&self, channel: u32) -> Option<(u32, u16)> {
         self.of_channel[channel as usize]
+    }
+
+    /// What waits for a line, and how much may.
+    pub(crate) fn waiting(&self, station: u32, line: u16) -> (Backlog, QueueLimit) {
+        let placed = &self.all[station as usize];
+        (placed.station.waiting(line), placed.limits[usize::from(line)])
     }
 
     /// The station that is this component.

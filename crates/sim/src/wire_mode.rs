@@ -1,7 +1,8 @@
 //! Packets as bytes: encoding, real bit errors, the checksum.
 
 use bentpipe_link::Stream;
-use bentpipe_wire::{PseudoHeader, Segment, sctp, tcp, udp, xstp};
+use bentpipe_wire::xcp::Header;
+use bentpipe_wire::{PseudoHeader, Segment, sctp, tcp, udp, xcp, xstp};
 use bytes::{Bytes, BytesMut};
 
 use crate::{Encapsulation, Envelope};
@@ -11,9 +12,12 @@ fn xstp_pseudo(envelope: &Envelope) -> Option<PseudoHeader> {
     (envelope.encapsulation == Encapsulation::Ip).then(|| envelope.addresses())
 }
 
-/// The bytes of a segment.
-pub(crate) fn encode(segment: &Segment, envelope: &Envelope) -> Bytes {
-    let mut bytes = BytesMut::with_capacity(segment.wire_len());
+/// The bytes of a segment, and of the congestion header before it if there is one.
+pub(crate) fn encode(segment: &Segment, congestion: Option<&Header>, envelope: &Envelope) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(Header::LENGTH + segment.wire_len());
+    if let Some(header) = congestion {
+        header.encode(&mut bytes);
+    }
     match segment {
         Segment::Xstp(segment) => {
             xstp::encode(segment, xstp_pseudo(envelope).as_ref(), &mut bytes);
@@ -25,8 +29,26 @@ pub(crate) fn encode(segment: &Segment, envelope: &Envelope) -> Bytes {
     bytes.freeze()
 }
 
-/// The segment of some bytes; `None` when the checksum or the syntax is wrong.
-pub(crate) fn decode(bytes: Bytes, envelope: &Envelope) -> Option<Segment> {
+/// The same bytes with another congestion header before the segment.
+pub(crate) fn with_congestion(bytes: &Bytes, header: &Header) -> Bytes {
+    let mut changed = BytesMut::with_capacity(bytes.len());
+    header.encode(&mut changed);
+    changed.extend_from_slice(bytes.get(Header::LENGTH..).unwrap_or_default());
+    changed.freeze()
+}
+
+/// The segment of some bytes and its congestion header; `None` when the checksum or the syntax is wrong.
+pub(crate) fn decode(mut bytes: Bytes, envelope: &Envelope) -> Option<(Segment, Option<Header>)> {
+    if envelope.protocol != xcp::PROTOCOL {
+        return Some((decode_segment(bytes, envelope)?, None));
+    }
+    let header = Header::decode(&bytes).ok()?;
+    let envelope = Envelope { protocol: header.protocol, ..*envelope };
+    let segment = decode_segment(bytes.split_off(Header::LENGTH), &envelope)?;
+    Some((segment, Some(header)))
+}
+
+fn decode_segment(bytes: Bytes, envelope: &Envelope) -> Option<Segment> {
     match envelope.protocol {
         tcp::PROTOCOL => {
             let segment = tcp::decode(bytes, &envelope.addresses()).ok()?;
@@ -43,7 +65,8 @@ pub(crate) fn decode(bytes: Bytes, envelope: &Envelope) -> Option<Segment> {
 }
 
 /// Flips bits of a packet that a link corrupted. A sixteen-bit checksum misses one pattern of errors
-/// in 65,536; such a pattern is drawn again, so that wire mode and typed mode tell the same story.
+/// in 65,536, and a congestion header has none; such a pattern is drawn again, so that wire mode and typed
+/// mode tell the same story.
 pub(crate) fn corrupt(bytes: &Bytes, envelope: &Envelope, stream: &mut Stream) -> Bytes {
     loop {
         let mut flipped = BytesMut::from(&bytes[..]);
@@ -63,7 +86,9 @@ pub(crate) fn corrupt(bytes: &Bytes, envelope: &Envelope, stream: &mut Stream) -
 #[cfg(test)]
 mod tests {
     use bentpipe_link::Streams;
+    use bentpipe_units::Span;
     use bentpipe_wire::Ecn;
+    use bentpipe_wire::xcp::{RateChange, Request};
 
     use super::*;
 
@@ -88,8 +113,8 @@ mod tests {
         for segment in segments() {
             for how in [Encapsulation::Qlp, Encapsulation::Ip, Encapsulation::Udp] {
                 let envelope = Envelope::of(&segment, how, 3, 4);
-                let bytes = encode(&segment, &envelope);
-                assert_eq!(decode(bytes, &envelope), Some(segment.clone()));
+                let bytes = encode(&segment, None, &envelope);
+                assert_eq!(decode(bytes, &envelope), Some((segment.clone(), None)));
             }
         }
     }
@@ -99,11 +124,35 @@ mod tests {
         let mut stream = Streams::new(1).stream("flips");
         for segment in segments() {
             let envelope = Envelope::of(&segment, Encapsulation::Ip, 3, 4);
-            let bytes = encode(&segment, &envelope);
+            let bytes = encode(&segment, None, &envelope);
             let damaged = corrupt(&bytes, &envelope, &mut stream);
             assert_ne!(damaged, bytes);
             assert_eq!(decode(damaged, &envelope), None);
         }
+    }
+
+    #[test]
+    fn a_congestion_header_stands_before_its_segment_and_errors_hit_both() {
+        let request = Request { rtt: Some(Span::from_millis(580)), ..Request::default() };
+        let reverse_feedback = RateChange::from_bytes_per_sec(-7);
+        let header = Header { protocol: tcp::PROTOCOL, request: Some(request), reverse_feedback };
+        let header = header.in_steps();
+        let [tcp, ..] = segments();
+        let envelope = Envelope::of(&tcp, Encapsulation::Ip, 3, 4);
+        let envelope = Envelope { protocol: xcp::PROTOCOL, ..envelope };
+        let bytes = encode(&tcp, Some(&header), &envelope);
+        assert_eq!(bytes.len(), Header::LENGTH + tcp.wire_len());
+        assert_eq!(decode(bytes.clone(), &envelope), Some((tcp.clone(), Some(header))));
+        let granted = Header { request: None, ..header };
+        let changed = with_congestion(&bytes, &granted);
+        assert_eq!(decode(changed, &envelope), Some((tcp, Some(granted))));
+        let mut stream = Streams::new(1).stream("flips");
+        let hit_the_header = (0..200).any(|_| {
+            let damaged = corrupt(&bytes, &envelope, &mut stream);
+            assert_eq!(decode(damaged.clone(), &envelope), None);
+            damaged[..Header::LENGTH] != bytes[..Header::LENGTH]
+        });
+        assert!(hit_the_header);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use bentpipe_wire::xcp::Header;
 use bentpipe_wire::xstp::ResetReason;
 use bytes::Bytes;
 
+use crate::LocalQueue;
+
 /// A way to the peer. The driver knows what address or link stands behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u32);
@@ -145,6 +147,16 @@ pub trait Endpoint: Debug + Send {
 
     /// The congestion header that came before the segment which is handed over next.
     fn handle_congestion(&mut self, _now: Instant, _header: &Header) {}
+
+    /// Whether this end wants to be told of the queue of its own host.
+    #[inline]
+    fn follows_queue(&self) -> bool {
+        false
+    }
+
+    /// How the queue of this host is that its segments pass first. To be told before a drain, if
+    /// [`Endpoint::follows_queue`] says so, and after one in which a segment did not fit.
+    fn handle_queue(&mut self, _now: Instant, _queue: &LocalQueue) {}
 
     /// The next thing to tell the application.
     fn poll_event(&mut self) -> Option<Event>;

@@ -7,6 +7,7 @@
 pub mod demux;
 pub mod drive;
 pub mod endpoint;
+mod local_queue;
 pub mod recovery;
 pub mod rtt;
 pub mod sctp;
@@ -16,6 +17,7 @@ pub mod xstp;
 
 pub use drive::{Host, drain, hear};
 pub use endpoint::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
+pub use local_queue::LocalQueue;
 
 /// Shortest payload of a full segment, whoever asks for it: one byte in a segment would multiply
 /// packets and work a thousandfold at a peer's word.

@@ -6,6 +6,10 @@
 use bentpipe_units::Span;
 use bytes::{Buf, BufMut, BytesMut};
 
+/// The IP protocol number that stands for a congestion header in captures: one for experiments (RFC 3692),
+/// as IANA has given it none.
+pub const PROTOCOL: u8 = 254;
+
 /// Version in the upper four bits of the third byte.
 const VERSION: u8 = 1;
 /// Format of a header with a request.
@@ -79,6 +83,18 @@ pub enum DecodeError {
 impl Header {
     /// Length in bytes.
     pub const LENGTH: usize = 20;
+
+    /// The header as a peer reads it: with times in whole steps.
+    #[must_use]
+    pub fn in_steps(self) -> Self {
+        let steps = |span| from_steps(to_steps(span).max(1));
+        let request = self.request.map(|request| Request {
+            rtt: request.rtt.map(steps),
+            packet_interval: from_steps(to_steps(request.packet_interval)),
+            ..request
+        });
+        Self { request, ..self }
+    }
 
     /// Appends the bytes of the header, [`Header::LENGTH`] of them, to `out`. Times beyond 16 s are
     /// written as the longest there is.

@@ -15,9 +15,12 @@ fn startup_finds_the_rate_and_drains_what_it_queued() {
     assert!((rate / 6e6 - 1.0).abs() < 0.06, "{rate}");
     let mut link = geo();
     while link.phase() == Phase::SlowStart {
+        // 2 / ln 2: what doubles the rate in each round trip.
+        assert_eq!(link.gauge("pacing_gain_ratio"), 2.885);
         link.run(0.01);
     }
     assert_eq!(link.phase(), Phase::Other("drain"));
+    assert_eq!(link.gauge("pacing_gain_ratio"), 1.0 / 2.885);
     link.run(10.0);
     assert_eq!(link.phase(), Phase::Other("probe_bw"));
     assert!(link.queue_seconds() < 0.3, "{}", link.queue_seconds());

@@ -34,6 +34,29 @@ fn the_states_of_a_cycle_follow_each_other() {
 }
 
 #[test]
+fn each_state_paces_by_the_gain_of_the_draft() {
+    let mut link = Link::new("bbr3", 6e6, 0.6, 1e9);
+    let mut gains = std::collections::BTreeMap::new();
+    for _ in 0..6000 {
+        link.run(0.01);
+        let gain = link.gauge("pacing_gain_ratio");
+        assert_eq!(*gains.entry(link.phase().name()).or_insert(gain), gain);
+    }
+    let table = [
+        ("slow_start", 2.77),
+        ("drain", 0.5),
+        ("probe_bw_down", 0.9),
+        ("probe_bw_cruise", 1.0),
+        ("probe_bw_refill", 1.0),
+        ("probe_bw_up", 1.25),
+        ("probe_rtt", 1.0),
+    ];
+    for (state, gain) in table {
+        assert_eq!(gains.get(state), Some(&gain), "{state}");
+    }
+}
+
+#[test]
 fn one_percent_of_noise_costs_little() {
     let mut link = Link::new("bbr3", 6e6, 0.6, 1e9);
     link.loss = 0.01;

@@ -152,6 +152,7 @@ mod tests {
             for _ in 0..100 {
                 let ack = Ack {
                     bytes: play.bytes(segments),
+                    advanced: play.bytes(segments),
                     segments,
                     newest_sent_at: Instant::ZERO,
                     rate_sample: None,
@@ -162,6 +163,15 @@ mod tests {
             }
             assert_eq!(module.ratio, ratio);
         }
+    }
+
+    #[test]
+    fn renos_share_is_a_segment_for_23_eighths_of_a_window() {
+        let mut module = Module::new(0.4);
+        (module.acks, module.reno) = (287.0, 100.0);
+        assert_eq!(module.needed_by_reno(100.0), f64::INFINITY);
+        module.acks = 288.0;
+        assert_eq!((module.needed_by_reno(100.0), module.reno, module.acks), (100.0, 101.0, 0.5));
     }
 
     #[test]

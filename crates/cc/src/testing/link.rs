@@ -128,6 +128,7 @@ impl Link {
             let bytes = ByteCount::new(good as u64);
             let ack = Ack {
                 bytes,
+                advanced: bytes,
                 segments: (good as u64).div_ceil(MSS),
                 newest_sent_at: path.now.before(secs(rtt)),
                 rate_sample: Some(sample),

@@ -33,3 +33,18 @@ impl Discipline for DropTail {
         self.fifo.backlog()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Watched, data, drain, fill, ms};
+    use super::*;
+
+    #[test]
+    fn what_goes_first_overtakes_all_others_and_finds_room_in_a_full_queue() {
+        let (mut queue, mut seen) = (DropTail::new(QueueLimit::Packets(2)), Watched::default());
+        let first = |id| Held { first: true, ..data(id) };
+        fill(&mut queue, &mut seen, [data(1), data(2), first(3), first(4), data(5)]);
+        assert_eq!(seen.lost, [(5, crate::LossCause::QueueFull)]);
+        assert_eq!(drain(&mut queue, &mut seen, ms(0)), [3, 4, 1, 2]);
+    }
+}

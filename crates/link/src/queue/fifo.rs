@@ -26,7 +26,7 @@ impl Fifo {
 
     /// True when the packet may come in where so much waits.
     pub(super) fn admits_to(&self, waiting: Backlog, line: LineState, packet: &Held) -> bool {
-        if line == LineState::Idle {
+        if line == LineState::Idle || packet.first {
             return true;
         }
         match self.limit {
@@ -58,7 +58,12 @@ impl Fifo {
     }
 
     pub(super) fn push(&mut self, packet: Held) {
-        self.insert(self.packets.len(), packet);
+        let place = if packet.first {
+            self.packets.iter().take_while(|waiting| waiting.first).count()
+        } else {
+            self.packets.len()
+        };
+        self.insert(place, packet);
     }
 
     pub(super) fn insert(&mut self, place: usize, packet: Held) {

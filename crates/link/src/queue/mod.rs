@@ -65,6 +65,9 @@ pub struct Held {
     pub flow: FlowKey,
     /// What it acknowledges, if it carries nothing but an acknowledgment.
     pub ack: Option<Cumulative>,
+    /// It goes before everything that waits, but for others that do, and no limit applies to it: a
+    /// repair of the link's own.
+    pub first: bool,
 }
 
 /// The packets that a queue holds: whoever owns them does with them what the queue says.

@@ -59,6 +59,7 @@ pub(crate) fn data(id: u32) -> Held {
         bytes: ByteCount::new(1000),
         flow: FlowKey(1),
         ack: None,
+        first: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use super::Station;
-use crate::queue::{Discipline, Held, LineState, Packets};
+use crate::queue::{Backlog, Discipline, Held, LineState, Packets};
 use crate::{LossCause, Stream};
 
 /// Settings of unslotted ALOHA.
@@ -190,6 +190,10 @@ impl Station for Aloha {
         let idle = self.terminals.iter().filter(|t| matches!(t.state, State::Idle));
         let held_back = idle.filter(|t| t.queue.backlog().packets > 0).map(|t| t.queue.ready_at());
         self.next().map(|(at, _, _)| at).into_iter().chain(held_back).min()
+    }
+
+    fn waiting(&self, line: u16) -> Backlog {
+        self.terminals[usize::from(line)].queue.backlog()
     }
 }
 

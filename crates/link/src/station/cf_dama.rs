@@ -7,7 +7,7 @@ use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use super::Station;
 use super::frame::{Frames, Place};
 use super::terminal::Terminal;
-use crate::queue::{Discipline, Held, Packets};
+use crate::queue::{Backlog, Discipline, Held, Packets};
 
 /// How terminals ask for slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,6 +179,10 @@ impl Station for CfDama {
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.backlogged().then(|| self.frames.next_at())
+    }
+
+    fn waiting(&self, line: u16) -> Backlog {
+        self.terminals[usize::from(line)].waiting()
     }
 }
 

@@ -3,7 +3,7 @@
 use bentpipe_units::{BitRate, Instant};
 
 use super::Station;
-use crate::queue::{Discipline, Held, LineState, Packets};
+use crate::queue::{Backlog, Discipline, Held, LineState, Packets};
 
 /// Sends packets one after another at the line rate, in the order in which its queue gives them.
 #[derive(Debug)]
@@ -50,6 +50,10 @@ impl Station for Line {
             return None;
         }
         Some(self.queue.ready_at().max(self.free_at))
+    }
+
+    fn waiting(&self, _line: u16) -> Backlog {
+        self.queue.backlog()
     }
 }
 

@@ -26,7 +26,7 @@ use std::fmt::Debug;
 
 use bentpipe_units::Instant;
 
-use crate::queue::{Held, Packets};
+use crate::queue::{Backlog, Held, Packets};
 
 /// Sends packets from queues.
 pub trait Station: Debug + Send {
@@ -38,4 +38,7 @@ pub trait Station: Debug + Send {
 
     /// When [`Station::handle_timeout`] must be called; `None` when nothing waits.
     fn poll_timeout(&self) -> Option<Instant>;
+
+    /// What waits for a line, what is being sent left out.
+    fn waiting(&self, line: u16) -> Backlog;
 }

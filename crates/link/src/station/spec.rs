@@ -39,6 +39,14 @@ pub enum Access {
 }
 
 impl StationSpec {
+    /// The queue before a line.
+    pub fn queue(&self, line: usize) -> Option<&QueueSpec> {
+        match self {
+            Self::Line { queue, .. } => Some(queue),
+            Self::Uplink { queues, .. } => queues.get(line),
+        }
+    }
+
     /// Builds the station. Each line draws from streams below its own name in `lines`, so that
     /// another line shifts none of its draws.
     pub fn build(&self, streams: &Streams, lines: &[String]) -> Box<dyn Station> {

@@ -7,7 +7,7 @@ use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use super::Station;
 use super::frame::{Frames, Place};
 use super::terminal::Terminal;
-use crate::queue::{Discipline, Held, Packets};
+use crate::queue::{Backlog, Discipline, Held, Packets};
 
 /// A terminal asks once in so many frames, in a slot that is its own for ever.
 const ASKS_EVERY: usize = 8;
@@ -191,6 +191,10 @@ impl Station for Tdma {
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.backlogged().then(|| self.frames.next_at())
+    }
+
+    fn waiting(&self, line: u16) -> Backlog {
+        self.terminals[usize::from(line)].terminal.waiting()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bentpipe_units::{ByteCount, Instant};
 
-use crate::queue::{Discipline, Held, LineState, Packets};
+use crate::queue::{Backlog, Discipline, Held, LineState, Packets};
 
 /// Sends packets as a stream of bytes, cut where a slot ends and put together at the other end.
 #[derive(Debug)]
@@ -20,6 +20,11 @@ impl Terminal {
     /// A packet comes. It always waits for a slot.
     pub(super) fn enqueue(&mut self, now: Instant, packet: Held, packets: &mut dyn Packets) {
         self.queue.enqueue(now, LineState::Busy, packet, packets);
+    }
+
+    /// What waits, what is being sent left out.
+    pub(super) fn waiting(&self) -> Backlog {
+        self.queue.backlog()
     }
 
     /// Bytes that wait to be sent.

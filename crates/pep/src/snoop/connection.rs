@@ -1,7 +1,7 @@
 //! One direction of a connection: the data that go out, and their acknowledgements.
 
 use bentpipe_units::{Instant, Seq32, Span};
-use bentpipe_wire::tcp::{Flags, Segment};
+use bentpipe_wire::tcp::{Flags, Options, SackBlock, Segment};
 
 use super::Config;
 use super::cache::Cache;
@@ -103,7 +103,7 @@ impl Connection {
             return PASSES;
         }
         let same_window = self.window.replace(segment.window) == Some(segment.window);
-        if segment.seq_len() > 0 || !same_window {
+        if segment.seq_len() > 0 || !same_window || reports_twice(segment) {
             return PASSES;
         }
         self.duplicates += 1;
@@ -175,4 +175,16 @@ impl Connection {
     pub(super) fn is_over(&self) -> bool {
         self.fin.is_some_and(|fin| !fin.is_after(self.ack))
     }
+}
+
+/// The acknowledgement answers something that came twice (RFC 2883, section 4): it asks for nothing. A
+/// needless repair has such an answer, and to take it for a request would call for the next one.
+fn reports_twice(segment: &Segment) -> bool {
+    let Options::Sack(blocks) = &segment.options else { return false };
+    blocks.first().is_some_and(|twice| {
+        let within = |outer: &SackBlock| {
+            !twice.first.is_before(outer.first) && !twice.end.is_after(outer.end)
+        };
+        !twice.end.is_after(segment.ack) || blocks.get(1).is_some_and(within)
+    })
 }

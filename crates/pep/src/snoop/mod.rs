@@ -122,7 +122,7 @@ impl Snoop {
         let key = (ends.reversed(), destination, source);
         let Some(connection) = self.out.get_mut(&key) else { return Verdict::Forward };
         let (verdict, repair) = connection.on_ack(now, segment, &self.config);
-        out.extend(repair.map(|segment| Emission { ends: ends.reversed(), segment }));
+        out.extend(repair.map(|segment| Emission { ends: ends.reversed(), segment, first: true }));
         if connection.is_over() {
             self.out.remove(&key);
         }
@@ -172,7 +172,7 @@ impl Agent for Snoop {
     fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Emission>) {
         for ((ends, ..), connection) in &mut self.out {
             if let Some(segment) = connection.on_timeout(now, &self.config) {
-                out.push(Emission { ends: *ends, segment });
+                out.push(Emission { ends: *ends, segment, first: true });
             }
         }
     }

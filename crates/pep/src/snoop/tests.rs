@@ -1,7 +1,7 @@
 //! Scripts: what comes to the agent, and what it does with it.
 
 use bentpipe_units::{Instant, Seq32, Span};
-use bentpipe_wire::tcp::{Flags, Segment};
+use bentpipe_wire::tcp::{Flags, Options, SackBlock, Segment};
 use bytes::Bytes;
 
 use super::{Config, Snoop};
@@ -92,6 +92,7 @@ fn numbers(out: &[Emission]) -> Vec<u32> {
         assert_eq!(emission.ends, DOWN);
         let n = emission.segment.seq.distance_from(Seq32::new(FIRST)) / 1000;
         assert_eq!(emission.segment, segment(n), "the copy is what was sent");
+        assert!(emission.first, "a repair waits for nothing else");
         n
     };
     out.iter().map(number).collect()
@@ -212,6 +213,24 @@ fn duplicates_that_make_no_sense_pass_after_two_repairs() {
     assert_eq!(script.ack(1), (false, vec![1]));
     assert_eq!(script.ack(1), (false, vec![1]));
     assert_eq!((script.ack(1), script.ack(1)), (PASSES, PASSES));
+}
+
+#[test]
+fn an_answer_to_something_that_came_twice_asks_for_no_repair() {
+    let mut script = Script::at_once();
+    script.data(0..5);
+    assert_eq!(script.ack(2), PASSES);
+    let place = |n: u32| Seq32::new(FIRST).plus(n * 1000);
+    let block = |first, end| SackBlock { first: place(first), end: place(end) };
+    let up = DOWN.reversed();
+    let mut pass = |blocks: &[SackBlock]| {
+        let options = Options::Sack(blocks.iter().copied().collect());
+        script.pass(up, Way::In, &mut Segment { options, ..acknowledgement(2) })
+    };
+    let passes = (Verdict::Forward, vec![]);
+    assert_eq!(pass(&[block(0, 1)]), passes, "1 came twice, below the acknowledgement");
+    assert_eq!(pass(&[block(4, 5), block(3, 5)]), passes, "4 came twice, above it");
+    assert_eq!(pass(&[block(3, 5)]), (Verdict::Suppress, vec![2]));
 }
 
 #[test]

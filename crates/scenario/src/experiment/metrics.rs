@@ -238,7 +238,7 @@ pub static METRICS: &[Metric] = &[
         take: |Outcome { run, .. }| run.links.iter().map(|link| link.lost_data as f64).sum(),
     },
     Metric {
-        name: "mean_throughput",
+        name: "bulk_throughput",
         label: "mean throughput of the bulk transfers, bit/s",
         take: |Outcome { run, .. }| bulk(run).iter().sum::<f64>() / bulk(run).len() as f64,
     },
@@ -260,7 +260,7 @@ pub static METRICS: &[Metric] = &[
         take: |Outcome { run, .. }| of_flow(run, |f| f.source.retransmitted_segments as f64),
     },
     Metric {
-        name: "timeouts",
+        name: "first_flow_timeouts",
         label: "timeouts of the first flow's sender",
         take: |Outcome { run, .. }| of_flow(run, |f| f.source.timeouts as f64),
     },
@@ -349,4 +349,18 @@ pub(super) const TRACED: [&str; 3] = ["mean_cwnd", "time_to_90", "longest_pause"
 /// The metric of this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::METRICS;
+
+    #[test]
+    fn no_two_metrics_have_the_same_name() {
+        // Their values would be taken for replications of one.
+        let names: BTreeSet<_> = METRICS.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), METRICS.len());
+    }
 }

@@ -197,6 +197,7 @@ fn high_speed(window: u64) -> Result<(f64, f64), Error> {
             &path,
             &Ack {
                 bytes: mss,
+                advanced: mss,
                 segments: 1,
                 newest_sent_at: Instant::ZERO,
                 rate_sample: None,

@@ -123,7 +123,7 @@ fn capture() -> Vec<u8> {
 }
 
 /// Fields of every packet as tshark dissects it, with checksums verified; none without tshark.
-fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
+pub(crate) fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let mut tshark = Command::new("tshark");
     for preference in [
         "ip.check_checksum:TRUE",
@@ -165,7 +165,7 @@ fn tshark_reads_tcp_segments_as_they_were_meant_and_finds_nothing_wrong() {
 }
 
 /// Writes a run into a capture.
-struct Watcher(Capture<Vec<u8>>);
+pub(crate) struct Watcher(pub(crate) Capture<Vec<u8>>);
 
 impl Observer for Watcher {
     fn wants_packets(&self) -> bool {

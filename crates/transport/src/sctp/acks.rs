@@ -235,8 +235,10 @@ impl Sender {
                     self.proven(now, index);
                 }
                 let view = self.view(now, index, tally.before >= window);
+                let bytes = ByteCount::new(tally.bytes as u64);
                 let ack = Ack {
-                    bytes: ByteCount::new(tally.bytes as u64),
+                    bytes,
+                    advanced: if outcome.advanced { bytes } else { ByteCount::ZERO },
                     segments: tally.segments,
                     newest_sent_at: tally.newest.unwrap_or(now),
                     rate_sample: None,

@@ -20,6 +20,9 @@ pub(super) struct AckIn {
     pub(super) pure: bool,
     /// The peer has seen a congestion mark.
     pub(super) marked: bool,
+    /// Somebody on the way says that what it asks for was damaged on a link (the corruption-experienced
+    /// option of CCSDS 714.0-B).
+    pub(super) corrupt: bool,
     /// The stamp that it echoes, and the time since then.
     pub(super) echo: Option<(u32, Span)>,
 }
@@ -33,6 +36,7 @@ impl Sender {
         }
         self.burst_left = self.config.max_burst;
         self.timeouts_in_row = 0;
+        self.excused = ack.corrupt;
         let window_before = self.edge - una.min(self.edge);
         let was_limited = self.board.una() <= self.limited_before;
         let outstanding = self.board.outstanding();
@@ -62,6 +66,7 @@ impl Sender {
         if bytes > 0 {
             let told = Ack {
                 bytes: ByteCount::new(bytes),
+                advanced: ByteCount::new(acked),
                 segments: delivered.segments.max(1),
                 newest_sent_at: delivered.newest.map_or(now, |newest| newest.sent_at),
                 rate_sample,
@@ -88,7 +93,8 @@ impl Sender {
         if acked > 0 && !found.keep_timer || found.restart_timer {
             self.restart_timer(now);
         }
-        self.continue_cycle(now, acked > 0 || delivered.bytes > 0);
+        let answered = std::mem::take(&mut self.probe_answered);
+        self.continue_cycle(now, acked > 0 || delivered.bytes > 0, answered);
         self.probes.may_follow_ack();
     }
 
@@ -127,6 +133,8 @@ impl Sender {
             let within = |(from, to): (i64, i64)| from <= first && end <= to;
             end <= una as i64 || places(1).is_some_and(within)
         });
+        let answers_probe =
+            twice && places(0).is_some_and(|(first, end)| self.answers_probe(first, end));
         let read = if self.mode.reads_reports() { blocks.len() } else { 0 };
         for n in usize::from(twice)..read {
             let block = blocks.get(n).copied().unwrap_or_default();
@@ -136,6 +144,7 @@ impl Sender {
                 self.release(first as u64);
             }
         }
+        self.probe_answered = answers_probe;
         if twice && self.probes.take_report() {
             self.probe_reports += 1;
         }
@@ -177,7 +186,9 @@ impl Sender {
             self.backoff = 0;
         }
         let round = Some(self.delivery.round());
-        let many = if self.config.sample_every_ack {
+        let many = if self.config.sample_duplicates {
+            1
+        } else if self.config.sample_every_ack {
             // RFC 7323, appendix G, with an acknowledgement for every two segments.
             (self.board.outstanding() / (2 * self.mss())).max(1)
         } else if self.sampled_round == round {
@@ -237,7 +248,8 @@ impl Sender {
     fn follow(&mut self, now: Instant, found: &Found) {
         self.forced = self.forced.max(found.forced);
         if found.lost > 0 {
-            let cause = if found.as_timeout { LossCause::Timeout } else { LossCause::Gap };
+            let timed_out = found.as_timeout && !self.excused;
+            let cause = if timed_out { LossCause::Timeout } else { LossCause::Gap };
             self.answer_loss(now, found, cause);
             if found.new_episode || found.again {
                 // The repair has a timeout of its own: what is left of the old one is less than a round

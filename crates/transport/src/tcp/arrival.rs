@@ -3,7 +3,7 @@
 
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
-use bentpipe_wire::tcp::{Flags, Options, Segment};
+use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
 
 use super::acks::AckIn;
 use super::connection::{Connection, Stage};
@@ -214,6 +214,7 @@ impl Connection {
             window: u64::from(segment.window) * self.tx.agreed.window_unit,
             pure: segment.seq_len() == 0,
             marked: self.ecn && segment.flags.contains(Flags::ECE),
+            corrupt: segment.scps.contains(Scps::CORRUPTION_EXPERIENCED),
             echo: echo.and_then(|echo| Some((echo, self.stamps.since(now, echo)?))),
         };
         self.tx.handle_ack(now, &ack, segment);

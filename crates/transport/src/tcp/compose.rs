@@ -39,8 +39,9 @@ impl Connection {
         if !matches!(self.stage, Stage::Open | Stage::TimeWait) {
             return false;
         }
-        if self.tx.take_probe(now) {
+        if let Some(payload) = self.tx.take_probe(now) {
             self.compose_question(now, place);
+            place.payload = payload;
             return true;
         }
         // What is missing is told by itself: a full segment has no room for it.

@@ -46,7 +46,8 @@ pub struct Config {
     /// Default on.
     pub undo: bool,
     /// A loss is answered only after two exchanges of probes have shown that the round trip has grown
-    /// (TCP-Probing, Tsaoussidis and Badr 2000). Needs SACK at both ends and a path that keeps order.
+    /// (TCP-Probing, Tsaoussidis and Badr 2000). Needs SACK at both ends, and of a peer without D-SACK a path
+    /// that keeps order.
     /// Default off.
     pub probing: bool,
     /// Most segments that AeroTCP sends again for one acknowledgement, at least 1. Default 64.

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use bentpipe_cc::Signal;
 use bentpipe_record::TransportCounters;
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::Segment;
@@ -21,7 +22,7 @@ use super::sender::Sender;
 use super::stamps::Stamps;
 use super::{Config, State};
 use crate::xstp::Ports;
-use crate::{Endpoint, Event, Failure, LEAST_MSS, PathId, SenderState, WriteError};
+use crate::{Endpoint, Event, Failure, LEAST_MSS, LocalQueue, PathId, SenderState, WriteError};
 
 /// Bytes of the headers of IPv4 and TCP without options.
 const PLAIN_HEADERS: u16 = 40;
@@ -351,6 +352,16 @@ impl Endpoint for Connection {
 
     fn handle_congestion(&mut self, now: Instant, header: &Header) {
         self.take_feedback(now, header);
+    }
+
+    #[inline]
+    fn follows_queue(&self) -> bool {
+        self.tx.follows_queue
+    }
+
+    fn handle_queue(&mut self, now: Instant, queue: &LocalQueue) {
+        let level = self.tx.queue_meter.take(now, queue);
+        self.tx.signal(now, &Signal::LocalQueue(level));
     }
 
     fn poll_event(&mut self) -> Option<Event> {

@@ -14,6 +14,7 @@ use super::delivery::Delivery;
 use super::pacer::Pacer;
 use super::probe_cycle::Cycle;
 use super::probes::Probes;
+use crate::local_queue::QueueMeter;
 use crate::recovery::{AnyRecovery, Found, Mode, Options, Recovery, Scoreboard};
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
@@ -49,6 +50,10 @@ pub(super) struct Sender {
     pub(super) probes: Probes,
     /// TCP-Probing: a loss that is not answered yet.
     pub(super) cycle: Option<Cycle>,
+    /// The peer reports probes of a cycle as what came twice, as far as is known.
+    pub(super) reports_probes: bool,
+    /// The acknowledgement that is being handled did.
+    pub(super) probe_answered: bool,
     pub(super) open: bool,
     /// First place that the peer does not allow, the window it stated last, and its largest one.
     pub(super) edge: u64,
@@ -62,6 +67,9 @@ pub(super) struct Sender {
     /// The window that counts instead, once one was given from outside.
     pub(super) granted: Option<u64>,
     pub(super) follows_sending: bool,
+    /// The controller wants to be told of the queue of this host, which is this full.
+    pub(super) follows_queue: bool,
+    pub(super) queue_meter: QueueMeter,
     /// Segments of data ask routers for a rate.
     pub(super) explicit: bool,
     /// The window was the limit for everything before this place.
@@ -84,6 +92,10 @@ pub(super) struct Sender {
     pub(super) reductions: u64,
     /// The clock of the timestamps when the first repair of the episode left (RFC 3522).
     pub(super) first_repair: Option<u32>,
+    /// The acknowledgement that is being handled says that a link, not a queue, lost what it asks for.
+    pub(super) excused: bool,
+    /// The losses of the episode so far were excused: the controller has not answered it.
+    pub(super) forgiven: bool,
     /// The episode is one that a mistaken loss began, if there was one.
     pub(super) may_undo: bool,
     /// Acknowledgements since a repair left, while the controller wants fine timers.
@@ -116,6 +128,8 @@ impl Sender {
             recovery: config.recovery.build(options(&config)),
             mode: config.recovery,
             follows_sending: controller.follows_sending(),
+            follows_queue: controller.follows_queue(),
+            queue_meter: QueueMeter::default(),
             explicit: false,
             controller,
             rtt: RttEstimator::new(config.rto_initial, config.rto_min),
@@ -123,6 +137,8 @@ impl Sender {
             pacer: Pacer::default(),
             probes: Probes::default(),
             cycle: None,
+            reports_probes: true,
+            probe_answered: false,
             open: false,
             edge: 1,
             peer_window: 0,
@@ -146,6 +162,8 @@ impl Sender {
             last_sent: None,
             reductions: 0,
             first_repair: None,
+            excused: false,
+            forgiven: false,
             may_undo: false,
             acks_since_repair: u32::MAX,
             duplicates: 0,
@@ -167,6 +185,7 @@ impl Sender {
         self.agreed = agreed;
         self.controller = build_controller(&self.config, &agreed);
         self.follows_sending = self.controller.follows_sending();
+        self.follows_queue = self.controller.follows_queue();
         self.explicit = self.asks(now);
         self.mode = self.config.recovery.with_peer(agreed.reports);
         self.recovery = self.mode.build(options(&self.config));
@@ -300,21 +319,26 @@ impl Sender {
         }
     }
 
-    /// Tells the controller of a loss.
+    /// Tells the controller of a loss. One that is excused is no congestion: it begins no episode; the
+    /// first one after it that is not excused does.
     pub(super) fn tell_loss(&mut self, now: Instant, found: &Found, cause: LossCause) {
+        let looks_corrupt = self.excused && cause != LossCause::Timeout;
+        let first = found.new_episode || self.forgiven;
+        let new_episode = first && !looks_corrupt;
+        self.forgiven = first && looks_corrupt;
         let path = self.path_view(now);
         let loss = Loss {
             bytes: ByteCount::new(found.lost),
             cause,
-            new_episode: found.new_episode,
+            new_episode,
             again: found.again,
-            looks_corrupt: false,
+            looks_corrupt,
         };
         self.controller.on_loss(&path, &loss);
         let before = self.cwnd;
         self.follow_controller();
-        self.reductions += u64::from(self.cwnd < before && found.new_episode);
-        if found.new_episode {
+        self.reductions += u64::from(self.cwnd < before && new_episode);
+        if new_episode {
             (self.first_repair, self.may_undo) = (None, true);
             (self.last_reduction, self.cwr) = (Some(now), true);
         }

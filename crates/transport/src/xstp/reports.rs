@@ -148,7 +148,8 @@ impl Sender {
         let bytes = ByteCount::new(done.bytes as u64);
         let segments = u64::from(done.segments);
         let acks = segments; // a STAT stands for the acknowledgements that a TCP would have sent
-        let ack = Ack { bytes, segments, newest_sent_at, rate_sample: None, acks, in_recovery };
+        let (advanced, rate_sample) = (bytes, None);
+        let ack = Ack { bytes, advanced, segments, newest_sent_at, rate_sample, acks, in_recovery };
         self.round.delivered += bytes.get();
         self.controller.on_ack(&self.path_view(now), &ack);
         self.follow_controller();
@@ -183,7 +184,9 @@ impl Sender {
             return;
         }
         let bytes = ByteCount::new(segments * payload);
-        let ack = Ack { bytes, segments, newest_sent_at, rate_sample, acks: segments, in_recovery };
+        let advanced = ByteCount::new(done.bytes as u64);
+        let acks = segments;
+        let ack = Ack { bytes, advanced, segments, newest_sent_at, rate_sample, acks, in_recovery };
         self.round.delivered += bytes.get();
         self.controller.on_ack(&self.path_view(now), &ack);
         self.follow_controller();

@@ -16,11 +16,16 @@ fn asked() -> (Script, u64) {
     script.hear(sack(2001, &[(3001, 5001)]));
     script.expect(&[("", 7001, 1, 1000)]);
     script.hear(sack(2001, &[(3001, 6001)]));
-    script.expect(&[("", 2000, 1, 0)]);
+    script.expect(&[("", 2000, 1, 1)]);
     (script, window)
 }
 
-/// The answer to a probe: it reports nothing new.
+/// The answer to a probe: its byte came twice.
+fn answer() -> Segment {
+    sack(2001, &[(2000, 2001), (3001, 8001)])
+}
+
+/// The answer of a peer that does not report what came twice, and any duplicate that comes late.
 fn nothing_new() -> Segment {
     sack(2001, &[(3001, 8001)])
 }
@@ -29,13 +34,14 @@ fn nothing_new() -> Segment {
 fn round_trips_as_before_leave_the_window_and_the_repair_follows_the_second_answer() {
     let (mut script, window) = asked();
     script.pass(99);
-    // What was under way is no answer.
+    // What was under way and what comes late is no answer.
+    script.hear(sack(2001, &[(3001, 8001)]));
     script.hear(nothing_new());
     script.pass(1);
-    script.hear(nothing_new());
-    script.expect(&[("", 2000, 1, 0)]);
+    script.hear(answer());
+    script.expect(&[("", 2000, 1, 1)]);
     script.pass(100);
-    script.hear(nothing_new());
+    script.hear(answer());
     let sent = script.sent();
     assert_eq!(sent[0].seq, Seq32::new(ISS).plus(2001));
     let state = script.end.sender_state();
@@ -49,10 +55,10 @@ fn a_longer_round_trip_in_either_exchange_halves_the_window() {
         let (mut script, window) = asked();
         script.hear(nothing_new());
         script.pass(waits[0]);
-        script.hear(nothing_new());
-        script.expect(&[("", 2000, 1, 0)]);
+        script.hear(answer());
+        script.expect(&[("", 2000, 1, 1)]);
         script.pass(waits[1]);
-        script.hear(nothing_new());
+        script.hear(answer());
         assert_eq!(script.sent()[0].seq, Seq32::new(ISS).plus(2001));
         let state = script.end.sender_state();
         assert_eq!(state.cwnd.map(ByteCount::get), Some(window / 2), "{waits:?}");
@@ -62,22 +68,21 @@ fn a_longer_round_trip_in_either_exchange_halves_the_window() {
 #[test]
 fn a_lost_probe_begins_the_cycle_anew() {
     let (mut script, window) = asked();
-    script.hear(nothing_new());
     script.pass(100);
-    script.hear(nothing_new());
-    script.expect(&[("", 2000, 1, 0)]);
+    script.hear(answer());
+    script.expect(&[("", 2000, 1, 1)]);
     // The second one is lost: the round trip and four times its variation later the first leaves again.
     let lost = script.end.poll_timeout().expect("a timer").since(script.now);
     assert!(lost > ms(100) && lost < ms(300), "{lost}");
     script.now += lost;
     script.end.handle_timeout(script.now);
-    script.expect(&[("", 2000, 1, 0)]);
+    script.expect(&[("", 2000, 1, 1)]);
     // Two answers are needed again.
     script.pass(100);
-    script.hear(nothing_new());
-    script.expect(&[("", 2000, 1, 0)]);
+    script.hear(answer());
+    script.expect(&[("", 2000, 1, 1)]);
     script.pass(100);
-    script.hear(nothing_new());
+    script.hear(answer());
     assert_eq!(script.sent()[0].seq, Seq32::new(ISS).plus(2001));
     assert_eq!(script.end.sender_state().cwnd.map(ByteCount::get), Some(window));
 }
@@ -87,12 +92,12 @@ fn after_a_timeout_the_probes_decide_between_slow_start_and_the_window_as_it_was
     for (wait, left) in [(100, 4000), (150, 1000)] {
         let mut script = Script::four_out(probing());
         script.pass(1_000);
-        script.expect(&[("", 2000, 1, 0)]);
+        script.expect(&[("", 2000, 1, 1)]);
         script.pass(wait);
-        script.hear(peer(".", 1, 2001, 0));
-        script.expect(&[("", 2000, 1, 0)]);
+        script.hear(sack(2001, &[(2000, 2001)]));
+        script.expect(&[("", 2000, 1, 1)]);
         script.pass(wait);
-        script.hear(peer(".", 1, 2001, 0));
+        script.hear(sack(2001, &[(2000, 2001)]));
         assert_eq!(script.sent().len(), left / 1000);
         assert_eq!(script.end.sender_state().cwnd.map(ByteCount::get), Some(left as u64));
     }
@@ -103,5 +108,25 @@ fn an_acknowledgement_of_everything_ends_the_cycle() {
     let (mut script, window) = asked();
     script.hear(peer(".", 1, 8001, 0));
     assert!(script.sent().iter().all(|s| s.payload.len() == 1000), "new data");
+    assert_eq!(script.end.sender_state().cwnd.map(ByteCount::get), Some(window));
+}
+
+#[test]
+fn of_a_peer_that_reports_no_probe_the_next_cycle_takes_the_first_acknowledgement_without_news() {
+    let (mut script, window) = asked();
+    script.pass(100);
+    script.hear(nothing_new());
+    script.hear(nothing_new());
+    script.expect(&[]);
+    let lost = script.end.poll_timeout().expect("a timer").since(script.now);
+    script.now += lost;
+    script.end.handle_timeout(script.now);
+    script.expect(&[("", 2000, 1, 1)]);
+    script.pass(100);
+    script.hear(nothing_new());
+    script.expect(&[("", 2000, 1, 1)]);
+    script.pass(100);
+    script.hear(nothing_new());
+    assert_eq!(script.sent()[0].seq, Seq32::new(ISS).plus(2001));
     assert_eq!(script.end.sender_state().cwnd.map(ByteCount::get), Some(window));
 }

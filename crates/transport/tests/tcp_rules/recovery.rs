@@ -85,6 +85,35 @@ fn sack_repairs_every_hole_below_three_reports_and_nothing_else() {
 }
 
 #[test]
+fn a_loss_that_a_link_owns_up_to_is_repaired_and_costs_no_window_and_the_next_one_does() {
+    for recovery in [Mode::Tahoe, Mode::Reno, Mode::NewReno, Mode::Sack, Mode::Fack] {
+        let mut script = Script::four_out(Config { recovery, ..plain() });
+        let before = script.end.sender_state().cwnd;
+        let mut repaired = false;
+        for end in [4001, 5001, 6001, 7001] {
+            let owned =
+                Segment { scps: Scps::CORRUPTION_EXPERIENCED, ..sack(2001, &[(3001, end)]) };
+            script.hear(owned);
+            let repair = |s: &Segment| s.seq == Seq32::new(ISS).plus(2001);
+            repaired |= script.sent().iter().any(repair);
+        }
+        assert!(repaired, "{recovery:?}");
+        assert_eq!(script.end.sender_state().cwnd, before, "{recovery:?}");
+        assert_eq!(script.end.counters().reductions, 0, "{recovery:?}");
+    }
+    let mut script = Script::four_out(plain());
+    let owned = Segment { scps: Scps::CORRUPTION_EXPERIENCED, ..sack(2001, &[(3001, 6001)]) };
+    script.hear(owned);
+    script.sent();
+    // The repair arrived; of what follows 6001 is missing, and nobody owns up to that.
+    script.hear(sack(6001, &[(7001, 8001)]));
+    script.sent();
+    assert_eq!(script.end.counters().reductions, 0);
+    script.hear(sack(6001, &[(7001, 10_001)]));
+    assert_eq!(script.end.counters().reductions, 1);
+}
+
+#[test]
 fn aero_repairs_by_the_first_duplicate_and_runs_ahead_at_a_partial_acknowledgement() {
     let mut script = Script::four_out(Config { recovery: Mode::Aero, ..plain() });
     script.pass(100);

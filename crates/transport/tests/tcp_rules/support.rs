@@ -7,7 +7,9 @@ pub(crate) use bentpipe_transport::tcp::{Config, Connection, InitialWindow, Stat
 pub(crate) use bentpipe_transport::xstp::Ports;
 pub(crate) use bentpipe_transport::{Endpoint, Event, Failure, PathId};
 pub(crate) use bentpipe_units::{ByteCount, Instant, Seq32, Span};
-pub(crate) use bentpipe_wire::tcp::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};
+pub(crate) use bentpipe_wire::tcp::{
+    Flags, Options, SackBlock, Scps, Segment, SynOptions, Timestamps,
+};
 pub(crate) use bentpipe_wire::{Ecn, Segment as Any};
 pub(crate) use bytes::Bytes;
 

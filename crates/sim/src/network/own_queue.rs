@@ -1,0 +1,55 @@
+//! The queue of a host that packets of its own ends pass first, for ends that follow it.
+
+use bentpipe_link::QueueLimit;
+use bentpipe_transport::{Endpoint, LocalQueue};
+use bentpipe_units::Instant;
+
+use super::Network;
+
+/// The queue before a channel, and what it had turned away before the end was drained.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnQueue {
+    channel: u32,
+    turned_away: u64,
+}
+
+impl Network<'_> {
+    /// Tells an end of a node that follows the queue of its host how full that is; `None` when it follows
+    /// none, or has none with a limit. Afterwards it is to be drained, and then [`Network::tell_overflow`].
+    #[inline]
+    pub(crate) fn tell_queue(
+        &self,
+        now: Instant,
+        endpoint: &mut impl Endpoint,
+        [node, peer]: [u16; 2],
+    ) -> Option<OwnQueue> {
+        if !endpoint.follows_queue() || self.topology.is_some() {
+            return None;
+        }
+        let channel = self.routes.next(node, peer)?;
+        let turned_away = self.channels[channel as usize].turned_away();
+        endpoint.handle_queue(now, &self.local_queue(now, channel)?);
+        Some(OwnQueue { channel, turned_away })
+    }
+
+    /// Tells an end of a segment that its queue had no room for while it was drained.
+    pub(crate) fn tell_overflow(&self, now: Instant, endpoint: &mut impl Endpoint, own: OwnQueue) {
+        let overflowed = self.channels[own.channel as usize].turned_away() > own.turned_away;
+        if let Some(queue) = self.local_queue(now, own.channel).filter(|_| overflowed) {
+            endpoint.handle_queue(now, &LocalQueue { overflowed, ..queue });
+        }
+    }
+
+    fn local_queue(&self, now: Instant, channel: u32) -> Option<LocalQueue> {
+        let (waiting, limit) = match self.stations.before(channel) {
+            Some((station, line)) => self.stations.waiting(station, line),
+            None => self.channels[channel as usize].waiting(now)?,
+        };
+        let (waiting, limit) = match limit {
+            QueueLimit::Packets(limit) => (waiting.packets as u64, u64::from(limit)),
+            QueueLimit::Bytes(limit) => (waiting.bytes.get(), limit.get()),
+            QueueLimit::Unlimited => return None,
+        };
+        Some(LocalQueue { waiting, limit, overflowed: false })
+    }
+}
