@@ -17,6 +17,7 @@ pub(crate) mod parity;
 mod path_mtu;
 mod pieces;
 mod receive;
+mod status;
 mod timers;
 mod upkeep;
 
@@ -44,6 +45,7 @@ use crate::stream::{Accepted, Stream};
 pub use self::line::Share;
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
+pub(crate) use self::status::{ConnectionRef, PeerState};
 pub use crate::stream::{ConnectionId, StreamError, Streams};
 
 /// Room for the gap list of a report in one datagram, in bytes.
