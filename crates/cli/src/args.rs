@@ -108,6 +108,15 @@ pub(crate) struct Gateway {
     /// Only say whether this configuration and its key are good
     #[arg(long, value_name = "FILE", conflicts_with = "config")]
     pub(crate) check: Option<PathBuf>,
+    /// Install the rules of nftables and routing that transparent connections need, and remove them at the end
+    #[arg(long)]
+    pub(crate) setup_firewall: bool,
+    /// Only print these rules as a shell script
+    #[arg(long, conflicts_with_all = ["setup_firewall", "check"])]
+    pub(crate) print_firewall: bool,
+    /// Only remove the rules that a run left which was killed
+    #[arg(long, conflicts_with_all = ["setup_firewall", "print_firewall", "check"])]
+    pub(crate) remove_firewall: bool,
     /// Log as JSON, one object a line
     #[arg(long)]
     pub(crate) log_json: bool,

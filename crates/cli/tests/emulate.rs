@@ -1,20 +1,20 @@
 //! `bentpipe emulate` with real packets. What needs root says so and is skipped without it.
 
-use std::fs::{self, File};
+mod namespaces;
+
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// How long a test waits for something that is bound to happen.
-const PATIENCE: Duration = Duration::from_secs(30);
+use namespaces::{PATIENCE, inside, ip, network_of, until};
+
 const ADDRESSES: [(&str, &str); 2] = [("10.53.0.1", "10.53.0.2"), ("fd53::1", "fd53::2")];
 
 fn bentpipe() -> Command {
@@ -93,40 +93,11 @@ impl Drop for Background {
     }
 }
 
-/// What a question is answered with, as soon as it is.
-fn until<R>(mut question: impl FnMut() -> Option<R>) -> R {
-    let began = Instant::now();
-    loop {
-        if let Some(answer) = question() {
-            return answer;
-        }
-        assert!(began.elapsed() < PATIENCE, "it did not happen");
-        std::thread::yield_now();
-    }
-}
-
-fn network_of(process: u32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{process}/ns/net")).ok()
-}
-
 /// The processes in a network namespace.
 fn inhabitants(network: &Path) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("processes").flatten();
     let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     processes.filter(|id| network_of(*id).as_deref() == Some(network)).collect()
-}
-
-/// Does something in the network namespace of a process.
-fn inside<R: Send>(process: u32, work: impl FnOnce() -> R + Send) -> R {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let network = File::open(format!("/proc/{process}/ns/net")).expect("a namespace");
-            let kind = Some(LinkNameSpaceType::Network);
-            move_into_link_name_space(network.as_fd(), kind).expect("entered");
-            work()
-        });
-        thread.join().expect("no panic")
-    })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test is the programs on both sides")]
@@ -385,14 +356,6 @@ fn two_devices(options: &[&str]) -> (Background, Background) {
     command.args(["--net", env!("CARGO_BIN_EXE_bentpipe"), "emulate"]).args(options);
     command.args(["--tun", "test-c,test-s", "--mtu", "1400"]);
     let link = Background::start(&mut command);
-    let ip = |process: u32, lines: &[&str]| {
-        inside(process, || {
-            for line in lines {
-                let done = Command::new("ip").args(line.split(' ')).output().expect("it runs");
-                assert!(done.status.success(), "{line}: {}", text(&done.stderr));
-            }
-        });
-    };
     ip(link.id(), &["address add 10.9.0.1/24 dev test-c", "address add fd09::1/64 dev test-c"]);
     ip(link.id(), &["link set test-c up", &format!("link set test-s netns {}", far.id())]);
     ip(far.id(), &["address add 10.9.0.2/24 dev test-s", "address add fd09::2/64 dev test-s"]);

@@ -12,6 +12,7 @@ pub mod gateway;
 mod host;
 pub mod hub;
 mod key;
+mod programs;
 pub mod qlp;
 pub mod sctp;
 mod socket;

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write};
 use std::path::Path;
 
 use bentpipe_net::SecretKey;
-use bentpipe_net::gateway::{Config, Gateway};
+use bentpipe_net::gateway::{Config, Firewall, Gateway};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -18,6 +18,9 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     let file = args.config.as_ref().or(args.check.as_ref());
     let file = file.ok_or_else(|| Failure::Input("name a file with --config".to_owned()))?;
     let config = Config::load(file).map_err(|error| Failure::Input(error.to_string()))?;
+    if args.print_firewall || args.remove_firewall {
+        return firewall_only(args, &config);
+    }
     let privileges = Privileges::of(&config)
         .map_err(|message| Failure::Input(format!("{}, `user`: {message}", file.display())))?;
     let key = SecretKey::load(&config.key).map_err(|error| Failure::Input(error.to_string()))?;
@@ -33,9 +36,10 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     runtime_after(give_up_binding)?.block_on(async {
         let mut stop = Stop::listen()?;
         let mut hangups = signal(SignalKind::hangup())?;
-        let mut gateway =
-            Gateway::start(config, key).map_err(|error| Failure::System(error.to_string()))?;
+        let mut gateway = Gateway::start(config.clone(), key)
+            .map_err(|error| Failure::System(error.to_string()))?;
         give_up_binding();
+        let _rules = if args.setup_firewall { rules(&config)? } else { None };
         tracing::info!(address = %gateway.local_addr(), "the gateway is up");
         if let Some(address) = gateway.ops_addr() {
             tracing::info!(%address, "metrics, health and status are served");
@@ -50,6 +54,34 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
             }
         }
     })
+}
+
+/// Prints the rules of the firewall, or removes them.
+fn firewall_only(args: &args::Gateway, config: &Config) -> Result<(), Failure> {
+    if args.remove_firewall {
+        return Firewall::remove().map_err(|error| Failure::System(error.to_string()));
+    }
+    let script = Firewall::of(config).map(|firewall| firewall.script()).unwrap_or_default();
+    Ok(write!(std::io::stdout(), "{script}")?)
+}
+
+/// Installs the rules of the firewall until what is returned is dropped.
+fn rules(config: &Config) -> Result<Option<Rules>, Failure> {
+    let Some(firewall) = Firewall::of(config) else { return Ok(None) };
+    let rules = Rules;
+    firewall.install().map_err(|error| Failure::System(error.to_string()))?;
+    Ok(Some(rules))
+}
+
+/// Rules that are installed.
+struct Rules;
+
+impl Drop for Rules {
+    fn drop(&mut self) {
+        if let Err(error) = Firewall::remove() {
+            tracing::error!(%error, "the rules of the firewall stay");
+        }
+    }
 }
 
 /// Reads the configuration again. What is wrong with it is told, and everything stays as it was.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,6 +16,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::bridge::Device;
 use super::rounds::timespec;
+use crate::programs::{ip, missing};
 
 /// The first process of a namespace. It says that it is there and ends with its standard input, that
 /// is with us; the kernel then ends every process of the namespace. It leaves no zombies.
@@ -102,7 +103,7 @@ impl Namespace {
             if fs::exists("/proc/net/if_inet6")? {
                 batch.push_str(&format!("address add {v6}/64 dev {name} nodad\n"));
             }
-            configure(&batch)?;
+            ip(&[], &batch)?;
             Ok(device)
         })
     }
@@ -220,24 +221,4 @@ impl Drop for Process<'_> {
         self.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Lets `ip` do this in the network of the calling thread.
-fn configure(batch: &str) -> io::Result<()> {
-    let mut command = Command::new("ip");
-    command.args(["-batch", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped());
-    let mut ip = command.spawn().map_err(|error| missing("ip", "iproute2", &error))?;
-    if let Some(mut input) = ip.stdin.take() {
-        input.write_all(batch.as_bytes())?;
-    }
-    let output = ip.wait_with_output()?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let why = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("ip: {}", why.trim())))
-}
-
-fn missing(program: &str, package: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{program} (of {package}): {error}"))
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use bentpipe_units::{BitRate, ByteCount, Span};
+use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::open::Destination;
@@ -216,6 +217,13 @@ pub struct Proxy {
 pub struct Transparent {
     /// The TCP port that they are led to.
     pub port: u16,
+    /// The devices that they come in by, for the rules of the [`Firewall`](super::Firewall); all if there are
+    /// none.
+    #[serde(default)]
+    pub interfaces: Vec<String>,
+    /// Networks to which connections go untouched, for the same rules.
+    #[serde(default)]
+    pub exclude: Vec<Parsed<IpNet>>,
     /// By which gateway; the only one if left out.
     pub peer: Option<String>,
 }
@@ -246,6 +254,12 @@ impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Parsed<T> {
         let text = String::deserialize(deserializer)?;
         text.parse().map(Self).map_err(D::Error::custom)
     }
+}
+
+/// Whether this may be the name of a network device, which goes into rules of the firewall as it is.
+fn is_device(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..16).contains(&name.len()) && name.bytes().all(fits)
 }
 
 fn yes() -> bool {
@@ -310,6 +324,11 @@ impl Config {
         }
         if self.limits.buffer.0 < ByteCount::new(64_000) {
             return wrong("limits.buffer", "it is at least 64 kB".into());
+        }
+        let names = self.transparent.iter().flat_map(|t| &t.interfaces);
+        if let Some(name) = names.into_iter().find(|name| !is_device(name)) {
+            let message = format!("`{name}` is no name of a network device, such as \"eth0\"");
+            return wrong("transparent.interfaces", message);
         }
         for (key, peer) in self.entrances() {
             self.peer(peer).map_err(|message| (format!("{key}.peer"), message))?;
@@ -443,6 +462,11 @@ mod tests {
             (format!("{peer}rate = \"2 Mbit/s\""), "`peers.hub.rate`"),
             (format!("{peer}[ops]\nlisten = \"0.0.0.0:9100\""), "`ops.listen`: 0.0.0.0:9100 is"),
             (format!("{peer}weight = 0"), "`peers.hub.weight`"),
+            (
+                format!("{peer}[transparent]\nport = 1\ninterfaces = [\"e\\\" }} accept\"]"),
+                "`transparent.interfaces`",
+            ),
+            (format!("{peer}[transparent]\nport = 1\nexclude = [\"10\"]"), "line 9"),
             (
                 format!(
                     "{peer}[link]\nmode = \"dedicated\"\nrate = \"1 Mbit/s\"\ncontroller = \"reno\""

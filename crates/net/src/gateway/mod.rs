@@ -7,6 +7,7 @@ mod accept;
 mod capture;
 mod config;
 mod counters;
+mod firewall;
 mod flow;
 mod flows;
 mod open;
@@ -41,6 +42,7 @@ pub use self::config::{
     Proxy, Role, Transparent,
 };
 pub use self::counters::Counters;
+pub use self::firewall::Firewall;
 pub use self::open::Destination;
 pub use self::ops::Ops;
 pub use self::policy::Range;

@@ -1,0 +1,251 @@
+//! `bentpipe gateway` between hosts that know nothing of it. Needs root, nft, unshare and ip, and says so where
+//! it is skipped.
+
+mod namespaces;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use bentpipe_net::SecretKey;
+use bentpipe_testkit::pattern;
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use tempfile::TempDir;
+
+use namespaces::{Host, PATIENCE, inside, ip};
+
+/// Addresses of the client, seen by the server, and of the server.
+const V4: (&str, &str) = ("10.61.1.2", "10.61.3.2");
+const V6: (&str, &str) = ("fd61:1::2", "fd61:3::2");
+
+fn can_run() -> bool {
+    let made = |program: &str, flag| Command::new(program).arg(flag).output().is_ok();
+    let can = made("unshare", "--version") && made("ip", "-V") && made("nft", "--version");
+    if !(can && geteuid().is_root()) {
+        let said = "SKIPPED: transparent connections need root, unshare, ip and nft";
+        writeln!(std::io::stderr(), "{said}").expect("standard error");
+        return false;
+    }
+    true
+}
+
+/// A gateway that runs.
+struct Gateway(Child);
+
+impl Gateway {
+    /// Starts one and waits until it is up.
+    fn start(host: &Host, config: &str) -> Self {
+        let child = inside(host.id(), || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_bentpipe"));
+            command.args(["gateway", "--setup-firewall", "--config", config]);
+            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+        });
+        let mut gateway = Self(child);
+        let errors = BufReader::new(gateway.0.stderr.take().expect("a pipe"));
+        let mut said = Vec::new();
+        for line in errors.lines().map_while(Result::ok) {
+            if line.contains("the gateway is up") {
+                return gateway;
+            }
+            said.push(line);
+        }
+        panic!("{said:?}");
+    }
+
+    fn end(mut self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("a process");
+        self.0.wait().expect("an end");
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A client, a terminal, a hub and a server, one behind the other.
+struct Site {
+    client: Host,
+    terminal: Host,
+    hub: Host,
+    server: Host,
+    dir: TempDir,
+}
+
+impl Site {
+    fn new() -> Self {
+        let [client, terminal, hub, server] = [(); 4].map(|()| Host::new());
+        client.connect(
+            ("eth0", &["10.61.1.2/24", "fd61:1::2/64"]),
+            &terminal,
+            ("lan0", &["10.61.1.1/24", "fd61:1::1/64"]),
+        );
+        terminal.connect(("sat0", &["10.61.2.1/24"]), &hub, ("sat0", &["10.61.2.2/24"]));
+        hub.connect(
+            ("net0", &["10.61.3.1/24", "fd61:3::1/64"]),
+            &server,
+            ("eth0", &["10.61.3.2/24", "fd61:3::2/64"]),
+        );
+        for (host, near) in [(&client, 1), (&server, 3)] {
+            let v4 = format!("route add default via 10.61.{near}.1");
+            let v6 = format!("-6 route add default via fd61:{near}::1");
+            ip(host.id(), &[&v4, &v6]);
+        }
+        let dir = tempfile::tempdir().expect("a directory");
+        let keys = [1, 2].map(|n| SecretKey::from_bytes([n; 32]));
+        for (name, secret, other, role, settings, address) in [
+            (
+                "terminal",
+                &keys[0],
+                &keys[1],
+                "terminal",
+                "[transparent]\nport = 25310\ninterfaces = [\"lan0\"]",
+                "address = \"10.61.2.2:25300\"",
+            ),
+            (
+                "hub",
+                &keys[1],
+                &keys[0],
+                "hub",
+                "transparent_source = true\nallow = [\"10.61.0.0/16\", \"fd61:3::/64\"]",
+                "",
+            ),
+        ] {
+            let key = dir.path().join(format!("{name}.key"));
+            secret.save(&key).expect("a file");
+            let text = format!(
+                "role = \"{role}\"\nkey = \"{}\"\nlisten = \"0.0.0.0:25300\"\n{settings}\n\
+                 [peers.far]\nkey = \"{}\"\n{address}\n",
+                key.display(),
+                other.public(),
+            );
+            fs::write(dir.path().join(name), text).expect("a file");
+        }
+        Self { client, terminal, hub, server, dir }
+    }
+
+    fn config(&self, name: &str) -> String {
+        self.dir.path().join(name).to_str().expect("a path").to_owned()
+    }
+
+    /// Starts both gateways.
+    fn gateways(&self) -> [Gateway; 2] {
+        let hub = Gateway::start(&self.hub, &self.config("hub"));
+        [Gateway::start(&self.terminal, &self.config("terminal")), hub]
+    }
+
+    /// Lets packets pass by themselves, as they do where there is no gateway.
+    fn forward(&self) {
+        for (host, net, via) in [(&self.terminal, 3, 2), (&self.hub, 1, 1)] {
+            inside(host.id(), || {
+                fs::write("/proc/sys/net/ipv4/ip_forward", "1").expect("a switch");
+            });
+            ip(host.id(), &[&format!("route add 10.61.{net}.0/24 via 10.61.2.{via}")]);
+        }
+    }
+
+    /// A connection from the client to a server that listens: both ends, and whom the server sees.
+    #[expect(clippy::disallowed_methods, reason = "the test is the programs on both sides")]
+    fn connection(&self, address: &str) -> (TcpStream, TcpStream, IpAddr) {
+        let address = SocketAddr::new(address.parse().expect("an address"), 0);
+        let listener = inside(self.server.id(), || TcpListener::bind(address)).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let ours = inside(self.client.id(), || TcpStream::connect_timeout(&address, PATIENCE));
+        let ours = ours.expect("a connection");
+        let (theirs, from) = listener.accept().expect("a connection");
+        for stream in [&ours, &theirs] {
+            stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        }
+        (ours, theirs, from.ip())
+    }
+}
+
+/// Sends so many bytes to the other end, which sends them back, and ends both ways.
+fn exchange(mut ours: TcpStream, mut theirs: TcpStream, bytes: usize) {
+    let data = pattern(bytes);
+    let (mut there, mut back) = (Vec::new(), Vec::new());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            theirs.read_to_end(&mut there).expect("the request");
+            theirs.write_all(&there).expect("the answer");
+            theirs.shutdown(Shutdown::Write).expect("an end");
+        });
+        scope.spawn(|| {
+            (&ours).write_all(&data).expect("the request");
+            ours.shutdown(Shutdown::Write).expect("an end");
+        });
+        (&ours).read_to_end(&mut back).expect("the answer");
+    });
+    ours.flush().expect("nothing left");
+    assert!(back == data && there == data, "{} of {bytes}", back.len());
+}
+
+/// What a program prints in the network of a host.
+fn prints(host: &Host, program: &str, args: &str) -> String {
+    let output = inside(host.id(), || Command::new(program).args(args.split(' ')).output());
+    String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned()
+}
+
+#[test]
+fn clients_and_servers_see_each_other_and_not_the_gateways() {
+    if !can_run() {
+        return;
+    }
+    let site = Site::new();
+    let _gateways = site.gateways();
+    for (client, server) in [V4, V6] {
+        for size in [0, 1, 2_000_000] {
+            let (ours, theirs, from) = site.connection(server);
+            assert_eq!(from, client.parse::<IpAddr>().expect("an address"));
+            assert_eq!(ours.peer_addr().expect("an address").ip().to_string(), server);
+            exchange(ours, theirs, size);
+        }
+    }
+}
+
+#[test]
+fn rules_go_with_the_gateway_and_those_that_a_killed_one_left_can_be_removed() {
+    if !can_run() {
+        return;
+    }
+    let site = Site::new();
+    let rules = || prints(&site.terminal, "nft", "list ruleset");
+    let routes = || {
+        prints(&site.terminal, "ip", "rule list") + &prints(&site.terminal, "ip", "-6 rule list")
+    };
+    let before = routes();
+    let [terminal, _hub] = site.gateways();
+    assert!(rules().contains("tproxy") && routes() != before);
+    terminal.end(Signal::TERM);
+    assert_eq!((rules(), routes()), (String::new(), before.clone()));
+    Gateway::start(&site.terminal, &site.config("terminal")).end(Signal::KILL);
+    assert!(rules().contains("tproxy"));
+    Gateway::start(&site.terminal, &site.config("terminal")).end(Signal::KILL);
+    assert_eq!(rules().matches("tproxy").count(), 1);
+    let config = site.config("terminal");
+    let program = env!("CARGO_BIN_EXE_bentpipe");
+    prints(&site.terminal, program, &format!("gateway --remove-firewall --config {config}"));
+    assert_eq!((rules(), routes()), (String::new(), before));
+}
+
+#[test]
+fn connections_of_before_go_on_and_new_ones_go_by_themselves_after_it_was_killed() {
+    if !can_run() {
+        return;
+    }
+    let site = Site::new();
+    site.forward();
+    let (ours, theirs, _) = site.connection(V4.1);
+    let [terminal, _hub] = site.gateways();
+    exchange(ours, theirs, 100_000);
+    let counted = || prints(&site.terminal, "ip", "-s -o link show sat0");
+    let before = counted();
+    terminal.end(Signal::KILL);
+    let (ours, theirs, from) = site.connection(V4.1);
+    assert_eq!(from.to_string(), V4.0);
+    exchange(ours, theirs, 100_000);
+    assert_ne!(counted(), before);
+}

@@ -1,0 +1,153 @@
+//! The rules that lead connections of other hosts to a gateway, and the answers to hosts whose address
+//! it uses.
+//!
+//! Only the first packet of a connection is led here, so that those which exist when the rules come go
+//! on as they did. Without a gateway that listens the rules lead nowhere and packets go their way.
+
+use std::fmt::Write as _;
+use std::io;
+
+use super::Config;
+use crate::programs;
+
+/// Mark of packets for sockets of this machine.
+const MARK: u32 = 0x6270;
+/// The routing table that leads them there; also the priority of the rule that says so.
+const TABLE: u32 = 25_300;
+/// What leads them there, in the words of `ip`, for either kind of addresses.
+const ROUTES: [(&str, &str); 2] = [("-4", "0.0.0.0/0"), ("-6", "::/0")];
+
+/// The rules of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Firewall {
+    rules: String,
+}
+
+impl Firewall {
+    /// The rules that a configuration needs; none if it captures nothing and uses nobody's address.
+    pub fn of(config: &Config) -> Option<Self> {
+        if config.transparent.is_none() && !config.transparent_source {
+            return None;
+        }
+        let mut rules = format!(
+            "table inet bentpipe {{\n  chain prerouting {{\n    \
+             type filter hook prerouting priority mangle; policy accept;\n    \
+             meta l4proto tcp socket transparent 1 meta mark set {MARK:#x} accept\n"
+        );
+        if let Some(transparent) = &config.transparent {
+            let from = match &transparent.interfaces[..] {
+                [] => String::new(),
+                names => format!("iifname {{ \"{}\" }} ", names.join("\", \"")),
+            };
+            rules.push_str("    fib daddr type { local, broadcast, multicast } return\n");
+            for network in &transparent.exclude {
+                let version = if network.0.addr().is_ipv4() { "ip" } else { "ip6" };
+                let _ = writeln!(rules, "    {version} daddr {} return", network.0);
+            }
+            let _ = writeln!(
+                rules,
+                "    {from}tcp flags & (fin | syn | rst | ack) == syn tproxy to :{} \
+                 meta mark set {MARK:#x} accept",
+                transparent.port
+            );
+        }
+        rules.push_str("  }\n}\n");
+        Some(Self { rules })
+    }
+
+    /// A shell script that does what [`Firewall::install`] does.
+    pub fn script(&self) -> String {
+        let mut script = format!(
+            "nft -f - <<'END'\n{}{}END\n",
+            "table inet bentpipe\ndelete table inet bentpipe\n", self.rules
+        );
+        for (version, all) in ROUTES {
+            let _ = write!(
+                script,
+                "ip {version} rule del fwmark {MARK:#x} lookup {TABLE} 2>/dev/null\n\
+                 ip {version} rule add fwmark {MARK:#x} lookup {TABLE} priority {TABLE}\n\
+                 ip {version} route replace local {all} dev lo table {TABLE}\n"
+            );
+        }
+        script
+    }
+
+    /// Installs the rules, in place of those of an earlier run.
+    ///
+    /// # Errors
+    /// When `nft` or `ip` is missing or may not do this: it takes `CAP_NET_ADMIN`.
+    pub fn install(&self) -> io::Result<()> {
+        Self::remove()?;
+        for (version, all) in ROUTES {
+            if version == "-6" && !has_ipv6() {
+                continue;
+            }
+            let batch = format!(
+                "rule add fwmark {MARK:#x} lookup {TABLE} priority {TABLE}\n\
+                 route replace local {all} dev lo table {TABLE}\n"
+            );
+            programs::ip(&[version], &batch)?;
+        }
+        programs::nft(&self.rules)
+    }
+
+    /// Removes the rules of this and earlier runs.
+    ///
+    /// # Errors
+    /// As those of [`Firewall::install`].
+    pub fn remove() -> io::Result<()> {
+        // The table is made first, so that there is one to delete.
+        programs::nft("table inet bentpipe\ndelete table inet bentpipe\n")?;
+        for (version, _) in ROUTES {
+            let delete = format!("rule del fwmark {MARK:#x} lookup {TABLE}\n");
+            // Until there is none any more.
+            while programs::ip(&[version], &delete).is_ok() {}
+            // There may be no such table.
+            let _ = programs::ip(&[version], &format!("route flush table {TABLE}\n"));
+        }
+        Ok(())
+    }
+}
+
+fn has_ipv6() -> bool {
+    std::fs::exists("/proc/net/if_inet6").unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn firewall(settings: &str) -> Option<Firewall> {
+        let text = format!(
+            "role = \"terminal\"\nkey = \"key\"\nlisten = \"0.0.0.0:25300\"\n{settings}\n\
+             [peers.hub]\nkey = \"g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=\"\naddress = \"192.0.2.1:25300\""
+        );
+        Firewall::of(&Config::parse("gateway.toml", &text).expect("a configuration"))
+    }
+
+    #[test]
+    fn a_gateway_that_captures_nothing_needs_no_rules() {
+        assert_eq!(firewall(""), None);
+    }
+
+    #[test]
+    fn connections_from_the_named_devices_are_led_to_the_port_but_for_some_networks() {
+        let settings = "[transparent]\nport = 25310\ninterfaces = [\"lan0\", \"lan1\"]\n\
+                        exclude = [\"10.0.0.0/8\", \"fd00::/8\"]";
+        let rules = firewall(settings).expect("rules").rules;
+        for line in [
+            "iifname { \"lan0\", \"lan1\" } tcp flags & (fin | syn | rst | ack) == syn",
+            "tproxy to :25310 meta mark set 0x6270 accept",
+            "ip daddr 10.0.0.0/8 return",
+            "ip6 daddr fd00::/8 return",
+        ] {
+            assert!(rules.contains(line), "{rules}");
+        }
+    }
+
+    #[test]
+    fn a_hub_that_uses_addresses_of_clients_gets_the_answers_and_captures_nothing() {
+        let rules = firewall("transparent_source = true").expect("rules").rules;
+        assert!(rules.contains("socket transparent 1") && !rules.contains("tproxy"), "{rules}");
+    }
+}
