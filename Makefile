@@ -22,23 +22,17 @@ test: setup
 interop: setup
 	BENTPIPE_USRSCTP_MB=100 $(CARGO) test --locked -p bentpipe-net --test usrsctp
 
-# A Debian package. PROFILE=dev packages a build that is made faster.
-PROFILE ?= release
+# A Debian package.
 CARGO_DEB = 3.8.0
-TARGET_DIR = $(or $(CARGO_TARGET_DIR),target)
 DEB = $(OUT)/bentpipe.deb
 
-deb:
+deb: build
 	@$(CARGO) deb --version 2>/dev/null | grep -q '$(CARGO_DEB)' || \
 		$(CARGO) install --locked cargo-deb --version $(CARGO_DEB)
-	$(CARGO) build --profile $(PROFILE) --locked -p bentpipe-cli
 	rm -rf packaging/out && mkdir -p packaging/out $(OUT)
-	set -e; bentpipe=$(TARGET_DIR)/$(subst dev,debug,$(PROFILE))/bentpipe; \
-	$$bentpipe man packaging/out/man; \
-	for shell in bash zsh fish; do \
-		$$bentpipe completions $$shell > packaging/out/bentpipe.$$shell; \
-	done
-	$(CARGO) deb --no-build --profile $(PROFILE) -p bentpipe-cli --output $(DEB)
+	$(BIN) man packaging/out/man
+	for shell in bash zsh fish; do $(BIN) completions $$shell > packaging/out/bentpipe.$$shell || exit 1; done
+	$(CARGO) deb --no-build -p bentpipe-cli --output $(DEB)
 
 # Installs the package here, checks it and removes it. Needs root, and is no part of `make test`: it has to
 # build the program for a release first.

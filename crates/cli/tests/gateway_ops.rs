@@ -70,7 +70,7 @@ async fn top_shows_the_peer_and_the_flow_that_is_open() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn top_says_what_is_wrong_where_no_gateway_answers() {
     let nobody = free().await.to_string();
     let output = top(&[&nobody, "--once"]);

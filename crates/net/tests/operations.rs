@@ -233,11 +233,13 @@ async fn clients_that_leave_without_a_word_leave_their_places() {
 
 #[tokio::test]
 async fn a_hub_knows_a_terminal_that_was_restarted() {
-    let Pair { terminal, hub, terminal_config, .. } = pair(echo().await, "").await;
+    let Pair { terminal, hub, terminal_config, forward } = pair(echo().await, "").await;
     until(&hub, |status| status.peers[0].up).await;
     let before = terminal.local_addr();
     drop(terminal);
-    let again = gateway(&terminal_config, 1);
+    // The port is free again some time later.
+    let config = terminal_config.replace(&forward.to_string(), &free().await.to_string());
+    let again = gateway(&config, 1);
     assert_ne!(again.local_addr(), before);
     let status = until(&hub, |status| {
         status.peers[0].up && status.peers[0].address == Some(again.local_addr())

@@ -11,22 +11,22 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-pub fn bentpipe() -> Command {
+pub(crate) fn bentpipe() -> Command {
     Command::new(env!("CARGO_BIN_EXE_bentpipe"))
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A port that nobody uses now.
-pub async fn free() -> SocketAddr {
+pub(crate) async fn free() -> SocketAddr {
     let held = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     held.local_addr().expect("an address")
 }
 
 /// A server that says back everything at once.
-pub async fn echo() -> SocketAddr {
+pub(crate) async fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
@@ -41,7 +41,7 @@ pub async fn echo() -> SocketAddr {
 }
 
 /// What a server says to a request for this path, from the first line to the end of the body.
-pub async fn get(address: SocketAddr, path: &str) -> String {
+pub(crate) async fn get(address: SocketAddr, path: &str) -> String {
     let mut tcp = TcpStream::connect(address).await.expect("a connection");
     let request = format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n");
     tcp.write_all(request.as_bytes()).await.expect("room");
@@ -51,17 +51,17 @@ pub async fn get(address: SocketAddr, path: &str) -> String {
 }
 
 /// A gateway that ends with the test.
-pub struct Running {
-    pub child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Child,
     log: BufReader<ChildStderr>,
     /// Where the others reach it, and where its status is.
-    pub address: SocketAddr,
-    pub ops: SocketAddr,
+    pub(crate) address: SocketAddr,
+    pub(crate) ops: SocketAddr,
 }
 
 impl Running {
     /// The next line of its log that contains this.
-    pub fn line(&mut self, part: &str) -> String {
+    pub(crate) fn line(&mut self, part: &str) -> String {
         line(&mut self.log, part)
     }
 }
@@ -92,14 +92,14 @@ impl Drop for Running {
 }
 
 /// A directory with the keys of two gateways.
-pub struct Place {
-    pub dir: TempDir,
+pub(crate) struct Place {
+    pub(crate) dir: TempDir,
     /// The public keys, of the terminal and of the hub.
-    pub keys: [String; 2],
+    pub(crate) keys: [String; 2],
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = TempDir::new().expect("a directory");
         let keys = ["terminal", "hub"].map(|name| {
             let path = dir.path().join(name).with_extension("key");
@@ -110,13 +110,13 @@ impl Place {
     }
 
     /// A terminal whose hub is at `hub`.
-    pub fn terminal(&self, hub: SocketAddr, more: &str) -> PathBuf {
+    pub(crate) fn terminal(&self, hub: SocketAddr, more: &str) -> PathBuf {
         let peer = format!("[peers.land]\nkey = \"{}\"\naddress = \"{hub}\"\n", self.keys[1]);
         self.write("terminal", &format!("{more}\n{peer}"))
     }
 
     /// A hub from which everything on this host can be reached.
-    pub fn hub(&self, more: &str) -> PathBuf {
+    pub(crate) fn hub(&self, more: &str) -> PathBuf {
         let peer = format!("[peers.sea]\nkey = \"{}\"\n", self.keys[0]);
         self.write("hub", &format!("allow = [\"127.0.0.0/8\"]\n{more}\n{peer}"))
     }
@@ -135,7 +135,7 @@ impl Place {
 }
 
 /// Starts a gateway; it is up when this returns.
-pub fn start(config: &PathBuf) -> Running {
+pub(crate) fn start(config: &PathBuf) -> Running {
     let mut command = bentpipe();
     command.arg("gateway").arg("--config").arg(config).env_remove("RUST_LOG");
     let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
@@ -146,6 +146,6 @@ pub fn start(config: &PathBuf) -> Running {
 }
 
 /// What `--check` says of a configuration.
-pub fn check(config: &PathBuf) -> Output {
+pub(crate) fn check(config: &PathBuf) -> Output {
     bentpipe().args(["gateway", "--check"]).arg(config).output().expect("it runs")
 }

@@ -110,7 +110,7 @@ pub struct ConnectionStatus {
     /// Smoothed round-trip time, once one was measured.
     #[serde(rename = "srtt_seconds", with = "plain")]
     pub srtt: Option<Span>,
-    /// Congestion window; `None` where there is none, as on a dedicated link.
+    /// Congestion window; `None` if the controller has none.
     #[serde(rename = "cwnd_bytes", with = "plain")]
     pub cwnd: Option<ByteCount>,
     /// Bytes sent and not acknowledged.

@@ -211,7 +211,7 @@ mod tests {
             (get("/status").replace("GET", "POST"), "405"),
             (get("/status").replace("GET", "DELETE"), "405"),
             ("nonsense\r\n\r\n".to_owned(), "400"),
-            (format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(20_000)), "414"),
+            (format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(20_000)), "431"),
             (format!("GET / HTTP/1.1\r\nA: {}\r\n\r\n", "x".repeat(20_000)), "431"),
         ] {
             let (first, _) = ask(&request, status(Role::Hub, vec![])).await;
