@@ -171,7 +171,7 @@ async fn no_flow_stays_behind_however_it_ends_and_numbers_never_return() {
 async fn a_dedicated_link_shows_its_rates_as_they_are_now() {
     let pair = pair(echo().await, DEDICATED).await;
     let rate = |status: &Status| {
-        let bps = |rate: Option<bentpipe_units::BitRate>| rate.map(|rate| rate.as_bps());
+        let bps = |rate: Option<bentpipe_units::BitRate>| rate.map(bentpipe_units::BitRate::as_bps);
         (bps(status.link_rate), bps(status.peers[0].rate), status.peers[0].weight)
     };
     let fifty = Some(50_000_000);

@@ -31,9 +31,11 @@ pub struct Status {
     pub flows: Vec<FlowStatus>,
 }
 
-/// Counts since the start of a gateway.
+/// Counts of a gateway, since its start where nothing else is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
+    /// Flows that are open now.
+    pub open: u64,
     /// Flows that began.
     pub flows: u64,
     /// Flows that could not be connected.
@@ -129,11 +131,17 @@ impl Inner {
         let flows = self.flows.open();
         let connections = self.host.look(flows.iter().map(|flow| flow.connection()));
         let flows = flows.iter().zip(connections).map(|(flow, seen)| flow_status(flow, seen));
+        Status { flows: flows.collect(), ..self.overview() }
+    }
+
+    /// The same without the flows, of which there may be many.
+    pub(super) fn overview(&self) -> Status {
         Status {
             role: self.config.role,
             uptime: span(self.began),
             link_rate: self.host.link_rate(),
             totals: Totals {
+                open: self.counters.open.load(Ordering::Relaxed),
                 flows: self.counters.flows.load(Ordering::Relaxed),
                 refused: self.counters.refused.load(Ordering::Relaxed),
                 cut: self.counters.cut.load(Ordering::Relaxed),
@@ -141,7 +149,7 @@ impl Inner {
                 received: load(&self.counters.received),
             },
             peers: self.peers.iter().map(|(name, far)| self.peer_status(name, far)).collect(),
-            flows: flows.collect(),
+            flows: Vec::new(),
         }
     }
 
@@ -231,7 +239,7 @@ pub(super) mod testing {
             role,
             uptime: Span::from_secs(5),
             link_rate: None,
-            totals: Totals { flows: 1, ..Totals::default() },
+            totals: Totals { open: 1, flows: 1, ..Totals::default() },
             peers,
             flows: vec![flow],
         }

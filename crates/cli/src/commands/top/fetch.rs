@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bentpipe_net::gateway::Status;
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http_body_util::{BodyExt as _, Collected, Empty, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::header::HOST;
@@ -46,7 +46,7 @@ async fn body(address: &str, tcp: TcpStream) -> Result<Bytes, String> {
         return Err(no_gateway(address, &response.status().to_string()));
     }
     let body = Limited::new(response.into_body(), LONGEST).collect().await;
-    body.map(|body| body.to_bytes()).map_err(|error| no_gateway(address, &error.to_string()))
+    body.map(Collected::to_bytes).map_err(|error| no_gateway(address, &error.to_string()))
 }
 
 fn no_gateway(address: &str, why: &str) -> String {

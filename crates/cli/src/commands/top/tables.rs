@@ -79,7 +79,7 @@ fn title(status: &Status) -> String {
     format!(
         "{role}, up {}; link {link}; {} flows open, {} so far, {} refused, {} cut off; {} out, {} in",
         time(status.uptime),
-        status.flows.len(),
+        totals.open,
         totals.flows,
         totals.refused,
         totals.cut,

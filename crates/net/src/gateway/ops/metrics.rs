@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bentpipe_units::{BitRate, Span};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, EncodeMetric as _, MetricEncoder, text,
@@ -31,11 +32,11 @@ struct Metrics(Status);
 impl Collector for Metrics {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut out = Out(encoder);
-        let Status { role, uptime, link_rate, totals, peers, flows } = &self.0;
+        let Status { role, uptime, link_rate, totals, peers, flows: _ } = &self.0;
         let role = if *role == Role::Hub { "hub" } else { "terminal" };
         out.info(&[("role", role), ("version", env!("CARGO_PKG_VERSION"))])?;
         out.gauge("uptime_seconds", "Time since the start", uptime.as_secs_f64())?;
-        out.gauge("flows_open", "Flows that are open", flows.len() as u64)?;
+        out.gauge("flows_open", "Flows that are open", totals.open)?;
         out.counter("flows", "Flows that began", totals.flows)?;
         out.counter("flows_refused", "Flows that could not be connected", totals.refused)?;
         let help = "Flows that were cut off because the far gateway was gone";
@@ -52,14 +53,14 @@ impl Collector for Metrics {
         }
         out.peers("up", "The far gateway answers", peers, |peer| Some(u32::from(peer.up)))?;
         out.peers("srtt_seconds", "Smoothed round-trip time", peers, |peer| {
-            peer.srtt.map(|srtt| srtt.as_secs_f64())
+            peer.srtt.map(Span::as_secs_f64)
         })?;
         let help = "Share of the datagrams to the far gateway that got lost of late";
         out.peers("loss_ratio", help, peers, |peer| peer.loss_ratio)?;
         let help = "Connections inside the association";
         out.peers("connections", help, peers, |peer| Some(peer.connections as u64))?;
         let help = "Rate of the far gateway's part of a dedicated link";
-        out.peers("rate_bits_per_second", help, peers, |peer| peer.rate.map(|rate| rate.as_bps()))?;
+        out.peers("rate_bits_per_second", help, peers, |peer| peer.rate.map(BitRate::as_bps))?;
         out.counters(
             "peer_bytes",
             "Bytes of flows by far gateway: sent was taken from TCP, received was given to TCP",
@@ -137,7 +138,7 @@ impl Out<'_> {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_units::{BitRate, ByteCount, Span};
+    use bentpipe_units::ByteCount;
 
     use super::*;
     use crate::gateway::status::testing::{peer, status};

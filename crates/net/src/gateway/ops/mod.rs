@@ -63,7 +63,7 @@ async fn serve(inner: Arc<Inner>, listener: TcpListener) -> io::Result<()> {
             Ok((tcp, from)) => {
                 let inner = inner.clone();
                 tokio::spawn(async move {
-                    let served = client(tcp, PATIENCE, move || inner.status()).await;
+                    let served = client(tcp, PATIENCE, &*inner).await;
                     if let Err(error) = served {
                         tracing::debug!(%from, %error, "a client of the status was not served");
                     }
@@ -78,14 +78,33 @@ async fn serve(inner: Arc<Inner>, listener: TcpListener) -> io::Result<()> {
     }
 }
 
+/// What is asked about.
+trait Watched {
+    /// All there is to know.
+    fn status(&self) -> Status;
+
+    /// The same without the flows.
+    fn overview(&self) -> Status;
+}
+
+impl Watched for Inner {
+    fn status(&self) -> Status {
+        self.status()
+    }
+
+    fn overview(&self) -> Status {
+        self.overview()
+    }
+}
+
 /// Answers one request within `patience`.
 async fn client(
     io: impl AsyncRead + AsyncWrite + Unpin,
     patience: Duration,
-    status: impl Fn() -> Status,
+    gateway: &impl Watched,
 ) -> io::Result<()> {
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
-        let answer = answer(request.method(), request.uri().path(), &status);
+        let answer = answer(request.method(), request.uri().path(), gateway);
         std::future::ready(Ok::<_, Infallible>(answer))
     });
     let serving = http1::Builder::new()
@@ -96,24 +115,24 @@ async fn client(
 }
 
 /// The answer to a request.
-fn answer(method: &Method, path: &str, status: impl Fn() -> Status) -> Response<Full<Bytes>> {
+fn answer(method: &Method, path: &str, gateway: &impl Watched) -> Response<Full<Bytes>> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served here\n");
         refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return refusal;
     }
     match path {
-        "/metrics" => match metrics::text(status()) {
+        "/metrics" => match metrics::text(gateway.overview()) {
             Ok(body) => said(StatusCode::OK, metrics::CONTENT, body),
             Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
         },
         "/health" => {
-            let health = Health::of(&status());
+            let health = Health::of(&gateway.overview());
             let code =
                 if health.healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
             json(code, &health)
         }
-        "/status" => json(StatusCode::OK, &status()),
+        "/status" => json(StatusCode::OK, &gateway.status()),
         _ => text(StatusCode::NOT_FOUND, "there are /metrics, /health and /status\n"),
     }
 }
@@ -164,12 +183,22 @@ mod tests {
     use super::*;
     use crate::gateway::status::testing::{peer, status};
 
+    impl Watched for Status {
+        fn status(&self) -> Status {
+            self.clone()
+        }
+
+        fn overview(&self) -> Status {
+            Self { flows: Vec::new(), ..self.clone() }
+        }
+    }
+
     /// The first line and the rest of what a client gets that says this.
     async fn ask(request: &str, status: Status) -> (String, String) {
         let (mut near, far) = duplex(1 << 20);
         near.write_all(request.as_bytes()).await.expect("room");
         // A client may end before its request does, which is an error here and no answer there.
-        let _ = client(far, PATIENCE, move || status.clone()).await;
+        let _ = client(far, PATIENCE, &status).await;
         let mut answer = String::new();
         near.read_to_string(&mut answer).await.expect("text");
         let (first, rest) = answer.split_once("\r\n").unwrap_or((&answer, ""));
@@ -230,8 +259,8 @@ mod tests {
     async fn served_slowly(request: &str, room: usize) -> (io::Result<()>, DuplexStream) {
         let (mut near, far) = duplex(room);
         near.write_all(request.as_bytes()).await.expect("room");
-        let status = || status(Role::Hub, (0..1000).map(|n| peer(&n.to_string(), true)).collect());
-        (client(far, Duration::from_millis(20), status).await, near)
+        let status = status(Role::Hub, (0..1000).map(|n| peer(&n.to_string(), true)).collect());
+        (client(far, Duration::from_millis(20), &status).await, near)
     }
 
     #[tokio::test]
