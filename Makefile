@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 BIN = target/release/bentpipe
 
-.PHONY: demo test interop sctp-table bench validate lint docs fmt setup build clean
+.PHONY: demo test test-deb deb interop sctp-table bench validate lint docs fmt setup build clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
@@ -21,6 +21,23 @@ test: setup
 # 100 MB each way between this SCTP and usrsctp.
 interop: setup
 	BENTPIPE_USRSCTP_MB=100 $(CARGO) test --locked -p bentpipe-net --test usrsctp
+
+# A Debian package.
+CARGO_DEB = 3.8.0
+DEB = $(OUT)/bentpipe.deb
+
+deb: build
+	@$(CARGO) deb --version 2>/dev/null | grep -q '$(CARGO_DEB)' || \
+		$(CARGO) install --locked cargo-deb --version $(CARGO_DEB)
+	rm -rf packaging/out && mkdir -p packaging/out $(OUT)
+	$(BIN) man packaging/out/man
+	for shell in bash zsh fish; do $(BIN) completions $$shell > packaging/out/bentpipe.$$shell || exit 1; done
+	$(CARGO) deb --no-build -p bentpipe-cli --output $(DEB)
+
+# Installs the package here, checks it and removes it. Needs root, and is no part of `make test`: it has to
+# build the program for a release first.
+test-deb: deb
+	sh packaging/test-deb.sh $(DEB)
 
 # Speed of the parts and of whole runs; prints packet-hops per CPU second.
 bench:

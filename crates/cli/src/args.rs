@@ -63,6 +63,9 @@ pub(crate) enum Command {
     /// Carry TCP connections to another gateway over a satellite link
     #[command(after_help = GATEWAY_EXAMPLES)]
     Gateway(Gateway),
+    /// Watch the peers and flows of a gateway
+    #[command(after_help = TOP_EXAMPLES)]
+    Top(Top),
     /// Name what there is
     #[command(after_help = LIST_EXAMPLES)]
     List {
@@ -117,6 +120,26 @@ pub(crate) struct Gateway {
     /// Log as JSON, one object a line
     #[arg(long)]
     pub(crate) log_json: bool,
+}
+
+const TOP_EXAMPLES: &str = "Examples:
+  bentpipe top
+  bentpipe top 10.0.0.1:9100
+  bentpipe top --once
+
+The gateway serves its status where `listen` of [ops] in its configuration says. Rates are those of
+the last half second, those of --once the means since the start of each flow and of the gateway.
+q ends it.";
+
+/// `bentpipe top`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Top {
+    /// Where the gateway serves its status
+    #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:9100")]
+    pub(crate) address: String,
+    /// Print one table and end
+    #[arg(long)]
+    pub(crate) once: bool,
 }
 
 const REPRODUCE_EXAMPLES: &str = "Examples:

@@ -12,7 +12,7 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::host::Handle;
-use crate::hub::Hub;
+use crate::hub::{ConnectionRef, Hub};
 use crate::key::PublicKey;
 use crate::stream::{ConnectionId, Stream, Streams};
 
@@ -33,6 +33,11 @@ impl Connection {
     /// Whom it leads to.
     pub fn peer(&self) -> PublicKey {
         self.handle.shared.hub().peer(self.id)
+    }
+
+    /// A reference to it, for those who look on.
+    pub(crate) fn reference(&self) -> ConnectionRef {
+        self.handle.shared.hub().reference(self.id)
     }
 }
 

@@ -5,6 +5,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bentpipe_record::TransportCounters;
+use bentpipe_transport::SenderState;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, Instant};
 use tokio::sync::Notify;
@@ -12,7 +14,7 @@ use tokio::sync::Notify;
 use crate::association::Security;
 use crate::clock::Clock;
 use crate::connection::Connection;
-use crate::hub::{Fec, Hub, Share, parity};
+use crate::hub::{ConnectionRef, Fec, Hub, PeerState, Share, parity};
 use crate::key::{PublicKey, SecretKey};
 use crate::socket::Socket;
 
@@ -110,6 +112,25 @@ impl Host {
         let shared = &self.handle.shared;
         shared.hub().set_share(shared.clock.now(), peer, share);
         shared.changed.notify_one();
+    }
+
+    /// What is known of a peer.
+    pub(crate) fn peer_state(&self, peer: PublicKey) -> PeerState {
+        self.handle.shared.hub().peer_state(peer)
+    }
+
+    /// What is known of connections, each while it exists.
+    pub(crate) fn look(
+        &self,
+        connections: impl Iterator<Item = Option<ConnectionRef>>,
+    ) -> Vec<Option<(SenderState, TransportCounters)>> {
+        let hub = self.handle.shared.hub();
+        connections.map(|connection| hub.look(connection?)).collect()
+    }
+
+    /// The rate at which all that this host sends leaves at most, if one was set.
+    pub(crate) fn link_rate(&self) -> Option<BitRate> {
+        self.handle.shared.hub().link_rate()
     }
 
     /// Lets a peer in.

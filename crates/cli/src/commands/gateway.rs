@@ -9,7 +9,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::args;
-use crate::commands::{Stop, runtime};
+use crate::commands::privileges::{Privileges, give_up_binding};
+use crate::commands::{Stop, runtime_after};
 use crate::failure::Failure;
 
 /// Runs a gateway until it is told to end, or only checks its configuration.
@@ -20,19 +21,29 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     if args.print_firewall || args.remove_firewall {
         return firewall_only(args, &config);
     }
+    let privileges = Privileges::of(&config)
+        .map_err(|message| Failure::Input(format!("{}, `user`: {message}", file.display())))?;
     let key = SecretKey::load(&config.key).map_err(|error| Failure::Input(error.to_string()))?;
     if args.check.is_some() {
         writeln!(std::io::stdout(), "{}: good", file.display())?;
         return Ok(());
     }
     log(args.log_json);
-    runtime()?.block_on(async {
+    // Threads have privileges of their own and take over those of the one that makes them.
+    if let Some(privileges) = &privileges {
+        privileges.become_user().map_err(Failure::System)?;
+    }
+    runtime_after(give_up_binding)?.block_on(async {
         let mut stop = Stop::listen()?;
         let mut hangups = signal(SignalKind::hangup())?;
         let mut gateway = Gateway::start(config.clone(), key)
             .map_err(|error| Failure::System(error.to_string()))?;
+        give_up_binding();
         let _rules = if args.setup_firewall { rules(&config)? } else { None };
         tracing::info!(address = %gateway.local_addr(), "the gateway is up");
+        if let Some(address) = gateway.ops_addr() {
+            tracing::info!(%address, "metrics, health and status are served");
+        }
         loop {
             tokio::select! {
                 ended = gateway.run() => {

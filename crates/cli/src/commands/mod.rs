@@ -9,11 +9,13 @@ mod list;
 mod memory;
 mod mqueue;
 mod orbit;
+mod privileges;
 mod recv;
 mod reproduce;
 mod run;
 mod sctp;
 mod send;
+mod top;
 
 use std::io::Write;
 
@@ -33,6 +35,7 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Orbit(args) => orbit::orbit(&args),
         Command::Gateway(args) => gateway::gateway(&args),
+        Command::Top(args) => top::top(&args),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Recv(args) => recv::recv(&args),
         Command::Send(args) => send::send(&args),
@@ -52,8 +55,16 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
 
 /// The runtime of the commands that use the network.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    runtime_after(|| ())
+}
+
+/// A runtime each of whose threads does this first.
+pub(crate) fn runtime_after(
+    first: impl Fn() + Send + Sync + 'static,
+) -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .on_thread_start(first)
         .build()
         .map_err(|error| Failure::System(format!("can not start: {error}")))
 }

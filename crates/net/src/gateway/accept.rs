@@ -10,7 +10,8 @@ use bytes::Bytes;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 
-use super::counters::{Counters, Flow};
+use super::counters::Counters;
+use super::flows::Flow;
 use super::open::{self, Destination, Open, Verdict};
 use super::{Far, Inner, relay, sockets};
 use crate::connection::Connection;
@@ -49,8 +50,12 @@ async fn greet(inner: &Inner, connection: Connection) -> io::Result<()> {
     match open {
         Open::Hold => {
             far.is_up.store(true, Ordering::Relaxed);
+            far.holds.fetch_add(1, Ordering::Relaxed);
             while let Ok(Some(_)) = connection.read_bytes().await {}
-            far.is_up.store(false, Ordering::Relaxed);
+            // A terminal that was restarted holds another one by now.
+            if far.holds.fetch_sub(1, Ordering::Relaxed) == 1 {
+                far.is_up.store(false, Ordering::Relaxed);
+            }
             Ok(())
         }
         Open::Flow { to, from } => serve_flow(inner, far, connection, first, to, from).await,
@@ -73,7 +78,8 @@ async fn serve_flow(
     };
     let permit = far.places.clone().try_acquire_owned().ok().filter(|_| far.pace.admits(inner));
     let Some(permit) = permit else { return refuse(Verdict::Busy).await };
-    let flow = Flow::new(inner.counters.clone(), permit);
+    let flow = Flow::begin(inner, far, from, to.clone(), permit);
+    flow.goes_by(&connection);
     let source = inner.config.transparent_source.then_some(from);
     let mut tcp = match inner.connect_allowed(&to, source).await {
         Ok(tcp) => tcp,

@@ -8,9 +8,10 @@ use std::str::FromStr;
 
 use bentpipe_units::{BitRate, ByteCount, Span};
 use ipnet::IpNet;
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::open::Destination;
+use super::ops::Ops;
 use super::policy::Range;
 use crate::hub::{Fec, Share};
 use crate::key::PublicKey;
@@ -49,7 +50,7 @@ pub enum ConfigError {
 }
 
 /// Which end of the satellite link a gateway is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Beside the hosts that open connections; it keeps up the association with every peer.
@@ -79,6 +80,8 @@ pub struct Config {
     pub key: PathBuf,
     /// The UDP address between the gateways.
     pub listen: SocketAddr,
+    /// The user that the process becomes once it has read its key, if it was started by root.
+    pub user: Option<String>,
     /// Connections are answered before the far gateway has connected.
     #[serde(default = "yes")]
     pub early_accept: bool,
@@ -109,6 +112,8 @@ pub struct Config {
     pub http: Option<Proxy>,
     /// Connections that the firewall leads here.
     pub transparent: Option<Transparent>,
+    /// Metrics, health and status over HTTP.
+    pub ops: Option<Ops>,
 }
 
 /// Whose the link is.
@@ -313,6 +318,7 @@ impl Config {
             }
         }
         self.check_link()?;
+        self.ops.as_ref().map_or(Ok(()), Ops::check)?;
         if self.limits.connections == 0 {
             return wrong("limits.connections", "it is at least 1".into());
         }
@@ -383,6 +389,12 @@ impl Config {
         *self == other
     }
 
+    /// Whether it opens sockets with other hosts' addresses while it runs, for which Linux wants
+    /// CAP_NET_ADMIN.
+    pub const fn is_transparent(&self) -> bool {
+        self.transparent.is_some() || self.transparent_source
+    }
+
     /// The keys of everything where connections come in, and the peers that they name.
     fn entrances(&self) -> impl Iterator<Item = (String, Option<&str>)> {
         let forward = self.forward.iter().enumerate();
@@ -448,6 +460,7 @@ mod tests {
             (format!("{peer}[link]\nmode = \"dedicated\""), "`link.rate`: a dedicated link"),
             (format!("{peer}[link]\nrate = \"1 Mbit/s\""), "`link.rate`: it needs mode"),
             (format!("{peer}rate = \"2 Mbit/s\""), "`peers.hub.rate`"),
+            (format!("{peer}[ops]\nlisten = \"0.0.0.0:9100\""), "`ops.listen`: 0.0.0.0:9100 is"),
             (format!("{peer}weight = 0"), "`peers.hub.weight`"),
             (
                 format!("{peer}[transparent]\nport = 1\ninterfaces = [\"e\\\" }} accept\"]"),
@@ -463,6 +476,14 @@ mod tests {
         ] {
             let error = parse(&text).expect_err(says);
             assert!(error.starts_with("gateway.toml") && error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_status_is_open_to_this_host_or_to_whom_the_operator_says() {
+        let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n[ops]\nlisten = ";
+        for ops in ["\"127.0.0.1:1\"", "\"[::1]:1\"", "\"0.0.0.0:1\"\nopen = true"] {
+            assert!(parse(&format!("{peer}{ops}")).expect("one").ops.is_some(), "{ops}");
         }
     }
 

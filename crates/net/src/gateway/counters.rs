@@ -1,9 +1,8 @@
 //! What a gateway counts.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::sync::OwnedSemaphorePermit;
+use bentpipe_units::ByteCount;
 
 /// The counts of a gateway since its start.
 #[derive(Debug, Default)]
@@ -29,35 +28,16 @@ impl Counters {
     }
 }
 
-/// An open flow.
-#[derive(Debug)]
-pub(super) struct Flow {
-    counters: Arc<Counters>,
-    /// Its place among those that may be open.
-    _permit: OwnedSemaphorePermit,
+/// Bytes both ways.
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    /// Taken from TCP.
+    pub(super) sent: AtomicU64,
+    /// Given to TCP.
+    pub(super) received: AtomicU64,
 }
 
-impl Flow {
-    /// A flow begins.
-    pub(super) fn new(counters: Arc<Counters>, permit: OwnedSemaphorePermit) -> Self {
-        Counters::add(&counters.open, 1);
-        Counters::add(&counters.flows, 1);
-        Self { counters, _permit: permit }
-    }
-
-    /// So many bytes were taken from TCP.
-    pub(super) fn sent(&self, bytes: usize) {
-        Counters::add(&self.counters.sent, bytes as u64);
-    }
-
-    /// So many bytes were given to TCP.
-    pub(super) fn received(&self, bytes: usize) {
-        Counters::add(&self.counters.received, bytes as u64);
-    }
-}
-
-impl Drop for Flow {
-    fn drop(&mut self) {
-        self.counters.open.fetch_sub(1, Ordering::Relaxed);
-    }
+/// Bytes that were counted.
+pub(super) fn load(count: &AtomicU64) -> ByteCount {
+    ByteCount::new(count.load(Ordering::Relaxed))
 }

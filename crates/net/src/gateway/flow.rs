@@ -8,7 +8,8 @@ use bytes::Bytes;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use super::counters::{Counters, Flow};
+use super::counters::Counters;
+use super::flows::Flow;
 use super::open::{self, Destination, Open, Verdict};
 use super::relay::{self, Before, Ended};
 use super::{Fallback, Inner, sockets};
@@ -56,13 +57,15 @@ impl Inner {
     ) -> Result<Begun, Verdict> {
         tracing::debug!(%from, %to, "a flow");
         let permit = self.places.clone().try_acquire_owned().map_err(|_| Verdict::Busy)?;
-        let flow = Flow::new(self.counters.clone(), permit);
         let far = &self.peers[peer];
+        let flow = Flow::begin(self, far, from, to.clone(), permit);
         if self.config.fallback == Fallback::Direct && !far.is_up.load(Ordering::Relaxed) {
+            flow.goes_directly();
             let way = Way::Direct(self.connect(&to, None).await?);
             return Ok(Begun { flow, way });
         }
         let connection = self.host.open(far.address(), far.key, super::PORT, self.tuning.clone());
+        flow.goes_by(&connection);
         let greeting = open::frame(&Open::Flow { to, from });
         connection.write_bytes(greeting).await.map_err(|_| Verdict::TimedOut)?;
         if self.config.early_accept {
@@ -94,7 +97,9 @@ impl Inner {
                 sockets::guard(&tcp)?;
                 sockets::guard(&far)?;
                 far.write_all(&first).await?;
-                tokio::io::copy_bidirectional(&mut tcp, &mut far).await?;
+                let copied = tokio::io::copy_bidirectional(&mut tcp, &mut far).await?;
+                flow.sent(first.len() + copied.0 as usize);
+                flow.received(copied.1 as usize);
                 sockets::complete(&tcp)?;
                 sockets::complete(&far)
             }

@@ -9,16 +9,20 @@ mod config;
 mod counters;
 mod firewall;
 mod flow;
+mod flows;
 mod open;
+mod ops;
+mod plain;
 mod policy;
 mod relay;
 mod sockets;
+mod status;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bentpipe_transport::xstp;
@@ -26,6 +30,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use self::accept::Pace;
+use self::counters::Traffic;
 use self::open::Open;
 use crate::association::Security;
 use crate::host::Host;
@@ -39,7 +44,9 @@ pub use self::config::{
 pub use self::counters::Counters;
 pub use self::firewall::Firewall;
 pub use self::open::Destination;
+pub use self::ops::Ops;
 pub use self::policy::Range;
+pub use self::status::{ConnectionStatus, FlowStatus, PeerStatus, Status, Totals};
 
 /// The service number of gateways.
 const PORT: u16 = 2;
@@ -51,6 +58,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub struct Gateway {
     inner: Arc<Inner>,
     tasks: JoinSet<io::Result<()>>,
+    /// Where metrics, health and status are.
+    ops: Option<SocketAddr>,
 }
 
 /// What all tasks of a gateway share.
@@ -61,6 +70,7 @@ struct Inner {
     tuning: Arc<xstp::Config>,
     peers: BTreeMap<String, Far>,
     counters: Arc<Counters>,
+    flows: Arc<flows::Flows>,
     /// Places for flows that begin here.
     places: Arc<Semaphore>,
     policy: policy::Policy,
@@ -70,10 +80,14 @@ struct Inner {
 /// A far gateway.
 #[derive(Debug)]
 struct Far {
+    name: String,
     key: PublicKey,
     address: Option<SocketAddr>,
     /// It answers.
     is_up: AtomicBool,
+    /// Connections that it holds up here.
+    holds: AtomicUsize,
+    traffic: Arc<Traffic>,
     /// Places for flows that begin there.
     places: Arc<Semaphore>,
     pace: Pace,
@@ -95,9 +109,12 @@ impl Gateway {
         for (name, peer) in &config.peers {
             host.allow(peer.key.0);
             let far = Far {
+                name: name.clone(),
                 key: peer.key.0,
                 address: peer.address,
                 is_up: AtomicBool::new(false),
+                holds: AtomicUsize::new(0),
+                traffic: Arc::default(),
                 places: Arc::new(Semaphore::new(config.limits.connections)),
                 pace: Pace::default(),
             };
@@ -110,6 +127,7 @@ impl Gateway {
             places: Arc::new(Semaphore::new(config.limits.connections)),
             policy: policy::Policy::new(allowed),
             counters: Arc::default(),
+            flows: Arc::default(),
             began: tokio::time::Instant::now(),
             config,
             host,
@@ -118,13 +136,14 @@ impl Gateway {
         });
         let mut tasks = JoinSet::new();
         capture::start(&inner, &mut tasks)?;
+        let ops = ops::start(&inner, &mut tasks)?;
         tasks.spawn(accept::serve(inner.clone()));
         if inner.config.role == Role::Terminal {
             for name in inner.config.peers.keys() {
                 tasks.spawn(hold(inner.clone(), name.clone()));
             }
         }
-        Ok(Self { inner, tasks })
+        Ok(Self { inner, tasks, ops })
     }
 
     /// The UDP address between the gateways.
@@ -132,9 +151,19 @@ impl Gateway {
         self.inner.host.local_addr()
     }
 
+    /// The TCP address of its metrics, health and status, if they are served.
+    pub const fn ops_addr(&self) -> Option<SocketAddr> {
+        self.ops
+    }
+
     /// What it has done so far.
     pub fn counters(&self) -> &Counters {
         &self.inner.counters
+    }
+
+    /// What it is doing now.
+    pub fn status(&self) -> Status {
+        self.inner.status()
     }
 
     /// Whether the far gateway of this name answers.

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 
-use super::counters::Flow;
+use super::flows::Flow;
 use super::open::{self, Verdict};
 use super::sockets;
 use crate::connection::Connection;

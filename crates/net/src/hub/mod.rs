@@ -18,6 +18,7 @@ pub(crate) mod parity;
 mod path_mtu;
 mod pieces;
 mod receive;
+mod status;
 mod timers;
 mod upkeep;
 
@@ -45,6 +46,7 @@ use crate::stream::{Accepted, Stream};
 pub use self::line::Share;
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
+pub(crate) use self::status::{ConnectionRef, PeerState};
 pub use crate::stream::{ConnectionId, StreamError, Streams};
 
 /// Room for the gap list of a report in one datagram, in bytes.

@@ -43,6 +43,8 @@ pub(in crate::hub) struct Losses {
     reported: Received,
     sent: f64,
     lost: f64,
+    /// What is left in them of what the path was taken for.
+    unknown: f64,
     noticed: bool,
 }
 
@@ -58,6 +60,7 @@ impl Default for Losses {
             reported: Received::default(),
             sent,
             lost,
+            unknown: 1.0,
             noticed: true,
         }
     }
@@ -110,6 +113,7 @@ impl Losses {
         let (sent, came) = (f64::from(sent), f64::from(came));
         let keep = MEMORY / (MEMORY + sent);
         self.sent = self.sent * keep + sent;
+        self.unknown *= keep;
         // Negative when what was late comes after all.
         self.lost = (self.lost * keep + sent - came).max(0.0);
         let share = self.share();
@@ -128,6 +132,14 @@ impl Losses {
     /// The share of datagrams that get lost.
     pub(in crate::hub) fn share(&self) -> f64 {
         self.lost / self.sent
+    }
+
+    /// The share of datagrams that got lost as the peer's reports have it, without what the path is taken
+    /// for before; `None` before the first.
+    pub(in crate::hub) fn measured(&self) -> Option<f64> {
+        let (lost, sent) = UNKNOWN;
+        let sent = self.sent - sent * self.unknown;
+        (sent > 0.0).then(|| ((self.lost - lost * self.unknown) / sent).clamp(0.0, 1.0))
     }
 }
 
@@ -192,6 +204,17 @@ mod tests {
         assert!(losses.are_noticed());
         losses.report(Received { next: 1100, count: 1100 });
         assert!(!losses.are_noticed());
+    }
+
+    #[test]
+    fn what_is_measured_has_nothing_of_what_was_assumed() {
+        let mut losses = Losses::default();
+        assert_eq!(losses.measured(), None);
+        losses.report(Received { next: 100, count: 100 });
+        assert_eq!(losses.measured(), Some(0.0));
+        losses.report(Received { next: 200, count: 190 });
+        let measured = losses.measured().expect("a share");
+        assert!((measured - 0.05).abs() < 0.002, "{measured}");
     }
 
     #[test]

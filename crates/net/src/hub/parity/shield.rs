@@ -23,7 +23,7 @@ pub(in crate::hub) struct Shield {
     /// Connections that have something to send.
     busy: usize,
     /// The round-trip time that a connection measured last.
-    round_trip: Span,
+    round_trip: Option<Span>,
 }
 
 impl Shield {
@@ -35,7 +35,7 @@ impl Shield {
             protector: Protector::default(),
             rebuilder: Rebuilder::default(),
             busy: 0,
-            round_trip: UNKNOWN,
+            round_trip: None,
         }
     }
 
@@ -53,7 +53,8 @@ impl Shield {
     pub(in crate::hub) fn sealed(&mut self, now: Instant, sealed: Sealed<'_>) {
         if self.protects() {
             let plain = if has_content(sealed.plain) { sealed.plain } else { &[] };
-            self.protector.sealed(now, Sealed { plain, ..sealed }, self.round_trip);
+            let round_trip = self.round_trip.unwrap_or(UNKNOWN);
+            self.protector.sealed(now, Sealed { plain, ..sealed }, round_trip);
         } else {
             // Parity covers numbers in a row.
             self.protector.clear();
@@ -68,8 +69,13 @@ impl Shield {
         round_trip: Option<Span>,
     ) {
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
-        self.round_trip = round_trip.unwrap_or(self.round_trip);
+        self.round_trip = round_trip.or(self.round_trip);
         self.protector.set_quiet(self.busy == 0);
+    }
+
+    /// The round-trip time that a connection measured last.
+    pub(in crate::hub) const fn round_trip(&self) -> Option<Span> {
+        self.round_trip
     }
 
     /// A short object that began to be sent then is sent: what came since is protected although others

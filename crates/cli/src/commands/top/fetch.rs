@@ -1,0 +1,54 @@
+//! Asks a gateway for its status.
+
+use std::time::Duration;
+
+use bentpipe_net::gateway::Status;
+use http_body_util::{BodyExt as _, Collected, Empty, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper::header::HOST;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+/// Time for a gateway to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest answer, in bytes: that of a gateway with a hundred thousand flows.
+const LONGEST: usize = 64 << 20;
+
+/// The status that is served at `address`; otherwise what is wrong there.
+pub(super) async fn status(address: &str) -> Result<Status, String> {
+    match tokio::time::timeout(PATIENCE, ask(address)).await {
+        Ok(answer) => answer,
+        Err(_) => Err(format!("{address} does not answer")),
+    }
+}
+
+async fn ask(address: &str) -> Result<Status, String> {
+    let tcp = TcpStream::connect(address).await.map_err(|error| {
+        format!(
+            "no gateway serves its status at {address}: {error}; `listen` of [ops] in its configuration \
+             says where it does"
+        )
+    })?;
+    let body = body(address, tcp).await?;
+    serde_json::from_slice(&body).map_err(|error| no_gateway(address, &error.to_string()))
+}
+
+async fn body(address: &str, tcp: TcpStream) -> Result<Bytes, String> {
+    let wrong = |error: hyper::Error| no_gateway(address, &error.to_string());
+    let (mut sender, connection) = http1::handshake(TokioIo::new(tcp)).await.map_err(wrong)?;
+    tokio::spawn(connection);
+    let request = Request::get("/status").header(HOST, address).body(Empty::<Bytes>::new());
+    let request = request.map_err(|error| no_gateway(address, &error.to_string()))?;
+    let response = sender.send_request(request).await.map_err(wrong)?;
+    if response.status() != StatusCode::OK {
+        return Err(no_gateway(address, &response.status().to_string()));
+    }
+    let body = Limited::new(response.into_body(), LONGEST).collect().await;
+    body.map(Collected::to_bytes).map_err(|error| no_gateway(address, &error.to_string()))
+}
+
+fn no_gateway(address: &str, why: &str) -> String {
+    format!("what answers at {address} is no gateway's status: {why}")
+}

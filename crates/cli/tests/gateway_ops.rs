@@ -1,0 +1,148 @@
+//! What the operator of a gateway sees: `bentpipe top`, metrics, health.
+
+mod gateways;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use gateways::{Place, bentpipe, check, echo, free, get, start, text};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+const DEDICATED: &str = "[link]\nmode = \"dedicated\"\nrate = \"50 Mbit/s\"";
+
+fn top(args: &[&str]) -> Output {
+    bentpipe().arg("top").args(args).output().expect("it runs")
+}
+
+fn repository(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::read_to_string(root.join(path)).expect(path)
+}
+
+/// The names of metrics in a text.
+fn names(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("bentpipe_gateway_")).map(str::to_owned).collect()
+}
+
+/// The names of the samples that a terminal on a dedicated link gives.
+async fn samples() -> BTreeSet<String> {
+    let place = Place::new();
+    let hub = start(&place.hub(""));
+    let terminal = start(&place.terminal(hub.address, DEDICATED));
+    loop {
+        let metrics = get(terminal.ops, "/metrics").await;
+        assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+        let lines = metrics.lines().filter(|line| line.starts_with("bentpipe_"));
+        let found: BTreeSet<String> = lines.flat_map(names).collect();
+        // Losses are known last, when the hub has told of what it received.
+        if found.contains("bentpipe_gateway_peer_loss_ratio") {
+            return found;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn top_shows_the_peer_and_the_flow_that_is_open() {
+    let place = Place::new();
+    let hub = start(&place.hub(""));
+    let (to, forward) = (echo().await, free().await);
+    let entrance = format!("[[forward]]\nlisten = \"{forward}\"\nto = \"{to}\"");
+    let terminal = start(&place.terminal(hub.address, &entrance));
+    let mut tcp = TcpStream::connect(forward).await.expect("a connection");
+    tcp.write_all(b"hello").await.expect("room");
+    tcp.read_exact(&mut [0; 5]).await.expect("an answer");
+    let client = tcp.local_addr().expect("an address").to_string();
+    for (gateway, peer) in [(&terminal, "land"), (&hub, "sea")] {
+        let output = top(&[&gateway.ops.to_string(), "--once"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let shown = text(&output.stdout);
+        assert!(shown.contains("1 flows open"), "{shown}");
+        let flow = shown.lines().find(|line| line.contains(&client)).expect("the flow");
+        assert!(flow.contains(&to.to_string()) && flow.contains(peer), "{shown}");
+        assert!(shown.lines().any(|line| line.contains(peer) && line.contains(" up ")), "{shown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn top_says_what_is_wrong_where_no_gateway_answers() {
+    let nobody = free().await.to_string();
+    let output = top(&[&nobody, "--once"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains(&format!("no gateway serves its status at {nobody}")), "{said}");
+    assert!(said.contains("[ops]"), "{said}");
+
+    let other = echo().await.to_string();
+    let output = top(&[&other, "--once"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("is no gateway's status"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn the_live_view_wants_a_terminal() {
+    let place = Place::new();
+    let hub = start(&place.hub(""));
+    let output = top(&[&hub.ops.to_string()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--once"), "{}", text(&output.stderr));
+}
+
+#[tokio::test]
+async fn the_dashboard_shows_every_metric_there_is_and_no_other() {
+    let dashboard = repository("packaging/grafana/bentpipe.json");
+    let document: Value = serde_json::from_str(&dashboard).expect("JSON");
+    let panels = document["panels"].as_array().expect("panels");
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().expect("targets"));
+    let shown: BTreeSet<String> =
+        targets.flat_map(|target| names(target["expr"].as_str().expect("an expression"))).collect();
+    assert_eq!(shown, samples().await);
+}
+
+#[tokio::test]
+async fn every_metric_is_documented() {
+    let documented = names(&repository("docs/gateway.md"));
+    assert_eq!(documented, samples().await);
+}
+
+#[tokio::test]
+async fn a_hangup_changes_rates_and_the_status_goes_on() {
+    let place = Place::new();
+    let hub = start(&place.hub(""));
+    let file = place.terminal(hub.address, DEDICATED);
+    let mut terminal = start(&file);
+    let before = fs::read_to_string(&file).expect("a file");
+    fs::write(&file, before.replace("50 Mbit/s", "3 Mbit/s")).expect("written");
+    kill_process(Pid::from_child(&terminal.child), Signal::HUP).expect("sent");
+    terminal.line("hold now");
+    let metrics = get(terminal.ops, "/metrics").await;
+    assert!(
+        metrics.contains("\nbentpipe_gateway_link_rate_bits_per_second 3000000\n"),
+        "{metrics}"
+    );
+    assert!(get(terminal.ops, "/status").await.starts_with("HTTP/1.1 200"));
+    assert!(get(hub.ops, "/health").await.starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn a_status_for_everybody_has_to_be_meant() {
+    let place = Place::new();
+    let file = place.hub("");
+    let closed = fs::read_to_string(&file).expect("a file");
+    let open =
+        closed.replace("[ops]\nlisten = \"127.0.0.1:0\"", "[ops]\nlisten = \"0.0.0.0:9100\"");
+    assert_ne!(open, closed);
+    fs::write(&file, &open).expect("written");
+    let output = check(&file);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("`ops.listen`") && said.contains("open = true"), "{said}");
+    fs::write(&file, open + "open = true\n").expect("written");
+    assert!(check(&file).status.success());
+}

@@ -1,0 +1,146 @@
+//! The flows that are open, each as long as it is.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::counters::{Counters, Traffic};
+use super::open::Destination;
+use super::{Far, Inner};
+use crate::connection::Connection;
+use crate::hub::ConnectionRef;
+
+/// The flows that are open, by number. Each has a permit, so that there are never more than may be open.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    flows: BTreeMap<u64, Arc<Entry>>,
+}
+
+/// What is known of an open flow.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) number: u64,
+    pub(super) client: SocketAddr,
+    pub(super) destination: Destination,
+    pub(super) peer: String,
+    pub(super) began: tokio::time::Instant,
+    pub(super) traffic: Traffic,
+    /// How it gets there, once that is known.
+    way: OnceLock<Way>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Far(ConnectionRef),
+    Direct,
+}
+
+impl Entry {
+    /// The connection to the far gateway.
+    pub(super) fn connection(&self) -> Option<ConnectionRef> {
+        match self.way.get() {
+            Some(Way::Far(connection)) => Some(*connection),
+            _ => None,
+        }
+    }
+
+    /// Whether it goes without the far gateway.
+    pub(super) fn is_direct(&self) -> bool {
+        matches!(self.way.get(), Some(Way::Direct))
+    }
+}
+
+impl Flows {
+    /// The flows that are open, the oldest first.
+    pub(super) fn open(&self) -> Vec<Arc<Entry>> {
+        self.lock().flows.values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        // A panic elsewhere leaves it as it was between two calls.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An open flow: as long as this exists, it is among those that are open.
+#[derive(Debug)]
+pub(super) struct Flow {
+    entry: Arc<Entry>,
+    flows: Arc<Flows>,
+    counters: Arc<Counters>,
+    peer: Arc<Traffic>,
+    /// Its place among those that may be open.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Flow {
+    /// A flow of `client` to `destination` by `far` begins.
+    pub(super) fn begin(
+        inner: &Inner,
+        far: &Far,
+        client: SocketAddr,
+        destination: Destination,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        Counters::add(&inner.counters.open, 1);
+        Counters::add(&inner.counters.flows, 1);
+        let mut open = inner.flows.lock();
+        open.next += 1;
+        let entry = Arc::new(Entry {
+            number: open.next,
+            client,
+            destination,
+            peer: far.name.clone(),
+            began: tokio::time::Instant::now(),
+            traffic: Traffic::default(),
+            way: OnceLock::new(),
+        });
+        open.flows.insert(entry.number, entry.clone());
+        Self {
+            entry,
+            flows: inner.flows.clone(),
+            counters: inner.counters.clone(),
+            peer: far.traffic.clone(),
+            _permit: permit,
+        }
+    }
+
+    /// It goes by this connection.
+    pub(super) fn goes_by(&self, connection: &Connection) {
+        let _ = self.entry.way.set(Way::Far(connection.reference()));
+    }
+
+    /// It goes without the far gateway.
+    pub(super) fn goes_directly(&self) {
+        let _ = self.entry.way.set(Way::Direct);
+    }
+
+    /// So many bytes were taken from TCP.
+    pub(super) fn sent(&self, bytes: usize) {
+        for count in [&self.counters.sent, &self.peer.sent, &self.entry.traffic.sent] {
+            Counters::add(count, bytes as u64);
+        }
+    }
+
+    /// So many bytes were given to TCP.
+    pub(super) fn received(&self, bytes: usize) {
+        for count in [&self.counters.received, &self.peer.received, &self.entry.traffic.received] {
+            Counters::add(count, bytes as u64);
+        }
+    }
+}
+
+impl Drop for Flow {
+    fn drop(&mut self) {
+        self.flows.lock().flows.remove(&self.entry.number);
+        self.counters.open.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,273 @@
+//! What operators see, over HTTP: `/metrics`, `/health` and `/status`.
+//!
+//! Whoever asks gets one answer and is gone. A few are served at a time and each for a short while only, so
+//! that nobody holds memory or tasks by asking slowly or much; the others wait in the kernel.
+
+mod config;
+mod metrics;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::{Inner, Role, Status, sockets};
+
+pub use self::config::Ops;
+
+/// Clients that are served at the same time.
+const PLACES: usize = 8;
+/// Time for a client to ask and to take its answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most bytes of a request; the least that hyper takes.
+const REQUEST: usize = 8192;
+/// Pause after an accept that failed, for lack of files most likely.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Opens the server, if there is to be one. Returns its address.
+///
+/// # Errors
+/// When the address is taken.
+pub(super) fn start(
+    inner: &Arc<Inner>,
+    tasks: &mut JoinSet<io::Result<()>>,
+) -> io::Result<Option<SocketAddr>> {
+    let Some(ops) = &inner.config.ops else { return Ok(None) };
+    let listener = sockets::listen(ops.listen, false)
+        .map_err(|error| io::Error::new(error.kind(), format!("TCP {}: {error}", ops.listen)))?;
+    let address = listener.local_addr()?;
+    tasks.spawn(serve(inner.clone(), listener));
+    Ok(Some(address))
+}
+
+/// Serves for ever.
+async fn serve(inner: Arc<Inner>, listener: TcpListener) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(PLACES));
+    loop {
+        let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
+        match listener.accept().await {
+            Ok((tcp, from)) => {
+                let inner = inner.clone();
+                tokio::spawn(async move {
+                    let served = client(tcp, PATIENCE, &*inner).await;
+                    if let Err(error) = served {
+                        tracing::debug!(%from, %error, "a client of the status was not served");
+                    }
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a client of the status could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// What is asked about.
+trait Watched {
+    /// All there is to know.
+    fn status(&self) -> Status;
+
+    /// The same without the flows.
+    fn overview(&self) -> Status;
+}
+
+impl Watched for Inner {
+    fn status(&self) -> Status {
+        self.status()
+    }
+
+    fn overview(&self) -> Status {
+        self.overview()
+    }
+}
+
+/// Answers one request within `patience`.
+async fn client(
+    io: impl AsyncRead + AsyncWrite + Unpin,
+    patience: Duration,
+    gateway: &impl Watched,
+) -> io::Result<()> {
+    let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
+        let answer = answer(request.method(), request.uri().path(), gateway);
+        std::future::ready(Ok::<_, Infallible>(answer))
+    });
+    let serving = http1::Builder::new()
+        .keep_alive(false)
+        .max_buf_size(REQUEST)
+        .serve_connection(TokioIo::new(io), service);
+    tokio::time::timeout(patience, serving).await?.map_err(io::Error::other)
+}
+
+/// The answer to a request.
+fn answer(method: &Method, path: &str, gateway: &impl Watched) -> Response<Full<Bytes>> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served here\n");
+        refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return refusal;
+    }
+    match path {
+        "/metrics" => match metrics::text(gateway.overview()) {
+            Ok(body) => said(StatusCode::OK, metrics::CONTENT, body),
+            Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
+        },
+        "/health" => {
+            let health = Health::of(&gateway.overview());
+            let code =
+                if health.healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+            json(code, &health)
+        }
+        "/status" => json(StatusCode::OK, &gateway.status()),
+        _ => text(StatusCode::NOT_FOUND, "there are /metrics, /health and /status\n"),
+    }
+}
+
+/// Whether a gateway can do its work.
+#[derive(Debug, Serialize)]
+struct Health {
+    healthy: bool,
+    role: Role,
+    peers_up: usize,
+    peers: usize,
+}
+
+impl Health {
+    /// A terminal needs all its peers; a hub waits for whoever comes.
+    fn of(status: &Status) -> Self {
+        let peers = status.peers.len();
+        let peers_up = status.peers.iter().filter(|peer| peer.up).count();
+        let healthy = status.role == Role::Hub || peers_up == peers;
+        Self { healthy, role: status.role, peers_up, peers }
+    }
+}
+
+fn json(code: StatusCode, document: &impl Serialize) -> Response<Full<Bytes>> {
+    match serde_json::to_string(document) {
+        Ok(body) => said(code, "application/json", body + "\n"),
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
+    }
+}
+
+fn text(code: StatusCode, body: &str) -> Response<Full<Bytes>> {
+    said(code, "text/plain; charset=utf-8", body.to_owned())
+}
+
+fn said(code: StatusCode, content: &'static str, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+
+    use super::*;
+    use crate::gateway::status::testing::{peer, status};
+
+    impl Watched for Status {
+        fn status(&self) -> Status {
+            self.clone()
+        }
+
+        fn overview(&self) -> Status {
+            Self { flows: Vec::new(), ..self.clone() }
+        }
+    }
+
+    /// The first line and the rest of what a client gets that says this.
+    async fn ask(request: &str, status: Status) -> (String, String) {
+        let (mut near, far) = duplex(1 << 20);
+        near.write_all(request.as_bytes()).await.expect("room");
+        // A client may end before its request does, which is an error here and no answer there.
+        let _ = client(far, PATIENCE, &status).await;
+        let mut answer = String::new();
+        near.read_to_string(&mut answer).await.expect("text");
+        let (first, rest) = answer.split_once("\r\n").unwrap_or((&answer, ""));
+        (first.to_owned(), rest.to_owned())
+    }
+
+    fn get(path: &str) -> String {
+        format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n")
+    }
+
+    #[tokio::test]
+    async fn a_terminal_is_healthy_while_all_its_peers_answer_and_a_hub_always() {
+        for (role, peers, healthy) in [
+            (Role::Terminal, vec![peer("a", true), peer("b", true)], true),
+            (Role::Terminal, vec![peer("a", true), peer("b", false)], false),
+            (Role::Hub, vec![peer("a", false)], true),
+        ] {
+            let (first, rest) = ask(&get("/health"), status(role, peers)).await;
+            let code = if healthy { "200 OK" } else { "503 Service Unavailable" };
+            assert_eq!(first, format!("HTTP/1.1 {code}"));
+            assert!(rest.contains(&format!("{{\"healthy\":{healthy},\"role\"")), "{rest}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_status_can_be_read_back() {
+        let given = status(Role::Hub, vec![peer("a", true)]);
+        let (first, rest) = ask(&get("/status?pretty"), given.clone()).await;
+        assert_eq!(first, "HTTP/1.1 200 OK");
+        let (head, body) = rest.split_once("\r\n\r\n").expect("a body");
+        assert!(head.contains("content-type: application/json"), "{head}");
+        assert_eq!(serde_json::from_str::<Status>(body).expect("JSON"), given);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_or_not_a_get_is_refused() {
+        for (request, code) in [
+            (get("/"), "404"),
+            (get("/status").replace("GET", "POST"), "405"),
+            (get("/status").replace("GET", "DELETE"), "405"),
+            ("nonsense\r\n\r\n".to_owned(), "400"),
+            (format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(20_000)), "431"),
+            (format!("GET / HTTP/1.1\r\nA: {}\r\n\r\n", "x".repeat(20_000)), "431"),
+        ] {
+            let (first, _) = ask(&request, status(Role::Hub, vec![])).await;
+            assert!(first.starts_with(&format!("HTTP/1.1 {code}")), "{first}: {request:.40}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_gets_one_answer_and_is_gone() {
+        let (_, rest) = ask(&get("/health").repeat(3), status(Role::Hub, vec![])).await;
+        assert_eq!(rest.matches("healthy").count(), 1);
+        assert!(rest.contains("connection: close"), "{rest}");
+    }
+
+    /// What becomes of a client that sends this, and takes nothing.
+    async fn served_slowly(request: &str, room: usize) -> (io::Result<()>, DuplexStream) {
+        let (mut near, far) = duplex(room);
+        near.write_all(request.as_bytes()).await.expect("room");
+        let status = status(Role::Hub, (0..1000).map(|n| peer(&n.to_string(), true)).collect());
+        (client(far, Duration::from_millis(20), &status).await, near)
+    }
+
+    #[tokio::test]
+    async fn who_does_not_ask_or_does_not_take_the_answer_is_left() {
+        for request in ["", "GET /status HTT", &get("/status")] {
+            let (served, _near) = served_slowly(request, 64).await;
+            assert_eq!(served.expect_err("too slow").kind(), io::ErrorKind::TimedOut, "{request}");
+        }
+    }
+}

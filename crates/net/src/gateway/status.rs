@@ -1,0 +1,247 @@
+//! What a gateway is doing, at one moment.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use bentpipe_record::TransportCounters;
+use bentpipe_transport::SenderState;
+use bentpipe_units::{BitRate, ByteCount, Span};
+use serde::{Deserialize, Serialize};
+
+use super::counters::load;
+use super::flows::Entry;
+use super::{Far, Inner, Role, plain};
+
+/// What a gateway is doing, at one moment. Its fields are written as numbers of the units in their names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Which end of the link it is.
+    pub role: Role,
+    /// Time since it began.
+    #[serde(rename = "uptime_seconds", with = "plain")]
+    pub uptime: Span,
+    /// What it may send on a dedicated link, all headers included; `None` on a shared one.
+    #[serde(rename = "link_rate_bits_per_second", with = "plain")]
+    pub link_rate: Option<BitRate>,
+    /// Flows and bytes since its start.
+    pub totals: Totals,
+    /// The far gateways, by name.
+    pub peers: Vec<PeerStatus>,
+    /// The flows that are open, the oldest first.
+    pub flows: Vec<FlowStatus>,
+}
+
+/// Counts of a gateway, since its start where nothing else is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Flows that are open now.
+    pub open: u64,
+    /// Flows that began.
+    pub flows: u64,
+    /// Flows that could not be connected.
+    pub refused: u64,
+    /// Flows that were cut off because the connection between the gateways failed.
+    pub cut: u64,
+    /// Bytes taken from TCP.
+    #[serde(rename = "sent_bytes", with = "plain")]
+    pub sent: ByteCount,
+    /// Bytes given to TCP.
+    #[serde(rename = "received_bytes", with = "plain")]
+    pub received: ByteCount,
+}
+
+/// A far gateway.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PeerStatus {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Its UDP address, if it is known.
+    pub address: Option<SocketAddr>,
+    /// It answers.
+    pub up: bool,
+    /// The smoothed round-trip time that a connection to it measured last.
+    #[serde(rename = "srtt_seconds", with = "plain")]
+    pub srtt: Option<Span>,
+    /// The share of the datagrams sent to it that got lost of late, from 0 to 1, as it reports. The last
+    /// four thousand datagrams count most.
+    pub loss_ratio: Option<f64>,
+    /// Connections inside the association, the one that holds it up among them.
+    pub connections: usize,
+    /// What may be sent to it on a dedicated link.
+    #[serde(rename = "rate_bits_per_second", with = "plain")]
+    pub rate: Option<BitRate>,
+    /// Its weight among the peers on a dedicated link.
+    pub weight: Option<u32>,
+    /// Bytes of flows taken from TCP for it.
+    #[serde(rename = "sent_bytes", with = "plain")]
+    pub sent: ByteCount,
+    /// Bytes of flows that came from it, given to TCP.
+    #[serde(rename = "received_bytes", with = "plain")]
+    pub received: ByteCount,
+}
+
+/// An open flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowStatus {
+    /// Its number; those that began later have higher ones.
+    pub number: u64,
+    /// The client.
+    pub client: SocketAddr,
+    /// Where it leads, as HOST:PORT.
+    pub destination: String,
+    /// By which far gateway.
+    pub peer: String,
+    /// It goes there without the far gateway, which does not answer; the bytes are counted at its end then.
+    pub direct: bool,
+    /// Time since it began.
+    #[serde(rename = "age_seconds", with = "plain")]
+    pub age: Span,
+    /// Bytes taken from TCP.
+    #[serde(rename = "sent_bytes", with = "plain")]
+    pub sent: ByteCount,
+    /// Bytes given to TCP.
+    #[serde(rename = "received_bytes", with = "plain")]
+    pub received: ByteCount,
+    /// The connection to the far gateway, while there is one.
+    pub connection: Option<ConnectionStatus>,
+}
+
+/// The sender of a connection between gateways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionStatus {
+    /// Smoothed round-trip time, once one was measured.
+    #[serde(rename = "srtt_seconds", with = "plain")]
+    pub srtt: Option<Span>,
+    /// Congestion window; `None` if the controller has none.
+    #[serde(rename = "cwnd_bytes", with = "plain")]
+    pub cwnd: Option<ByteCount>,
+    /// Bytes sent and not acknowledged.
+    #[serde(rename = "in_flight_bytes", with = "plain")]
+    pub in_flight: ByteCount,
+    /// Data segments sent again.
+    pub retransmitted_segments: u64,
+    /// Header and payload bytes of data segments sent again.
+    #[serde(rename = "retransmitted_bytes", with = "plain")]
+    pub retransmitted: ByteCount,
+}
+
+impl Inner {
+    /// What the gateway is doing now.
+    pub(super) fn status(&self) -> Status {
+        let flows = self.flows.open();
+        let connections = self.host.look(flows.iter().map(|flow| flow.connection()));
+        let flows = flows.iter().zip(connections).map(|(flow, seen)| flow_status(flow, seen));
+        Status { flows: flows.collect(), ..self.overview() }
+    }
+
+    /// The same without the flows, of which there may be many.
+    pub(super) fn overview(&self) -> Status {
+        Status {
+            role: self.config.role,
+            uptime: span(self.began),
+            link_rate: self.host.link_rate(),
+            totals: Totals {
+                open: self.counters.open.load(Ordering::Relaxed),
+                flows: self.counters.flows.load(Ordering::Relaxed),
+                refused: self.counters.refused.load(Ordering::Relaxed),
+                cut: self.counters.cut.load(Ordering::Relaxed),
+                sent: load(&self.counters.sent),
+                received: load(&self.counters.received),
+            },
+            peers: self.peers.iter().map(|(name, far)| self.peer_status(name, far)).collect(),
+            flows: Vec::new(),
+        }
+    }
+
+    fn peer_status(&self, name: &str, far: &Far) -> PeerStatus {
+        let known = self.host.peer_state(far.key);
+        PeerStatus {
+            name: name.to_owned(),
+            address: known.address.or(far.address),
+            up: far.is_up.load(Ordering::Relaxed),
+            srtt: known.srtt,
+            loss_ratio: known.loss,
+            connections: known.connections,
+            rate: known.share.map(|share| share.rate),
+            weight: known.share.map(|share| share.weight),
+            sent: load(&far.traffic.sent),
+            received: load(&far.traffic.received),
+        }
+    }
+}
+
+type Seen = Option<(SenderState, TransportCounters)>;
+
+fn flow_status(flow: &Entry, seen: Seen) -> FlowStatus {
+    FlowStatus {
+        number: flow.number,
+        client: flow.client,
+        destination: flow.destination.to_string(),
+        peer: flow.peer.clone(),
+        direct: flow.is_direct(),
+        age: span(flow.began),
+        sent: load(&flow.traffic.sent),
+        received: load(&flow.traffic.received),
+        connection: seen.map(|(sender, counters)| ConnectionStatus {
+            srtt: sender.srtt,
+            cwnd: sender.cwnd,
+            in_flight: sender.in_flight,
+            retransmitted_segments: counters.retransmitted_segments,
+            retransmitted: ByteCount::new(counters.retransmitted_bytes),
+        }),
+    }
+}
+
+fn span(since: tokio::time::Instant) -> Span {
+    Span::from_nanos(since.elapsed().as_nanos() as u64)
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// A peer of which little is known.
+    pub(in crate::gateway) fn peer(name: &str, up: bool) -> PeerStatus {
+        PeerStatus {
+            name: name.to_owned(),
+            address: None,
+            up,
+            srtt: None,
+            loss_ratio: None,
+            connections: 0,
+            rate: None,
+            weight: None,
+            sent: ByteCount::ZERO,
+            received: ByteCount::ZERO,
+        }
+    }
+
+    /// The status of a gateway with one flow.
+    pub(in crate::gateway) fn status(role: Role, peers: Vec<PeerStatus>) -> Status {
+        let flow = FlowStatus {
+            number: 1,
+            client: SocketAddr::from(([192, 0, 2, 1], 4000)),
+            destination: "example.org:80".to_owned(),
+            peer: "sea".to_owned(),
+            direct: false,
+            age: Span::from_millis(1500),
+            sent: ByteCount::new(10),
+            received: ByteCount::new(20),
+            connection: Some(ConnectionStatus {
+                srtt: Some(Span::from_millis(600)),
+                cwnd: None,
+                in_flight: ByteCount::new(3),
+                retransmitted_segments: 1,
+                retransmitted: ByteCount::new(1400),
+            }),
+        };
+        Status {
+            role,
+            uptime: Span::from_secs(5),
+            link_rate: None,
+            totals: Totals { open: 1, flows: 1, ..Totals::default() },
+            peers,
+            flows: vec![flow],
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What a hub knows of its peers and connections, for those who look on.
+
+use std::net::SocketAddr;
+
+use bentpipe_record::TransportCounters;
+use bentpipe_transport::{Endpoint as _, SenderState};
+use bentpipe_units::{BitRate, Span};
+
+use super::{ConnectionId, Hub, Share};
+use crate::key::PublicKey;
+
+/// Which connection, for one who looks on and does not hold it: it names nothing once that one is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConnectionRef {
+    id: usize,
+    peer: PublicKey,
+    number: u32,
+}
+
+/// What is known of a peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct PeerState {
+    /// Where it is, if there is an association with it.
+    pub(crate) address: Option<SocketAddr>,
+    /// The round-trip time that a connection measured last.
+    pub(crate) srtt: Option<Span>,
+    /// The share of the datagrams to it that get lost, from 0 to 1, as it reports.
+    pub(crate) loss: Option<f64>,
+    /// Connections, those that only hold the association up among them.
+    pub(crate) connections: usize,
+    /// Its part of a dedicated link.
+    pub(crate) share: Option<Share>,
+}
+
+impl Hub {
+    /// A reference to a connection.
+    pub(crate) fn reference(&self, id: ConnectionId) -> ConnectionRef {
+        let connection = &self.connections[id.0];
+        let peer = self.associations[connection.association].peer;
+        ConnectionRef { id: id.0, peer, number: connection.number }
+    }
+
+    /// What the sender and the counters of a connection say, while it exists.
+    pub(crate) fn look(&self, of: ConnectionRef) -> Option<(SenderState, TransportCounters)> {
+        let connection = self.connections.get(of.id)?;
+        let peer = self.associations[connection.association].peer;
+        // Numbers are never given twice within an association; a peer that associates anew begins again.
+        let same = peer == of.peer && connection.number == of.number;
+        let endpoint = &connection.stream.endpoint;
+        same.then(|| (endpoint.sender_state(), endpoint.counters()))
+    }
+
+    /// What is known of a peer.
+    pub(crate) fn peer_state(&self, peer: PublicKey) -> PeerState {
+        let share = self.shares.get(&peer).copied();
+        let Some(id) = self.by_peer.get(&peer) else {
+            return PeerState { share, ..PeerState::default() };
+        };
+        let association = &self.associations[*id];
+        PeerState {
+            address: Some(association.address).filter(|address| address.port() != 0),
+            srtt: association.shield.round_trip(),
+            loss: association.shield.losses.measured(),
+            connections: association.numbers.len(),
+            share,
+        }
+    }
+
+    /// The rate of this host's own link, if it is bounded.
+    pub(crate) fn link_rate(&self) -> Option<BitRate> {
+        Some(self.line.rate()).filter(|rate| rate.as_bps() != u64::MAX)
+    }
+}
