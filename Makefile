@@ -67,7 +67,7 @@ fmt:
 # tshark judges the packet captures, ip, unshare and nft make the networks of the emulator and the gateway, Skyfield judges the
 # orbits; usrsctp is the stack that SCTP is tested against. Where they can not be installed the tests that need them say so and pass on.
 setup:
-	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux nft:nftables /usr/include/usrsctp.h:libusrsctp-dev
+	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux nft:nftables curl:curl /usr/include/usrsctp.h:libusrsctp-dev
 	@.venv/bin/python -c 'import skyfield' 2>/dev/null || sh .ci/install-skyfield
 
 clean:

@@ -246,6 +246,7 @@ fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
         let dark = format!("path {} dark", TwoHosts::address(0, LEFT));
         assert!(said.contains(&dark), "{said:?}");
         if let Some(capture) = capture {
+            capture.catch_up().await;
             capture.judge();
         }
     };
@@ -254,6 +255,9 @@ fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
         scope.spawn(move || on_host(host, LEFT, work)).join().expect("it ends");
     });
 }
+
+/// What is sent last on a link that is captured.
+const LAST: &[u8] = b"nothing comes after this";
 
 /// A capture of both links at the left host.
 struct Capture {
@@ -277,6 +281,22 @@ impl Capture {
             writeln!(std::io::stderr(), "{said}").expect("standard error");
         }
         begun.then_some(Self { dumpcap, dir })
+    }
+
+    /// Waits until everything that crossed the second link is in the file.
+    async fn catch_up(&self) {
+        let [from, to] = [LEFT, RIGHT].map(|host| TwoHosts::address(1, host));
+        let socket = tokio::net::UdpSocket::bind((from.as_str(), 0)).await.expect("a socket");
+        // Nobody listens there.
+        socket.send_to(LAST, (to.as_str(), 9)).await.expect("sent");
+        let file = self.dir.path().join("live.pcapng");
+        let is_there = || {
+            let written = std::fs::read(&file).expect("a file");
+            written.windows(LAST.len()).any(|bytes| bytes == LAST)
+        };
+        while !is_there() {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Lets tshark judge every packet: none is malformed, every checksum is right, and all kinds of chunks

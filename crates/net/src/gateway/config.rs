@@ -76,7 +76,7 @@ pub enum Fallback {
 pub struct Config {
     /// Which end of the link.
     pub role: Role,
-    /// The file with the key of this host.
+    /// The file with the key of this host; [`Config::load`] takes it as relative to the configuration.
     pub key: PathBuf,
     /// The UDP address between the gateways.
     pub listen: SocketAddr,
@@ -280,7 +280,12 @@ impl Config {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .map_err(|error| ConfigError::File { file: file.clone(), error })?;
-        Self::parse(&file, &text)
+        let mut config = Self::parse(&file, &text)?;
+        if let Some(dir) = path.parent() {
+            // A path that begins at the root stays what it is.
+            config.key = dir.join(&config.key);
+        }
+        Ok(config)
     }
 
     /// Reads a configuration from a text that came from `file`.
