@@ -1,12 +1,16 @@
 //! What a gateway says of itself while it works.
 
+mod gateways;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use bentpipe_net::SecretKey;
 use bentpipe_net::gateway::{Config, Gateway, Role, Status};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
+
+use gateways::{free, server};
 
 /// Longest time for anything here.
 const LONG: Duration = Duration::from_secs(20);
@@ -21,11 +25,6 @@ struct Pair {
     forward: SocketAddr,
 }
 
-async fn free() -> SocketAddr {
-    let held = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    held.local_addr().expect("an address")
-}
-
 fn gateway(text: &str, key: u8) -> Gateway {
     let config = Config::parse("gateway.toml", text).expect("a configuration");
     Gateway::start(config, SecretKey::from_bytes([key; 32])).expect("a gateway")
@@ -33,7 +32,7 @@ fn gateway(text: &str, key: u8) -> Gateway {
 
 async fn pair(to: SocketAddr, more: &str) -> Pair {
     let public = |key| SecretKey::from_bytes([key; 32]).public();
-    let forward = free().await;
+    let [forward] = free().await;
     let head = "key = \"unused\"\nlisten = \"127.0.0.1:0\"\n";
     let ops = "[ops]\nlisten = \"127.0.0.1:0\"\n";
     let hub = gateway(
@@ -54,17 +53,11 @@ async fn pair(to: SocketAddr, more: &str) -> Pair {
 
 /// A server that says back everything at once.
 async fn echo() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
-    tokio::spawn(async move {
-        while let Ok((mut tcp, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let (mut reader, mut writer) = tcp.split();
-                let _ = tokio::io::copy(&mut reader, &mut writer).await;
-            });
-        }
-    });
-    address
+    server(async |mut tcp: TcpStream| {
+        let (mut reader, mut writer) = tcp.split();
+        let _ = tokio::io::copy(&mut reader, &mut writer).await;
+    })
+    .await
 }
 
 /// Waits until a status is as wanted.
@@ -205,7 +198,7 @@ async fn metrics_health_and_status_are_served() {
 
 #[tokio::test]
 async fn a_terminal_whose_hub_never_answers_is_not_healthy() {
-    let nowhere = free().await;
+    let [nowhere] = free().await;
     let key = SecretKey::from_bytes([2; 32]).public();
     let terminal = gateway(
         &format!(
@@ -238,7 +231,8 @@ async fn a_hub_knows_a_terminal_that_was_restarted() {
     let before = terminal.local_addr();
     drop(terminal);
     // The port is free again some time later.
-    let config = terminal_config.replace(&forward.to_string(), &free().await.to_string());
+    let [elsewhere] = free().await;
+    let config = terminal_config.replace(&forward.to_string(), &elsewhere.to_string());
     let again = gateway(&config, 1);
     assert_ne!(again.local_addr(), before);
     let status = until(&hub, |status| {

@@ -114,7 +114,11 @@ impl Hub {
             Some(member) => self.line.scheduler.weigh(member, share.weight),
             None => association.member = Some(self.line.join(id, share.weight)),
         }
-        let line = association.line.get_or_insert_with(|| Line::new(share.rate));
+        let line = association.line.get_or_insert_with(|| {
+            // What was sent before there was a line is no debt.
+            association.on_wire = ByteCount::ZERO;
+            Line::new(share.rate)
+        });
         line.set_rate(share.rate);
         let connections: Vec<usize> = association.numbers.values().copied().collect();
         for connection in connections {

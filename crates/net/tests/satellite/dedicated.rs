@@ -76,3 +76,13 @@ fn a_rate_that_changes_holds_for_connections_that_are_open() {
         assert!((0.90..1.0).contains(&share), "{share}");
     }
 }
+
+#[test]
+fn what_was_sent_before_turns_began_does_not_have_to_be_waited_for() {
+    let link = Link::geo(10.0);
+    let mut world = World::informed(&link, 1);
+    world.download(20_000_000);
+    world.set_rates(link.up, link.down);
+    let took = world.download(100_000);
+    assert!(took <= Span::from_millis(720), "{took:?}");
+}
