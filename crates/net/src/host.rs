@@ -9,14 +9,17 @@ use bentpipe_record::TransportCounters;
 use bentpipe_transport::SenderState;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, Instant};
+use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
 use crate::association::Security;
+use crate::carriers::Carriers;
 use crate::clock::Clock;
 use crate::connection::Connection;
-use crate::hub::{ConnectionRef, Fec, Hub, PeerState, Share, parity};
+use crate::hub::{ConnectionRef, Fec, Hub, PeerState, Plan, Share, parity};
 use crate::key::{PublicKey, SecretKey};
 use crate::socket::Socket;
+use crate::sockets;
 
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;
@@ -75,13 +78,36 @@ impl Host {
     /// Outside of a tokio runtime.
     pub fn bind(address: SocketAddr, key: SecretKey, security: Security) -> io::Result<Self> {
         let socket = Socket::bind(address)?;
+        Self::on(socket, None, key, security)
+    }
+
+    /// As [`Host::bind`], and peers that can not reach it by UDP do so by TCP, at the same address.
+    ///
+    /// # Errors
+    /// When the address is taken or not one of this machine.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn bind_both(address: SocketAddr, key: SecretKey, security: Security) -> io::Result<Self> {
+        let socket = Socket::bind(address)?;
+        let listener = sockets::listen(socket.local_addr()?, false)?;
+        Self::on(socket, Some(listener), key, security)
+    }
+
+    fn on(
+        socket: Socket,
+        listener: Option<TcpListener>,
+        key: SecretKey,
+        security: Security,
+    ) -> io::Result<Self> {
         let local = socket.local_addr()?;
         let clock = Clock::start();
         let entropy = || getrandom::u64().expect("the system's source of randomness");
         let hub = Hub::new(key, security, clock.calendar(), Box::new(entropy), clock.now());
         tokio::task::spawn_blocking(parity::prepare);
         let shared = Arc::new(Shared::new(hub, clock));
-        let task = tokio::spawn(run(socket, shared.clone())).abort_handle();
+        let carriers = Carriers::new(shared.clone(), listener);
+        let task = tokio::spawn(run(socket, carriers, shared.clone())).abort_handle();
         Ok(Self { handle: Arc::new(Handle { shared, task }), local })
     }
 
@@ -100,18 +126,24 @@ impl Host {
         self.handle.shared.hub().set_fec(fec);
     }
 
-    /// All that this host sends to peers with a [`Share`] leaves at this rate at most, headers of IP and
-    /// UDP included. Without a word only the shares bound it.
-    pub fn set_rate(&self, rate: BitRate) {
-        self.handle.shared.hub().set_rate(rate);
+    /// All that this host sends over a link, 0 or 1, to peers with a [`Share`] of it leaves at this rate at
+    /// most, headers of IP and UDP included. Without a word only the shares bound it.
+    pub fn set_rate(&self, link: usize, rate: BitRate) {
+        self.handle.shared.hub().set_rate(link, rate);
     }
 
-    /// What is sent to a peer takes this share of the link, from now on and in associations to come:
-    /// connections to it take turns, with repairs and short objects ahead of bulk.
-    pub fn set_share(&self, peer: PublicKey, share: Share) {
+    /// What is sent to a peer over a link, 0 or 1, takes this share of it, from now on and in associations to
+    /// come: connections to it take turns, with repairs and short objects ahead of bulk.
+    pub fn set_share(&self, link: usize, peer: PublicKey, share: Share) {
         let shared = &self.handle.shared;
-        shared.hub().set_share(shared.clock.now(), peer, share);
+        shared.hub().set_share(shared.clock.now(), link, peer, share);
         shared.changed.notify_one();
+    }
+
+    /// The ways by which a peer is reached, in associations to come, whatever address is given then. This host
+    /// watches them; both send by the first one that works.
+    pub fn plan(&self, peer: PublicKey, plan: Plan) {
+        self.handle.shared.hub().plan(peer, plan);
     }
 
     /// What is known of a peer.
@@ -183,9 +215,9 @@ impl Host {
 }
 
 /// Runs a socket and its hub for ever.
-async fn run(mut socket: Socket, shared: Arc<Shared<Hub>>) {
+async fn run(mut socket: Socket, mut carriers: Carriers, shared: Arc<Shared<Hub>>) {
     loop {
-        let (deadline, full) = turn(&mut socket, &shared);
+        let (deadline, full) = turn(&mut socket, &mut carriers, &shared);
         tokio::select! {
             () = poll_fn(|cx| socket.poll_ready(cx, full)) => {}
             () = shared.changed.notified() => {}
@@ -195,16 +227,23 @@ async fn run(mut socket: Socket, shared: Arc<Shared<Hub>>) {
 }
 
 /// Receives, lets the time pass, sends. Returns the next deadline and whether the socket is full.
-fn turn(socket: &mut Socket, shared: &Shared<Hub>) -> (Option<Instant>, bool) {
+fn turn(
+    socket: &mut Socket,
+    carriers: &mut Carriers,
+    shared: &Shared<Hub>,
+) -> (Option<Instant>, bool) {
     let mut hub = shared.hub();
     let now = shared.clock.now();
     for _ in 0..BATCHES {
-        if !socket.receive(|from, ecn, datagram| hub.handle_datagram(now, from, ecn, datagram)) {
+        let mut each = |from, ecn, datagram: &[u8]| {
+            hub.handle_datagram(now, from, ecn, datagram);
+        };
+        if !socket.receive(&mut each) {
             break;
         }
     }
     hub.handle_timeout(now);
     hub.flush(now);
-    let full = socket.send_all(hub.outbox());
+    let full = socket.send_all(hub.outbox(), |train| carriers.send(train));
     (hub.next_deadline(), full)
 }

@@ -5,6 +5,7 @@
 #![doc = include_str!("../../../docs/files.md")]
 
 pub mod association;
+mod carriers;
 mod clock;
 mod connection;
 pub mod emulate;
@@ -16,6 +17,7 @@ mod programs;
 pub mod qlp;
 pub mod sctp;
 mod socket;
+mod sockets;
 mod stream;
 pub mod transfer;
 mod tuning;
@@ -23,6 +25,6 @@ mod tuning;
 pub use association::Security;
 pub use connection::Connection;
 pub use host::Host;
-pub use hub::{Fec, Share};
+pub use hub::{Carrier, Fec, Share};
 pub use key::{BadKey, KeyFileError, PublicKey, SecretKey};
 pub use tuning::{KnownLink, Tuning};

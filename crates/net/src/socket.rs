@@ -9,7 +9,7 @@ use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-use crate::hub::{Outbox, Train};
+use crate::hub::{Carrier, Outbox, Route, Train};
 
 /// Room for one batch of datagrams that the kernel has put together.
 const RECEIVE_ROOM: usize = 64 * 1024;
@@ -61,7 +61,7 @@ impl Socket {
     /// Receives what there is, up to one batch, and hands over each datagram with the mark in its IP
     /// header. Returns false when
     /// there was nothing.
-    pub(crate) fn receive(&mut self, mut each: impl FnMut(SocketAddr, Ecn, &[u8])) -> bool {
+    pub(crate) fn receive(&mut self, mut each: impl FnMut(Route, Ecn, &[u8])) -> bool {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let received = {
             let mut slices = self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer));
@@ -74,20 +74,24 @@ impl Socket {
         let Ok(count) = received else { return false };
         for (meta, buffer) in metas[..count].iter().zip(&self.buffers) {
             let ecn = meta.ecn.map_or(Ecn::NotCapable, |ecn| Ecn::from_bits(ecn as u8));
+            let from = Route { address: meta.addr, local: meta.dst_ip, carrier: Carrier::Udp };
             for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                each(meta.addr, ecn, datagram);
+                each(from, ecn, datagram);
             }
         }
         true
     }
 
-    /// Sends what waits. True when the socket is full before that is done.
-    pub(crate) fn send_all(&self, outbox: &mut Outbox) -> bool {
+    /// Sends what waits, that which goes by TCP through `stream`. True when the socket is full before that is
+    /// done.
+    pub(crate) fn send_all(&self, outbox: &mut Outbox, mut stream: impl FnMut(&Train<'_>)) -> bool {
         let most = self.most();
         while let Some(train) = outbox.front(most) {
             let len = train.bytes.len();
-            if !self.send(&train) {
-                return true;
+            match train.route.carrier {
+                Carrier::Tcp => stream(&train),
+                Carrier::Udp if !self.send(&train) => return true,
+                Carrier::Udp => {}
             }
             outbox.pop(len);
         }
@@ -98,11 +102,11 @@ impl Socket {
     fn send(&self, train: &Train<'_>) -> bool {
         let segment_size = (train.bytes.len() > train.each).then_some(train.each);
         let transmit = Transmit {
-            destination: train.address,
+            destination: train.route.address,
             ecn: EcnCodepoint::from_bits(train.ecn.bits()),
             contents: train.bytes,
             segment_size,
-            src_ip: None,
+            src_ip: train.route.local,
         };
         let (io, state) = (&self.io, &self.state);
         let sent = io.try_io(Interest::WRITABLE, || state.try_send(io.into(), &transmit));

@@ -13,8 +13,9 @@ use tokio::task::JoinSet;
 use super::counters::Counters;
 use super::flows::Flow;
 use super::open::{self, Destination, Open, Verdict};
-use super::{Far, Inner, relay, sockets};
+use super::{Far, Inner, relay};
 use crate::connection::Connection;
+use crate::sockets;
 
 /// Time for a far gateway to say what it wants.
 const GREETING: Duration = Duration::from_secs(60);

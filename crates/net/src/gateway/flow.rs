@@ -12,8 +12,9 @@ use super::counters::Counters;
 use super::flows::Flow;
 use super::open::{self, Destination, Open, Verdict};
 use super::relay::{self, Before, Ended};
-use super::{Fallback, Inner, sockets};
+use super::{Fallback, Inner};
 use crate::connection::Connection;
+use crate::sockets;
 
 /// A flow on its way.
 #[derive(Debug)]

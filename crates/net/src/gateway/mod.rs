@@ -15,7 +15,6 @@ mod ops;
 mod plain;
 mod policy;
 mod relay;
-mod sockets;
 mod status;
 
 use std::collections::BTreeMap;
@@ -38,15 +37,15 @@ use crate::key::{PublicKey, SecretKey};
 use crate::tuning::Tuning;
 
 pub use self::config::{
-    Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Mode, Parsed, Password, Peer,
-    Proxy, Role, Transparent,
+    Backup, Carriers, Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Mode, Parsed,
+    Password, Peer, Proxy, Role, Transparent,
 };
 pub use self::counters::Counters;
 pub use self::firewall::Firewall;
 pub use self::open::Destination;
 pub use self::ops::Ops;
 pub use self::policy::Range;
-pub use self::status::{ConnectionStatus, FlowStatus, PeerStatus, Status, Totals};
+pub use self::status::{ConnectionStatus, FlowStatus, Link, PeerStatus, Status, Totals};
 
 /// The service number of gateways.
 const PORT: u16 = 2;
@@ -102,12 +101,18 @@ impl Gateway {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn start(config: Config, key: SecretKey) -> io::Result<Self> {
-        let host = Host::bind(config.listen, key, Security::Full)?;
+        // Terminals connect, hubs are connected to.
+        let both = config.role == Role::Hub && config.carrier != Carriers::Udp;
+        let bind = if both { Host::bind_both } else { Host::bind };
+        let host = bind(config.listen, key, Security::Full)?;
         host.set_fec(config.link.fec.0);
         share(&host, &config);
         let mut peers = BTreeMap::new();
         for (name, peer) in &config.peers {
             host.allow(peer.key.0);
+            if let Some(plan) = config.plan(peer) {
+                host.plan(peer.key.0, plan);
+            }
             let far = Far {
                 name: name.clone(),
                 key: peer.key.0,
@@ -202,13 +207,13 @@ impl Gateway {
 #[error("only rates and weights can change at run time; restart the gateway for the rest")]
 pub struct NeedsRestart;
 
-/// Shares a dedicated link out.
+/// Shares dedicated links out.
 fn share(host: &Host, config: &Config) {
-    if let Some(rate) = config.link.rate {
-        host.set_rate(rate.0);
+    for (link, rate) in config.rates() {
+        host.set_rate(link, rate);
     }
-    for (peer, share) in config.shares() {
-        host.set_share(peer, share);
+    for (link, peer, share) in config.shares() {
+        host.set_share(link, peer, share);
     }
 }
 

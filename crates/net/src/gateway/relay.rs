@@ -15,8 +15,9 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 
 use super::flows::Flow;
 use super::open::{self, Verdict};
-use super::sockets;
+
 use crate::connection::Connection;
+use crate::sockets;
 use crate::stream::Streams;
 
 /// Bytes in front of each piece: what it is, and its length.

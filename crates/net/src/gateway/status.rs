@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::counters::load;
 use super::flows::Entry;
 use super::{Far, Inner, Role, plain};
+use crate::hub::Carrier;
 
 /// What a gateway is doing, at one moment. Its fields are written as numbers of the units in their names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +51,17 @@ pub struct Totals {
     pub received: ByteCount,
 }
 
+/// One of the links of a gateway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Link {
+    /// The first one.
+    #[default]
+    Primary,
+    /// The second one.
+    Backup,
+}
+
 /// A far gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeerStatus {
@@ -59,6 +71,10 @@ pub struct PeerStatus {
     pub address: Option<SocketAddr>,
     /// It answers.
     pub up: bool,
+    /// The link that leads to it now.
+    pub link: Link,
+    /// What carries the datagrams to it now.
+    pub carrier: Carrier,
     /// The smoothed round-trip time that a connection to it measured last.
     #[serde(rename = "srtt_seconds", with = "plain")]
     pub srtt: Option<Span>,
@@ -159,6 +175,8 @@ impl Inner {
             name: name.to_owned(),
             address: known.address.or(far.address),
             up: far.is_up.load(Ordering::Relaxed),
+            link: if known.link == 0 { Link::Primary } else { Link::Backup },
+            carrier: known.carrier,
             srtt: known.srtt,
             loss_ratio: known.loss,
             connections: known.connections,
@@ -206,6 +224,8 @@ pub(super) mod testing {
             name: name.to_owned(),
             address: None,
             up,
+            link: Link::Primary,
+            carrier: Carrier::Udp,
             srtt: None,
             loss_ratio: None,
             connections: 0,

@@ -1,7 +1,6 @@
 //! One association: its keys as they come and go, and the connections inside it.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
@@ -10,13 +9,14 @@ use bytes::{Bytes, BytesMut};
 use super::connection::number_len;
 use super::control::{Control, PIECE_HEADER, has_content};
 use super::early::Early;
-use super::ecn::EcnUse;
-use super::line::Line;
+use super::line::OwnLine;
 use super::marks::Marks;
 use super::outbox::Outbox;
 use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
-use super::path_mtu::{PathMtu, Unanswered};
+use super::path_mtu::Unanswered;
 use super::pieces::{Piece, Pieces};
+use super::route::Route;
+use super::ways::{LINKS, Ways};
 use crate::association::{Index, Initiator, MAC_LEN, OVERHEAD, Traffic};
 use crate::key::PublicKey;
 
@@ -60,6 +60,8 @@ pub(super) struct Opened {
     pub(super) number: u64,
     /// It is the first one that shows that the peer has new keys.
     pub(super) confirms: bool,
+    /// The peer is elsewhere now.
+    pub(super) moved: bool,
 }
 
 /// Which keys opened a datagram.
@@ -74,7 +76,7 @@ enum Slot {
 #[derive(Debug)]
 pub(super) struct Association {
     pub(super) peer: PublicKey,
-    pub(super) address: SocketAddr,
+    pub(super) ways: Ways,
     current: Option<Keys>,
     /// Keys that the peer asked for and has not used yet.
     next: Option<Keys>,
@@ -97,33 +99,26 @@ pub(super) struct Association {
     pub(super) early: Early,
     /// Segments that open connections go there now, because a handshake message is being written.
     pub(super) collects: bool,
-    /// How long datagrams may be.
-    pub(super) path: PathMtu,
+    /// The way that the latest request went.
+    pub(super) asked_by: Option<usize>,
     pub(super) pieces: Pieces,
     /// Congestion marks, those seen here and those that the peer saw.
     pub(super) marks: Marks,
-    ecn: EcnUse,
     /// What protects against losses, both ways.
     pub(super) shield: Shield,
-    /// The line to the peer, if its rate is known, and the number on the line of the host.
-    pub(super) line: Option<Line>,
-    pub(super) member: Option<u32>,
-    /// What was sent and not yet charged to the lines, headers of IP and UDP included.
-    pub(super) on_wire: ByteCount,
+    /// The lines to the peer over each link whose rate is known.
+    pub(super) lines: [Option<OwnLine>; LINKS],
 }
 
-/// Headers of IP and UDP around a datagram.
-const IPV4_UDP: usize = 28;
-const IPV6_UDP: usize = 48;
 /// Bytes of a POLL, which a full segment may carry as well.
 const POLL: usize = 4;
 
 impl Association {
     /// An association without keys, whose first connection of this host gets number `next_number`.
-    pub(super) fn new(peer: PublicKey, address: SocketAddr, next_number: u32, fec: Fec) -> Self {
+    pub(super) fn new(peer: PublicKey, ways: Ways, next_number: u32, fec: Fec) -> Self {
         Self {
             peer,
-            address,
+            ways,
             current: None,
             next: None,
             previous: None,
@@ -137,26 +132,30 @@ impl Association {
             renews: false,
             early: Early::default(),
             collects: false,
-            path: PathMtu::new(address),
+            asked_by: None,
             pieces: Pieces::default(),
             marks: Marks::default(),
-            ecn: EcnUse::NEW,
             shield: Shield::new(fec),
-            line: None,
-            member: None,
-            on_wire: ByteCount::ZERO,
+            lines: [const { None }; LINKS],
         }
     }
 
-    /// Payload of a full segment of connection `number`.
-    pub(super) fn payload_room(&self, number: u32) -> u16 {
+    /// The line over the link of a way, if its rate is known.
+    pub(super) fn own_line(&mut self, way: usize) -> Option<&mut OwnLine> {
+        let link = self.ways.get(way).link;
+        self.lines[link].as_mut()
+    }
+
+    /// Payload of a full segment of connection `number` on this way.
+    pub(super) fn payload_room(&self, number: u32, way: usize) -> u16 {
         let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL;
-        self.path.get() - around as u16
+        self.ways.get(way).path.get() - around as u16
     }
 
     /// Bytes of parity that the path carries in a datagram.
     fn parity_room(&self) -> usize {
-        usize::from(self.path.get()) - OVERHEAD - PARITY_HEADER
+        let main = self.ways.get(self.ways.main());
+        usize::from(main.path.get()) - OVERHEAD - PARITY_HEADER
     }
 
     /// Sends parity if it is due.
@@ -169,79 +168,122 @@ impl Association {
     /// The peer tells what it received.
     pub(super) fn handle_received(&mut self, received: Received) {
         if received.count > 0 {
-            self.ecn.confirmed();
+            let main = self.ways.main();
+            self.ways.get_mut(main).ecn.confirmed();
         }
         self.shield.losses.report(received);
     }
 
-    /// Seals and sends a datagram, if there are keys; in two if it is too long for the path. One that
-    /// is `weighty` brings the peer's application on.
-    pub(super) fn send(&mut self, now: Instant, plain: &[u8], weighty: bool, outbox: &mut Outbox) {
+    /// Seals a datagram and sends it by this way, if there are keys; in two if it is too long for the
+    /// path. One that is `weighty` brings the peer's application on.
+    pub(super) fn send(
+        &mut self,
+        now: Instant,
+        way: usize,
+        plain: &[u8],
+        weighty: bool,
+        outbox: &mut Outbox,
+    ) {
         if !self.is_up() {
             return;
         }
-        if weighty && self.shield.notice(now) {
-            self.tell(now, &Control::Protects, outbox);
+        if weighty {
+            self.ways.used(now);
+            if self.shield.notice(now) {
+                self.tell(now, &Control::Protects, outbox);
+            }
         }
         let len = OVERHEAD + plain.len();
-        if len > usize::from(self.path.get()) {
-            return self.send_pieces(now, plain, outbox);
+        let path = &mut self.ways.get_mut(way).path;
+        if len > usize::from(path.get()) {
+            return self.send_pieces(now, way, plain, outbox);
         }
-        self.push(now, plain, weighty, outbox);
-        if let Some(probe) = self.path.sent(now, len) {
-            self.send_probe(now, probe, outbox);
+        let probe = path.sent(now, len);
+        self.push(now, way, plain, weighty, outbox);
+        if let Some(probe) = probe {
+            self.send_probe(now, way, probe, outbox);
         }
     }
 
     /// Sends what the path does not carry in one datagram: in two, the first one full.
-    fn send_pieces(&mut self, now: Instant, plain: &[u8], outbox: &mut Outbox) {
-        let room = usize::from(self.path.get()) - OVERHEAD - PIECE_HEADER;
+    fn send_pieces(&mut self, now: Instant, way: usize, plain: &[u8], outbox: &mut Outbox) {
+        let room = usize::from(self.ways.get(way).path.get()) - OVERHEAD - PIECE_HEADER;
         let (first, second) = plain.split_at(plain.len().min(room));
         let id = self.pieces.number();
         for (half, second) in [(first, false), (second, true)] {
             let bytes = Bytes::copy_from_slice(half);
-            self.tell(now, &Control::Piece(Piece { id, second, bytes }), outbox);
+            self.tell_by(now, way, &Control::Piece(Piece { id, second, bytes }), outbox);
         }
     }
 
     /// Sends a message about the association.
     pub(super) fn tell(&mut self, now: Instant, message: &Control, outbox: &mut Outbox) {
+        self.tell_by(now, self.ways.main(), message, outbox);
+    }
+
+    /// Sends a message by this way.
+    pub(super) fn tell_by(
+        &mut self,
+        now: Instant,
+        way: usize,
+        message: &Control,
+        outbox: &mut Outbox,
+    ) {
         if self.is_up() {
             let mut plain = BytesMut::new();
             message.put(&mut plain);
-            self.push(now, &plain, false, outbox);
+            self.push(now, way, &plain, false, outbox);
         }
     }
 
-    fn push(&mut self, now: Instant, plain: &[u8], weighty: bool, outbox: &mut Outbox) {
-        let ecn = self.ecn.mark();
-        outbox.push(self.address, ecn, |out| self.seal(now, plain, weighty, out));
-        let ip = if self.address.is_ipv4() { IPV4_UDP } else { IPV6_UDP };
-        self.on_wire += ByteCount::new((ip + OVERHEAD + plain.len()) as u64);
+    fn push(&mut self, now: Instant, way: usize, plain: &[u8], weighty: bool, outbox: &mut Outbox) {
+        let used = self.ways.get_mut(way);
+        if has_content(plain) {
+            used.ecn.sent(now);
+        }
+        let (route, link, ecn) = (used.route, used.link, used.ecn.mark());
+        outbox.push(route, ecn, |out| self.seal(now, plain, weighty, out));
+        if let Some(line) = &mut self.lines[link] {
+            line.on_wire += ByteCount::new((route.headers() + OVERHEAD + plain.len()) as u64);
+        }
     }
 
     /// Sends a probe that is so long.
-    fn send_probe(&mut self, now: Instant, len: u16, outbox: &mut Outbox) {
-        self.tell(now, &Control::Probe(len - OVERHEAD as u16), outbox);
+    fn send_probe(&mut self, now: Instant, way: usize, len: u16, outbox: &mut Outbox) {
+        self.tell_by(now, way, &Control::Probe(len - OVERHEAD as u16), outbox);
     }
 
-    /// Does for the path what time demands. True when datagrams have to be shorter from now on.
-    pub(super) fn maintain_path(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
+    /// Does for the ways what time demands. True when connections have to be told of it.
+    pub(super) fn maintain_ways(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
         if let Some(count) = self.marks.news(now) {
             self.tell(now, &Control::Marks(count), outbox);
         }
         if let Some(received) = self.shield.losses.news(now) {
             self.tell(now, &Control::Received(received), outbox);
         }
-        self.ecn.handle_timeout(now);
         self.protect(now, outbox);
         self.shield.handle_timeout(now);
-        match self.path.handle_timeout(now) {
-            Some(Unanswered::Again(len)) => self.send_probe(now, len, outbox),
-            Some(Unanswered::Shorter) => return true,
-            None => {}
+        let mut changed = false;
+        let mut again = Vec::new();
+        for (number, way) in self.ways.iter_mut().enumerate() {
+            way.ecn.handle_timeout(now);
+            match way.path.handle_timeout(now) {
+                Some(Unanswered::Again(len)) => again.push((number, len)),
+                Some(Unanswered::Shorter) => changed = true,
+                None => {}
+            }
         }
-        false
+        for (way, len) in again {
+            self.send_probe(now, way, len, outbox);
+        }
+        if self.is_up() {
+            let (beats, other) = self.ways.handle_timeout(now);
+            changed |= other;
+            for beat in beats {
+                self.tell_by(now, usize::from(beat.way), &Control::Beat(beat), outbox);
+            }
+        }
+        changed
     }
 
     /// A number for a connection that this host opens.
@@ -276,23 +318,20 @@ impl Association {
         let Some(keys) = &mut self.current else { return };
         keys.traffic.seal(plain, out);
         self.shield.sealed(now, Sealed { keys: keys.index, plain, weighty });
-        if has_content(plain) {
-            self.ecn.sent(now);
-        }
         self.unsaid_since = None;
         if !plain.is_empty() {
             self.unanswered_since.get_or_insert(now);
         }
     }
 
-    /// Opens a datagram that came under `index` from `address`: appends what it carries to `out`.
+    /// Opens a datagram that came under `index` by the route `from`: appends what it carries to `out`.
     pub(super) fn open(
         &mut self,
         now: Instant,
         index: Index,
         number: u32,
         sealed: &[u8],
-        address: SocketAddr,
+        from: Route,
         out: &mut BytesMut,
     ) -> Option<Opened> {
         let slots = [
@@ -311,21 +350,17 @@ impl Association {
             self.previous = std::mem::replace(&mut self.current, self.next.take());
             self.renews = false;
         }
-        if arrival.newest && slot != Slot::Previous && self.address != address {
-            self.address = address;
-            self.path = PathMtu::new(address);
-            self.ecn = EcnUse::NEW;
-        }
+        let moved = arrival.newest && slot != Slot::Previous && self.ways.came_by(from);
         self.unanswered_since = None;
         if out.len() > start {
             self.unsaid_since.get_or_insert(now);
         }
-        Some(Opened { number: arrival.number, confirms: slot == Slot::Next })
+        Some(Opened { number: arrival.number, confirms: slot == Slot::Next, moved })
     }
 
     /// Keys that this host asked for.
     pub(super) fn take_over(&mut self, now: Instant, traffic: Traffic, index: Index) {
-        self.request = None;
+        (self.request, self.asked_by) = (None, None);
         let keys = Keys { traffic, index, since: now };
         self.previous = self.current.replace(keys);
         self.renews = true;
@@ -395,11 +430,11 @@ impl Association {
         };
         let old = self.previous.as_ref().and(self.current.as_ref()).map(|k| k.since + KEEP_OLD);
         let answer = self.unsaid_since.filter(|_| self.is_up()).map(|since| since + ANSWER);
-        let path = Instant::earliest(self.path.deadline(), self.marks.due());
-        let path = Instant::earliest(path, self.ecn.deadline());
-        let path = Instant::earliest(path, self.shield.deadline());
-        let path = Instant::earliest(path, self.line.as_ref().and_then(Line::due));
+        let ways = Instant::earliest(self.ways.deadline(), self.marks.due());
+        let ways = Instant::earliest(ways, self.shield.deadline());
+        let lines = self.lines.iter().flatten().map(|own| own.line.due());
+        let ways = lines.fold(ways, Instant::earliest);
         let time = Instant::earliest(keys, Instant::earliest(old, answer));
-        Instant::earliest(time, path.filter(|_| self.is_up()))
+        Instant::earliest(time, ways.filter(|_| self.is_up()))
     }
 }

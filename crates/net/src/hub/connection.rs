@@ -23,7 +23,9 @@ pub(super) struct Connection {
     pub(super) busy: bool,
     /// It was changed and is to be drained.
     pub(super) stirred: bool,
-    /// Its number on the line of the association.
+    /// The way that it takes to the peer.
+    pub(super) way: usize,
+    /// Its number on the line of the association over the link of that way.
     pub(super) member: Option<u32>,
     pub(super) object: Object,
 }

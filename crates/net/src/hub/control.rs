@@ -5,6 +5,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use super::connection::{put_number, take_number};
 use super::parity::{Parity, Received};
 use super::pieces::Piece;
+use super::ways::{Beat, BeatAnswer};
 
 /// Number of no connection: a message follows.
 pub(super) const CONTROL: u32 = 0;
@@ -20,6 +21,8 @@ const PIECE: u8 = 6;
 const RECEIVED: u8 = 7;
 const PROTECTS: u8 = 8;
 const PARITY: u8 = 9;
+const BEAT: u8 = 10;
+const BEAT_ANSWER: u8 = 11;
 
 /// Whether a datagram carries something of a connection.
 pub(super) fn has_content(plain: &[u8]) -> bool {
@@ -47,6 +50,10 @@ pub(super) enum Control {
     Protects,
     /// Parity over the datagrams before it.
     Parity(Parity),
+    /// The host that watches the ways says which ones to use.
+    Beat(Beat),
+    /// A beat came.
+    BeatAnswer(BeatAnswer),
 }
 
 impl Control {
@@ -95,6 +102,20 @@ impl Control {
                 out.put_u64(parity.check);
                 out.extend_from_slice(&parity.shards);
             }
+            Self::Beat(beat) => {
+                out.put_u8(BEAT);
+                out.put_u8(beat.way);
+                out.put_u8(beat.link);
+                out.put_u32(beat.serial);
+                out.put_u8(beat.main << 1 | u8::from(beat.spread));
+                out.put_u8(beat.up);
+            }
+            Self::BeatAnswer(answer) => {
+                out.put_u8(BEAT_ANSWER);
+                out.put_u8(answer.way);
+                out.put_u32(answer.serial);
+                out.put_u8(answer.main);
+            }
         }
     }
 
@@ -125,6 +146,18 @@ impl Control {
                 check: plain.try_get_u64().ok()?,
                 shards: plain,
             }),
+            BEAT => {
+                let (way, link) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
+                let serial = plain.try_get_u32().ok()?;
+                let (which, up) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
+                let (main, spread) = (which >> 1, which & 1 == 1);
+                Self::Beat(Beat { way, link, serial, main, up, spread })
+            }
+            BEAT_ANSWER => Self::BeatAnswer(BeatAnswer {
+                way: plain.try_get_u8().ok()?,
+                serial: plain.try_get_u32().ok()?,
+                main: plain.try_get_u8().ok()?,
+            }),
             _ => return None,
         })
     }
@@ -151,6 +184,8 @@ mod tests {
             Control::Received(Received { next: 70_000, count: 65_000 }),
             Control::Protects,
             Control::Parity(parity),
+            Control::Beat(Beat { way: 3, link: 1, serial: 1 << 31, main: 2, up: 13, spread: true }),
+            Control::BeatAnswer(BeatAnswer { way: 3, serial: 1 << 31, main: 2 }),
         ] {
             let mut bytes = BytesMut::new();
             message.put(&mut bytes);

@@ -4,6 +4,7 @@ use bentpipe_units::Instant;
 
 use super::Hub;
 use super::pieces::Pieces;
+use super::route::Route;
 
 /// Bytes of an incarnation at the front of a handshake message's payload.
 pub(super) const INCARNATION: usize = 8;
@@ -15,10 +16,10 @@ impl Hub {
         [&self.incarnation.to_be_bytes()[..], &segments].concat()
     }
 
-    /// A handshake message came from this incarnation of the peer. If it is another one than before, the
+    /// A handshake message came by this route from this incarnation of the peer. If it is another one than before, the
     /// connections of before end: their numbers will mean others. Those that this host has opened and the
     /// peer has not answered are as good as new.
-    pub(super) fn meet(&mut self, now: Instant, id: usize, incarnation: u64) {
+    pub(super) fn meet(&mut self, now: Instant, id: usize, from: Route, incarnation: u64) {
         let association = &mut self.associations[id];
         let before = association.incarnation.replace(incarnation);
         if before.is_none_or(|before| before == incarnation) {
@@ -26,6 +27,7 @@ impl Hub {
         }
         association.forget_keys();
         association.pieces = Pieces::default();
+        association.ways.forget(from);
         let numbers: Vec<(u32, usize)> =
             association.numbers.iter().map(|(number, id)| (*number, *id)).collect();
         for (number, connection) in numbers {

@@ -1,13 +1,14 @@
 //! Lines of a known rate, shared in turn.
 //!
 //! Where the rate of a link is known nobody has to find out what may be sent. The connections of an
-//! association take turns on its line, and the associations of a host on the host's: no queue stands
-//! anywhere but here, and what is short or repairs goes ahead of bulk.
+//! association take turns on its line, and the associations of a host on the host's, for each link: no queue
+//! stands anywhere but here, and what is short or repairs goes ahead of bulk.
 
 use bentpipe_pep::scheduler::{Scheduler, Turns};
 use bentpipe_transport::{Endpoint as _, Host as _, hear};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
+use super::ways::LINKS;
 use super::{Hub, Owner};
 use crate::key::PublicKey;
 
@@ -23,6 +24,16 @@ pub struct Share {
     pub rate: BitRate,
     /// Its weight among the peers of this host.
     pub weight: u32,
+}
+
+/// The line of an association over one link.
+#[derive(Debug)]
+pub(super) struct OwnLine {
+    pub(super) line: Line,
+    /// Its number on the line of the host.
+    member: u32,
+    /// What was sent and not yet charged, headers of IP and UDP included.
+    pub(super) on_wire: ByteCount,
 }
 
 /// A line that several share.
@@ -93,33 +104,39 @@ impl Line {
 }
 
 impl Hub {
-    /// All that this host sends to peers with a [`Share`] leaves at this rate at most.
-    pub fn set_rate(&mut self, rate: BitRate) {
-        self.line.set_rate(rate);
+    /// All that this host sends over a link to peers with a [`Share`] of it leaves at this rate at most.
+    /// `link` is 0, or 1 for a backup.
+    pub fn set_rate(&mut self, link: usize, rate: BitRate) {
+        if let Some(line) = self.lines.get_mut(link) {
+            line.set_rate(rate);
+        }
     }
 
-    /// What is sent to a peer takes this share of the link, now and in associations to come.
-    pub fn set_share(&mut self, now: Instant, peer: PublicKey, share: Share) {
-        self.shares.insert(peer, share);
+    /// What is sent to a peer over a link takes this share of it, now and in associations to come.
+    pub fn set_share(&mut self, now: Instant, link: usize, peer: PublicKey, share: Share) {
+        let shares = self.shares.entry(peer).or_default();
+        let Some(known) = shares.get_mut(link) else { return };
+        *known = Some(share);
         if let Some(&id) = self.by_peer.get(&peer) {
-            self.apply_share(now, id);
+            self.apply_shares(now, id);
         }
     }
 
-    /// Gives an association the line that its peer has a share in.
-    pub(super) fn apply_share(&mut self, now: Instant, id: usize) {
+    /// Gives an association the lines that its peer has shares of.
+    pub(super) fn apply_shares(&mut self, now: Instant, id: usize) {
         let association = &mut self.associations[id];
-        let Some(share) = self.shares.get(&association.peer) else { return };
-        match association.member {
-            Some(member) => self.line.scheduler.weigh(member, share.weight),
-            None => association.member = Some(self.line.join(id, share.weight)),
+        let Some(shares) = self.shares.get(&association.peer) else { return };
+        for ((share, own), line) in shares.iter().zip(&mut association.lines).zip(&mut self.lines) {
+            let Some(share) = share else { continue };
+            let own = own.get_or_insert_with(|| OwnLine {
+                line: Line::new(share.rate),
+                member: line.join(id, share.weight),
+                // What was sent before there was a line is no debt.
+                on_wire: ByteCount::ZERO,
+            });
+            line.scheduler.weigh(own.member, share.weight);
+            own.line.set_rate(share.rate);
         }
-        let line = association.line.get_or_insert_with(|| {
-            // What was sent before there was a line is no debt.
-            association.on_wire = ByteCount::ZERO;
-            Line::new(share.rate)
-        });
-        line.set_rate(share.rate);
         let connections: Vec<usize> = association.numbers.values().copied().collect();
         for connection in connections {
             self.join_line(now, connection);
@@ -127,69 +144,90 @@ impl Hub {
         }
     }
 
-    /// A connection takes part in the line of its association, if there is one.
+    /// A connection takes part in the line over its link, if there is one.
     pub(super) fn join_line(&mut self, now: Instant, id: usize) {
         let connection = &mut self.connections[id];
-        let Some(line) = &mut self.associations[connection.association].line else { return };
-        connection.member.get_or_insert_with(|| line.join(id, AHEAD));
-        connection.stream.endpoint.handle_link_rate(now, line.rate());
+        let Some(own) = self.associations[connection.association].own_line(connection.way) else {
+            return;
+        };
+        connection.member.get_or_insert_with(|| own.line.join(id, AHEAD));
+        connection.stream.endpoint.handle_link_rate(now, own.line.rate());
+    }
+
+    /// A connection takes no part in its line any more.
+    pub(super) fn leave_line(&mut self, id: usize) {
+        let connection = &mut self.connections[id];
+        let own = self.associations[connection.association].own_line(connection.way);
+        if let (Some(own), Some(member)) = (own, connection.member.take()) {
+            own.line.leave(member);
+        }
     }
 
     /// A connection has something to send and waits for its turn.
     pub(super) fn wait_for_turn(&mut self, id: usize) {
         let connection = &self.connections[id];
         let association = &mut self.associations[connection.association];
-        if let (Some(line), Some(turn)) = (&mut association.line, connection.member) {
-            line.wake(turn);
-        }
-        if let Some(member) = association.member {
-            self.line.wake(member);
+        let link = association.ways.get(connection.way).link;
+        if let (Some(own), Some(turn)) = (&mut association.lines[link], connection.member) {
+            own.line.wake(turn);
+            self.lines[link].wake(own.member);
         }
     }
 
-    /// The line of an association may be free by now for those who wait.
-    pub(super) fn wake_line(&mut self, now: Instant, id: usize) {
-        let association = &mut self.associations[id];
-        if let (Some(line), Some(member)) = (&mut association.line, association.member)
-            && line.take_due(now)
-        {
-            self.line.wake(member);
+    /// The lines of an association may be free by now for those who wait.
+    pub(super) fn wake_lines(&mut self, now: Instant, id: usize) {
+        for (own, line) in self.associations[id].lines.iter_mut().zip(&mut self.lines) {
+            if let Some(own) = own
+                && own.line.take_due(now)
+            {
+                line.wake(own.member);
+            }
+        }
+    }
+
+    /// An association leaves the lines of the host.
+    pub(super) fn leave_lines(&mut self, lines: &[Option<OwnLine>; LINKS]) {
+        for (own, line) in lines.iter().zip(&mut self.lines) {
+            if let Some(own) = own {
+                line.leave(own.member);
+            }
         }
     }
 
     /// Lets those send whose turn it is, while their lines are free.
     pub(super) fn serve(&mut self, now: Instant) {
-        while let Some((member, id)) = self.line.next(now) {
-            match self.serve_association(now, id) {
-                Some(bytes) => self.line.scheduler.sent(now, member, bytes),
-                None => self.line.scheduler.passed(member),
+        for link in 0..LINKS {
+            while let Some((member, id)) = self.lines[link].next(now) {
+                match self.serve_association(now, link, id) {
+                    Some(bytes) => self.lines[link].scheduler.sent(now, member, bytes),
+                    None => self.lines[link].scheduler.passed(member),
+                }
+                self.timers.set(Owner::Association(id), self.associations[id].deadline());
             }
-            self.timers.set(Owner::Association(id), self.associations[id].deadline());
         }
-        self.timers.set(Owner::Host, self.line.due());
+        let due = self.lines.iter().map(Line::due).fold(None, Instant::earliest);
+        self.timers.set(Owner::Host, due);
     }
 
-    /// Lets a connection of an association send one datagram. Returns its bytes.
-    fn serve_association(&mut self, now: Instant, id: usize) -> Option<ByteCount> {
+    /// Lets a connection of an association send one datagram over a link. Returns its bytes.
+    fn serve_association(&mut self, now: Instant, link: usize, id: usize) -> Option<ByteCount> {
         loop {
-            let association = &mut self.associations[id];
-            let line = association.line.as_mut()?;
-            let others = std::mem::take(&mut association.on_wire);
-            line.scheduler.charge(now, others);
-            self.line.scheduler.charge(now, others);
-            let (member, connection) = line.next(now)?;
+            let own = self.associations[id].lines[link].as_mut()?;
+            let others = std::mem::take(&mut own.on_wire);
+            own.line.scheduler.charge(now, others);
+            self.lines[link].scheduler.charge(now, others);
+            let (member, connection) = own.line.next(now)?;
             let sent = self.send_one(now, connection);
-            let association = &mut self.associations[id];
-            let line = association.line.as_mut()?;
-            let bytes = std::mem::take(&mut association.on_wire);
+            let own = self.associations[id].lines[link].as_mut()?;
+            let bytes = std::mem::take(&mut own.on_wire);
             if sent {
                 let connection = &mut self.connections[connection];
                 let repairs = connection.stream.endpoint.has_repairs();
                 let ahead = repairs || connection.object.is_short();
-                line.scheduler.weigh(member, if ahead { AHEAD } else { 1 });
-                line.scheduler.sent(now, member, bytes);
+                own.line.scheduler.weigh(member, if ahead { AHEAD } else { 1 });
+                own.line.scheduler.sent(now, member, bytes);
             } else {
-                line.scheduler.passed(member);
+                own.line.scheduler.passed(member);
             }
             self.settle_after_turn(now, connection);
             if sent {

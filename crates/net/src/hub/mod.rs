@@ -18,12 +18,15 @@ pub(crate) mod parity;
 mod path_mtu;
 mod pieces;
 mod receive;
+mod route;
 mod status;
+mod switch;
 mod timers;
 mod upkeep;
+mod watch;
+mod ways;
 
 use std::collections::{HashMap, HashSet};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -39,6 +42,7 @@ use self::connection::{Connection, put_number};
 use self::line::Line;
 use self::object::Object;
 pub(crate) use self::timers::Timers;
+use self::ways::Ways;
 use crate::association::{Cookies, Index, Responder, Security};
 use crate::key::{PublicKey, SecretKey};
 use crate::stream::{Accepted, Stream};
@@ -46,7 +50,10 @@ use crate::stream::{Accepted, Stream};
 pub use self::line::Share;
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
+pub use self::route::{Carrier, Route};
 pub(crate) use self::status::{ConnectionRef, PeerState};
+pub use self::watch::{Plan, PlannedWay};
+pub use self::ways::LINKS;
 pub use crate::stream::{ConnectionId, StreamError, Streams};
 
 /// Room for the gap list of a report in one datagram, in bytes.
@@ -93,9 +100,11 @@ pub struct Hub {
     /// Tells this hub from those that had its key before a restart.
     incarnation: u64,
     fec: Fec,
-    /// The line of this host, and the shares of peers in it.
-    line: Line,
-    shares: HashMap<PublicKey, Share>,
+    /// The links of this host, and the shares of peers in them.
+    lines: [Line; LINKS],
+    shares: HashMap<PublicKey, [Option<Share>; LINKS]>,
+    /// Ways to peers that this host knows several of.
+    plans: HashMap<PublicKey, Plan>,
     /// Nanoseconds of the calendar at the start of the clock.
     calendar: u64,
     /// Time in the newest request of this host.
@@ -119,6 +128,7 @@ struct Around<'a> {
     scratch: &'a mut Scratch,
     object: &'a mut Object,
     number: u32,
+    way: usize,
     dropped: bool,
 }
 
@@ -142,7 +152,7 @@ impl Host<Session> for Around<'_> {
             if weighty {
                 self.object.sent(now, ByteCount::new(plain.len() as u64));
             }
-            association.send(now, plain, weighty, self.outbox);
+            association.send(now, self.way, plain, weighty, self.outbox);
         }
     }
 
@@ -187,8 +197,9 @@ impl Hub {
             incarnation: entropy(),
             entropy,
             fec: Fec::Auto,
-            line: Line::unlimited(),
+            lines: std::array::from_fn(|_| Line::unlimited()),
             shares: HashMap::new(),
+            plans: HashMap::new(),
             calendar,
             asked_at: 0,
             scratch: Scratch::default(),
@@ -225,11 +236,18 @@ impl Hub {
         self.associations[self.connections[id.0].association].peer
     }
 
-    /// Opens a connection to service `port` of a peer that is reached at `address`.
+    /// The ways by which a peer is reached, in associations to come. This host watches them and sends by the
+    /// first one that works, and the peer does too.
+    pub fn plan(&mut self, peer: PublicKey, plan: Plan) {
+        self.plans.insert(peer, plan);
+    }
+
+    /// Opens a connection to service `port` of a peer that is reached by `route`, if there is no
+    /// [`Hub::plan`] for it.
     pub fn connect(
         &mut self,
         now: Instant,
-        address: SocketAddr,
+        route: impl Into<Route>,
         peer: PublicKey,
         port: u16,
         config: Arc<Config>,
@@ -237,7 +255,7 @@ impl Hub {
         self.allow(peer);
         let id = match self.by_peer.get(&peer) {
             Some(id) => *id,
-            None => self.associate(now, peer, address),
+            None => self.associate(now, peer, route.into()),
         };
         let association = &mut self.associations[id];
         let number = association.number();
@@ -251,13 +269,17 @@ impl Hub {
         ConnectionId(connection)
     }
 
-    fn associate(&mut self, now: Instant, peer: PublicKey, address: SocketAddr) -> usize {
+    fn associate(&mut self, now: Instant, peer: PublicKey, route: Route) -> usize {
         // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
         let first = if self.key.public() < peer { 2 } else { 1 };
         let next = self.numbered.remove(&peer).unwrap_or(first);
-        let id = self.associations.insert(Association::new(peer, address, next, self.fec));
+        let ways = match self.plans.get(&peer) {
+            Some(plan) => Ways::planned(now, plan),
+            None => Ways::single(route),
+        };
+        let id = self.associations.insert(Association::new(peer, ways, next, self.fec));
         self.by_peer.insert(peer, id);
-        self.apply_share(now, id);
+        self.apply_shares(now, id);
         id
     }
 
@@ -269,11 +291,13 @@ impl Hub {
         mut session: Session,
         unaccepted: bool,
     ) -> usize {
-        session.limit_payload(self.associations[association].payload_room(number));
+        let way = self.choose_way(association);
+        session.limit_payload(self.associations[association].payload_room(number, way));
         let connection = Connection {
             stream: Stream::new(session),
             association,
             number,
+            way,
             near: Seq32::default(),
             unaccepted,
             busy: false,
@@ -347,6 +371,7 @@ impl Hub {
             scratch: &mut self.scratch,
             object: &mut connection.object,
             number: connection.number,
+            way: connection.way,
             dropped: connection.stream.dropped,
         };
         (&mut connection.stream.endpoint, around)
@@ -376,6 +401,8 @@ impl Hub {
         }
         let gone = connection.stream.endpoint.is_closed()
             && (connection.stream.dropped || connection.unaccepted);
+        let coming = association.request.is_some() || association.is_offered();
+        let asks = !association.is_up() && !coming && !association.collects;
         if gone {
             self.timers.set(Owner::Connection(id), None);
             association.shield.drained(connection.busy, false, None);
@@ -383,13 +410,9 @@ impl Hub {
             if association.numbers.get(&connection.number) == Some(&id) {
                 association.numbers.remove(&connection.number);
             }
-            if let (Some(line), Some(member)) = (&mut association.line, connection.member) {
-                line.leave(member);
-            }
+            self.leave_line(id);
             self.connections.remove(id);
         }
-        let coming = association.request.is_some() || association.is_offered();
-        let asks = !association.is_up() && !coming && !association.collects;
         if asks && !gone {
             self.ask(now, owner);
         } else {

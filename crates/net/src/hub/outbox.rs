@@ -1,10 +1,11 @@
 //! Datagrams that wait for the socket, one behind the other in one piece of memory.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 use bentpipe_wire::Ecn;
 use bytes::{Buf, BytesMut};
+
+use super::route::Route;
 
 /// Datagrams to be sent.
 #[derive(Debug, Default)]
@@ -15,17 +16,17 @@ pub struct Outbox {
 
 #[derive(Clone, Copy, Debug)]
 struct Datagram {
-    to: SocketAddr,
+    to: Route,
     ecn: Ecn,
     len: usize,
 }
 
-/// Datagrams to one address and of one mark, all as long as the first except that the last may be shorter: what a
+/// Datagrams of one route and of one mark, all as long as the first except that the last may be shorter: what a
 /// socket with segmentation offload sends at once.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Train<'a> {
     /// Where they go.
-    pub address: SocketAddr,
+    pub route: Route,
     /// All of them.
     pub bytes: &'a [u8],
     /// Length of each.
@@ -39,10 +40,15 @@ const MOST_BYTES: usize = 60_000;
 
 impl Outbox {
     /// Appends the datagram that `write` writes, with this ECN field in its IP header.
-    pub(crate) fn push(&mut self, to: SocketAddr, ecn: Ecn, write: impl FnOnce(&mut BytesMut)) {
+    pub(crate) fn push(
+        &mut self,
+        to: impl Into<Route>,
+        ecn: Ecn,
+        write: impl FnOnce(&mut BytesMut),
+    ) {
         let start = self.bytes.len();
         write(&mut self.bytes);
-        self.datagrams.push_back(Datagram { to, ecn, len: self.bytes.len() - start });
+        self.datagrams.push_back(Datagram { to: to.into(), ecn, len: self.bytes.len() - start });
     }
 
     /// True when nothing waits.
@@ -52,11 +58,11 @@ impl Outbox {
 
     /// The next train of at most `most` datagrams.
     pub fn front(&self, most: usize) -> Option<Train<'_>> {
-        let &Datagram { to: address, ecn, len: each } = self.datagrams.front()?;
+        let &Datagram { to: route, ecn, len: each } = self.datagrams.front()?;
         let mut len = 0;
         for next in self.datagrams.iter().take(most.max(1)) {
             let fits = next.len <= each && (len == 0 || len + next.len <= MOST_BYTES);
-            if (next.to, next.ecn) != (address, ecn) || !fits {
+            if (next.to, next.ecn) != (route, ecn) || !fits {
                 break;
             }
             len += next.len;
@@ -64,7 +70,7 @@ impl Outbox {
                 break;
             }
         }
-        Some(Train { address, bytes: &self.bytes[..len], each, ecn })
+        Some(Train { route, bytes: &self.bytes[..len], each, ecn })
     }
 
     /// The train of so many bytes was sent, or can not be.
@@ -87,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_train_has_one_mark() {
-        let there = "10.0.0.2:1".parse().expect("an address");
+        let there: std::net::SocketAddr = "10.0.0.2:1".parse().expect("an address");
         let mut outbox = Outbox::default();
         for ecn in [Ecn::Capable0, Ecn::Capable0, Ecn::NotCapable] {
             outbox.push(there, ecn, |out| out.resize(out.len() + 5, 0));
@@ -100,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_train_ends_with_a_shorter_one_before_a_longer_one_or_another_address() {
-        let [here, there] = ["10.0.0.1:1", "10.0.0.2:1"].map(|a| a.parse().expect("an address"));
+        let [here, there]: [std::net::SocketAddr; 2] =
+            ["10.0.0.1:1", "10.0.0.2:1"].map(|a| a.parse().expect("an address"));
         let mut outbox = Outbox::default();
         for (to, len) in [(here, 5), (here, 5), (here, 3), (here, 3), (there, 3), (there, 4)] {
             outbox.push(to, Ecn::Capable0, |out| out.resize(out.len() + len, len as u8));
@@ -108,7 +115,7 @@ mod tests {
         let mut trains = Vec::new();
         while let Some(train) = outbox.front(64) {
             let len = train.bytes.len();
-            trains.push((train.address, train.each, len));
+            trains.push((train.route.address, train.each, len));
             outbox.pop(len);
         }
         assert_eq!(trains, [(here, 5, 13), (here, 3, 3), (there, 3, 3), (there, 4, 4)]);

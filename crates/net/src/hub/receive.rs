@@ -1,7 +1,5 @@
 //! Datagrams that arrive.
 
-use std::net::SocketAddr;
-
 use bentpipe_transport::xstp::Session;
 use bentpipe_transport::{Endpoint as _, PathId};
 use bentpipe_units::Instant;
@@ -13,6 +11,8 @@ use super::connection::take_number;
 use super::control::{CONTROL, Control};
 use super::early::segments;
 use super::incarnation::INCARNATION;
+use super::route::Route;
+use super::ways::{BeatAnswer, Turn};
 use super::{Hub, MOST_CONNECTIONS, Owner};
 use crate::association::{Datagram, Index, Init, MAC_LEN, OVERHEAD, parse};
 
@@ -20,53 +20,61 @@ use crate::association::{Datagram, Index, Init, MAC_LEN, OVERHEAD, parse};
 const NO_DATAGRAM: u64 = 0;
 
 impl Hub {
-    /// A datagram arrived, with this mark in its IP header. What is not authentic gets no answer and
-    /// changes nothing.
-    pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, ecn: Ecn, bytes: &[u8]) {
+    /// A datagram arrived by this route, with this mark in its IP header. What is not authentic gets no
+    /// answer and changes nothing. Returns whether it was.
+    pub fn handle_datagram(
+        &mut self,
+        now: Instant,
+        from: impl Into<Route>,
+        ecn: Ecn,
+        bytes: &[u8],
+    ) -> bool {
+        let from = from.into();
         match parse(self.security, bytes) {
             Some(Datagram::Data { receiver, number, sealed }) => {
-                self.handle_data(now, from, ecn, receiver, number, sealed);
+                self.handle_data(now, from, ecn, receiver, number, sealed)
             }
-            Some(Datagram::Init(init)) => self.handle_init(now, from, &init),
+            Some(Datagram::Init(init)) => self.handle_init(now, from, &init).is_some(),
             Some(Datagram::Response { sender, receiver, noise }) => {
-                self.handle_response(now, receiver, sender, noise);
+                self.handle_response(now, from, receiver, sender, noise).is_some()
             }
             Some(Datagram::Cookie { receiver, cookie }) => {
                 self.handle_cookie(receiver, cookie);
+                false
             }
-            None => {}
+            None => false,
         }
     }
 
     fn handle_data(
         &mut self,
         now: Instant,
-        from: SocketAddr,
+        from: Route,
         ecn: Ecn,
         receiver: Index,
         number: u32,
         sealed: &[u8],
-    ) {
-        let Some(&id) = self.by_index.get(&receiver) else { return };
-        let Some(association) = self.associations.get_mut(id) else { return };
+    ) -> bool {
+        let Some(&id) = self.by_index.get(&receiver) else { return false };
+        let Some(association) = self.associations.get_mut(id) else { return false };
         let opened = &mut self.scratch.opened;
-        let carried = association.path.get();
         let became = association.open(now, receiver, number, sealed, from, opened);
         let plain = opened.split().freeze();
-        let Some(Opened { number, confirms }) = became else { return };
+        let Some(Opened { number, confirms, moved }) = became else { return false };
         let made = association.shield.arrived(now, receiver, number, &plain);
         if ecn == Ecn::Congestion {
             association.marks.saw();
         }
-        if association.path.get() != carried {
-            self.resize(id);
+        if moved {
+            self.switch(now, id);
         }
         if confirms {
             self.stir_all(id);
         }
-        self.handle_plain(now, id, number, plain);
-        self.handle_made(now, id, made);
+        self.handle_plain(now, id, number, from, plain);
+        self.handle_made(now, id, from, made);
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
+        true
     }
 
     /// Connections that waited for keys can go on.
@@ -78,18 +86,25 @@ impl Hub {
     }
 
     /// What was lost and made of parity.
-    fn handle_made(&mut self, now: Instant, association: usize, made: Vec<Bytes>) {
+    fn handle_made(&mut self, now: Instant, association: usize, from: Route, made: Vec<Bytes>) {
         for plain in made {
-            self.handle_plain(now, association, NO_DATAGRAM, plain);
+            self.handle_plain(now, association, NO_DATAGRAM, from, plain);
         }
     }
 
-    /// What the authentic datagram of this number carries.
-    fn handle_plain(&mut self, now: Instant, association: usize, datagram: u64, mut plain: Bytes) {
+    /// What the authentic datagram of this number carries, which came by this route.
+    fn handle_plain(
+        &mut self,
+        now: Instant,
+        association: usize,
+        datagram: u64,
+        from: Route,
+        mut plain: Bytes,
+    ) {
         let Some((number, len)) = take_number(&plain) else { return };
         plain.advance(len);
         if number == CONTROL {
-            return self.handle_control(now, association, datagram, plain);
+            return self.handle_control(now, association, datagram, from, plain);
         }
         let id = self.associations[association].numbers.get(&number).copied();
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
@@ -132,7 +147,14 @@ impl Hub {
         }
     }
 
-    fn handle_control(&mut self, now: Instant, id: usize, datagram: u64, plain: Bytes) {
+    fn handle_control(
+        &mut self,
+        now: Instant,
+        id: usize,
+        datagram: u64,
+        from: Route,
+        plain: Bytes,
+    ) {
         let Some(message) = Control::take(plain) else { return };
         let association = &mut self.associations[id];
         match message {
@@ -149,18 +171,20 @@ impl Hub {
             }
             Control::Probe(sealed) => {
                 let answer = Control::ProbeAnswer(sealed.saturating_add(OVERHEAD as u16));
-                association.tell(now, &answer, &mut self.outbox);
+                let way = association.ways.of(&from);
+                association.tell_by(now, way, &answer, &mut self.outbox);
             }
             Control::ProbeAnswer(len) => {
-                if association.path.answered(now, len) {
-                    self.resize(id);
+                let way = association.ways.of(&from);
+                if association.ways.get_mut(way).path.answered(now, len) {
+                    self.switch(now, id);
                 }
             }
             Control::Piece(piece) => {
                 // A whole that is itself a half is nobody's: nothing is cut twice.
                 let whole = association.pieces.join(piece);
                 if let Some(whole) = whole.filter(|whole| whole.first() != Some(&(CONTROL as u8))) {
-                    self.handle_plain(now, id, NO_DATAGRAM, whole);
+                    self.handle_plain(now, id, NO_DATAGRAM, from, whole);
                 }
             }
             Control::Received(received) => {
@@ -169,8 +193,23 @@ impl Hub {
             Control::Protects => association.shield.expect(now),
             Control::Parity(parity) => {
                 let made = association.shield.handle_parity(now, datagram, parity);
-                self.handle_made(now, id, made);
+                self.handle_made(now, id, from, made);
             }
+            Control::Beat(beat) => {
+                let changed = association.ways.hear(beat, from);
+                let way = usize::from(beat.way);
+                let main = association.ways.main() as u8;
+                let answer = BeatAnswer { way: beat.way, serial: beat.serial, main };
+                association.tell_by(now, way, &Control::BeatAnswer(answer), &mut self.outbox);
+                if changed {
+                    self.switch(now, id);
+                }
+            }
+            Control::BeatAnswer(answer) => match association.ways.handle_answer(now, answer) {
+                Turn::None => {}
+                Turn::Ours => self.switch(now, id),
+                Turn::Theirs => self.follow_answers(now, id),
+            },
         }
     }
 
@@ -191,38 +230,39 @@ impl Hub {
         }
     }
 
-    fn handle_init(&mut self, now: Instant, from: SocketAddr, init: &Init<'_>) {
+    fn handle_init(&mut self, now: Instant, from: Route, init: &Init<'_>) -> Option<()> {
         if !self.responder.knows_us(init.covered1, &init.mac1) {
-            return;
+            return None;
         }
-        if self.cookies.is_flood(now) && !self.cookies.check(now, from, init.covered2, &init.mac2) {
-            let datagram = self.cookies.give(now, from, init.sender);
-            return self.outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
+        if self.cookies.is_flood(now)
+            && !self.cookies.check(now, from.address, init.covered2, &init.mac2)
+        {
+            let datagram = self.cookies.give(now, from.address, init.sender);
+            self.outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
+            return None;
         }
-        let Ok(greeting) = self.responder.greet(init.sender, init.noise) else { return };
+        let greeting = self.responder.greet(init.sender, init.noise).ok()?;
         if !self.allowed.contains(&greeting.peer) {
-            return;
+            return None;
         }
-        let Some((incarnation, early)) = greeting.payload.split_first_chunk::<INCARNATION>() else {
-            return;
-        };
+        let (incarnation, early) = greeting.payload.split_first_chunk::<INCARNATION>()?;
         let known = self.by_peer.get(&greeting.peer).copied();
         if let Some(association) = known.map(|id| &self.associations[id]) {
             // Both ask at once: the request of the smaller key counts.
             let crossed = association.request.is_some() && self.key.public() < greeting.peer;
             if greeting.time <= association.peer_time || crossed {
-                return;
+                return None;
             }
         }
         let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from));
         self.associations[id].peer_time = greeting.time;
-        self.meet(now, id, u64::from_be_bytes(*incarnation));
+        self.meet(now, id, from, u64::from_be_bytes(*incarnation));
         if self.associations[id].request.take().is_some() {
             self.unname_requests(id);
         }
         self.associations[id].collects = true;
         for segment in segments(early) {
-            self.handle_plain(now, id, NO_DATAGRAM, Bytes::copy_from_slice(segment));
+            self.handle_plain(now, id, NO_DATAGRAM, from, Bytes::copy_from_slice(segment));
         }
         self.flush(now);
         self.associations[id].collects = false;
@@ -241,6 +281,7 @@ impl Hub {
         self.by_index.insert(index, id);
         self.outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
+        Some(())
     }
 
     /// Names of requests that wait no longer lead nowhere.
@@ -249,36 +290,45 @@ impl Hub {
         self.by_index.retain(|index, owner| *owner != id || kept.contains(index));
     }
 
-    fn handle_response(&mut self, now: Instant, receiver: Index, sender: Index, noise: &[u8]) {
-        let Some(&id) = self.by_index.get(&receiver) else { return };
+    fn handle_response(
+        &mut self,
+        now: Instant,
+        from: Route,
+        receiver: Index,
+        sender: Index,
+        noise: &[u8],
+    ) -> Option<()> {
+        let &id = self.by_index.get(&receiver)?;
         let association = &mut self.associations[id];
-        let Some(request) = association.request.as_mut().filter(|r| r.index == receiver) else {
-            return;
-        };
-        let Some(initiator) = request.initiator.take() else { return };
+        let request = association.request.as_mut().filter(|r| r.index == receiver)?;
+        let initiator = request.initiator.take()?;
         let (traffic, payload) = match initiator.finish(sender, noise) {
             Ok(finished) => finished,
             Err(waiting) => {
                 request.initiator = Some(waiting);
-                return;
+                return None;
             }
         };
-        let Some((incarnation, early)) = payload.split_first_chunk::<INCARNATION>() else { return };
-        self.meet(now, id, u64::from_be_bytes(*incarnation));
+        let (incarnation, early) = payload.split_first_chunk::<INCARNATION>()?;
+        self.meet(now, id, from, u64::from_be_bytes(*incarnation));
         let association = &mut self.associations[id];
         association.take_over(now, traffic, receiver);
+        association.ways.answered_by(&from);
+        let main = association.ways.main();
         // The peer sends nothing before it has seen that the keys are in use.
         let rest = association.early.take_rest();
         for plain in std::iter::once(Vec::new()).chain(rest) {
-            association.send(now, &plain, true, &mut self.outbox);
+            association.send(now, main, &plain, true, &mut self.outbox);
         }
         self.unname_requests(id);
         for segment in segments(early) {
-            self.handle_plain(now, id, NO_DATAGRAM, Bytes::copy_from_slice(segment));
+            self.handle_plain(now, id, NO_DATAGRAM, from, Bytes::copy_from_slice(segment));
         }
-        // What waited for keys can go.
+        // What waited for keys can go, by the way that was answered.
+        self.switch(now, id);
         self.stir_all(id);
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
+        Some(())
     }
 
     fn handle_cookie(&mut self, receiver: Index, cookie: [u8; MAC_LEN]) {
@@ -292,8 +342,9 @@ impl Hub {
             && let Some(initiator) = &request.initiator
         {
             let datagram = initiator.datagram(Some(&cookie));
-            self.outbox
-                .push(association.address, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
+            let way = association.asked_by.unwrap_or(association.ways.main());
+            let route = association.ways.get(way).route;
+            self.outbox.push(route, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
         }
     }
 }

@@ -6,7 +6,7 @@ use bentpipe_record::TransportCounters;
 use bentpipe_transport::{Endpoint as _, SenderState};
 use bentpipe_units::{BitRate, Span};
 
-use super::{ConnectionId, Hub, Share};
+use super::{Carrier, ConnectionId, Hub, Share};
 use crate::key::PublicKey;
 
 /// Which connection, for one who looks on and does not hold it: it names nothing once that one is gone.
@@ -20,9 +20,12 @@ pub(crate) struct ConnectionRef {
 /// What is known of a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PeerState {
+    /// The link that leads to it, 0 or 1, and what carries datagrams.
+    pub(crate) link: usize,
+    pub(crate) carrier: Carrier,
     /// Where it is, if there is an association with it.
     pub(crate) address: Option<SocketAddr>,
-    /// The round-trip time that a connection measured last.
+    /// The round-trip time of the way in use, or what a connection measured last.
     pub(crate) srtt: Option<Span>,
     /// The share of the datagrams to it that get lost, from 0 to 1, as it reports.
     pub(crate) loss: Option<f64>,
@@ -52,22 +55,30 @@ impl Hub {
 
     /// What is known of a peer.
     pub(crate) fn peer_state(&self, peer: PublicKey) -> PeerState {
-        let share = self.shares.get(&peer).copied();
+        let shares = self.shares.get(&peer);
+        let of = |link: usize| shares.and_then(|shares| shares[link]);
         let Some(id) = self.by_peer.get(&peer) else {
-            return PeerState { share, ..PeerState::default() };
+            return PeerState { share: of(0), ..PeerState::default() };
         };
         let association = &self.associations[*id];
+        let main = association.ways.get(association.ways.main());
+        let address = main.route.address;
         PeerState {
-            address: Some(association.address).filter(|address| address.port() != 0),
-            srtt: association.shield.round_trip(),
+            address: Some(address).filter(|address| address.port() != 0),
+            srtt: association
+                .ways
+                .round_trip(association.ways.main())
+                .or(association.shield.round_trip()),
             loss: association.shield.losses.measured(),
             connections: association.numbers.len(),
-            share,
+            share: of(main.link),
+            link: main.link,
+            carrier: main.route.carrier,
         }
     }
 
-    /// The rate of this host's own link, if it is bounded.
+    /// The rate of this host's own first link, if it is bounded.
     pub(crate) fn link_rate(&self) -> Option<BitRate> {
-        Some(self.line.rate()).filter(|rate| rate.as_bps() != u64::MAX)
+        Some(self.lines[0].rate()).filter(|rate| rate.as_bps() != u64::MAX)
     }
 }

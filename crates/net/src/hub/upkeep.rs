@@ -37,9 +37,10 @@ impl Hub {
             return self.dissolve(id);
         }
         if association.owes_answer(now) {
-            association.send(now, &[], false, &mut self.outbox);
+            let main = association.ways.main();
+            association.send(now, main, &[], false, &mut self.outbox);
         }
-        let shorter = association.maintain_path(now, &mut self.outbox);
+        let changed = association.maintain_ways(now, &mut self.outbox);
         if association.wants_keys(now) {
             if association.numbers.is_empty() {
                 // Nobody needs the answer any more.
@@ -49,10 +50,10 @@ impl Hub {
                 self.ask(now, id);
             }
         }
-        if shorter {
-            self.resize(id);
+        if changed {
+            self.switch(now, id);
         }
-        self.wake_line(now, id);
+        self.wake_lines(now, id);
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
     }
 
@@ -80,19 +81,15 @@ impl Hub {
             && let Some(initiator) = &request.initiator
         {
             let datagram = initiator.datagram(request.cookie.as_ref());
-            self.outbox
-                .push(association.address, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
+            let way = match association.asked_by {
+                Some(before) => association.ways.after(before),
+                None => association.ways.main(),
+            };
+            association.asked_by = Some(way);
+            let route = association.ways.get(way).route;
+            self.outbox.push(route, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
         }
         self.timers.set(Owner::Association(id), self.associations[id].deadline());
-    }
-
-    /// Segments of all connections may be as long as the path now carries.
-    pub(super) fn resize(&mut self, id: usize) {
-        let association = &self.associations[id];
-        for (&number, &connection) in &association.numbers {
-            let room = association.payload_room(number);
-            self.connections[connection].stream.endpoint.limit_payload(room);
-        }
     }
 
     fn dissolve(&mut self, id: usize) {
@@ -102,9 +99,7 @@ impl Hub {
         }
         self.by_peer.remove(&association.peer);
         self.numbered.insert(association.peer, association.next_number);
-        if let Some(member) = association.member {
-            self.line.leave(member);
-        }
+        self.leave_lines(&association.lines);
         self.timers.set(Owner::Association(id), None);
     }
 }

@@ -14,6 +14,7 @@ use super::associations::{Associations, Counters};
 use super::local::Local;
 use crate::clock::Clock;
 use crate::host::{Handle, Shared};
+use crate::hub::Route;
 use crate::socket::Socket;
 
 /// Batches received from each socket before what they ask for is sent.
@@ -144,7 +145,9 @@ fn turn(
     let now = shared.clock.now();
     for (index, socket) in sockets.iter_mut().enumerate() {
         for _ in 0..BATCHES {
-            let each = |from, ecn, bytes: &[u8]| hub.handle_datagram(now, index, from, ecn, bytes);
+            let each = |from: Route, ecn, bytes: &[u8]| {
+                hub.handle_datagram(now, index, from.address, ecn, bytes);
+            };
             if !socket.receive(each) {
                 break;
             }
@@ -153,7 +156,7 @@ fn turn(
     hub.handle_timeout(now);
     hub.flush(now);
     for (index, (socket, full)) in sockets.iter().zip(full).enumerate() {
-        *full = socket.send_all(hub.outbox(index));
+        *full = socket.send_all(hub.outbox(index), |_| {});
     }
     hub.next_deadline()
 }

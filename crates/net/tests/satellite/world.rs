@@ -119,7 +119,7 @@ impl World {
     pub(crate) fn set_rates(&mut self, up: f64, down: f64) {
         for (end, mbits) in [(TERMINAL, up), (SERVER, down)] {
             let share = Share { rate: rate(mbits), weight: 1 };
-            self.hubs[end].set_share(self.now, key(1 - end).public(), share);
+            self.hubs[end].set_share(self.now, 0, key(1 - end).public(), share);
         }
     }
 

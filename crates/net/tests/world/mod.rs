@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_net::hub::{ConnectionId, Hub, StreamError, Streams as _};
+use bentpipe_net::hub::{ConnectionId, Hub, Route, StreamError, Streams as _};
 use bentpipe_net::{SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
@@ -35,6 +35,14 @@ pub(crate) fn config() -> Arc<Config> {
     })
 }
 
+/// The address of an end on the backup link.
+pub(crate) fn backup(end: usize) -> SocketAddr {
+    format!("10.1.0.{}:25300", end + 1).parse().expect("an address")
+}
+
+/// How long a datagram of so many bytes takes by a way, counted from now; lost if it never arrives.
+pub(crate) type Over = Box<dyn FnMut(Route, usize, Instant) -> Option<Span>>;
+
 /// What the network does with a datagram: when its copies arrive, counted from now.
 pub(crate) type Wire = Box<dyn FnMut(usize, &mut Vec<u8>) -> Vec<Span>>;
 
@@ -45,9 +53,11 @@ pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) hubs: [Hub; 2],
     pub(crate) addresses: [SocketAddr; 2],
-    pub(crate) flying: BTreeMap<(Instant, u64), (usize, SocketAddr, Vec<u8>)>,
+    pub(crate) flying: BTreeMap<(Instant, u64), (usize, Route, Vec<u8>)>,
     pub(crate) serial: u64,
     pub(crate) wire: Wire,
+    /// Instead of the wire, where there are several ways.
+    pub(crate) over: Option<Over>,
     pub(crate) ecn: Marker,
     /// The path drops what says that it may be marked.
     pub(crate) drops_ect: bool,
@@ -74,6 +84,7 @@ impl World {
             flying: BTreeMap::new(),
             serial: 0,
             wire: Box::new(|_, _| vec![DELAY]),
+            over: None,
             ecn: Box::new(|_, _| Ecn::Capable0),
             drops_ect: false,
             sent: Vec::new(),
@@ -110,18 +121,24 @@ impl World {
         for end in [CLIENT, SERVER] {
             self.hubs[end].flush(self.now);
             while let Some(train) = self.hubs[end].outbox().front(1) {
-                let (to, len, ecn) = (train.address, train.bytes.len(), train.ecn);
+                let (to, len, ecn) = (train.route, train.bytes.len(), train.ecn);
                 let mut bytes = train.bytes.to_vec();
                 self.hubs[end].outbox().pop(len);
                 self.sent.push((end, bytes.clone()));
                 if ecn == Ecn::Capable0 && self.drops_ect {
                     continue;
                 }
-                for delay in (self.wire)(end, &mut bytes) {
+                let delays = match &mut self.over {
+                    Some(over) => over(to, len, self.now).into_iter().collect(),
+                    None => (self.wire)(end, &mut bytes),
+                };
+                let on_backup = [backup(CLIENT), backup(SERVER)];
+                let ends = if on_backup.contains(&to.address) { on_backup } else { self.addresses };
+                for delay in delays {
                     self.serial += 1;
                     let at = (self.now + delay, self.serial);
-                    let from = self.addresses[end];
-                    if let Some(target) = self.addresses.iter().position(|a| *a == to) {
+                    let from = Route { address: ends[end], local: Some(to.address.ip()), ..to };
+                    if let Some(target) = ends.iter().position(|a| *a == to.address) {
                         self.flying.insert(at, (target, from, bytes.clone()));
                     }
                 }

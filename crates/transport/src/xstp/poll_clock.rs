@@ -46,6 +46,12 @@ impl PollClock {
         self.due
     }
 
+    /// Answers to the POLLs so far mean nothing any more.
+    pub(super) fn forget(&mut self) {
+        self.sent.clear();
+        self.forgot_some = false;
+    }
+
     /// Sets or stops the next POLL.
     pub(super) fn set_due(&mut self, due: Option<Instant>) {
         self.due = due;

@@ -361,6 +361,26 @@ impl Sender {
         self.stale = true;
     }
 
+    /// The path is another one from now on.
+    pub(super) fn handle_new_path(&mut self, now: Instant) {
+        self.handle_new_round_trip(now);
+        self.controller = build_controller(&self.config, self.mss);
+        self.follow_controller();
+        // Losses of before are no sign of congestion here.
+        self.recover = self.cache.next();
+    }
+
+    /// Answers come by another path from now on.
+    pub(super) fn handle_new_round_trip(&mut self, now: Instant) {
+        self.rtt = RttEstimator::new(self.config.rtt_init, self.config.rto_min);
+        self.queue = QueueWatch::new();
+        self.polls.forget();
+        self.polls.reset_backoff(now);
+        self.polls.restart_epoch(now);
+        self.polls.pull_in(now);
+        self.stale = true;
+    }
+
     /// The path as the controller sees it.
     pub(super) fn path_view(&self, now: Instant) -> PathView {
         let mss = u64::from(self.mss);

@@ -205,6 +205,19 @@ impl Session {
         self.stir();
     }
 
+    /// What is sent from now on takes another path, and what was sent before may never arrive: nothing that
+    /// was learned of the old path counts (RFC 9000, section 9.4), and the peer is asked at once what it has.
+    pub fn handle_new_path(&mut self, now: Instant) {
+        self.tx.handle_new_path(now);
+        self.stir();
+    }
+
+    /// The peer's answers take another path from now on: round trips are measured anew.
+    pub fn handle_new_round_trip(&mut self, now: Instant) {
+        self.tx.handle_new_round_trip(now);
+        self.stir();
+    }
+
     /// State of the session.
     pub const fn state(&self) -> State {
         self.state

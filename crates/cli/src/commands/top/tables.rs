@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use bentpipe_net::gateway::{FlowStatus, PeerStatus, Role, Status};
+use bentpipe_net::Carrier;
+use bentpipe_net::gateway::{FlowStatus, Link, PeerStatus, Role, Status};
 use bentpipe_units::{ByteCount, Span};
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -94,7 +95,7 @@ fn peer_row(peer: &PeerStatus, before: Option<&PeerStatus>, since: Span) -> Row<
     let cells = [
         harmless(&peer.name),
         or_dash(peer.address, |address| address.to_string()),
-        if peer.up { "up" } else { "down" }.to_owned(),
+        state(peer),
         or_dash(peer.srtt, round_trip),
         or_dash(peer.loss_ratio, |share| format!("{:.2} %", share * 100.0)),
         peer.connections.to_string(),
@@ -103,6 +104,18 @@ fn peer_row(peer: &PeerStatus, before: Option<&PeerStatus>, since: Span) -> Row<
         rate(per_second(peer.received - received, since)),
     ];
     Row { cells, alarming: !peer.up }
+}
+
+/// Whether it answers, and by which way if that is not the usual one.
+fn state(peer: &PeerStatus) -> String {
+    let mut state = vec![if peer.up { "up" } else { "down" }];
+    if peer.link == Link::Backup {
+        state.push("backup");
+    }
+    if peer.carrier == Carrier::Tcp {
+        state.push("TCP");
+    }
+    state.join(", ")
 }
 
 /// A row, and the rate by which it has its place.
@@ -230,6 +243,8 @@ pub(super) mod tests {
             name: "land".into(),
             address: Some("192.0.2.9:25300".parse().expect("an address")),
             up: seconds < 100,
+            link: Link::Primary,
+            carrier: Carrier::Udp,
             srtt: Some(Span::from_micros(4_500)),
             loss_ratio: Some(0.0123),
             connections: 3,
@@ -270,6 +285,15 @@ pub(super) mod tests {
         let rows = |seconds| Tables::new(&status(seconds), None).peers;
         assert!(!rows(5)[0].alarming && rows(100)[0].alarming);
         assert_eq!(rows(100)[0].cells[2], "down");
+    }
+
+    #[test]
+    fn the_state_says_by_which_way_a_peer_is_reached() {
+        let mut status = status(5);
+        status.peers[0].link = Link::Backup;
+        assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, backup");
+        status.peers[0].carrier = Carrier::Tcp;
+        assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, backup, TCP");
     }
 
     #[test]

@@ -13,8 +13,9 @@ use bytes::Bytes;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
+use super::Inner;
 use super::open::Destination;
-use super::{Inner, sockets};
+use crate::sockets;
 
 /// Pause after an accept that failed, for lack of files most likely.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);

@@ -12,7 +12,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::gateway::{PeerStatus, Role, Status};
+use crate::gateway::{Link, PeerStatus, Role, Status};
+use crate::hub::Carrier;
 
 /// The content type of the text.
 pub(super) const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -54,6 +55,12 @@ impl Collector for Metrics {
         out.peers("up", "The far gateway answers", peers, |peer| Some(u32::from(peer.up)))?;
         out.peers("srtt_seconds", "Smoothed round-trip time", peers, |peer| {
             peer.srtt.map(Span::as_secs_f64)
+        })?;
+        out.peers("on_backup", "It is reached over the second link", peers, |peer| {
+            Some(u32::from(peer.link == Link::Backup))
+        })?;
+        out.peers("on_tcp", "It is reached by TCP", peers, |peer| {
+            Some(u32::from(peer.carrier == Carrier::Tcp))
         })?;
         let help = "Share of the datagrams to the far gateway that got lost of late";
         out.peers("loss_ratio", help, peers, |peer| peer.loss_ratio)?;
@@ -147,6 +154,8 @@ mod tests {
     fn every_value_has_its_name_and_labels() {
         let known = PeerStatus {
             srtt: Some(Span::from_millis(600)),
+            link: Link::Backup,
+            carrier: Carrier::Tcp,
             loss_ratio: Some(0.25),
             connections: 7,
             rate: Some(BitRate::from_bps(10_000_000)),
@@ -168,6 +177,9 @@ mod tests {
             "bentpipe_gateway_peer_up{peer=\"sea\"} 1",
             "bentpipe_gateway_peer_up{peer=\"air\"} 0",
             "bentpipe_gateway_peer_srtt_seconds{peer=\"sea\"} 0.6",
+            "bentpipe_gateway_peer_on_backup{peer=\"sea\"} 1",
+            "bentpipe_gateway_peer_on_backup{peer=\"air\"} 0",
+            "bentpipe_gateway_peer_on_tcp{peer=\"sea\"} 1",
             "bentpipe_gateway_peer_loss_ratio{peer=\"sea\"} 0.25",
             "bentpipe_gateway_peer_connections{peer=\"sea\"} 7",
             "bentpipe_gateway_peer_rate_bits_per_second{peer=\"sea\"} 10000000",

@@ -25,7 +25,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::{Inner, Role, Status, sockets};
+use super::{Inner, Role, Status};
+use crate::sockets;
 
 pub use self::config::Ops;
 

@@ -81,7 +81,7 @@ impl World {
                 let mut sent = Vec::new();
                 let outbox = self.hubs[host].outbox(socket);
                 while let Some(train) = outbox.front(1) {
-                    sent.push((train.address, train.bytes.to_vec()));
+                    sent.push((train.route.address, train.bytes.to_vec()));
                     let len = train.bytes.len();
                     outbox.pop(len);
                 }

@@ -1,4 +1,4 @@
-//! TCP sockets as a gateway needs them: such that carry other hosts' addresses.
+//! TCP sockets, such that carry other hosts' addresses among them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ sockopt_impl!(
 ///
 /// # Errors
 /// When the address is taken, or the process may not do that.
-pub(super) fn listen(address: SocketAddr, transparent: bool) -> io::Result<TcpListener> {
+pub(crate) fn listen(address: SocketAddr, transparent: bool) -> io::Result<TcpListener> {
     let socket = new(address)?;
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
@@ -48,7 +48,7 @@ pub(super) fn listen(address: SocketAddr, transparent: bool) -> io::Result<TcpLi
 ///
 /// # Errors
 /// When nobody answers, or the process may not use that address.
-pub(super) async fn connect(to: SocketAddr, source: Option<SocketAddr>) -> io::Result<TcpStream> {
+pub(crate) async fn connect(to: SocketAddr, source: Option<SocketAddr>) -> io::Result<TcpStream> {
     let socket = new(to)?;
     if let Some(source) = source.filter(|source| source.is_ipv4() == to.is_ipv4()) {
         make_transparent(&socket, to)?;
@@ -62,24 +62,24 @@ pub(super) async fn connect(to: SocketAddr, source: Option<SocketAddr>) -> io::R
 }
 
 /// The settings of every connection.
-pub(super) fn prepare(tcp: &TcpStream) -> io::Result<()> {
+pub(crate) fn prepare(tcp: &TcpStream) -> io::Result<()> {
     tcp.set_nodelay(true)?;
     SockRef::from(tcp).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))
 }
 
 /// From now on the connection ends by a reset, whoever ends it and however: even where this process is
 /// killed, nobody takes what came so far for all there is. Until [`complete`] is called.
-pub(super) fn guard(tcp: &TcpStream) -> io::Result<()> {
+pub(crate) fn guard(tcp: &TcpStream) -> io::Result<()> {
     tcp.set_zero_linger()
 }
 
 /// Everything was carried both ways: the connection ends in peace.
-pub(super) fn complete(tcp: &TcpStream) -> io::Result<()> {
+pub(crate) fn complete(tcp: &TcpStream) -> io::Result<()> {
     SockRef::from(tcp).set_linger(None)
 }
 
 /// Bytes of kernel memory in use for what was not delivered yet.
-pub(super) fn queued(tcp: &TcpStream) -> u32 {
+pub(crate) fn queued(tcp: &TcpStream) -> u32 {
     getsockopt(&tcp.as_fd(), MemoryInfo).map_or(0, |numbers| numbers[QUEUED])
 }
 

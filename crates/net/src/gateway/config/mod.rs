@@ -1,5 +1,7 @@
 //! The configuration of a gateway.
 
+mod link;
+
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -10,10 +12,10 @@ use bentpipe_units::{BitRate, ByteCount, Span};
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
+pub use self::link::{Backup, Carriers, LinkConfig, Mode};
 use super::open::Destination;
 use super::ops::Ops;
 use super::policy::Range;
-use crate::hub::{Fec, Share};
 use crate::key::PublicKey;
 
 /// A configuration file that can not be used.
@@ -91,9 +93,14 @@ pub struct Config {
     /// Connections to servers come from the address of the client.
     #[serde(default)]
     pub transparent_source: bool,
+    /// What carries the datagrams between the gateways.
+    #[serde(default)]
+    pub carrier: Carriers,
     /// The link.
     #[serde(default)]
     pub link: LinkConfig,
+    /// A second link, used when the first one does not work, or beside it.
+    pub backup: Option<Backup>,
     /// What one peer may use.
     #[serde(default)]
     pub limits: Limits,
@@ -114,33 +121,6 @@ pub struct Config {
     pub transparent: Option<Transparent>,
     /// Metrics, health and status over HTTP.
     pub ops: Option<Ops>,
-}
-
-/// Whose the link is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Others use it too: each flow has a congestion controller.
-    #[default]
-    Shared,
-    /// The gateways': its rate is known, and flows take turns.
-    Dedicated,
-}
-
-/// The link as this end sends on it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkConfig {
-    /// Whose it is.
-    #[serde(default)]
-    pub mode: Mode,
-    /// What this end may send, all headers included, if the link is dedicated.
-    pub rate: Option<Parsed<BitRate>>,
-    /// The congestion controller of each flow if the link is shared; CUBIC if left out.
-    pub controller: Option<String>,
-    /// Parity.
-    #[serde(default)]
-    pub fec: Parsed<Fec>,
 }
 
 /// What one peer may use.
@@ -179,6 +159,8 @@ pub struct Peer {
     pub key: Parsed<PublicKey>,
     /// Its UDP address; a hub does not need those of its terminals.
     pub address: Option<SocketAddr>,
+    /// Its UDP address over the second link.
+    pub backup: Option<SocketAddr>,
     /// What this end may send to it on a dedicated link; all of the link's rate if left out.
     pub rate: Option<Parsed<BitRate>>,
     /// Its weight among the peers on a dedicated link.
@@ -341,59 +323,6 @@ impl Config {
         Ok(())
     }
 
-    /// Whether what is said of the link fits together.
-    fn check_link(&self) -> Result<(), (String, String)> {
-        let wrong = |key: &str, message: &str| Err((key.to_owned(), message.to_owned()));
-        let LinkConfig { mode, rate, controller, .. } = &self.link;
-        match (mode, rate, controller) {
-            (Mode::Dedicated, None, _) => {
-                return wrong("link.rate", "a dedicated link has one, such as \"10 Mbit/s\"");
-            }
-            (Mode::Dedicated, _, Some(_)) => {
-                return wrong(
-                    "link.controller",
-                    "flows on a dedicated link take turns without one",
-                );
-            }
-            (Mode::Shared, Some(_), _) => {
-                return wrong("link.rate", "it needs mode = \"dedicated\"");
-            }
-            _ => {}
-        }
-        for (name, peer) in &self.peers {
-            if peer.rate.is_some_and(|own| rate.is_none_or(|all| own.0 > all.0)) {
-                return wrong(
-                    &format!("peers.{name}.rate"),
-                    "it is at most link.rate, which must be set",
-                );
-            }
-            if peer.weight == 0 {
-                return wrong(&format!("peers.{name}.weight"), "it is at least 1");
-            }
-        }
-        Ok(())
-    }
-
-    /// What each peer may have of a dedicated link.
-    pub(super) fn shares(&self) -> impl Iterator<Item = (PublicKey, Share)> {
-        self.peers.values().filter_map(|peer| {
-            let rate = peer.rate.or(self.link.rate)?.0;
-            Some((peer.key.0, Share { rate, weight: peer.weight }))
-        })
-    }
-
-    /// Whether nothing but rates and weights differ.
-    pub(super) fn differs_in_rates_only(&self, other: &Self) -> bool {
-        let mut other = other.clone();
-        other.link.rate = self.link.rate;
-        for (name, peer) in &mut other.peers {
-            if let Some(known) = self.peers.get(name) {
-                (peer.rate, peer.weight) = (known.rate, known.weight);
-            }
-        }
-        *self == other
-    }
-
     /// Whether it opens sockets with other hosts' addresses while it runs, for which Linux wants
     /// CAP_NET_ADMIN.
     pub const fn is_transparent(&self) -> bool {
@@ -445,7 +374,7 @@ mod tests {
             parse("[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"").expect("one");
         assert!(config.early_accept && config.allow.is_empty());
         assert_eq!(config.fallback, Fallback::Wait);
-        assert_eq!(config.link.fec, Parsed(Fec::Auto));
+        assert_eq!(config.link.fec, Parsed(crate::Fec::Auto));
     }
 
     #[test]
@@ -504,7 +433,8 @@ mod tests {
         let now = config(10, 1, 1080);
         assert!(now.differs_in_rates_only(&config(2, 5, 1080)));
         assert!(!now.differs_in_rates_only(&config(10, 1, 1081)));
-        let shares: Vec<u32> = config(2, 5, 1080).shares().map(|(_, share)| share.weight).collect();
+        let shares: Vec<u32> =
+            config(2, 5, 1080).shares().map(|(_, _, share)| share.weight).collect();
         assert_eq!(shares, [5]);
     }
 

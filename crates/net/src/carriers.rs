@@ -1,0 +1,246 @@
+//! Associations over TCP, for where UDP does not get through.
+//!
+//! A TCP connection carries datagrams, each with its length in two bytes in front. It promises no more than
+//! UDP does: what finds no room is lost, and a connection that breaks is made anew.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bentpipe_wire::Ecn;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use socket2::SockRef;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
+
+use crate::host::Shared;
+use crate::hub::{Carrier, Hub, Route, Train};
+
+/// Datagrams that wait for one connection.
+const QUEUE: usize = 1024;
+/// Datagrams written at once.
+const GATHER: usize = 64;
+/// Time for a connection to be made, and for who made it to say something authentic.
+const OPENING: Duration = Duration::from_secs(10);
+/// A connection by which nothing authentic came for so long is closed.
+const IDLE: Duration = Duration::from_secs(60);
+/// Connections that others may have made at the same time.
+const PLACES: usize = 1024;
+/// Pause after an accept that failed, for lack of files most likely.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The TCP connections of a host.
+#[derive(Debug)]
+pub(crate) struct Carriers {
+    shared: Arc<Shared<Hub>>,
+    open: Arc<Mutex<Open>>,
+    /// Others make the connections.
+    listens: bool,
+    /// With this end all connections.
+    tasks: JoinSet<()>,
+}
+
+/// Where datagrams go, by route.
+type Open = HashMap<Route, mpsc::Sender<Bytes>>;
+
+fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
+    // A panic elsewhere leaves it as it was between two calls.
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Carriers {
+    /// Those of a host to which others connect, if there is a listener, or which connects to others.
+    pub(crate) fn new(shared: Arc<Shared<Hub>>, listener: Option<TcpListener>) -> Self {
+        let (open, mut tasks) = (Arc::default(), JoinSet::new());
+        let listens = listener.is_some();
+        if let Some(listener) = listener {
+            tasks.spawn(accept(listener, shared.clone(), Arc::clone(&open)));
+        }
+        Self { shared, open, listens, tasks }
+    }
+
+    /// Sends datagrams. What can not be sent is lost.
+    pub(crate) fn send(&mut self, train: &Train<'_>) {
+        while self.tasks.try_join_next().is_some() {}
+        let known = lock(&self.open).get(&train.route).cloned();
+        let queue = match known {
+            Some(queue) => queue,
+            // Others make their connections anew.
+            None if self.listens => return,
+            None => self.connect(train.route),
+        };
+        for datagram in train.bytes.chunks(train.each.max(1)) {
+            let mut frame = BytesMut::with_capacity(2 + datagram.len());
+            frame.put_u16(datagram.len() as u16);
+            frame.put_slice(datagram);
+            let _ = queue.try_send(frame.freeze());
+        }
+    }
+
+    fn connect(&mut self, route: Route) -> mpsc::Sender<Bytes> {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        lock(&self.open).insert(route, queue.clone());
+        let (shared, open) = (self.shared.clone(), self.open.clone());
+        self.tasks.spawn(async move {
+            let connecting = tokio::time::timeout(OPENING, connect(route)).await;
+            let ended = match connecting {
+                Ok(Ok(tcp)) => carry(tcp, route, waiting, &shared).await,
+                Ok(Err(error)) => Err(error),
+                Err(late) => Err(late.into()),
+            };
+            if let Err(error) = ended {
+                tracing::debug!(to = %route.address, %error, "no TCP connection any more");
+            }
+            lock(&open).remove(&route);
+        });
+        queue
+    }
+}
+
+async fn connect(route: Route) -> io::Result<TcpStream> {
+    let socket = if route.address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    if let Some(local) = route.local {
+        socket.bind(SocketAddr::new(local, 0))?;
+    }
+    socket.connect(route.address).await
+}
+
+/// Takes connections that others make, for ever.
+async fn accept(listener: TcpListener, shared: Arc<Shared<Hub>>, open: Arc<Mutex<Open>>) {
+    let places = Arc::new(Semaphore::new(PLACES));
+    let mut tasks = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = tasks.join_next() => continue,
+        };
+        match accepted {
+            Ok((tcp, from)) => {
+                // Without a place the connection is closed again.
+                if let Ok(place) = places.clone().try_acquire_owned() {
+                    tasks.spawn(serve(tcp, from, place, shared.clone(), open.clone()));
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a TCP connection could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn serve(
+    tcp: TcpStream,
+    from: SocketAddr,
+    _place: OwnedSemaphorePermit,
+    shared: Arc<Shared<Hub>>,
+    open: Arc<Mutex<Open>>,
+) {
+    let Ok(local) = tcp.local_addr() else { return };
+    let route = Route {
+        address: SocketAddr::new(from.ip().to_canonical(), from.port()),
+        local: Some(local.ip().to_canonical()),
+        carrier: Carrier::Tcp,
+    };
+    let (queue, waiting) = mpsc::channel(QUEUE);
+    lock(&open).insert(route, queue);
+    if let Err(error) = carry(tcp, route, waiting, &shared).await {
+        tracing::debug!(%from, %error, "no TCP connection any more");
+    }
+    lock(&open).remove(&route);
+}
+
+/// Carries datagrams both ways until the connection ends or nothing authentic comes any more.
+async fn carry(
+    tcp: TcpStream,
+    route: Route,
+    waiting: mpsc::Receiver<Bytes>,
+    shared: &Shared<Hub>,
+) -> io::Result<()> {
+    tcp.set_nodelay(true)?;
+    // Better over a lossy link, where the kernel has it.
+    let _ = SockRef::from(&tcp).set_tcp_congestion(b"bbr");
+    let (reader, writer) = tcp.into_split();
+    tokio::select! {
+        ended = read(reader, route, shared) => ended,
+        ended = write(writer, waiting) => ended,
+    }
+}
+
+async fn read(mut tcp: OwnedReadHalf, route: Route, shared: &Shared<Hub>) -> io::Result<()> {
+    let mut buffer = BytesMut::with_capacity(64 * 1024);
+    let mut until = tokio::time::Instant::now() + OPENING;
+    loop {
+        buffer.reserve(16 * 1024);
+        if tokio::time::timeout_at(until, tcp.read_buf(&mut buffer)).await?? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut authentic = false;
+        {
+            let mut hub = shared.hub();
+            let now = shared.clock.now();
+            while let Some(datagram) = take(&mut buffer) {
+                authentic |= hub.handle_datagram(now, route, Ecn::NotCapable, &datagram);
+            }
+        }
+        if authentic {
+            until = tokio::time::Instant::now() + IDLE;
+        }
+        shared.changed.notify_one();
+    }
+}
+
+/// Takes a datagram from the front, once all of it is there.
+fn take(buffer: &mut BytesMut) -> Option<BytesMut> {
+    let len = usize::from(u16::from_be_bytes(*buffer.first_chunk()?));
+    if buffer.len() < 2 + len {
+        return None;
+    }
+    buffer.advance(2);
+    Some(buffer.split_to(len))
+}
+
+async fn write(mut tcp: OwnedWriteHalf, mut waiting: mpsc::Receiver<Bytes>) -> io::Result<()> {
+    let (mut frames, mut bytes) = (Vec::new(), BytesMut::new());
+    while waiting.recv_many(&mut frames, GATHER).await > 0 {
+        for frame in frames.drain(..) {
+            bytes.put_slice(&frame);
+        }
+        tcp.write_all_buf(&mut bytes).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn datagrams_come_out_as_they_went_in_however_they_are_cut(
+            datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..10),
+            cut in 1usize..50,
+        ) {
+            let mut stream = BytesMut::new();
+            for datagram in &datagrams {
+                stream.put_u16(datagram.len() as u16);
+                stream.put_slice(datagram);
+            }
+            let (mut buffer, mut read) = (BytesMut::new(), Vec::new());
+            for part in stream.chunks(cut) {
+                buffer.extend_from_slice(part);
+                while let Some(datagram) = take(&mut buffer) {
+                    read.push(datagram.to_vec());
+                }
+            }
+            prop_assert_eq!(read, datagrams);
+        }
+    }
+}

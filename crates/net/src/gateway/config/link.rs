@@ -1,0 +1,273 @@
+//! The part of the configuration about links: their rates, and the ways to a peer.
+
+use std::net::IpAddr;
+
+use bentpipe_units::BitRate;
+use serde::Deserialize;
+
+use super::{Config, Parsed, Peer, Role};
+use crate::hub::{Carrier, Fec, Plan, PlannedWay, Route, Share};
+use crate::key::PublicKey;
+
+/// Whose the link is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Others use it too: each flow has a congestion controller.
+    #[default]
+    Shared,
+    /// The gateways': its rate is known, and flows take turns.
+    Dedicated,
+}
+
+/// The link as this end sends on it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    /// Whose it is.
+    #[serde(default)]
+    pub mode: Mode,
+    /// What this end may send, all headers included, if the link is dedicated.
+    pub rate: Option<Parsed<BitRate>>,
+    /// The address of this host on the link; the system's choice if left out.
+    pub source: Option<IpAddr>,
+    /// The congestion controller of each flow if the link is shared; CUBIC if left out.
+    pub controller: Option<String>,
+    /// Parity.
+    #[serde(default)]
+    pub fec: Parsed<Fec>,
+}
+
+/// A second link as this end sends on it. It has the mode of the first one.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Backup {
+    /// What this end may send, all headers included, if the links are dedicated.
+    pub rate: Option<Parsed<BitRate>>,
+    /// The address of this host on the link; the system's choice if left out.
+    pub source: Option<IpAddr>,
+    /// Flows are spread over both links while both work.
+    #[serde(default)]
+    pub aggregate: bool,
+}
+
+/// What carries the datagrams between gateways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Carriers {
+    /// UDP, and TCP where that does not get through.
+    #[default]
+    Auto,
+    /// UDP only.
+    Udp,
+    /// TCP only.
+    Tcp,
+}
+
+impl Carriers {
+    /// In the order of preference.
+    const fn all(self) -> &'static [Carrier] {
+        match self {
+            Self::Auto => &[Carrier::Udp, Carrier::Tcp],
+            Self::Udp => &[Carrier::Udp],
+            Self::Tcp => &[Carrier::Tcp],
+        }
+    }
+}
+
+type Wrong = Result<(), (String, String)>;
+
+fn wrong(key: impl Into<String>, message: &str) -> Wrong {
+    Err((key.into(), message.to_owned()))
+}
+
+impl Config {
+    /// Whether what is said of the link fits together.
+    pub(super) fn check_link(&self) -> Wrong {
+        let LinkConfig { mode, rate, controller, .. } = &self.link;
+        match (mode, rate, controller) {
+            (Mode::Dedicated, None, _) => {
+                return wrong("link.rate", "a dedicated link has one, such as \"10 Mbit/s\"");
+            }
+            (Mode::Dedicated, _, Some(_)) => {
+                return wrong(
+                    "link.controller",
+                    "flows on a dedicated link take turns without one",
+                );
+            }
+            (Mode::Shared, Some(_), _) => {
+                return wrong("link.rate", "it needs mode = \"dedicated\"");
+            }
+            _ => {}
+        }
+        for (name, peer) in &self.peers {
+            if peer.rate.is_some_and(|own| rate.is_none_or(|all| own.0 > all.0)) {
+                return wrong(
+                    format!("peers.{name}.rate"),
+                    "it is at most link.rate, which must be set",
+                );
+            }
+            if peer.weight == 0 {
+                return wrong(format!("peers.{name}.weight"), "it is at least 1");
+            }
+        }
+        self.check_backup()
+    }
+
+    /// Whether what is said of the second link does.
+    fn check_backup(&self) -> Wrong {
+        let addressed = self.peers.iter().find(|(_, peer)| peer.backup.is_some());
+        let Some(backup) = &self.backup else {
+            return match addressed {
+                Some((name, _)) => wrong(
+                    format!("peers.{name}.backup"),
+                    "there is no second link: describe it in [backup]",
+                ),
+                None => Ok(()),
+            };
+        };
+        match (self.link.mode, backup.rate) {
+            (Mode::Dedicated, None) => {
+                return wrong("backup.rate", "a dedicated link has one, such as \"1 Mbit/s\"");
+            }
+            (Mode::Shared, Some(_)) => {
+                return wrong("backup.rate", "it needs mode = \"dedicated\" in [link]");
+            }
+            _ => {}
+        }
+        if self.role == Role::Hub {
+            if backup.aggregate {
+                return wrong("backup.aggregate", "the terminal decides: say it there");
+            }
+            return Ok(());
+        }
+        if addressed.is_none() {
+            let message = "no peer has an address over it: set peers.NAME.backup, HOST:PORT";
+            return wrong("backup", message);
+        }
+        for (name, peer) in &self.peers {
+            let same = peer.backup.is_some() && peer.backup == peer.address;
+            if same && backup.source == self.link.source {
+                let message = "it is that over the first link: give another one, or set \
+                               link.source and backup.source";
+                return wrong(format!("peers.{name}.backup"), message);
+            }
+        }
+        Ok(())
+    }
+
+    /// The ways to a peer whose address is known.
+    pub(in crate::gateway) fn plan(&self, peer: &Peer) -> Option<Plan> {
+        let backup = self.backup.as_ref();
+        let links = [
+            (peer.address, self.link.source),
+            (peer.backup, backup.and_then(|backup| backup.source)),
+        ];
+        let ways = links.into_iter().enumerate().flat_map(|(link, (address, local))| {
+            let way = move |address, carrier| PlannedWay {
+                route: Route { address, local, carrier },
+                link,
+            };
+            let carriers = self.carrier.all().iter();
+            carriers.filter_map(move |carrier| Some(way(address?, *carrier)))
+        });
+        let ways: Vec<PlannedWay> = ways.collect();
+        let spread = backup.is_some_and(|backup| backup.aggregate);
+        peer.address.map(|_| Plan { ways, spread })
+    }
+
+    /// The rate of each link of this end, if it is dedicated.
+    pub(in crate::gateway) fn rates(&self) -> impl Iterator<Item = (usize, BitRate)> {
+        let backup = self.backup.as_ref().and_then(|backup| backup.rate);
+        let rates = [self.link.rate, backup].into_iter().enumerate();
+        rates.filter_map(|(link, rate)| Some((link, rate?.0)))
+    }
+
+    /// What each peer may have of each dedicated link.
+    pub(in crate::gateway) fn shares(&self) -> impl Iterator<Item = (usize, PublicKey, Share)> {
+        self.rates().flat_map(|(link, all)| {
+            self.peers.values().map(move |peer| {
+                let own = peer.rate.filter(|_| link == 0).map_or(all, |own| own.0);
+                (link, peer.key.0, Share { rate: own, weight: peer.weight })
+            })
+        })
+    }
+
+    /// Whether nothing but rates and weights differ.
+    pub(in crate::gateway) fn differs_in_rates_only(&self, other: &Self) -> bool {
+        let mut other = other.clone();
+        other.link.rate = self.link.rate;
+        if let (Some(backup), Some(known)) = (&mut other.backup, &self.backup) {
+            backup.rate = known.rate;
+        }
+        for (name, peer) in &mut other.peers {
+            if let Some(known) = self.peers.get(name) {
+                (peer.rate, peer.weight) = (known.rate, known.weight);
+            }
+        }
+        *self == other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of a terminal's settings beside the first link at 192.0.2.1.
+    fn parse(settings: &str, peer: &str) -> Result<Config, String> {
+        let text = format!(
+            "role = \"terminal\"\nkey = \"key\"\nlisten = \"0.0.0.0:25300\"\n{settings}\n[peers.hub]\n\
+             key = \"g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=\"\naddress = \"192.0.2.1:25300\"\n{peer}"
+        );
+        Config::parse("gateway.toml", &text).map_err(|error| error.to_string())
+    }
+
+    const BACKUP: &str = "backup = \"198.51.100.1:25300\"";
+
+    /// Links and carriers of the ways to the peer, in their order.
+    fn ways(config: &Config) -> Vec<(usize, Carrier)> {
+        let plan = config.plan(&config.peers["hub"]).expect("ways");
+        plan.ways.iter().map(|way| (way.link, way.route.carrier)).collect()
+    }
+
+    #[test]
+    fn the_first_link_comes_before_the_second_one_and_udp_before_tcp() {
+        let (udp, tcp) = (Carrier::Udp, Carrier::Tcp);
+        assert_eq!(ways(&parse("", "").expect("one link")), [(0, udp), (0, tcp)]);
+        let both = parse("[backup]", BACKUP).expect("two links");
+        assert_eq!(ways(&both), [(0, udp), (0, tcp), (1, udp), (1, tcp)]);
+        let both = parse("carrier = \"tcp\"\n[backup]", BACKUP).expect("two links");
+        assert_eq!(ways(&both), [(0, tcp), (1, tcp)]);
+    }
+
+    #[test]
+    fn each_link_has_its_own_rate_and_source() {
+        let settings = "[link]\nmode = \"dedicated\"\nrate = \"10 Mbit/s\"\n[backup]\n\
+                        rate = \"1 Mbit/s\"\nsource = \"198.51.100.9\"\naggregate = true";
+        let config = parse(settings, BACKUP).expect("two links");
+        let rates: Vec<(usize, u64)> =
+            config.shares().map(|(link, _, share)| (link, share.rate.as_bps())).collect();
+        assert_eq!(rates, [(0, 10_000_000), (1, 1_000_000)]);
+        let plan = config.plan(&config.peers["hub"]).expect("ways");
+        let locals: Vec<bool> = plan.ways.iter().map(|way| way.route.local.is_some()).collect();
+        assert_eq!((plan.spread, locals), (true, vec![false, false, true, true]));
+    }
+
+    #[test]
+    fn settings_of_a_second_link_that_make_no_sense_are_named() {
+        let dedicated = "[link]\nmode = \"dedicated\"\nrate = \"10 Mbit/s\"";
+        for (settings, peer, key) in [
+            ("", BACKUP, "`peers.hub.backup`"),
+            ("[backup]", "", "`backup`"),
+            ("[backup]", "backup = \"192.0.2.1:25300\"", "`peers.hub.backup`"),
+            ("[backup]\nrate = \"1 Mbit/s\"", BACKUP, "`backup.rate`"),
+            (&format!("{dedicated}\n[backup]"), BACKUP, "`backup.rate`"),
+        ] {
+            let error = parse(settings, peer).expect_err(settings);
+            assert!(error.contains(key), "{error}");
+        }
+        // The same address from another one is another way.
+        let same = "backup = \"192.0.2.1:25300\"";
+        assert!(parse("[backup]\nsource = \"198.51.100.9\"", same).is_ok());
+    }
+}

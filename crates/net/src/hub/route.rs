@@ -1,0 +1,54 @@
+//! How datagrams go to a peer and come from one.
+
+use std::net::{IpAddr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+/// What carries the datagrams of an association.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Carrier {
+    /// UDP, each by itself.
+    #[default]
+    Udp,
+    /// A TCP connection, one behind the other, for where UDP does not get through.
+    Tcp,
+}
+
+/// A way to a peer as the network sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Route {
+    /// Where the peer is.
+    pub address: SocketAddr,
+    /// The address of this host; the system's choice if there is none.
+    pub local: Option<IpAddr>,
+    /// What carries the datagrams.
+    pub carrier: Carrier,
+}
+
+impl From<SocketAddr> for Route {
+    /// By UDP, from the address that the system chooses.
+    fn from(address: SocketAddr) -> Self {
+        Self { address, local: None, carrier: Carrier::Udp }
+    }
+}
+
+impl Route {
+    /// Whether it leads to the same place by the same carrier, from whatever address.
+    pub(super) fn ends_like(&self, other: &Self) -> bool {
+        (self.address, self.carrier) == (other.address, other.carrier)
+    }
+
+    /// Headers of IP and of UDP or TCP around a datagram.
+    pub(super) const fn headers(&self) -> usize {
+        let ip = if self.address.is_ipv4() { 20 } else { 40 };
+        let rest = match self.carrier {
+            Carrier::Udp => 8,
+            // TCP with timestamps and the length of the datagram.
+            Carrier::Tcp => 34,
+        };
+        ip + rest
+    }
+}

@@ -1,0 +1,359 @@
+//! The ways to a peer: over one link or another, by UDP or TCP.
+//!
+//! The host that knows several watches them ([`Watch`]), sends by the first one that works, and tells the
+//! peer, which does as it is told: one of the two decides for both directions. Without such a host there is
+//! one way, which leads to where the peer's newest datagram came from.
+
+use bentpipe_units::{Instant, Span};
+
+use super::ecn::EcnUse;
+use super::path_mtu::PathMtu;
+use super::route::Route;
+use super::watch::{Plan, Watch};
+
+/// Links that a host can have: the first one, and a backup.
+pub const LINKS: usize = 2;
+/// Most ways: each link by UDP and TCP.
+pub(super) const MOST_WAYS: usize = 2 * LINKS;
+
+/// What the host that watches the ways tells the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Beat {
+    /// The way by which this is sent, and its link.
+    pub(super) way: u8,
+    pub(super) link: u8,
+    /// More with every beat.
+    pub(super) serial: u32,
+    /// The way to send by.
+    pub(super) main: u8,
+    /// A bit for each way that works.
+    pub(super) up: u8,
+    /// Connections may be spread over all links that work.
+    pub(super) spread: bool,
+}
+
+/// What the other one answers, by the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BeatAnswer {
+    /// The way, and the number of the beat.
+    pub(super) way: u8,
+    pub(super) serial: u32,
+    /// The way that it sends by.
+    pub(super) main: u8,
+}
+
+/// What followed from the answer to a beat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Nothing.
+    None,
+    /// This host sends by another way from now on.
+    Ours,
+    /// The peer does.
+    Theirs,
+}
+
+/// A way to the peer.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) route: Route,
+    /// The link of this host that it begins with.
+    pub(super) link: usize,
+    /// How long datagrams may be.
+    pub(super) path: PathMtu,
+    pub(super) ecn: EcnUse,
+}
+
+impl Way {
+    fn new(route: Route, link: usize) -> Self {
+        Self { route, link, path: PathMtu::new(route.address), ecn: EcnUse::NEW }
+    }
+
+    /// It leads elsewhere from now on.
+    fn lead(&mut self, route: Route) {
+        *self = Self::new(route, self.link);
+    }
+}
+
+/// All ways to a peer, in the order of preference.
+#[derive(Debug)]
+pub(super) struct Ways {
+    list: Vec<Way>,
+    main: usize,
+    up: u8,
+    spread: bool,
+    /// This host watches them.
+    watch: Option<Watch>,
+    /// The way that the peer sends by, as it says.
+    theirs: u8,
+    /// The peer watches them, and this was its latest beat.
+    heard: Option<u32>,
+}
+
+impl Ways {
+    /// The only way, which this host or the peer has found.
+    pub(super) fn single(route: Route) -> Self {
+        let list = vec![Way::new(route, 0)];
+        Self { list, main: 0, up: 1, spread: false, watch: None, theirs: 0, heard: None }
+    }
+
+    /// The ways of this plan, which this host watches; the first one is taken for working.
+    pub(super) fn planned(now: Instant, plan: &Plan) -> Self {
+        let list = plan.ways.iter().map(|way| Way::new(way.route, way.link)).collect();
+        let watch = (plan.ways.len() > 1).then(|| Watch::new(now, plan));
+        Self { list, main: 0, up: 1, spread: plan.spread, watch, theirs: 0, heard: None }
+    }
+
+    /// The way that is used.
+    pub(super) const fn main(&self) -> usize {
+        self.main
+    }
+
+    pub(super) fn get(&self, way: usize) -> &Way {
+        // What used a way that is gone uses the first one.
+        self.list.get(way).unwrap_or(&self.list[0])
+    }
+
+    pub(super) fn get_mut(&mut self, way: usize) -> &mut Way {
+        let way = if way < self.list.len() { way } else { 0 };
+        &mut self.list[way]
+    }
+
+    /// All of them.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Way> {
+        self.list.iter_mut()
+    }
+
+    /// Whether one works, as far as is known.
+    pub(super) const fn is_up(&self, way: usize) -> bool {
+        self.up & 1 << way != 0
+    }
+
+    /// The round-trip time of a way, if this host watches it.
+    pub(super) fn round_trip(&self, way: usize) -> Option<Span> {
+        self.watch.as_ref()?.round_trip(way)
+    }
+
+    /// The way that something came by; the one in use where that is not known.
+    pub(super) fn of(&self, from: &Route) -> usize {
+        let same = |way: &Way| {
+            let ours = way.route.local.is_none() || way.route.local == from.local;
+            ours && way.route.ends_like(from)
+        };
+        self.list.iter().position(same).unwrap_or(self.main)
+    }
+
+    /// The ways that connections may take: the best one of each link that works if they are spread, and
+    /// the one in use otherwise.
+    pub(super) fn open(&self) -> Vec<usize> {
+        if !self.spread {
+            return vec![self.main];
+        }
+        let best =
+            |link| (0..self.list.len()).find(|&w| self.is_up(w) && self.list[w].link == link);
+        let all: Vec<usize> = (0..LINKS).filter_map(best).collect();
+        if all.is_empty() { vec![self.main] } else { all }
+    }
+
+    /// Whether a connection on this way has to take another one.
+    pub(super) fn must_leave(&self, way: usize) -> bool {
+        !self.open().contains(&way)
+    }
+
+    /// The way after `way`, for one who got no answer by that.
+    pub(super) fn after(&self, way: usize) -> usize {
+        (way + 1) % self.list.len()
+    }
+
+    /// The peer has answered by this route: that way works.
+    pub(super) fn answered_by(&mut self, route: &Route) {
+        self.main = self.of(route);
+        if let Some(watch) = &mut self.watch {
+            watch.associated(self.main);
+            self.up = watch.up();
+        }
+    }
+
+    /// The newest datagram of the peer came by this route. True when the way leads elsewhere now.
+    pub(super) fn came_by(&mut self, from: Route) -> bool {
+        if self.watch.is_some() || self.heard.is_some() {
+            return false;
+        }
+        let way = &mut self.list[0];
+        // Where this host's own address was the system's choice it stays so.
+        let local = way.route.local.and(from.local);
+        if way.route.ends_like(&from) {
+            way.route.local = local;
+            return false;
+        }
+        way.lead(Route { local, ..from });
+        true
+    }
+
+    /// The peer was restarted and is there: what it told of ways is forgotten.
+    pub(super) fn forget(&mut self, route: Route) {
+        if self.watch.is_none() {
+            *self = Self::single(route);
+        }
+    }
+
+    /// A beat of the peer came by this route. True when something else is to be done than before.
+    pub(super) fn hear(&mut self, beat: Beat, from: Route) -> bool {
+        let way = usize::from(beat.way);
+        let newer = |last: u32| beat.serial.wrapping_sub(last).cast_signed() > 0;
+        let is_news = self.heard.is_none_or(newer);
+        if self.watch.is_some() || way >= MOST_WAYS || !is_news {
+            return false;
+        }
+        self.heard = Some(beat.serial);
+        while self.list.len() <= way {
+            self.list.push(Way::new(from, 0));
+        }
+        let known = &mut self.list[way];
+        let link = usize::from(beat.link).min(LINKS - 1);
+        let mut changed = known.link != link;
+        known.link = link;
+        if known.route != from {
+            known.lead(from);
+            changed = true;
+        }
+        let main = usize::from(beat.main);
+        // A way of which nothing was heard leads nowhere.
+        if main < self.list.len() {
+            changed |= main != self.main;
+            self.main = main;
+        }
+        let heard = (1u8 << self.list.len()) - 1;
+        changed |= (self.up, self.spread) != (beat.up & heard, beat.spread);
+        (self.up, self.spread) = (beat.up & heard, beat.spread);
+        changed
+    }
+
+    /// Content is sent: from now on for a while the ways are watched closely.
+    pub(super) fn used(&mut self, now: Instant) {
+        let main = self.main;
+        if let Some(watch) = &mut self.watch {
+            watch.used(now, main);
+        }
+    }
+
+    /// The peer has answered a beat.
+    pub(super) fn handle_answer(&mut self, now: Instant, answer: BeatAnswer) -> Turn {
+        let newer = match &mut self.watch {
+            Some(watch) => watch.answered(now, usize::from(answer.way), answer.serial),
+            None => false,
+        };
+        let moved = newer && std::mem::replace(&mut self.theirs, answer.main) != answer.main;
+        match (self.choose(), moved && usize::from(answer.main) == self.main) {
+            (true, _) => Turn::Ours,
+            (false, true) => Turn::Theirs,
+            (false, false) => Turn::None,
+        }
+    }
+
+    /// The beats that are due, and whether another way is to be used.
+    pub(super) fn handle_timeout(&mut self, now: Instant) -> (Vec<Beat>, bool) {
+        if self.watch.as_ref().and_then(|watch| watch.due(self.main)).is_none_or(|due| due > now) {
+            return (Vec::new(), false);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.give_up(now);
+        }
+        let changed = self.choose();
+        let (main, up, spread) = (self.main, self.up, self.spread);
+        let links: Vec<u8> = self.list.iter().map(|way| way.link as u8).collect();
+        let Some(watch) = &mut self.watch else { return (Vec::new(), changed) };
+        if changed {
+            // The peer is told at once.
+            watch.hurry(now, main);
+        }
+        let beats = watch.beat(now, main).into_iter().map(|(way, serial)| Beat {
+            way: way as u8,
+            link: links[way],
+            serial,
+            main: main as u8,
+            up,
+            spread,
+        });
+        (beats.collect(), changed)
+    }
+
+    /// Takes over what was found out; true when anything is different.
+    fn choose(&mut self) -> bool {
+        let Some(watch) = &mut self.watch else { return false };
+        let up = watch.up();
+        // If none works it may as well be the one before.
+        let main = (0..self.list.len()).find(|way| up & 1 << way != 0).unwrap_or(self.main);
+        let changed = (main, up) != (self.main, self.up);
+        (self.main, self.up) = (main, up);
+        changed
+    }
+
+    /// When [`Ways::handle_timeout`] must be called.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let paths =
+            self.list.iter().map(|way| Instant::earliest(way.path.deadline(), way.ecn.deadline()));
+        let watch = self.watch.as_ref().and_then(|watch| watch.due(self.main));
+        paths.fold(watch, Instant::earliest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(n: u8) -> Route {
+        std::net::SocketAddr::from(([10, 0, 0, n], 25_300)).into()
+    }
+
+    fn beat(way: u8, serial: u32, main: u8, up: u8) -> Beat {
+        Beat { way, link: way, serial, main, up, spread: false }
+    }
+
+    #[test]
+    fn without_beats_the_way_leads_to_where_the_newest_datagram_came_from() {
+        let mut ways = Ways::single(route(1));
+        assert!(!ways.came_by(route(1)) && ways.came_by(route(2)));
+        assert_eq!(ways.get(0).route, route(2));
+        assert!(ways.hear(beat(0, 1, 0, 1), route(3)) && !ways.came_by(route(4)));
+        assert_eq!(ways.get(0).route, route(3));
+    }
+
+    #[test]
+    fn a_host_does_as_it_is_told_by_the_newest_beat() {
+        let mut ways = Ways::single(route(1));
+        // The second way is not known yet.
+        assert!(ways.hear(beat(0, 1, 1, 3), route(1)) || ways.main() == 0);
+        assert_eq!((ways.main(), ways.is_up(1)), (0, false));
+        assert!(ways.hear(beat(1, 2, 1, 2), route(9)));
+        assert_eq!((ways.main(), ways.get(1).route, ways.get(1).link), (1, route(9), 1));
+        assert!(!ways.hear(beat(0, 1, 0, 3), route(1)), "an old one");
+        assert!(ways.hear(beat(0, 3, 0, 3), route(1)));
+        assert_eq!((ways.main(), ways.is_up(1)), (0, true));
+        assert!(!ways.hear(beat(200, 4, 0, 3), route(1)), "no such way");
+    }
+
+    #[test]
+    fn connections_are_spread_over_the_links_that_work() {
+        let mut ways = Ways::single(route(1));
+        ways.hear(Beat { spread: true, ..beat(1, 1, 0, 3) }, route(2));
+        ways.get_mut(0).link = 0;
+        assert_eq!(ways.open(), [0, 1]);
+        assert!(!ways.must_leave(1));
+        ways.hear(Beat { spread: true, ..beat(1, 2, 1, 2) }, route(2));
+        assert_eq!(ways.open(), [1]);
+        assert!(ways.must_leave(0));
+    }
+
+    #[test]
+    fn an_address_of_this_host_is_kept_only_where_one_was_given() {
+        let to_me = Route { local: Some([10, 9, 9, 9].into()), ..route(2) };
+        let mut ways = Ways::single(route(1));
+        ways.came_by(to_me);
+        assert_eq!(ways.get(0).route, route(2));
+        let mut ways = Ways::single(to_me);
+        let elsewhere = Route { local: Some([10, 9, 9, 8].into()), ..route(3) };
+        ways.came_by(elsewhere);
+        assert_eq!(ways.get(0).route, elsewhere);
+    }
+}
