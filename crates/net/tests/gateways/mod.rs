@@ -58,6 +58,20 @@ impl Site {
         Self { keys, socks5, http, forward, udp, terminal, hub }
     }
 
+    /// The hub listens here instead.
+    pub(crate) fn at(mut self, udp: SocketAddr) -> Self {
+        self.hub = self.hub.replacen(&self.udp.to_string(), &udp.to_string(), 1);
+        self.udp = udp;
+        self
+    }
+
+    /// With more settings of the hub as the terminal's peer.
+    pub(crate) fn with_peer(mut self, settings: &str) -> Self {
+        self.terminal =
+            self.terminal.replacen("[[forward]]", &format!("{settings}\n[[forward]]"), 1);
+        self
+    }
+
     /// Starts the terminal.
     pub(crate) fn terminal(&self) -> Gateway {
         let config = Config::parse("terminal.toml", &self.terminal).expect("a configuration");

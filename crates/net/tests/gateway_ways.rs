@@ -1,0 +1,121 @@
+//! Two gateways with several ways between them: a second link, and TCP where UDP does not get through.
+
+mod gateways;
+mod links;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bentpipe_net::Carrier;
+use bentpipe_net::gateway::{Gateway, Link as Way, PeerStatus};
+use bentpipe_testkit::pattern;
+use bentpipe_units::Span;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use gateways::{OPEN, Site, free, server};
+use links::Link;
+
+/// Longest time for anything here.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Sends back what comes, as it comes.
+async fn echo(mut tcp: TcpStream) {
+    let (mut reader, mut writer) = tcp.split();
+    // The client may be gone.
+    let _ = tokio::io::copy(&mut reader, &mut writer).await;
+}
+
+/// Sends so many bytes through the forwarded port and reads as many.
+async fn round(tcp: &mut TcpStream, len: usize) {
+    let data = pattern(len);
+    let mut back = vec![0; len];
+    let (mut reader, mut writer) = tcp.split();
+    let both = async {
+        tokio::try_join!(writer.write_all(&data), reader.read_exact(&mut back)).expect("an echo");
+    };
+    tokio::time::timeout(LONG, both).await.expect("in time");
+    assert!(back == data);
+}
+
+/// What a gateway says of its only peer, once `is` holds.
+async fn until(gateway: &Gateway, is: impl Fn(&PeerStatus) -> bool) {
+    let waiting = async {
+        while !is(&gateway.status().peers[0]) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(LONG, waiting).await;
+    assert!(waited.is_ok(), "{:?}", gateway.status().peers);
+}
+
+/// Carries TCP, and no UDP.
+async fn tcp_only(to: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut far = TcpStream::connect(to).await.expect("the hub");
+                let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_udp_is_blocked_flows_go_by_tcp() {
+    let to = server(echo).await;
+    let [udp] = free().await;
+    let blocked = tcp_only(udp).await;
+    let site = Site::new(&to.to_string(), Some(blocked), ["", OPEN]).await.at(udp);
+    let (hub, terminal) = (site.hub(), site.terminal());
+    let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
+    round(&mut tcp, 3_000_000).await;
+    for gateway in [&hub, &terminal] {
+        let peer = &gateway.status().peers[0];
+        assert_eq!((peer.up, peer.carrier, peer.link), (true, Carrier::Tcp, Way::Primary));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hub_that_is_asked_for_udp_only_does_not_listen_for_tcp() {
+    let site = Site::new("127.0.0.1:9", None, ["", "carrier = \"udp\""]).await;
+    let hub = site.hub();
+    assert!(TcpStream::connect(hub.local_addr()).await.is_err());
+    let site = Site::new("127.0.0.1:9", None, ["", ""]).await;
+    let hub = site.hub();
+    assert!(TcpStream::connect(hub.local_addr()).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flow_goes_on_by_the_second_link_while_the_first_one_is_dark_and_then_by_the_first_again()
+{
+    let to = server(echo).await;
+    let [first, second] = free().await;
+    let site = Site::new(
+        &to.to_string(),
+        Some(first),
+        ["carrier = \"udp\"\n[backup]", &format!("{OPEN}\n[backup]")],
+    )
+    .await
+    .with_peer(&format!("backup = \"{second}\""));
+    let link = |listen| Link::new(listen, site.udp, 50, Span::from_millis(5), 0.0);
+    let (primary, _backup) = (link(first), link(second));
+    let (hub, terminal) = (site.hub(), site.terminal());
+    let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
+    round(&mut tcp, 100_000).await;
+    assert_eq!(terminal.status().peers[0].link, Way::Primary);
+    primary.end();
+    round(&mut tcp, 1_000_000).await;
+    for gateway in [&hub, &terminal] {
+        assert_eq!(gateway.status().peers[0].link, Way::Backup);
+    }
+    let _primary = link(first);
+    for gateway in [&terminal, &hub] {
+        until(gateway, |peer| peer.link == Way::Primary).await;
+    }
+    round(&mut tcp, 1_000_000).await;
+    assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
+}
