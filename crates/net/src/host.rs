@@ -9,6 +9,7 @@ use bentpipe_record::TransportCounters;
 use bentpipe_transport::SenderState;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, Instant};
+use bytes::Bytes;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
@@ -179,6 +180,20 @@ impl Host {
     pub async fn accept(&self) -> Connection {
         let id = poll_fn(|cx| self.handle.shared.hub().poll_accept(cx)).await;
         Connection::new(self.handle.clone(), id)
+    }
+
+    /// Sends a datagram of at most [`MOST_DATAGRAM`](crate::hub::MOST_DATAGRAM) bytes to a peer with which there
+    /// is an association. It may be lost; false if it is already.
+    pub fn send_datagram(&self, peer: PublicKey, datagram: Bytes) -> bool {
+        let shared = &self.handle.shared;
+        let sent = shared.hub().send_datagram(shared.clock.now(), peer, datagram);
+        shared.changed.notify_one();
+        sent
+    }
+
+    /// The next datagram that a peer sent. What nobody reads is lost.
+    pub async fn recv_datagram(&self) -> (PublicKey, Bytes) {
+        poll_fn(|cx| self.handle.shared.hub().poll_datagram(cx)).await
     }
 
     /// Opens a connection to service `port` of `peer`, which is reached at `address`, and waits until

@@ -21,6 +21,7 @@ mod sockets;
 mod stream;
 pub mod transfer;
 mod tuning;
+mod udp_sockets;
 
 pub use association::Security;
 pub use connection::Connection;

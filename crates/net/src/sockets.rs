@@ -89,7 +89,8 @@ fn new(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn make_transparent(socket: &Socket, address: SocketAddr) -> io::Result<()> {
+/// The socket may have addresses of other hosts.
+pub(crate) fn make_transparent(socket: &Socket, address: SocketAddr) -> io::Result<()> {
     if address.is_ipv4() {
         socket.set_ip_transparent_v4(true)
     } else {

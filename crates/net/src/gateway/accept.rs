@@ -111,19 +111,24 @@ impl Inner {
         self.connect_those(to, source, |_| true).await
     }
 
+    /// The addresses of a destination.
+    pub(super) async fn look_up(&self, to: &Destination) -> Result<Vec<SocketAddr>, Verdict> {
+        match to {
+            Destination::Address(address) => Ok(vec![*address]),
+            Destination::Name(name, port) => {
+                let found = lookup_host((name.as_str(), *port)).await;
+                Ok(found.map_err(|_| Verdict::UnknownName)?.collect())
+            }
+        }
+    }
+
     async fn connect_those(
         &self,
         to: &Destination,
         source: Option<SocketAddr>,
         those: impl Fn(SocketAddr) -> bool,
     ) -> Result<TcpStream, Verdict> {
-        let addresses: Vec<SocketAddr> = match to {
-            Destination::Address(address) => vec![*address],
-            Destination::Name(name, port) => {
-                let found = lookup_host((name.as_str(), *port)).await;
-                found.map_err(|_| Verdict::UnknownName)?.collect()
-            }
-        };
+        let addresses = self.look_up(to).await?;
         let patience = Duration::from_nanos(self.config.limits.connect_timeout.0.as_nanos());
         let mut verdict = Verdict::Forbidden;
         for address in addresses.into_iter().filter(|address| those(*address)) {

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::Config;
+use super::{Config, Udp};
 use crate::programs;
 
 /// Mark of packets for sockets of this machine.
@@ -32,7 +32,7 @@ impl Firewall {
         let mut rules = format!(
             "table inet bentpipe {{\n  chain prerouting {{\n    \
              type filter hook prerouting priority mangle; policy accept;\n    \
-             meta l4proto tcp socket transparent 1 meta mark set {MARK:#x} accept\n"
+             meta l4proto {{ tcp, udp }} socket transparent 1 meta mark set {MARK:#x} accept\n"
         );
         if let Some(transparent) = &config.transparent {
             let from = match &transparent.interfaces[..] {
@@ -50,6 +50,13 @@ impl Firewall {
                  meta mark set {MARK:#x} accept",
                 transparent.port
             );
+            if config.udp == Udp::Tunnel {
+                let _ = writeln!(
+                    rules,
+                    "    {from}meta l4proto udp tproxy to :{} meta mark set {MARK:#x} accept",
+                    transparent.port
+                );
+            }
         }
         rules.push_str("  }\n}\n");
         Some(Self { rules })
@@ -143,6 +150,16 @@ mod tests {
         ] {
             assert!(rules.contains(line), "{rules}");
         }
+    }
+
+    #[test]
+    fn udp_is_led_to_the_port_only_if_it_is_to_be_carried() {
+        let settings = "[transparent]\nport = 25310\ninterfaces = [\"lan0\"]";
+        let line =
+            "iifname { \"lan0\" } meta l4proto udp tproxy to :25310 meta mark set 0x6270 accept";
+        assert!(!firewall(settings).expect("rules").rules.contains("udp tproxy"));
+        let rules = firewall(&format!("udp = \"tunnel\"\n{settings}")).expect("rules").rules;
+        assert!(rules.contains(line), "{rules}");
     }
 
     #[test]

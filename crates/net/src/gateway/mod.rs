@@ -16,6 +16,7 @@ mod plain;
 mod policy;
 mod relay;
 mod status;
+mod udp;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -38,7 +39,7 @@ use crate::tuning::Tuning;
 
 pub use self::config::{
     Backup, Carriers, Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Mode, Parsed,
-    Password, Peer, Proxy, Role, Transparent,
+    Password, Peer, Protocol, Proxy, Role, Transparent, Udp,
 };
 pub use self::counters::Counters;
 pub use self::firewall::Firewall;
@@ -70,6 +71,7 @@ struct Inner {
     peers: BTreeMap<String, Far>,
     counters: Arc<Counters>,
     flows: Arc<flows::Flows>,
+    tunnel: udp::Tunnel,
     /// Places for flows that begin here.
     places: Arc<Semaphore>,
     policy: policy::Policy,
@@ -133,6 +135,7 @@ impl Gateway {
             policy: policy::Policy::new(allowed),
             counters: Arc::default(),
             flows: Arc::default(),
+            tunnel: udp::Tunnel::default(),
             began: tokio::time::Instant::now(),
             config,
             host,
@@ -143,6 +146,9 @@ impl Gateway {
         capture::start(&inner, &mut tasks)?;
         let ops = ops::start(&inner, &mut tasks)?;
         tasks.spawn(accept::serve(inner.clone()));
+        if inner.config.udp == Udp::Tunnel {
+            tasks.spawn(udp::serve(inner.clone()));
+        }
         if inner.config.role == Role::Terminal {
             for name in inner.config.peers.keys() {
                 tasks.spawn(hold(inner.clone(), name.clone()));

@@ -15,7 +15,7 @@ use crate::stream::Streams;
 const MOST: usize = 512;
 
 /// Where a flow leads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Destination {
     /// An address.
     Address(SocketAddr),

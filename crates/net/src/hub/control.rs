@@ -23,10 +23,17 @@ const PROTECTS: u8 = 8;
 const PARITY: u8 = 9;
 const BEAT: u8 = 10;
 const BEAT_ANSWER: u8 = 11;
+const DATAGRAM: u8 = 12;
 
 /// Whether a datagram carries something of a connection.
 pub(super) fn has_content(plain: &[u8]) -> bool {
     plain.first().is_some_and(|&first| u32::from(first) != CONTROL)
+}
+
+/// Whether what was cut in two may be this: segments and datagrams of applications are, and messages about
+/// the association never.
+pub(super) fn may_be_cut(plain: &[u8]) -> bool {
+    has_content(plain) || plain.get(1) == Some(&DATAGRAM)
 }
 
 /// One message.
@@ -54,6 +61,8 @@ pub(super) enum Control {
     Beat(Beat),
     /// A beat came.
     BeatAnswer(BeatAnswer),
+    /// A datagram of the application.
+    Datagram(Bytes),
 }
 
 impl Control {
@@ -116,6 +125,10 @@ impl Control {
                 out.put_u32(answer.serial);
                 out.put_u8(answer.main);
             }
+            Self::Datagram(bytes) => {
+                out.put_u8(DATAGRAM);
+                out.extend_from_slice(bytes);
+            }
         }
     }
 
@@ -158,6 +171,7 @@ impl Control {
                 serial: plain.try_get_u32().ok()?,
                 main: plain.try_get_u8().ok()?,
             }),
+            DATAGRAM => Self::Datagram(plain),
             _ => return None,
         })
     }
@@ -185,6 +199,7 @@ mod tests {
             Control::Protects,
             Control::Parity(parity),
             Control::Beat(Beat { way: 3, link: 1, serial: 1 << 31, main: 2, up: 13, spread: true }),
+            Control::Datagram(Bytes::from_static(b"hello")),
             Control::BeatAnswer(BeatAnswer { way: 3, serial: 1 << 31, main: 2 }),
         ] {
             let mut bytes = BytesMut::new();

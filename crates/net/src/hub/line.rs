@@ -7,7 +7,9 @@
 use bentpipe_pep::scheduler::{Scheduler, Turns};
 use bentpipe_transport::{Endpoint as _, Host as _, hear};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bytes::Bytes;
 
+use super::datagrams::Queue;
 use super::ways::LINKS;
 use super::{Hub, Owner};
 use crate::key::PublicKey;
@@ -16,6 +18,8 @@ use crate::key::PublicKey;
 const CATCH_UP: Span = Span::from_millis(5);
 /// How much ahead of bulk repairs and short objects are.
 const AHEAD: u32 = 16;
+/// How much ahead of it all datagrams of applications together are.
+const DATAGRAMS: u32 = 4;
 
 /// The part of a link that a peer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,25 +33,45 @@ pub struct Share {
 /// The line of an association over one link.
 #[derive(Debug)]
 pub(super) struct OwnLine {
-    pub(super) line: Line,
+    pub(super) line: Line<Member>,
     /// Its number on the line of the host.
-    member: u32,
+    pub(super) member: u32,
+    /// Datagrams of applications that wait, and their number on the line.
+    pub(super) datagrams: Queue,
+    asks: Option<u32>,
     /// What was sent and not yet charged, headers of IP and UDP included.
     pub(super) on_wire: ByteCount,
 }
 
-/// A line that several share.
+/// Who takes turns on the line of an association.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Member {
+    Connection(usize),
+    Datagrams,
+}
+
+impl OwnLine {
+    /// A datagram of an application asks for its turn; false if there is no room.
+    pub(super) fn offer(&mut self, datagram: Bytes) -> bool {
+        let fits = self.datagrams.push(datagram, self.line.rate());
+        let line = &mut self.line;
+        let member = *self.asks.get_or_insert_with(|| line.join(Member::Datagrams, DATAGRAMS));
+        line.wake(member);
+        fits
+    }
+}
+
+/// A line that several share, and what each of them stands for.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Line<T> {
     scheduler: Scheduler,
     rate: BitRate,
-    /// What each member stands for.
-    owners: Vec<usize>,
+    owners: Vec<T>,
     /// When it is free, if somebody found it busy.
     due: Option<Instant>,
 }
 
-impl Line {
+impl<T: Copy> Line<T> {
     /// A line of this rate.
     pub(super) const fn new(rate: BitRate) -> Self {
         let scheduler = Scheduler::new(rate, Turns::Weighted).with_catch_up(CATCH_UP);
@@ -69,7 +93,7 @@ impl Line {
     }
 
     /// A member more. Returns its number.
-    pub(super) fn join(&mut self, owner: usize, weight: u32) -> u32 {
+    pub(super) fn join(&mut self, owner: T, weight: u32) -> u32 {
         let member = self.scheduler.join(weight);
         let place = member as usize;
         self.owners.resize(self.owners.len().max(place + 1), owner);
@@ -86,7 +110,7 @@ impl Line {
     }
 
     /// Whose turn it is, and what that member stands for.
-    fn next(&mut self, now: Instant) -> Option<(u32, usize)> {
+    fn next(&mut self, now: Instant) -> Option<(u32, T)> {
         let member = self.scheduler.next(now);
         self.due = if member.is_none() { self.scheduler.poll_timeout() } else { None };
         member.map(|member| (member, self.owners[member as usize]))
@@ -130,6 +154,8 @@ impl Hub {
             let Some(share) = share else { continue };
             let own = own.get_or_insert_with(|| OwnLine {
                 line: Line::new(share.rate),
+                datagrams: Queue::default(),
+                asks: None,
                 member: line.join(id, share.weight),
                 // What was sent before there was a line is no debt.
                 on_wire: ByteCount::ZERO,
@@ -150,7 +176,7 @@ impl Hub {
         let Some(own) = self.associations[connection.association].own_line(connection.way) else {
             return;
         };
-        connection.member.get_or_insert_with(|| own.line.join(id, AHEAD));
+        connection.member.get_or_insert_with(|| own.line.join(Member::Connection(id), AHEAD));
         connection.stream.endpoint.handle_link_rate(now, own.line.rate());
     }
 
@@ -209,27 +235,37 @@ impl Hub {
         self.timers.set(Owner::Host, due);
     }
 
-    /// Lets a connection of an association send one datagram over a link. Returns its bytes.
+    /// Lets a member of an association's line send one datagram over a link. Returns its bytes.
     fn serve_association(&mut self, now: Instant, link: usize, id: usize) -> Option<ByteCount> {
         loop {
             let own = self.associations[id].lines[link].as_mut()?;
             let others = std::mem::take(&mut own.on_wire);
             own.line.scheduler.charge(now, others);
             self.lines[link].scheduler.charge(now, others);
-            let (member, connection) = own.line.next(now)?;
-            let sent = self.send_one(now, connection);
+            let (member, who) = own.line.next(now)?;
+            let sent = match who {
+                Member::Connection(connection) => self.send_one(now, connection),
+                Member::Datagrams => self.send_queued(now, link, id),
+            };
             let own = self.associations[id].lines[link].as_mut()?;
             let bytes = std::mem::take(&mut own.on_wire);
             if sent {
-                let connection = &mut self.connections[connection];
-                let repairs = connection.stream.endpoint.has_repairs();
-                let ahead = repairs || connection.object.is_short();
-                own.line.scheduler.weigh(member, if ahead { AHEAD } else { 1 });
+                if let Member::Connection(connection) = who {
+                    let connection = &mut self.connections[connection];
+                    let repairs = connection.stream.endpoint.has_repairs();
+                    let ahead = repairs || connection.object.is_short();
+                    own.line.scheduler.weigh(member, if ahead { AHEAD } else { 1 });
+                }
                 own.line.scheduler.sent(now, member, bytes);
             } else {
                 own.line.scheduler.passed(member);
             }
-            self.settle_after_turn(now, connection);
+            match who {
+                Member::Connection(connection) => self.settle_after_turn(now, connection),
+                // The next one asks again.
+                Member::Datagrams if !own.datagrams.is_empty() => own.line.wake(member),
+                Member::Datagrams => {}
+            }
             if sent {
                 return Some(bytes);
             }

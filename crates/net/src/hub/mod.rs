@@ -7,6 +7,7 @@
 mod association;
 mod connection;
 mod control;
+mod datagrams;
 mod early;
 mod ecn;
 mod incarnation;
@@ -39,6 +40,7 @@ use slab::Slab;
 
 use self::association::Association;
 use self::connection::{Connection, put_number};
+use self::datagrams::Inbox;
 use self::line::Line;
 use self::object::Object;
 pub(crate) use self::timers::Timers;
@@ -47,6 +49,7 @@ use crate::association::{Cookies, Index, Responder, Security};
 use crate::key::{PublicKey, SecretKey};
 use crate::stream::{Accepted, Stream};
 
+pub use self::datagrams::MOST_DATAGRAM;
 pub use self::line::Share;
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
@@ -95,13 +98,15 @@ pub struct Hub {
     /// Connections to be drained.
     stirred: Vec<usize>,
     accepted: Accepted,
+    /// Datagrams of peers' applications.
+    inbox: Inbox,
     outbox: Outbox,
     entropy: Entropy,
     /// Tells this hub from those that had its key before a restart.
     incarnation: u64,
     fec: Fec,
     /// The links of this host, and the shares of peers in them.
-    lines: [Line; LINKS],
+    lines: [Line<usize>; LINKS],
     shares: HashMap<PublicKey, [Option<Share>; LINKS]>,
     /// Ways to peers that this host knows several of.
     plans: HashMap<PublicKey, Plan>,
@@ -193,6 +198,7 @@ impl Hub {
             timers: Timers::default(),
             stirred: Vec::new(),
             accepted: Accepted::default(),
+            inbox: Inbox::default(),
             outbox: Outbox::default(),
             incarnation: entropy(),
             entropy,

@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes};
 
 use super::association::Opened;
 use super::connection::take_number;
-use super::control::{CONTROL, Control};
+use super::control::{CONTROL, Control, may_be_cut};
 use super::early::segments;
 use super::incarnation::INCARNATION;
 use super::route::Route;
@@ -183,7 +183,7 @@ impl Hub {
             Control::Piece(piece) => {
                 // A whole that is itself a half is nobody's: nothing is cut twice.
                 let whole = association.pieces.join(piece);
-                if let Some(whole) = whole.filter(|whole| whole.first() != Some(&(CONTROL as u8))) {
+                if let Some(whole) = whole.filter(|whole| may_be_cut(whole)) {
                     self.handle_plain(now, id, NO_DATAGRAM, from, whole);
                 }
             }
@@ -210,6 +210,10 @@ impl Hub {
                 Turn::Ours => self.switch(now, id),
                 Turn::Theirs => self.follow_answers(now, id),
             },
+            Control::Datagram(bytes) => {
+                let peer = association.peer;
+                self.inbox.push(peer, bytes);
+            }
         }
     }
 

@@ -5,13 +5,18 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::{Inner, carry, listen, serve};
+use super::{Inner, carry, datagrams, listen, serve};
+use crate::gateway::Protocol;
 
 /// Opens the ports.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
     for forward in &inner.config.forward {
-        let listener = listen(forward.listen, false)?;
         let peer = inner.config.peer(forward.peer.as_deref()).map_err(io::Error::other)?.to_owned();
+        if forward.protocol == Protocol::Udp {
+            datagrams::forward(inner, tasks, forward.listen, peer, forward.to.0.clone())?;
+            continue;
+        }
+        let listener = listen(forward.listen, false)?;
         let (inner, to) = (inner.clone(), forward.to.0.clone());
         tasks.spawn(serve(listener, move |tcp, from| {
             let (inner, peer, to) = (inner.clone(), peer.clone(), to.clone());

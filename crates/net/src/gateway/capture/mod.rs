@@ -1,5 +1,6 @@
 //! How connections come in.
 
+mod datagrams;
 mod forward;
 mod http;
 mod socks5;
@@ -17,7 +18,7 @@ use super::Inner;
 use super::open::Destination;
 use crate::sockets;
 
-/// Pause after an accept that failed, for lack of files most likely.
+/// Pause after an accept or a receive that failed, for lack of files or memory most likely.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Opens every entrance of the configuration.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::{Inner, carry, listen, serve};
+use super::{Inner, carry, datagrams, listen, serve};
+use crate::gateway::Udp;
 
 /// Opens the port that the firewall leads to, for both kinds of addresses.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
@@ -24,6 +25,9 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
             }
             listener => listener?,
         };
+        if inner.config.udp == Udp::Tunnel {
+            datagrams::transparent(inner, tasks, address, peer.clone())?;
+        }
         let (inner, peer) = (inner.clone(), peer.clone());
         tasks.spawn(serve(listener, move |tcp, from| {
             let (inner, peer) = (inner.clone(), peer.clone());

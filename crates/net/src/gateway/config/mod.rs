@@ -72,6 +72,28 @@ pub enum Fallback {
     Direct,
 }
 
+/// What becomes of UDP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Udp {
+    /// It passes by.
+    #[default]
+    Pass,
+    /// It travels between the gateways inside the association, and is not made reliable.
+    Tunnel,
+}
+
+/// What a forwarded port is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
 /// A gateway.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,6 +112,9 @@ pub struct Config {
     /// What becomes of new connections while the far gateway is gone.
     #[serde(default)]
     pub fallback: Fallback,
+    /// What becomes of UDP.
+    #[serde(default)]
+    pub udp: Udp,
     /// Connections to servers come from the address of the client.
     #[serde(default)]
     pub transparent_source: bool,
@@ -172,8 +197,11 @@ pub struct Peer {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Forward {
-    /// The TCP address here.
+    /// The address here.
     pub listen: SocketAddr,
+    /// TCP or UDP.
+    #[serde(default)]
+    pub protocol: Protocol,
     /// Where it leads, as the far gateway sees it.
     pub to: Parsed<Destination>,
     /// By which gateway; the only one if left out.
@@ -316,6 +344,12 @@ impl Config {
         if let Some(name) = names.into_iter().find(|name| !is_device(name)) {
             let message = format!("`{name}` is no name of a network device, such as \"eth0\"");
             return wrong("transparent.interfaces", message);
+        }
+        let by_udp = |forward: &Forward| forward.protocol == Protocol::Udp;
+        if let Some(n) = self.forward.iter().position(by_udp)
+            && self.udp != Udp::Tunnel
+        {
+            return wrong(&format!("forward[{n}].protocol"), "UDP needs udp = \"tunnel\"".into());
         }
         for (key, peer) in self.entrances() {
             self.peer(peer).map_err(|message| (format!("{key}.peer"), message))?;

@@ -1,0 +1,72 @@
+//! How datagrams come in.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::{Inner, PAUSE};
+use crate::gateway::open::Destination;
+use crate::gateway::udp::{self, Here};
+use crate::hub::MOST_DATAGRAM;
+use crate::udp_sockets;
+
+/// Opens a port whose datagrams lead to one destination.
+pub(super) fn forward(
+    inner: &Arc<Inner>,
+    tasks: &mut JoinSet<io::Result<()>>,
+    address: SocketAddr,
+    peer: String,
+    to: Destination,
+) -> io::Result<()> {
+    let socket = udp_sockets::listen(address, false).map_err(|error| named(address, &error))?;
+    let inner = inner.clone();
+    tasks.spawn(async move {
+        let here = Here { address: socket.local_addr()?, transparent: false };
+        // With this future end all flows.
+        let mut flows = JoinSet::new();
+        let mut buffer = vec![0; MOST_DATAGRAM + 1];
+        loop {
+            let Ok((len, client)) = socket.recv_from(&mut buffer).await else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
+            udp::tell(&inner, &mut flows, &peer, client, here, to.clone(), &buffer[..len]);
+        }
+    });
+    Ok(())
+}
+
+/// Opens the port to which the firewall leads datagrams to anywhere.
+pub(super) fn transparent(
+    inner: &Arc<Inner>,
+    tasks: &mut JoinSet<io::Result<()>>,
+    address: SocketAddr,
+    peer: String,
+) -> io::Result<()> {
+    let socket = udp_sockets::listen(address, true).map_err(|error| named(address, &error))?;
+    let inner = inner.clone();
+    tasks.spawn(async move {
+        let mut flows = JoinSet::new();
+        let mut buffer = vec![0; MOST_DATAGRAM + 1];
+        loop {
+            let led = udp_sockets::receive_led(&socket, &mut buffer).await;
+            let Ok((len, client, meant)) = led else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
+            // What was sent to this port itself leads nowhere.
+            if meant.port() == address.port() && meant.ip() == client.ip() {
+                continue;
+            }
+            let here = Here { address: meant, transparent: true };
+            udp::tell(&inner, &mut flows, &peer, client, here, meant.into(), &buffer[..len]);
+        }
+    });
+    Ok(())
+}
+
+fn named(address: SocketAddr, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("UDP {address}: {error}"))
+}

@@ -1,0 +1,231 @@
+//! UDP inside the association: datagrams that travel between the gateways as datagrams.
+//!
+//! A flow is what a client and a destination say to each other. At either end it has a socket of its own, so
+//! that nobody else's datagrams get into it; it is over when nothing was said for two minutes (RFC 4787,
+//! section 4.3). Each datagram between the gateways says whose it is, so that neither has to
+//! remember anything for the other one.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use serde::{Deserialize, Serialize};
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::flows::Flow;
+use super::open::{Destination, Verdict};
+use super::{Far, Inner, Role};
+use crate::hub::MOST_DATAGRAM;
+use crate::udp_sockets;
+
+/// A flow ends after this time without a datagram.
+const IDLE: Duration = Duration::from_secs(120);
+/// Datagrams that wait for one flow's socket.
+const WAITING: usize = 64;
+/// What is longer than this can not be carried and is lost.
+const LONGEST: usize = MOST_DATAGRAM + 1;
+
+/// Whose a datagram is: this goes in front of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Whose {
+    /// The client.
+    client: SocketAddr,
+    /// Whom it talks to.
+    to: Destination,
+}
+
+impl Whose {
+    /// A datagram that says whose it is.
+    fn label(&self, datagram: &[u8]) -> Bytes {
+        let mut labelled = postcard::to_stdvec(self).expect("there are no unusual types in it");
+        labelled.extend_from_slice(datagram);
+        labelled.into()
+    }
+
+    /// Whose a datagram is, and what is in it; `None` where it does not say.
+    fn read(labelled: &Bytes) -> Option<(Self, Bytes)> {
+        let (whose, rest) = postcard::take_from_bytes(labelled).ok()?;
+        Some((whose, labelled.slice(labelled.len() - rest.len()..)))
+    }
+}
+
+/// The address that a client talks to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Here {
+    pub(super) address: SocketAddr,
+    /// It is another host's.
+    pub(super) transparent: bool,
+}
+
+/// The flows of a gateway: where their datagrams from the far gateway go.
+#[derive(Debug, Default)]
+pub(super) struct Tunnel {
+    flows: Mutex<HashMap<(String, Whose), mpsc::Sender<Bytes>>>,
+}
+
+impl Tunnel {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, Whose), mpsc::Sender<Bytes>>> {
+        // A panic elsewhere leaves it as it was between two calls.
+        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes datagrams of far gateways, for ever.
+pub(super) async fn serve(inner: Arc<Inner>) -> io::Result<()> {
+    // With this future end all flows that began there.
+    let mut flows = JoinSet::new();
+    loop {
+        let (peer, labelled) = tokio::select! {
+            came = inner.host.recv_datagram() => came,
+            Some(_) = flows.join_next() => continue,
+        };
+        let far = inner.peers.values().find(|far| far.key == peer);
+        let (Some(far), Some((whose, datagram))) = (far, Whose::read(&labelled)) else { continue };
+        let key = (far.name.clone(), whose);
+        let known = inner.tunnel.lock().get(&key).cloned();
+        let queue = match known {
+            Some(queue) => queue,
+            None if inner.config.role == Role::Hub => {
+                let Some((flow, queue, waiting)) = begin(&inner, far, &key.1) else { continue };
+                let (inner, whose) = (inner.clone(), key.1);
+                flows.spawn(async move {
+                    let far = inner.peers.values().find(|far| far.key == peer);
+                    if let Some(far) = far {
+                        lead(&inner, far, whose, flow, waiting).await;
+                    }
+                });
+                queue
+            }
+            // An answer that comes too late.
+            None => continue,
+        };
+        let _ = queue.try_send(datagram);
+    }
+}
+
+/// A flow begins, if there may be one more.
+fn begin(
+    inner: &Inner,
+    far: &Far,
+    whose: &Whose,
+) -> Option<(Flow, mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>)> {
+    let places = if inner.config.role == Role::Hub { &far.places } else { &inner.places };
+    let permit = places.clone().try_acquire_owned().ok().filter(|_| far.pace.admits(inner))?;
+    let flow = Flow::begin(inner, far, whose.client, whose.to.clone(), permit);
+    let (queue, waiting) = mpsc::channel(WAITING);
+    inner.tunnel.lock().insert((far.name.clone(), whose.clone()), queue.clone());
+    Some((flow, queue, waiting))
+}
+
+/// Carries a flow from a far gateway to where it leads.
+async fn lead(inner: &Inner, far: &Far, whose: Whose, flow: Flow, waiting: mpsc::Receiver<Bytes>) {
+    let source = inner.config.transparent_source.then_some(whose.client);
+    let led = async {
+        let addresses = inner.look_up(&whose.to).await?;
+        let allowed = addresses.into_iter().find(|address| inner.policy.allows(*address));
+        let to = allowed.ok_or(Verdict::Forbidden)?;
+        let socket = udp_sockets::to(to, source).map_err(|error| Verdict::from(&error))?;
+        Ok::<_, Verdict>((socket, to))
+    };
+    match led.await {
+        Ok(with) => carry(inner, far, &whose, &flow, with, waiting).await,
+        Err(verdict) => {
+            tracing::debug!(client = %whose.client, to = %whose.to, %verdict, "no UDP flow");
+        }
+    }
+    inner.tunnel.lock().remove(&(far.name.clone(), whose));
+}
+
+/// A client has said something, to be carried to the far gateway of this name: the first datagram of a
+/// flow as a rule. Its others come by a socket between `to` and the client alone.
+pub(super) fn tell(
+    inner: &Arc<Inner>,
+    flows: &mut JoinSet<()>,
+    peer: &str,
+    client: SocketAddr,
+    here: Here,
+    to: Destination,
+    datagram: &[u8],
+) {
+    while flows.try_join_next().is_some() {}
+    let far = &inner.peers[peer];
+    let whose = Whose { client, to };
+    let known = inner.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone()));
+    if !known {
+        let socket = udp_sockets::between(here.address, client, here.transparent);
+        let (Ok(socket), Some((flow, _, waiting))) = (socket, begin(inner, far, &whose)) else {
+            return;
+        };
+        flow.sent(datagram.len());
+        let (inner, peer, whose) = (inner.clone(), peer.to_owned(), whose.clone());
+        flows.spawn(async move {
+            carry(&inner, &inner.peers[&peer], &whose, &flow, (socket, client), waiting).await;
+            inner.tunnel.lock().remove(&(peer, whose));
+        });
+    }
+    inner.host.send_datagram(far.key, whose.label(datagram));
+}
+
+/// Carries a flow between its socket and the far gateway until nothing is said any more.
+async fn carry(
+    inner: &Inner,
+    far: &Far,
+    whose: &Whose,
+    flow: &Flow,
+    (socket, with): (UdpSocket, SocketAddr),
+    mut waiting: mpsc::Receiver<Bytes>,
+) {
+    let mut buffer = BytesMut::zeroed(LONGEST);
+    loop {
+        tokio::select! {
+            datagram = waiting.recv() => {
+                let Some(datagram) = datagram else { return };
+                flow.received(datagram.len());
+                // One that can not be sent is as good as lost.
+                let _ = socket.send(&datagram).await;
+            }
+            // An error is an answer to a datagram before, such as that nobody listens there.
+            Ok((len, from)) = socket.recv_from(&mut buffer) => {
+                // What came before the socket was this flow's alone may be another one's.
+                if from != with {
+                    continue;
+                }
+                flow.sent(len);
+                inner.host.send_datagram(far.key, whose.label(&buffer[..len]));
+            }
+            () = tokio::time::sleep(IDLE) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_datagram_says_whose_it_is_and_keeps_every_byte(
+            bytes in prop::collection::vec(any::<u8>(), 0..100),
+            v6 in any::<bool>(),
+        ) {
+            let ip: std::net::IpAddr = if v6 { [7; 16].into() } else { [7; 4].into() };
+            for to in [Destination::Name("a.example".into(), 53), SocketAddr::new(ip, 53).into()] {
+                let whose = Whose { client: SocketAddr::new(ip, 4000), to };
+                let read = Whose::read(&whose.label(&bytes));
+                prop_assert_eq!(read, Some((whose, Bytes::from(bytes.clone()))));
+            }
+        }
+
+        #[test]
+        fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            let _ = Whose::read(&bytes.into());
+        }
+    }
+}
