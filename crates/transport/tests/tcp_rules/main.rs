@@ -2,6 +2,8 @@
 
 mod closing;
 mod duplicates;
+mod forward;
+mod in_order;
 mod opening;
 mod probing;
 mod receiving;
