@@ -50,7 +50,9 @@ fn read_short(kind: u8, flags: u8, mut value: Bytes) -> Option<Chunk> {
         kinds::COOKIE_ACK => Chunk::CookieAck,
         _ => Chunk::ShutdownComplete { reflected: flags & REFLECTED != 0 },
     };
-    value.is_empty().then_some(chunk)
+    // An ECNE may count its marks as well (draft-stewart-tsvwg-sctpecn, section 5).
+    let counted = matches!(chunk, Chunk::Ecne(_)) && value.len() == 4;
+    (value.is_empty() || counted).then_some(chunk)
 }
 
 fn read_data(flags: u8, mut value: Bytes) -> Option<Chunk> {

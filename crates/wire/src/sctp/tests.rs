@@ -89,6 +89,13 @@ fn padding_is_laid_out_as_rfc_4820_draws_it() {
 }
 
 #[test]
+fn an_ecne_may_count_its_marks() {
+    let counted = repaired(&[12, 0, 0, 12, 0, 0, 0, 7, 0, 0, 0, 2]);
+    assert_eq!(decode(counted).expect("a packet").chunks[..], [Chunk::Ecne(Seq32::new(7))]);
+    assert!(decode(repaired(&[13, 0, 0, 12, 0, 0, 0, 7, 0, 0, 0, 2])).is_err(), "a CWR does not");
+}
+
+#[test]
 fn a_sack_holds_as_many_gaps_as_its_length_can_count_and_no_more() {
     assert_eq!(Sack::MOST_GAPS, 16_379);
     let most = packet([Chunk::Sack(sack(Sack::MOST_GAPS, 0))]);
