@@ -35,7 +35,7 @@ fn over(
         .sending(pattern(bytes))
         .staying_open()
         .with_script(move |crossing| {
-            let length = crossing.packet.wire_len() as usize + BELOW;
+            let length = crossing.packet.wire_len() + BELOW;
             let fits = length <= carries(crossing.path, crossing.at) || crossing.packet.in_pieces;
             if fits { Fate::Pass } else { Fate::Drop }
         })
@@ -61,7 +61,7 @@ fn probes(pair: &SctpPair, path: u32) -> Vec<usize> {
     let padded = |chunks: &[Chunk]| matches!(chunks, [Chunk::Heartbeat(_), Chunk::Pad(_)]);
     pair.sent(Way::Forth, Kind::HEARTBEAT)
         .filter(|c| c.path == PathId(path) && padded(&c.packet.chunks))
-        .map(|c| c.packet.wire_len() as usize + BELOW)
+        .map(|c| c.packet.wire_len() + BELOW)
         .collect()
 }
 
@@ -69,7 +69,7 @@ fn probes(pair: &SctpPair, path: u32) -> Vec<usize> {
 fn longest(pair: &SctpPair, from: u64) -> usize {
     let whole = |c: &&SctpCrossing| c.at >= at(from) && !c.packet.in_pieces;
     let sent = pair.sent(Way::Forth, Kind::DATA).filter(whole);
-    sent.map(|c| c.packet.wire_len() as usize + BELOW).max().unwrap_or(0)
+    sent.map(|c| c.packet.wire_len() + BELOW).max().unwrap_or(0)
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn an_ordinary_path_takes_one_probe_which_is_no_data_and_is_not_marked() {
     let probe = pair.sent(Way::Forth, Kind::HEARTBEAT).next().expect("a probe");
     assert_eq!(probe.packet.ecn, Ecn::NotCapable);
     let before = pair.sent(Way::Forth, Kind::DATA).filter(|c| c.at <= probe.at);
-    assert!(before.map(|c| c.packet.wire_len() as usize + BELOW).max() <= Some(1280));
+    assert!(before.map(|c| c.packet.wire_len() + BELOW).max() <= Some(1280));
     assert_eq!(longest(&pair, 0), 1500);
     assert!(pair.server.inbox == pattern(600_000));
     assert_eq!(pair.client.association().counters().ignored_segments, 0);
