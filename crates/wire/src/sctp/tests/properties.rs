@@ -112,7 +112,7 @@ fn packets() -> impl Strategy<Value = Packet> {
     let list = prop_oneof![1 => alone.prop_map(|chunk| vec![chunk]), 3 => vec(chunks(), 1..5)];
     (any::<(u16, u16, u32)>(), list).prop_map(|((source_port, destination_port, tag), list)| {
         let ecn = Ecn::NotCapable;
-        Packet { source_port, destination_port, tag, ecn, chunks: list.into() }
+        Packet { source_port, destination_port, tag, ecn, chunks: list.into(), ..Packet::default() }
     })
 }
 
