@@ -6,6 +6,9 @@ use std::task::{Context, Poll};
 
 use bentpipe_wire::Ecn;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use rustix::net::sockopt::{
+    Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
+};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
@@ -96,6 +99,18 @@ impl Socket {
             outbox.pop(len);
         }
         false
+    }
+
+    /// Sends what waits, and lets the kernel and routers cut it into fragments. True when the socket is full
+    /// before that is done.
+    pub(crate) fn send_all_in_pieces(&self, outbox: &mut Outbox) -> bool {
+        // One of the two is not of the socket's family; where the other fails datagrams stay whole.
+        let _ = set_ip_mtu_discover(&self.io, Ipv4PathMtuDiscovery::DONT);
+        let _ = set_ipv6_mtu_discover(&self.io, Ipv6PathMtuDiscovery::WANT);
+        let full = self.send_all(outbox, |_| {});
+        let _ = set_ip_mtu_discover(&self.io, Ipv4PathMtuDiscovery::PROBE);
+        let _ = set_ipv6_mtu_discover(&self.io, Ipv6PathMtuDiscovery::PROBE);
+        full
     }
 
     /// Sends a train. False when there is no room for it now.

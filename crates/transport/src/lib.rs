@@ -8,6 +8,7 @@ pub mod demux;
 pub mod drive;
 pub mod endpoint;
 mod local_queue;
+pub mod path_mtu;
 pub mod recovery;
 pub mod rtt;
 pub mod sctp;

@@ -167,7 +167,7 @@ fn packet(pair: &SctpPair, lie: &Lie) -> Option<Packet> {
     };
     let ecn = if lie.marked { Ecn::Congestion } else { Ecn::NotCapable };
     let chunks = [chunk].into_iter().collect();
-    Some(Packet { source_port, destination_port, tag, ecn, chunks })
+    Some(Packet { source_port, destination_port, tag, ecn, chunks, ..Packet::default() })
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{Bytes, BytesMut};
@@ -13,7 +14,7 @@ use super::line::OwnLine;
 use super::marks::Marks;
 use super::outbox::Outbox;
 use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
-use super::path_mtu::Unanswered;
+use super::path_mtu::is_full;
 use super::pieces::{Piece, Pieces};
 use super::route::Route;
 use super::ways::{LINKS, Ways};
@@ -198,7 +199,7 @@ impl Association {
         if len > usize::from(path.get()) {
             return self.send_pieces(now, way, plain, outbox);
         }
-        let probe = path.sent(now, len);
+        let probe = if is_full(path, len) { path.sent_full(now) } else { None };
         self.push(now, way, plain, weighty, outbox);
         if let Some(probe) = probe {
             self.send_probe(now, way, probe, outbox);

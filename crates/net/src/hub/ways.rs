@@ -4,10 +4,11 @@
 //! peer, which does as it is told: one of the two decides for both directions. Without such a host there is
 //! one way, which leads to where the peer's newest datagram came from.
 
+use bentpipe_transport::path_mtu::Search;
 use bentpipe_units::{Instant, Span};
 
 use super::ecn::EcnUse;
-use super::path_mtu::PathMtu;
+use super::path_mtu::search;
 use super::route::Route;
 use super::watch::{Plan, Watch};
 
@@ -60,13 +61,13 @@ pub(super) struct Way {
     /// The link of this host that it begins with.
     pub(super) link: usize,
     /// How long datagrams may be.
-    pub(super) path: PathMtu,
+    pub(super) path: Search,
     pub(super) ecn: EcnUse,
 }
 
 impl Way {
     fn new(route: Route, link: usize) -> Self {
-        Self { route, link, path: PathMtu::new(route.address), ecn: EcnUse::NEW }
+        Self { route, link, path: search(route.address), ecn: EcnUse::NEW }
     }
 
     /// It leads elsewhere from now on.

@@ -58,8 +58,9 @@ pub struct Associations {
     /// Connections to be drained.
     stirred: Vec<usize>,
     accepted: Accepted,
-    /// One for each socket.
+    /// What each socket has to send, and what of it may be cut into fragments.
     outboxes: Vec<Outbox>,
+    outboxes_in_pieces: Vec<Outbox>,
     entropy: Entropy,
     counters: Counters,
     place: Segment,
@@ -86,6 +87,7 @@ struct Around<'a> {
     ways: &'a Ways,
     dropped: bool,
     outboxes: &'a mut [Outbox],
+    outboxes_in_pieces: &'a mut [Outbox],
     place: &'a mut Segment,
     events: &'a mut Vec<Event>,
 }
@@ -99,7 +101,8 @@ impl Host<Association> for Around<'_> {
         if let Segment::Sctp(packet) = &*self.place
             && let Some(way) = self.ways.get(path)
         {
-            put(packet, *way, self.outboxes);
+            let in_pieces = packet.in_pieces;
+            put(packet, *way, if in_pieces { self.outboxes_in_pieces } else { self.outboxes });
         }
     }
 
@@ -122,8 +125,10 @@ impl Associations {
         for part in secret.chunks_exact_mut(8) {
             part.copy_from_slice(&entropy().to_be_bytes());
         }
+        let outboxes = || std::iter::repeat_with(Outbox::default).take(local.count()).collect();
         Self {
-            outboxes: std::iter::repeat_with(Outbox::default).take(local.count()).collect(),
+            outboxes: outboxes(),
+            outboxes_in_pieces: outboxes(),
             local,
             key: CookieKey::new(secret),
             listener: None,
@@ -289,6 +294,7 @@ impl Associations {
             ways: &connection.ways,
             dropped: connection.stream.dropped,
             outboxes: &mut self.outboxes,
+            outboxes_in_pieces: &mut self.outboxes_in_pieces,
             place: &mut self.place,
             events: &mut self.events,
         };
@@ -318,6 +324,12 @@ impl Associations {
     /// The datagrams that a socket has to send.
     pub fn outbox(&mut self, socket: usize) -> &mut Outbox {
         &mut self.outboxes[socket]
+    }
+
+    /// The datagrams that a socket has to send and that may be cut into fragments, because they were made
+    /// for a longer path.
+    pub fn outbox_in_pieces(&mut self, socket: usize) -> &mut Outbox {
+        &mut self.outboxes_in_pieces[socket]
     }
 
     /// When [`Associations::handle_timeout`] must be called.

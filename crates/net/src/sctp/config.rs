@@ -10,6 +10,8 @@ use crate::Tuning;
 
 /// Every path carries this (RFC 8200, section 5).
 const MTU: u16 = 1280;
+/// Longer packets than an Ethernet's are not looked for.
+const MOST_MTU: u16 = 1500;
 /// Headers of IPv6 and UDP, the longest there are.
 const HEADERS: u16 = 48;
 const BUFFER: ByteCount = ByteCount::new(4_000_000);
@@ -28,8 +30,9 @@ const HEARTBEAT: Span = Span::from_secs(5);
 
 /// The settings of an association as a user of real networks wants them.
 ///
-/// Packets have at most 1,232 bytes, which with the longest headers are the 1,280 that every path carries:
-/// nothing finds out what a path carries. Two timeouts in a row make a path inactive.
+/// Packets have at most 1,232 bytes at first, which with the longest headers are the 1,280 that every path
+/// carries, and up to 1,452 once all paths are known to carry them. ECN is offered. Two timeouts in a row
+/// make a path inactive.
 ///
 /// # Errors
 /// When there is no such controller or the rate is out of its range.
@@ -40,6 +43,7 @@ pub fn config(tuning: &Tuning) -> Result<Arc<Config>, BuildError> {
     let requests = DOUBLINGS + (rest.as_nanos() / RTO_MAX.as_nanos()) as u32;
     Ok(Arc::new(Config {
         mtu: MTU,
+        mtu_most: Some(MOST_MTU),
         ip_overhead: HEADERS,
         snd_buf: buffer,
         rcv_buf: buffer,
@@ -50,6 +54,7 @@ pub fn config(tuning: &Tuning) -> Result<Arc<Config>, BuildError> {
         no_response: tuning.patience,
         max_init_retransmits: requests,
         heartbeat: HEARTBEAT,
+        ecn: true,
         controller: tuning.choice("sctp")?,
         ..Config::default()
     }))

@@ -157,6 +157,9 @@ fn turn(
     hub.flush(now);
     for (index, (socket, full)) in sockets.iter().zip(full).enumerate() {
         *full = socket.send_all(hub.outbox(index), |_| {});
+        if !*full && !hub.outbox_in_pieces(index).is_empty() {
+            *full = socket.send_all_in_pieces(hub.outbox_in_pieces(index));
+        }
     }
     hub.next_deadline()
 }

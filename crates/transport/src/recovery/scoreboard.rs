@@ -21,6 +21,8 @@ pub(crate) struct Sent {
     pub(crate) lost: bool,
     /// It is lost and a repair is under way.
     pub(crate) repaired: bool,
+    /// It is not lost as far as is known and left again all the same: it is under way twice.
+    doubled: bool,
     /// The timer ran out for it.
     pub(crate) timed_out: bool,
     /// How often it was sent.
@@ -104,6 +106,7 @@ pub(crate) struct Scoreboard {
     runs: Runs,
     lost_bytes: u64,
     repaired_bytes: u64,
+    doubled_bytes: u64,
     /// Nothing before this place waits for a repair.
     repair_from: u64,
     /// Everything before this place was looked at by [`Scoreboard::lose_before`].
@@ -121,6 +124,7 @@ impl Scoreboard {
             runs: Runs::default(),
             lost_bytes: 0,
             repaired_bytes: 0,
+            doubled_bytes: 0,
             repair_from: first,
             judged: first,
             departures: 0,
@@ -147,10 +151,11 @@ impl Scoreboard {
         self.runs.bytes()
     }
 
-    /// Bytes that are under way as far as is known: neither acknowledged nor lost, and repairs (pipe
-    /// in RFC 6675, section 4).
+    /// Bytes that are under way as far as is known: neither acknowledged nor lost, and what left again
+    /// (pipe in RFC 6675, section 4).
     pub(crate) const fn pipe(&self) -> u64 {
-        self.outstanding() - self.runs.bytes() - self.lost_bytes + self.repaired_bytes
+        let again = self.repaired_bytes + self.doubled_bytes;
+        self.outstanding() - self.runs.bytes() - self.lost_bytes + again
     }
 
     /// What is selectively acknowledged.
@@ -188,6 +193,7 @@ impl Scoreboard {
             sacked: false,
             lost: false,
             repaired: false,
+            doubled: false,
             timed_out: false,
             transmissions: 1,
             departure: self.departures,
@@ -203,8 +209,19 @@ impl Scoreboard {
         self.departures += 1;
         (segment.sent_at, segment.stamp, segment.departure) = (now, stamp, self.departures);
         segment.transmissions += 1;
-        if segment.lost && !segment.repaired {
-            segment.repaired = true;
+        if segment.lost {
+            self.repair_left(index);
+        } else if !segment.doubled {
+            segment.doubled = true;
+            self.doubled_bytes += u64::from(segment.len);
+        }
+    }
+
+    /// A repair of the lost segment of this number is under way.
+    fn repair_left(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index)
+            && !std::mem::replace(&mut segment.repaired, true)
+        {
             self.repaired_bytes += u64::from(segment.len);
         }
     }
@@ -224,6 +241,7 @@ impl Scoreboard {
             }
             self.lost_bytes -= if first.lost { len } else { 0 };
             self.repaired_bytes -= if first.repaired { len } else { 0 };
+            self.doubled_bytes -= if first.doubled { len } else { 0 };
             if !whole {
                 (first.start, first.len) = (place, first.len - len as u32);
                 break;
@@ -255,6 +273,7 @@ impl Scoreboard {
             let len = u64::from(segment.len);
             self.lost_bytes -= if std::mem::take(&mut segment.lost) { len } else { 0 };
             self.repaired_bytes -= if std::mem::take(&mut segment.repaired) { len } else { 0 };
+            self.doubled_bytes -= if std::mem::take(&mut segment.doubled) { len } else { 0 };
             delivered.take(segment, len);
             let (start, end) = (segment.start, segment.end());
             self.runs.insert(start, end);
@@ -271,13 +290,14 @@ impl Scoreboard {
         let len = u64::from(segment.len);
         self.lost_bytes += if segment.lost { 0 } else { len };
         self.repaired_bytes -= if segment.repaired { len } else { 0 };
+        self.doubled_bytes -= if std::mem::take(&mut segment.doubled) { len } else { 0 };
         (segment.lost, segment.repaired) = (true, false);
         self.repair_from = self.repair_from.min(segment.start);
         len
     }
 
-    /// Everything that ends at or before `place` and was neither reported nor repaired is given up.
-    /// Returns how many bytes that are.
+    /// Everything that ends at or before `place` and was neither reported nor repaired is given up; of
+    /// what left twice the second is still under way. Returns how many bytes that are.
     pub(crate) fn lose_before(&mut self, place: u64) -> u64 {
         let mut bytes = 0;
         let mut index = self.find(self.judged.max(self.una));
@@ -285,7 +305,11 @@ impl Scoreboard {
             && segment.end() <= place
         {
             if !segment.lost {
+                let doubled = segment.doubled;
                 bytes += self.lose(index);
+                if doubled {
+                    self.repair_left(index);
+                }
             }
             index += 1;
         }

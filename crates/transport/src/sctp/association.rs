@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use bentpipe_record::TransportCounters;
 use bentpipe_units::{Instant, Seq32, Span};
-use bentpipe_wire::Ecn;
 use bentpipe_wire::sctp::{Cause, Chunk, Packet};
 use bytes::Bytes;
 
@@ -263,8 +262,8 @@ impl Association {
             source_port: self.ports.local,
             destination_port: self.ports.peer,
             tag,
-            ecn: Ecn::NotCapable,
             chunks: [chunk].into_iter().collect(),
+            ..Packet::default()
         };
         self.send_ready_packet(path, packet);
     }

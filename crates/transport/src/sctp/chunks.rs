@@ -105,6 +105,7 @@ impl Association {
                     self.ecne = None;
                 }
             }
+            Chunk::Pad(_) => {}
             _ => self.ignore(),
         }
         true

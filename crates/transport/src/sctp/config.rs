@@ -12,6 +12,10 @@ pub(super) const LEAST_MTU: u16 = 128;
 pub struct Config {
     /// Longest packet of a path at the start, IP header included, 128..=65535 bytes. Default 1500.
     pub mtu: u16,
+    /// Longest packet that is looked for on each path, IP header included, at least `mtu`: HEARTBEATs with
+    /// padding (RFC 4820) find out whether it carries longer ones than `mtu` (RFC 8899, section 6.2).
+    /// `None` (default) for no search.
+    pub mtu_most: Option<u16>,
     /// Bytes of the headers below SCTP in a packet: 20 for IPv4 (default), 28 in UDP (RFC 6951).
     pub ip_overhead: u16,
     /// Streams to send on; the peer may allow fewer. 1..=65535, default 10 (RFC 9260, section 5.1.1
@@ -120,6 +124,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             mtu: 1500,
+            mtu_most: None,
             ip_overhead: 20,
             outbound_streams: 10,
             inbound_streams: 2048,
@@ -207,6 +212,12 @@ impl Config {
         }
         if self.mtu < LEAST_MTU {
             return wrong("mtu", format!("is {}: it must be {LEAST_MTU} to 65535", self.mtu));
+        }
+        if let Some(most) = self.mtu_most.filter(|most| *most < self.mtu) {
+            return wrong(
+                "mtu_most",
+                format!("is {most}: it must be `mtu` = {} or more", self.mtu),
+            );
         }
         if self.ip_overhead > 60 {
             return wrong("ip_overhead", format!("is {}: it must be 0 to 60", self.ip_overhead));
@@ -299,6 +310,7 @@ mod tests {
         let field = |config: Config| config.validate().expect_err("refused").field;
         let base = Config::default;
         assert_eq!(field(Config { mtu: 100, ..base() }), "mtu");
+        assert_eq!(field(Config { mtu_most: Some(1400), ..base() }), "mtu_most");
         assert_eq!(field(Config { rcv_buf: ByteCount::new(1000), ..base() }), "rcv_buf");
         assert_eq!(field(Config { view: View::Bytes { stripes: 11 }, ..base() }), "stripes");
         assert_eq!(field(Config { ecn_discriminates: true, ..base() }), "ecn_discriminates");

@@ -41,7 +41,7 @@ impl Association {
         place.chunks.clear();
         place.source_port = self.ports.local;
         place.destination_port = self.ports.peer;
-        place.ecn = Ecn::NotCapable;
+        (place.ecn, place.in_pieces) = (Ecn::NotCapable, false);
         if self.opening.init.wanted {
             place.tag = 0;
             return Some(self.write_init(now, place));
@@ -58,6 +58,10 @@ impl Association {
             return None;
         }
         self.want_heartbeats(now);
+        if let Some((path, probe)) = self.next_mtu_probe(now) {
+            *place = probe;
+            return Some(path);
+        }
         let next = if self.state.sends() { self.tx.next(now) } else { None };
         let path = self.next_path(next)?;
         let room = self.config.room(self.tx.paths[path].mtu);
@@ -145,6 +149,9 @@ impl Association {
             again |= before;
             place.chunks.push(chunk);
         });
+        let length = place.chunks.iter().map(Chunk::padded_len).sum();
+        place.in_pieces = length > room;
+        self.tx.packet_left(now, length);
         if new > 0 && !again {
             self.counters.first_header_bytes += Packet::HEADER as u64;
             // Retransmissions are not marked, like those of TCP (RFC 3168, section 6.1.5).

@@ -18,6 +18,7 @@ mod inbound;
 mod listener;
 mod marks;
 mod message;
+mod mtu;
 mod offer;
 mod opening;
 mod path;

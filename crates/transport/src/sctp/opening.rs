@@ -264,9 +264,9 @@ impl Association {
         self.local_tag = cookie.local_tag;
         self.tx.clear(cookie.local_tsn);
         for path in &mut self.tx.paths {
-            let mtu = path.mtu;
+            let (mtu, search) = (path.mtu, path.search.take());
             *path = Path::new(&self.config, path.id, cookie.local_tsn, now);
-            path.mtu = mtu;
+            (path.mtu, path.search) = (mtu, search);
         }
         self.tx.errors = 0;
         self.answers.clear();

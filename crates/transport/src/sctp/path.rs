@@ -4,6 +4,7 @@ use bentpipe_cc::{Controller, PathView, Signal};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 
 use super::Config;
+use super::mtu::PathSearch;
 use crate::PathId;
 use crate::rtt::RttEstimator;
 
@@ -12,6 +13,7 @@ use crate::rtt::RttEstimator;
 pub(super) struct Path {
     pub(super) id: PathId,
     pub(super) mtu: u16,
+    pub(super) search: Option<PathSearch>,
     /// The peer has answered on it.
     pub(super) confirmed: bool,
     pub(super) active: bool,
@@ -71,6 +73,7 @@ impl Path {
         Self {
             id,
             mtu: config.mtu,
+            search: config.mtu_most.map(|most| PathSearch::new(config.mtu, most)),
             confirmed: false,
             active: true,
             errors: 0,
@@ -193,6 +196,8 @@ impl Path {
         if !heartbeats {
             return timers;
         }
+        let search = self.search.as_ref().and_then(PathSearch::deadline);
+        let timers = Instant::earliest(timers, search);
         let heartbeat = match self.heartbeat.asked {
             Some((_, deadline)) => Some(deadline),
             None => self.heartbeat_due(),

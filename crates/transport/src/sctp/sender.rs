@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::{PathView, Signal};
+use bentpipe_cc::PathView;
 use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::draw::Draw;
 use super::flight::Flight;
-use super::path::{Path, unit};
+use super::path::Path;
 use super::send_queue::SendQueue;
 use super::{Config, Notice};
 use crate::PathId;
@@ -199,14 +199,6 @@ impl Sender {
 
     pub(super) fn tag(&mut self) -> u32 {
         self.draw.tag()
-    }
-
-    /// A path's MTU is known.
-    pub(super) fn set_mtu(&mut self, now: Instant, index: usize, mtu: u16) {
-        self.paths[index].mtu = mtu;
-        let view = self.view(now, index, false);
-        let mss = unit(&self.config, mtu);
-        self.paths[index].controller.on_signal(&view, &Signal::MtuChanged { mss });
     }
 
     /// Forgets all data. What is sent from now on begins at `first`.

@@ -24,6 +24,7 @@ impl Sender {
             }
             if open {
                 self.let_heart_beat(now, index)?;
+                self.search_on(now, index);
             }
         }
         Ok(())
@@ -61,6 +62,7 @@ impl Sender {
             return Ok(());
         }
         self.timeouts += 1;
+        self.doubt_mtu(now, index);
         self.count_error(index)
     }
 
@@ -109,6 +111,9 @@ impl Sender {
         nonce: u64,
         sent_at: Instant,
     ) -> bool {
+        if self.probe_answered(now, index, nonce) {
+            return true;
+        }
         let asked = &mut self.paths[index].heartbeat.asked;
         if asked.is_none_or(|(expected, _)| expected != nonce) {
             return false;

@@ -4,6 +4,7 @@ mod closing;
 mod losses;
 mod marks;
 mod opening;
+mod path_mtu;
 mod paths;
 mod sacks;
 mod support;

@@ -1,10 +1,14 @@
 //! The rules of TCP one by one, against a script: what leaves, when it leaves, and that nothing leaves before.
 
 mod closing;
+mod duplicates;
+mod forward;
+mod in_order;
 mod opening;
 mod probing;
 mod receiving;
 mod recovery;
+mod reports;
 mod sending;
 mod support;
 mod timers;

@@ -130,3 +130,78 @@ fn of_a_peer_that_reports_no_probe_the_next_cycle_takes_the_first_acknowledgemen
     assert_eq!(script.sent()[0].seq, Seq32::new(ISS).plus(2001));
     assert_eq!(script.end.sender_state().cwnd.map(ByteCount::get), Some(window));
 }
+
+#[test]
+fn while_probes_are_lost_nothing_else_leaves_and_the_peer_is_given_up_after_the_retries() {
+    let mut script = Script::four_out(Config { retries: Some(8), ..probing() });
+    script.pass(100);
+    for (end, new) in [(4001, 6001), (5001, 7001)] {
+        script.hear(sack(2001, &[(3001, end)]));
+        script.expect(&[("", new, 1, 1000)]);
+    }
+    script.hear(sack(2001, &[(3001, 6001)]));
+    let begun = script.now;
+    for _ in 0..8 {
+        script.expect(&[("", 2000, 1, 1)]);
+        script.now = script.end.poll_timeout().expect("a timer");
+        script.end.handle_timeout(script.now);
+    }
+    assert!(script.now.since(begun) > ms(1_000), "longer than the timeout of a repair");
+    script.expect(&[("", 2000, 1, 1)]);
+    script.now = script.end.poll_timeout().expect("a timer");
+    script.end.handle_timeout(script.now);
+    assert!(script.sent()[0].flags.contains(Flags::RST));
+    assert_eq!(script.told(), Some(Event::Failed(Failure::NoResponse)));
+}
+
+#[test]
+fn without_reports_of_the_peer_losses_are_answered_as_ever() {
+    let mut script = Script::start(probing());
+    script.sent();
+    script.pass(100);
+    script.hear(syn_ack(mss(1000)));
+    script.sent();
+    script.write(10_000);
+    assert_eq!(script.sent().len(), 2);
+    script.pass(1_000);
+    script.expect(&[("", 1, 1, 1000)]);
+}
+
+#[test]
+fn before_the_first_acknowledgement_a_probe_carries_nothing() {
+    let mut script = Script::open(probing());
+    script.write(10_000);
+    assert_eq!(script.sent().len(), 2);
+    script.pass(1_000);
+    script.expect(&[("", 0, 1, 0)]);
+}
+
+#[test]
+fn a_further_loss_of_the_same_recovery_begins_no_cycle() {
+    let (mut script, _) = asked();
+    for _ in 0..2 {
+        script.pass(100);
+        script.hear(answer());
+        script.told();
+        if script.now.since(Instant::ZERO) < ms(550) {
+            script.sent();
+        }
+    }
+    script.sent();
+    script.pass(50);
+    // The repair arrived, 8001 and the next are missing.
+    script.hear(sack(8001, &[(10_001, 13_001)]));
+    assert!(script.sent().iter().all(|s| s.payload.len() != 1), "no probe");
+}
+
+#[test]
+fn after_a_cycle_the_repair_leaves_whatever_the_window_says_and_its_timer_runs() {
+    let (mut script, _) = asked();
+    for _ in 0..2 {
+        script.pass(100);
+        script.hear(sack(2001, &[(2000, 2001), (3001, 6001)]));
+        assert!(!script.sent().is_empty());
+    }
+    let due = script.end.poll_timeout().expect("a timer");
+    assert_eq!(due, script.now + ms(1_000));
+}

@@ -43,3 +43,61 @@ fn what_comes_twice_is_reported_first() {
     let answer = script.expect(&[("", 1, 1001, 0)]);
     assert_eq!(blocks(&answer[0]), [(2001, 3001), (2001, 3001)]);
 }
+
+/// A connection with timestamps and reports, and a segment of the peer with this stamp.
+fn stamped(config: Config) -> Script {
+    let mut script = Script::start(Config { timestamps: true, mss: 1012, ..config });
+    script.sent();
+    script.pass(100);
+    script.hear(stamp(1_000, syn_ack(SynOptions { sack_permitted: true, ..mss(1012) })));
+    assert_eq!(script.sent()[0].timestamps.map(|stamps| stamps.echo), Some(1_000));
+    script
+}
+
+fn stamp(value: u32, segment: Segment) -> Segment {
+    Segment { timestamps: Some(Timestamps { value, echo: 1 }), ..segment }
+}
+
+#[test]
+fn the_newest_report_comes_first_and_timestamps_leave_room_for_three() {
+    // RFC 2018, sections 3 and 4.
+    let mut plainly = Script::open(plain());
+    let mut stamped = stamped(plain());
+    let mut last = (Vec::new(), Vec::new());
+    for first in [2001, 4001, 6001, 8001, 10_001] {
+        plainly.hear(peer(".", first, 1, 1000));
+        last.0 = blocks(&plainly.expect(&[("", 1, 1, 0)])[0]);
+        stamped.hear(stamp(1_001, peer(".", first, 1, 1000)));
+        last.1 = blocks(&stamped.expect(&[("", 1, 1, 0)])[0]);
+    }
+    let newest = [(10_001, 11_001), (8001, 9001), (6001, 7001), (4001, 5001)];
+    assert_eq!(last, (newest.to_vec(), newest[..3].to_vec()));
+    // What a segment joins is the newest.
+    plainly.hear(peer(".", 3001, 1, 1000));
+    let answer = plainly.expect(&[("", 1, 1, 0)]);
+    assert_eq!(blocks(&answer[0])[0], (2001, 5001));
+}
+
+#[test]
+fn an_echo_is_the_stamp_of_the_first_segment_that_waited_for_the_acknowledgement() {
+    // RFC 7323, section 4.3: so that a round trip covers the delay of the acknowledgement.
+    let mut script = stamped(Config { ack_every: 2, ..plain() });
+    script.hear(stamp(2_000, peer(".", 1, 1, 1000)));
+    script.expect(&[]);
+    script.hear(stamp(2_001, peer(".", 1001, 1, 1000)));
+    let echo = |sent: Vec<Segment>| sent[0].timestamps.map(|stamps| stamps.echo);
+    assert_eq!(echo(script.expect(&[("", 1, 2001, 0)])), Some(2_000));
+    // What comes out of order leaves it as it is.
+    script.hear(stamp(2_005, peer(".", 4001, 1, 1000)));
+    assert_eq!(echo(script.expect(&[("", 1, 2001, 0)])), Some(2_000));
+    script.hear(stamp(2_006, peer(".", 2001, 1, 2000)));
+    assert_eq!(echo(script.expect(&[("", 1, 5001, 0)])), Some(2_006));
+}
+
+#[test]
+fn a_reset_counts_whatever_its_stamp() {
+    // RFC 7323, section 5.2.
+    let mut script = stamped(plain());
+    script.hear(stamp(5, peer("R", 1, 1, 0)));
+    assert_eq!(script.told(), Some(Event::Failed(Failure::ResetByPeer)));
+}

@@ -174,6 +174,16 @@ impl Script {
         script.expect(&[("", 4001, 1, 1000), ("", 5001, 1, 1000)]);
         script
     }
+
+    /// Ten segments are out, 1 to 10001, and a round trip has passed.
+    pub(crate) fn ten_out(config: Config) -> Self {
+        let mut script =
+            Self::open(Config { initial_window: InitialWindow::Segments(10), ..config });
+        script.write(50_000);
+        assert_eq!(script.sent().len(), 10);
+        script.pass(100);
+        script
+    }
 }
 
 pub(crate) fn mss(mss: u16) -> SynOptions {

@@ -53,6 +53,8 @@ pub enum Chunk {
         /// The verification tag is the sender's own, because it knows no other (T bit).
         reflected: bool,
     },
+    /// So many bytes that mean nothing, which make a packet longer (RFC 4820).
+    Pad(u16),
     /// A chunk that this version does not know.
     Unknown(UnknownChunk),
 }
@@ -225,6 +227,7 @@ impl Chunk {
                 Self::CookieEcho(cookie) => cookie.len(),
                 Self::Shutdown(_) | Self::Ecne(_) | Self::Cwr(_) => 4,
                 Self::ShutdownAck | Self::CookieAck | Self::ShutdownComplete { .. } => 0,
+                Self::Pad(length) => usize::from(*length),
                 Self::Unknown(unknown) => unknown.value.len(),
             }
     }
@@ -247,7 +250,9 @@ impl Chunk {
             Self::Shutdown(_) => Kind::END,
             Self::ShutdownAck | Self::ShutdownComplete { .. } => Kind::ENDAK,
             Self::Abort { .. } => Kind::RST,
-            Self::Error(_) | Self::Ecne(_) | Self::Cwr(_) | Self::Unknown(_) => Kind::NONE,
+            Self::Error(_) | Self::Ecne(_) | Self::Cwr(_) | Self::Pad(_) | Self::Unknown(_) => {
+                Kind::NONE
+            }
         }
     }
 }

@@ -9,7 +9,6 @@ use super::packet::COMMON_HEADER;
 use super::read::read_chunk;
 use super::write::put_chunk;
 use super::{Chunks, DecodeError, Packet};
-use crate::Ecn;
 
 /// IP protocol number of SCTP.
 pub const PROTOCOL: u8 = 132;
@@ -70,7 +69,7 @@ pub fn decode(mut bytes: Bytes) -> Result<Packet, DecodeError> {
     if chunks.is_empty() {
         return Err(DecodeError::NoChunk);
     }
-    Ok(Packet { source_port, destination_port, tag, ecn: Ecn::NotCapable, chunks })
+    Ok(Packet { source_port, destination_port, tag, chunks, ..Packet::default() })
 }
 
 /// The CRC32c of a packet with zeros for its checksum.

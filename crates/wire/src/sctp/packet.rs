@@ -23,6 +23,9 @@ pub struct Packet {
     /// ECN field of the IP header around the packet, on which a router leaves its mark. It is not
     /// part of SCTP's bytes: whoever writes and reads the IP header carries it over.
     pub ecn: Ecn,
+    /// It is longer than its path carries in one and may be cut by IP: its chunks were made for a longer
+    /// path (RFC 9260, section 6.9). Like the ECN field this is nothing of SCTP's bytes.
+    pub in_pieces: bool,
     /// The chunks in their order.
     pub chunks: Chunks,
 }

@@ -33,6 +33,7 @@ pub(super) fn read_chunk(bytes: &mut Bytes) -> Result<Chunk, DecodeError> {
         kinds::SACK => read_sack(value).ok_or(wrong),
         kinds::HEARTBEAT => read_heartbeat(value).map(Chunk::Heartbeat).ok_or(wrong),
         kinds::HEARTBEAT_ACK => read_heartbeat(value).map(Chunk::HeartbeatAck).ok_or(wrong),
+        kinds::PAD => Ok(Chunk::Pad(value.len() as u16)), // less than the chunk, whose length has 16 bits
         _ if kind <= kinds::SHUTDOWN_COMPLETE => read_short(kind, flags, value).ok_or(wrong),
         _ => Ok(Chunk::Unknown(UnknownChunk { kind, flags, value })),
     }
@@ -49,7 +50,9 @@ fn read_short(kind: u8, flags: u8, mut value: Bytes) -> Option<Chunk> {
         kinds::COOKIE_ACK => Chunk::CookieAck,
         _ => Chunk::ShutdownComplete { reflected: flags & REFLECTED != 0 },
     };
-    value.is_empty().then_some(chunk)
+    // An ECNE may count its marks as well (draft-stewart-tsvwg-sctpecn, section 5).
+    let counted = matches!(chunk, Chunk::Ecne(_)) && value.len() == 4;
+    (value.is_empty() || counted).then_some(chunk)
 }
 
 fn read_data(flags: u8, mut value: Bytes) -> Option<Chunk> {

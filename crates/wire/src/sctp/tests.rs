@@ -20,6 +20,7 @@ fn packet(chunks: impl IntoIterator<Item = Chunk>) -> Packet {
         destination_port: 5002,
         tag: 0x0102_0304,
         ecn: Ecn::NotCapable,
+        in_pieces: false,
         chunks: chunks.into_iter().collect(),
     }
 }
@@ -78,6 +79,20 @@ fn a_sack_is_laid_out_as_rfc_9260_draws_it() {
         bytes[12..],
         [3, 0, 0, 24, 0, 0, 0, 9, 0, 1, 0, 0, 0, 1, 0, 1, 0, 2, 0, 3, 0, 0, 0, 7]
     );
+}
+
+#[test]
+fn padding_is_laid_out_as_rfc_4820_draws_it() {
+    let bytes = encoded(&packet([Chunk::Heartbeat(Bytes::from_static(b"time")), Chunk::Pad(6)]));
+    assert_eq!(bytes[24..], [0x84, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(decode(bytes).expect("a packet").chunks[1], Chunk::Pad(6));
+}
+
+#[test]
+fn an_ecne_may_count_its_marks() {
+    let counted = repaired(&[12, 0, 0, 12, 0, 0, 0, 7, 0, 0, 0, 2]);
+    assert_eq!(decode(counted).expect("a packet").chunks[..], [Chunk::Ecne(Seq32::new(7))]);
+    assert!(decode(repaired(&[13, 0, 0, 12, 0, 0, 0, 7, 0, 0, 0, 2])).is_err(), "a CWR does not");
 }
 
 #[test]

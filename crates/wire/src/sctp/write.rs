@@ -22,6 +22,7 @@ pub(super) mod kinds {
     pub(in super::super) const ECNE: u8 = 12;
     pub(in super::super) const CWR: u8 = 13;
     pub(in super::super) const SHUTDOWN_COMPLETE: u8 = 14;
+    pub(in super::super) const PAD: u8 = 0x84;
 }
 
 /// The T bit of ABORT and SHUTDOWN COMPLETE.
@@ -49,6 +50,7 @@ pub(super) fn put_chunk(chunk: &Chunk, out: &mut BytesMut) {
         Chunk::CookieEcho(cookie) => out.put_slice(cookie),
         Chunk::Shutdown(tsn) | Chunk::Ecne(tsn) | Chunk::Cwr(tsn) => out.put_u32(tsn.get()),
         Chunk::ShutdownAck | Chunk::CookieAck | Chunk::ShutdownComplete { .. } => {}
+        Chunk::Pad(length) => out.put_bytes(0, usize::from(*length)),
         Chunk::Unknown(unknown) => out.put_slice(&unknown.value),
     }
     out.put_bytes(0, length.next_multiple_of(4) - length);
@@ -72,6 +74,7 @@ fn kind_and_flags(chunk: &Chunk) -> (u8, u8) {
         Chunk::Ecne(_) => (kinds::ECNE, 0),
         Chunk::Cwr(_) => (kinds::CWR, 0),
         Chunk::ShutdownComplete { reflected } => (kinds::SHUTDOWN_COMPLETE, t_bit(reflected)),
+        Chunk::Pad(_) => (kinds::PAD, 0),
         Chunk::Unknown(unknown) => (unknown.kind, unknown.flags),
     }
 }

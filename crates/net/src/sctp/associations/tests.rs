@@ -13,8 +13,9 @@ const SERVER: usize = 1;
 const PORT: u16 = 1;
 const DELAY: Span = Span::from_millis(20);
 
-/// A datagram on its way: who gets it at which socket, who it seems to come from, and its bytes.
-type Flying = (usize, usize, SocketAddr, Vec<u8>);
+/// A datagram on its way: who gets it at which socket, who it seems to come from, the mark in its IP header,
+/// and its bytes.
+type Flying = (usize, usize, SocketAddr, Ecn, Vec<u8>);
 
 /// Two hosts, each with addresses on the networks 10.0.0.0/24, 10.0.1.0/24 and so on.
 struct World {
@@ -27,6 +28,13 @@ struct World {
     dark: Vec<u8>,
     /// The UDP port that a translator puts in front of the client.
     translated: Option<u16>,
+    /// Longest datagram that networks carry in one.
+    carries: usize,
+    /// A router marks this many of those that may be marked.
+    marks: u32,
+    /// The longest datagram that went in one, and how many may be cut.
+    longest: usize,
+    cut: u32,
 }
 
 fn at(network: u8, host: usize) -> SocketAddr {
@@ -52,10 +60,22 @@ impl World {
         let mut hubs = [hub(CLIENT), hub(SERVER)];
         hubs[SERVER].listen(PORT, settings());
         let (dark, flying) = (Vec::new(), BTreeMap::new());
-        Self { now: Instant::ZERO, hubs, sockets, flying, count: 0, dark, translated: None }
+        Self {
+            now: Instant::ZERO,
+            hubs,
+            sockets,
+            flying,
+            count: 0,
+            dark,
+            translated: None,
+            carries: 1472,
+            marks: 0,
+            longest: 0,
+            cut: 0,
+        }
     }
 
-    fn fly(&mut self, to: SocketAddr, mut from: SocketAddr, bytes: Vec<u8>) {
+    fn fly(&mut self, to: SocketAddr, mut from: SocketAddr, mut ecn: Ecn, bytes: Vec<u8>) {
         let IpAddr::V4(ip) = to.ip() else { return };
         let network = ip.octets()[2];
         let host = usize::from(ip.octets()[3] - 1);
@@ -69,8 +89,11 @@ impl World {
                 _ => {}
             }
         }
+        if ecn == Ecn::Capable0 && self.marks > 0 {
+            (ecn, self.marks) = (Ecn::Congestion, self.marks - 1);
+        }
         self.count += 1;
-        let flying = (host, usize::from(network), from, bytes);
+        let flying = (host, usize::from(network), from, ecn, bytes);
         self.flying.insert((self.now + DELAY, self.count), flying);
     }
 
@@ -78,14 +101,14 @@ impl World {
         for host in [CLIENT, SERVER] {
             self.hubs[host].flush(self.now);
             for (socket, from) in self.sockets[host].clone().into_iter().enumerate() {
-                let mut sent = Vec::new();
-                let outbox = self.hubs[host].outbox(socket);
-                while let Some(train) = outbox.front(1) {
-                    sent.push((train.route.address, train.bytes.to_vec()));
-                    let len = train.bytes.len();
-                    outbox.pop(len);
-                }
-                sent.into_iter().for_each(|(to, bytes)| self.fly(to, from, bytes));
+                let mut whole = taken(self.hubs[host].outbox(socket));
+                whole.retain(|(_, _, bytes)| bytes.len() <= self.carries);
+                let longest = whole.iter().map(|(_, _, bytes)| bytes.len()).max();
+                self.longest = self.longest.max(longest.unwrap_or(0));
+                let cut = taken(self.hubs[host].outbox_in_pieces(socket));
+                self.cut += cut.len() as u32;
+                let sent = whole.into_iter().chain(cut);
+                sent.for_each(|(to, ecn, bytes)| self.fly(to, from, ecn, bytes));
             }
         }
     }
@@ -109,8 +132,7 @@ impl World {
             while let Some(entry) = self.flying.first_entry()
                 && entry.key().0 <= self.now
             {
-                let (host, socket, from, bytes) = entry.remove();
-                let ecn = Ecn::NotCapable;
+                let (host, socket, from, ecn, bytes) = entry.remove();
                 self.hubs[host].handle_datagram(self.now, socket, from, ecn, &bytes);
             }
             self.hubs.iter_mut().for_each(|hub| hub.handle_timeout(self.now));
@@ -166,6 +188,17 @@ impl World {
         })
         .collect()
     }
+}
+
+/// All datagrams of an outbox: where they go, their marks and their bytes.
+fn taken(outbox: &mut Outbox) -> Vec<(SocketAddr, Ecn, Vec<u8>)> {
+    let mut all = Vec::new();
+    while let Some(train) = outbox.front(1) {
+        all.push((train.route.address, train.ecn, train.bytes.to_vec()));
+        let len = train.bytes.len();
+        outbox.pop(len);
+    }
+    all
 }
 
 fn settings() -> Arc<Config> {
@@ -235,6 +268,48 @@ fn an_outage_of_all_paths_is_waited_for() {
         got.len() >= data.len() - left.len()
     });
     assert!(arrived && got[..] == data[..got.len()]);
+}
+
+#[test]
+fn datagrams_grow_to_what_an_ethernet_carries_and_no_longer_than_the_path() {
+    for (carries, longest) in [(1472, 1452..=1452), (1400, 1390..=1400), (1232, 1228..=1232)] {
+        let mut world = World::new(1);
+        world.carries = carries;
+        let ids = world.opened();
+        // What was written before the search ended keeps its length.
+        for _ in 0..12 {
+            assert!(world.transfer([CLIENT, SERVER], ids, &data(4_000_000)));
+            world.now += Span::from_secs(2);
+        }
+        assert!(longest.contains(&world.longest), "{carries}: {}", world.longest);
+        assert_eq!(world.cut, 0);
+    }
+}
+
+#[test]
+fn where_a_path_became_narrow_ip_cuts_what_was_made_before() {
+    let mut world = World::new(1);
+    let ids = world.opened();
+    for _ in 0..3 {
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(4_000_000)));
+    }
+    assert_eq!(world.longest, 1452);
+    world.carries = 1300;
+    assert!(world.transfer([CLIENT, SERVER], ids, &data(4_000_000)));
+    assert!(world.cut > 0);
+}
+
+#[test]
+fn marks_of_routers_reach_the_sender_which_reduces_its_window() {
+    for (marks, reductions) in [(0, 0), (1, 1)] {
+        let mut world = World::new(1);
+        let ids = world.opened();
+        world.marks = marks;
+        assert!(world.transfer([CLIENT, SERVER], ids, &data(300_000)));
+        let counters = world.hubs[CLIENT].stream(ids[CLIENT]).endpoint.counters();
+        assert_eq!(counters.reductions, reductions);
+        assert_eq!(counters.retransmitted_segments, 0);
+    }
 }
 
 #[test]

@@ -81,7 +81,8 @@ fn sacks() -> impl Strategy<Value = Chunk> {
 }
 
 fn chunks() -> impl Strategy<Value = Chunk> {
-    let unknown = (15..=u8::MAX, any::<u8>(), blob())
+    let new_kinds = (15..=u8::MAX).prop_filter("PAD is known", |kind| *kind != 0x84);
+    let unknown = (new_kinds, any::<u8>(), blob())
         .prop_map(|(kind, flags, value)| Chunk::Unknown(UnknownChunk { kind, flags, value }));
     prop_oneof![
         3 => data(),
@@ -97,6 +98,7 @@ fn chunks() -> impl Strategy<Value = Chunk> {
         1 => Just(Chunk::CookieAck),
         1 => tsn().prop_map(Chunk::Ecne),
         1 => tsn().prop_map(Chunk::Cwr),
+        1 => (0..1500_u16).prop_map(Chunk::Pad),
         1 => unknown,
     ]
 }
@@ -110,7 +112,7 @@ fn packets() -> impl Strategy<Value = Packet> {
     let list = prop_oneof![1 => alone.prop_map(|chunk| vec![chunk]), 3 => vec(chunks(), 1..5)];
     (any::<(u16, u16, u32)>(), list).prop_map(|((source_port, destination_port, tag), list)| {
         let ecn = Ecn::NotCapable;
-        Packet { source_port, destination_port, tag, ecn, chunks: list.into() }
+        Packet { source_port, destination_port, tag, ecn, chunks: list.into(), ..Packet::default() }
     })
 }
 
