@@ -1,7 +1,5 @@
 //! One direction of a link: its models, the packets on it, its counters.
 
-use std::collections::VecDeque;
-
 use bentpipe_link::queue::Backlog;
 use bentpipe_link::{Fate, LossCause, Model, Passing, QueueLimit, Series, Stream};
 use bentpipe_record::LinkSummary;
@@ -9,6 +7,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Kind;
 
 use crate::packet::Label;
+use crate::transit::{InTransit, Transit};
 
 /// Models may forget their history after so many packets.
 const FORGET_EVERY: u64 = 1024;
@@ -23,27 +22,13 @@ pub(crate) struct Channel {
     /// Where flipped bits are drawn in wire mode.
     pub(crate) flips: Stream,
     series: Series,
-    /// Packets on their way, the next to arrive first.
-    transit: VecDeque<InTransit>,
-}
-
-/// A packet on its way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InTransit {
-    /// When it arrives.
-    pub(crate) at: Instant,
-    /// Its place among packets that arrive at the same time.
-    pub(crate) serial: u64,
-    /// What is written on it.
-    pub(crate) label: Label,
-    /// It was damaged where links move, and is not counted yet.
-    pub(crate) damaged: bool,
+    transit: Transit,
 }
 
 impl Channel {
     /// An empty channel to node `to`.
     pub(crate) fn new(to: u16, series: Series, flips: Stream, summary: LinkSummary) -> Self {
-        Self { to, summary, flips, series, transit: VecDeque::new() }
+        Self { to, summary, flips, series, transit: Transit::default() }
     }
 
     /// A packet enters at `at`, which may lie after `now`. Returns when it leaves, if it does, and
@@ -119,32 +104,20 @@ impl Channel {
 
     /// A packet is on its way to the far end. Returns true when it is the next to arrive.
     #[inline(always)]
-    pub(crate) fn push(&mut self, entry: InTransit) -> bool {
-        match self.transit.back() {
-            // Overtakes others: it goes where its time is, after those of the same time.
-            Some(last) if last.at > entry.at => {
-                let place = self.transit.partition_point(|other| other.at <= entry.at);
-                self.transit.insert(place, entry);
-                place == 0
-            }
-            last => {
-                let first = last.is_none();
-                self.transit.push_back(entry);
-                first
-            }
-        }
+    pub(crate) fn push(&mut self, at: Instant, serial: u64, label: Label, damaged: bool) -> bool {
+        self.transit.put(at, serial, label, damaged)
     }
 
     /// The next packet to arrive.
     #[inline]
     pub(crate) fn next(&self) -> Option<&InTransit> {
-        self.transit.front()
+        self.transit.first()
     }
 
     /// Takes the packet that arrives.
     #[inline]
     pub(crate) fn arrive(&mut self) -> Option<InTransit> {
-        self.transit.pop_front()
+        self.transit.take_first()
     }
 
     /// A packet enters where links move. What comes of it is counted when it arrives.
@@ -169,8 +142,8 @@ impl Channel {
 
     /// Takes the last packet on its way if it arrives after `at`.
     pub(crate) fn take_last_after(&mut self, at: Instant) -> Option<InTransit> {
-        self.transit.back().filter(|last| last.at > at)?;
-        self.transit.pop_back()
+        self.transit.last().filter(|last| last.at > at)?;
+        self.transit.take_last()
     }
 
     /// What waits at `now` before its first model, and how much may.

@@ -29,6 +29,7 @@ mod stations;
 mod stretches;
 mod topology;
 mod traffic;
+mod transit;
 mod wire_mode;
 
 pub use agents::{AgentPlace, AgentSpec};

@@ -18,7 +18,7 @@ use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
 use crate::agents::Agents;
-use crate::channel::{Channel, InTransit};
+use crate::channel::Channel;
 use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
 use crate::held::{InStation, describe};
@@ -247,8 +247,7 @@ impl<'o> Network<'o> {
                 Some(_) => self.enter_topology(now, node, serial, label),
             };
         };
-        let entry = InTransit { at, serial, label, damaged: false };
-        if self.channels[last as usize].push(entry) {
+        if self.channels[last as usize].push(at, serial, label, false) {
             self.queue.set_arrival(last, at, serial);
         }
     }
@@ -345,7 +344,7 @@ impl<'o> Network<'o> {
             self.corrupt(slot, packet);
         }
         let damaged = corrupt && moving.is_some();
-        if self.channel(slot).push(InTransit { at, serial, label, damaged }) {
+        if self.channel(slot).push(at, serial, label, damaged) {
             self.queue.set_arrival(slot, at, serial);
         }
     }

@@ -52,7 +52,7 @@ pub(crate) type PacketId = u32;
 
 /// What is written on a packet. Links and routers need no more: the packet itself, which was written so many
 /// packets ago that it is not near any more, is left alone on its way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Label {
     /// Which packet it is.
     pub(crate) packet: PacketId,

@@ -180,7 +180,8 @@ impl Pair<Tcp> {
 }
 
 impl<P: Protocol> Pair<P> {
-    fn of(client: P::Config, server: P::Config, delay: Span) -> Self {
+    /// The same with any protocol.
+    pub fn of(client: P::Config, server: P::Config, delay: Span) -> Self {
         P::validate(&client);
         P::validate(&server);
         let ports = Ports { local: 5001, peer: 5002 };

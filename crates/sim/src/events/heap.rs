@@ -64,16 +64,20 @@ impl Heap {
         self.entries.get(place as usize).map(|entry| entry.event)
     }
 
-    /// Sets an event that is mostly the first one again.
+    /// Sets an event of the component whose event mostly is the first one. With so few others that they lie
+    /// right below it, the first of them may change places with it, and that is all.
     #[inline]
     pub(super) fn set_next(&mut self, slot: Slot, event: Event) {
-        match &mut self.entries[..] {
-            [first, others @ ..]
-                if first.slot == slot
-                    && others.len() <= BRANCHES
-                    && others.iter().all(|other| event.at < other.event.at) =>
-            {
-                first.event = event;
+        match &self.entries[..] {
+            [first, others @ ..] if first.slot == slot && others.len() <= BRANCHES => {
+                let (mut place, mut soonest) = (0, Entry { event, slot });
+                for (other, place_of_other) in others.iter().zip(1..) {
+                    if other.order() < soonest.order() {
+                        (place, soonest) = (place_of_other, *other);
+                    }
+                }
+                self.put(place, Entry { event, slot });
+                self.put(0, soonest);
             }
             _ => self.set(slot, event),
         }

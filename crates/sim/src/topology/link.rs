@@ -4,7 +4,8 @@ use bentpipe_link::{Fate, LossCause, Passing, Series};
 use bentpipe_orbit::{Motion, Network, Node};
 use bentpipe_units::{Instant, Span};
 
-use crate::channel::{Channel, InTransit};
+use crate::channel::Channel;
+use crate::transit::InTransit;
 
 /// One direction of a link: a transmitter that is there while the link is up, and the way through space,
 /// whose length changes.
@@ -130,7 +131,7 @@ mod tests {
         for serial in 0..10 {
             let (at, damaged) = link.pass(ms(0), &PACKET, &network).expect("a place");
             let label = Label { packet: serial as u32, len: 1000, to: 1, kind: Kind::DATA };
-            link.channel.push(InTransit { at, serial, label, damaged });
+            link.channel.push(at, serial, label, damaged);
         }
         // Packet n leaves at n + 1 ms.
         let mut lost = Vec::new();

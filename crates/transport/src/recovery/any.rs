@@ -43,6 +43,11 @@ impl Recovery for AnyRecovery {
         of_any!(self, recovery => recovery.on_ack(board, ack))
     }
 
+    #[inline]
+    fn on_plain_ack(&mut self) -> bool {
+        of_any!(self, recovery => recovery.on_plain_ack())
+    }
+
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
         of_any!(self, recovery => recovery.on_timeout(board))
     }

@@ -98,6 +98,14 @@ impl Recovery for Duplicates {
         }
     }
 
+    #[inline]
+    fn on_plain_ack(&mut self) -> bool {
+        if !self.active {
+            (self.duplicates, self.arrived) = (0, 0);
+        }
+        !self.active
+    }
+
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
         (self.duplicates, self.active, self.arrived) = (0, false, 0);
         self.recover = board.next();

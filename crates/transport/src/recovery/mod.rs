@@ -16,7 +16,7 @@ mod tahoe;
 use bentpipe_units::{Instant, Span};
 
 pub(crate) use any::AnyRecovery;
-pub(crate) use scoreboard::{Delivered, Scoreboard, Sent, Stamp};
+pub(crate) use scoreboard::{Delivered, Departed, Scoreboard, Sent, Stamp};
 
 /// How losses are found and repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,6 +169,13 @@ pub(crate) trait Recovery {
 
     /// An acknowledgement came.
     fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckSeen) -> Found;
+
+    /// An acknowledgement advanced, and nothing is reported, lost or being repaired: the same as
+    /// [`Recovery::on_ack`] if that finds nothing. False, and nothing changed, when it may.
+    #[inline]
+    fn on_plain_ack(&mut self) -> bool {
+        false
+    }
 
     /// The timer ran out: what is to be sent again is given up. Returns its bytes.
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64;

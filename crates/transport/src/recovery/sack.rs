@@ -54,6 +54,14 @@ impl Recovery for Sack {
         found
     }
 
+    #[inline]
+    fn on_plain_ack(&mut self) -> bool {
+        if !self.active {
+            self.duplicates = 0;
+        }
+        !self.active
+    }
+
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
         (self.duplicates, self.active) = (0, false);
         self.recover = board.next();

@@ -252,6 +252,28 @@ impl Scoreboard {
         self.runs.forget_before(place);
     }
 
+    /// The one or two whole segments before `place`, if nothing is reported, lost or being repaired and each of
+    /// them was sent once: how many, and the departure of the last one.
+    #[inline]
+    pub(crate) fn whole_before(&self, place: u64) -> Option<(u64, Departed)> {
+        if self.runs.bytes() + self.lost_bytes + self.repaired_bytes > 0 {
+            return None;
+        }
+        let first = self.segments.front()?;
+        let (count, last) =
+            if first.end() == place { (1, first) } else { (2, self.segments.get(1)?) };
+        let whole = last.end() == place && first.transmissions == 1 && last.transmissions == 1;
+        let Sent { departure, sent_at, stamp, .. } = *last;
+        whole.then_some((count, Departed { departure, sent_at, stamp }))
+    }
+
+    /// The `count` segments of [`Scoreboard::whole_before`] are acknowledged.
+    #[inline]
+    pub(crate) fn acknowledge_whole(&mut self, count: u64, place: u64) {
+        (0..count).for_each(|_| _ = self.segments.pop_front());
+        self.una = place;
+    }
+
     /// The peer has `first .. end`. Segments that it has only in part stay as they are.
     pub(crate) fn sack(&mut self, first: u64, end: u64, delivered: &mut Delivered) {
         let (mut at, end) = (first.max(self.una), end.min(self.next));

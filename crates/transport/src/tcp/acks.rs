@@ -53,9 +53,10 @@ impl Sender {
             ack.pure && acked == 0 && outstanding > 0 && same_window && !twice && window_before > 0;
         self.buffer.acknowledge(ack.place - 1);
         self.count_duplicates(duplicate, &mut delivered);
-        self.measure(now, ack, acked, &delivered);
-        let min_rtt = self.rtt.min();
-        let rate_sample = self.delivery.take(now, &delivered, min_rtt);
+        let exact = delivered.sent_once_at.filter(|_| !delivered.resent).map(|at| now.since(at));
+        self.measure(now, ack, acked, exact);
+        let newest = delivered.newest.as_ref();
+        let rate_sample = self.delivery.take(now, delivered.bytes, newest, self.rtt.min());
         let was_active = self.recovery.is_active();
         let seen =
             AckSeen { now, srtt: self.rtt.srtt(), mss: self.mss(), acked, sacked, duplicate };
@@ -77,9 +78,7 @@ impl Sender {
                     || self.cycle.is_some()
                     || acked == 0,
             };
-            let mut path = self.path_view(now);
-            path.cwnd_limited |= was_limited;
-            self.controller.on_ack(&path, &told);
+            self.tell_ack(now, &told, was_limited);
         }
         self.undo_if_mistaken(now, ack, acked);
         if found == Found::default() {
@@ -98,7 +97,16 @@ impl Sender {
         self.probes.may_follow_ack();
     }
 
-    fn take_window(&mut self, ack: &AckIn) {
+    /// Tells the controller of what arrived; `was_limited` if the window was the limit before.
+    #[inline]
+    pub(super) fn tell_ack(&mut self, now: Instant, told: &Ack, was_limited: bool) {
+        let mut path = self.path_view(now);
+        path.cwnd_limited |= was_limited;
+        self.controller.on_ack(&path, told);
+    }
+
+    #[inline]
+    pub(super) fn take_window(&mut self, ack: &AckIn) {
         let (from, place) = self.window_from;
         if ack.from > from || ack.from == from && ack.place >= place {
             let was_closed = self.edge <= self.board.una().max(ack.place);
@@ -175,10 +183,10 @@ impl Sender {
         }
     }
 
-    /// Takes a sample of the round trip: from a segment that was sent once, unless it waited at the peer
-    /// for one that was sent again (Karn), or else from the echo of a timestamp.
-    fn measure(&mut self, now: Instant, ack: &AckIn, acked: u64, delivered: &Delivered) {
-        let exact = delivered.sent_once_at.filter(|_| !delivered.resent).map(|at| now.since(at));
+    /// Takes a sample of the round trip: the `exact` one of a segment that was sent once, unless it waited at
+    /// the peer for one that was sent again (Karn), or else from the echo of a timestamp.
+    #[inline]
+    pub(super) fn measure(&mut self, now: Instant, ack: &AckIn, acked: u64, exact: Option<Span>) {
         let echo = ack.echo.map(|(_, since)| since);
         let echoed = echo.filter(|_| acked > 0 || self.config.sample_duplicates);
         let Some(measured) = exact.or(echoed) else { return };

@@ -1,55 +1,18 @@
 //! What is done with a segment of a connection that both ends know (RFC 9293, section 3.10.7.4, with
 //! the defences of RFC 5961).
 
-use bentpipe_units::Instant;
+use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Ecn;
-use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
+use bentpipe_wire::tcp::{Flags, Scps, Segment};
 
 use super::acks::AckIn;
 use super::connection::{Connection, Stage};
 use super::reassembly::Arrival;
 use crate::Failure;
 
-/// Flags that are something else than data and an acknowledgement.
-const UNUSUAL: Flags =
-    Flags::SYN.with(Flags::FIN).with(Flags::RST).with(Flags::URG).with(Flags::ECE).with(Flags::CWR);
-
 impl Connection {
-    /// Takes a segment that carries the next data and says nothing new to a sender that waits for
-    /// nothing. False when the segment is another one.
-    #[inline]
-    pub(super) fn handle_plain(&mut self, now: Instant, segment: &mut Segment) -> bool {
-        let plain = !segment.payload.is_empty()
-            && !segment.flags.intersects(UNUSUAL)
-            && segment.flags.contains(Flags::ACK)
-            && segment.ecn != Ecn::Congestion
-            && matches!(segment.options, Options::None)
-            && self.tx.waits_for_nothing(segment.ack, segment.window)
-            && self.rx.is_next(segment.seq, segment.payload.len());
-        if !plain || !self.is_stamped_right(now, segment) {
-            return false;
-        }
-        if let Some(stamps) = segment.timestamps {
-            let place = self.rx.place(segment.seq);
-            if self.rx.is_up_to_acked(place) {
-                self.stamps.take(now, stamps.value);
-            }
-        }
-        self.last_heard = now;
-        self.keepalives = 0;
-        let place = self.rx.place(segment.seq);
-        let waited = self.rx.deadline();
-        let payload = std::mem::take(&mut segment.payload);
-        let arrival = self.rx.handle_data(now, place, payload, false);
-        self.count(arrival);
-        if self.rx.wants_attention() || waited.is_none() {
-            self.stir_receiver();
-        }
-        true
-    }
-
     /// The segment has the timestamps that it must have, and they are not old.
-    fn is_stamped_right(&self, now: Instant, segment: &Segment) -> bool {
+    pub(super) fn is_stamped_right(&self, now: Instant, segment: &Segment) -> bool {
         match segment.timestamps {
             _ if !self.stamped => true,
             Some(stamps) => !self.stamps.is_old(now, stamps.value),
@@ -207,7 +170,6 @@ impl Connection {
         if acked < una || !self.tx.open {
             return true;
         }
-        let echo = segment.timestamps.filter(|_| self.stamped).map(|stamps| stamps.echo);
         let ack = AckIn {
             place: acked as u64,
             from: place.max(0) as u64,
@@ -215,10 +177,17 @@ impl Connection {
             pure: segment.seq_len() == 0,
             marked: self.ecn && segment.flags.contains(Flags::ECE),
             corrupt: segment.scps.contains(Scps::CORRUPTION_EXPERIENCED),
-            echo: echo.and_then(|echo| Some((echo, self.stamps.since(now, echo)?))),
+            echo: self.echo_of(now, segment),
         };
         self.tx.handle_ack(now, &ack, segment);
         true
+    }
+
+    /// The stamp that a segment echoes, and the time since then.
+    #[inline]
+    pub(super) fn echo_of(&self, now: Instant, segment: &Segment) -> Option<(u32, Span)> {
+        let echo = segment.timestamps.filter(|_| self.stamped)?.echo;
+        Some((echo, self.stamps.since(now, echo)?))
     }
 
     /// RFC 3168, section 6.1.3: the echo goes on until the peer says that it reduced its window.
@@ -242,7 +211,7 @@ impl Connection {
         self.told.peer_closed |= self.rx.has_ended();
     }
 
-    fn count(&mut self, arrival: Arrival) {
+    pub(super) fn count(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Duplicate => self.counters.duplicate_segments += 1,
             Arrival::Dropped => self.ignore(),

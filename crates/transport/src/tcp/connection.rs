@@ -196,7 +196,7 @@ impl Connection {
     fn poll_anything(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
         let written = self.compose(now, place.tcp_mut());
         // An acknowledgement may wait for the application to read.
-        if !written && !self.rx.is_readable() {
+        if !written && !self.rx.is_readable() || written && self.is_spent() {
             self.work = Work::Nothing;
         }
         if !written {

@@ -3,7 +3,7 @@
 use bentpipe_cc::RateSample;
 use bentpipe_units::{ByteCount, Instant, Span};
 
-use crate::recovery::{Delivered, Stamp};
+use crate::recovery::{Departed, Stamp};
 
 /// Counts what is delivered (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Debug)]
@@ -52,17 +52,19 @@ impl Delivery {
         self.app_limited_until = self.bytes + in_flight.max(1);
     }
 
-    /// Something was delivered. Gives a sample of the rate, unless it would be over less than a round
+    /// So many bytes were delivered, the `newest` departure of them last. Gives a sample of the rate, unless it would be over less than a round
     /// trip.
+    #[inline]
     pub(super) fn take(
         &mut self,
         now: Instant,
-        what: &Delivered,
+        bytes: u64,
+        newest: Option<&Departed>,
         min_rtt: Span,
     ) -> Option<RateSample> {
-        self.bytes += what.bytes;
+        self.bytes += bytes;
         self.at = now;
-        let newest = what.newest.as_ref()?;
+        let newest = newest?;
         if newest.stamp.delivered >= self.round_ends {
             self.round += 1;
             self.round_ends = self.bytes;

@@ -15,6 +15,7 @@ mod explicit;
 mod handshake;
 mod lifecycle;
 mod pacer;
+mod plain;
 mod probe_cycle;
 mod probes;
 mod reassembly;

@@ -57,9 +57,9 @@ impl Sender {
 
     /// A probe leaves, if one is to be sent: its payload.
     pub(super) fn take_probe(&mut self, now: Instant) -> Option<Bytes> {
+        let cycle = self.cycle.as_mut().filter(|cycle| cycle.due)?;
         let wait = self.rtt.srtt() + (self.rtt.rttvar() * 4).max(self.config.tick);
         let una = self.board.una();
-        let cycle = self.cycle.as_mut().filter(|cycle| cycle.due)?;
         (cycle.due, cycle.out, cycle.unsure) = (false, Some((now, now + wait)), false);
         // The byte before the first one has the number of the SYN.
         cycle.probed = (una > 1).then_some(una);

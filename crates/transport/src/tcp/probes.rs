@@ -35,6 +35,12 @@ impl Probes {
         self.after_ack = true;
     }
 
+    /// No copies are wanted.
+    #[inline]
+    pub(super) const fn stop(&mut self) {
+        self.due = None;
+    }
+
     /// When a spaced copy may leave.
     pub(super) const fn deadline(&self) -> Option<Instant> {
         self.due
@@ -45,11 +51,11 @@ impl Sender {
     /// The next copy that the controller asks for, if it may leave now.
     pub(super) fn next_copy(&mut self, now: Instant) -> Option<Outgoing> {
         let LowPriority::Probes { copies, count, spacing } = self.controller.low_priority() else {
-            self.probes.due = None;
+            self.probes.stop();
             return None;
         };
         if count == 0 || !self.agreed.reports || self.board.outstanding() == 0 {
-            self.probes.due = None;
+            self.probes.stop();
             return None;
         }
         let waits = self.probes.due.is_some_and(|due| due > now);

@@ -106,6 +106,16 @@ impl Reassembly {
         self.keep(start, end, &payload)
     }
 
+    /// Takes the bytes that are expected next while nothing is missing.
+    #[inline]
+    pub(super) fn append(&mut self, payload: Bytes) -> Arrival {
+        if self.ready.len() >= self.most_pieces {
+            return Arrival::Dropped;
+        }
+        self.deliver(payload);
+        Arrival::InOrder
+    }
+
     #[inline]
     fn deliver(&mut self, payload: Bytes) {
         self.next += payload.len() as u64;

@@ -170,6 +170,15 @@ impl Receiver {
         arrival
     }
 
+    /// Takes the segment that [`Receiver::is_next`] knows as the next one.
+    #[inline]
+    pub(super) fn take_next(&mut self, now: Instant, payload: Bytes) -> Arrival {
+        let arrival = self.data.append(payload);
+        self.readable |= arrival == Arrival::InOrder;
+        self.acknowledge(now, arrival, false);
+        arrival
+    }
+
     /// When what arrived is to be acknowledged (RFC 5681, section 4.2).
     fn acknowledge(&mut self, now: Instant, arrival: Arrival, fin: bool) {
         let in_order = arrival == Arrival::InOrder;

@@ -245,6 +245,12 @@ impl Sender {
         wake
     }
 
+    /// A writer waits for room.
+    #[inline]
+    pub(super) const fn is_writer_waiting(&self) -> bool {
+        self.writer_waits
+    }
+
     /// Something waits to be sent for the first time.
     pub(super) fn has_new(&self) -> bool {
         self.buffer.len() > 0 || self.closing && !self.fin_sent

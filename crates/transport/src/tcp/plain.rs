@@ -1,0 +1,182 @@
+//! Header prediction: a short way for what nearly all segments are (Jacobson, "4BSD TCP header
+//! prediction", CCR 20(2), 1990).
+//!
+//! Two kinds take it: the next data at an end that sends nothing, and the acknowledgement of one or two
+//! whole segments at an end that misses nothing. A third short cut is the end of a flight: whether another
+//! segment would leave is known without composing it. Each does the steps of the general way in their
+//! order and leaves out those of which its conditions say that they change nothing; where a condition does
+//! not hold, nothing is changed and the general way of [`super::arrival`] and [`super::acks`] is taken.
+
+use bentpipe_cc::{Ack, LowPriority};
+use bentpipe_units::{ByteCount, Instant};
+use bentpipe_wire::Ecn;
+use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
+
+use super::acks::AckIn;
+use super::connection::{Connection, Work};
+use super::sender::Sender;
+use crate::recovery::Recovery;
+
+/// Flags that are something else than data and an acknowledgement.
+const UNUSUAL: Flags =
+    Flags::SYN.with(Flags::FIN).with(Flags::RST).with(Flags::URG).with(Flags::ECE).with(Flags::CWR);
+
+/// So many acknowledgements after a repair are looked at by the fine timers of a controller.
+const LOOKED_AT: u32 = 2;
+
+impl Connection {
+    /// Takes a segment of an open connection that is plain data or a plain acknowledgement. False when it is
+    /// neither.
+    #[inline]
+    pub(super) fn handle_plain(&mut self, now: Instant, segment: &mut Segment) -> bool {
+        let plain = segment.flags.contains(Flags::ACK)
+            && !segment.flags.intersects(UNUSUAL)
+            && segment.ecn != Ecn::Congestion
+            && segment.scps == Scps::NONE
+            && matches!(segment.options, Options::None)
+            && self.is_stamped_right(now, segment);
+        plain
+            && if segment.payload.is_empty() {
+                self.take_plain_ack(now, segment)
+            } else {
+                self.take_plain_data(now, segment)
+            }
+    }
+
+    /// Takes the next data, which say nothing new to a sender that waits for nothing.
+    fn take_plain_data(&mut self, now: Instant, segment: &mut Segment) -> bool {
+        let plain = self.tx.waits_for_nothing(segment.ack, segment.window)
+            && self.rx.is_next(segment.seq, segment.payload.len());
+        if !plain {
+            return false;
+        }
+        let place = self.rx.place(segment.seq);
+        self.hear(now, segment, place);
+        let waited = self.rx.deadline();
+        let payload = std::mem::take(&mut segment.payload);
+        let arrival = self.rx.take_next(now, payload);
+        self.count(arrival);
+        if self.rx.wants_attention() || waited.is_none() {
+            self.stir_receiver();
+        }
+        true
+    }
+
+    /// Takes an acknowledgement that says nothing new to the receiving side.
+    fn take_plain_ack(&mut self, now: Instant, segment: &Segment) -> bool {
+        let from = self.rx.next();
+        let acked = self.tx.place(segment.ack);
+        if segment.seq != self.rx.wire(from) || acked <= self.tx.board.una() as i64 {
+            return false;
+        }
+        let ack = AckIn {
+            place: acked as u64,
+            from,
+            window: u64::from(segment.window) * self.tx.agreed.window_unit,
+            pure: true,
+            marked: false,
+            corrupt: false,
+            echo: self.echo_of(now, segment),
+        };
+        if !self.tx.take_plain_ack(now, &ack) {
+            return false;
+        }
+        self.hear(now, segment, from as i64);
+        self.work = Work::Anything;
+        self.has_news |= self.tx.is_writer_waiting();
+        true
+    }
+
+    /// The peer is there, and the stamp of its segment counts.
+    #[inline]
+    fn hear(&mut self, now: Instant, segment: &Segment, place: i64) {
+        if let Some(stamps) = segment.timestamps
+            && self.stamped
+            && self.rx.is_up_to_acked(place)
+        {
+            self.stamps.take(now, stamps.value);
+        }
+        self.last_heard = now;
+        self.keepalives = 0;
+    }
+
+    /// A segment was written and another one would find no room in the window: then there is nothing more to
+    /// send, as asking for it would find as well.
+    #[inline]
+    pub(super) fn is_spent(&mut self) -> bool {
+        !self.rx.is_due()
+            && !self.rx.is_readable()
+            && !self.keepalive_due
+            && !self.handshake.due
+            && self.reset.is_none()
+            && self.tx.is_spent()
+    }
+}
+
+impl Sender {
+    /// Takes the acknowledgement of one or two whole segments that were sent once each, while nothing is
+    /// reported, lost or being repaired.
+    fn take_plain_ack(&mut self, now: Instant, ack: &AckIn) -> bool {
+        let may_be_mistaken = self.may_undo && self.first_repair.is_some() && ack.echo.is_some();
+        let plain = self.open
+            && self.cycle.is_none()
+            && !self.fin_sent
+            && self.counted == 0
+            && self.edge > ack.place
+            && self.acks_since_repair >= LOOKED_AT
+            && !may_be_mistaken;
+        let Some((segments, newest)) = self.board.whole_before(ack.place).filter(|_| plain) else {
+            return false;
+        };
+        if !self.recovery.on_plain_ack() {
+            return false;
+        }
+        let una = self.board.una();
+        let acked = ack.place - una;
+        let was_limited = una <= self.limited_before;
+        self.burst_left = self.config.max_burst;
+        (self.timeouts_in_row, self.excused) = (0, false);
+        self.take_window(ack);
+        self.board.acknowledge_whole(segments, ack.place);
+        self.buffer.acknowledge(ack.place - 1);
+        self.measure(now, ack, acked, Some(now.since(newest.sent_at)));
+        let rate_sample = self.delivery.take(now, acked, Some(&newest), self.rtt.min());
+        let told = Ack {
+            bytes: ByteCount::new(acked),
+            advanced: ByteCount::new(acked),
+            segments,
+            newest_sent_at: newest.sent_at,
+            rate_sample,
+            acks: 1,
+            in_recovery: false,
+        };
+        self.tell_ack(now, &told, was_limited);
+        self.duplicates = 0;
+        self.acks_since_repair = self.acks_since_repair.saturating_add(1);
+        self.follow_controller();
+        self.restart_timer(now);
+        self.probes.may_follow_ack();
+        true
+    }
+
+    /// A full segment waits for nothing but the congestion window.
+    fn is_spent(&mut self) -> bool {
+        let full = self.mss();
+        let spent = self.open
+            && self.cycle.is_none()
+            && self.limits.pacing.is_none()
+            && self.config.max_burst == 0
+            && !self.probe_window
+            && self.board.outstanding() > 0
+            && self.buffer.len() as u64 >= full
+            && self.edge >= self.board.next() + full
+            && self.board.next_repair().is_none()
+            && !self.has_window(full)
+            && !matches!(self.controller.low_priority(), LowPriority::Probes { .. });
+        if spent {
+            (self.pace_at, self.persist_at) = (None, None);
+            self.probes.stop();
+        }
+        spent
+    }
+}
