@@ -32,16 +32,17 @@ echo 1 >/proc/sys/net/ipv4/ip_forward
 END
 }
 
-# configure NAME RATE SETTINGS PEER PEER_SETTINGS
+# configure NAME RATE SETTINGS PEER PEER_SETTINGS; the link is a shared one if RATE is empty.
 configure() {
+    local link='mode = "shared"'
+    [ -z "$2" ] || link=$(printf 'mode = "dedicated"\nrate = "%s Mbit/s"' "$2")
     cat >"$work/$1.toml" <<END
 role = "$1"
 key = "$work/$1.key"
 listen = "0.0.0.0:25300"
 $3
 [link]
-mode = "dedicated"
-rate = "$2 Mbit/s"
+$link
 [limits]
 $limits
 [ops]

@@ -9,7 +9,7 @@
 set -eu
 dir=$1
 address=$2
-export HOME="$dir/home" GIT_CONFIG_NOSYSTEM=1
+export HOME="$dir/home" GIT_CONFIG_NOSYSTEM=1 PATH="$PATH:/usr/sbin:/sbin"
 mkdir -p "$dir/files" "$dir/home" "$dir/tmp" /run/sshd
 
 if [ ! -e "$dir/ssh" ]; then
@@ -73,12 +73,17 @@ gid = root
 path = $dir/files
 END
 
-nginx -e stderr -p "$dir" -c "$dir/nginx.conf" &
-"$(command -v sshd || echo /usr/sbin/sshd)" -D -e -f "$dir/sshd_config" 2>"$dir/sshd.log" &
-git daemon --reuseaddr --export-all --listen="$address" --base-path="$dir/files" &
-rsync --daemon --no-detach --config="$dir/rsyncd.conf" &
-trap 'kill $(jobs -p)' EXIT
+pids=
+trap 'kill $pids' EXIT
 trap 'exit 0' INT TERM
+nginx -e stderr -p "$dir" -c "$dir/nginx.conf" &
+pids=$!
+"$(command -v sshd)" -D -e -f "$dir/sshd_config" 2>"$dir/sshd.log" &
+pids="$pids $!"
+git daemon --reuseaddr --export-all --listen="$address" --base-path="$dir/files" &
+pids="$pids $!"
+rsync --daemon --no-detach --config="$dir/rsyncd.conf" &
+pids="$pids $!"
 for port in 8080 8443 9418 2222 8730; do
     until ss -Hltn "sport = $port" | grep -q .; do sleep 0.05; done
 done
