@@ -97,6 +97,7 @@ printf '%s bytes over veth, median of %s\n\n' "$bytes" "$repeats"
 printf '| link | Gbit/s | terminal CPU s/GB | hub CPU s/GB | both |\n|---|---:|---:|---:|---:|\n'
 for index in "${!rates[@]}"; do
     printf '| %s |' "${names[index]}"
+    # shellcheck disable=SC2016 # awk expands them
     for value in '$1 * 8 / $2 / 1e9' '$3 * 1e9 / $1' '$4 * 1e9 / $1' '($3 + $4) * 1e9 / $1'; do
         printf ' %.2f |' "$(awk "{ print $value }" "$work/results-$index" | median)"
     done

@@ -5,6 +5,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Where the server is.
+# shellcheck disable=SC2034 # those who source this use it
 site=10.61.3.2
 # Further lines of both configurations under [limits].
 limits='buffer = "20 MB"'

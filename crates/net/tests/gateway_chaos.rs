@@ -16,11 +16,12 @@ use bentpipe_units::Span;
 use bytes::Bytes;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use tokio::net::{TcpListener, UdpSocket};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use gateways::fetching::{Ended, LARGEST, fetch, files, said, settle, size, until};
+use gateways::fetching::{Ended, LARGEST, LONG, fetch, files, said, settle, size, until};
 use gateways::{DEDICATED, OPEN, Site, free};
 use links::Link;
 use links::damage::Damage;
@@ -81,6 +82,16 @@ impl Clients {
     }
 }
 
+/// Waits until an address can be bound: a gateway that is dropped ends soon, not at once.
+async fn released(is_free: impl AsyncFn() -> bool) {
+    let wait = async {
+        while !is_free().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, wait).await.expect("it ends");
+}
+
 /// Both gateways and the emulated part of the way, each there until trouble takes it away.
 struct Parts {
     site: Site,
@@ -127,7 +138,17 @@ impl Parts {
                 }
                 _ => self.link = None,
             }
-            sleep(Duration::from_millis(self.random.random_range(0..800))).await;
+            if self.hub.is_none() {
+                released(async || UdpSocket::bind(self.site.udp).await.is_ok()).await;
+            }
+            if self.terminal.is_none() {
+                for address in [self.site.forward, self.site.socks5, self.site.http] {
+                    released(async || TcpListener::bind(address).await.is_ok()).await;
+                }
+            }
+            // Sometimes for longer than anybody waits.
+            let longest = if self.random.random_bool(0.05) { 15_000 } else { 800 };
+            sleep(Duration::from_millis(self.random.random_range(0..longest))).await;
         }
     }
 }
@@ -137,10 +158,11 @@ async fn whatever_happens_to_gateways_and_link_what_ends_is_whole_and_nothing_is
     let content = pattern(LARGEST as usize);
     let to = files(content.clone()).await;
     let seed = said("BENTPIPE_CHAOS_SEED", 1);
+    let time = Duration::from_secs(said("BENTPIPE_CHAOS_SECONDS", 8));
     for mode in ["", DEDICATED] {
         let (sockets_before, tasks_before) = (sockets(), tasks());
         let [listen, outer] = free().await;
-        let limits = "[limits]\npatience = \"20 s\"";
+        let limits = "[limits]\npatience = \"10 s\"";
         let settings = [format!("{limits}\n{mode}"), format!("{OPEN}\n{limits}\n{mode}")];
         let settings = settings.each_ref().map(String::as_str);
         let site = Site::new(&to.to_string(), Some(outer), settings).await;
@@ -149,7 +171,7 @@ async fn whatever_happens_to_gateways_and_link_what_ends_is_whole_and_nothing_is
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut parts = Parts { site, listen, random, hub: None, terminal: None, link: None };
         let clients = Clients::start(forward, &content);
-        parts.suffer(Duration::from_secs(said("BENTPIPE_CHAOS_SECONDS", 4))).await;
+        parts.suffer(time / 2).await;
         let gateways = parts.mend();
         let [whole, failed] = clients.end().await;
         let damaged = damage.damaged();
