@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Real programs through the gateway over a geostationary link (10 Mbit/s, 600 ms), beside the same through plain routers:
-# curl over HTTP/1.1 and HTTP/2, git, ssh, scp, rsync, and Chromium with a site of a hundred objects (2.3 MB). All that
+# curl over HTTP/1.1 and HTTP/2, git, ssh, scp, rsync, and Chromium with a site of a hundred objects (2.2 MB). All that
 # arrives is compared with what the server has. Needs root, nft and what `make programs` installs; leaves nothing behind.
 #
 #   bench/programs.sh [REPEATS [PROGRAMS [TOOLS]]]
