@@ -25,7 +25,7 @@ same() {
 fetch() {
     version=$1
     shift
-    curl --silent --show-error --fail --parallel --cacert "$dir/cert.pem" --output-dir "$got" --remote-name-all \
+    curl --no-progress-meter --fail --parallel --cacert "$dir/cert.pem" --output-dir "$got" --remote-name-all \
         --write-out '%{http_version}\n' "--http$version" "$@" >"$got.versions"
     [ "$(sort -u "$got.versions")" = "$version" ] || fail "not HTTP/$version: $(cat "$got.versions")"
     rm "$got.versions"
