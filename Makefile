@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 BIN = target/release/bentpipe
 
-.PHONY: demo test test-deb deb interop sctp-table bench validate lint docs fmt setup build clean
+.PHONY: demo test test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
@@ -65,10 +65,16 @@ fmt:
 	$(CARGO) fmt --all
 
 # tshark judges the packet captures, ip, unshare and nft make the networks of the emulator and the gateway, Skyfield judges the
-# orbits; usrsctp is the stack that SCTP is tested against. Where they can not be installed the tests that need them say so and pass on.
+# orbits; usrsctp is the stack that SCTP is tested against; curl, nginx, git, OpenSSH and rsync work through the gateway. Where
+# they can not be installed the tests that need them say so and pass on.
 setup:
-	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux nft:nftables curl:curl /usr/include/usrsctp.h:libusrsctp-dev
+	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux nft:nftables curl:curl /usr/include/usrsctp.h:libusrsctp-dev \
+		/usr/sbin/nginx:nginx-light git:git ssh:openssh-client /usr/sbin/sshd:openssh-server rsync:rsync openssl:openssl
 	@.venv/bin/python -c 'import skyfield' 2>/dev/null || sh .ci/install-skyfield
+
+# What bench/programs.sh needs besides.
+programs: setup
+	@sh .ci/install-tools chromium:chromium python3:python3
 
 clean:
 	$(CARGO) clean

@@ -4,15 +4,14 @@
 mod namespaces;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use bentpipe_net::SecretKey;
 use bentpipe_testkit::pattern;
-use rustix::process::{Pid, Signal, geteuid, kill_process};
-use tempfile::TempDir;
+use rustix::process::Signal;
 
+use namespaces::site::{self, Gateway, Site};
 use namespaces::{Host, PATIENCE, inside, ip};
 
 /// Addresses of the client, seen by the server, and of the server.
@@ -20,123 +19,10 @@ const V4: (&str, &str) = ("10.61.1.2", "10.61.3.2");
 const V6: (&str, &str) = ("fd61:1::2", "fd61:3::2");
 
 fn can_run() -> bool {
-    let made = |program: &str, flag| Command::new(program).arg(flag).output().is_ok();
-    let can = made("unshare", "--version") && made("ip", "-V") && made("nft", "--version");
-    if !(can && geteuid().is_root()) {
-        let said = "SKIPPED: transparent connections need root, unshare, ip and nft";
-        writeln!(std::io::stderr(), "{said}").expect("standard error");
-        return false;
-    }
-    true
-}
-
-/// A gateway that runs.
-struct Gateway(Child);
-
-impl Gateway {
-    /// Starts one and waits until it is up.
-    fn start(host: &Host, config: &str) -> Self {
-        let child = inside(host.id(), || {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_bentpipe"));
-            command.args(["gateway", "--setup-firewall", "--config", config]);
-            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
-        });
-        let mut gateway = Self(child);
-        let errors = BufReader::new(gateway.0.stderr.take().expect("a pipe"));
-        let mut said = Vec::new();
-        for line in errors.lines().map_while(Result::ok) {
-            if line.contains("the gateway is up") {
-                return gateway;
-            }
-            said.push(line);
-        }
-        panic!("{said:?}");
-    }
-
-    fn end(mut self, signal: Signal) {
-        kill_process(Pid::from_child(&self.0), signal).expect("a process");
-        self.0.wait().expect("an end");
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A client, a terminal, a hub and a server, one behind the other.
-struct Site {
-    client: Host,
-    terminal: Host,
-    hub: Host,
-    server: Host,
-    dir: TempDir,
+    site::can_run("transparent connections", &[])
 }
 
 impl Site {
-    fn new() -> Self {
-        let [client, terminal, hub, server] = [(); 4].map(|()| Host::new());
-        client.connect(
-            ("eth0", &["10.61.1.2/24", "fd61:1::2/64"]),
-            &terminal,
-            ("lan0", &["10.61.1.1/24", "fd61:1::1/64"]),
-        );
-        terminal.connect(("sat0", &["10.61.2.1/24"]), &hub, ("sat0", &["10.61.2.2/24"]));
-        hub.connect(
-            ("net0", &["10.61.3.1/24", "fd61:3::1/64"]),
-            &server,
-            ("eth0", &["10.61.3.2/24", "fd61:3::2/64"]),
-        );
-        for (host, near) in [(&client, 1), (&server, 3)] {
-            let v4 = format!("route add default via 10.61.{near}.1");
-            let v6 = format!("-6 route add default via fd61:{near}::1");
-            ip(host.id(), &[&v4, &v6]);
-        }
-        let dir = tempfile::tempdir().expect("a directory");
-        let keys = [1, 2].map(|n| SecretKey::from_bytes([n; 32]));
-        for (name, secret, other, role, settings, address) in [
-            (
-                "terminal",
-                &keys[0],
-                &keys[1],
-                "terminal",
-                "[transparent]\nport = 25310\ninterfaces = [\"lan0\"]",
-                "address = \"10.61.2.2:25300\"",
-            ),
-            (
-                "hub",
-                &keys[1],
-                &keys[0],
-                "hub",
-                "transparent_source = true\nallow = [\"10.61.0.0/16\", \"fd61:3::/64\"]",
-                "",
-            ),
-        ] {
-            let key = dir.path().join(format!("{name}.key"));
-            secret.save(&key).expect("a file");
-            let text = format!(
-                "role = \"{role}\"\nkey = \"{}\"\nlisten = \"0.0.0.0:25300\"\n{settings}\n\
-                 [peers.far]\nkey = \"{}\"\n{address}\n",
-                key.display(),
-                other.public(),
-            );
-            fs::write(dir.path().join(name), text).expect("a file");
-        }
-        Self { client, terminal, hub, server, dir }
-    }
-
-    fn config(&self, name: &str) -> String {
-        self.dir.path().join(name).to_str().expect("a path").to_owned()
-    }
-
-    /// Starts both gateways.
-    fn gateways(&self) -> [Gateway; 2] {
-        let hub = Gateway::start(&self.hub, &self.config("hub"));
-        [Gateway::start(&self.terminal, &self.config("terminal")), hub]
-    }
-
     /// Lets packets pass by themselves, as they do where there is no gateway.
     fn forward(&self) {
         for (host, net, via) in [(&self.terminal, 3, 2), (&self.hub, 1, 1)] {

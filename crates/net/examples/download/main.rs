@@ -1,13 +1,15 @@
 //! Downloads a number of bytes from a server and says how long that took, from the call to the last
 //! byte: over Bentpipe, on an association that is up or without one, or over the kernel's TCP. `bench/satellite.sh` runs
-//! both ends behind an emulated link.
+//! both ends behind an emulated link. A crowd is many connections that come and go, each with small downloads.
 
 mod content;
+mod crowd;
 mod tcp;
 mod xstp;
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use bentpipe_units::BitRate;
@@ -18,7 +20,7 @@ use content::Checker;
 /// What may go wrong in an example is told and ends it.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-#[derive(Parser)]
+#[derive(Clone, Parser)]
 struct Args {
     #[arg(long)]
     transport: Transport,
@@ -46,6 +48,18 @@ struct Args {
     /// Longest time for the downloads, in seconds; what arrived until then counts.
     #[arg(long, default_value_t = 600)]
     patience: u64,
+    /// How many connections of a crowd begin in a second.
+    #[arg(long, default_value = "10")]
+    fresh: NonZeroU32,
+    /// For how long new ones begin, in seconds.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// How long each stays, in seconds.
+    #[arg(long, default_value_t = 60)]
+    life: u64,
+    /// Time between two downloads of one of them, in seconds.
+    #[arg(long, default_value_t = 10)]
+    pause: u64,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -58,6 +72,7 @@ enum Transport {
 enum Role {
     Client,
     Server,
+    Crowd,
 }
 
 #[tokio::main]
@@ -68,6 +83,8 @@ async fn main() -> Outcome<()> {
         (Transport::Tcp, Role::Server) => tcp::serve(&args).await,
         (Transport::Bentpipe, Role::Client) => report(xstp::download(&args).await?),
         (Transport::Tcp, Role::Client) => report(tcp::download(&args).await?),
+        (Transport::Tcp, Role::Crowd) => crowd::run(&args).await,
+        (Transport::Bentpipe, Role::Crowd) => Err("a crowd is one of TCP".into()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::content::{Checker, pieces};
@@ -11,19 +11,26 @@ use crate::{Args, Outcome, within};
 
 const READ: usize = 256 * 1024;
 
-/// Answers every connection with as many bytes as it asks for.
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 4096;
+
+/// Answers each number of a connection with as many bytes.
 pub(crate) async fn serve(args: &Args) -> Outcome<()> {
-    let listener = TcpListener::bind(args.address).await?;
+    let socket = if args.address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
     if let Some(control) = &args.control {
         // Connections inherit it.
-        rustix::net::sockopt::set_tcp_congestion(&listener, control)?;
+        rustix::net::sockopt::set_tcp_congestion(&socket, control)?;
     }
+    socket.bind(args.address)?;
+    let listener = socket.listen(BACKLOG)?;
     loop {
         let (mut connection, _) = listener.accept().await?;
         tokio::spawn(async move {
-            let bytes = connection.read_u64().await?;
-            for piece in pieces(bytes) {
-                connection.write_all(&piece).await?;
+            while let Ok(bytes) = connection.read_u64().await {
+                for piece in pieces(bytes) {
+                    connection.write_all(&piece).await?;
+                }
             }
             connection.shutdown().await
         });
@@ -39,19 +46,24 @@ pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
             let checker = Checker::default();
             let all = async {
                 let mut connection = TcpStream::connect(address).await?;
-                connection.write_u64(bytes).await?;
-                let mut buffer = vec![0; READ];
-                while checker.seen() < bytes {
-                    let read = connection.read(&mut buffer).await?;
-                    if read == 0 {
-                        return Err("it ended too early".into());
-                    }
-                    checker.take(&buffer[..read])?;
-                }
-                Ok(())
+                ask(&mut connection, bytes, &checker).await
             };
             within(patience, &checker, all).await
         });
     }
     flows.join_all().await.into_iter().collect()
+}
+
+/// Asks for so many bytes, reads and checks them.
+pub(crate) async fn ask(connection: &mut TcpStream, bytes: u64, checker: &Checker) -> Outcome<()> {
+    connection.write_u64(bytes).await?;
+    let mut buffer = vec![0; READ.min(bytes as usize)];
+    while checker.seen() < bytes {
+        let read = connection.read(&mut buffer).await?;
+        if read == 0 {
+            return Err("it ended too early".into());
+        }
+        checker.take(&buffer[..read])?;
+    }
+    Ok(())
 }

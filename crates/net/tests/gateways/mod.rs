@@ -1,6 +1,8 @@
 //! Two gateways on loopback, and TCP servers.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub(crate) mod fetching;
+
 use std::net::SocketAddr;
 
 use bentpipe_net::SecretKey;
@@ -9,6 +11,9 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Destinations on loopback are allowed.
 pub(crate) const OPEN: &str = "allow = [\"127.0.0.0/8\"]";
+
+/// A link of the gateways' own, at a rate that [`Site::change_rates`] changes.
+pub(crate) const DEDICATED: &str = "[link]\nmode = \"dedicated\"\nrate = \"50 Mbit/s\"";
 
 /// Where everything listens, and the settings of both gateways.
 #[derive(Debug)]
@@ -76,6 +81,16 @@ impl Site {
     pub(crate) fn terminal(&self) -> Gateway {
         let config = Config::parse("terminal.toml", &self.terminal).expect("a configuration");
         Gateway::start(config, self.keys[0].clone()).expect("a terminal")
+    }
+
+    /// Lets a hub and a terminal on a [`DEDICATED`] link send at so many Mbit/s, as at SIGHUP. It changes
+    /// nothing on other links.
+    pub(crate) fn change_rates(&self, gateways: [&Gateway; 2], mbits: u64) {
+        for (gateway, text) in gateways.into_iter().zip([&self.hub, &self.terminal]) {
+            let text = text.replace("50 Mbit/s", &format!("{mbits} Mbit/s"));
+            let config = Config::parse("changed.toml", &text).expect("a configuration");
+            gateway.reload(&config).expect("only rates differ");
+        }
     }
 
     /// Starts the hub.

@@ -1,6 +1,8 @@
 //! Emulated links between sockets, on threads of their own.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub(crate) mod damage;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
