@@ -5,7 +5,7 @@ mod namespaces;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 
 use bentpipe_testkit::pattern;
@@ -134,4 +134,37 @@ fn connections_of_before_go_on_and_new_ones_go_by_themselves_after_it_was_killed
     assert_eq!(from.to_string(), V4.0);
     exchange(ours, theirs, 100_000);
     assert_ne!(counted(), before);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the hosts at both ends use UDP")]
+fn udp_is_carried_if_it_is_asked_for_and_both_hosts_see_each_other() {
+    if !can_run() {
+        return;
+    }
+    let site = Site::new().tunnels_udp();
+    let _gateways = site.gateways();
+    let bind = |host: &Host, address: String| {
+        let socket = inside(host.id(), || UdpSocket::bind(address).expect("a socket"));
+        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        socket
+    };
+    for (client, server) in [V4, V6] {
+        let at = |ip: &str| SocketAddr::new(ip.parse().expect("an address"), 4000);
+        let (ours, theirs) = (
+            bind(&site.client, at(client).to_string()),
+            bind(&site.server, at(server).to_string()),
+        );
+        let mut buffer = [0; 2_000];
+        // The first one begins the flow, the others find it.
+        for size in [1, 0, 500, 1_400] {
+            let data = pattern(size);
+            ours.send_to(&data, at(server)).expect("sent");
+            let (len, from) = theirs.recv_from(&mut buffer).expect("it arrives");
+            assert!(buffer[..len] == data && from == at(client), "{size} bytes, from {from}");
+            theirs.send_to(&data, from).expect("sent");
+            let (len, from) = ours.recv_from(&mut buffer).expect("an answer");
+            assert!(buffer[..len] == data && from == at(server), "{size} bytes, from {from}");
+        }
+    }
 }

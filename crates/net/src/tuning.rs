@@ -43,6 +43,8 @@ pub struct Tuning {
     pub buffer: Option<ByteCount>,
     /// A connection ends when nothing was heard for so long; blackouts may last nearly as long.
     pub patience: Span,
+    /// Time between signs of life on an idle connection, at most `patience`.
+    pub keepalive: Span,
 }
 
 /// A link as an earlier transfer found it.
@@ -63,13 +65,20 @@ impl KnownLink {
 
 impl Default for Tuning {
     fn default() -> Self {
-        let patience = Span::from_secs(300);
-        Self { rate: None, controller: None, probing: None, known: None, buffer: None, patience }
+        Self {
+            rate: None,
+            controller: None,
+            probing: None,
+            known: None,
+            buffer: None,
+            patience: Span::from_secs(300),
+            keepalive: Self::KEEPALIVE,
+        }
     }
 }
 
 impl Tuning {
-    /// Time between signs of life on an idle connection.
+    /// Time between signs of life on an idle connection, unless it is said otherwise.
     pub(crate) const KEEPALIVE: Span = Span::from_secs(10);
 
     /// The controller, with the rate if it takes one; `otherwise` if nothing is said.
@@ -96,7 +105,7 @@ impl Tuning {
 
     /// Signs of life without answer that end an idle connection.
     pub(crate) fn keepalives(&self) -> u32 {
-        (self.patience.as_nanos() / Self::KEEPALIVE.as_nanos()).max(1) as u32
+        (self.patience.as_nanos() / self.keepalive.as_nanos().max(1)).max(1) as u32
     }
 
     /// The settings of a connection.
@@ -127,7 +136,7 @@ impl Tuning {
             catch_up: Span::from_millis(20),
             poll_rate: 16,
             ctl_max_retries: Some(5),
-            keepalive: Self::KEEPALIVE,
+            keepalive: self.keepalive,
             keepalive_max: self.keepalives(),
             no_response: self.patience,
             // As many as fit into a datagram.

@@ -140,8 +140,7 @@ fn tuning(way: &Way) -> Tuning {
         controller: way.controller.clone(),
         probing: way.probing,
         patience: way.patience,
-        known: None,
-        buffer: None,
+        ..Tuning::default()
     }
 }
 

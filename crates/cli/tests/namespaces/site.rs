@@ -129,6 +129,15 @@ impl Site {
         self.dir.path().join(name).to_str().expect("a path").to_owned()
     }
 
+    /// Both gateways carry UDP too.
+    pub(crate) fn tunnels_udp(self) -> Self {
+        for name in ["terminal", "hub"] {
+            let text = fs::read_to_string(self.config(name)).expect("a file");
+            fs::write(self.config(name), format!("udp = \"tunnel\"\n{text}")).expect("a file");
+        }
+        self
+    }
+
     /// Starts both gateways.
     pub(crate) fn gateways(&self) -> [Gateway; 2] {
         let hub = Gateway::start(&self.hub, &self.config("hub"));

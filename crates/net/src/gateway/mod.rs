@@ -223,8 +223,15 @@ fn share(host: &Host, config: &Config) {
     }
 }
 
-/// The settings of connections to far gateways.
+/// The settings of flows between gateways. They need few signs of life, because one connection, that with
+/// the settings [`holding`], shows for all whether the far gateway is there.
 fn tuning(config: &Config) -> Tuning {
+    let tuning = holding(config);
+    Tuning { keepalive: tuning.keepalive.max(tuning.patience / 3), ..tuning }
+}
+
+/// The settings of the connection that holds an association up.
+fn holding(config: &Config) -> Tuning {
     Tuning {
         rate: config.link.rate.map(|rate| rate.0),
         controller: config.link.controller.clone(),
@@ -237,8 +244,9 @@ fn tuning(config: &Config) -> Tuning {
 /// Keeps up the association with a peer, and knows whether it answers.
 async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
     let far = &inner.peers[&name];
+    let tuning = holding(&inner.config).config().map_err(io::Error::other)?;
     loop {
-        let connecting = inner.host.connect(far.address(), far.key, PORT, inner.tuning.clone());
+        let connecting = inner.host.connect(far.address(), far.key, PORT, tuning.clone());
         if let Ok(connection) = connecting.await
             && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
         {

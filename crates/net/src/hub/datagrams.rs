@@ -64,7 +64,7 @@ impl Queue {
     /// The next one.
     pub(super) fn pop(&mut self) -> Option<Bytes> {
         let datagram = self.datagrams.pop_front()?;
-        self.bytes = self.bytes - ByteCount::new(datagram.len() as u64);
+        self.bytes -= ByteCount::new(datagram.len() as u64);
         Some(datagram)
     }
 

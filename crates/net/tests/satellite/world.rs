@@ -139,6 +139,11 @@ impl World {
         world
     }
 
+    /// The server sends a datagram to the terminal.
+    pub(crate) fn send_datagram(&mut self, bytes: Bytes) -> bool {
+        self.hubs[SERVER].send_datagram(self.now, key(TERMINAL).public(), bytes)
+    }
+
     pub(crate) fn open(&mut self) -> ConnectionId {
         let config = self.config.clone();
         let (to, peer) = (address(SERVER), key(SERVER).public());
