@@ -50,7 +50,7 @@ fn read_short(kind: u8, flags: u8, mut value: Bytes) -> Option<Chunk> {
         kinds::COOKIE_ACK => Chunk::CookieAck,
         _ => Chunk::ShutdownComplete { reflected: flags & REFLECTED != 0 },
     };
-    // An ECNE may count its marks as well (draft-stewart-tsvwg-sctpecn, section 5).
+    // An ECNE may count its marks as well (draft-stewart-tsvwg-sctpecn).
     let counted = matches!(chunk, Chunk::Ecne(_)) && value.len() == 4;
     (value.is_empty() || counted).then_some(chunk)
 }
