@@ -166,7 +166,14 @@ impl Window {
     /// The segments that an acknowledgement counts for outside slow start.
     pub(crate) fn acked(&self, ack: &Ack) -> f64 {
         let segments = ack.bytes.get() as f64 / self.mss;
-        if self.abc_limit > 0.0 { segments } else { segments.min(ack.acks as f64).ceil() }
+        let acks = ack.acks as f64;
+        if self.abc_limit > 0.0 {
+            segments
+        } else if segments < acks {
+            segments.ceil()
+        } else {
+            acks
+        }
     }
 
     /// The segments that an acknowledgement counts for in slow start.

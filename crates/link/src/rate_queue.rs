@@ -100,7 +100,8 @@ impl Model for RateQueue {
     #[inline]
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
         let begins = at.max(self.idle_from);
-        if self.limit != QueueLimit::Unlimited && !self.admit(at, begins, packet.bytes) {
+        let passes = begins == at && self.waiting.is_empty() || self.limit == QueueLimit::Unlimited;
+        if !passes && !self.admit(at, begins, packet.bytes) {
             return Fate::Lost(LossCause::QueueFull);
         }
         self.idle_from = begins + self.time_for(packet.bytes);

@@ -1,25 +1,31 @@
 //! Models one after another.
 
+use std::mem;
+
 use bentpipe_units::Instant;
-use smallvec::SmallVec;
 
 use crate::queue::Backlog;
 use crate::{Delay, Fate, Model, Passing, QueueLimit, RateQueue};
 
 /// Models that a packet passes one after another. An empty series passes everything at once.
-#[derive(Debug, Default)]
-pub struct Series {
-    /// Of most links there is one, which lies here.
-    models: SmallVec<[Stage; 1]>,
+#[derive(Debug)]
+pub struct Series(Shape);
+
+/// What nearly every link consists of is called without a detour.
+#[derive(Debug)]
+enum Shape {
+    /// A transmitter and the way behind it: a plain line.
+    Line(RateQueue, Delay),
+    /// A transmitter alone.
+    Rate(RateQueue),
+    Several(Vec<Stage>),
 }
 
-/// One model of a series. The two that nearly every link has are called without a detour.
+/// One model of several.
 #[derive(Debug)]
 enum Stage {
     Rate(RateQueue),
     Delay(Delay),
-    /// A transmitter and the way behind it: what a plain line is.
-    Line(RateQueue, Delay),
     Other(Box<dyn Model>),
 }
 
@@ -29,90 +35,106 @@ impl Stage {
         match self {
             Self::Rate(model) => model.pass(at, packet),
             Self::Delay(model) => model.pass(at, packet),
-            Self::Line(rate, delay) => match rate.pass(at, packet) {
-                Fate::Leaves(at) => delay.pass(at, packet),
-                lost => lost,
-            },
             Self::Other(model) => model.pass(at, packet),
         }
+    }
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self(Shape::Several(Vec::new()))
     }
 }
 
 impl Series {
     /// A series of `models`, the first one nearest to the sender.
     pub fn new(models: Vec<Box<dyn Model>>) -> Self {
-        Self { models: models.into_iter().map(Stage::Other).collect() }
-    }
-
-    /// Asks one model after another.
-    #[inline(never)]
-    fn pass_all(&mut self, at: Instant, packet: &Passing) -> Fate {
-        let mut fate = Fate::Leaves(at);
-        for model in &mut self.models {
-            fate = match fate {
-                Fate::Leaves(at) => model.pass(at, packet),
-                Fate::LeavesCorrupt(at) => match model.pass(at, packet) {
-                    Fate::Leaves(leaves) => Fate::LeavesCorrupt(leaves),
-                    other => other,
-                },
-                lost @ Fate::Lost(_) => return lost,
-            };
-        }
-        fate
+        Self(Shape::Several(models.into_iter().map(Stage::Other).collect()))
     }
 
     /// What waits at `now` in the transmitter that comes first, and how much may; `None` when another
     /// model comes first.
     pub fn waiting(&self, now: Instant) -> Option<(Backlog, QueueLimit)> {
-        match self.models.first()? {
-            Stage::Rate(rate) | Stage::Line(rate, _) => Some(rate.waiting(now)),
-            Stage::Delay(_) | Stage::Other(_) => None,
+        match &self.0 {
+            Shape::Line(rate, _) | Shape::Rate(rate) => Some(rate.waiting(now)),
+            Shape::Several(stages) => match stages.first()? {
+                Stage::Rate(rate) => Some(rate.waiting(now)),
+                Stage::Delay(_) | Stage::Other(_) => None,
+            },
         }
     }
 
     /// Puts a model behind the others, further from the sender.
     pub fn push(&mut self, model: impl Model + 'static) {
-        self.models.push(Stage::Other(Box::new(model)));
+        self.push_stage(Stage::Other(Box::new(model)));
     }
 
     /// Puts a transmitter behind the others.
     pub fn push_rate(&mut self, model: RateQueue) {
-        self.models.push(Stage::Rate(model));
+        match &self.0 {
+            Shape::Several(stages) if stages.is_empty() => self.0 = Shape::Rate(model),
+            _ => self.push_stage(Stage::Rate(model)),
+        }
     }
 
     /// Puts a delay behind the others.
     pub fn push_delay(&mut self, model: Delay) {
-        match self.models.pop() {
-            Some(Stage::Rate(rate)) => self.models.push(Stage::Line(rate, model)),
-            last => {
-                self.models.extend(last);
-                self.models.push(Stage::Delay(model));
+        match mem::take(self).0 {
+            Shape::Rate(rate) => self.0 = Shape::Line(rate, model),
+            shape => {
+                self.0 = shape;
+                self.push_stage(Stage::Delay(model));
             }
         }
     }
+
+    fn push_stage(&mut self, stage: Stage) {
+        let mut stages = match mem::take(self).0 {
+            Shape::Line(rate, delay) => vec![Stage::Rate(rate), Stage::Delay(delay)],
+            Shape::Rate(rate) => vec![Stage::Rate(rate)],
+            Shape::Several(stages) => stages,
+        };
+        stages.push(stage);
+        self.0 = Shape::Several(stages);
+    }
+}
+
+/// Asks one model after another.
+#[inline(never)]
+fn pass_all(stages: &mut [Stage], at: Instant, packet: &Passing) -> Fate {
+    let mut fate = Fate::Leaves(at);
+    for stage in stages {
+        fate = match fate {
+            Fate::Leaves(at) => stage.pass(at, packet),
+            Fate::LeavesCorrupt(at) => match stage.pass(at, packet) {
+                Fate::Leaves(leaves) => Fate::LeavesCorrupt(leaves),
+                other => other,
+            },
+            lost @ Fate::Lost(_) => return lost,
+        };
+    }
+    fate
 }
 
 impl Model for Series {
     #[inline]
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
-        if let [Stage::Line(rate, delay)] = &mut self.models[..] {
-            return match rate.pass(at, packet) {
+        match &mut self.0 {
+            Shape::Line(rate, delay) => match rate.pass(at, packet) {
                 Fate::Leaves(at) => delay.pass(at, packet),
                 lost => lost,
-            };
+            },
+            Shape::Rate(rate) => rate.pass(at, packet),
+            Shape::Several(stages) => pass_all(stages, at, packet),
         }
-        if let [Stage::Rate(rate)] = &mut self.models[..] {
-            return rate.pass(at, packet);
-        }
-        self.pass_all(at, packet)
     }
 
     fn forget_before(&mut self, now: Instant) {
-        for stage in &mut self.models {
-            match stage {
-                // What a line does next depends on nothing that could be forgotten.
-                Stage::Rate(_) | Stage::Delay(_) | Stage::Line(..) => {}
-                Stage::Other(model) => model.forget_before(now),
+        // What a line does next depends on nothing that could be forgotten.
+        let Shape::Several(stages) = &mut self.0 else { return };
+        for stage in stages {
+            if let Stage::Other(model) = stage {
+                model.forget_before(now);
             }
         }
     }

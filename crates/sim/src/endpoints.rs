@@ -7,7 +7,7 @@ use bentpipe_link::{Stream, Streams};
 use bentpipe_pep::split::Side;
 use bentpipe_transport::demux::Demux;
 use bentpipe_transport::xstp::Ports;
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
+use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, empty};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 use bentpipe_wire::xcp::Header;
@@ -312,18 +312,18 @@ impl Endpoints {
         let (endpoint_due, app_due) = end.let_time_pass(now);
         let spliced = end.spliced;
         let relay_due = spliced.is_some_and(|spliced| self.splices.let_time_pass(now, spliced));
-        if endpoint_due || app_due || relay_due {
+        let due = endpoint_due || app_due || relay_due;
+        if due {
             self.settle(now, network, index);
             self.follow_up(now, network);
-            return true;
         }
+        // It may have been put off since it was set, or only one of those that share it was due.
         let relay_timer = spliced.and_then(|spliced| self.splices.next_timer(spliced));
         let next = Instant::earliest(self.ends[index as usize].next_timer(), relay_timer);
         if let Some(next) = next {
-            // It was put off since it was set.
-            network.queue.set_timer(slot, next);
+            network.queue.set_timer(slot, next.max(now));
         }
-        false
+        due
     }
 
     /// Drains an end after a change and sets its timer.
@@ -339,11 +339,15 @@ impl Endpoints {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
             Some(Connection::Tcp(connection)) => {
                 let own = around.network.tell_queue(now, &mut **connection, around.paths[0]);
-                let deadline = drain(&mut **connection, now, &mut around);
+                empty(&mut **connection, now, &mut around);
                 if let Some(own) = own {
                     around.network.tell_overflow(now, &mut **connection, own);
                 }
-                deadline
+                let untimed = end.generator.is_none() && around.app.next_timer().is_none();
+                if !connection.take_hurry() && untimed {
+                    return;
+                }
+                connection.poll_timeout()
             }
             Some(Connection::Sctp(association)) => drain(&mut **association, now, &mut around),
             None => return,
@@ -389,7 +393,10 @@ impl End {
     /// Number of the path between two nodes; that of the first stands for any that is not known.
     #[inline]
     fn path_of(&self, node: u16, peer: u16) -> PathId {
-        let known = self.paths.iter().position(|path| *path == [node, peer]);
+        let known = match &self.paths[..] {
+            [_] => None,
+            paths => paths.iter().position(|path| *path == [node, peer]),
+        };
         PathId(known.unwrap_or(0) as u32)
     }
 

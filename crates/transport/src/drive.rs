@@ -44,6 +44,17 @@ pub fn drain<E: Endpoint + ?Sized>(
     now: Instant,
     host: &mut (impl Host<E> + ?Sized),
 ) -> Option<Instant> {
+    empty(endpoint, now, host);
+    endpoint.poll_timeout()
+}
+
+/// The same without asking for the deadline, for a host that knows by [`Endpoint::take_hurry`] when it must.
+#[inline]
+pub fn empty<E: Endpoint + ?Sized>(
+    endpoint: &mut E,
+    now: Instant,
+    host: &mut (impl Host<E> + ?Sized),
+) {
     loop {
         while let Some(path) = endpoint.poll_transmit(now, host.place()) {
             if let Some(header) = endpoint.take_congestion() {
@@ -51,9 +62,7 @@ pub fn drain<E: Endpoint + ?Sized>(
             }
             host.transmit(now, path);
         }
-        let Some(event) = endpoint.poll_event() else {
-            return endpoint.poll_timeout();
-        };
+        let Some(event) = endpoint.poll_event() else { return };
         host.event(now, endpoint, event);
     }
 }

@@ -165,6 +165,12 @@ pub trait Endpoint: Debug + Send {
     /// running.
     fn poll_timeout(&self) -> Option<Instant>;
 
+    /// Whether a deadline may have come nearer since this was last asked, or the connection has ended: whoever
+    /// has set a timer to [`Endpoint::poll_timeout`] since then need not look at it anew if not.
+    fn take_hurry(&mut self) -> bool {
+        true
+    }
+
     /// True when nothing but reading can follow from what happened since the last drain: there is
     /// nothing to send, nothing to tell but [`Event::Readable`], and no deadline came nearer. If the
     /// application only reads, no drain is needed then.

@@ -16,7 +16,7 @@ mod send_buffer;
 pub mod tcp;
 pub mod xstp;
 
-pub use drive::{Host, drain, hear};
+pub use drive::{Host, drain, empty, hear};
 pub use endpoint::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
 pub use local_queue::LocalQueue;
 

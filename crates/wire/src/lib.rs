@@ -134,7 +134,7 @@ impl Segment {
     }
 
     /// Length on the wire and kind together, which every packet that is sent is asked for.
-    #[inline]
+    #[inline(always)]
     pub fn measure(&self) -> (usize, Kind) {
         match self {
             Self::Xstp(segment) => segment.measure(),

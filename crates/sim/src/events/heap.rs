@@ -70,14 +70,17 @@ impl Heap {
     pub(super) fn set_next(&mut self, slot: Slot, event: Event) {
         match &self.entries[..] {
             [first, others @ ..] if first.slot == slot && others.len() <= BRANCHES => {
-                let (mut place, mut soonest) = (0, Entry { event, slot });
+                let (mut place, mut soonest) = (0, event.order());
                 for (other, place_of_other) in others.iter().zip(1..) {
-                    if other.order() < soonest.order() {
-                        (place, soonest) = (place_of_other, *other);
-                    }
+                    let order = other.order();
+                    place = if order < soonest { place_of_other } else { place };
+                    soonest = soonest.min(order);
                 }
+                let soonest = self.entries[place];
                 self.put(place, Entry { event, slot });
-                self.put(0, soonest);
+                if place > 0 {
+                    self.put(0, soonest);
+                }
             }
             _ => self.set(slot, event),
         }

@@ -393,10 +393,16 @@ impl Scoreboard {
         self.judged = self.una;
     }
 
+    /// Something is given up and not repaired.
+    #[inline]
+    pub(crate) const fn has_lost(&self) -> bool {
+        self.lost_bytes != self.repaired_bytes
+    }
+
     /// Number of the first segment that waits for a repair.
     #[inline]
     pub(crate) fn next_repair(&mut self) -> Option<usize> {
-        if self.lost_bytes == self.repaired_bytes { None } else { self.look_for_repair() }
+        if self.has_lost() { self.look_for_repair() } else { None }
     }
 
     #[inline(never)]

@@ -17,22 +17,22 @@ impl Connection {
             self.compose_reset(place);
         } else if self.handshake.due {
             self.compose_syn(now, place);
-        } else if !self.compose_open(now, place) {
-            return false;
+        } else {
+            return self.compose_open(now, place);
         }
-        self.count_segment(place);
+        self.count_segment(place.wire_len());
         true
     }
 
     /// Writes an acknowledgement that is all there is to send.
     pub(super) fn compose_ack_alone(&mut self, now: Instant, place: &mut Segment) {
         self.compose_ack(now, place);
-        self.count_segment(place);
+        self.count_segment(place.header_len());
     }
 
-    fn count_segment(&mut self, segment: &Segment) {
+    fn count_segment(&mut self, wire_len: usize) {
         self.counters.segments_sent += 1;
-        self.counters.bytes_sent += segment.wire_len() as u64;
+        self.counters.bytes_sent += wire_len as u64;
     }
 
     fn compose_open(&mut self, now: Instant, place: &mut Segment) -> bool {
@@ -42,6 +42,7 @@ impl Connection {
         if let Some(payload) = self.tx.take_probe(now) {
             self.compose_question(now, place);
             place.payload = payload;
+            self.count_segment(place.wire_len());
             return true;
         }
         // What is missing is told by itself: a full segment has no room for it.
@@ -55,11 +56,12 @@ impl Connection {
             }
         }
         if self.rx.is_due() {
-            self.compose_ack(now, place);
+            self.compose_ack_alone(now, place);
             return true;
         }
         if std::mem::take(&mut self.keepalive_due) {
             self.compose_question(now, place);
+            self.count_segment(place.header_len());
             return true;
         }
         false
@@ -81,7 +83,7 @@ impl Connection {
     }
 
     #[inline]
-    fn compose_data(&mut self, now: Instant, place: &mut Segment, outgoing: Outgoing) {
+    pub(super) fn compose_data(&mut self, now: Instant, place: &mut Segment, outgoing: Outgoing) {
         self.compose_common(now, place);
         let Outgoing { start, payload, fin, push, kind, low } = outgoing;
         place.low_priority = low;
@@ -102,15 +104,16 @@ impl Connection {
                 place.flags = place.flags.with(Flags::CWR);
             }
         }
-        self.count_sent(place, kind);
+        self.count_data(place.header_len(), place.payload.len() as u64, kind);
     }
 
-    fn count_sent(&mut self, segment: &Segment, kind: Kind) {
-        let payload = segment.payload.len() as u64;
+    /// Counts a segment with so many bytes of the stream; a FIN alone has none.
+    fn count_data(&mut self, header: usize, payload: u64, kind: Kind) {
+        self.count_segment(header + payload as usize);
         if payload == 0 {
             return;
         }
-        let header = segment.header_len() as u64;
+        let header = header as u64;
         let counters = &mut self.counters;
         match kind {
             Kind::New => {

@@ -61,6 +61,8 @@ pub struct Connection {
     pub(super) work: Work,
     /// Something but [`Event::Readable`] may be to be told.
     pub(super) has_news: bool,
+    /// A deadline may have come nearer.
+    pub(super) hurries: bool,
     pub(super) counters: TransportCounters,
 }
 
@@ -156,6 +158,7 @@ impl Connection {
             told: Told::default(),
             work: Work::Anything,
             has_news: true,
+            hurries: true,
             counters: TransportCounters::default(),
             config,
         }
@@ -164,7 +167,7 @@ impl Connection {
     /// Something happened that may have any consequence.
     pub(super) fn stir(&mut self) {
         self.work = Work::Anything;
-        self.has_news = true;
+        (self.has_news, self.hurries) = (true, true);
     }
 
     /// The receiving side may have something to say.
@@ -194,6 +197,11 @@ impl Connection {
 
     /// Writes whatever can leave.
     fn poll_anything(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
+        if let Some(last) = self.compose_next(now, place.tcp_mut()) {
+            self.work = if last { Work::Nothing } else { Work::Anything };
+            return Some(self.path);
+        }
+        self.hurries = true;
         let written = self.compose(now, place.tcp_mut());
         // An acknowledgement may wait for the application to read.
         if !written && !self.rx.is_readable() || written && self.is_spent() {
@@ -295,17 +303,21 @@ impl Endpoint for Connection {
     }
 
     fn read(&mut self, _now: Instant) -> Option<Bytes> {
-        let bytes = self.rx.read();
-        self.follow_reader();
-        bytes
+        let bytes = self.rx.read()?;
+        if self.work == Work::Nothing {
+            self.follow_reader();
+        }
+        Some(bytes)
     }
 
     fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
+        self.hurries = true;
         self.rx.withhold(bytes.get());
         self.follow_reader();
     }
 
     fn defer_acks(&mut self, now: Instant, bytes: ByteCount) {
+        self.hurries = true;
         self.rx.defer(bytes.get());
         self.follow_reader();
         self.end_if_done(now);
@@ -360,6 +372,7 @@ impl Endpoint for Connection {
     }
 
     fn handle_queue(&mut self, now: Instant, queue: &LocalQueue) {
+        self.hurries = true;
         let level = self.tx.queue_meter.take(now, queue);
         self.tx.signal(now, &Signal::LocalQueue(level));
     }
@@ -394,8 +407,14 @@ impl Endpoint for Connection {
         Instant::earliest(sides, Instant::earliest(self.handshake.deadline(), silence))
     }
 
+    #[inline]
+    fn take_hurry(&mut self) -> bool {
+        std::mem::take(&mut self.hurries)
+    }
+
+    #[inline]
     fn is_quiet(&self) -> bool {
-        self.work == Work::Nothing && !self.has_news
+        self.work == Work::Nothing && !self.has_news && !self.hurries
     }
 
     fn unsent(&self) -> usize {

@@ -2,8 +2,9 @@
 //! prediction", CCR 20(2), 1990).
 //!
 //! Two kinds take it: the next data at an end that sends nothing, and the acknowledgement of one or two
-//! whole segments at an end that misses nothing. A third short cut is the end of a flight: whether another
-//! segment would leave is known without composing it. Each does the steps of the general way in their
+//! whole segments at an end that misses nothing. What leaves has a short way as well: the next full segment
+//! while nothing is to be repaired. And at the end of a flight, whether another segment would leave is known
+//! without composing it. Each does the steps of the general way in their
 //! order and leaves out those of which its conditions say that they change nothing; where a condition does
 //! not hold, nothing is changed and the general way of [`super::arrival`] and [`super::acks`] is taken.
 
@@ -11,9 +12,11 @@ use bentpipe_cc::{Ack, LowPriority};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
+use bytes::Bytes;
 
 use super::acks::AckIn;
-use super::connection::{Connection, Work};
+use super::connection::{Connection, Stage, Work};
+use super::emission::{Kind, Outgoing};
 use super::sender::Sender;
 use crate::recovery::Recovery;
 
@@ -56,7 +59,8 @@ impl Connection {
         let payload = std::mem::take(&mut segment.payload);
         let arrival = self.rx.take_next(now, payload);
         self.count(arrival);
-        if self.rx.wants_attention() || waited.is_none() {
+        self.hurries |= waited.is_none() && self.rx.deadline().is_some();
+        if self.rx.wants_attention() {
             self.stir_receiver();
         }
         true
@@ -78,12 +82,18 @@ impl Connection {
             corrupt: false,
             echo: self.echo_of(now, segment),
         };
+        let deadline = self.tx.rto_at;
         if !self.tx.take_plain_ack(now, &ack) {
             return false;
         }
+        // What is paced, and a controller with a timer, is looked at anew; the timer of the oldest segment mostly
+        // becomes later.
+        self.hurries |= Instant::earliest(self.tx.rto_at, deadline) != deadline
+            || self.tx.limits.pacing.is_some()
+            || self.tx.controller.next_timer().is_some();
         self.hear(now, segment, from as i64);
         self.work = Work::Anything;
-        self.has_news |= self.tx.is_writer_waiting();
+        self.has_news |= self.tx.can_writer_go_on();
         true
     }
 
@@ -98,6 +108,27 @@ impl Connection {
         }
         self.last_heard = now;
         self.keepalives = 0;
+    }
+
+    /// Writes the next full segment of new data, if nothing else is to be said and nothing but the windows decides
+    /// whether it leaves. Gives whether it is the last one for now.
+    #[inline]
+    pub(super) fn compose_next(&mut self, now: Instant, place: &mut Segment) -> Option<bool> {
+        let plain = self.stage == Stage::Open
+            && !self.handshake.due
+            && self.reset.is_none()
+            && !self.keepalive_due
+            && !self.rx.wants_to_speak();
+        if !plain {
+            return None;
+        }
+        let (start, payload, last) = self.tx.next_plain(now)?;
+        self.compose_data(
+            now,
+            place,
+            Outgoing { start, payload, fin: false, push: false, kind: Kind::New, low: false },
+        );
+        Some(last)
     }
 
     /// A segment was written and another one would find no room in the window: then there is nothing more to
@@ -157,6 +188,42 @@ impl Sender {
         self.restart_timer(now);
         self.probes.may_follow_ack();
         true
+    }
+
+    /// The next full segment of new data, while nothing is to be repaired, something is under way and more waits
+    /// behind it: its place, its bytes, and whether it is the last one that the windows allow.
+    #[inline]
+    fn next_plain(&mut self, now: Instant) -> Option<(u64, Bytes, bool)> {
+        let full = self.mss();
+        let start = self.board.next();
+        let plain = self.plainly
+            && self.open
+            && self.cycle.is_none()
+            && self.limits.pacing.is_none()
+            && !self.probe_window
+            && self.rto_at.is_some()
+            && self.board.outstanding() > 0
+            && self.buffer.len() as u64 >= 2 * full
+            && self.edge >= start + 2 * full
+            && !self.board.has_lost()
+            && self.controller.low_priority() == LowPriority::Nothing
+            && self.in_flight() + full <= self.recovery.window(self.cwnd);
+        if !plain {
+            return None;
+        }
+        let payload = self.buffer.take_whole(full as usize)?;
+        let stamp = self.delivery.stamp(now, false);
+        self.board.push(full as u32, false, now, stamp);
+        if let Some((_, segment)) = self.board.last() {
+            self.recovery.departs(&self.board, segment);
+        }
+        self.last_sent = Some(now);
+        let last = !self.has_window(full);
+        if last {
+            (self.pace_at, self.persist_at) = (None, None);
+            self.probes.stop();
+        }
+        Some((start, payload, last))
     }
 
     /// A full segment waits for nothing but the congestion window.

@@ -125,6 +125,13 @@ impl Receiver {
         self.due || self.edge - self.data.next() < self.most / 2
     }
 
+    /// An acknowledgement is due, or something new that must be read first: then it says more than any other
+    /// segment would.
+    #[inline]
+    pub(super) fn wants_to_speak(&self) -> bool {
+        self.due || self.readable || self.has_report()
+    }
+
     /// Whether a place is one that the peer acknowledged up to, so that its timestamp may count
     /// (RFC 7323, section 4.3).
     pub(super) const fn is_up_to_acked(&self, place: i64) -> bool {

@@ -67,6 +67,9 @@ pub(super) struct Sender {
     /// The window that counts instead, once one was given from outside.
     pub(super) granted: Option<u64>,
     pub(super) follows_sending: bool,
+    /// Nothing but windows and a pace ever holds back new data: no limit of bursts, no controller that follows
+    /// what is sent, no requests to routers.
+    pub(super) plainly: bool,
     /// The controller wants to be told of the queue of this host, which is this full.
     pub(super) follows_queue: bool,
     pub(super) queue_meter: QueueMeter,
@@ -131,6 +134,7 @@ impl Sender {
             follows_queue: controller.follows_queue(),
             queue_meter: QueueMeter::default(),
             explicit: false,
+            plainly: false,
             controller,
             rtt: RttEstimator::new(config.rto_initial, config.rto_min),
             delivery: Delivery::new(now),
@@ -187,6 +191,7 @@ impl Sender {
         self.follows_sending = self.controller.follows_sending();
         self.follows_queue = self.controller.follows_queue();
         self.explicit = self.asks(now);
+        self.plainly = !self.follows_sending && !self.explicit && self.config.max_burst == 0;
         self.mode = self.config.recovery.with_peer(agreed.reports);
         self.recovery = self.mode.build(options(&self.config));
         (self.peer_window, self.largest_window) = (window, window);
@@ -237,18 +242,23 @@ impl Sender {
         accepted
     }
 
-    /// A waiting writer can go on; true once for each wait. It is not woken for less than a segment.
+    /// A waiting writer can go on; true once for each wait.
     pub(super) fn take_writable(&mut self) -> bool {
-        let enough = usize::from(self.agreed.mss).min(self.config.snd_buf.get() as usize / 2);
-        let wake = self.writer_waits && self.space() >= enough.max(1);
+        let wake = self.can_writer_go_on();
         self.writer_waits &= !wake;
         wake
     }
 
-    /// A writer waits for room.
+    /// A writer waits, and there is room for it. It is not woken for less than a segment, nor for less than a
+    /// quarter of the buffer while another quarter waits to be sent.
     #[inline]
-    pub(super) const fn is_writer_waiting(&self) -> bool {
-        self.writer_waits
+    pub(super) fn can_writer_go_on(&self) -> bool {
+        self.writer_waits && {
+            let room = self.config.snd_buf.get();
+            let scarce = (self.buffer.len() as u64) < room / 4;
+            let enough = if scarce { self.mss().min(room / 2).max(1) } else { room / 4 };
+            self.space() as u64 >= enough
+        }
     }
 
     /// Something waits to be sent for the first time.
