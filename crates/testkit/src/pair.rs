@@ -74,7 +74,7 @@ pub struct End<P: Protocol = Xstp> {
     pub session: Option<P::Endpoint>,
     /// What it still has to write.
     pub outbox: Bytes,
-    /// It closes once everything is written, or as soon as the peer has closed.
+    /// It is still to close, once everything is written.
     pub closes: bool,
     /// It leaves arrived bytes unread.
     pub stalled: bool,
@@ -82,6 +82,8 @@ pub struct End<P: Protocol = Xstp> {
     pub inbox: Vec<u8>,
     /// What it was told.
     pub events: Vec<(Instant, Event)>,
+    /// The timer as a host has it that looks at it only when it may come nearer.
+    timer: Option<Instant>,
 }
 
 impl<P: Protocol> End<P> {
@@ -93,6 +95,7 @@ impl<P: Protocol> End<P> {
             stalled: false,
             inbox: Vec::new(),
             events: Vec::new(),
+            timer: None,
         }
     }
 }
@@ -118,7 +121,7 @@ pub struct Pair<P: Protocol = Xstp> {
 /// What an end's drain loop needs of the pair.
 struct Surroundings<'a, P: Protocol> {
     outbox: &'a mut Bytes,
-    closes: bool,
+    closes: &'a mut bool,
     stalled: bool,
     inbox: &'a mut Vec<u8>,
     events: &'a mut Vec<(Instant, Event)>,
@@ -146,12 +149,12 @@ impl<P: Protocol> Host<P::Endpoint> for Surroundings<'_, P> {
     }
 }
 
-/// Writes as much as fits and closes when that was all.
-fn feed(now: Instant, endpoint: &mut impl Endpoint, outbox: &mut Bytes, closes: bool) {
+/// Writes as much as fits and closes when that was all, once.
+fn feed(now: Instant, endpoint: &mut impl Endpoint, outbox: &mut Bytes, closes: &mut bool) {
     if !outbox.is_empty() && endpoint.write(now, outbox).is_err() {
         outbox.clear();
     }
-    if outbox.is_empty() && closes {
+    if outbox.is_empty() && std::mem::take(closes) {
         endpoint.close(now);
     }
 }
@@ -243,7 +246,7 @@ impl<P: Protocol> Pair<P> {
         change(session, now);
         let mut around = Surroundings::<P> {
             outbox: &mut end.outbox,
-            closes: end.closes,
+            closes: &mut end.closes,
             stalled: end.stalled,
             inbox: &mut end.inbox,
             events: &mut end.events,
@@ -253,7 +256,11 @@ impl<P: Protocol> Pair<P> {
         if !P::is_gone(session) {
             feed(now, session, around.outbox, around.closes);
         }
-        drain(session, now, &mut around);
+        let deadline = drain(session, now, &mut around);
+        if session.take_hurry() {
+            end.timer = deadline;
+        }
+        assert_eq!(Instant::earliest(end.timer, deadline), end.timer, "it came nearer unsaid");
         for segment in around.sent {
             self.send(way, segment);
         }

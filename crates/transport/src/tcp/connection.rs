@@ -198,7 +198,10 @@ impl Connection {
     /// Writes whatever can leave.
     fn poll_anything(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
         if let Some(last) = self.compose_next(now, place.tcp_mut()) {
-            self.work = if last { Work::Nothing } else { Work::Anything };
+            if last {
+                self.work = Work::Nothing;
+                self.has_news |= self.tx.can_writer_go_on();
+            }
             return Some(self.path);
         }
         self.hurries = true;
@@ -210,6 +213,7 @@ impl Connection {
         if !written {
             self.tx.set_persist(now);
         }
+        self.has_news |= self.tx.can_writer_go_on();
         written.then_some(self.path)
     }
 

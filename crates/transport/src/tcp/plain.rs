@@ -93,7 +93,6 @@ impl Connection {
             || self.tx.controller.next_timer().is_some();
         self.hear(now, segment, from as i64);
         self.work = Work::Anything;
-        self.has_news |= self.tx.can_writer_go_on();
         true
     }
 
