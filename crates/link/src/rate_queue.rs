@@ -97,7 +97,7 @@ impl RateQueue {
 }
 
 impl Model for RateQueue {
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
         let begins = at.max(self.idle_from);
         let passes = begins == at && self.waiting.is_empty() || self.limit == QueueLimit::Unlimited;

@@ -117,7 +117,7 @@ fn pass_all(stages: &mut [Stage], at: Instant, packet: &Passing) -> Fate {
 }
 
 impl Model for Series {
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
         match &mut self.0 {
             Shape::Line(rate, delay) => match rate.pass(at, packet) {

@@ -1,8 +1,9 @@
 //! The event queue: one pending event for each component, ordered by (time, tie).
 //!
 //! Components (a direction of a link, an endpoint, the sampler) keep their own backlog and have only
-//! their next event here. Few components lie in a [heap](Heap); where links move there are many, and their events
-//! of the near future lie in a [wheel](Wheel). Nothing is allocated after the start.
+//! their next event here. They lie in [heaps](Heap), arrivals in one and timers in another: there are few links, each
+//! of which is busy, and timers are mostly put off. Where links move there are many, and the events of the near future
+//! lie in a [wheel](Wheel). Nothing is allocated after the start.
 
 mod heap;
 mod wheel;
@@ -18,9 +19,12 @@ pub(crate) type Slot = u32;
 /// Set in ties of timers: at equal times arrivals come first (rule P7 of XSTP-probing).
 const TIMER: u64 = 1 << 63;
 
-/// The pending events. Each is in one of the two.
+/// The pending events. Each is in one of the three.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
+    /// Arrivals, as long as there is no wheel.
+    arrivals: Heap,
+    /// Everything else.
     heap: Heap,
     wheel: Option<Box<Wheel>>,
     serial: u64,
@@ -47,7 +51,7 @@ impl Event {
 impl EventQueue {
     /// A queue for components 0..`slots`, all without an event.
     pub(crate) fn new(slots: usize) -> Self {
-        Self { heap: Heap::new(slots), wheel: None, serial: 0 }
+        Self { arrivals: Heap::new(slots), heap: Heap::new(slots), wheel: None, serial: 0 }
     }
 
     /// Number of components.
@@ -60,6 +64,7 @@ impl EventQueue {
         let before = self.components();
         self.wheel.get_or_insert_with(|| Box::new(Wheel::new(before))).add_component();
         self.heap.add_component();
+        self.arrivals.add_component();
     }
 
     /// Whether component `slot` is there and has an event.
@@ -76,18 +81,19 @@ impl EventQueue {
     /// The next event. Time comes to it.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<(Instant, Slot)> {
-        let first = match &mut self.wheel {
-            None => self.heap.first(),
-            Some(wheel) => match (self.heap.first(), wheel.first()) {
-                (Some(far), Some(near)) if far.0.order() < near.0.order() => Some(far),
-                (far, near) => near.or(far),
-            },
+        let (mut event, mut slot) = match (self.arrivals.first(), self.heap.first()) {
+            (Some(arrival), Some(timer)) if timer.0.order() < arrival.0.order() => timer,
+            (Some(arrival), _) => arrival,
+            (None, Some(timer)) => timer,
+            (None, None) => (Event::NEVER, Slot::MAX),
         };
-        let (event, slot) = first?;
         if let Some(wheel) = &mut self.wheel {
+            if let Some(near) = wheel.first().filter(|near| near.0.order() < event.order()) {
+                (event, slot) = near;
+            }
             wheel.advance(event, |slot, event| self.heap.set(slot, event));
         }
-        Some((event.at, slot))
+        (slot != Slot::MAX).then_some((event.at, slot))
     }
 
     /// Sets the arrival that component `slot` waits for, with the serial of the packet.
@@ -95,7 +101,7 @@ impl EventQueue {
     pub(crate) fn set_arrival(&mut self, slot: Slot, at: Instant, serial: u64) {
         let event = Event { at, tie: serial };
         if self.wheel.is_none() {
-            self.heap.set_next(slot, event);
+            self.arrivals.set_next(slot, event);
         } else {
             self.set(slot, event);
         }
@@ -114,27 +120,28 @@ impl EventQueue {
     /// Removes the event of component `slot`.
     pub(crate) fn clear(&mut self, slot: Slot) {
         let near = self.wheel.as_mut().is_some_and(|wheel| wheel.clear(slot));
-        if !near {
+        if !near && !self.arrivals.clear(slot) {
             self.heap.clear(slot);
         }
     }
 
     /// Number of components with an event.
     pub(crate) fn len(&self) -> usize {
-        self.heap.len() + self.wheel.as_ref().map_or(0, |wheel| wheel.len())
+        self.arrivals.len() + self.heap.len() + self.wheel.as_ref().map_or(0, |wheel| wheel.len())
     }
 
     #[inline]
     fn get(&self, slot: Slot) -> Option<Event> {
-        self.heap.get(slot).or_else(|| self.wheel.as_ref()?.get(slot))
+        let far = self.heap.get(slot).or_else(|| self.arrivals.get(slot));
+        far.or_else(|| self.wheel.as_ref()?.get(slot))
     }
 
     fn set(&mut self, slot: Slot, event: Event) {
-        let Some(wheel) = &mut self.wheel else { return self.heap.set(slot, event) };
-        if !wheel.clear(slot) {
-            self.heap.clear(slot);
+        if self.wheel.is_none() {
+            return self.heap.set(slot, event);
         }
-        if !wheel.set(slot, event) {
+        self.clear(slot);
+        if !self.wheel.as_mut().is_some_and(|wheel| wheel.set(slot, event)) {
             self.heap.set(slot, event);
         }
     }

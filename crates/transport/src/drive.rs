@@ -56,7 +56,9 @@ pub fn empty<E: Endpoint + ?Sized>(
     host: &mut (impl Host<E> + ?Sized),
 ) {
     loop {
-        while let Some(path) = endpoint.poll_transmit(now, host.place()) {
+        while endpoint.may_transmit()
+            && let Some(path) = endpoint.poll_transmit(now, host.place())
+        {
             if let Some(header) = endpoint.take_congestion() {
                 host.congestion(header);
             }

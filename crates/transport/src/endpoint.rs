@@ -158,6 +158,11 @@ pub trait Endpoint: Debug + Send {
     /// [`Endpoint::follows_queue`] says so, and after one in which a segment did not fit.
     fn handle_queue(&mut self, _now: Instant, _queue: &LocalQueue) {}
 
+    /// False when [`Endpoint::poll_transmit`] would write nothing: a cheap question before a place is made ready.
+    fn may_transmit(&self) -> bool {
+        true
+    }
+
     /// The next thing to tell the application.
     fn poll_event(&mut self) -> Option<Event>;
 

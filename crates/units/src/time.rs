@@ -98,10 +98,8 @@ impl Add<Span> for Instant {
     type Output = Self;
     #[inline]
     fn add(self, span: Span) -> Self {
-        match NonZeroU64::new(self.0.get().saturating_sub(span.0)) {
-            Some(kept) => Self(kept),
-            None => Self::MAX,
-        }
+        let kept = self.0.get().saturating_sub(span.0).max(Self::MAX.0.get());
+        NonZeroU64::new(kept).map_or(Self::MAX, Self)
     }
 }
 

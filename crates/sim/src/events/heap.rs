@@ -64,10 +64,28 @@ impl Heap {
         self.entries.get(place as usize).map(|entry| entry.event)
     }
 
-    /// Sets an event of the component whose event mostly is the first one. With so few others that they lie
-    /// right below it, the first of them may change places with it, and that is all.
+    /// Sets an event of the component whose event mostly is the first one. With one other it may change places
+    /// with that, and that is all.
     #[inline]
     pub(super) fn set_next(&mut self, slot: Slot, event: Event) {
+        match &mut self.entries[..] {
+            [first, other] if first.slot == slot => {
+                if other.order() < event.order() {
+                    (*first, *other) = (*other, Entry { event, slot });
+                    let second = first.slot;
+                    self.places[slot as usize] = 1;
+                    self.places[second as usize] = 0;
+                } else {
+                    first.event = event;
+                }
+            }
+            _ => self.set_among_few(slot, event),
+        }
+    }
+
+    /// The same where the others lie right below the first one: the first of them may change places with it.
+    #[inline(never)]
+    fn set_among_few(&mut self, slot: Slot, event: Event) {
         match &self.entries[..] {
             [first, others @ ..] if first.slot == slot && others.len() <= BRANCHES => {
                 let (mut place, mut soonest) = (0, event.order());

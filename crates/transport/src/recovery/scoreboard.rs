@@ -184,6 +184,7 @@ impl Scoreboard {
     }
 
     /// A new segment of `len` sequence numbers leaves.
+    #[inline]
     pub(crate) fn push(&mut self, len: u32, fin: bool, now: Instant, stamp: Stamp) {
         self.departures += 1;
         self.segments.push_back(Sent {

@@ -347,11 +347,19 @@ impl Endpoint for Connection {
     #[inline]
     fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
         match self.work {
-            Work::Nothing => None,
-            // The application reads first: that opens the window which the acknowledgement states.
-            Work::Acknowledgement if self.rx.is_readable() => None,
-            Work::Acknowledgement => self.poll_acknowledgement(now, place),
+            _ if !self.may_transmit() => None,
             Work::Anything => self.poll_anything(now, place),
+            Work::Acknowledgement | Work::Nothing => self.poll_acknowledgement(now, place),
+        }
+    }
+
+    #[inline]
+    fn may_transmit(&self) -> bool {
+        match self.work {
+            Work::Nothing => false,
+            // The application reads first: that opens the window which the acknowledgement states.
+            Work::Acknowledgement => !self.rx.is_readable(),
+            Work::Anything => true,
         }
     }
 

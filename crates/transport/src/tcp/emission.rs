@@ -103,6 +103,7 @@ impl Sender {
     }
 
     /// Whether `len` more bytes may be under way.
+    #[inline]
     pub(super) fn has_window(&mut self, len: u64) -> bool {
         let in_flight = self.in_flight();
         let fits = in_flight + len <= self.recovery.window(self.cwnd) || in_flight == 0;
