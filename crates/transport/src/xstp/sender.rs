@@ -446,3 +446,23 @@ fn build_controller(config: &Config, mss: u16) -> Box<dyn Controller> {
         segments(config.cwnd_max(mss)),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_waits_to_be_sent_and_the_writer_goes_on_when_half_of_it_has_left() {
+        let config = Config { unsent: Some(ByteCount::new(3_000)), ..Config::default() };
+        let mut sender = Sender::new(Arc::new(config), Seq32::default());
+        let mut data = Bytes::from_static(&[7; 10_000]);
+        // The window is one segment at first.
+        assert_eq!((sender.write(&mut data), sender.write(&mut data)), (3_000, 0));
+        sender.buffer.take(1_000);
+        assert_eq!((sender.space(), sender.take_writable()), (1_000, false));
+        sender.buffer.take(1_000);
+        assert_eq!((sender.space(), sender.take_writable()), (2_000, true));
+        sender.cwnd = 4;
+        assert_eq!(sender.write(&mut data), 7_000, "two windows of four segments");
+    }
+}
