@@ -20,6 +20,9 @@ const LONG_ROUND_TRIP: Span = Span::from_millis(700);
 const PRODUCTS: u64 = 4;
 /// Buffers when nothing is known of the link.
 const BUFFER: ByteCount = ByteCount::new(32_000_000);
+/// Bytes that wait to be sent, if two round trips do not take more: what waits for longer has left the
+/// processor's cache when it is sealed.
+const UNSENT: ByteCount = ByteCount::new(1_000_000);
 /// Window in segments where nothing is known (RFC 6928).
 const CWND_INIT: u64 = 10;
 const BUFFER_MIN: ByteCount = ByteCount::new(4_000_000);
@@ -128,6 +131,7 @@ impl Tuning {
             adapt_payload: true,
             tail_copies: true,
             snd_buf,
+            unsent: Some(UNSENT),
             rcv_buf,
             cwnd_init,
             // What a gigabit carries in one tick.

@@ -6,6 +6,7 @@
 use snow::{Builder, HandshakeState};
 
 use super::Security;
+use super::cipher::Cipher;
 use super::cookie::{mac, proof, same};
 use super::datagram::{INIT, Index, MAC_LEN, RESPONSE, TAG};
 use super::traffic::Traffic;
@@ -111,8 +112,8 @@ impl Initiator {
             return Err(Box::new(self));
         };
         payload.truncate(len);
-        let keys = self.noise.into_stateless_transport_mode().expect("both messages are done");
-        Ok((Traffic::new(self.security, keys, sender), payload))
+        let [sending, receiving] = Cipher::pair(self.security, self.noise);
+        Ok((Traffic::new(self.security, sending, receiving, sender), payload))
     }
 }
 
@@ -186,8 +187,8 @@ impl Greeting {
         let start = datagram.len();
         datagram.resize(start + NOISE_RESPONSE + payload.len(), 0);
         self.noise.write_message(payload, &mut datagram[start..]).expect("a datagram fits");
-        let keys = self.noise.into_stateless_transport_mode().expect("both messages are done");
-        (Traffic::new(self.security, keys, self.sender), datagram)
+        let [receiving, sending] = Cipher::pair(self.security, self.noise);
+        (Traffic::new(self.security, sending, receiving, self.sender), datagram)
     }
 }
 
@@ -196,7 +197,7 @@ mod tests {
     use bytes::BytesMut;
 
     use super::*;
-    use crate::association::{Datagram, parse};
+    use crate::association::{Datagram, FRONT, parse};
 
     fn keys() -> [SecretKey; 3] {
         [1, 2, 3].map(|n| SecretKey::from_bytes([n; 32]))
@@ -231,8 +232,9 @@ mod tests {
         for (from, to) in [(true, b"forth"), (false, b"back!")] {
             let (from, to_keys) =
                 if from { (&mut ours, &mut theirs) } else { (&mut theirs, &mut ours) };
-            let mut out = BytesMut::new();
-            from.seal(to, &mut out);
+            let mut out = BytesMut::zeroed(FRONT);
+            out.extend_from_slice(to);
+            from.seal(&mut out, 0);
             let Some(Datagram::Data { number, sealed, .. }) = parse(security, &out) else {
                 panic!("data")
             };

@@ -4,6 +4,7 @@
 //! Everything here is told the time and moves bytes in memory; sockets are elsewhere. The layout of
 //! the datagrams is described in `docs/protocols/association.md`.
 
+mod cipher;
 mod cookie;
 mod datagram;
 mod handshake;
@@ -15,4 +16,4 @@ pub use cookie::Cookies;
 pub use datagram::{Datagram, Index, Init, MAC_LEN, parse};
 pub use handshake::{Greeting, HandshakeError, Initiator, Responder, public_of};
 pub use security::Security;
-pub use traffic::{OVERHEAD, Traffic};
+pub use traffic::{FRONT, OVERHEAD, Traffic};

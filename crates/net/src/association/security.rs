@@ -69,17 +69,22 @@ impl CryptoResolver for ReadableResolver {
     }
 
     fn resolve_cipher(&self, _: &CipherChoice) -> Option<Box<dyn Cipher>> {
-        Some(Box::new(Readable { key: [0; 32] }))
+        Some(Box::new(Readable::new([0; 32])))
     }
 }
 
 /// Leaves the text as it is and adds a keyed BLAKE3 hash over it, its number and what belongs to it.
-struct Readable {
+pub(super) struct Readable {
     key: [u8; 32],
 }
 
 impl Readable {
-    fn tag(&self, nonce: u64, authtext: &[u8], text: &[u8]) -> [u8; TAG] {
+    pub(super) const fn new(key: [u8; 32]) -> Self {
+        Self { key }
+    }
+
+    /// The hash over a text and what belongs to it.
+    pub(super) fn tag(&self, nonce: u64, authtext: &[u8], text: &[u8]) -> [u8; TAG] {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(&nonce.to_be_bytes());
         hasher.update(&(authtext.len() as u64).to_be_bytes());
@@ -88,6 +93,12 @@ impl Readable {
         let mut tag = [0; TAG];
         hasher.finalize_xof().fill(&mut tag);
         tag
+    }
+}
+
+impl std::fmt::Debug for Readable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Readable").finish_non_exhaustive()
     }
 }
 

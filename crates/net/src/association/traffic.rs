@@ -1,20 +1,27 @@
 //! The keys of an association at work: sealing and opening datagrams.
 
 use bytes::BytesMut;
-use snow::StatelessTransportState;
 
 use super::Security;
+use super::cipher::Cipher;
 use super::datagram::{DATA, DATA_HEADER, Index, TAG};
 use super::replay::ReplayWindow;
 
 /// Bytes that an association adds to what it carries.
 pub const OVERHEAD: usize = DATA_HEADER + TAG;
 
+/// Room in front of what a datagram carries.
+pub const FRONT: usize = DATA_HEADER;
+
+/// Room for what several datagrams carry, in bytes.
+const ROOM: usize = 16 * 1024;
+
 /// One set of keys.
 #[derive(Debug)]
 pub struct Traffic {
     security: Security,
-    keys: StatelessTransportState,
+    sending: Cipher,
+    receiving: Cipher,
     /// The peer's name for these keys.
     peer: Index,
     sent: u64,
@@ -24,10 +31,11 @@ pub struct Traffic {
 impl Traffic {
     pub(super) const fn new(
         security: Security,
-        keys: StatelessTransportState,
+        sending: Cipher,
+        receiving: Cipher,
         peer: Index,
     ) -> Self {
-        Self { security, keys, peer, sent: 0, received: ReplayWindow::new() }
+        Self { security, sending, receiving, peer, sent: 0, received: ReplayWindow::new() }
     }
 
     /// Datagrams sealed so far.
@@ -35,47 +43,43 @@ impl Traffic {
         self.sent
     }
 
-    /// Appends a datagram that carries `plain` to `out`. Its number is never used again.
+    /// Makes a datagram of what begins at `start` of `out`: [`FRONT`] bytes of any value, then what it
+    /// carries. Its number is never used again.
     ///
     /// # Panics
     ///
-    /// When `plain` is longer than a datagram can be.
-    pub fn seal(&mut self, plain: &[u8], out: &mut BytesMut) {
-        let start = out.len();
-        let end = start + DATA_HEADER + plain.len() + TAG;
-        out.resize(end, 0);
+    /// When `out` is shorter than that.
+    pub fn seal(&mut self, out: &mut BytesMut, start: usize) {
         let number = self.sent;
         self.sent += 1;
-        out[start] = DATA + self.security.mark();
-        out[start + 1..start + 4].copy_from_slice(&self.peer.to_bytes());
-        out[start + 4..start + 7].copy_from_slice(&number.to_be_bytes()[5..]);
-        let sealed = &mut out[start + DATA_HEADER..];
-        let len = self.keys.write_message(number, plain, sealed).expect("a datagram fits");
-        debug_assert_eq!(len, plain.len() + TAG);
+        let (front, text) = out[start..].split_at_mut(FRONT);
+        front[0] = DATA + self.security.mark();
+        front[1..4].copy_from_slice(&self.peer.to_bytes());
+        front[4..].copy_from_slice(&number.to_be_bytes()[5..]);
+        let tag = self.sending.seal(number, text);
+        out.extend_from_slice(&tag);
     }
 
-    /// Opens a datagram: appends what it carries to `out` and returns true if it is authentic and
-    /// new. Returns its number, and whether it is the newest one so far.
+    /// Opens a datagram: appends what it carries to `out` if it is authentic and new. Returns its number, and
+    /// whether it is the newest one so far.
     pub fn open(&mut self, low: u32, sealed: &[u8], out: &mut BytesMut) -> Option<Arrival> {
         let number = expand(low, self.received.next());
         if !self.received.is_new(number) {
             return None;
         }
         let start = out.len();
-        // The cipher works in place and wants room for the tag.
-        out.resize(start + sealed.len(), 0);
-        match self.keys.read_message(number, sealed, &mut out[start..]) {
-            Ok(len) => {
-                out.truncate(start + len);
-                let newest = number >= self.received.next();
-                self.received.receive(number);
-                Some(Arrival { number, newest })
-            }
-            Err(_) => {
-                out.truncate(start);
-                None
-            }
+        if out.capacity() - start < sealed.len() {
+            out.reserve(sealed.len().max(ROOM));
         }
+        out.extend_from_slice(sealed);
+        let Some(len) = self.receiving.open(number, &mut out[start..]) else {
+            out.truncate(start);
+            return None;
+        };
+        out.truncate(start + len);
+        let newest = number >= self.received.next();
+        self.received.receive(number);
+        Some(Arrival { number, newest })
     }
 }
 

@@ -27,6 +27,8 @@ const END: u8 = 1;
 const RESET: u8 = 2;
 /// Most bytes read from TCP at once.
 const READ: usize = 256 * 1024;
+/// With less room than this nothing more is read into a buffer.
+const READ_LEAST: usize = 64 * 1024;
 /// Most pieces given to TCP at once.
 const GATHER: usize = 64;
 /// Time between two looks whether everything was delivered.
@@ -184,7 +186,9 @@ async fn upward(
 ) -> io::Result<Ending> {
     let mut buffer = BytesMut::new();
     let (kind, ending) = loop {
-        buffer.reserve(HEADER + READ);
+        if buffer.capacity() < HEADER + READ_LEAST {
+            buffer.reserve(HEADER + READ);
+        }
         buffer.put_bytes(0, HEADER);
         match tcp.read_buf(&mut buffer).await {
             Ok(0) => break (END, Ending::End),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut as _, BytesMut};
 
 use super::connection::number_len;
 use super::control::{Control, PIECE_HEADER, has_content};
@@ -18,7 +18,7 @@ use super::path_mtu::is_full;
 use super::pieces::{Piece, Pieces};
 use super::route::Route;
 use super::ways::{LINKS, Ways};
-use crate::association::{Index, Initiator, MAC_LEN, OVERHEAD, Traffic};
+use crate::association::{FRONT, Index, Initiator, MAC_LEN, OVERHEAD, Traffic};
 use crate::key::PublicKey;
 
 /// Keys are renewed after this long.
@@ -114,6 +114,14 @@ pub(super) struct Association {
 /// Bytes of a POLL, which a full segment may carry as well.
 const POLL: usize = 4;
 
+/// Drafts a datagram that carries what `write` writes.
+fn draft(outbox: &mut Outbox, write: impl FnOnce(&mut BytesMut)) {
+    outbox.draft(|out| {
+        out.put_bytes(0, FRONT);
+        write(out);
+    });
+}
+
 impl Association {
     /// An association without keys, whose first connection of this host gets number `next_number`.
     pub(super) fn new(peer: PublicKey, ways: Ways, next_number: u32, fec: Fec) -> Self {
@@ -175,15 +183,15 @@ impl Association {
         self.shield.losses.report(received);
     }
 
-    /// Seals a datagram and sends it by this way, if there are keys; in two if it is too long for the
-    /// path. One that is `weighty` brings the peer's application on.
+    /// Sends what `write` writes by this way, if there are keys: in a datagram, or in two if it is too long
+    /// for the path. What is `weighty` brings the peer's application on.
     pub(super) fn send(
         &mut self,
         now: Instant,
         way: usize,
-        plain: &[u8],
         weighty: bool,
         outbox: &mut Outbox,
+        write: impl FnOnce(&mut BytesMut),
     ) {
         if !self.is_up() {
             return;
@@ -194,25 +202,26 @@ impl Association {
                 self.tell(now, &Control::Protects, outbox);
             }
         }
-        let len = OVERHEAD + plain.len();
+        draft(outbox, write);
+        let len = outbox.drafted().len() + OVERHEAD - FRONT;
         let path = &mut self.ways.get_mut(way).path;
         if len > usize::from(path.get()) {
-            return self.send_pieces(now, way, plain, outbox);
+            return self.send_pieces(now, way, outbox);
         }
         let probe = if is_full(path, len) { path.sent_full(now) } else { None };
-        self.push(now, way, plain, weighty, outbox);
+        self.push(now, way, weighty, outbox);
         if let Some(probe) = probe {
             self.send_probe(now, way, probe, outbox);
         }
     }
 
-    /// Sends what the path does not carry in one datagram: in two, the first one full.
-    fn send_pieces(&mut self, now: Instant, way: usize, plain: &[u8], outbox: &mut Outbox) {
+    /// Sends the draft, which the path does not carry in one datagram, in two, the first one full.
+    fn send_pieces(&mut self, now: Instant, way: usize, outbox: &mut Outbox) {
+        let plain = outbox.withdraw().slice(FRONT..);
         let room = usize::from(self.ways.get(way).path.get()) - OVERHEAD - PIECE_HEADER;
-        let (first, second) = plain.split_at(plain.len().min(room));
+        let middle = plain.len().min(room);
         let id = self.pieces.number();
-        for (half, second) in [(first, false), (second, true)] {
-            let bytes = Bytes::copy_from_slice(half);
+        for (bytes, second) in [(plain.slice(..middle), false), (plain.slice(middle..), true)] {
             self.tell_by(now, way, &Control::Piece(Piece { id, second, bytes }), outbox);
         }
     }
@@ -231,21 +240,33 @@ impl Association {
         outbox: &mut Outbox,
     ) {
         if self.is_up() {
-            let mut plain = BytesMut::new();
-            message.put(&mut plain);
-            self.push(now, way, &plain, false, outbox);
+            draft(outbox, |out| message.put(out));
+            self.push(now, way, false, outbox);
         }
     }
 
-    fn push(&mut self, now: Instant, way: usize, plain: &[u8], weighty: bool, outbox: &mut Outbox) {
+    /// Seals the draft and sends it by this way.
+    fn push(&mut self, now: Instant, way: usize, weighty: bool, outbox: &mut Outbox) {
+        let Some(keys) = &mut self.current else {
+            // Nothing leaves that is not sealed.
+            outbox.withdraw();
+            return;
+        };
+        let plain = &outbox.drafted()[FRONT..];
+        let (len, index) = (plain.len(), keys.index);
         let used = self.ways.get_mut(way);
         if has_content(plain) {
             used.ecn.sent(now);
         }
+        self.shield.sealed(now, Sealed { keys: index, plain, weighty });
         let (route, link, ecn) = (used.route, used.link, used.ecn.mark());
-        outbox.push(route, ecn, |out| self.seal(now, plain, weighty, out));
+        outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
+        self.unsaid_since = None;
+        if len > 0 {
+            self.unanswered_since.get_or_insert(now);
+        }
         if let Some(line) = &mut self.lines[link] {
-            line.on_wire += ByteCount::new((route.headers() + OVERHEAD + plain.len()) as u64);
+            line.on_wire += ByteCount::new((route.headers() + OVERHEAD + len) as u64);
         }
     }
 
@@ -312,17 +333,6 @@ impl Association {
     /// Whether the peer has asked for keys and only has to use them.
     pub(super) const fn is_offered(&self) -> bool {
         self.next.is_some()
-    }
-
-    /// Seals a datagram, if there are keys.
-    fn seal(&mut self, now: Instant, plain: &[u8], weighty: bool, out: &mut BytesMut) {
-        let Some(keys) = &mut self.current else { return };
-        keys.traffic.seal(plain, out);
-        self.shield.sealed(now, Sealed { keys: keys.index, plain, weighty });
-        self.unsaid_since = None;
-        if !plain.is_empty() {
-            self.unanswered_since.get_or_insert(now);
-        }
     }
 
     /// Opens a datagram that came under `index` by the route `from`: appends what it carries to `out`.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::Hub;
 use super::association::Association;
@@ -76,10 +76,9 @@ impl Queue {
 impl Association {
     /// Sends a datagram of an application.
     pub(super) fn send_datagram(&mut self, now: Instant, datagram: Bytes, outbox: &mut Outbox) {
-        let mut plain = BytesMut::new();
-        Control::Datagram(datagram).put(&mut plain);
         self.ways.used(now);
-        self.send(now, self.ways.main(), &plain, false, outbox);
+        let message = Control::Datagram(datagram);
+        self.send(now, self.ways.main(), false, outbox, |out| message.put(out));
     }
 }
 

@@ -1,20 +1,24 @@
 //! Segments that travel inside handshake messages.
 
+use bytes::{Bytes, BytesMut};
+
 /// Segments that wait for a handshake message, by the number of their connection.
 #[derive(Debug, Default)]
 pub(super) struct Early {
     /// Each with whether the latest message has it.
-    segments: Vec<(u32, Vec<u8>, bool)>,
+    segments: Vec<(u32, Bytes, bool)>,
 }
 
 /// Most bytes of segments in one handshake message.
 const EARLY_ROOM: usize = 900;
 
 impl Early {
-    /// Adds what connection `number` sends, in place of what it sent before.
-    pub(super) fn put(&mut self, number: u32, plain: &[u8]) {
+    /// Adds what connection `number` sends, which `write` writes, in place of what it sent before.
+    pub(super) fn put(&mut self, number: u32, write: impl FnOnce(&mut BytesMut)) {
+        let mut plain = BytesMut::new();
+        write(&mut plain);
         self.segments.retain(|(other, ..)| *other != number);
-        self.segments.push((number, plain.to_vec(), false));
+        self.segments.push((number, plain.freeze(), false));
     }
 
     /// The payload of a handshake message: what there is room for.
@@ -31,7 +35,7 @@ impl Early {
     }
 
     /// Forgets everything and returns what found no room in the last message.
-    pub(super) fn take_rest(&mut self) -> Vec<Vec<u8>> {
+    pub(super) fn take_rest(&mut self) -> Vec<Bytes> {
         let unsent = |(_, plain, sent)| if sent { None } else { Some(plain) };
         self.segments.drain(..).filter_map(unsent).collect()
     }
@@ -49,21 +53,23 @@ pub(super) fn segments(mut payload: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 #[cfg(test)]
 mod tests {
+    use bytes::BufMut as _;
+
     use super::*;
 
     #[test]
     fn what_finds_no_room_in_a_message_goes_after_it() {
         let mut early = Early::default();
-        early.put(2, &[2; 500]);
-        early.put(4, &[4; 500]);
-        early.put(2, &[3; 300]);
+        early.put(2, |out| out.put_bytes(2, 500));
+        early.put(4, |out| out.put_bytes(4, 500));
+        early.put(2, |out| out.put_bytes(3, 300));
         let payload = early.payload();
         let inside: Vec<&[u8]> = segments(&payload).collect();
         assert_eq!(inside, [&[4; 500][..], &[3; 300][..]]);
-        early.put(6, &[6; 200]);
+        early.put(6, |out| out.put_bytes(6, 200));
         early.payload();
         assert_eq!(early.take_rest(), [vec![6; 200]]);
-        assert_eq!(early.take_rest(), Vec::<Vec<u8>>::new());
+        assert_eq!(early.take_rest(), Vec::<Bytes>::new());
     }
 
     #[test]

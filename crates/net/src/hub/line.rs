@@ -223,16 +223,26 @@ impl Hub {
     /// Lets those send whose turn it is, while their lines are free.
     pub(super) fn serve(&mut self, now: Instant) {
         for link in 0..LINKS {
+            let mut served = None;
             while let Some((member, id)) = self.lines[link].next(now) {
+                if let Some(before) = served.replace(id).filter(|before| *before != id) {
+                    self.set_timer(before);
+                }
                 match self.serve_association(now, link, id) {
                     Some(bytes) => self.lines[link].scheduler.sent(now, member, bytes),
                     None => self.lines[link].scheduler.passed(member),
                 }
-                self.timers.set(Owner::Association(id), self.associations[id].deadline());
+            }
+            if let Some(last) = served {
+                self.set_timer(last);
             }
         }
         let due = self.lines.iter().map(Line::due).fold(None, Instant::earliest);
         self.timers.set(Owner::Host, due);
+    }
+
+    fn set_timer(&mut self, id: usize) {
+        self.timers.set(Owner::Association(id), self.associations[id].deadline());
     }
 
     /// Lets a member of an association's line send one datagram over a link. Returns its bytes.

@@ -36,6 +36,7 @@ use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain, hear};
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::{Segment, xstp};
 use bytes::BytesMut;
+use rustc_hash::FxHashMap;
 use slab::Slab;
 
 use self::association::Association;
@@ -89,7 +90,7 @@ pub struct Hub {
     /// Settings of connections that peers open; none when nobody may.
     listens: Option<Arc<Config>>,
     associations: Slab<Association>,
-    by_index: HashMap<Index, usize>,
+    by_index: FxHashMap<Index, usize>,
     by_peer: HashMap<PublicKey, usize>,
     /// The next numbers of connections to peers without an association.
     numbered: HashMap<PublicKey, u32>,
@@ -121,7 +122,6 @@ pub struct Hub {
 #[derive(Debug, Default)]
 struct Scratch {
     place: Segment,
-    plain: BytesMut,
     opened: BytesMut,
     events: Vec<Event>,
 }
@@ -144,21 +144,24 @@ impl Host<Session> for Around<'_> {
 
     fn transmit(&mut self, now: Instant, _path: PathId) {
         let Segment::Xstp(segment) = &self.scratch.place else { return };
-        let plain = &mut self.scratch.plain;
-        plain.clear();
-        put_number(self.number, plain);
-        xstp::encode_compact(segment, REPORT_ROOM, plain);
-        let association = &mut *self.association;
+        let (number, association) = (self.number, &mut *self.association);
+        let write = |out: &mut BytesMut| {
+            put_number(number, out);
+            xstp::encode_compact(segment, REPORT_ROOM, out);
+        };
         let opens = matches!(segment.body, xstp::Body::Begin(_) | xstp::Body::BeginAck(_));
         if opens && (association.collects || !association.is_up()) {
-            association.early.put(self.number, plain);
-        } else {
-            let weighty = is_weighty(&segment.body);
-            if weighty {
-                self.object.sent(now, ByteCount::new(plain.len() as u64));
-            }
-            association.send(now, self.way, plain, weighty, self.outbox);
+            return association.early.put(number, write);
         }
+        let weighty = is_weighty(&segment.body);
+        let object = &mut *self.object;
+        association.send(now, self.way, weighty, self.outbox, |out| {
+            let before = out.len();
+            write(out);
+            if weighty {
+                object.sent(now, ByteCount::new((out.len() - before) as u64));
+            }
+        });
     }
 
     fn event(&mut self, now: Instant, session: &mut Session, event: Event) {
@@ -191,7 +194,7 @@ impl Hub {
             allowed: HashSet::new(),
             listens: None,
             associations: Slab::new(),
-            by_index: HashMap::new(),
+            by_index: FxHashMap::default(),
             by_peer: HashMap::new(),
             numbered: HashMap::new(),
             connections: Slab::new(),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bentpipe_wire::Ecn;
-use bytes::{Buf, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 
 use super::route::Route;
 
@@ -11,6 +11,9 @@ use super::route::Route;
 #[derive(Debug, Default)]
 pub struct Outbox {
     bytes: BytesMut,
+    /// Where the datagrams begin, and where they end; what is behind them is a draft.
+    sent: usize,
+    waiting: usize,
     datagrams: VecDeque<Datagram>,
 }
 
@@ -46,9 +49,45 @@ impl Outbox {
         ecn: Ecn,
         write: impl FnOnce(&mut BytesMut),
     ) {
-        let start = self.bytes.len();
+        self.draft(write);
+        self.finish(to.into(), ecn, |_, _| {});
+    }
+
+    /// Writes what a datagram is to be made of behind those that wait. Then comes [`Outbox::finish`] or
+    /// [`Outbox::withdraw`], before anything else.
+    pub(crate) fn draft(&mut self, write: impl FnOnce(&mut BytesMut)) {
+        if self.sent > 0 {
+            // The socket was full before all was sent.
+            self.bytes.advance(self.sent);
+            self.waiting -= self.sent;
+            self.sent = 0;
+        }
         write(&mut self.bytes);
-        self.datagrams.push_back(Datagram { to: to.into(), ecn, len: self.bytes.len() - start });
+    }
+
+    /// What was drafted.
+    pub(crate) fn drafted(&self) -> &[u8] {
+        &self.bytes[self.waiting..]
+    }
+
+    /// Takes the draft back.
+    pub(crate) fn withdraw(&mut self) -> Bytes {
+        let draft = Bytes::copy_from_slice(self.drafted());
+        self.bytes.truncate(self.waiting);
+        draft
+    }
+
+    /// Makes a datagram of the draft, which `finish` completes where it begins.
+    pub(crate) fn finish(
+        &mut self,
+        to: Route,
+        ecn: Ecn,
+        finish: impl FnOnce(&mut BytesMut, usize),
+    ) {
+        let start = self.waiting;
+        finish(&mut self.bytes, start);
+        self.waiting = self.bytes.len();
+        self.datagrams.push_back(Datagram { to, ecn, len: self.waiting - start });
     }
 
     /// True when nothing waits.
@@ -70,25 +109,29 @@ impl Outbox {
                 break;
             }
         }
-        Some(Train { route, bytes: &self.bytes[..len], each, ecn })
+        Some(Train { route, bytes: &self.bytes[self.sent..self.sent + len], each, ecn })
     }
 
     /// The train of so many bytes was sent, or can not be.
     pub fn pop(&mut self, mut bytes: usize) {
-        self.bytes.advance(bytes);
+        self.sent += bytes;
         while bytes > 0
             && let Some(datagram) = self.datagrams.pop_front()
         {
             bytes = bytes.saturating_sub(datagram.len);
         }
         if self.datagrams.is_empty() {
+            // The next ones are written where these were, in memory that is at hand.
             self.bytes.clear();
+            (self.sent, self.waiting) = (0, 0);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::BufMut as _;
+
     use super::*;
 
     #[test]
@@ -120,5 +163,29 @@ mod tests {
         }
         assert_eq!(trains, [(here, 5, 13), (here, 3, 3), (there, 3, 3), (there, 4, 4)]);
         assert!(outbox.is_empty());
+    }
+
+    #[test]
+    fn drafts_follow_what_a_full_socket_has_left_and_leave_nothing_when_they_are_taken_back() {
+        let there: std::net::SocketAddr = "10.0.0.2:1".parse().expect("an address");
+        let mut outbox = Outbox::default();
+        for byte in [b'a', b'b'] {
+            outbox.push(there, Ecn::Capable0, |out| out.put_bytes(byte, 3));
+        }
+        outbox.pop(3);
+        outbox.draft(|out| out.put_bytes(b'x', 5));
+        assert_eq!(outbox.withdraw(), &b"xxxxx"[..]);
+        outbox.draft(|out| out.put_bytes(b'c', 2));
+        assert_eq!(outbox.drafted(), b"cc");
+        assert_eq!(outbox.front(64).map(|train| train.bytes), Some(&b"bbb"[..]));
+        outbox.finish(there.into(), Ecn::Capable0, |out, start| {
+            out[start] = b'C';
+            out.put_u8(b'!');
+        });
+        assert_eq!(outbox.front(64).map(|train| train.bytes), Some(&b"bbbCc!"[..]));
+        outbox.pop(6);
+        assert!(outbox.is_empty());
+        outbox.push(there, Ecn::Capable0, |out| out.put_u8(b'd'));
+        assert_eq!(outbox.front(64).map(|train| train.bytes), Some(&b"d"[..]));
     }
 }

@@ -321,8 +321,9 @@ impl Hub {
         let main = association.ways.main();
         // The peer sends nothing before it has seen that the keys are in use.
         let rest = association.early.take_rest();
-        for plain in std::iter::once(Vec::new()).chain(rest) {
-            association.send(now, main, &plain, true, &mut self.outbox);
+        for plain in std::iter::once(Bytes::new()).chain(rest) {
+            association
+                .send(now, main, true, &mut self.outbox, |out| out.extend_from_slice(&plain));
         }
         self.unname_requests(id);
         for segment in segments(early) {

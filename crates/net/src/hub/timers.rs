@@ -1,10 +1,10 @@
 //! When what must be called again: a hierarchical timing wheel, so that setting a timer costs the same
 //! with one connection and with ten thousand.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
 use bentpipe_units::Instant;
+use rustc_hash::FxHashMap;
 
 /// The finest slots are 2^16 ns long: 66 microseconds.
 const TICK_BITS: u32 = 16;
@@ -21,7 +21,7 @@ pub(crate) struct Timers<K> {
     /// For each level a bit for each slot that is not empty.
     occupied: [u64; LEVELS],
     /// Where the entry of an owner is: slot and place in it.
-    places: HashMap<K, (usize, usize)>,
+    places: FxHashMap<K, (usize, usize)>,
     /// No entry is due before this tick, in units of the finest slots.
     tick: u64,
 }
@@ -35,7 +35,7 @@ struct Entry<K> {
 impl<K> Default for Timers<K> {
     fn default() -> Self {
         let slots = std::iter::repeat_with(Vec::new).take(LEVELS * SLOTS).collect();
-        Self { slots, occupied: [0; LEVELS], places: HashMap::new(), tick: 0 }
+        Self { slots, occupied: [0; LEVELS], places: FxHashMap::default(), tick: 0 }
     }
 }
 

@@ -38,7 +38,7 @@ impl Hub {
         }
         if association.owes_answer(now) {
             let main = association.ways.main();
-            association.send(now, main, &[], false, &mut self.outbox);
+            association.send(now, main, false, &mut self.outbox, |_| {});
         }
         let changed = association.maintain_ways(now, &mut self.outbox);
         if association.wants_keys(now) {

@@ -3,7 +3,7 @@
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_link::ModelSpec;
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 use bytes::Bytes;
 
 use crate::download::{Download, meanwhile, together};
@@ -27,6 +27,16 @@ fn one_download_fills_the_link_as_without_turns() {
         println!("{name:32} {share:.3} of at least {least}");
         assert!(share >= least, "{name}: {share}");
     }
+}
+
+#[test]
+fn buffers_of_five_products_fill_a_link_that_loses_a_tenth() {
+    // Noise makes segments short, and as many more of them have to fit.
+    let link = Link::geo(50.0).with(ModelSpec::BitErrors(1e-5));
+    let buffer = ByteCount::new(20_000_000);
+    let share = share(&link, 100, |link, seed| World::dedicated_with(link, seed, Some(buffer)));
+    println!("{share:.3}");
+    assert!(share >= 0.80, "{share}");
 }
 
 #[test]

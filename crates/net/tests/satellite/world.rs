@@ -110,7 +110,16 @@ impl World {
 
     /// The link is the hosts' own, they know its rate, and connections take turns.
     pub(crate) fn dedicated(link: &Link, seed: u64) -> Self {
-        let mut world = Self::informed(link, seed);
+        Self::dedicated_with(link, seed, None)
+    }
+
+    /// The same with such buffers.
+    pub(crate) fn dedicated_with(link: &Link, seed: u64, buffer: Option<ByteCount>) -> Self {
+        let mut world = Self::new(link, seed, |mbits| Tuning {
+            rate: Some(rate(mbits)),
+            buffer,
+            ..Tuning::default()
+        });
         world.set_rates(link.up, link.down);
         world
     }

@@ -27,6 +27,10 @@ pub struct Config {
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
     /// congestion window.
     pub snd_buf: ByteCount,
+    /// Bytes that wait to be sent for the first time at most, if two round trips do not take more: what is
+    /// written beyond waits with the writer, however much `snd_buf` holds. Without a word nothing but
+    /// `snd_buf` counts.
+    pub unsent: Option<ByteCount>,
     /// Bytes that the receiver keeps for the application; the window that it grants.
     pub rcv_buf: ByteCount,
     /// Window in segments at the start and after idle time.
@@ -142,6 +146,7 @@ impl Default for Config {
             adapt_payload: false,
             tail_copies: false,
             snd_buf: ByteCount::new(64_000),
+            unsent: None,
             rcv_buf: ByteCount::new(64_000),
             cwnd_init: 1,
             cwnd_min: 1,

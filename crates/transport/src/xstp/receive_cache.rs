@@ -10,12 +10,15 @@ use bytes::Bytes;
 pub(super) struct ReceiveCache {
     slots: VecDeque<Option<Bytes>>,
     next: Seq32,
+    /// Segments that wait here, and their bytes.
+    segments: usize,
+    bytes: usize,
 }
 
 impl ReceiveCache {
     /// An empty cache that expects `first`.
     pub(super) fn new(first: Seq32) -> Self {
-        Self { slots: VecDeque::new(), next: first }
+        Self { slots: VecDeque::new(), next: first, segments: 0, bytes: 0 }
     }
 
     /// VR(R): the next number in sequence.
@@ -28,18 +31,30 @@ impl ReceiveCache {
         self.slots.is_empty()
     }
 
+    /// Segments that wait here.
+    pub(super) const fn segments(&self) -> usize {
+        self.segments
+    }
+
+    /// Bytes of the segments that wait here.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// True when this number has arrived and waits, or was delivered before.
     pub(super) fn has(&self, seq: Seq32) -> bool {
         seq.is_before(self.next)
             || matches!(self.slots.get(seq.distance_from(self.next) as usize), Some(Some(_)))
     }
 
-    /// Puts a segment into its place. The caller has checked that it lies in the window.
+    /// Puts a segment that is not here into its place. The caller has checked that it lies in the window.
     pub(super) fn insert(&mut self, seq: Seq32, payload: Bytes) {
         let index = seq.distance_from(self.next) as usize;
         if index >= self.slots.len() {
             self.slots.resize(index + 1, None);
         }
+        self.segments += 1;
+        self.bytes += payload.len();
         self.slots[index] = Some(payload);
     }
 
@@ -52,6 +67,8 @@ impl ReceiveCache {
     /// The next segment in sequence, if it is here.
     pub(super) fn take_next(&mut self) -> Option<Bytes> {
         let payload = self.slots.front_mut()?.take()?;
+        self.segments -= 1;
+        self.bytes -= payload.len();
         self.advance_past_delivered();
         Some(payload)
     }
@@ -64,7 +81,7 @@ impl ReceiveCache {
 
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
-        self.slots = VecDeque::new();
+        *self = Self::new(self.next);
     }
 }
 

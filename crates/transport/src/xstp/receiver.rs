@@ -22,9 +22,9 @@ pub(super) struct Receiver {
     ready_bytes: usize,
     /// Bytes that were read and still count as unread.
     withheld: usize,
-    /// The credit that belongs to so many bytes that count as unread; it is asked for far more often than
-    /// it changes.
-    known_credit: (usize, u16),
+    /// The credit that belongs to so many bytes that are free and so many segments out of order; it is asked
+    /// for far more often than it changes.
+    known_credit: (usize, usize, u16),
     readable: bool,
     /// The peer understands a USTAT with more than one gap.
     many_gaps: bool,
@@ -65,7 +65,7 @@ impl Receiver {
             ready: VecDeque::new(),
             ready_bytes: 0,
             withheld: 0,
-            known_credit: (usize::MAX, 0),
+            known_credit: (usize::MAX, 0, 0),
             readable: false,
             many_gaps: many_gaps && !config.ustat_single,
             last_poll: None,
@@ -77,28 +77,31 @@ impl Receiver {
         }
     }
 
-    /// Receive credit in segments: the free part of the buffer. Segments out of order lie inside the
-    /// window and are not deducted, so that its right edge never moves back.
+    /// Receive credit in segments: those that wait out of order, which lie inside it, and as many of full
+    /// length as the rest of the buffer holds. Its right edge never moves back: what arrives takes no more
+    /// room than was kept for it.
     #[inline]
     pub(super) fn credit(&mut self) -> u16 {
-        let unread = self.ready_bytes + self.withheld;
-        if self.known_credit.0 != unread {
-            let credit = (self.free() / usize::from(self.mss)).min(usize::from(u16::MAX));
-            self.known_credit = (unread, credit as u16);
+        let (free, waiting) = (self.free(), self.cache.segments());
+        if (self.known_credit.0, self.known_credit.1) != (free, waiting) {
+            let credit = (waiting + free / usize::from(self.mss)).min(usize::from(u16::MAX));
+            self.known_credit = (free, waiting, credit as u16);
         }
-        self.known_credit.1
+        self.known_credit.2
     }
 
     /// Bytes of the receive buffer that are free.
     fn free(&self) -> usize {
-        (self.config.rcv_buf.get() as usize).saturating_sub(self.ready_bytes + self.withheld)
+        let used = self.ready_bytes + self.withheld + self.cache.bytes();
+        (self.config.rcv_buf.get() as usize).saturating_sub(used)
     }
 
     /// True when the number lies within the credit.
     #[inline]
     fn has_room_for(&self, seq: Seq32) -> bool {
         let place = seq.distance_from(self.cache.next());
-        place < u32::from(u16::MAX) && (place as usize + 1) * usize::from(self.mss) <= self.free()
+        let full = (place as usize + 1).saturating_sub(self.cache.segments());
+        place < u32::from(u16::MAX) && full * usize::from(self.mss) <= self.free()
     }
 
     /// Nothing waits for a missing segment.
@@ -298,5 +301,60 @@ impl Receiver {
         self.tracked = None;
         self.stat_due = None;
         self.ustat_due = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_units::ByteCount;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MSS: u16 = 100;
+
+    fn receiver(segments: u64) -> Receiver {
+        let rcv_buf = ByteCount::new(segments * u64::from(MSS));
+        let config = Config { mss: MSS, rcv_buf, ..Config::default() };
+        Receiver::new(Arc::new(config), Seq32::default(), MSS, true)
+    }
+
+    #[test]
+    fn short_segments_that_wait_leave_room_for_more() {
+        let mut receiver = receiver(10);
+        let half = Bytes::from_static(&[0; MSS as usize / 2]);
+        let first = Seq32::default();
+        for place in 1..10 {
+            assert_eq!(receiver.handle_data(first.plus(place), half.clone()), Arrival::New);
+        }
+        // Nine halves, the missing one, and what is left of ten full ones.
+        assert_eq!(receiver.credit(), 9 + 1 + 4);
+        assert_eq!(receiver.handle_data(first.plus(14), half.clone()), Arrival::Ignored);
+        assert_eq!(receiver.handle_data(first.plus(13), half), Arrival::New);
+    }
+
+    proptest! {
+        #[test]
+        fn the_right_edge_never_moves_back_and_the_buffer_holds_all_within_it(
+            arrivals in prop::collection::vec((0u32..30, 1..=MSS, any::<bool>()), 1..200),
+        ) {
+            let mut receiver = receiver(12);
+            let mut edge = Seq32::default().plus(12);
+            for (ahead, len, reads) in arrivals {
+                let next = receiver.cache.next();
+                let seq = next.plus(ahead);
+                let fits = seq.is_before(edge);
+                let arrival = receiver.handle_data(seq, Bytes::from(vec![0; len.into()]));
+                prop_assert_eq!(arrival == Arrival::Ignored, !fits);
+                if reads {
+                    while receiver.read().is_some() {}
+                }
+                let unread = receiver.ready_bytes + receiver.cache.bytes();
+                prop_assert!(unread <= 12 * usize::from(MSS));
+                let now = receiver.cache.next().plus(u32::from(receiver.credit()));
+                prop_assert!(!now.is_before(edge));
+                edge = now;
+            }
+        }
     }
 }

@@ -163,10 +163,21 @@ impl Sender {
         }
     }
 
-    /// Bytes of the send buffer that are free.
+    /// Bytes that are taken from a writer now.
     pub(super) fn space(&self) -> usize {
         let used = self.buffer.len() + self.cache.bytes();
-        (self.config.snd_buf.get() as usize).saturating_sub(used)
+        let free = (self.config.snd_buf.get() as usize).saturating_sub(used);
+        free.min(self.most_unsent().saturating_sub(self.buffer.len()))
+    }
+
+    /// Bytes that may wait to be sent for the first time.
+    fn most_unsent(&self) -> usize {
+        let Some(least) = self.config.unsent else { return usize::MAX };
+        let round_trip = match self.controller.limits().pacing {
+            Some(rate) => rate.bytes_in(self.rtt.srtt()).get(),
+            None => u64::from(self.cwnd) * u64::from(self.payload.get()),
+        };
+        least.get().max(2 * round_trip) as usize
     }
 
     /// Takes from `data` what fits.
@@ -183,9 +194,10 @@ impl Sender {
         accepted
     }
 
-    /// A waiting writer can go on; true once for each wait.
+    /// A waiting writer can go on, and not for a segment at a time; true once for each wait.
     pub(super) fn take_writable(&mut self) -> bool {
-        let wake = self.writer_waits && self.space() > 0;
+        let wake =
+            self.writer_waits && self.space() > 0 && self.buffer.len() <= self.most_unsent() / 2;
         if wake {
             self.writer_waits = false;
         }
@@ -433,4 +445,24 @@ fn build_controller(config: &Config, mss: u16) -> Box<dyn Controller> {
         segments(u64::from(config.cwnd_min)),
         segments(config.cwnd_max(mss)),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_waits_to_be_sent_and_the_writer_goes_on_when_half_of_it_has_left() {
+        let config = Config { unsent: Some(ByteCount::new(3_000)), ..Config::default() };
+        let mut sender = Sender::new(Arc::new(config), Seq32::default());
+        let mut data = Bytes::from_static(&[7; 10_000]);
+        // The window is one segment at first.
+        assert_eq!((sender.write(&mut data), sender.write(&mut data)), (3_000, 0));
+        sender.buffer.take(1_000);
+        assert_eq!((sender.space(), sender.take_writable()), (1_000, false));
+        sender.buffer.take(1_000);
+        assert_eq!((sender.space(), sender.take_writable()), (2_000, true));
+        sender.cwnd = 4;
+        assert_eq!(sender.write(&mut data), 7_000, "two windows of four segments");
+    }
 }
