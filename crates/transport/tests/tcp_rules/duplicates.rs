@@ -124,3 +124,37 @@ fn after_disorder_the_segments_of_limited_transmit_count_as_under_way() {
     script.hear(peer(".", 1, 4001, 0));
     script.expect(&[("", 8001, 1, 1000)]);
 }
+
+#[test]
+fn a_timeout_ends_what_duplicates_made_room_for() {
+    for recovery in [Mode::Reno, Mode::NewReno] {
+        let mut script = Script::ten_out(without_limited_transmit(recovery));
+        again(&mut script, 1, 9);
+        assert!(script.sent().len() > 1, "{recovery:?}");
+        script.pass(1_000);
+        script.expect(&[("", 1, 1, 1000)]);
+        // Slow start from one segment, as if there had been no duplicates.
+        script.hear(peer(".", 1, 1001, 0));
+        script.expect(&[("", 1001, 1, 1000), ("", 2001, 1, 1000)]);
+    }
+}
+
+#[test]
+fn the_first_partial_acknowledgement_of_each_recovery_restarts_the_timer() {
+    let mut script = Script::ten_out(without_limited_transmit(Mode::NewReno));
+    for (first, recovered) in [(1, 10_001), (11_001, 0)] {
+        again(&mut script, first, 3);
+        assert_eq!(script.sent()[0].seq, Seq32::new(ISS).plus(first));
+        for (ack, restarts) in [(1000, true), (2000, false)] {
+            script.pass(100);
+            let before = script.end.poll_timeout();
+            script.hear(peer(".", 1, first + ack, 0));
+            script.sent();
+            assert_eq!(script.end.poll_timeout() > before, restarts, "{first} and {ack}");
+        }
+        for ack in [recovered, recovered + 1000] {
+            script.hear(peer(".", 1, ack, 0));
+            script.sent();
+        }
+    }
+}

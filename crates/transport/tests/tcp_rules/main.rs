@@ -12,3 +12,4 @@ mod reports;
 mod sending;
 mod support;
 mod timers;
+mod undoing;
