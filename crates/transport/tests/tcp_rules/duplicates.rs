@@ -158,3 +158,25 @@ fn the_first_partial_acknowledgement_of_each_recovery_restarts_the_timer() {
         }
     }
 }
+
+#[test]
+fn a_duplicate_that_says_what_came_twice_or_carries_data_or_another_window_is_none() {
+    // RFC 5681, section 2; RFC 2883, section 4.
+    let mut script = Script::ten_out(Config { recovery: Mode::NewReno, ..plain() });
+    let twice = |n: u32| sack(1001, &[(1 + 100 * n, 101 + 100 * n)]);
+    script.hear(peer(".", 1, 1001, 0));
+    script.sent();
+    for n in 0..5 {
+        script.hear(twice(n));
+        script.expect(&[]);
+    }
+    for n in 0..5 {
+        script.hear(Segment { window: 50_000 - n, ..peer(".", 1, 1001, 0) });
+        script.expect(&[]);
+    }
+    for n in 0..5 {
+        script.hear(peer(".", 1 + 10 * n, 1001, 10));
+        script.expect(&[("", 12_001, 11 + 10 * n, 0)]);
+    }
+    assert_eq!(script.end.counters().reductions, 0);
+}

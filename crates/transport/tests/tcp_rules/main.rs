@@ -3,7 +3,9 @@
 mod closing;
 mod duplicates;
 mod forward;
+mod granting;
 mod in_order;
+mod listening;
 mod opening;
 mod probing;
 mod receiving;

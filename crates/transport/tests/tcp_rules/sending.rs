@@ -117,11 +117,24 @@ fn nagle_holds_a_short_segment_until_everything_is_acknowledged() {
 fn a_smaller_path_mtu_cuts_what_is_sent_again_and_keeps_the_window() {
     let mut script = Script::four_out(plain());
     let before = script.end.sender_state().cwnd;
+    script.expect(&[]);
     script.end.set_path_mtu(script.now, 540);
-    let sent = script.sent();
-    assert!(sent.iter().all(|s| s.payload.len() <= 500), "{sent:?}");
-    assert_eq!(sent[0].seq, Seq32::new(ISS).plus(2001));
+    // RFC 1191, section 6.5: one segment until acknowledgements come, and the window stays.
+    script.expect(&[("", 2001, 1, 500)]);
     assert_eq!(script.end.sender_state().cwnd, before);
+    assert_eq!(script.end.counters().reductions, 0);
+    script.hear(peer(".", 1, 2501, 0));
+    let again = script.sent();
+    assert!(again.len() > 1 && again.iter().all(|s| s.payload.len() == 500), "{again:?}");
+    assert_eq!(again[0].seq, Seq32::new(ISS).plus(2501));
+    script.hear(peer(".", 1, 6001, 0));
+    let new = script.sent();
+    assert!(!new.is_empty() && new.iter().all(|s| s.payload.len() == 500), "{new:?}");
+    // The path carries longer ones again, but never longer than the peer takes.
+    script.end.set_path_mtu(script.now, 9_000);
+    script.hear(peer(".", 1, 8001, 0));
+    let longer = script.sent();
+    assert!(!longer.is_empty() && longer.iter().all(|s| s.payload.len() == 1000), "{longer:?}");
 }
 
 #[test]
@@ -150,6 +163,20 @@ fn an_acknowledgement_of_two_segments_opens_the_window_by_two_and_after_a_timeou
     script.expect(&[("", 2001, 1, 1000)]);
     script.hear(peer(".", 1, 4001, 0));
     assert_eq!(script.sent().len(), 2, "section 2.3: L is 1");
+}
+
+#[test]
+fn an_acknowledgement_in_pieces_opens_the_window_by_bytes_and_not_by_pieces() {
+    // RFC 3465, section 1: a receiver gains nothing by acknowledging a segment bit by bit.
+    let mut script = Script::open(plain());
+    script.write(50_000);
+    script.expect(&[("", 1, 1, 1000), ("", 1001, 1, 1000)]);
+    for ack in [101, 301, 601, 901] {
+        script.hear(peer(".", 1, ack, 0));
+    }
+    let early = script.sent().len();
+    script.hear(peer(".", 1, 1001, 0));
+    assert_eq!(early + script.sent().len(), 2, "one that left the network, and one more");
 }
 
 #[test]

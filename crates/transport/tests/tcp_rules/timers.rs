@@ -151,3 +151,28 @@ fn a_partial_acknowledgement_restarts_the_timer_once_or_each_time() {
         assert_eq!(due, ms(left), "{recovery:?}");
     }
 }
+
+#[test]
+fn the_timeout_grows_to_its_most_and_no_further() {
+    // RFC 6298, rules 2.5 and 5.5.
+    let rto_max = Span::from_secs(5);
+    let mut script = Script::four_out(Config { rto_max, retries: None, ..plain() });
+    for wait in [1_000, 2_000, 4_000, 5_000, 5_000] {
+        script.pass(wait);
+        script.expect(&[("", 2001, 1, 1000)]);
+    }
+}
+
+#[test]
+fn a_keep_alive_of_the_peer_is_answered_at_once() {
+    // RFC 9293, section 3.8.4: it repeats the number before the next one.
+    let mut script = Script::open(Config { ack_every: 2, ..plain() });
+    script.hear(peer(".", 1, 1, 10));
+    script.pass(200);
+    script.expect(&[("", 1, 11, 0)]);
+    script.pass(60_000);
+    script.hear(peer(".", 10, 1, 0));
+    script.expect(&[("", 1, 11, 0)]);
+    script.pass(60_000);
+    script.expect(&[]);
+}
