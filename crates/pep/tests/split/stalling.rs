@@ -39,10 +39,9 @@ const KINDS: [Kind; 7] = [
     Kind::Sctp,
 ];
 
-/// A window that nothing changes, up to the send buffer.
-fn fixed(config: tcp::Config) -> tcp::Config {
-    let controller = Choice::new("fixed", BTreeMap::new()).expect("a controller");
-    tcp::Config { controller, ..config }
+/// A controller with the values that it has by itself.
+fn controller(name: &str) -> Choice {
+    Choice::new(name, BTreeMap::new()).expect("a controller")
 }
 
 impl Kind {
@@ -54,11 +53,10 @@ impl Kind {
         };
         Leg::Tcp(match self {
             Self::Tcp | Self::SaTpep => plain,
-            Self::Aero => fixed(tcp::Config { recovery: Mode::Aero, ..plain }),
-            Self::Xcp => {
-                let controller = Choice::new("xcp", BTreeMap::new()).expect("a controller");
-                tcp::Config { controller, ..plain }
+            Self::Aero => {
+                tcp::Config { recovery: Mode::Aero, controller: controller("fixed"), ..plain }
             }
+            Self::Xcp => tcp::Config { controller: controller("xcp"), ..plain },
             Self::Xstp { probing } => {
                 let (snd_buf, rcv_buf) = (ByteCount::new(buffer), ByteCount::new(buffer));
                 return Leg::Xstp(xstp::Config {
