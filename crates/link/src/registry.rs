@@ -62,6 +62,17 @@ pub static MODELS: &[ModelRow] = &[
         parameters: &[parameter("loss", "1", "probability that a packet is lost")],
     },
     ModelRow {
+        name: "gilbert_elliott",
+        summary: "loses packets in bursts: a channel that changes from packet to packet",
+        source: "Gilbert 1960; Elliott 1963",
+        parameters: &[
+            parameter("to_bad", "1", "probability that it turns bad behind a packet"),
+            parameter("to_good", "1", "the same back; bursts have 1 / to_good packets"),
+            parameter("loss_good", "1", "probability of a loss while it is good"),
+            parameter("loss_bad", "1", "probability of a loss while it is bad"),
+        ],
+    },
+    ModelRow {
         name: "blackouts",
         summary: "loses every packet that enters while the link is down",
         source: "handover outages; scripted or periodic",
@@ -106,7 +117,10 @@ mod tests {
     #[test]
     fn every_key_of_a_link_in_a_scenario_has_its_row() {
         let names: Vec<_> = MODELS.iter().map(|row| row.name).collect();
-        assert_eq!(names, ["rate", "delay", "ber", "loss", "blackouts", "xdeldrop", "script"]);
+        assert_eq!(
+            names,
+            ["rate", "delay", "ber", "loss", "gilbert_elliott", "blackouts", "xdeldrop", "script"]
+        );
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use bentpipe_units::{BitRate, Instant, Span};
 
 use crate::{
-    Action, BitErrors, Blackout, Delay, QueueLimit, RandomLoss, RateQueue, Rule, Script, Series,
-    Streams, XDelDrop, XDelDropConfig,
+    Action, BitErrors, Blackout, Delay, GilbertElliott, GilbertElliottConfig, QueueLimit,
+    RandomLoss, RateQueue, Rule, Script, Series, Streams, XDelDrop, XDelDropConfig,
 };
 
 /// One model of a link and its settings.
@@ -23,6 +23,8 @@ pub enum ModelSpec {
     BitErrors(f64),
     /// [`RandomLoss`] with this probability.
     RandomLoss(f64),
+    /// [`GilbertElliott`].
+    GilbertElliott(GilbertElliottConfig),
     /// [`Blackout`] at these times, for so long.
     Blackouts(Vec<(Instant, Span)>),
     /// [`Blackout`] again and again.
@@ -84,6 +86,9 @@ impl ModelSpec {
             Self::Delay(span) => series.push_delay(Delay::new(*span)),
             Self::BitErrors(ber) => series.push(BitErrors::new(*ber, own("ber"))),
             Self::RandomLoss(p) => series.push(RandomLoss::new(*p, own("loss"))),
+            Self::GilbertElliott(config) => {
+                series.push(GilbertElliott::new(*config, own("turns"), own("losses")));
+            }
             Self::Blackouts(list) => series.push(Blackout::scripted(list.clone())),
             Self::PeriodicBlackout { first, every, lasts } => {
                 series.push(Blackout::periodic(*first, *every, *lasts));

@@ -1,6 +1,8 @@
 //! From a scenario file to a run.
 
-use bentpipe_link::{Action, ModelSpec, QueueLimit, Rule, StateConfig, XDelDropConfig};
+use bentpipe_link::{
+    Action, GilbertElliottConfig, ModelSpec, QueueLimit, Rule, StateConfig, XDelDropConfig,
+};
 use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec, SourceSpec, Way};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
@@ -156,6 +158,15 @@ pub(crate) fn direction(
     }
     if let Some(Probability(loss)) = own.and_then(|o| o.loss).or(both.loss) {
         models.push(ModelSpec::RandomLoss(loss));
+    }
+    if let Some(table) = own.and_then(|o| o.gilbert_elliott).or(both.gilbert_elliott) {
+        let or = |given: Option<Probability>, default| given.map_or(default, |p| p.0);
+        models.push(ModelSpec::GilbertElliott(GilbertElliottConfig {
+            to_bad: table.to_bad.0,
+            to_good: table.to_good.0,
+            loss_good: or(table.loss_good, 0.0),
+            loss_bad: or(table.loss_bad, 1.0),
+        }));
     }
     let start = |span: Span| Instant::ZERO + span;
     if !both.blackouts.is_empty() {

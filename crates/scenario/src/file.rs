@@ -178,6 +178,8 @@ pub struct LinkTable {
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
     pub loss: Option<Probability>,
+    /// Losses in bursts; each direction has a channel of its own.
+    pub gilbert_elliott: Option<GilbertElliottTable>,
     /// Times at which the link is down, both ways.
     #[serde(default)]
     pub blackouts: Vec<BlackoutTable>,
@@ -208,10 +210,26 @@ pub struct LinkDirection {
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
     pub loss: Option<Probability>,
+    /// Losses in bursts.
+    pub gilbert_elliott: Option<GilbertElliottTable>,
     /// Drops or delays of chosen packets.
     pub script: Option<Vec<RuleTable>>,
     /// Propagation delay.
     pub delay: Option<Quantity<Span>>,
+}
+
+/// A channel that is good or bad and changes from packet to packet; the first packet meets it good.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliottTable {
+    /// Probability that it turns bad behind a packet that met it good.
+    pub to_bad: Probability,
+    /// Probability that it turns good behind a packet that met it bad.
+    pub to_good: Probability,
+    /// Probability that a packet is lost which meets it good; 0 if left out.
+    pub loss_good: Option<Probability>,
+    /// Probability that a packet is lost which meets it bad; 1 if left out.
+    pub loss_bad: Option<Probability>,
 }
 
 /// A time at which a link is down.

@@ -161,6 +161,13 @@ pub(crate) fn split(
             let message = "only TCP before the proxy can wait with acknowledgements";
             return problem(&["proxies", name, "spoof_window"], message);
         }
+        if let Some(name) = defers
+            && matches!(leg, Protocol::Tcp { sender, .. } if sender.release_reported)
+        {
+            let message = "the leg before the proxy frees what is reported (`release_reported`), before \
+                           it is acknowledged";
+            return problem(&["proxies", name, "spoof_window"], message);
+        }
         for (sends, found) in [(true, near), (false, far)] {
             if let Some((proxy, buffer)) = found {
                 set_buffer(leg, sends, buffer).or_else(|message| wrong(proxy, message))?;

@@ -91,6 +91,15 @@ fn what_is_wrong_with_proxies_is_said_at_its_place() {
             "proxies.gateway.spoof_window",
             "only TCP",
         ),
+        (
+            &[
+                "flows.file.tcp.recovery=departure-order",
+                "flows.file.tcp.release_reported=true",
+                "proxies.gateway.spoof_window=\"0 B\"",
+            ][..],
+            "proxies.gateway.spoof_window",
+            "frees what is reported",
+        ),
         (&["flows.file.weight=0"][..], "flows.file.weight", "1 or more"),
         (&["flows.file.request=\"0 B\""][..], "flows.file.request", "1..=65535"),
         (&["proxies.gateway.xstp.mss=1"][..], "proxies.gateway.xstp.mss", "mss"),

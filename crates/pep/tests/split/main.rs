@@ -1,5 +1,6 @@
 //! Split connections over wires that lose: everything arrives or a reset does, within the buffers.
 
+mod stalling;
 mod world;
 
 use bentpipe_pep::split::Config;

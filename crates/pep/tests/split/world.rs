@@ -9,6 +9,7 @@ use bentpipe_transport::xstp::Ports;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, sctp, tcp, xstp};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
+use bentpipe_wire::xcp::Header;
 use bytes::Bytes;
 
 const CLIENT: u16 = 5001;
@@ -169,7 +170,7 @@ pub(crate) struct World {
     pub(crate) most: Vec<[u64; 2]>,
     legs: Vec<Leg>,
     ends: Vec<End>,
-    wire: BTreeMap<(Instant, u64), (usize, Segment)>,
+    wire: BTreeMap<(Instant, u64), (usize, Sent)>,
     serial: u64,
     random: u64,
     /// Of 1000 segments on each leg so many are lost.
@@ -177,13 +178,19 @@ pub(crate) struct World {
     /// Nothing passes on this leg.
     pub(crate) dark: Option<usize>,
     pub(crate) delay: Span,
+    /// This end gets another window with each segment that it hears.
+    pub(crate) granted: Option<usize>,
 }
+
+/// A segment on a wire, with the congestion header before it.
+type Sent = (Segment, Option<Header>);
 
 /// What an end sees while it is drained.
 struct Around<'a> {
     app: &'a mut App,
-    sent: &'a mut Vec<Segment>,
+    sent: &'a mut Vec<Sent>,
     place: Segment,
+    header: Option<Header>,
 }
 
 impl Host<dyn Endpoint> for Around<'_> {
@@ -191,8 +198,12 @@ impl Host<dyn Endpoint> for Around<'_> {
         &mut self.place
     }
 
+    fn congestion(&mut self, header: Header) {
+        self.header = Some(header);
+    }
+
     fn transmit(&mut self, _now: Instant, _path: PathId) {
-        self.sent.push(mem::take(&mut self.place));
+        self.sent.push((mem::take(&mut self.place), self.header.take()));
     }
 
     fn event(&mut self, now: Instant, endpoint: &mut (dyn Endpoint + 'static), event: Event) {
@@ -205,8 +216,9 @@ impl Host<dyn Endpoint> for Around<'_> {
 struct Relaying<'a> {
     relay: &'a mut Relay,
     side: Side,
-    sent: &'a mut Vec<Segment>,
+    sent: &'a mut Vec<Sent>,
     place: Segment,
+    header: Option<Header>,
 }
 
 impl Host<dyn Endpoint> for Relaying<'_> {
@@ -214,8 +226,12 @@ impl Host<dyn Endpoint> for Relaying<'_> {
         &mut self.place
     }
 
+    fn congestion(&mut self, header: Header) {
+        self.header = Some(header);
+    }
+
     fn transmit(&mut self, _now: Instant, _path: PathId) {
-        self.sent.push(mem::take(&mut self.place));
+        self.sent.push((mem::take(&mut self.place), self.header.take()));
     }
 
     fn event(&mut self, now: Instant, endpoint: &mut (dyn Endpoint + 'static), event: Event) {
@@ -226,7 +242,7 @@ impl Host<dyn Endpoint> for Relaying<'_> {
 /// The two ends of one relay.
 struct Both<'a> {
     ends: &'a mut [End],
-    sent: [Vec<Segment>; 2],
+    sent: [Vec<Sent>; 2],
 }
 
 impl Legs for Both<'_> {
@@ -237,7 +253,11 @@ impl Legs for Both<'_> {
     fn drain(&mut self, now: Instant, side: Side, relay: &mut Relay) {
         let Some(endpoint) = &mut self.ends[side as usize].endpoint else { return };
         let sent = &mut self.sent[side as usize];
-        drain(&mut **endpoint, now, &mut Relaying { relay, side, sent, place: Segment::default() });
+        drain(
+            &mut **endpoint,
+            now,
+            &mut Relaying { relay, side, sent, place: Segment::default(), header: None },
+        );
     }
 }
 
@@ -259,6 +279,7 @@ impl World {
             loss: 0,
             dark: None,
             delay: Span::from_millis(50),
+            granted: None,
         }
     }
 
@@ -300,7 +321,8 @@ impl World {
             let End { endpoint: Some(endpoint), app } = &mut self.ends[index] else { return };
             let mut sent = Vec::new();
             app.act(now, &mut **endpoint);
-            let mut around = Around { app, sent: &mut sent, place: Segment::default() };
+            let mut around =
+                Around { app, sent: &mut sent, place: Segment::default(), header: None };
             drain(&mut **endpoint, now, &mut around);
             return self.send(index, sent);
         }
@@ -330,7 +352,7 @@ impl World {
         }
     }
 
-    fn send(&mut self, from: usize, segments: Vec<Segment>) {
+    fn send(&mut self, from: usize, segments: Vec<Sent>) {
         for segment in segments {
             if self.draw() % 1000 >= self.loss && self.dark != Some(from / 2) {
                 self.serial += 1;
@@ -339,11 +361,17 @@ impl World {
         }
     }
 
-    fn arrive(&mut self, to: usize, mut segment: Segment) {
+    fn arrive(&mut self, to: usize, (mut segment, header): Sent) {
         let entropy = self.draw() << 32 | self.draw();
         let now = self.now;
         match &mut self.ends[to].endpoint {
             Some(endpoint) if !endpoint.is_closed() => {
+                if let Some(header) = header {
+                    endpoint.handle_congestion(now, &header);
+                }
+                if self.granted == Some(to) {
+                    endpoint.grant_window(now, ByteCount::new(entropy % 100_000));
+                }
                 endpoint.handle_segment(now, PATH, &mut segment);
                 self.settle(to);
             }
@@ -354,12 +382,12 @@ impl World {
                     Segment::Sctp(packet) => sctp::out_of_the_blue(packet).map(Segment::Sctp),
                     Segment::Udp(_) => None,
                 };
-                self.send(to, answer.into_iter().collect());
+                self.send(to, answer.map(|answer| (answer, None)).into_iter().collect());
             }
             None => {
                 let (end, answer) = self.legs[to / 2].accept(now, &mut segment, entropy);
                 self.ends[to].endpoint = end;
-                self.send(to, answer.into_iter().collect());
+                self.send(to, answer.map(|answer| (answer, None)).into_iter().collect());
                 self.settle(to);
             }
         }

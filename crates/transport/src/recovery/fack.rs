@@ -161,3 +161,119 @@ impl Recovery for Fack {
         cwnd.max(self.halving)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_units::{Instant, Span};
+
+    use super::*;
+    use crate::recovery::{Delivered, Stamp};
+
+    const MSS: u64 = 100;
+
+    fn stamp() -> Stamp {
+        let at = Instant::ZERO;
+        Stamp { delivered: 0, delivered_at: at, first_sent_at: at, app_limited: false }
+    }
+
+    /// Segments of 100 bytes from place 1 on.
+    struct World {
+        board: Scoreboard,
+        fack: Fack,
+    }
+
+    impl World {
+        /// Ten segments are under way.
+        fn ten_out() -> Self {
+            let options = Options {
+                threshold: 3,
+                limited_transmit: true,
+                aero_burst: 1,
+                aero_adaptive: false,
+            };
+            let mut world = Self { board: Scoreboard::new(1), fack: Fack::new(options) };
+            (0..10).for_each(|_| world.send());
+            world
+        }
+
+        fn send(&mut self) {
+            self.board.push(MSS as u32, false, Instant::ZERO, stamp());
+            let (_, segment) = self.board.last().expect("a segment");
+            self.fack.departs(&self.board, segment);
+        }
+
+        fn repair(&mut self) {
+            let index = self.board.next_repair().expect("something lost");
+            self.board.resend(index, Instant::ZERO, stamp());
+            self.fack.departs(&self.board, self.board.get(index).expect("a segment"));
+        }
+
+        /// The peer acknowledges everything before `place` and reports a stretch.
+        fn hear(&mut self, place: u64, (first, end): (u64, u64)) -> Found {
+            let acked = place - self.board.una();
+            self.board.acknowledge(place, &mut Delivered::default());
+            let mut reported = Delivered::default();
+            self.board.sack(first, end, &mut reported);
+            let (now, srtt) = (Instant::ZERO, Span::from_millis(100));
+            let sacked = reported.bytes;
+            let ack = AckSeen { now, srtt, mss: MSS, acked, sacked, duplicate: acked == 0 };
+            self.fack.on_ack(&mut self.board, &ack)
+        }
+
+        /// What is under way, and what may be whatever the window says.
+        fn flight(&self) -> (u64, u64) {
+            (self.board.pipe(), self.fack.window(0))
+        }
+    }
+
+    #[test]
+    fn on_the_way_to_the_window_one_segment_leaves_for_two_that_arrive() {
+        let mut world = World::ten_out();
+        assert_eq!(world.flight(), (1000, 0), "before a loss the window alone counts");
+        assert!(world.hear(1, (101, 501)).new_episode);
+        assert_eq!(world.flight(), (500, 600), "one may leave");
+        world.repair();
+        assert_eq!(world.flight(), (600, 500));
+        world.hear(1, (101, 601));
+        assert_eq!(world.flight(), (500, 500), "and none for the next one");
+        world.hear(1, (101, 701));
+        assert_eq!(world.flight(), (400, 500));
+        world.send();
+        assert_eq!(world.flight(), (500, 400));
+        world.hear(1, (101, 1001));
+        assert_eq!(world.flight(), (200, 300), "one for many that came at once, too");
+    }
+
+    #[test]
+    fn a_recovery_that_ends_or_a_timeout_leaves_the_window_alone() {
+        let mut world = World::ten_out();
+        world.hear(1, (101, 501));
+        (0..3).for_each(|_| world.send());
+        assert!(world.hear(1001, (0, 0)).done);
+        assert_eq!(world.flight(), (300, 0));
+        let mut world = World::ten_out();
+        world.hear(1, (101, 501));
+        assert_eq!(world.fack.on_timeout(&mut world.board), 500, "what was not given up before");
+        assert_eq!(world.flight(), (0, 0));
+        assert!(world.board.head().is_some_and(|head| head.timed_out));
+        assert!(world.hear(1001, (0, 0)).done, "the time after a timeout is over as well");
+    }
+
+    #[test]
+    fn a_segment_that_a_clock_of_its_own_suspects_makes_room_for_itself() {
+        let mut world = World::ten_out();
+        let found = world.fack.suspect(&mut world.board);
+        assert_eq!((found.lost, found.new_episode, found.forced), (100, true, 1));
+        assert_eq!(world.flight(), (900, 1000));
+    }
+
+    #[test]
+    fn the_loss_of_a_repair_is_said_to_be_one() {
+        let mut world = World::ten_out();
+        assert!(!world.hear(1, (101, 501)).again);
+        world.repair();
+        world.send();
+        let found = world.hear(1, (101, 1101));
+        assert_eq!((found.lost, found.again, found.new_episode), (100, true, false));
+    }
+}

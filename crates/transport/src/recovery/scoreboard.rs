@@ -500,6 +500,45 @@ mod tests {
     }
 
     #[test]
+    fn of_what_left_twice_by_way_of_trial_one_is_under_way_when_the_first_is_found_lost() {
+        let mut board = board(5);
+        for _ in 0..2 {
+            board.resend(0, at(10), stamp());
+            assert_eq!(board.pipe(), 600, "it is under way twice, not more");
+        }
+        sack(&mut board, 101, 501);
+        assert_eq!(board.lose_before(101), 100);
+        assert_eq!((board.pipe(), board.next_repair()), (100, None));
+        assert_eq!(board.lose_before(101), 0);
+        // The second one can be lost as well.
+        assert_eq!(board.lose(0), 100);
+        assert_eq!((board.pipe(), board.next_repair()), (0, Some(0)));
+    }
+
+    #[test]
+    fn what_was_given_up_and_did_not_leave_again_can_be_believed_and_given_up_once_more() {
+        let mut board = board(5);
+        sack(&mut board, 301, 501);
+        assert_eq!(board.lose_before(301), 300);
+        board.resend(0, at(10), stamp());
+        board.believe();
+        // Two are under way for the first time, one for the second.
+        assert_eq!((board.pipe(), board.next_repair()), (300, None));
+        assert_eq!(board.lose_before(301), 200, "the repair of the first one may still come");
+        assert_eq!((board.pipe(), board.next_repair()), (100, Some(1)));
+    }
+
+    #[test]
+    fn a_path_that_became_narrow_takes_segments_whose_bytes_fit_whatever_else_they_end() {
+        let mut board = board(2);
+        board.push(101, true, at(3), stamp());
+        board.lose_longer_than(100);
+        assert_eq!(board.next_repair(), None, "a hundred bytes and a FIN");
+        board.lose_longer_than(99);
+        assert_eq!(board.pipe(), 0);
+    }
+
+    #[test]
     fn after_a_timeout_everything_is_to_be_sent_again() {
         let mut board = board(5);
         sack(&mut board, 201, 401);

@@ -274,9 +274,10 @@ impl Sender {
         }
     }
 
-    /// RFC 3168, section 6.1.2: once for each window, and not where a loss reduced it already.
+    /// RFC 3168, section 6.1.2: once for each window, and not where a loss reduced it already. The peer repeats
+    /// a mark until it has the first segment behind that window, which tells it of the reduction.
     fn handle_mark(&mut self, now: Instant) {
-        if self.board.una() < self.marked_before {
+        if self.board.una() <= self.marked_before {
             return;
         }
         self.marked_before = self.board.next();

@@ -124,3 +124,59 @@ fn after_disorder_the_segments_of_limited_transmit_count_as_under_way() {
     script.hear(peer(".", 1, 4001, 0));
     script.expect(&[("", 8001, 1, 1000)]);
 }
+
+#[test]
+fn a_timeout_ends_what_duplicates_made_room_for() {
+    for recovery in [Mode::Reno, Mode::NewReno] {
+        let mut script = Script::ten_out(without_limited_transmit(recovery));
+        again(&mut script, 1, 9);
+        assert!(script.sent().len() > 1, "{recovery:?}");
+        script.pass(1_000);
+        script.expect(&[("", 1, 1, 1000)]);
+        // Slow start from one segment, as if there had been no duplicates.
+        script.hear(peer(".", 1, 1001, 0));
+        script.expect(&[("", 1001, 1, 1000), ("", 2001, 1, 1000)]);
+    }
+}
+
+#[test]
+fn the_first_partial_acknowledgement_of_each_recovery_restarts_the_timer() {
+    let mut script = Script::ten_out(without_limited_transmit(Mode::NewReno));
+    for (first, recovered) in [(1, 10_001), (11_001, 0)] {
+        again(&mut script, first, 3);
+        assert_eq!(script.sent()[0].seq, Seq32::new(ISS).plus(first));
+        for (ack, restarts) in [(1000, true), (2000, false)] {
+            script.pass(100);
+            let before = script.end.poll_timeout();
+            script.hear(peer(".", 1, first + ack, 0));
+            script.sent();
+            assert_eq!(script.end.poll_timeout() > before, restarts, "{first} and {ack}");
+        }
+        for ack in [recovered, recovered + 1000] {
+            script.hear(peer(".", 1, ack, 0));
+            script.sent();
+        }
+    }
+}
+
+#[test]
+fn a_duplicate_that_says_what_came_twice_or_carries_data_or_another_window_is_none() {
+    // RFC 5681, section 2; RFC 2883, section 4.
+    let mut script = Script::ten_out(Config { recovery: Mode::NewReno, ..plain() });
+    let twice = |n: u32| sack(1001, &[(1 + 100 * n, 101 + 100 * n)]);
+    script.hear(peer(".", 1, 1001, 0));
+    script.sent();
+    for n in 0..5 {
+        script.hear(twice(n));
+        script.expect(&[]);
+    }
+    for n in 0..5 {
+        script.hear(Segment { window: 50_000 - n, ..peer(".", 1, 1001, 0) });
+        script.expect(&[]);
+    }
+    for n in 0..5 {
+        script.hear(peer(".", 1 + 10 * n, 1001, 10));
+        script.expect(&[("", 12_001, 11 + 10 * n, 0)]);
+    }
+    assert_eq!(script.end.counters().reductions, 0);
+}

@@ -161,3 +161,49 @@ fn a_report_below_the_highest_judges_nothing() {
     let now = script.end.counters().retransmitted_segments;
     assert!(now <= repairs + 8, "no segment leaves a third time: {now}");
 }
+
+#[test]
+fn aero_counts_the_loss_of_a_repair_as_one_of_the_same_recovery() {
+    let mut script = Script::ten_out(aero(4, false));
+    script.hear(peer(".", 1, 1, 0));
+    assert_eq!(again(&mut script, 10_001), [1]);
+    let due = script.end.poll_timeout().expect("a timer");
+    script.pass(200);
+    // The repair is lost as well: it leaves again, and has a timeout of its own.
+    script.hear(peer(".", 1, 1, 0));
+    assert_eq!(again(&mut script, 10_001), [1]);
+    assert_eq!(script.end.counters().reductions, 1);
+    assert_eq!(script.end.poll_timeout().expect("a timer").since(due), ms(200));
+}
+
+#[test]
+fn aero_guesses_anew_in_each_recovery() {
+    let mut script = Script::ten_out(aero_fixed(8, true));
+    script.hear(peer(".", 1, 1, 0));
+    script.sent();
+    for ack in [1001, 3001] {
+        script.pass(110);
+        script.hear(peer(".", 1, ack, 0));
+        script.sent();
+    }
+    script.hear(peer(".", 1, 10_001, 0));
+    assert!(script.sent().len() > 2);
+    script.pass(110);
+    // The guess was four when the last recovery ended, and the first of this one repairs one segment.
+    script.hear(peer(".", 1, 10_001, 0));
+    assert_eq!(again(&mut script, 20_001), [10_001]);
+    script.pass(110);
+    script.hear(peer(".", 1, 11_001, 0));
+    assert_eq!(again(&mut script, 20_001), [11_001, 12_001]);
+}
+
+#[test]
+fn aero_repairs_nothing_that_left_after_the_loss_was_found() {
+    let mut script = Script::ten_out(aero_fixed(20, false));
+    script.hear(sack(1, &[(1001, 5001)]));
+    assert_eq!(script.sent().len(), 5, "the repair and four new ones, up to 14001");
+    script.pass(150);
+    script.hear(sack(9001, &[(13_001, 14_001)]));
+    // 10001 to 13001 left a round trip ago as well.
+    assert_eq!(again(&mut script, 14_001), [9001]);
+}

@@ -3,7 +3,9 @@
 mod closing;
 mod duplicates;
 mod forward;
+mod granting;
 mod in_order;
+mod listening;
 mod opening;
 mod probing;
 mod receiving;
@@ -12,3 +14,4 @@ mod reports;
 mod sending;
 mod support;
 mod timers;
+mod undoing;

@@ -19,6 +19,26 @@ fn limited_transmit_sends_new_data_for_the_first_two_duplicates_and_the_third_re
 }
 
 #[test]
+fn two_duplicates_let_one_new_segment_go_each_and_further_ones_below_the_threshold_none() {
+    for (recovery, reports) in
+        [(Mode::Tahoe, false), (Mode::Reno, false), (Mode::NewReno, false), (Mode::Sack, true)]
+    {
+        let mut script = Script::ten_out(Config { recovery, dup_threshold: 4, ..plain() });
+        // Reports of bytes that are few enough to show no loss by themselves (RFC 6675, section 4).
+        let duplicate = |end| if reports { sack(1, &[(1001, end)]) } else { peer(".", 1, 1, 0) };
+        for (end, new) in [(2001, 10_001), (3001, 11_001)] {
+            script.hear(duplicate(end));
+            script.expect(&[("", new, 1, 1000)]);
+        }
+        script.hear(duplicate(4001));
+        script.expect(&[]);
+        assert_eq!(script.end.counters().reductions, 0, "{recovery:?}");
+        script.hear(duplicate(5001));
+        assert_eq!(script.sent()[0].seq, Seq32::new(ISS).plus(1), "{recovery:?}");
+    }
+}
+
+#[test]
 fn without_limited_transmit_the_first_two_duplicates_send_nothing() {
     let config = Config { limited_transmit: false, recovery: Mode::NewReno, ..plain() };
     let mut script = Script::four_out(config);

@@ -7,7 +7,7 @@ use bentpipe_cc::Choice;
 use super::support::*;
 
 #[test]
-fn a_mark_is_echoed_until_the_peer_has_reduced_and_our_window_is_reduced_once() {
+fn a_mark_is_echoed_until_the_peer_has_reduced_and_an_echo_is_answered_by_the_next_new_segment() {
     let mut script = Script::start(Config { ecn: true, ..plain() });
     assert_eq!(script.sent()[0].flags, flags("SEW"));
     script.pass(100);
@@ -24,9 +24,82 @@ fn a_mark_is_echoed_until_the_peer_has_reduced_and_our_window_is_reduced_once() 
     let sent = script.expect(&[("", 1, 301, 1000), ("", 1001, 301, 1000)]);
     assert_eq!(sent[0].ecn, Ecn::Capable0);
     script.hear(peer(".E", 301, 1001, 0));
-    assert!(script.end.counters().reductions <= 1);
-    let after = script.sent();
-    assert!(after.first().is_none_or(|s| s.flags.contains(Flags::CWR)), "{after:?}");
+    script.expect(&[("W", 2001, 301, 1000)]);
+}
+
+/// Ten segments are out over a path that marks, 1 to 10001.
+fn marking() -> Script {
+    let initial_window = InitialWindow::Segments(10);
+    let mut script = Script::start(Config { ecn: true, initial_window, ..plain() });
+    script.sent();
+    script.pass(100);
+    let answer = syn_ack(SynOptions { sack_permitted: true, ..mss(1000) });
+    script.hear(Segment { flags: flags("S.E"), ..answer });
+    script.expect(&[("", 1, 1, 0)]);
+    script.write(50_000);
+    assert_eq!(script.sent().len(), 10);
+    script.pass(100);
+    script
+}
+
+/// The peer has not heard yet that the window was reduced.
+fn marked(segment: Segment) -> Segment {
+    Segment { flags: segment.flags.with(Flags::ECE), ..segment }
+}
+
+#[test]
+fn marks_of_one_window_reduce_it_once_and_the_next_new_segment_alone_says_so() {
+    // RFC 3168, section 6.1.2.
+    let mut script = marking();
+    for ack in [1001, 2001, 3001, 4001] {
+        script.hear(marked(peer(".", 1, ack, 0)));
+        assert_eq!(script.end.counters().reductions, 1, "{ack}");
+        // The first of them made it eleven segments, and half of it.
+        let cwnd = script.end.sender_state().cwnd.expect("a window").get();
+        assert!((5_500..6_500).contains(&cwnd), "{cwnd}");
+        script.expect(&[]);
+    }
+    script.hear(marked(peer(".", 1, 5001, 0)));
+    script.expect(&[("W", 10_001, 1, 1000)]);
+    // All that had left before: the peer can not have heard of the reduction yet.
+    script.hear(marked(peer(".", 1, 10_001, 0)));
+    assert_eq!(script.end.counters().reductions, 1);
+    assert!(script.sent().iter().all(|s| !s.flags.contains(Flags::CWR)));
+    // It has heard by now: this is another mark.
+    script.hear(marked(peer(".", 1, 11_001, 0)));
+    assert_eq!(script.end.counters().reductions, 2);
+}
+
+#[test]
+fn a_mark_in_a_recovery_reduces_nothing_more() {
+    // RFC 3168, section 6.1.2: a loss and a mark of one window are one reduction.
+    let mut script = marking();
+    script.hear(sack(1, &[(1001, 4001)]));
+    script.expect(&[("", 1, 1, 1000)]);
+    let state =
+        |script: &Script| (script.end.counters().reductions, script.end.sender_state().cwnd);
+    assert_eq!(state(&script), (1, Some(ByteCount::new(5_000))));
+    script.hear(marked(sack(1, &[(1001, 6001)])));
+    script.expect(&[]);
+    assert_eq!(state(&script), (1, Some(ByteCount::new(5_000))));
+    script.hear(marked(sack(1, &[(1001, 7001)])));
+    script.expect(&[("W", 10_001, 1, 1000)]);
+    assert_eq!(state(&script), (1, Some(ByteCount::new(5_000))));
+}
+
+#[test]
+fn repairs_and_acknowledgements_can_not_be_marked() {
+    // RFC 3168, sections 6.1.4 and 6.1.5.
+    let mut script = marking();
+    script.hear(peer(".", 1, 1, 100));
+    let ack = script.expect(&[("", 10_001, 101, 0)]);
+    assert_eq!(ack[0].ecn, Ecn::NotCapable);
+    script.pass(900);
+    let repair = script.expect(&[("", 1, 101, 1000)]);
+    assert_eq!(repair[0].ecn, Ecn::NotCapable);
+    script.hear(peer(".", 101, 10_001, 0));
+    let new = script.sent();
+    assert!(!new.is_empty() && new.iter().all(|s| s.ecn == Ecn::Capable0));
 }
 
 #[test]
@@ -44,11 +117,24 @@ fn nagle_holds_a_short_segment_until_everything_is_acknowledged() {
 fn a_smaller_path_mtu_cuts_what_is_sent_again_and_keeps_the_window() {
     let mut script = Script::four_out(plain());
     let before = script.end.sender_state().cwnd;
+    script.expect(&[]);
     script.end.set_path_mtu(script.now, 540);
-    let sent = script.sent();
-    assert!(sent.iter().all(|s| s.payload.len() <= 500), "{sent:?}");
-    assert_eq!(sent[0].seq, Seq32::new(ISS).plus(2001));
+    // RFC 1191, section 6.5: one segment until acknowledgements come, and the window stays.
+    script.expect(&[("", 2001, 1, 500)]);
     assert_eq!(script.end.sender_state().cwnd, before);
+    assert_eq!(script.end.counters().reductions, 0);
+    script.hear(peer(".", 1, 2501, 0));
+    let again = script.sent();
+    assert!(again.len() > 1 && again.iter().all(|s| s.payload.len() == 500), "{again:?}");
+    assert_eq!(again[0].seq, Seq32::new(ISS).plus(2501));
+    script.hear(peer(".", 1, 6001, 0));
+    let new = script.sent();
+    assert!(!new.is_empty() && new.iter().all(|s| s.payload.len() == 500), "{new:?}");
+    // The path carries longer ones again, but never longer than the peer takes.
+    script.end.set_path_mtu(script.now, 9_000);
+    script.hear(peer(".", 1, 8001, 0));
+    let longer = script.sent();
+    assert!(!longer.is_empty() && longer.iter().all(|s| s.payload.len() == 1000), "{longer:?}");
 }
 
 #[test]
@@ -77,6 +163,20 @@ fn an_acknowledgement_of_two_segments_opens_the_window_by_two_and_after_a_timeou
     script.expect(&[("", 2001, 1, 1000)]);
     script.hear(peer(".", 1, 4001, 0));
     assert_eq!(script.sent().len(), 2, "section 2.3: L is 1");
+}
+
+#[test]
+fn an_acknowledgement_in_pieces_opens_the_window_by_bytes_and_not_by_pieces() {
+    // RFC 3465, section 1: a receiver gains nothing by acknowledging a segment bit by bit.
+    let mut script = Script::open(plain());
+    script.write(50_000);
+    script.expect(&[("", 1, 1, 1000), ("", 1001, 1, 1000)]);
+    for ack in [101, 301, 601, 901] {
+        script.hear(peer(".", 1, ack, 0));
+    }
+    let early = script.sent().len();
+    script.hear(peer(".", 1, 1001, 0));
+    assert_eq!(early + script.sent().len(), 2, "one that left the network, and one more");
 }
 
 #[test]

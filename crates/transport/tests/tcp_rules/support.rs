@@ -22,6 +22,8 @@ pub(crate) struct Script {
     pub(crate) end: Connection,
     pub(crate) now: Instant,
     pub(crate) told: Option<Event>,
+    /// The application reads whatever it is told of.
+    pub(crate) reads: bool,
 }
 
 pub(crate) fn ms(n: u64) -> Span {
@@ -84,7 +86,16 @@ impl Script {
         let ports = Ports { local: 5001, peer: 80 };
         let entropy = 1 << 32 | u64::from(ISS);
         let end = Connection::connect(Arc::new(config), Instant::ZERO, PathId(0), ports, entropy);
-        Self { end, now: Instant::ZERO, told: None }
+        Self { end, now: Instant::ZERO, told: None, reads: true }
+    }
+
+    /// The end listens and has heard this SYN.
+    pub(crate) fn listen(config: Config, syn: &Segment) -> Self {
+        config.validate().expect("valid settings");
+        let entropy = 1 << 32 | u64::from(ISS);
+        let end = Connection::accept(Arc::new(config), Instant::ZERO, PathId(0), syn, entropy);
+        let end = end.expect("a connection");
+        Self { end, now: Instant::ZERO, told: None, reads: true }
     }
 
     /// The connection is open after a round trip of 100 ms; the peer can what a modern host can.
@@ -148,13 +159,18 @@ impl Script {
         self.told();
     }
 
-    /// The last thing that the application was told; it reads all there is.
+    /// The last thing that the application was told; it reads all there is, if it reads.
     pub(crate) fn told(&mut self) -> Option<Event> {
         while let Some(event) = self.end.poll_event() {
             self.told = Some(event);
-            while self.end.read(self.now).is_some() {}
+            while self.reads && self.end.read(self.now).is_some() {}
         }
         self.told
+    }
+
+    /// The application reads one piece.
+    pub(crate) fn read_once(&mut self) {
+        assert!(self.end.read(self.now).is_some());
     }
 
     pub(crate) fn write(&mut self, len: usize) {

@@ -17,6 +17,31 @@ fn the_timer_doubles_and_each_timeout_sends_one_segment() {
 }
 
 #[test]
+fn timeouts_in_a_row_of_one_segment_lower_the_threshold_once() {
+    // RFC 5681, section 3.1: what was sent again by the timer already leaves it as it is.
+    for (recovery, name) in Mode::NAMES {
+        let mut script = Script::ten_out(Config { recovery, ..plain() });
+        let mut wait = 900;
+        for _ in 0..3 {
+            script.pass(wait);
+            assert_eq!(script.sent()[0].seq, Seq32::new(ISS).plus(1), "{name}");
+            let ssthresh = script.end.sender_state().ssthresh;
+            assert_eq!(ssthresh, Some(ByteCount::new(5_000)), "{name}");
+            let due = script.end.poll_timeout().expect("a timer").since(script.now);
+            wait = due.as_nanos() / 1_000_000;
+        }
+        // Another segment is another loss, of the smaller window that there is.
+        script.hear(peer(".", 1, 1001, 0));
+        script.sent();
+        let due = script.end.poll_timeout().expect("a timer").since(script.now);
+        script.pass(due.as_nanos() / 1_000_000);
+        assert_eq!(script.sent()[0].seq, Seq32::new(ISS).plus(1001), "{name}");
+        let ssthresh = script.end.sender_state().ssthresh;
+        assert!(ssthresh < Some(ByteCount::new(5_000)), "{name}: {ssthresh:?}");
+    }
+}
+
+#[test]
 fn a_silent_peer_is_given_up_after_the_last_retry() {
     let mut script = Script::four_out(Config { retries: Some(2), ..plain() });
     for wait in [1_000, 2_000] {
@@ -125,4 +150,29 @@ fn a_partial_acknowledgement_restarts_the_timer_once_or_each_time() {
         let due = script.end.poll_timeout().expect("a timer").since(script.now);
         assert_eq!(due, ms(left), "{recovery:?}");
     }
+}
+
+#[test]
+fn the_timeout_grows_to_its_most_and_no_further() {
+    // RFC 6298, rules 2.5 and 5.5.
+    let rto_max = Span::from_secs(5);
+    let mut script = Script::four_out(Config { rto_max, retries: None, ..plain() });
+    for wait in [1_000, 2_000, 4_000, 5_000, 5_000] {
+        script.pass(wait);
+        script.expect(&[("", 2001, 1, 1000)]);
+    }
+}
+
+#[test]
+fn a_keep_alive_of_the_peer_is_answered_at_once() {
+    // RFC 9293, section 3.8.4: it repeats the number before the next one.
+    let mut script = Script::open(Config { ack_every: 2, ..plain() });
+    script.hear(peer(".", 1, 1, 10));
+    script.pass(200);
+    script.expect(&[("", 1, 11, 0)]);
+    script.pass(60_000);
+    script.hear(peer(".", 10, 1, 0));
+    script.expect(&[("", 1, 11, 0)]);
+    script.pass(60_000);
+    script.expect(&[]);
 }
