@@ -19,6 +19,8 @@ enum Kind {
     Tcp,
     /// AeroTCP.
     Aero,
+    /// The satellite gateway of Zhou and Baras.
+    Gateway,
     /// XCP, with routers that grant whatever is asked for.
     Xcp,
     /// Windows that are given from outside.
@@ -29,9 +31,10 @@ enum Kind {
     Sctp,
 }
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind::Tcp,
     Kind::Aero,
+    Kind::Gateway,
     Kind::Xcp,
     Kind::SaTpep,
     Kind::Xstp { probing: false },
@@ -55,6 +58,19 @@ impl Kind {
             Self::Tcp | Self::SaTpep => plain,
             Self::Aero => {
                 tcp::Config { recovery: Mode::Aero, controller: controller("fixed"), ..plain }
+            }
+            Self::Gateway => {
+                let gateway = tcp::Config {
+                    mss: 512,
+                    recovery: Mode::DepartureOrder,
+                    release_reported: true,
+                    window_in_segments: true,
+                    controller: controller("fixed"),
+                    ..plain
+                };
+                // A window may be stated too large by less than its unit.
+                let rcv_buf = ByteCount::new(buffer + 1 - gateway.window_unit());
+                tcp::Config { rcv_buf, ..gateway }
             }
             Self::Xcp => tcp::Config { controller: controller("xcp"), ..plain },
             Self::Xstp { probing } => {
@@ -98,10 +114,10 @@ fn cases() -> impl Strategy<Value = Case> {
         any::<bool>(),
     )
         .prop_map(|(kind, buffers, config, (seed, loss, size), stalls, gives_up)| {
-            // A segment that comes again while its acknowledgement waits is reported, and AeroTCP never sends again
-            // what was reported.
-            let forgets = !matches!(kind, Kind::Aero);
-            let config = Config { spoof_window: config.spoof_window.filter(|_| forgets), ..config };
+            // Who frees what is reported can not wait for the acknowledgement of it.
+            let waits = !matches!(kind, Kind::Gateway);
+            let spoof_window = config.spoof_window.filter(|_| waits);
+            let config = Config { spoof_window, ..config };
             Case { kind, buffers, config, seed, loss, size, stalls, gives_up }
         })
 }

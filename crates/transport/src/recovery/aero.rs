@@ -73,6 +73,7 @@ impl Recovery for Aero {
     }
 
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+        board.doubt_head();
         board.lose_head()
     }
 

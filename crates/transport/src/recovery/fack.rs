@@ -134,6 +134,7 @@ impl Recovery for Fack {
         (self.active, self.repairing, self.halving) = (false, true, 0);
         self.recover = board.next();
         self.repairs.clear();
+        board.doubt_head();
         let lost = board.lose_unreported();
         board.mark_timeout();
         lost

@@ -356,6 +356,17 @@ impl Scoreboard {
         bytes
     }
 
+    /// The oldest segment is not believed to have arrived, whatever was reported: it must be sent again when the
+    /// timer runs out (RFC 2018, section 8).
+    pub(crate) fn doubt_head(&mut self) {
+        if let Some(head) = self.segments.front_mut()
+            && std::mem::take(&mut head.sacked)
+        {
+            let end = head.end();
+            self.runs.forget_before(end);
+        }
+    }
+
     /// The timer ran out for the oldest segment and for nothing else.
     pub(crate) fn lose_head(&mut self) -> u64 {
         let bytes = self.lose(0);

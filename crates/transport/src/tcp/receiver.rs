@@ -264,7 +264,14 @@ impl Receiver {
 
     /// Something is missing, so that an acknowledgement has more to say than its number.
     pub(super) fn has_report(&self) -> bool {
-        !self.data.is_complete() || self.twice.is_some()
+        !self.data.is_complete() || self.reported_twice().is_some()
+    }
+
+    /// What came twice, if it can be told: above the acknowledgement, which may wait, it would read as what came
+    /// out of order, and the peer would not send again what it must when the acknowledgement is lost.
+    fn reported_twice(&self) -> Option<(u64, u64)> {
+        let next = self.next();
+        self.twice.filter(|(start, end)| *end <= self.ack_place() || *start > next)
     }
 
     /// The most bytes that waited out of order at a time.
@@ -321,7 +328,14 @@ impl Receiver {
         } else {
             self.edge
         };
-        let field = unit.fields(edge.saturating_sub(acked)).min(u64::from(u16::MAX));
+        let promised = edge.saturating_sub(acked);
+        // Rounded up each time the edge would move with every segment that is no whole number of units and
+        // never come to rest: where that goes beyond the room there is, it is rounded down (RFC 7323, section
+        // 2.4), and the byte that was promised before is still taken.
+        let up = unit.fields(promised);
+        let beyond = acked + up * unit.bytes() >= next + free + unit.bytes();
+        let field = if beyond { unit.floor(promised) / unit.bytes() } else { up };
+        let field = field.min(u64::from(u16::MAX));
         self.edge = self.edge.max(acked + field * unit.bytes());
         field as u16
     }
@@ -333,7 +347,8 @@ impl Receiver {
 
     /// What an acknowledgement reports: what came twice first, then what came out of order.
     pub(super) fn take_blocks(&mut self) -> impl Iterator<Item = SackBlock> {
-        let twice = self.twice.take().filter(|_| self.config.dsack);
+        let twice = self.reported_twice().filter(|_| self.config.dsack);
+        self.twice = None;
         twice
             .into_iter()
             .chain(self.data.latest())

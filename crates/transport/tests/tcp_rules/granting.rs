@@ -27,6 +27,29 @@ fn what_is_not_read_closes_the_window_and_its_edge_stays() {
 }
 
 #[test]
+fn a_window_in_units_closes_although_no_segment_is_a_whole_number_of_them() {
+    // RFC 7323, section 2.4: units of 16 bytes, and segments of 1001.
+    let rcv_buf = ByteCount::new(600_000);
+    let mut script = Script::start(Config { rcv_buf, mss: 1001, window_scaling: true, ..plain() });
+    script.sent();
+    script.pass(100);
+    let shift = SynOptions { window_shift: Some(0), sack_permitted: true, ..mss(1001) };
+    script.hear(syn_ack(shift));
+    script.sent();
+    script.reads = false;
+    let (mut place, mut least) = (1_u32, u16::MAX);
+    while let ack = script.sent().pop()
+        && ack.as_ref().is_none_or(|ack| ack.window > 62)
+    {
+        least = ack.map_or(least, |ack| least.min(ack.window));
+        script.hear(peer(".", place, 1, 1001));
+        place += 1001;
+        assert!(place < 700_000, "{least} units are still granted");
+    }
+    assert!(place <= 600_000 + 16, "{place}");
+}
+
+#[test]
 fn a_window_that_opens_is_told_when_two_segments_fit() {
     let mut script = roomy();
     for n in 0..4 {

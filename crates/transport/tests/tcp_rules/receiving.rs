@@ -44,6 +44,18 @@ fn what_comes_twice_is_reported_first() {
     assert_eq!(blocks(&answer[0]), [(2001, 3001), (2001, 3001)]);
 }
 
+#[test]
+fn what_came_twice_above_an_acknowledgement_that_waits_is_not_reported() {
+    let mut script = Script::open(plain());
+    script.hear(peer(".", 1, 1, 1000));
+    script.end.defer_acks(script.now, ByteCount::new(1000));
+    script.hear(peer(".", 1, 1, 1000));
+    assert!(script.sent().iter().all(|ack| blocks(ack).is_empty()));
+    script.end.defer_acks(script.now, ByteCount::ZERO);
+    let ack = script.expect(&[("", 1, 1001, 0)]);
+    assert_eq!(blocks(&ack[0]), [(1, 1001)], "below it, it is no news of what is missing");
+}
+
 /// A connection with timestamps and reports, and a segment of the peer with this stamp.
 fn stamped(config: Config) -> Script {
     let mut script = Script::start(Config { timestamps: true, mss: 1012, ..config });

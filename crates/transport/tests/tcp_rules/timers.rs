@@ -42,6 +42,22 @@ fn timeouts_in_a_row_of_one_segment_lower_the_threshold_once() {
 }
 
 #[test]
+fn the_oldest_segment_is_sent_again_by_the_timer_even_if_it_was_reported() {
+    // RFC 2018, section 8. What waits to be released by the peer's report alone can not be sent again.
+    for (recovery, name) in Mode::NAMES.into_iter().filter(|(m, _)| *m != Mode::DepartureOrder) {
+        let mut script = Script::ten_out(Config { recovery, ..plain() });
+        script.hear(sack(1, &[(1, 10_001)]));
+        script.sent();
+        for _ in 0..2 {
+            let due = script.end.poll_timeout().expect("a timer").since(script.now);
+            script.pass(due.as_nanos().div_ceil(1_000_000));
+            let sent = script.sent();
+            assert!(sent.iter().any(|s| s.seq == Seq32::new(ISS).plus(1)), "{name}: {sent:?}");
+        }
+    }
+}
+
+#[test]
 fn a_silent_peer_is_given_up_after_the_last_retry() {
     let mut script = Script::four_out(Config { retries: Some(2), ..plain() });
     for wait in [1_000, 2_000] {
