@@ -44,6 +44,8 @@ pub enum RecoveryName {
     Aero,
     /// Zhou and Baras: the order of departures on a path that keeps order.
     DepartureOrder,
+    /// SCPS-TP: what the receiver asks for, at once.
+    Snack,
 }
 
 impl From<RecoveryName> for Mode {
@@ -57,6 +59,7 @@ impl From<RecoveryName> for Mode {
             RecoveryName::Fack => Self::Fack,
             RecoveryName::Aero => Self::Aero,
             RecoveryName::DepartureOrder => Self::DepartureOrder,
+            RecoveryName::Snack => Self::Snack,
         }
     }
 }

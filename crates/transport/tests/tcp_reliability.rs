@@ -74,7 +74,10 @@ fn configs() -> impl Strategy<Value = Config> {
                     window_scaling: scaling,
                     timestamps,
                     sack: sack
-                        || matches!(recovery, Mode::Sack | Mode::Fack | Mode::DepartureOrder),
+                        || matches!(
+                            recovery,
+                            Mode::Sack | Mode::Fack | Mode::DepartureOrder | Mode::Snack
+                        ),
                     dsack,
                     ecn,
                     recovery,

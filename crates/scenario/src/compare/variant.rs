@@ -21,8 +21,10 @@ const RECOVERIES: &[(&str, &str)] = &[
     ("newreno", "one repair for each partial acknowledgment"),
     ("newreno-steady", "the same; each of them restarts the timer"),
     ("sack", "what the receiver reports is missing"),
+    ("fack", "what lies far enough below the furthest report is missing"),
     ("aero", "AeroTCP: one duplicate on a path that keeps order"),
     ("departure-order", "what left before something that arrived"),
+    ("snack", "SCPS-TP: what the receiver asks for"),
 ];
 
 /// Bytes of an SCTP packet around its user bytes: IP, common header, DATA chunk.

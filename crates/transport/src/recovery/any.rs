@@ -5,6 +5,7 @@ use super::departure_order::DepartureOrder;
 use super::duplicates::Duplicates;
 use super::fack::Fack;
 use super::sack::Sack;
+use super::snack::Snack;
 use super::tahoe::Tahoe;
 use super::{AckSeen, Found, Recovery, Scoreboard, Sent};
 
@@ -17,6 +18,7 @@ pub(crate) enum AnyRecovery {
     Fack(Fack),
     Aero(Aero),
     DepartureOrder(DepartureOrder),
+    Snack(Snack),
 }
 
 macro_rules! of_any {
@@ -28,6 +30,7 @@ macro_rules! of_any {
             AnyRecovery::Fack($recovery) => $answer,
             AnyRecovery::Aero($recovery) => $answer,
             AnyRecovery::DepartureOrder($recovery) => $answer,
+            AnyRecovery::Snack($recovery) => $answer,
         }
     };
 }

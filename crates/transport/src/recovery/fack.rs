@@ -217,7 +217,8 @@ mod tests {
             self.board.sack(first, end, &mut reported);
             let (now, srtt) = (Instant::ZERO, Span::from_millis(100));
             let sacked = reported.bytes;
-            let ack = AckSeen { now, srtt, mss: MSS, acked, sacked, duplicate: acked == 0 };
+            let duplicate = acked == 0;
+            let ack = AckSeen { now, srtt, mss: MSS, acked, sacked, duplicate, asked: 0 };
             self.fack.on_ack(&mut self.board, &ack)
         }
 

@@ -11,6 +11,7 @@ mod fack;
 mod runs;
 mod sack;
 mod scoreboard;
+mod snack;
 mod tahoe;
 
 use bentpipe_units::{Instant, Span};
@@ -45,11 +46,14 @@ pub enum Mode {
     /// What left before something that arrived is lost, on a path that keeps order; what was reported
     /// is kept by the peer (Zhou and Baras). Without SACK at the peer this is [`Mode::NewReno`].
     DepartureOrder,
+    /// The receiver asks for what it misses, and gets it at once (SNACK of CCSDS 714.0-B, in place of SACK). At a
+    /// peer that does not this is [`Mode::Sack`], or [`Mode::NewReno`] without SACK.
+    Snack,
 }
 
 impl Mode {
     /// All modes with their names in scenario files.
-    pub const NAMES: [(Self, &'static str); 8] = [
+    pub const NAMES: [(Self, &'static str); 9] = [
         (Self::Tahoe, "tahoe"),
         (Self::Reno, "reno"),
         (Self::NewReno, "newreno"),
@@ -58,11 +62,13 @@ impl Mode {
         (Self::Fack, "fack"),
         (Self::Aero, "aero"),
         (Self::DepartureOrder, "departure-order"),
+        (Self::Snack, "snack"),
     ];
 
-    /// The mode that is possible with a peer that reports selectively or does not.
-    pub(crate) const fn with_peer(self, reports: bool) -> Self {
+    /// The mode that is possible with a peer that reports selectively or does not, by SNACKs or not.
+    pub(crate) const fn with_peer(self, reports: bool, snacks: bool) -> Self {
         match self {
+            Self::Snack if reports && !snacks => Self::Sack,
             mode if mode.needs_reports() && !reports => Self::NewReno,
             mode => mode,
         }
@@ -70,7 +76,7 @@ impl Mode {
 
     /// The mode can not do without selective reports.
     pub(crate) const fn needs_reports(self) -> bool {
-        matches!(self, Self::Sack | Self::Fack | Self::DepartureOrder)
+        matches!(self, Self::Sack | Self::Fack | Self::DepartureOrder | Self::Snack)
     }
 
     /// The mode looks at selective reports. The others know nothing but duplicates, whatever the peer says
@@ -108,6 +114,7 @@ impl Mode {
             Self::DepartureOrder => {
                 AnyRecovery::DepartureOrder(departure_order::DepartureOrder::default())
             }
+            Self::Snack => AnyRecovery::Snack(snack::Snack::default()),
         }
     }
 }
@@ -139,6 +146,8 @@ pub(crate) struct AckSeen {
     pub(crate) sacked: u64,
     /// It is a duplicate (RFC 5681, section 2).
     pub(crate) duplicate: bool,
+    /// The peer asks for everything before this place that it has not reported.
+    pub(crate) asked: u64,
 }
 
 /// What a recovery makes of an acknowledgement.

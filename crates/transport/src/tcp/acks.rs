@@ -46,6 +46,7 @@ impl Sender {
         let acked = ack.place - una;
         let cumulative = delivered.bytes;
         let twice = self.take_reports(ack.place, segment, &mut delivered);
+        let asked = self.take_requests(ack.place, segment, &mut delivered);
         let sacked = delivered.bytes - cumulative;
         // RFC 5681, section 2.
         let same_window = self.edge - ack.place.min(self.edge) == window_before;
@@ -58,8 +59,15 @@ impl Sender {
         let newest = delivered.newest.as_ref();
         let rate_sample = self.delivery.take(now, delivered.bytes, newest, self.rtt.min());
         let was_active = self.recovery.is_active();
-        let seen =
-            AckSeen { now, srtt: self.rtt.srtt(), mss: self.mss(), acked, sacked, duplicate };
+        let seen = AckSeen {
+            now,
+            srtt: self.rtt.srtt(),
+            mss: self.mss(),
+            acked,
+            sacked,
+            duplicate,
+            asked,
+        };
         let mut found = self.recovery.on_ack(&mut self.board, &seen);
         // What advances counts, even if duplicates announced all of it (RFC 5681, section 3.1): after a
         // timeout the window would not grow otherwise.
@@ -157,6 +165,33 @@ impl Sender {
             self.probe_reports += 1;
         }
         twice
+    }
+
+    /// Takes a SNACK: the first hole, then a bit for each segment behind it that says whether it is missing. Gives
+    /// the place before which the peer asks for all that it has not reported.
+    fn take_requests(&mut self, una: u64, segment: &Segment, delivered: &mut Delivered) -> u64 {
+        let (Options::Snack(snack), Some(unit)) = (&segment.options, self.agreed.snacks) else {
+            return 0;
+        };
+        let next = self.board.next();
+        let mut at = una + (u64::from(snack.hole_offset) + u64::from(snack.hole_size)) * unit;
+        let mut asked = at.min(next);
+        for byte in snack.vector.iter() {
+            for bit in (0..8).rev() {
+                let end = at + unit;
+                if end > next {
+                    return asked;
+                }
+                if byte >> bit & 1 == 1 {
+                    asked = end;
+                } else {
+                    self.board.sack(at, end, delivered);
+                    self.release(at);
+                }
+                at = end;
+            }
+        }
+        asked
     }
 
     /// Frees what the peer has of the stretch at this place.

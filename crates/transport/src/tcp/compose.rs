@@ -134,7 +134,15 @@ impl Connection {
         place.seq = self.tx.wire(self.tx.board.next());
         place.payload.clear();
         self.feedback.header = self.congestion_header(now, false);
-        if self.tx.agreed.reports && self.rx.has_report() {
+        if !self.tx.agreed.reports || !self.rx.has_report() {
+            return;
+        }
+        if let Some(unit) = self.tx.agreed.snacks {
+            // What a header has room for, and beside timestamps.
+            let most = if self.stamped { 24 } else { 33 };
+            let snack = self.rx.take_requests(unit, most);
+            place.options = snack.map_or(Options::None, Options::Snack);
+        } else {
             let most = if self.stamped { 3 } else { 4 };
             place.options = Options::Sack(self.rx.take_blocks().take(most).collect());
         }

@@ -274,7 +274,16 @@ impl Config {
         if !self.sack && self.recovery.needs_reports() {
             return wrong("sack", "is off: this `recovery` needs it".into());
         }
+        if self.probing && self.snacks() {
+            let problem = "is on: probes are answered by SACK, not by `recovery` with SNACK";
+            return wrong("probing", problem.into());
+        }
         Ok(())
+    }
+
+    /// What is missing is asked for by SNACK, if the peer does so as well.
+    pub(super) const fn snacks(&self) -> bool {
+        matches!(self.recovery, Mode::Snack)
     }
 
     /// Largest congestion window in bytes.

@@ -1,7 +1,7 @@
 //! Opening a connection, and what the ends agree on while it opens.
 
 use bentpipe_units::{Instant, Span};
-use bentpipe_wire::tcp::{Flags, Options, Segment, SynOptions};
+use bentpipe_wire::tcp::{Flags, Options, ScpsCapabilities, Segment, SynOptions};
 
 use super::Config;
 use super::compose::STAMPS_LEN;
@@ -33,12 +33,16 @@ pub(super) struct Handshake {
     retries: Option<u32>,
 }
 
+/// Both forms of SNACK: that of the first hole and that with the vector behind it.
+const SNACKS: u8 = ScpsCapabilities::SNACK1 | ScpsCapabilities::SNACK2;
+
 /// What a SYN offers, as far as this end offers it as well.
 #[derive(Clone, Copy, Debug, Default)]
 struct Offer {
     mss: Option<u16>,
     shift: Option<u8>,
     sack: bool,
+    snack: bool,
     stamps: bool,
     ecn: bool,
 }
@@ -112,6 +116,7 @@ impl Connection {
             mss: syn.mss,
             shift: syn.window_shift.filter(|_| config.window_scaling),
             sack: syn.sack_permitted && config.sack,
+            snack: syn.scps.is_some_and(|scps| scps.bits & SNACKS == SNACKS) && config.snacks(),
             stamps: segment.timestamps.is_some() && config.timestamps,
             ecn: marks && config.ecn,
         };
@@ -144,7 +149,9 @@ impl Connection {
             self.tx.rtt.sample(measured);
         }
         let syn_lost = self.handshake.sent > 1;
-        let agreed = Agreed { mss, window_unit, reports: offered.sack, syn_lost };
+        let snacks = offered.snack.then_some(u64::from(mss));
+        let reports = offered.sack || offered.snack;
+        let agreed = Agreed { mss, window_unit, reports, snacks, syn_lost };
         let window = if scaled { u64::from(window) * window_unit } else { u64::from(window) };
         self.tx.open(now, agreed, window, 0);
         self.stage = Stage::Open;
@@ -214,7 +221,8 @@ impl Connection {
                 mss: Some(config.mss),
                 window_shift: config.window_shift().filter(|_| !answers || offered.shift.is_some()),
                 sack_permitted: if answers { offered.sack } else { config.sack },
-                scps: None,
+                scps: (if answers { offered.snack } else { config.snacks() })
+                    .then_some(ScpsCapabilities { bits: SNACKS, connection_id: 0 }),
             }),
             ..Segment::default()
         };

@@ -199,6 +199,11 @@ impl Reassembly {
         latest.into_iter().flatten().map(|stretch| (stretch.start, stretch.end))
     }
 
+    /// All stretches that arrived out of order, by place.
+    pub(super) fn stretches(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
+        self.stretches.iter().map(|stretch| (stretch.start, stretch.end))
+    }
+
     /// The next bytes for the application.
     pub(super) fn read(&mut self) -> Option<Bytes> {
         let bytes = self.ready.pop_front()?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_units::{Instant, Seq32};
-use bentpipe_wire::tcp::SackBlock;
+use bentpipe_wire::tcp::{SackBlock, Snack};
 use bytes::Bytes;
 
 use super::Config;
@@ -353,6 +353,29 @@ impl Receiver {
             .into_iter()
             .chain(self.data.latest())
             .map(|(start, end)| SackBlock { first: self.wire(start), end: self.wire(end) })
+    }
+
+    /// What is missing, in segments of `unit` bytes: the first hole, and what follows it in as many whole bytes of
+    /// the vector as there are, so that every bit says something; at most so many.
+    pub(super) fn take_requests(&mut self, unit: u64, most: usize) -> Option<Snack> {
+        self.twice = None;
+        let (first, _) = self.data.stretches().next()?;
+        let (_, highest) = self.data.stretches().last()?;
+        let offset = self.data.next().saturating_sub(self.last_acked) / unit;
+        let hole = self.last_acked + offset * unit;
+        let size = first.saturating_sub(hole).div_ceil(unit);
+        let behind = hole + size * unit;
+        let bytes = (highest.saturating_sub(behind) / unit / 8).min(most as u64);
+        let missing = |n: u64| {
+            let (start, end) = (behind + n * unit, behind + (n + 1) * unit);
+            !self.data.stretches().any(|(from, to)| from <= start && end <= to)
+        };
+        let byte = |n: u64| (0..8).fold(0, |bits, bit| bits << 1 | u8::from(missing(8 * n + bit)));
+        Some(Snack {
+            hole_offset: offset.min(u64::from(u16::MAX)) as u16,
+            hole_size: size.min(u64::from(u16::MAX)) as u16,
+            vector: (0..bytes).map(byte).collect(),
+        })
     }
 
     /// The next bytes in order. A window that was nearly closed and opened by this is told.

@@ -28,6 +28,8 @@ pub(super) struct Agreed {
     pub(super) window_unit: u64,
     /// The peer reports selectively.
     pub(super) reports: bool,
+    /// Both ends ask by SNACKs, with lengths in segments of so many bytes.
+    pub(super) snacks: Option<u64>,
     /// A SYN or its answer was lost: the window starts from one segment (RFC 5681, section 3.1).
     pub(super) syn_lost: bool,
 }
@@ -192,7 +194,7 @@ impl Sender {
         self.follows_queue = self.controller.follows_queue();
         self.explicit = self.asks(now);
         self.plainly = !self.follows_sending && !self.explicit && self.config.max_burst == 0;
-        self.mode = self.config.recovery.with_peer(agreed.reports);
+        self.mode = self.config.recovery.with_peer(agreed.reports, agreed.snacks.is_some());
         self.recovery = self.mode.build(options(&self.config));
         (self.peer_window, self.largest_window) = (window, window);
         self.edge = self.board.una() + window;

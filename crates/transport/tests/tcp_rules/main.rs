@@ -12,6 +12,7 @@ mod receiving;
 mod recovery;
 mod reports;
 mod sending;
+mod snack;
 mod support;
 mod timers;
 mod undoing;
