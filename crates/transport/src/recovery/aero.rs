@@ -91,8 +91,4 @@ impl Recovery for Aero {
     fn is_active(&self) -> bool {
         self.active
     }
-
-    fn in_flight(&self, board: &Scoreboard, _mss: u64) -> u64 {
-        board.pipe()
-    }
 }

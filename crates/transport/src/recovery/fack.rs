@@ -154,10 +154,6 @@ impl Recovery for Fack {
         self.active
     }
 
-    fn in_flight(&self, board: &Scoreboard, _mss: u64) -> u64 {
-        board.pipe()
-    }
-
     fn window(&self, cwnd: u64) -> u64 {
         cwnd.max(self.halving)
     }

@@ -190,13 +190,17 @@ pub(crate) trait Recovery {
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64;
 
     /// The oldest segment is overdue by a clock of its own (TCP Vegas).
-    fn suspect(&mut self, board: &mut Scoreboard) -> Found;
+    fn suspect(&mut self, board: &mut Scoreboard) -> Found {
+        Found { lost: board.lose(0), forced: 1, ..Found::default() }
+    }
 
     /// Losses found by gaps are being repaired.
     fn is_active(&self) -> bool;
 
     /// Bytes that count against the window.
-    fn in_flight(&self, board: &Scoreboard, mss: u64) -> u64;
+    fn in_flight(&self, board: &Scoreboard, _mss: u64) -> u64 {
+        board.pipe()
+    }
 
     /// How much may be under way where the controller's window is `cwnd` bytes.
     fn window(&self, cwnd: u64) -> u64 {

@@ -61,15 +61,7 @@ impl Recovery for Snack {
         lost
     }
 
-    fn suspect(&mut self, board: &mut Scoreboard) -> Found {
-        Found { lost: board.lose(0), forced: 1, ..Found::default() }
-    }
-
     fn is_active(&self) -> bool {
         self.active
-    }
-
-    fn in_flight(&self, board: &Scoreboard, _mss: u64) -> u64 {
-        board.pipe()
     }
 }

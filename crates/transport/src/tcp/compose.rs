@@ -140,7 +140,7 @@ impl Connection {
         if let Some(unit) = self.tx.agreed.snacks {
             // What a header has room for, and beside timestamps.
             let most = if self.stamped { 24 } else { 33 };
-            let snack = self.rx.take_requests(unit, most);
+            let snack = self.rx.take_snack(unit, most);
             place.options = snack.map_or(Options::None, Options::Snack);
         } else {
             let most = if self.stamped { 3 } else { 4 };

@@ -346,10 +346,13 @@ impl Endpoint for Connection {
 
     #[inline]
     fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
-        match self.work {
-            _ if !self.may_transmit() => None,
-            Work::Anything => self.poll_anything(now, place),
-            Work::Acknowledgement | Work::Nothing => self.poll_acknowledgement(now, place),
+        if !self.may_transmit() {
+            return None;
+        }
+        if self.work == Work::Anything {
+            self.poll_anything(now, place)
+        } else {
+            self.poll_acknowledgement(now, place)
         }
     }
 

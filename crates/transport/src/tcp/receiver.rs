@@ -357,7 +357,7 @@ impl Receiver {
 
     /// What is missing, in segments of `unit` bytes: the first hole, and what follows it in as many whole bytes of
     /// the vector as there are, so that every bit says something; at most so many.
-    pub(super) fn take_requests(&mut self, unit: u64, most: usize) -> Option<Snack> {
+    pub(super) fn take_snack(&mut self, unit: u64, most: usize) -> Option<Snack> {
         self.twice = None;
         let (first, _) = self.data.stretches().next()?;
         let (_, highest) = self.data.stretches().last()?;

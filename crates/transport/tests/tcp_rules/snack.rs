@@ -72,10 +72,16 @@ fn a_repair_is_asked_for_in_vain_for_a_round_trip_and_then_leaves_again() {
 }
 
 #[test]
-fn requests_beyond_what_was_sent_ask_for_nothing() {
+fn requests_for_more_than_was_sent_ask_for_what_was() {
     let mut script = ten_out(plain(), capable(BOTH));
-    script.hear(snack(10_001, u16::MAX, u16::MAX, &[0xff; 33]));
-    assert!(script.sent().iter().all(|sent| sent.seq != Seq32::new(ISS).plus(1)));
+    script.hear(snack(1, 0, u16::MAX, &[0xff; 33]));
+    let places = |sent: Vec<Segment>| -> Vec<u32> {
+        sent.iter().map(|sent| sent.seq.distance_from(Seq32::new(ISS))).collect()
+    };
+    assert_eq!(places(script.sent()), [1, 1001, 2001, 3001, 4001]);
+    let mut script = ten_out(plain(), capable(BOTH));
+    script.hear(snack(10_001, u16::MAX, u16::MAX, &[0; 33]));
+    assert!(places(script.sent()).iter().all(|place| *place > 10_000));
     assert_eq!(script.end.counters().retransmitted_segments, 0);
 }
 
