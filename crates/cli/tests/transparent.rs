@@ -4,9 +4,10 @@
 mod namespaces;
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
+use std::time::Duration;
 
 use bentpipe_testkit::pattern;
 use rustix::process::Signal;
@@ -93,6 +94,56 @@ fn clients_and_servers_see_each_other_and_not_the_gateways() {
 }
 
 #[test]
+fn without_an_early_accept_clients_hear_what_the_servers_would_have_said() {
+    if !can_run() {
+        return;
+    }
+    let site = Site::new().accepts_late();
+    let _gateways = site.gateways();
+    for (client, server) in [V4, V6] {
+        for size in [0, 100_000] {
+            let (ours, theirs, from) = site.connection(server);
+            assert_eq!(from, client.parse::<IpAddr>().expect("an address"));
+            exchange(ours, theirs, size);
+        }
+    }
+    // The server drops what is for one port.
+    let rules =
+        "table inet deaf { chain input { type filter hook input priority 0; tcp dport 9 drop; }; }";
+    assert_eq!(prints(&site.server, "nft", rules), "");
+    // It knows that there is nobody behind it.
+    for switch in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+        inside(site.server.id(), || {
+            fs::write(format!("/proc/sys/net/{switch}"), "1").expect("a switch");
+        });
+    }
+    for (version, host, via) in [("", "10.61.3.77/32", V4.1), ("-6 ", "fd61:3::77/128", V6.1)] {
+        ip(site.hub.id(), &[&format!("{version}route add {host} via {via}")]);
+        ip(site.server.id(), &[&format!("{version}route add unreachable {host}")]);
+    }
+    let attempt = |address: &str, patience: Duration| {
+        let address = address.parse().expect("an address");
+        let ours = || TcpStream::connect_timeout(&address, patience);
+        inside(site.client.id(), ours).expect_err("nobody is there").kind()
+    };
+    for (address, kind) in [
+        ("10.61.3.2:1", ErrorKind::ConnectionRefused),
+        ("[fd61:3::2]:1", ErrorKind::ConnectionRefused),
+        ("10.61.3.2:9", ErrorKind::TimedOut),
+        ("[fd61:3::2]:9", ErrorKind::TimedOut),
+        ("10.61.3.77:80", ErrorKind::HostUnreachable),
+        ("[fd61:3::77]:80", ErrorKind::HostUnreachable),
+        // Those to which the hub does not connect.
+        ("192.0.2.1:80", ErrorKind::HostUnreachable),
+        ("[2001:db8::1]:80", ErrorKind::PermissionDenied),
+    ] {
+        let is_deaf = kind == ErrorKind::TimedOut;
+        let patience = if is_deaf { Duration::from_secs(1) } else { PATIENCE };
+        assert_eq!(attempt(address, patience), kind, "{address}");
+    }
+}
+
+#[test]
 fn rules_go_with_the_gateway_and_those_that_a_killed_one_left_can_be_removed() {
     if !can_run() {
         return;
@@ -122,18 +173,19 @@ fn connections_of_before_go_on_and_new_ones_go_by_themselves_after_it_was_killed
     if !can_run() {
         return;
     }
-    let site = Site::new();
-    site.forward();
-    let (ours, theirs, _) = site.connection(V4.1);
-    let [terminal, _hub] = site.gateways();
-    exchange(ours, theirs, 100_000);
-    let counted = || prints(&site.terminal, "ip", "-s -o link show sat0");
-    let before = counted();
-    terminal.end(Signal::KILL);
-    let (ours, theirs, from) = site.connection(V4.1);
-    assert_eq!(from.to_string(), V4.0);
-    exchange(ours, theirs, 100_000);
-    assert_ne!(counted(), before);
+    for site in [Site::new(), Site::new().accepts_late()] {
+        site.forward();
+        let (ours, theirs, _) = site.connection(V4.1);
+        let [terminal, _hub] = site.gateways();
+        exchange(ours, theirs, 100_000);
+        let counted = || prints(&site.terminal, "ip", "-s -o link show sat0");
+        let before = counted();
+        terminal.end(Signal::KILL);
+        let (ours, theirs, from) = site.connection(V4.1);
+        assert_eq!(from.to_string(), V4.0);
+        exchange(ours, theirs, 100_000);
+        assert_ne!(counted(), before);
+    }
 }
 
 #[test]

@@ -131,9 +131,24 @@ impl Site {
 
     /// Both gateways carry UDP too.
     pub(crate) fn tunnels_udp(self) -> Self {
+        self.with("udp = \"tunnel\"")
+    }
+
+    /// Clients are answered by what became of the far connection.
+    pub(crate) fn accepts_late(self) -> Self {
+        for switch in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+            inside(self.terminal.id(), || {
+                fs::write(format!("/proc/sys/net/{switch}"), "1").expect("a switch");
+            });
+        }
+        self.with("early_accept = false")
+    }
+
+    /// Both gateways have this setting.
+    fn with(self, setting: &str) -> Self {
         for name in ["terminal", "hub"] {
             let text = fs::read_to_string(self.config(name)).expect("a file");
-            fs::write(self.config(name), format!("udp = \"tunnel\"\n{text}")).expect("a file");
+            fs::write(self.config(name), format!("{setting}\n{text}")).expect("a file");
         }
         self
     }

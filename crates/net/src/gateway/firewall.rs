@@ -3,6 +3,8 @@
 //!
 //! Only the first packet of a connection is led here, so that those which exist when the rules come go
 //! on as they did. Without a gateway that listens the rules lead nowhere and packets go their way.
+//! Without an early accept it comes twice: from its host it is led to a device, and from there, when the
+//! far gateway has connected, to the port.
 
 use std::fmt::Write as _;
 use std::io;
@@ -14,6 +16,14 @@ use crate::programs;
 const MARK: u32 = 0x6270;
 /// The routing table that leads them there; also the priority of the rule that says so.
 const TABLE: u32 = 25_300;
+/// Mark of requests that wait for the far gateway.
+const HELD_MARK: u32 = 0x6271;
+/// The routing table that leads them to their device, while there is one; also the priority of the rule that says so.
+pub(super) const HELD_TABLE: u32 = 25_301;
+/// That device.
+pub(super) const HELD_DEVICE: &str = "bentpipe-held";
+/// Which mark is looked up in which table.
+const LOOKUPS: [(u32, u32); 2] = [(MARK, TABLE), (HELD_MARK, HELD_TABLE)];
 /// What leads them there, in the words of `ip`, for either kind of addresses.
 const ROUTES: [(&str, &str); 2] = [("-4", "0.0.0.0/0"), ("-6", "::/0")];
 
@@ -32,7 +42,7 @@ impl Firewall {
         let mut rules = format!(
             "table inet bentpipe {{\n  chain prerouting {{\n    \
              type filter hook prerouting priority mangle; policy accept;\n    \
-             meta l4proto {{ tcp, udp }} socket transparent 1 meta mark set {MARK:#x} accept\n"
+             meta l4proto {{ tcp, udp, icmp, ipv6-icmp }} socket transparent 1 meta mark set {MARK:#x} accept\n"
         );
         if let Some(transparent) = &config.transparent {
             let from = match &transparent.interfaces[..] {
@@ -44,12 +54,18 @@ impl Firewall {
                 let version = if network.0.addr().is_ipv4() { "ip" } else { "ip6" };
                 let _ = writeln!(rules, "    {version} daddr {} return", network.0);
             }
-            let _ = writeln!(
-                rules,
-                "    {from}tcp flags & (fin | syn | rst | ack) == syn tproxy to :{} \
-                 meta mark set {MARK:#x} accept",
-                transparent.port
-            );
+            let first = "tcp flags & (fin | syn | rst | ack) == syn";
+            let here =
+                format!("{first} tproxy to :{} meta mark set {MARK:#x} accept", transparent.port);
+            let _ = if config.early_accept {
+                writeln!(rules, "    {from}{here}")
+            } else {
+                writeln!(
+                    rules,
+                    "    iifname \"{HELD_DEVICE}\" {here}\n    \
+                     {from}{first} meta mark set {HELD_MARK:#x} accept"
+                )
+            };
             if config.udp == Udp::Tunnel {
                 let _ = writeln!(
                     rules,
@@ -69,12 +85,14 @@ impl Firewall {
             "table inet bentpipe\ndelete table inet bentpipe\n", self.rules
         );
         for (version, all) in ROUTES {
-            let _ = write!(
-                script,
-                "ip {version} rule del fwmark {MARK:#x} lookup {TABLE} 2>/dev/null\n\
-                 ip {version} rule add fwmark {MARK:#x} lookup {TABLE} priority {TABLE}\n\
-                 ip {version} route replace local {all} dev lo table {TABLE}\n"
-            );
+            for (mark, table) in LOOKUPS {
+                let _ = write!(
+                    script,
+                    "ip {version} rule del fwmark {mark:#x} lookup {table} 2>/dev/null\n\
+                     ip {version} rule add fwmark {mark:#x} lookup {table} priority {table}\n"
+                );
+            }
+            let _ = writeln!(script, "ip {version} route replace local {all} dev lo table {TABLE}");
         }
         script
     }
@@ -89,10 +107,11 @@ impl Firewall {
             if version == "-6" && !has_ipv6() {
                 continue;
             }
-            let batch = format!(
-                "rule add fwmark {MARK:#x} lookup {TABLE} priority {TABLE}\n\
-                 route replace local {all} dev lo table {TABLE}\n"
-            );
+            let mut batch = format!("route replace local {all} dev lo table {TABLE}\n");
+            for (mark, table) in LOOKUPS {
+                let _ =
+                    writeln!(batch, "rule add fwmark {mark:#x} lookup {table} priority {table}");
+            }
             programs::ip(&[version], &batch)?;
         }
         programs::nft(&self.rules)
@@ -106,9 +125,11 @@ impl Firewall {
         // The table is made first, so that there is one to delete.
         programs::nft("table inet bentpipe\ndelete table inet bentpipe\n")?;
         for (version, _) in ROUTES {
-            let delete = format!("rule del fwmark {MARK:#x} lookup {TABLE}\n");
-            // Until there is none any more.
-            while programs::ip(&[version], &delete).is_ok() {}
+            for (mark, table) in LOOKUPS {
+                let delete = format!("rule del fwmark {mark:#x} lookup {table}\n");
+                // Until there is none any more.
+                while programs::ip(&[version], &delete).is_ok() {}
+            }
             // There may be no such table.
             let _ = programs::ip(&[version], &format!("route flush table {TABLE}\n"));
         }
@@ -116,7 +137,8 @@ impl Firewall {
     }
 }
 
-fn has_ipv6() -> bool {
+/// Whether this machine speaks IPv6.
+pub(super) fn has_ipv6() -> bool {
     std::fs::exists("/proc/net/if_inet6").unwrap_or(false)
 }
 
@@ -150,6 +172,23 @@ mod tests {
         ] {
             assert!(rules.contains(line), "{rules}");
         }
+    }
+
+    #[test]
+    fn without_an_early_accept_first_packets_are_held_and_only_those_that_were_are_led_to_the_port()
+    {
+        let settings = "early_accept = false\n[transparent]\nport = 25310\ninterfaces = [\"lan0\"]";
+        let rules = firewall(settings).expect("rules").rules;
+        let first = "tcp flags & (fin | syn | rst | ack) == syn";
+        for line in [
+            format!(
+                "iifname \"bentpipe-held\" {first} tproxy to :25310 meta mark set 0x6270 accept"
+            ),
+            format!("iifname {{ \"lan0\" }} {first} meta mark set 0x6271 accept"),
+        ] {
+            assert!(rules.contains(&line), "{rules}");
+        }
+        assert_eq!(rules.matches("tproxy").count(), 1, "{rules}");
     }
 
     #[test]

@@ -31,6 +31,15 @@ enum Way {
     Direct(TcpStream),
 }
 
+impl Begun {
+    /// Nobody wants it any more: the server sees a reset.
+    pub(super) fn give_up(self) {
+        if let Way::Far(connection, _) = self.way {
+            connection.abort();
+        }
+    }
+}
+
 impl Inner {
     /// Begins a flow. With an early accept nobody waits for the far gateway, and what it says comes to
     /// light later.

@@ -2,8 +2,10 @@
 
 mod datagrams;
 mod forward;
+mod held;
 mod http;
 mod socks5;
+mod syn;
 mod transparent;
 
 use std::io;

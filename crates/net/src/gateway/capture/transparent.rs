@@ -4,9 +4,10 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use super::{Inner, carry, datagrams, listen, serve};
+use super::{Inner, carry, datagrams, held, listen, serve};
 use crate::gateway::Udp;
 
 /// Opens the port that the firewall leads to, for both kinds of addresses.
@@ -16,6 +17,10 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
     let port = transparent.port;
     let addresses: [SocketAddr; 2] =
         [(Ipv4Addr::UNSPECIFIED, port).into(), (Ipv6Addr::UNSPECIFIED, port).into()];
+    let held = match inner.config.early_accept {
+        true => None,
+        false => Some(held::start(inner, tasks, peer.clone())?),
+    };
     for address in addresses {
         let listener = match listen(address, true) {
             // A machine without IPv6.
@@ -28,16 +33,19 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
         if inner.config.udp == Udp::Tunnel {
             datagrams::transparent(inner, tasks, address, peer.clone())?;
         }
-        let (inner, peer) = (inner.clone(), peer.clone());
+        let (inner, peer, held) = (inner.clone(), peer.clone(), held.clone());
         tasks.spawn(serve(listener, move |tcp, from| {
-            let (inner, peer) = (inner.clone(), peer.clone());
+            let (inner, peer, held) = (inner.clone(), peer.clone(), held.clone());
             async move {
                 // The address that the client meant is the local one.
                 let to = tcp.local_addr()?;
                 if to.port() == port && to.ip() == from.ip() {
                     return Err(io::Error::other("this port serves what the firewall leads to it"));
                 }
-                carry(&inner, &peer, tcp, from, to.into()).await
+                match held.and_then(|held| held.claim(from, to)) {
+                    Some(begun) => inner.carry(begun, tcp, Bytes::new()).await,
+                    None => carry(&inner, &peer, tcp, from, to.into()).await,
+                }
             }
         }));
     }
