@@ -7,8 +7,8 @@
 #
 # Prints the share of the link's rate that a download used from the call to the last byte, then the time to the first
 # byte, for 100 KB and for 100 KB beside eight downloads: medians over the seeds (5 if left out). ROWS is a pattern
-# for the names of the links, such as 'GEO 10', TOOLS some of 'gateway cubic bbr'. A download that is not over after a
-# minute counts as far as it came.
+# for the names of the links, such as 'GEO 10', TOOLS some of 'gateway shared cubic bbr' (`shared` is the gateway without
+# a known rate). A download that is not over after a minute counts as far as it came.
 # shellcheck source=bench/gateways.sh
 source "$(dirname "$0")/gateways.sh"
 
@@ -20,7 +20,7 @@ patience=60
 # Sets $server, and $client to what comes before the downloads: hosts TOOL DOWN UP
 hosts() {
     local control=cubic
-    [ "$1" = gateway ] || control=$1
+    [[ $1 =~ ^(gateway|shared)$ ]] || control=$1
     begin "$1" "$2" "$3" "$DOWNLOAD --role server --transport tcp --address $site:25301 --control $control"
     client+="
         fetch() { there $DOWNLOAD --role client --transport tcp --address $site:25301 \"\$@\"; }"

@@ -55,10 +55,11 @@ END
 }
 
 # Sets $server, which runs SERVE on the host behind the hub, and $client, to what comes before the programs of the
-# host behind the terminal, which `there` runs: begin TOOL DOWN UP SERVE. TOOL is `gateway`, or anything else for
-# plain routers. $gateway is the process of the gateway of either end.
+# host behind the terminal, which `there` runs: begin TOOL DOWN UP SERVE. TOOL is `gateway`, `shared` for gateways that
+# are told no rates, or anything else for plain routers. $gateway is the process of the gateway of either end.
 begin() {
     local tool=$1 down=$2 up=$3 serve=$4 hub='' terminal='sleep 1'
+    [ "$tool" != shared ] || { tool=gateway down='' up=''; }
     if [ "$tool" = gateway ]; then
         configure hub "$down" 'allow = ["10.61.3.0/24"]' terminal ''
         configure terminal "$up" '' hub 'address = "10.53.0.2:25300"'

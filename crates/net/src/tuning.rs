@@ -48,6 +48,9 @@ pub struct Tuning {
     pub patience: Span,
     /// Time between signs of life on an idle connection, at most `patience`.
     pub keepalive: Span,
+    /// Segments at the beginning that are not spread over a round trip, if no rate is given: short messages that
+    /// follow each other do not wait then. Within [the first window](Config::cwnd_init).
+    pub unpaced: u32,
 }
 
 /// A link as an earlier transfer found it.
@@ -76,6 +79,7 @@ impl Default for Tuning {
             buffer: None,
             patience: Span::from_secs(300),
             keepalive: Self::KEEPALIVE,
+            unpaced: 0,
         }
     }
 }
@@ -134,6 +138,7 @@ impl Tuning {
             unsent: Some(UNSENT),
             rcv_buf,
             cwnd_init,
+            unpaced: self.unpaced,
             // What a gigabit carries in one tick.
             max_burst: 256,
             timer_tick: Span::from_millis(2),

@@ -61,6 +61,20 @@ fn the_client_is_connected_after_one_round_trip() {
 }
 
 #[test]
+fn the_first_segments_leave_at_once_if_that_is_wanted_and_the_others_are_spread() {
+    for (unpaced, together) in [(0, 1), (3, 3)] {
+        let client = Config { cwnd_init: 20, unpaced, ..Config::default() };
+        let mut pair = Pair::new(client, Config::default(), DELAY).sending(pattern(12_000));
+        assert!(pair.run(LONG));
+        let data: Vec<_> = pair.sent(Way::Forth, Kind::DATA).map(|c| c.at).collect();
+        let first = data.iter().filter(|at| **at == data[0]).count();
+        assert_eq!((first, data.len()), (together, 12), "{data:?}");
+        // 20 in a round trip of 200 ms.
+        assert!(data[first..].windows(2).all(|two| two[1].since(two[0]) >= Span::from_millis(10)));
+    }
+}
+
+#[test]
 fn a_lost_bgn_is_sent_again_after_one_second() {
     let mut pair = pair().sending(pattern(10)).with_script(drop_nth(Way::Forth, Kind::BGN, 1));
     assert!(pair.run(LONG));

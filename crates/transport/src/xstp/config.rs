@@ -35,6 +35,9 @@ pub struct Config {
     pub rcv_buf: ByteCount,
     /// Window in segments at the start and after idle time.
     pub cwnd_init: u32,
+    /// Segments at the beginning of a session that leave as soon as the window has room, and are not spread over a
+    /// round trip: what a first window may send in a row (RFC 6928).
+    pub unpaced: u32,
     /// The window in segments never falls below this.
     pub cwnd_min: u32,
     /// Most segments sent back to back.
@@ -149,6 +152,7 @@ impl Default for Config {
             unsent: None,
             rcv_buf: ByteCount::new(64_000),
             cwnd_init: 1,
+            unpaced: 0,
             cwnd_min: 1,
             max_burst: 8,
             burst_min: 4,

@@ -157,6 +157,7 @@ impl Sender {
         let seq = self.cache.next();
         self.cache.push(offset, len, now);
         self.last_new_data = Some(now);
+        self.timer.left();
         self.since_poll += u64::from(len);
         self.stale = true;
         seq

@@ -90,10 +90,20 @@ impl Receiver {
         self.known_credit.2
     }
 
+    /// Bytes that wait to be read, or for a missing segment.
+    #[inline]
+    pub(super) const fn held(&self) -> usize {
+        self.ready_bytes + self.cache.bytes()
+    }
+
+    /// The reader has read everything, and goes on with this number.
+    pub(super) fn waits_for(&self, seq: Seq32) -> bool {
+        self.ready.is_empty() && seq == self.cache.next()
+    }
+
     /// Bytes of the receive buffer that are free.
     fn free(&self) -> usize {
-        let used = self.ready_bytes + self.withheld + self.cache.bytes();
-        (self.config.rcv_buf.get() as usize).saturating_sub(used)
+        (self.config.rcv_buf.get() as usize).saturating_sub(self.held() + self.withheld)
     }
 
     /// True when the number lies within the credit.

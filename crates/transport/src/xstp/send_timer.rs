@@ -11,6 +11,8 @@ pub(super) struct SendTimer {
     last: Option<Instant>,
     interval: Span,
     burst: u32,
+    /// Segments that are still to leave at once.
+    unpaced: u32,
 }
 
 /// What the timer is set from.
@@ -29,6 +31,17 @@ pub(super) struct Allowance {
 }
 
 impl SendTimer {
+    /// A timer that spreads all but so many segments.
+    pub(super) fn new(unpaced: u32) -> Self {
+        Self { unpaced, ..Self::default() }
+    }
+
+    /// A segment of new data left.
+    #[inline]
+    pub(super) const fn left(&mut self) {
+        self.unpaced = self.unpaced.saturating_sub(1);
+    }
+
     /// Sets interval and burst from what is allowed now, keeping the phase: the next tick is one new
     /// interval after the last one, or now. Nothing allowed stops the timer at once.
     pub(super) fn set(&mut self, now: Instant, config: &Config, may: Allowance) {
@@ -53,6 +66,11 @@ impl SendTimer {
             // By the window and not by what is allowed: about half a window is outstanding at any
             // time, and dividing by the room left would halve the rate.
             self.interval = may.srtt.mul_div(u64::from(self.burst), u64::from(window));
+        }
+        if self.unpaced > 0 && may.pacing.is_none() {
+            self.burst = may.allowed.min(self.unpaced).min(config.max_burst);
+            self.next = Some(now);
+            return;
         }
         let due = self.last.map_or(now, |last| last + self.interval);
         let late = now.since(due);
@@ -142,6 +160,22 @@ mod tests {
         let late = Instant::ZERO + Span::from_millis(50);
         set(&mut timer, late, 32, 30);
         assert_eq!(timer.deadline(), Some(late));
+    }
+
+    #[test]
+    fn the_first_segments_may_leave_at_once_and_those_behind_them_are_spread() {
+        let mut timer = SendTimer::new(10);
+        let at = |ms| Instant::ZERO + Span::from_millis(ms);
+        set(&mut timer, at(0), 10, 1);
+        assert_eq!(timer.due(at(0)), Some(1));
+        timer.ticked(at(0));
+        timer.left();
+        set(&mut timer, at(1), 10, 9);
+        assert_eq!(timer.due(at(1)), Some(8), "as many as a burst has");
+        timer.ticked(at(1));
+        (0..9).for_each(|_| timer.left());
+        set(&mut timer, at(2), 10, 1);
+        assert_eq!((timer.due(at(2)), timer.deadline()), (None, Some(at(21))));
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl Sender {
             activity: Activity::Idle,
             open: false,
             flushing: false,
-            timer: SendTimer::default(),
+            timer: SendTimer::new(config.unpaced),
             repairs: VecDeque::new(),
             repairs_left: config.max_burst,
             repairs_resume: None,
@@ -163,10 +163,15 @@ impl Sender {
         }
     }
 
+    /// Bytes that wait to be sent or acknowledged.
+    #[inline]
+    pub(super) fn held(&self) -> usize {
+        self.buffer.len() + self.cache.bytes()
+    }
+
     /// Bytes that are taken from a writer now.
     pub(super) fn space(&self) -> usize {
-        let used = self.buffer.len() + self.cache.bytes();
-        let free = (self.config.snd_buf.get() as usize).saturating_sub(used);
+        let free = (self.config.snd_buf.get() as usize).saturating_sub(self.held());
         free.min(self.most_unsent().saturating_sub(self.buffer.len()))
     }
 

@@ -228,6 +228,17 @@ impl Session {
         self.tx.buffer.len() > 0 || !self.tx.repairs.is_empty()
     }
 
+    /// Bytes that it holds: those that wait to be sent or acknowledged, to be read, or for a missing segment.
+    #[inline]
+    pub fn held(&self) -> usize {
+        self.tx.held() + self.rx.held()
+    }
+
+    /// Whether this is the number of the segment that the reader waits for.
+    pub fn waits_for(&self, seq: Seq32) -> bool {
+        self.rx.waits_for(seq)
+    }
+
     /// Whether anything waits to be sent again.
     pub fn has_repairs(&self) -> bool {
         !self.tx.repairs.is_empty()
