@@ -116,6 +116,11 @@ impl<S: Streams> Connection<S> {
         .await
     }
 
+    /// Waits until the host has memory for something to be written, and says for how much.
+    pub(crate) async fn room(&self) -> usize {
+        poll_fn(|cx| self.hub().poll_room(self.id, cx)).await
+    }
+
     /// No more writes: once everything was delivered, the peer is told.
     pub fn close(&self) {
         let shared = &self.handle.shared;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::SenderState;
 use bentpipe_transport::xstp::Config;
-use bentpipe_units::{BitRate, Instant};
+use bentpipe_units::{BitRate, ByteCount, Instant};
 use bytes::Bytes;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
@@ -125,6 +125,13 @@ impl Host {
     /// Whether what this host sends is protected by parity, in associations that begin from now on.
     pub fn set_fec(&self, fec: Fec) {
         self.handle.shared.hub().set_fec(fec);
+    }
+
+    /// What the connections of one peer, at most so many, may hold together: bytes that wait to be sent,
+    /// acknowledged or read. Half of it is split evenly between them, the other half is for whoever needs more.
+    /// Without a word nothing but the buffer of each bounds it. It holds for associations that begin from now on.
+    pub fn limit_memory(&self, bytes: ByteCount, connections: usize) {
+        self.handle.shared.hub().limit_memory(bytes, connections);
     }
 
     /// All that this host sends over a link, 0 or 1, to peers with a [`Share`] of it leaves at this rate at

@@ -9,7 +9,7 @@ use bentpipe_record::TransportCounters;
 use bentpipe_transport::xstp::Session;
 use bentpipe_transport::{Endpoint, Event, Failure, SenderState};
 use bentpipe_units::Instant;
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 
 /// Which connection of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -183,6 +183,26 @@ pub trait Streams: Debug + Send + 'static {
         false
     }
 
+    /// Bytes that the host lets a connection take from its writer, who is told when there is room again.
+    fn room(&mut self, _id: ConnectionId) -> usize {
+        usize::MAX
+    }
+
+    /// Waits until the host lets a connection take something from its writer, and says how much. What else stops
+    /// a writer shows when it writes.
+    fn poll_room(&mut self, id: ConnectionId, cx: &Context<'_>) -> Poll<usize> {
+        let room = self.room(id);
+        let stream = self.stream_mut(id);
+        if room > 0 || stream.told.failed.is_some() {
+            return Poll::Ready(room.max(1));
+        }
+        stream.wait_to_write(cx);
+        Poll::Pending
+    }
+
+    /// Bytes were written to a connection.
+    fn was_written(&mut self, _id: ConnectionId) {}
+
     /// Takes from the front of `data` what fits; waits when nothing does.
     fn poll_write(
         &mut self,
@@ -195,13 +215,26 @@ pub trait Streams: Debug + Send + 'static {
         if let Some(failure) = stream.told.failed {
             return Poll::Ready(Err(failure.into()));
         }
-        match stream.endpoint.write(now, data) {
+        let room = self.room(id);
+        let stream = self.stream_mut(id);
+        if room == 0 && !data.is_empty() {
+            stream.wait_to_write(cx);
+            return Poll::Pending;
+        }
+        let written = if data.len() <= room {
+            stream.endpoint.write(now, data)
+        } else {
+            let written = stream.endpoint.write(now, &mut data.slice(..room));
+            written.inspect(|len| data.advance(*len))
+        };
+        match written {
             Err(_) => Poll::Ready(Err(StreamError::Closed)),
             Ok(0) if !data.is_empty() => {
                 stream.wait_to_write(cx);
                 Poll::Pending
             }
             Ok(len) => {
+                self.was_written(id);
                 self.changed(id);
                 Poll::Ready(Ok(len))
             }

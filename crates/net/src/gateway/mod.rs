@@ -53,6 +53,10 @@ const PORT: u16 = 2;
 /// Time between two attempts to reach a far gateway that is gone.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// What opens a flow or says what became of it, and the first bytes of the application behind that: they are written
+/// one after the other, and leave like that.
+const UNPACED: u32 = 4;
+
 /// A gateway at work. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Gateway {
@@ -108,6 +112,7 @@ impl Gateway {
         let bind = if both { Host::bind_both } else { Host::bind };
         let host = bind(config.listen, key, Security::Full)?;
         host.set_fec(config.link.fec.0);
+        host.limit_memory(config.limits.memory.0, config.limits.connections);
         share(&host, &config);
         let mut peers = BTreeMap::new();
         for (name, peer) in &config.peers {
@@ -227,7 +232,8 @@ fn share(host: &Host, config: &Config) {
 /// the settings [`holding`], shows for all whether the far gateway is there.
 fn tuning(config: &Config) -> Tuning {
     let tuning = holding(config);
-    Tuning { keepalive: tuning.keepalive.max(tuning.patience / 3), ..tuning }
+    let keepalive = tuning.keepalive.max(tuning.patience / 3);
+    Tuning { keepalive, unpaced: UNPACED, ..tuning }
 }
 
 /// The settings of the connection that holds an association up.

@@ -9,7 +9,7 @@ use std::io::{self, IoSlice};
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 
@@ -180,17 +180,25 @@ async fn taken(tcp: &TcpStream) {
 
 /// From TCP to the far gateway.
 async fn upward(
-    mut tcp: ReadHalf<'_>,
+    tcp: ReadHalf<'_>,
     connection: &Connection<impl Streams>,
     flow: &Flow,
 ) -> io::Result<Ending> {
     let mut buffer = BytesMut::new();
     let (kind, ending) = loop {
+        if tcp.readable().await.is_err() {
+            break (RESET, Ending::Reset);
+        }
+        // Others have their turn too.
+        tokio::task::consume_budget().await;
+        // What there is no memory for stays in the kernel, and with the host.
+        let room = connection.room().await;
         if buffer.capacity() < HEADER + READ_LEAST {
             buffer.reserve(HEADER + READ);
         }
         buffer.put_bytes(0, HEADER);
-        match tcp.read_buf(&mut buffer).await {
+        match tcp.try_read_buf(&mut (&mut buffer).limit(room)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => buffer.clear(),
             Ok(0) => break (END, Ending::End),
             Err(_) => break (RESET, Ending::Reset),
             Ok(len) => {

@@ -83,6 +83,9 @@ pub struct PeerStatus {
     pub loss_ratio: Option<f64>,
     /// Connections inside the association, the one that holds it up among them.
     pub connections: usize,
+    /// Bytes of its connections that wait to be sent, acknowledged or read.
+    #[serde(rename = "held_bytes", with = "plain")]
+    pub held: ByteCount,
     /// What may be sent to it on a dedicated link.
     #[serde(rename = "rate_bits_per_second", with = "plain")]
     pub rate: Option<BitRate>,
@@ -180,6 +183,7 @@ impl Inner {
             srtt: known.srtt,
             loss_ratio: known.loss,
             connections: known.connections,
+            held: known.held,
             rate: known.share.map(|share| share.rate),
             weight: known.share.map(|share| share.weight),
             sent: load(&far.traffic.sent),
@@ -229,6 +233,7 @@ pub(super) mod testing {
             srtt: None,
             loss_ratio: None,
             connections: 0,
+            held: ByteCount::ZERO,
             rate: None,
             weight: None,
             sent: ByteCount::ZERO,

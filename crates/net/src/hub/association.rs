@@ -12,6 +12,7 @@ use super::control::{Control, PIECE_HEADER, has_content};
 use super::early::Early;
 use super::line::OwnLine;
 use super::marks::Marks;
+use super::memory::{Allowance, Memory};
 use super::outbox::Outbox;
 use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
 use super::path_mtu::is_full;
@@ -107,6 +108,8 @@ pub(super) struct Association {
     pub(super) marks: Marks,
     /// What protects against losses, both ways.
     pub(super) shield: Shield,
+    /// What its connections hold.
+    pub(super) memory: Memory,
     /// The lines to the peer over each link whose rate is known.
     pub(super) lines: [Option<OwnLine>; LINKS],
 }
@@ -124,7 +127,13 @@ fn draft(outbox: &mut Outbox, write: impl FnOnce(&mut BytesMut)) {
 
 impl Association {
     /// An association without keys, whose first connection of this host gets number `next_number`.
-    pub(super) fn new(peer: PublicKey, ways: Ways, next_number: u32, fec: Fec) -> Self {
+    pub(super) fn new(
+        peer: PublicKey,
+        ways: Ways,
+        next_number: u32,
+        fec: Fec,
+        allowance: Allowance,
+    ) -> Self {
         Self {
             peer,
             ways,
@@ -145,6 +154,7 @@ impl Association {
             pieces: Pieces::default(),
             marks: Marks::default(),
             shield: Shield::new(fec),
+            memory: Memory::new(allowance),
             lines: [const { None }; LINKS],
         }
     }

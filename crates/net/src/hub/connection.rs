@@ -21,6 +21,10 @@ pub(super) struct Connection {
     pub(super) unaccepted: bool,
     /// It has something to send.
     pub(super) busy: bool,
+    /// Bytes that it held when they were counted last.
+    pub(super) holds: usize,
+    /// Its writer waits for room in what the connections of the peer may hold.
+    pub(super) waits: bool,
     /// It was changed and is to be drained.
     pub(super) stirred: bool,
     /// The way that it takes to the peer.

@@ -13,6 +13,7 @@ mod ecn;
 mod incarnation;
 mod line;
 mod marks;
+mod memory;
 mod object;
 mod outbox;
 pub(crate) mod parity;
@@ -43,6 +44,7 @@ use self::association::Association;
 use self::connection::{Connection, put_number};
 use self::datagrams::Inbox;
 use self::line::Line;
+use self::memory::Allowance;
 use self::object::Object;
 pub(crate) use self::timers::Timers;
 use self::ways::Ways;
@@ -106,6 +108,7 @@ pub struct Hub {
     /// Tells this hub from those that had its key before a restart.
     incarnation: u64,
     fec: Fec,
+    allowance: Allowance,
     /// The links of this host, and the shares of peers in them.
     lines: [Line<usize>; LINKS],
     shares: HashMap<PublicKey, [Option<Share>; LINKS]>,
@@ -206,6 +209,7 @@ impl Hub {
             incarnation: entropy(),
             entropy,
             fec: Fec::Auto,
+            allowance: Allowance::UNLIMITED,
             lines: std::array::from_fn(|_| Line::unlimited()),
             shares: HashMap::new(),
             plans: HashMap::new(),
@@ -228,6 +232,18 @@ impl Hub {
     /// Whether what this host sends is protected by parity, in associations that begin from now on.
     pub fn set_fec(&mut self, fec: Fec) {
         self.fec = fec;
+    }
+
+    /// What the connections of one peer, at most so many, may hold together, in associations that begin from now
+    /// on: bytes that wait to be sent, acknowledged or read. Half of it is split evenly between them.
+    pub fn limit_memory(&mut self, bytes: ByteCount, connections: usize) {
+        self.allowance = Allowance::new(bytes, connections);
+    }
+
+    /// What the connections of a peer hold.
+    pub fn held(&self, peer: PublicKey) -> ByteCount {
+        let association = self.by_peer.get(&peer).map(|id| &self.associations[*id]);
+        ByteCount::new(association.map_or(0, |association| association.memory.held()) as u64)
     }
 
     /// Lets peers open connections.
@@ -286,7 +302,8 @@ impl Hub {
             Some(plan) => Ways::planned(now, plan),
             None => Ways::single(route),
         };
-        let id = self.associations.insert(Association::new(peer, ways, next, self.fec));
+        let id =
+            self.associations.insert(Association::new(peer, ways, next, self.fec, self.allowance));
         self.by_peer.insert(peer, id);
         self.apply_shares(now, id);
         id
@@ -310,6 +327,8 @@ impl Hub {
             near: Seq32::default(),
             unaccepted,
             busy: false,
+            holds: 0,
+            waits: false,
             stirred: false,
             member: None,
             object: Object::NONE,
@@ -386,8 +405,30 @@ impl Hub {
         (&mut connection.stream.endpoint, around)
     }
 
+    /// Counts what a connection holds, and wakes who waited for room.
+    #[inline]
+    fn count(&mut self, id: usize) {
+        let connection = &mut self.connections[id];
+        let memory = &mut self.associations[connection.association].memory;
+        let holds = connection.stream.endpoint.held();
+        memory.change(std::mem::replace(&mut connection.holds, holds), holds);
+        if connection.waits && memory.room(holds) > 0 {
+            connection.waits = false;
+            connection.stream.note(Event::Writable);
+        }
+        for waiting in memory.take_waiting() {
+            // It may have found room in the meantime, or another one has its place.
+            if let Some(connection) = self.connections.get_mut(waiting)
+                && std::mem::take(&mut connection.waits)
+            {
+                connection.stream.note(Event::Writable);
+            }
+        }
+    }
+
     /// What follows from what a connection has told and sent; it rings next at `deadline`.
     fn settle(&mut self, now: Instant, id: usize, deadline: Option<Instant>) {
+        self.count(id);
         let connection = &mut self.connections[id];
         let owner = connection.association;
         let association = &mut self.associations[owner];
@@ -415,6 +456,7 @@ impl Hub {
         if gone {
             self.timers.set(Owner::Connection(id), None);
             association.shield.drained(connection.busy, false, None);
+            association.memory.change(connection.holds, 0);
             // After a restart of the peer the number may be another one's.
             if association.numbers.get(&connection.number) == Some(&id) {
                 association.numbers.remove(&connection.number);
@@ -468,6 +510,25 @@ impl Streams for Hub {
 
     fn changed(&mut self, id: ConnectionId) {
         self.stir(id.0);
+    }
+
+    fn was_read(&mut self, id: ConnectionId) -> bool {
+        self.count(id.0);
+        false
+    }
+
+    fn room(&mut self, id: ConnectionId) -> usize {
+        let connection = &mut self.connections[id.0];
+        let memory = &mut self.associations[connection.association].memory;
+        let room = memory.room(connection.holds);
+        if room == 0 && !std::mem::replace(&mut connection.waits, true) {
+            memory.wait(id.0);
+        }
+        room
+    }
+
+    fn was_written(&mut self, id: ConnectionId) {
+        self.count(id.0);
     }
 }
 

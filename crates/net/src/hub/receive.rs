@@ -109,6 +109,10 @@ impl Hub {
         let id = self.associations[association].numbers.get(&number).copied();
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
         let connection = &mut self.connections[id];
+        let memory = &self.associations[association].memory;
+        if memory.is_tight() {
+            plain = Bytes::copy_from_slice(&plain);
+        }
         let ports = connection.stream.endpoint.ports();
         let context = xstp::Context {
             source_port: ports.peer,
@@ -117,8 +121,16 @@ impl Hub {
             near: connection.near,
         };
         let Ok(segment) = xstp::decode_compact(plain, &context) else { return };
+        let carries = segment.payload_len();
+        if carries > memory.room(connection.holds) {
+            // What it waits for most it gets in any case, or it would hold what follows for ever.
+            if !connection.stream.endpoint.waits_for(segment.seq) {
+                return;
+            }
+        }
         connection.near = segment.seq;
         connection.stream.endpoint.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
+        self.count(id);
         self.stir(id);
     }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::{Endpoint as _, SenderState};
-use bentpipe_units::{BitRate, Span};
+use bentpipe_units::{BitRate, ByteCount, Span};
 
 use super::{Carrier, ConnectionId, Hub, Share};
 use crate::key::PublicKey;
@@ -31,6 +31,8 @@ pub(crate) struct PeerState {
     pub(crate) loss: Option<f64>,
     /// Connections, those that only hold the association up among them.
     pub(crate) connections: usize,
+    /// Bytes that its connections hold.
+    pub(crate) held: ByteCount,
     /// Its part of a dedicated link.
     pub(crate) share: Option<Share>,
 }
@@ -71,6 +73,7 @@ impl Hub {
                 .or(association.shield.round_trip()),
             loss: association.shield.losses.measured(),
             connections: association.numbers.len(),
+            held: self.held(peer),
             share: of(main.link),
             link: main.link,
             carrier: main.route.carrier,

@@ -248,6 +248,7 @@ pub(super) mod tests {
             srtt: Some(Span::from_micros(4_500)),
             loss_ratio: Some(0.0123),
             connections: 3,
+            held: ByteCount::ZERO,
             rate: None,
             weight: None,
             sent: ByteCount::ZERO,

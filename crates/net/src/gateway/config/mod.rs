@@ -156,6 +156,8 @@ pub struct Limits {
     pub connections: usize,
     /// New flows in a second.
     pub new_per_second: u32,
+    /// Bytes that all flows of a peer may hold together.
+    pub memory: Parsed<ByteCount>,
     /// Bytes that wait for one flow in each direction.
     pub buffer: Parsed<ByteCount>,
     /// Time for a server to answer.
@@ -169,7 +171,8 @@ impl Default for Limits {
         Self {
             connections: 10_000,
             new_per_second: 1_000,
-            buffer: Parsed(ByteCount::new(8_000_000)),
+            memory: Parsed(ByteCount::new(1_000_000_000)),
+            buffer: Parsed(ByteCount::new(20_000_000)),
             connect_timeout: Parsed(Span::from_secs(30)),
             patience: Parsed(Span::from_secs(300)),
         }
@@ -272,6 +275,9 @@ fn is_device(name: &str) -> bool {
     (1..16).contains(&name.len()) && name.bytes().all(fits)
 }
 
+/// What `limits.memory` is at least for each of `limits.connections`.
+const LEAST_EACH: ByteCount = ByteCount::new(32_000);
+
 fn yes() -> bool {
     true
 }
@@ -339,6 +345,12 @@ impl Config {
         }
         if self.limits.buffer.0 < ByteCount::new(64_000) {
             return wrong("limits.buffer", "it is at least 64 kB".into());
+        }
+        let least = LEAST_EACH * self.limits.connections as u64;
+        if self.limits.memory.0 < least {
+            let (needs, connections) = (least.get(), self.limits.connections);
+            let message = format!("it is at least {needs} B for {connections} connections");
+            return wrong("limits.memory", message);
         }
         let names = self.transparent.iter().flat_map(|t| &t.interfaces);
         if let Some(name) = names.into_iter().find(|name| !is_device(name)) {
@@ -425,6 +437,10 @@ mod tests {
                 "`socks5.peer`: `hup`",
             ),
             (format!("{peer}[limits]\nbuffer = \"1 kB\""), "`limits.buffer`"),
+            (
+                format!("{peer}[limits]\nmemory = \"100 MB\""),
+                "`limits.memory`: it is at least 320000000 B for 10000 connections",
+            ),
             (format!("{peer}[link]\nmode = \"dedicated\""), "`link.rate`: a dedicated link"),
             (format!("{peer}[link]\nrate = \"1 Mbit/s\""), "`link.rate`: it needs mode"),
             (format!("{peer}rate = \"2 Mbit/s\""), "`peers.hub.rate`"),

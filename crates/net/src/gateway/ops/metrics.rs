@@ -66,6 +66,8 @@ impl Collector for Metrics {
         out.peers("loss_ratio", help, peers, |peer| peer.loss_ratio)?;
         let help = "Connections inside the association";
         out.peers("connections", help, peers, |peer| Some(peer.connections as u64))?;
+        let help = "Bytes of its connections that wait to be sent, acknowledged or read";
+        out.peers("held_bytes", help, peers, |peer| Some(peer.held.get()))?;
         let help = "Rate of the far gateway's part of a dedicated link";
         out.peers("rate_bits_per_second", help, peers, |peer| peer.rate.map(BitRate::as_bps))?;
         out.counters(
@@ -158,6 +160,7 @@ mod tests {
             carrier: Carrier::Tcp,
             loss_ratio: Some(0.25),
             connections: 7,
+            held: ByteCount::new(12),
             rate: Some(BitRate::from_bps(10_000_000)),
             sent: ByteCount::new(30),
             received: ByteCount::new(40),
@@ -181,6 +184,7 @@ mod tests {
             "bentpipe_gateway_peer_on_backup{peer=\"air\"} 0",
             "bentpipe_gateway_peer_on_tcp{peer=\"sea\"} 1",
             "bentpipe_gateway_peer_loss_ratio{peer=\"sea\"} 0.25",
+            "bentpipe_gateway_peer_held_bytes{peer=\"sea\"} 12",
             "bentpipe_gateway_peer_connections{peer=\"sea\"} 7",
             "bentpipe_gateway_peer_rate_bits_per_second{peer=\"sea\"} 10000000",
             "bentpipe_gateway_peer_bytes_total{peer=\"sea\",direction=\"received\"} 40",

@@ -1,0 +1,135 @@
+//! What the connections of one association may hold: bytes that wait to be sent or acknowledged, and bytes
+//! that wait for a reader or for a missing segment.
+//!
+//! Half of it is split evenly, so that each connection is sure of its part and goes on whatever the others do; the
+//! other half is for whoever needs more. What does not fit waits with the writer, or is lost on arrival and sent
+//! again by the peer: nothing that was acknowledged is given up.
+
+use std::collections::VecDeque;
+
+use bentpipe_units::ByteCount;
+
+/// Room for which one more writer is woken.
+const WRITE: usize = 64 * 1024;
+/// Above this share of the common half what is kept is copied: it would otherwise hold what arrived beside it
+/// as well, for others.
+const TIGHT: usize = 32;
+
+/// What the connections of one peer may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Allowance {
+    /// Of the common half.
+    common: usize,
+    /// What each is sure of.
+    each: usize,
+}
+
+impl Allowance {
+    /// No bound.
+    pub(super) const UNLIMITED: Self = Self { common: usize::MAX, each: 0 };
+
+    /// So many bytes for so many connections.
+    pub(super) fn new(bytes: ByteCount, connections: usize) -> Self {
+        let half = usize::try_from(bytes.get() / 2).unwrap_or(usize::MAX);
+        Self { common: half, each: half / connections.max(1) }
+    }
+}
+
+/// What the connections of one association hold.
+#[derive(Debug)]
+pub(super) struct Memory {
+    allowance: Allowance,
+    held: usize,
+    /// Connections whose writers wait for room.
+    waiting: VecDeque<usize>,
+}
+
+impl Memory {
+    pub(super) const fn new(allowance: Allowance) -> Self {
+        Self { allowance, held: 0, waiting: VecDeque::new() }
+    }
+
+    /// What all of them hold.
+    pub(super) const fn held(&self) -> usize {
+        self.held
+    }
+
+    /// How much more a connection may hold that holds so much.
+    #[inline]
+    pub(super) fn room(&self, holds: usize) -> usize {
+        let common = self.allowance.common.saturating_sub(self.held);
+        common.max(self.allowance.each.saturating_sub(holds))
+    }
+
+    /// Whether what arrives is to be copied if it is kept.
+    #[inline]
+    pub(super) const fn is_tight(&self) -> bool {
+        self.held > self.allowance.common / TIGHT
+    }
+
+    /// A connection that held `before` holds `after` now.
+    #[inline]
+    pub(super) const fn change(&mut self, before: usize, after: usize) {
+        self.held = self.held.saturating_sub(before).saturating_add(after);
+    }
+
+    /// The writer of this connection waits.
+    pub(super) fn wait(&mut self, connection: usize) {
+        self.waiting.push_back(connection);
+    }
+
+    /// Connections whose writers may go on, those that have waited longest.
+    #[inline]
+    pub(super) fn take_waiting(&mut self) -> impl Iterator<Item = usize> + '_ {
+        let places = self.allowance.common.saturating_sub(self.held) / WRITE;
+        self.waiting.drain(..places.min(self.waiting.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_sure_of_its_part_and_all_of_them_hold_no_more_than_is_allowed() {
+        let (bytes, connections) = (1_000_000, 10);
+        let mut memory = Memory::new(Allowance::new(ByteCount::new(bytes), connections));
+        let mut holds = vec![0; connections];
+        // The first takes whatever it gets.
+        while memory.room(holds[0]) >= 1_000 {
+            memory.change(holds[0], holds[0] + 1_000);
+            holds[0] += 1_000;
+        }
+        assert_eq!(holds[0], 500_000);
+        for held in &mut holds[1..] {
+            while memory.room(*held) >= 1_000 {
+                memory.change(*held, *held + 1_000);
+                *held += 1_000;
+            }
+            assert_eq!(*held, 50_000);
+        }
+        assert_eq!(memory.held(), holds.iter().sum::<usize>());
+        assert!(memory.held() <= bytes as usize && memory.is_tight());
+        memory.change(holds[0], 0);
+        assert_eq!(memory.room(holds[1]), 50_000);
+    }
+
+    #[test]
+    fn writers_are_woken_in_turn_and_no_more_than_there_is_room_for() {
+        let mut memory = Memory::new(Allowance::new(ByteCount::new(20 * WRITE as u64), 10));
+        memory.change(0, 10 * WRITE);
+        (0..5).for_each(|connection| memory.wait(connection));
+        assert_eq!(memory.take_waiting().count(), 0);
+        memory.change(2 * WRITE + 1, 1);
+        assert!(memory.take_waiting().eq([0, 1]));
+        memory.change(8 * WRITE, 0);
+        assert!(memory.take_waiting().eq([2, 3, 4]));
+    }
+
+    #[test]
+    fn without_a_bound_everything_fits_and_nothing_is_copied() {
+        let mut memory = Memory::new(Allowance::UNLIMITED);
+        memory.change(0, 1 << 40);
+        assert!(memory.room(1 << 40) > 1 << 40 && !memory.is_tight());
+    }
+}
