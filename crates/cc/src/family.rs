@@ -129,6 +129,8 @@ pub(crate) struct Windowed<L> {
     law: L,
     srtt: Span,
     in_recovery: bool,
+    /// The law left the window as it was at the first timeout of the oldest segment: further ones do too.
+    kept: bool,
 }
 
 impl<L: Law + 'static> Windowed<L> {
@@ -141,7 +143,7 @@ impl<L: Law + 'static> Windowed<L> {
 impl<L: Law> Windowed<L> {
     /// A controller that starts with this window.
     pub(crate) const fn new(window: Window, law: L) -> Self {
-        Self { window, law, srtt: Span::ZERO, in_recovery: false }
+        Self { window, law, srtt: Span::ZERO, in_recovery: false, kept: false }
     }
 
     /// Bytes in flight when a loss was found, without what it has taken out of flight. Where the window
@@ -171,13 +173,14 @@ impl<L: Law> Windowed<L> {
         // as ns-2.35 drives it halves it again.
         let ssthresh = if new_episode || self.window.is_whole() {
             let answer = self.law.reduce(&self.window, path, event);
-            if answer.is_none() {
-                return;
-            }
+            self.kept = answer.is_none();
             answer
         } else {
             None
         };
+        if self.kept {
+            return;
+        }
         self.window.time_out(ssthresh, self.law.loss_window() * self.window.mss());
         self.law.reduced(&mut self.window, path, event);
     }
