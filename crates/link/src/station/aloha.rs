@@ -264,6 +264,44 @@ mod tests {
     }
 
     #[test]
+    fn what_collides_every_time_is_sent_four_times_and_then_lost() {
+        // Both wait for a nanosecond or so, and meet again.
+        let mean_backoff = Span::from_nanos(1);
+        let config = AlohaConfig { mean_backoff, ..AlohaConfig::default() };
+        let mut seen = play(&mut aloha(2, config), [(0, 0), (100, 1), (200_000, 0)]);
+        seen.lost.sort_unstable_by_key(|(id, _)| *id);
+        assert_eq!(seen.lost, [(0, LossCause::Collision), (1, LossCause::Collision)]);
+        // Four transmissions of a millisecond, each missed after 270 ms: then the next packet has its turn.
+        let [(2, left)] = seen.departed[..] else { panic!("{:?}", seen.departed) };
+        let expected = ms(4 * 271 + 1);
+        assert!((expected..expected + Span::from_micros(1)).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn waits_before_a_packet_is_sent_again_are_exponential() {
+        // One packet of each pair has long found its way when the next pair comes.
+        let pairs = (0..4_000u64).flat_map(|n| [(n * 100_000_000, 0), (n * 100_000_000 + 100, 1)]);
+        let seen =
+            play(&mut aloha(2, AlohaConfig { retries: 99, ..AlohaConfig::default() }), pairs);
+        assert_eq!(seen.departed.len(), 8_000);
+        let waits = seen.departed.iter().map(|(id, at)| {
+            let began = u64::from(id / 2) * 100_000_000 + u64::from(id % 2) * 100;
+            at.since(Instant::from_nanos(began * 1000)).as_secs_f64() - 0.272
+        });
+        // Two that wait for a second on average meet again now and then, once in some 500 times.
+        let mean = waits.sum::<f64>() / 8_000.0;
+        assert!((mean - 1.0).abs() < 0.05, "{mean}");
+    }
+
+    #[test]
+    fn the_link_header_takes_its_time() {
+        let queue: Box<dyn Discipline> = Box::new(DropTail::new(QueueLimit::Unlimited));
+        let terminals = [(queue, Streams::new(1).stream("backoff"))];
+        let seen = play(&mut Aloha::new(RATE, AlohaConfig::default(), terminals), [(0, 0)]);
+        assert_eq!(seen.departed, [(0, Instant::ZERO + Span::from_micros(1016))]);
+    }
+
+    #[test]
     fn of_random_transmissions_as_many_survive_as_theory_says() {
         // 200 terminals that never send again and need not listen: with load G the share exp(-2G)
         // survives.
