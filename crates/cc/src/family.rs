@@ -83,6 +83,11 @@ pub(crate) trait Law: Debug + Send {
         None
     }
 
+    /// Paced segments leave in groups of [`Law::burst`].
+    fn groups(&self) -> bool {
+        false
+    }
+
     /// The phase, where it is one of the law's own.
     fn phase(&self) -> Option<Phase> {
         None
@@ -243,6 +248,7 @@ impl<L: Law> Controller for Windowed<L> {
             window: Some(self.window.bytes()),
             pacing: self.law.pacing(&self.window, self.srtt),
             burst: self.law.burst().map(|n| ByteCount::new(n * self.window.mss() as u64)),
+            groups: self.law.groups(),
         }
     }
 
