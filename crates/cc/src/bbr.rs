@@ -259,7 +259,7 @@ impl Controller for Bbr {
             let srtt = self.srtt.as_secs_f64();
             (srtt > 0.0).then(|| bit_rate(STARTUP_GAIN * self.window.cwnd() / srtt))
         };
-        Limits { window: Some(self.window.bytes()), pacing, burst: None }
+        Limits { window: Some(self.window.bytes()), pacing, ..Limits::default() }
     }
 
     fn snapshot(&self) -> Snapshot {

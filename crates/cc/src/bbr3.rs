@@ -314,7 +314,7 @@ impl Controller for Bbr3 {
         let rate =
             if rate > 0.0 { Some(rate) } else { (srtt > 0.0).then(|| self.window.cwnd() / srtt) };
         let pacing = rate.map(|rate| bit_rate(self.state.gains().0 * rate));
-        Limits { window: Some(self.window.bytes()), pacing, burst: None }
+        Limits { window: Some(self.window.bytes()), pacing, ..Limits::default() }
     }
 
     fn snapshot(&self) -> Snapshot {

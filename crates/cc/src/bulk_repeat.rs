@@ -151,6 +151,7 @@ mod tests {
         let mut play = play(0.6);
         let before = play.segments();
         play.lose(LossCause::Timeout);
+        play.lose_again(LossCause::Timeout);
         assert_eq!(play.segments(), before);
     }
 }

@@ -109,6 +109,8 @@ pub struct Limits {
     pub pacing: Option<BitRate>,
     /// Most bytes sent back to back.
     pub burst: Option<ByteCount>,
+    /// Segments leave in groups of `burst`: the pace holds them back until a whole one may leave.
+    pub groups: bool,
 }
 
 /// What a sender shall send at low priority.

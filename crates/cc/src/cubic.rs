@@ -92,6 +92,13 @@ impl Cubic {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
 
+    /// The time since the last acknowledgement does not count.
+    fn rest(&mut self, now: Instant) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.began += now.since(self.seen);
+        }
+    }
+
     fn begin(&self, now: Instant, cwnd: f64) -> Epoch {
         let w_max = self.w_max.max(cwnd);
         let k = libm::cbrt((w_max - cwnd) / self.c);
@@ -113,10 +120,8 @@ impl Law for Cubic {
         }
         self.start.measure(window, path);
         // Time in which the application was the limit does not count (section 5.8).
-        if let Some(epoch) = &mut self.epoch
-            && !path.cwnd_limited
-        {
-            epoch.began += path.now.since(self.seen);
+        if !path.cwnd_limited {
+            self.rest(path.now);
         }
         self.seen = path.now;
     }
@@ -168,6 +173,12 @@ impl Law for Cubic {
         }
     }
 
+    fn idle(&mut self, window: &mut Window, path: &PathView) {
+        window.idle();
+        self.rest(path.now);
+        self.seen = path.now;
+    }
+
     fn while_repairing(&self, window: &Window) -> f64 {
         window.ssthresh()
     }
@@ -187,8 +198,8 @@ impl Law for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use crate::LossCause;
     use crate::testing::Play;
+    use crate::{LossCause, Signal};
 
     /// A window of 1024 segments that just lost one.
     fn cubic() -> Play {
@@ -272,5 +283,19 @@ mod tests {
         play.path.cwnd_limited = true;
         play.round();
         assert!(play.segments() - before < 60.0, "{} {before}", play.segments());
+    }
+
+    #[test]
+    fn idle_time_does_not_count() {
+        let grown = |pause: f64| {
+            let mut play = cubic();
+            play.rounds(2);
+            play.wait(pause);
+            play.signal(Signal::Idle);
+            play.rounds(12);
+            play.segments()
+        };
+        let (short, long) = (grown(2.0), grown(600.0));
+        assert!((long - short).abs() < 1e-3 && short > 716.8, "{short} {long}");
     }
 }

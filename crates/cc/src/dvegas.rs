@@ -127,6 +127,8 @@ mod tests {
         for cause in [LossCause::Gap, LossCause::Timeout, LossCause::Nack] {
             play.lose(cause);
             assert_eq!(play.segments(), 64.0);
+            play.lose_again(cause);
+            assert_eq!(play.segments(), 64.0, "the repair is lost as well");
         }
     }
 

@@ -83,6 +83,11 @@ pub(crate) trait Law: Debug + Send {
         None
     }
 
+    /// Paced segments leave in groups of [`Law::burst`].
+    fn groups(&self) -> bool {
+        false
+    }
+
     /// The phase, where it is one of the law's own.
     fn phase(&self) -> Option<Phase> {
         None
@@ -129,6 +134,8 @@ pub(crate) struct Windowed<L> {
     law: L,
     srtt: Span,
     in_recovery: bool,
+    /// The law left the window as it was at the first timeout of the oldest segment: further ones do too.
+    kept: bool,
 }
 
 impl<L: Law + 'static> Windowed<L> {
@@ -141,7 +148,7 @@ impl<L: Law + 'static> Windowed<L> {
 impl<L: Law> Windowed<L> {
     /// A controller that starts with this window.
     pub(crate) const fn new(window: Window, law: L) -> Self {
-        Self { window, law, srtt: Span::ZERO, in_recovery: false }
+        Self { window, law, srtt: Span::ZERO, in_recovery: false, kept: false }
     }
 
     /// Bytes in flight when a loss was found, without what it has taken out of flight. Where the window
@@ -171,13 +178,14 @@ impl<L: Law> Windowed<L> {
         // as ns-2.35 drives it halves it again.
         let ssthresh = if new_episode || self.window.is_whole() {
             let answer = self.law.reduce(&self.window, path, event);
-            if answer.is_none() {
-                return;
-            }
+            self.kept = answer.is_none();
             answer
         } else {
             None
         };
+        if self.kept {
+            return;
+        }
         self.window.time_out(ssthresh, self.law.loss_window() * self.window.mss());
         self.law.reduced(&mut self.window, path, event);
     }
@@ -240,6 +248,7 @@ impl<L: Law> Controller for Windowed<L> {
             window: Some(self.window.bytes()),
             pacing: self.law.pacing(&self.window, self.srtt),
             burst: self.law.burst().map(|n| ByteCount::new(n * self.window.mss() as u64)),
+            groups: self.law.groups(),
         }
     }
 

@@ -42,7 +42,7 @@ impl Fixed {
         let rate = build.parameter(&ROW, "peak_rate") as u64;
         let window = window.max(build.cwnd_min).min(build.cwnd_max);
         let pacing = (rate > 0).then(|| BitRate::from_bps(rate));
-        Self { limits: Limits { window: Some(window), pacing, burst: None } }
+        Self { limits: Limits { window: Some(window), pacing, ..Limits::default() } }
     }
 
     fn window(&self) -> Option<ByteCount> {

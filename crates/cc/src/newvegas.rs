@@ -103,6 +103,10 @@ impl Law for NewVegas {
         Some(2)
     }
 
+    fn groups(&self) -> bool {
+        true
+    }
+
     fn phase(&self) -> Option<Phase> {
         self.step.map(|_| Phase::Other("convergence"))
     }
@@ -132,7 +136,7 @@ mod tests {
         }
         let limits = play.controller.limits();
         assert!(limits.pacing.is_some());
-        assert_eq!(limits.burst, Some(ByteCount::new(2000)));
+        assert_eq!((limits.burst, limits.groups), (Some(ByteCount::new(2000)), true));
     }
 
     #[test]

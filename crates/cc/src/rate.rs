@@ -172,7 +172,7 @@ impl Controller for Rate {
         // Before the first measurement nothing but the buffers bounds it.
         let window = if self.srtt.is_zero() { self.most } else { bdp * WINDOW };
         let window = window.max(self.floor_window).min(self.most);
-        Limits { window: Some(window), pacing: Some(self.rate), burst: None }
+        Limits { window: Some(window), pacing: Some(self.rate), ..Limits::default() }
     }
 
     fn snapshot(&self) -> Snapshot {

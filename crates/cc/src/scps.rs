@@ -143,6 +143,7 @@ mod tests {
         play.corrupt(LossCause::Gap);
         play.signal(Signal::LinkState { up: false });
         play.lose(LossCause::Timeout);
+        play.lose_again(LossCause::Timeout);
         assert_eq!(play.segments(), before);
         play.signal(Signal::LinkState { up: true });
         play.lose(LossCause::Timeout);

@@ -93,7 +93,7 @@ impl Controller for Stp {
     }
 
     fn limits(&self) -> Limits {
-        Limits { window: Some(self.cwnd_bytes()), pacing: None, burst: None }
+        Limits { window: Some(self.cwnd_bytes()), ..Limits::default() }
     }
 
     fn snapshot(&self) -> Snapshot {

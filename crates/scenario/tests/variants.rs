@@ -43,7 +43,8 @@ const VARIANTS: [(&str, f64); 23] = [
     ("bulk-repeat", 0.93),
     ("jersey", 0.93),
     ("star", 0.93),
-    // Their own bursts make a queue that ends slow start early; from there on it is a segment for every round trip.
+    // Their first flight, and its last segment, whose acknowledgement waits for another one, read as a queue that ends
+    // slow start early; from there on it is a segment for every round trip.
     ("vegas", 0.29),
     ("newvegas", 0.29),
     ("dvegas", 0.29),
@@ -105,4 +106,19 @@ fn with_noise_newreno_is_slower_than_westwood_plus_and_that_not_faster_than_hybl
     };
     let [newreno, westwood, hybla] = ["reno", "westwood-plus", "hybla"].map(delivered);
     assert!(newreno < westwood && westwood <= hybla, "{newreno} {westwood} {hybla}");
+}
+
+#[test]
+fn with_noise_p_xcp_carries_more_than_xcp() {
+    // One packet in a hundred is lost: XCP takes each loss for congestion, P-XCP none.
+    let delivered = |queue: &str, keep: &str| {
+        let queue = format!(r#"{{ discipline = "{queue}", limit = "1000 packets" }}"#);
+        let forth = format!(
+            r#"links.satellite.forth={{ rate = "6 Mbit/s", delay = "300 ms", loss = 0.01, queue = {queue} }}"#
+        );
+        let keep = format!("flows.file.tcp.controller_parameters={{ keep_on_loss = {keep} }}");
+        transfer("xcp", &["flows.file.tcp.rcv_buf=2 MB", &forth, &keep]).delivered_bytes
+    };
+    let (plain, persistent) = (delivered("xcp", "0.0"), delivered("p-xcp", "1.0"));
+    assert!(10 * persistent > 12 * plain, "{persistent} {plain}");
 }

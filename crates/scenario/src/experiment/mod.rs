@@ -7,6 +7,7 @@ mod spec;
 mod stats;
 mod sweep;
 mod trace;
+mod verdicts;
 mod watch;
 
 pub use metrics::{METRICS, Metric, Outcome, metric};

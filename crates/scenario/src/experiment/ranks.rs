@@ -1,7 +1,9 @@
 //! Claims about the order of all variants.
 
-use super::claims::{Judge, Places, Verdict};
+use super::claims::{Judge, Places};
 use super::stats::Estimate;
+use super::sweep::Values;
+use super::verdicts::Verdict;
 
 /// Which end of the order a claim is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,21 +57,26 @@ impl Judge<'_> {
     }
 
     /// The spread of the variants' means, (largest - smallest) / mean, is smaller at `at` than at
-    /// `than_at`.
+    /// `than_at`, and the 95 % interval of the difference excludes the opposite.
     pub(super) fn spread(&self, metric: &'static str, at: f64, than_at: f64) -> Verdict {
-        let spread = |x: f64| {
+        let measured = |x: f64| -> Option<Vec<&Values>> {
             let place = self.result.xs.iter().position(|known| *known == x)?;
-            let mean = |name: &String| Estimate::of(&self.result.values(name, metric)[place]).mean;
-            let means: Vec<f64> = self.result.variants.iter().map(mean).collect();
-            let (low, high) = means
-                .iter()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), m| (l.min(*m), h.max(*m)));
-            Some((high - low) / (means.iter().sum::<f64>() / means.len() as f64))
+            let of = |name: &String| self.result.values(name, metric).get(place);
+            self.result.variants.iter().map(of).collect()
         };
-        let (Some(here), Some(there)) = (spread(at), spread(than_at)) else {
+        let (Some(here), Some(there)) = (measured(at), measured(than_at)) else {
             return (false, "nothing was measured there".into());
         };
-        (here < there, format!("{here:.3} at {at}, {there:.3} at {than_at}"))
+        let difference = |without| spread_without(&there, without) - spread_without(&here, without);
+        // A spread has no value in one replication: the interval comes from leaving out each in turn.
+        let n = here.first().map_or(0, |values| values.len());
+        let all = difference(None);
+        let without = |one| n as f64 * all - (n as f64 - 1.0) * difference(Some(one));
+        let pseudo: Vec<f64> = if n > 1 { (0..n).map(without).collect() } else { vec![all] };
+        let sure = Estimate::of(&pseudo).ci95 <= all;
+        let (here, there) = (spread_without(&here, None), spread_without(&there, None));
+        let doubt = if sure || all <= 0.0 { "" } else { "; not told apart" };
+        (all > 0.0 && sure, format!("{here:.3} at {at}, {there:.3} at {than_at}{doubt}"))
     }
 
     /// Over all places of some figures, the ranks of `variant` have the smallest sum. Figures are
@@ -104,6 +111,18 @@ impl Judge<'_> {
         let text: Vec<_> = order.iter().map(|(sum, name)| format!("{name} {sum}")).collect();
         (first && alone, text.join(", "))
     }
+}
+
+/// (Largest - smallest) / mean of the means of some variants, with one replication left out or none.
+fn spread_without(variants: &[&Values], without: Option<usize>) -> f64 {
+    let mean = |values: &&Values| {
+        let kept = values.iter().enumerate().filter(|(at, _)| Some(*at) != without);
+        Estimate::of(&kept.map(|(_, value)| *value).collect::<Vec<_>>()).mean
+    };
+    let means: Vec<f64> = variants.iter().map(mean).collect();
+    let low = means.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (high - low) / (means.iter().sum::<f64>() / means.len() as f64)
 }
 
 #[cfg(test)]
@@ -152,6 +171,16 @@ mod tests {
         assert!(with(&result, |judge| judge.spread(METRIC, 1.0, 0.0)).0);
         assert!(!with(&result, |judge| judge.spread(METRIC, 0.0, 1.0)).0);
         assert!(!with(&result, |judge| judge.spread(METRIC, 0.0, 5.0)).0);
+    }
+
+    #[test]
+    fn a_spread_that_may_be_smaller_by_chance_is_not_told_apart() {
+        // Spreads of 4.33 / 12.17 and 4.67 / 12.33: each replication gives the other order or the same.
+        let a = vec![vec![10.0, 12.0, 8.0], vec![10.0, 9.0, 11.0]];
+        let b = vec![vec![14.0, 17.0, 12.0], vec![15.0, 11.0, 18.0]];
+        let result = SweepResult::by_hand(METRIC, &[("a", a), ("b", b)]);
+        let (holds, text) = with(&result, |judge| judge.spread(METRIC, 0.0, 1.0));
+        assert!(!holds && text.ends_with("not told apart"), "{text}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use bentpipe_cc::{LowPriority, Sent, Signal};
 use bentpipe_units::{ByteCount, Instant};
 use bytes::Bytes;
 
-use super::pacer::Pacer;
+use super::pacer::{Pace, Pacer};
 use super::sender::Sender;
 use crate::recovery::Recovery;
 
@@ -68,24 +68,27 @@ impl Sender {
         if self.config.max_burst > 0 && self.burst_left == 0 {
             return true;
         }
-        let limits = self.limits;
-        let Some(rate) = limits.pacing else {
+        let Some(pace) = self.pace(wire) else {
             self.pace_at = None;
             return false;
         };
-        let segment = ByteCount::new(self.mss() + wire);
-        self.pace_at = self.pacer.wait(now, rate, limits.burst, segment);
+        self.pace_at = self.pacer.wait(now, &pace);
         if self.pace_at.is_some() && self.has_new() {
             self.limited_before = self.board.next();
         }
         self.pace_at.is_some()
     }
 
+    /// How segments with headers of so many bytes may leave; `None` for at once.
+    fn pace(&self, wire: u64) -> Option<Pace> {
+        Pace::of(&self.limits, ByteCount::new(self.mss() + wire))
+    }
+
     /// A segment leaves: what it costs.
     fn charge(&mut self, now: Instant, wire: u64, outgoing: &Outgoing) {
         let len = outgoing.payload.len() as u64;
-        if let Some(rate) = self.limits.pacing {
-            self.pacer.sent(now, rate, ByteCount::new(len + wire));
+        if let Some(pace) = self.pace(wire) {
+            self.pacer.sent(now, &pace, ByteCount::new(len + wire));
         }
         self.burst_left = self.burst_left.saturating_sub(1);
         self.last_sent = Some(now);
