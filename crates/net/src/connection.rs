@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
@@ -111,14 +112,20 @@ impl<S: Streams> Connection<S> {
                     _ => break,
                 }
             }
+            if hub.was_read(self.id) {
+                shared.changed.notify_one();
+            }
             Poll::Ready(Ok(true))
         })
         .await
     }
 
     /// Waits until the host has memory for something to be written, and says for how much.
-    pub(crate) async fn room(&self) -> usize {
-        poll_fn(|cx| self.hub().poll_room(self.id, cx)).await
+    pub(crate) fn poll_room(&self, cx: &Context<'_>) -> Poll<usize> {
+        if self.handle.shared.shortages.load(Ordering::Relaxed) == 0 {
+            return Poll::Ready(usize::MAX);
+        }
+        self.hub().poll_room(self.id, cx)
     }
 
     /// No more writes: once everything was delivered, the peer is told.

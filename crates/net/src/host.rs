@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bentpipe_record::TransportCounters;
@@ -21,6 +22,7 @@ use crate::hub::{ConnectionRef, Fec, Hub, PeerState, Plan, Share, parity};
 use crate::key::{PublicKey, SecretKey};
 use crate::socket::Socket;
 use crate::sockets;
+use crate::stream::Streams;
 
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;
@@ -42,6 +44,8 @@ pub(crate) struct Shared<S> {
     pub(crate) clock: Clock,
     /// A handle changed something, or all are gone.
     pub(crate) changed: Notify,
+    /// See [`Streams::shortages`].
+    pub(crate) shortages: Arc<AtomicUsize>,
 }
 
 /// The side of the application. When it is gone, the task ends.
@@ -57,9 +61,10 @@ impl<S> Drop for Handle<S> {
     }
 }
 
-impl<S> Shared<S> {
+impl<S: Streams> Shared<S> {
     pub(crate) fn new(hub: S, clock: Clock) -> Self {
-        Self { hub: Mutex::new(hub), clock, changed: Notify::new() }
+        let shortages = hub.shortages();
+        Self { hub: Mutex::new(hub), clock, changed: Notify::new(), shortages }
     }
 
     pub(crate) fn hub(&self) -> MutexGuard<'_, S> {

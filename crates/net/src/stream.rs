@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_record::TransportCounters;
@@ -186,6 +188,11 @@ pub trait Streams: Debug + Send + 'static {
     /// Bytes that the host lets a connection take from its writer, who is told when there is room again.
     fn room(&mut self, _id: ConnectionId) -> usize {
         usize::MAX
+    }
+
+    /// How many peers' connections are short of memory, to be looked at without the host.
+    fn shortages(&self) -> Arc<AtomicUsize> {
+        Arc::default()
     }
 
     /// Waits until the host lets a connection take something from its writer, and says how much. What else stops

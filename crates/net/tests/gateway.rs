@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
+use bentpipe_units::ByteCount;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -207,4 +208,45 @@ async fn more_flows_than_are_allowed_are_turned_away() {
     let read = tokio::time::timeout(LONG, tcp.read(&mut [0; 8])).await.expect("in time");
     assert_eq!(read.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
     assert_eq!(exchange(&mut held[0], b"y").await, b"xy");
+}
+
+#[tokio::test]
+async fn with_little_memory_slow_readers_stop_nobody_and_get_everything_later() {
+    let data = pattern(20_000_000);
+    let served = data.clone();
+    let to = server(move |mut tcp: TcpStream| {
+        let served = served.clone();
+        async move {
+            // A reader may leave before the end.
+            let _ = tcp.write_all(&served).await;
+        }
+    })
+    .await;
+    let limits = "[limits]\nconnections = 8\nmemory = \"256 kB\"";
+    let pair = pair(&to.to_string(), limits, &format!("{OPEN}\n{limits}")).await;
+    let connect = async || TcpStream::connect(pair.site.forward).await.expect("a connection");
+    let mut slow = Vec::new();
+    for _ in 0..5 {
+        slow.push(connect().await);
+    }
+    let all = async |mut tcp: TcpStream| {
+        let mut answer = Vec::new();
+        let read = tokio::time::timeout(LONG, tcp.read_to_end(&mut answer)).await;
+        read.expect("in time").expect("an answer");
+        assert!(answer == data, "{}", answer.len());
+    };
+    let check = || {
+        for gateway in [&pair.terminal, &pair.hub] {
+            let held = gateway.status().peers[0].held;
+            assert!(held <= ByteCount::new(256_000 + 8 * 1_500), "{held:?}");
+        }
+    };
+    for _ in 0..3 {
+        all(connect().await).await;
+        check();
+    }
+    for tcp in slow {
+        all(tcp).await;
+        check();
+    }
 }

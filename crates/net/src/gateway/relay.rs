@@ -5,11 +5,14 @@
 //! end or a reset.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
+use std::pin::pin;
+use std::task::ready;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 
@@ -180,25 +183,17 @@ async fn taken(tcp: &TcpStream) {
 
 /// From TCP to the far gateway.
 async fn upward(
-    tcp: ReadHalf<'_>,
+    mut tcp: ReadHalf<'_>,
     connection: &Connection<impl Streams>,
     flow: &Flow,
 ) -> io::Result<Ending> {
     let mut buffer = BytesMut::new();
     let (kind, ending) = loop {
-        if tcp.readable().await.is_err() {
-            break (RESET, Ending::Reset);
-        }
-        // Others have their turn too.
-        tokio::task::consume_budget().await;
-        // What there is no memory for stays in the kernel, and with the host.
-        let room = connection.room().await;
         if buffer.capacity() < HEADER + READ_LEAST {
             buffer.reserve(HEADER + READ);
         }
         buffer.put_bytes(0, HEADER);
-        match tcp.try_read_buf(&mut (&mut buffer).limit(room)) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => buffer.clear(),
+        match read(&mut tcp, connection, &mut buffer).await {
             Ok(0) => break (END, Ending::End),
             Err(_) => break (RESET, Ending::Reset),
             Ok(len) => {
@@ -213,6 +208,19 @@ async fn upward(
     connection.write_bytes(buffer.freeze()).await?;
     connection.close();
     Ok(ending)
+}
+
+/// Reads as much as there is memory for at that moment: the rest stays in the kernel, and with the host.
+async fn read(
+    tcp: &mut ReadHalf<'_>,
+    connection: &Connection<impl Streams>,
+    buffer: &mut BytesMut,
+) -> io::Result<usize> {
+    poll_fn(|cx| {
+        let room = ready!(connection.poll_room(cx));
+        pin!(tcp.read_buf(&mut (&mut *buffer).limit(room))).poll(cx)
+    })
+    .await
 }
 
 fn put_header(buffer: &mut BytesMut, kind: u8, len: usize) {

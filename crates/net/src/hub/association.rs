@@ -12,7 +12,7 @@ use super::control::{Control, PIECE_HEADER, has_content};
 use super::early::Early;
 use super::line::OwnLine;
 use super::marks::Marks;
-use super::memory::{Allowance, Memory};
+use super::memory::Memory;
 use super::outbox::Outbox;
 use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
 use super::path_mtu::is_full;
@@ -132,7 +132,7 @@ impl Association {
         ways: Ways,
         next_number: u32,
         fec: Fec,
-        allowance: Allowance,
+        memory: Memory,
     ) -> Self {
         Self {
             peer,
@@ -154,7 +154,7 @@ impl Association {
             pieces: Pieces::default(),
             marks: Marks::default(),
             shield: Shield::new(fec),
-            memory: Memory::new(allowance),
+            memory,
             lines: [const { None }; LINKS],
         }
     }

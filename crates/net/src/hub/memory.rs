@@ -6,6 +6,8 @@
 //! again by the peer: nothing that was acknowledged is given up.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bentpipe_units::ByteCount;
 
@@ -42,11 +44,13 @@ pub(super) struct Memory {
     held: usize,
     /// Connections whose writers wait for room.
     waiting: VecDeque<usize>,
+    /// How many associations are tight.
+    tight: Arc<AtomicUsize>,
 }
 
 impl Memory {
-    pub(super) const fn new(allowance: Allowance) -> Self {
-        Self { allowance, held: 0, waiting: VecDeque::new() }
+    pub(super) const fn new(allowance: Allowance, tight: Arc<AtomicUsize>) -> Self {
+        Self { allowance, held: 0, waiting: VecDeque::new(), tight }
     }
 
     /// What all of them hold.
@@ -69,8 +73,20 @@ impl Memory {
 
     /// A connection that held `before` holds `after` now.
     #[inline]
-    pub(super) const fn change(&mut self, before: usize, after: usize) {
+    pub(super) fn change(&mut self, before: usize, after: usize) {
+        let was_tight = self.is_tight();
         self.held = self.held.saturating_sub(before).saturating_add(after);
+        match (was_tight, self.is_tight()) {
+            (false, true) => self.tight.fetch_add(1, Ordering::Relaxed),
+            (true, false) => self.tight.fetch_sub(1, Ordering::Relaxed),
+            _ => 0,
+        };
+    }
+
+    /// Whether writers wait.
+    #[inline]
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// The writer of this connection waits.
@@ -79,7 +95,6 @@ impl Memory {
     }
 
     /// Connections whose writers may go on, those that have waited longest.
-    #[inline]
     pub(super) fn take_waiting(&mut self) -> impl Iterator<Item = usize> + '_ {
         let places = self.allowance.common.saturating_sub(self.held) / WRITE;
         self.waiting.drain(..places.min(self.waiting.len()))
@@ -93,7 +108,9 @@ mod tests {
     #[test]
     fn each_is_sure_of_its_part_and_all_of_them_hold_no_more_than_is_allowed() {
         let (bytes, connections) = (1_000_000, 10);
-        let mut memory = Memory::new(Allowance::new(ByteCount::new(bytes), connections));
+        let tight = Arc::new(AtomicUsize::new(0));
+        let mut memory =
+            Memory::new(Allowance::new(ByteCount::new(bytes), connections), tight.clone());
         let mut holds = vec![0; connections];
         // The first takes whatever it gets.
         while memory.room(holds[0]) >= 1_000 {
@@ -109,14 +126,17 @@ mod tests {
             assert_eq!(*held, 50_000);
         }
         assert_eq!(memory.held(), holds.iter().sum::<usize>());
-        assert!(memory.held() <= bytes as usize && memory.is_tight());
+        assert!(memory.held() <= bytes as usize && tight.load(Ordering::Relaxed) == 1);
         memory.change(holds[0], 0);
         assert_eq!(memory.room(holds[1]), 50_000);
+        holds[1..].iter().for_each(|held| memory.change(*held, 0));
+        assert_eq!(tight.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn writers_are_woken_in_turn_and_no_more_than_there_is_room_for() {
-        let mut memory = Memory::new(Allowance::new(ByteCount::new(20 * WRITE as u64), 10));
+        let mut memory =
+            Memory::new(Allowance::new(ByteCount::new(20 * WRITE as u64), 10), Arc::default());
         memory.change(0, 10 * WRITE);
         (0..5).for_each(|connection| memory.wait(connection));
         assert_eq!(memory.take_waiting().count(), 0);
@@ -128,7 +148,7 @@ mod tests {
 
     #[test]
     fn without_a_bound_everything_fits_and_nothing_is_copied() {
-        let mut memory = Memory::new(Allowance::UNLIMITED);
+        let mut memory = Memory::new(Allowance::UNLIMITED, Arc::default());
         memory.change(0, 1 << 40);
         assert!(memory.room(1 << 40) > 1 << 40 && !memory.is_tight());
     }

@@ -30,6 +30,7 @@ mod ways;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll};
 
 use bentpipe_transport::xstp::{Config, Ports, Session};
@@ -44,7 +45,7 @@ use self::association::Association;
 use self::connection::{Connection, put_number};
 use self::datagrams::Inbox;
 use self::line::Line;
-use self::memory::Allowance;
+use self::memory::{Allowance, Memory};
 use self::object::Object;
 pub(crate) use self::timers::Timers;
 use self::ways::Ways;
@@ -109,6 +110,8 @@ pub struct Hub {
     incarnation: u64,
     fec: Fec,
     allowance: Allowance,
+    /// How many associations are short of memory.
+    tight: Arc<AtomicUsize>,
     /// The links of this host, and the shares of peers in them.
     lines: [Line<usize>; LINKS],
     shares: HashMap<PublicKey, [Option<Share>; LINKS]>,
@@ -210,6 +213,7 @@ impl Hub {
             entropy,
             fec: Fec::Auto,
             allowance: Allowance::UNLIMITED,
+            tight: Arc::default(),
             lines: std::array::from_fn(|_| Line::unlimited()),
             shares: HashMap::new(),
             plans: HashMap::new(),
@@ -302,8 +306,9 @@ impl Hub {
             Some(plan) => Ways::planned(now, plan),
             None => Ways::single(route),
         };
-        let id =
-            self.associations.insert(Association::new(peer, ways, next, self.fec, self.allowance));
+        let memory = Memory::new(self.allowance, self.tight.clone());
+        let association = Association::new(peer, ways, next, self.fec, memory);
+        let id = self.associations.insert(association);
         self.by_peer.insert(peer, id);
         self.apply_shares(now, id);
         id
@@ -405,14 +410,24 @@ impl Hub {
         (&mut connection.stream.endpoint, around)
     }
 
-    /// Counts what a connection holds, and wakes who waited for room.
+    /// Counts what a connection holds.
     #[inline]
     fn count(&mut self, id: usize) {
         let connection = &mut self.connections[id];
         let memory = &mut self.associations[connection.association].memory;
         let holds = connection.stream.endpoint.held();
         memory.change(std::mem::replace(&mut connection.holds, holds), holds);
-        if connection.waits && memory.room(holds) > 0 {
+        if connection.waits || memory.has_waiting() {
+            self.wake_writers(id);
+        }
+    }
+
+    /// Wakes writers for which there is room now, that of this connection among them.
+    #[cold]
+    fn wake_writers(&mut self, id: usize) {
+        let connection = &mut self.connections[id];
+        let memory = &mut self.associations[connection.association].memory;
+        if connection.waits && memory.room(connection.holds) > 0 {
             connection.waits = false;
             connection.stream.note(Event::Writable);
         }
@@ -529,6 +544,10 @@ impl Streams for Hub {
 
     fn was_written(&mut self, id: ConnectionId) {
         self.count(id.0);
+    }
+
+    fn shortages(&self) -> Arc<AtomicUsize> {
+        self.tight.clone()
     }
 }
 

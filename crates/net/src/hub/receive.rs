@@ -110,7 +110,8 @@ impl Hub {
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
         let connection = &mut self.connections[id];
         let memory = &self.associations[association].memory;
-        if memory.is_tight() {
+        let tight = memory.is_tight();
+        if tight {
             plain = Bytes::copy_from_slice(&plain);
         }
         let ports = connection.stream.endpoint.ports();
@@ -122,7 +123,7 @@ impl Hub {
         };
         let Ok(segment) = xstp::decode_compact(plain, &context) else { return };
         let carries = segment.payload_len();
-        if carries > memory.room(connection.holds) {
+        if tight && carries > memory.room(connection.holds) {
             // What it waits for most it gets in any case, or it would hold what follows for ever.
             if !connection.stream.endpoint.waits_for(segment.seq) {
                 return;
@@ -130,7 +131,10 @@ impl Hub {
         }
         connection.near = segment.seq;
         connection.stream.endpoint.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
-        self.count(id);
+        if tight {
+            // Otherwise it is enough to count when the connection is drained.
+            self.count(id);
+        }
         self.stir(id);
     }
 
