@@ -37,6 +37,8 @@ fn limited(end: usize) -> (World, Vec<Pair>) {
         // Nothing but the memory ends a connection or bounds it.
         rcv_buf: ByteCount::new(EACH as u64),
         snd_buf: ByteCount::new(EACH as u64),
+        // Of a fifth and more of all datagrams several signs of life in a row are lost now and then.
+        keepalive: Span::ZERO,
         ..(*config()).clone()
     }));
     world.hubs[end].limit_memory(LIMIT, CONNECTIONS);
