@@ -9,7 +9,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bentpipe_transport::Event;
 use bentpipe_units::ByteCount;
+
+use super::Hub;
+use crate::key::PublicKey;
 
 /// Room for which one more writer is woken.
 const WRITE: usize = 64 * 1024;
@@ -42,7 +46,7 @@ impl Allowance {
 pub(super) struct Memory {
     allowance: Allowance,
     held: usize,
-    /// Connections whose writers wait for room.
+    /// Connections whose writers wait for room, each once.
     waiting: VecDeque<usize>,
     /// How many associations are tight.
     tight: Arc<AtomicUsize>,
@@ -94,10 +98,71 @@ impl Memory {
         self.waiting.push_back(connection);
     }
 
+    /// A connection that waited is gone.
+    pub(super) fn forget(&mut self, connection: usize) {
+        self.waiting.retain(|waiting| *waiting != connection);
+    }
+
     /// Connections whose writers may go on, those that have waited longest.
     pub(super) fn take_waiting(&mut self) -> impl Iterator<Item = usize> + '_ {
         let places = self.allowance.common.saturating_sub(self.held) / WRITE;
         self.waiting.drain(..places.min(self.waiting.len()))
+    }
+}
+
+impl Hub {
+    /// What the connections of one peer, at most so many, may hold together, in associations that begin from now
+    /// on: bytes that wait to be sent, acknowledged or read. Half of it is split evenly between them.
+    pub fn limit_memory(&mut self, bytes: ByteCount, connections: usize) {
+        self.allowance = Allowance::new(bytes, connections);
+    }
+
+    /// What the connections of a peer hold.
+    pub fn held(&self, peer: PublicKey) -> ByteCount {
+        let association = self.by_peer.get(&peer).map(|id| &self.associations[*id]);
+        ByteCount::new(association.map_or(0, |association| association.memory.held()) as u64)
+    }
+
+    /// Counts what a connection holds.
+    #[inline]
+    pub(super) fn count(&mut self, id: usize) {
+        let connection = &mut self.connections[id];
+        let memory = &mut self.associations[connection.association].memory;
+        let holds = connection.stream.endpoint.held();
+        memory.change(std::mem::replace(&mut connection.holds, holds), holds);
+        if connection.waits || memory.has_waiting() {
+            self.wake_writers(id);
+        }
+    }
+
+    /// Wakes writers for which there is room now, that of this connection among them.
+    #[cold]
+    fn wake_writers(&mut self, id: usize) {
+        let connection = &mut self.connections[id];
+        let memory = &mut self.associations[connection.association].memory;
+        if connection.waits && memory.room(connection.holds) > 0 {
+            // It keeps its place in the queue: it may have to wait again.
+            connection.stream.note(Event::Writable);
+        }
+        for waiting in memory.take_waiting() {
+            // It may have found room in the meantime, or another one has its place.
+            if let Some(connection) = self.connections.get_mut(waiting)
+                && std::mem::take(&mut connection.waits)
+            {
+                connection.stream.note(Event::Writable);
+            }
+        }
+    }
+
+    /// How much a connection may take from its writer; one that may take nothing is told when it may.
+    pub(super) fn room_of(&mut self, id: usize) -> usize {
+        let connection = &mut self.connections[id];
+        let memory = &mut self.associations[connection.association].memory;
+        let room = memory.room(connection.holds);
+        if room == 0 && !std::mem::replace(&mut connection.waits, true) {
+            memory.wait(id);
+        }
+        room
     }
 }
 

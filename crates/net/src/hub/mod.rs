@@ -238,18 +238,6 @@ impl Hub {
         self.fec = fec;
     }
 
-    /// What the connections of one peer, at most so many, may hold together, in associations that begin from now
-    /// on: bytes that wait to be sent, acknowledged or read. Half of it is split evenly between them.
-    pub fn limit_memory(&mut self, bytes: ByteCount, connections: usize) {
-        self.allowance = Allowance::new(bytes, connections);
-    }
-
-    /// What the connections of a peer hold.
-    pub fn held(&self, peer: PublicKey) -> ByteCount {
-        let association = self.by_peer.get(&peer).map(|id| &self.associations[*id]);
-        ByteCount::new(association.map_or(0, |association| association.memory.held()) as u64)
-    }
-
     /// Lets peers open connections.
     pub fn listen(&mut self, config: Arc<Config>) {
         self.listens = Some(config);
@@ -410,37 +398,6 @@ impl Hub {
         (&mut connection.stream.endpoint, around)
     }
 
-    /// Counts what a connection holds.
-    #[inline]
-    fn count(&mut self, id: usize) {
-        let connection = &mut self.connections[id];
-        let memory = &mut self.associations[connection.association].memory;
-        let holds = connection.stream.endpoint.held();
-        memory.change(std::mem::replace(&mut connection.holds, holds), holds);
-        if connection.waits || memory.has_waiting() {
-            self.wake_writers(id);
-        }
-    }
-
-    /// Wakes writers for which there is room now, that of this connection among them.
-    #[cold]
-    fn wake_writers(&mut self, id: usize) {
-        let connection = &mut self.connections[id];
-        let memory = &mut self.associations[connection.association].memory;
-        if connection.waits && memory.room(connection.holds) > 0 {
-            connection.waits = false;
-            connection.stream.note(Event::Writable);
-        }
-        for waiting in memory.take_waiting() {
-            // It may have found room in the meantime, or another one has its place.
-            if let Some(connection) = self.connections.get_mut(waiting)
-                && std::mem::take(&mut connection.waits)
-            {
-                connection.stream.note(Event::Writable);
-            }
-        }
-    }
-
     /// What follows from what a connection has told and sent; it rings next at `deadline`.
     fn settle(&mut self, now: Instant, id: usize, deadline: Option<Instant>) {
         self.count(id);
@@ -472,6 +429,9 @@ impl Hub {
             self.timers.set(Owner::Connection(id), None);
             association.shield.drained(connection.busy, false, None);
             association.memory.change(connection.holds, 0);
+            if connection.waits {
+                association.memory.forget(id);
+            }
             // After a restart of the peer the number may be another one's.
             if association.numbers.get(&connection.number) == Some(&id) {
                 association.numbers.remove(&connection.number);
@@ -533,13 +493,7 @@ impl Streams for Hub {
     }
 
     fn room(&mut self, id: ConnectionId) -> usize {
-        let connection = &mut self.connections[id.0];
-        let memory = &mut self.associations[connection.association].memory;
-        let room = memory.room(connection.holds);
-        if room == 0 && !std::mem::replace(&mut connection.waits, true) {
-            memory.wait(id.0);
-        }
-        room
+        self.room_of(id.0)
     }
 
     fn was_written(&mut self, id: ConnectionId) {
