@@ -4,9 +4,11 @@ mod linux;
 
 use bentpipe_units::Instant;
 
+use crate::bottleneck::{Deliveries, PeriodMax};
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::hystart::{HYSTART, HyStart};
 use crate::registry::{Build, Parameter, Row};
+use crate::trial_start::{TRIAL_START, TrialStart};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView};
 
@@ -14,7 +16,8 @@ use crate::{Ack, Gauge, PathView};
 pub(crate) const ROW: Row = Row {
     name: "cubic",
     summary: "grows towards the window of the last loss and beyond, as a cube of time",
-    citation: "RFC 9438, HyStart++ (RFC 9406) with `hystart`; Linux 2.6.22 with `linux`",
+    citation: "RFC 9438, HyStart++ (RFC 9406) with `hystart`; Linux 2.6.22 with `linux`; `trial_start` \
+               and `carried` are this project's",
     parameters: &[
         Parameter {
             name: "c",
@@ -37,7 +40,16 @@ pub(crate) const ROW: Row = Row {
             range: (0.0, 1.0),
             summary: "1: a window that shrank between two losses makes room for others",
         },
+        Parameter {
+            name: "carried",
+            unit: "1",
+            default: 0.0,
+            range: (0.0, 1.0),
+            summary: "1: a loss leaves at least what arrives in a round trip without a queue and an eighth more, \
+                      after TCP Westwood (this project's)",
+        },
         HYSTART,
+        TRIAL_START,
         ABC_LIMIT,
         INITIAL_SSTHRESH,
         LINUX,
@@ -66,6 +78,8 @@ struct Cubic {
     prior: f64,
     epoch: Option<Epoch>,
     start: HyStart,
+    trial: TrialStart,
+    carried: Option<Carried>,
     seen: Instant,
     /// The module of Linux 2.6.22 in its place.
     linux: Option<linux::Module>,
@@ -82,6 +96,8 @@ impl Cubic {
             prior: 0.0,
             epoch: None,
             start: HyStart::new(build.parameter(&ROW, HYSTART.name) >= 0.5),
+            trial: TrialStart::new(build.parameter(&ROW, TRIAL_START.name) >= 0.5),
+            carried: (build.parameter(&ROW, "carried") >= 0.5).then(Carried::new),
             seen: Instant::ZERO,
             linux: linux.then(|| linux::Module::new(build.parameter(&ROW, "c"))),
         }
@@ -106,6 +122,34 @@ impl Cubic {
     }
 }
 
+/// Besides what fills the path: it shall not run dry between two reports.
+const SPARE: f64 = 1.125;
+
+/// What the path carried of late.
+#[derive(Debug)]
+struct Carried {
+    deliveries: Deliveries,
+    /// The fastest delivery of this round trip and the one before, in bytes per second.
+    fastest: PeriodMax<2>,
+}
+
+impl Carried {
+    fn new() -> Self {
+        Self { deliveries: Deliveries::default(), fastest: PeriodMax::new() }
+    }
+
+    fn measure(&mut self, path: &PathView, ack: &Ack) {
+        if let Some(delivery) = self.deliveries.take(path, ack) {
+            self.fastest.take(path.round, delivery.rate);
+        }
+    }
+
+    /// Bytes that fill the path and hardly any queue.
+    fn without_queue(&self, path: &PathView) -> f64 {
+        SPARE * self.fastest.get() * path.min_rtt.as_secs_f64()
+    }
+}
+
 impl Epoch {
     fn cube(&self, c: f64, t: f64) -> f64 {
         let d = t - self.k;
@@ -119,6 +163,10 @@ impl Law for Cubic {
             return module.measure(path, ack);
         }
         self.start.measure(window, path);
+        self.trial.measure(window, path, ack);
+        if let Some(carried) = &mut self.carried {
+            carried.measure(path, ack);
+        }
         // Time in which the application was the limit does not count (section 5.8).
         if !path.cwnd_limited {
             self.rest(path.now);
@@ -127,7 +175,7 @@ impl Law for Cubic {
     }
 
     fn grow(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
-        let segments = window.slow_start_by(self.start.growth(), ack);
+        let segments = window.slow_start_by(self.start.growth() * self.trial.growth(), ack);
         if segments <= 0.0 {
             return;
         }
@@ -149,8 +197,12 @@ impl Law for Cubic {
         window.set(next * window.mss());
     }
 
-    fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
+    fn reduce(&mut self, window: &Window, path: &PathView, event: &Reduction) -> Option<f64> {
+        if event.cause != Cause::Timeout && self.trial.absorbs_loss() {
+            return None;
+        }
         self.start.end();
+        self.trial.end();
         let cwnd = window.segments();
         if let Some(module) = &mut self.linux {
             module.lose(cwnd);
@@ -160,7 +212,11 @@ impl Law for Cubic {
         self.w_max = if shrank { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         self.prior = cwnd;
         self.epoch = None;
-        Some(event.flight * self.beta)
+        let left = event.flight * self.beta;
+        let Some(carried) = self.carried.as_ref().filter(|_| event.cause != Cause::Timeout) else {
+            return Some(left);
+        };
+        Some(left.max(carried.without_queue(path).min(event.flight)))
     }
 
     fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
@@ -218,6 +274,22 @@ mod tests {
         play.ack_at_once(1);
         let k = play.gauge("k_s");
         assert!((k - 9.158).abs() < 1e-3, "cbrt(307.2 / 0.4) = {k}");
+    }
+
+    #[test]
+    fn with_carried_a_loss_leaves_what_fills_the_path() {
+        // 1,200 segments a second in 600 ms without a queue are 720, and an eighth more 810.
+        for (rate, left) in [(1_200.0, 810.0), (2_000.0, 1_024.0), (600.0, 716.8)] {
+            let mut play = Play::new("cubic", &[("initial_ssthresh", 1024.0), ("carried", 1.0)]);
+            play.rounds(9);
+            // Windows of slow start acknowledge as fast as this, and are two round trips ago then.
+            play.path.round += 2;
+            play.deliver(rate);
+            play.lose(LossCause::Nack);
+            assert!((play.segments() - left).abs() < 1e-3, "{rate}: {}", play.segments());
+            play.lose(LossCause::Timeout);
+            assert_eq!(play.segments(), 1.0);
+        }
     }
 
     #[test]

@@ -106,6 +106,11 @@ pub enum Signal {
     LocalQueue(QueueLevel),
     /// The host knows the rate of the link, and this is it now.
     LinkRate(BitRate),
+    /// Nothing was under way or waited, and something is about to be sent. Told by senders that may share
+    /// a window.
+    Begins,
+    /// The connection has this weight, at least 1, among those that it shares a window with.
+    Weight(u32),
     /// The link went up or down.
     LinkState {
         /// True when the link is usable.

@@ -15,6 +15,7 @@ mod constant_rate;
 mod controller;
 mod cubic;
 mod dvegas;
+mod ensemble;
 mod event;
 mod family;
 mod fast_start;
@@ -40,6 +41,7 @@ mod stp;
 mod swift;
 #[cfg(test)]
 mod testing;
+mod trial_start;
 mod vegas;
 mod veno;
 mod westwood;
@@ -50,6 +52,7 @@ mod xcp;
 pub use controller::{
     Controller, Copies, Gauge, Limits, LowPriority, PathRequest, PathView, Phase, Repair, Snapshot,
 };
+pub use ensemble::Ensemble;
 pub use event::{Ack, Loss, LossCause, QueueLevel, RateSample, Sent, Signal};
 pub use registry::{Build, BuildError, Choice, Row, find, rows};
 pub use shared::SharedState;

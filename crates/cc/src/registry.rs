@@ -209,6 +209,11 @@ impl Choice {
         self.row.parameters.iter().any(|parameter| parameter.name == name)
     }
 
+    /// Whether it gives the same controller with the same settings.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.name() == other.name() && self.parameters == other.parameters
+    }
+
     /// Name of the controller.
     pub fn name(&self) -> &'static str {
         self.row.name

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::registry::Choice;
-use crate::{Ack, Controller, Loss, LossCause, PathView, Phase, Sent, Signal};
+use crate::{Ack, Controller, Loss, LossCause, PathView, Phase, RateSample, Sent, Signal};
 
 mod link;
 
@@ -19,6 +19,7 @@ pub(crate) struct Play {
     pub(crate) controller: Box<dyn Controller>,
     pub(crate) path: PathView,
     in_recovery: bool,
+    rate_sample: Option<RateSample>,
 }
 
 fn secs(seconds: f64) -> Span {
@@ -51,7 +52,7 @@ impl Play {
             delivered: ByteCount::ZERO,
             cwnd_limited: true,
         };
-        Self { controller, path, in_recovery: false }
+        Self { controller, path, in_recovery: false, rate_sample: None }
     }
 
     /// So many segments in bytes.
@@ -108,6 +109,15 @@ impl Play {
         self.acknowledge(self.bytes(1), ByteCount::ZERO, 1);
     }
 
+    /// Nothing new is acknowledged, but it is known that segments come at so many a second.
+    pub(crate) fn deliver(&mut self, rate: f64) {
+        let delivered = ByteCount::new((rate * MSS as f64) as u64);
+        let interval = Span::from_secs(1);
+        self.rate_sample = Some(RateSample { delivered, interval, app_limited: false });
+        self.ack_at_once(0);
+        self.rate_sample = None;
+    }
+
     /// One acknowledgement of so many new bytes, which advances by `advanced`.
     pub(crate) fn acknowledge(&mut self, bytes: ByteCount, advanced: ByteCount, segments: u64) {
         self.path.delivered += bytes;
@@ -116,7 +126,7 @@ impl Play {
             advanced,
             segments,
             newest_sent_at: self.path.now.before(self.path.latest_rtt),
-            rate_sample: None,
+            rate_sample: self.rate_sample,
             acks: 1,
             in_recovery: self.in_recovery,
         };

@@ -99,7 +99,10 @@ impl Tuning {
             parameters.insert("rate".to_owned(), rate.as_bps() as f64);
         }
         if name == "cubic" {
-            parameters.insert("hystart".to_owned(), 1.0);
+            // The queue of a long link would overflow if slow start ended slowly.
+            parameters.insert("trial_start".to_owned(), 1.0);
+            // Noise that is taken for congestion shall not empty the link.
+            parameters.insert("carried".to_owned(), 1.0);
         }
         if let Some(known) = self.known
             && name == "cubic"
@@ -150,6 +153,7 @@ impl Tuning {
             no_response: self.patience,
             // As many as fit into a datagram.
             stat_max_gaps: 600,
+            rtx_in_turn: !probing,
             nagle: false,
             stat_rule: StatRule::Poll,
             probing,

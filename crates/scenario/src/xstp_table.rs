@@ -101,6 +101,8 @@ settings_table! {
     };
     /// Repairs leave in bursts and not all at once.
     rtx_paced: bool => |c, v| c.rtx_paced = v;
+    /// Repairs take their turn with new data, at their pace.
+    rtx_in_turn: bool => |c, v| c.rtx_in_turn = v;
     /// Probes that are remembered.
     map_size: u32 => |c, v| c.probe.map_size = v;
     /// Answers in a row that end a probing cycle.

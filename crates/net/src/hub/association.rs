@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bentpipe_transport::path_mtu::Unanswered;
+use bentpipe_transport::xstp::SharedPath;
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{BufMut as _, BytesMut};
@@ -18,7 +19,7 @@ use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
 use super::path_mtu::is_full;
 use super::pieces::{Piece, Pieces};
 use super::route::Route;
-use super::ways::{LINKS, Ways};
+use super::ways::{LINKS, MOST_WAYS, Ways};
 use crate::association::{FRONT, Index, Initiator, MAC_LEN, OVERHEAD, Traffic};
 use crate::key::PublicKey;
 
@@ -110,6 +111,8 @@ pub(super) struct Association {
     pub(super) shield: Shield,
     /// What its connections hold.
     pub(super) memory: Memory,
+    /// What the connections over each way share where the rate is not known.
+    pub(super) shared: [Option<SharedPath>; MOST_WAYS],
     /// The lines to the peer over each link whose rate is known.
     pub(super) lines: [Option<OwnLine>; LINKS],
 }
@@ -155,6 +158,7 @@ impl Association {
             marks: Marks::default(),
             shield: Shield::new(fec),
             memory,
+            shared: [const { None }; MOST_WAYS],
             lines: [const { None }; LINKS],
         }
     }

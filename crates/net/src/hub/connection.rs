@@ -31,6 +31,8 @@ pub(super) struct Connection {
     pub(super) way: usize,
     /// Its number on the line of the association over the link of that way.
     pub(super) member: Option<u32>,
+    /// It gets more of a shared window than others.
+    pub(super) ahead: bool,
     pub(super) object: Object,
 }
 

@@ -17,7 +17,7 @@ use crate::key::PublicKey;
 /// A timer may be late by this without loss of rate.
 const CATCH_UP: Span = Span::from_millis(5);
 /// How much ahead of bulk repairs and short objects are.
-const AHEAD: u32 = 16;
+pub(super) const AHEAD: u32 = 16;
 /// How much ahead of it all datagrams of applications together are.
 const DATAGRAMS: u32 = 4;
 

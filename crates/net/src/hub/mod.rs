@@ -21,6 +21,7 @@ mod path_mtu;
 mod pieces;
 mod receive;
 mod route;
+mod sharing;
 mod status;
 mod switch;
 mod timers;
@@ -138,6 +139,8 @@ struct Around<'a> {
     outbox: &'a mut Outbox,
     scratch: &'a mut Scratch,
     object: &'a mut Object,
+    /// The connection had something to send before.
+    busy: bool,
     number: u32,
     way: usize,
     dropped: bool,
@@ -160,12 +163,12 @@ impl Host<Session> for Around<'_> {
             return association.early.put(number, write);
         }
         let weighty = is_weighty(&segment.body);
-        let object = &mut *self.object;
+        let (object, waited) = (&mut *self.object, self.busy);
         association.send(now, self.way, weighty, self.outbox, |out| {
             let before = out.len();
             write(out);
             if weighty {
-                object.sent(now, ByteCount::new((out.len() - before) as u64));
+                object.sent(now, ByteCount::new((out.len() - before) as u64), waited);
             }
         });
     }
@@ -324,11 +327,12 @@ impl Hub {
             waits: false,
             stirred: false,
             member: None,
+            ahead: false,
             object: Object::NONE,
         };
         let id = self.connections.insert(connection);
         self.associations[association].numbers.insert(number, id);
-        self.join_line(now, id);
+        self.join_others(now, id);
         id
     }
 
@@ -391,6 +395,7 @@ impl Hub {
             outbox: &mut self.outbox,
             scratch: &mut self.scratch,
             object: &mut connection.object,
+            busy: connection.busy,
             number: connection.number,
             way: connection.way,
             dropped: connection.stream.dropped,
@@ -401,6 +406,7 @@ impl Hub {
     /// What follows from what a connection has told and sent; it rings next at `deadline`.
     fn settle(&mut self, now: Instant, id: usize, deadline: Option<Instant>) {
         self.count(id);
+        self.weigh(now, id);
         let connection = &mut self.connections[id];
         let owner = connection.association;
         let association = &mut self.associations[owner];

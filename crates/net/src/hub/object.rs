@@ -20,9 +20,11 @@ impl Object {
     pub(super) const NONE: Self =
         Self { sent: ByteCount::ZERO, began: Instant::ZERO, last: Instant::ZERO };
 
-    /// So many bytes are sent.
-    pub(super) fn sent(&mut self, now: Instant, bytes: ByteCount) {
-        if self.sent == ByteCount::ZERO || now.since(self.last) >= PAUSE {
+    /// So many bytes are sent, which `waited` because they were not allowed to leave before, or came from the
+    /// application in the meantime.
+    pub(super) fn sent(&mut self, now: Instant, bytes: ByteCount, waited: bool) {
+        let pause = !waited && now.since(self.last) >= PAUSE;
+        if self.sent == ByteCount::ZERO || pause {
             *self = Self { began: now, ..Self::NONE };
         }
         self.sent += bytes;
@@ -51,13 +53,14 @@ mod tests {
         assert_eq!(object.began_short(), None);
         for step in 1..=256 {
             assert!(object.is_short());
-            object.sent(at(step), ByteCount::new(1_001));
+            object.sent(at(step), ByteCount::new(1_001), step > 1);
         }
         assert!(!object.is_short());
-        object.sent(at(400), ByteCount::new(1_000));
-        assert_eq!(object.began_short(), None);
-        object.sent(at(600), ByteCount::new(1_000));
-        object.sent(at(700), ByteCount::new(1_000));
-        assert_eq!(object.began_short(), Some(at(600)));
+        object.sent(at(400), ByteCount::new(1_000), false);
+        object.sent(at(2_000), ByteCount::new(1_000), true);
+        assert_eq!(object.began_short(), None, "bulk that had to wait is no new object");
+        object.sent(at(2_200), ByteCount::new(1_000), false);
+        object.sent(at(2_300), ByteCount::new(1_000), false);
+        assert_eq!(object.began_short(), Some(at(2_200)));
     }
 }

@@ -38,9 +38,10 @@ impl Hub {
         for id in connections {
             if self.associations[association].ways.must_leave(self.connections[id].way) {
                 self.leave_line(id);
+                self.forget_path(association, self.connections[id].way);
                 self.connections[id].way = self.choose_way(association);
                 self.connections[id].stream.endpoint.handle_new_path(now);
-                self.join_line(now, id);
+                self.join_others(now, id);
                 self.stir(id);
             }
             let connection = &mut self.connections[id];

@@ -91,6 +91,9 @@ pub struct Config {
     pub stat_rule: StatRule,
     /// Repairs leave in bursts of `max_burst` every `timer_tick`, not all at once.
     pub rtx_paced: bool,
+    /// Repairs take their turn with new data and leave as fast as that does, as they do under a rate: where the
+    /// queue of a link overflowed, all at once would overflow it again.
+    pub rtx_in_turn: bool,
     /// Probing on a loss; off gives STP.
     pub probing: bool,
     /// Settings of probing.
@@ -179,6 +182,7 @@ impl Default for Config {
             nagle: true,
             stat_rule: StatRule::Elapsed,
             rtx_paced: false,
+            rtx_in_turn: false,
             probing: false,
             probe: ProbingConfig::default(),
             controller: Choice::stp(),

@@ -24,10 +24,12 @@ mod send_cache;
 mod send_timer;
 mod sender;
 mod session;
+mod shared_path;
 mod state;
 mod timers;
 mod timestamp;
 
 pub use config::{Config, ConfigError, ProbingConfig, StatRule};
 pub use session::{Ports, Session, no_session_reset};
+pub use shared_path::SharedPath;
 pub use state::State;

@@ -38,6 +38,7 @@ pub(super) struct QueueWatch {
     latest: Span,
     /// The shortest round trip since a time not long ago.
     recent: (Instant, Span),
+    round_began: Instant,
     /// Delivered and lost segments of this round trip and the one before.
     delivered: [u64; 2],
     lost: [u64; 2],
@@ -52,6 +53,7 @@ impl QueueWatch {
             since: Instant::ZERO,
             latest: Span::ZERO,
             recent: (Instant::ZERO, Span::MAX),
+            round_began: Instant::ZERO,
             delivered: [0; 2],
             lost: [0; 2],
         }
@@ -76,10 +78,19 @@ impl QueueWatch {
         self.latest = round_trip;
     }
 
-    /// A round trip ended.
-    pub(super) const fn round(&mut self) {
+    /// A round trip of a session ended. Those of several that share the path count once.
+    pub(super) fn round(&mut self, at: Instant) {
+        if at.since(self.round_began) < self.latest {
+            return;
+        }
+        self.round_began = at;
         self.delivered = [0, self.delivered[0]];
         self.lost = [0, self.lost[0]];
+    }
+
+    /// The round trip measured last.
+    pub(super) fn latest(&self) -> Option<Span> {
+        (!self.latest.is_zero()).then_some(self.latest)
     }
 
     /// So many segments were delivered.
@@ -140,12 +151,12 @@ mod tests {
     fn more_losses_than_noise_makes_are_congestion() {
         let mut watch = watch(&[600, 900, 600]);
         assert!(watch.lost(200));
-        watch.round();
+        watch.round(secs(4));
         watch.delivered(100);
         assert!(!watch.lost(100), "300 of 1,400");
-        watch.round();
+        watch.round(secs(5));
         watch.delivered(1_000);
-        watch.round();
+        watch.round(secs(6));
         assert!(watch.lost(1));
     }
 

@@ -162,18 +162,18 @@ impl Sender {
         let newly = self.delivery.acknowledged(done.segments);
         let (more, flight) = match report.kind {
             ReportKind::Stat => {
-                self.queue.measured(now, now.since(newest_sent_at));
+                self.queue.get().measured(now, now.since(newest_sent_at));
                 if newest_sent_at >= self.round.began {
                     self.round.number += 1;
                     self.round.began = now;
-                    self.queue.round();
+                    self.queue.get().round(now);
                 }
                 self.delivery.answered(now, report)
             }
             ReportKind::Ustat => (0, None),
         };
         let segments = newly + more;
-        self.queue.delivered(segments);
+        self.queue.get().delivered(segments);
         let payload = u64::from(self.payload.get());
         let rate_sample = flight.map(|flight| RateSample {
             delivered: ByteCount::new(flight.segments * payload),
@@ -248,7 +248,7 @@ impl Sender {
     fn reduce(&mut self, now: Instant, cause: LossCause) {
         let fresh = self.picked.iter().filter_map(|seq| self.cache.get(*seq));
         let fresh = fresh.filter(|entry| entry.retransmissions == 0).count() as u64;
-        let looks_corrupt = self.config.forgive_noise && self.queue.lost(fresh);
+        let looks_corrupt = self.config.forgive_noise && self.queue.get().lost(fresh);
         let new_episode = !looks_corrupt && !self.cache.oldest().is_before(self.recover);
         let lost: usize =
             self.picked.iter().filter_map(|s| self.cache.get(*s)).map(|e| usize::from(e.len)).sum();

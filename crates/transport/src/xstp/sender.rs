@@ -18,6 +18,7 @@ use super::probing::Probing;
 use super::queue_watch::QueueWatch;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
+use super::shared_path::{SharedPath, SharedWatch};
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -45,7 +46,9 @@ pub(super) struct Sender {
     pub(super) polls: PollClock,
     /// Used only if the settings say `selective`.
     pub(super) delivery: Delivery,
-    pub(super) queue: QueueWatch,
+    pub(super) queue: SharedWatch,
+    /// The path, if it is shared with other sessions.
+    shared: Option<SharedPath>,
     pub(super) probing: Probing,
     pub(super) controller: Box<dyn Controller>,
     /// W without the peer's part, in segments; follows the controller's limits.
@@ -74,7 +77,7 @@ pub(super) struct Sender {
     /// A POLL is forced after so many bytes.
     pub(super) forced_poll: u64,
     pub(super) follows_sending: bool,
-    /// The controller gives a rate: repairs count against it like everything else.
+    /// Repairs count against a burst like everything else: the controller gives a rate, or the settings say so.
     pub(super) paced: bool,
     pub(super) persist_wait: Span,
     pub(super) writer_waits: bool,
@@ -106,10 +109,11 @@ impl Sender {
             rtt: RttEstimator::new(config.rtt_init, config.rto_min),
             polls: PollClock::new(),
             delivery: Delivery::default(),
-            queue: QueueWatch::new(),
+            queue: SharedWatch::new(),
+            shared: None,
             probing: Probing::new(),
             follows_sending: controller.follows_sending(),
-            paced: controller.limits().pacing.is_some(),
+            paced: false,
             controller,
             cwnd: 1,
             credit_edge: first,
@@ -144,8 +148,7 @@ impl Sender {
         if mss != self.mss {
             self.mss = mss;
             self.limit_payload(self.payload.most());
-            self.controller = build_controller(&self.config, mss);
-            self.follow_controller();
+            self.renew_controller();
         }
         self.credit_edge = self.cache.oldest().plus(u32::from(window));
         self.open = true;
@@ -309,6 +312,7 @@ impl Sender {
             }
             // P5: normal polling starts here.
             Activity::Transmitting => {
+                self.signal(now, &Signal::Begins);
                 self.polls.reset_backoff(now);
                 self.polls.restart_epoch(now);
                 let first = if self.config.poll_first_burst { Span::ZERO } else { self.interval() };
@@ -363,7 +367,7 @@ impl Sender {
     /// Takes over the controller's window.
     pub(super) fn follow_controller(&mut self) {
         let limits = self.controller.limits();
-        self.paced = limits.pacing.is_some();
+        self.paced = self.config.rtx_in_turn || limits.pacing.is_some();
         let window = limits.window.map_or(u64::MAX, ByteCount::get);
         let payload = self.payload.get();
         let segments = window / u64::from(payload);
@@ -372,17 +376,52 @@ impl Sender {
 
     /// The rate of the link is this from now on.
     pub(super) fn handle_link_rate(&mut self, now: Instant, rate: BitRate) {
-        let path = self.path_view(now);
-        self.controller.on_signal(&path, &Signal::LinkRate(rate));
-        self.follow_controller();
+        self.signal(now, &Signal::LinkRate(rate));
         self.stale = true;
+    }
+
+    /// The path is shared with other sessions from now on, and what they know of it counts.
+    pub(super) fn share(&mut self, now: Instant, path: SharedPath) {
+        self.queue = path.queue();
+        if let Some(known) = self.queue.round_trip()
+            && self.rtt.measured().is_none()
+        {
+            self.rtt = RttEstimator::new(known, self.config.rto_min);
+        }
+        self.shared = Some(path);
+        self.renew_controller();
+        if self.activity == Activity::Transmitting {
+            self.signal(now, &Signal::Begins);
+        }
+        self.stale = true;
+    }
+
+    /// What this session gets of a shared path beside those with weight 1.
+    pub(super) fn weigh(&mut self, now: Instant, weight: u32) {
+        self.signal(now, &Signal::Weight(weight));
+        self.stale = true;
+    }
+
+    fn signal(&mut self, now: Instant, signal: &Signal) {
+        let path = self.path_view(now);
+        self.controller.on_signal(&path, signal);
+        self.follow_controller();
+    }
+
+    /// Another controller that knows nothing but what is shared.
+    fn renew_controller(&mut self) {
+        self.controller = match &self.shared {
+            Some(path) => path.controller(),
+            None => build_controller(&self.config, self.mss),
+        };
+        self.follow_controller();
     }
 
     /// The path is another one from now on.
     pub(super) fn handle_new_path(&mut self, now: Instant) {
+        (self.shared, self.queue) = (None, SharedWatch::new());
         self.handle_new_round_trip(now);
-        self.controller = build_controller(&self.config, self.mss);
-        self.follow_controller();
+        self.renew_controller();
         // Losses of before are no sign of congestion here.
         self.recover = self.cache.next();
     }
@@ -390,7 +429,7 @@ impl Sender {
     /// Answers come by another path from now on.
     pub(super) fn handle_new_round_trip(&mut self, now: Instant) {
         self.rtt = RttEstimator::new(self.config.rtt_init, self.config.rto_min);
-        self.queue = QueueWatch::new();
+        *self.queue.get() = QueueWatch::new();
         self.polls.forget();
         self.polls.reset_backoff(now);
         self.polls.restart_epoch(now);

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use super::control::{Exhausted, Retry};
 use super::receiver::{Arrival, Receiver};
 use super::sender::Sender;
-use super::{Config, State};
+use super::{Config, SharedPath, State};
 use crate::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
 
 /// The ports of a session.
@@ -205,6 +205,19 @@ impl Session {
         self.stir();
     }
 
+    /// The path to the peer is shared with other sessions from now on: they have one window together, of
+    /// which each has its part, and what they know of the path counts here.
+    pub fn share_path(&mut self, now: Instant, path: SharedPath) {
+        self.tx.share(now, path);
+        self.stir();
+    }
+
+    /// What this session gets of a [shared path](Session::share_path) beside those with weight 1.
+    pub fn weigh(&mut self, now: Instant, weight: u32) {
+        self.tx.weigh(now, weight);
+        self.stir();
+    }
+
     /// What is sent from now on takes another path, and what was sent before may never arrive: nothing that
     /// was learned of the old path counts (RFC 9000, section 9.4), and the peer is asked at once what it has.
     pub fn handle_new_path(&mut self, now: Instant) {
@@ -216,6 +229,11 @@ impl Session {
     pub fn handle_new_round_trip(&mut self, now: Instant) {
         self.tx.handle_new_round_trip(now);
         self.stir();
+    }
+
+    /// Its settings.
+    pub const fn config(&self) -> &Arc<Config> {
+        &self.config
     }
 
     /// State of the session.

@@ -1,0 +1,220 @@
+//! One controller for all connections over a path: they share its window, and a new one begins with its part.
+//!
+//! Each connection has a [`Controller`] of its own, which passes on what happened and obeys its part of what the
+//! common one allows. Who needs less than its part leaves the rest to those that have more to send. The idea is
+//! that of the Congestion Manager (RFC 3124); what connections may share is in RFC 9040.
+
+mod episode;
+mod progress;
+mod split;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bentpipe_units::{BitRate, ByteCount, Span};
+
+use self::episode::Episode;
+use self::progress::Progress;
+use self::split::{Part, Split};
+use crate::registry::Choice;
+use crate::{
+    Ack, Controller, Limits, Loss, LossCause, PathView, RateSample, Sent, Signal, Snapshot,
+};
+
+/// What is known of a path counts for so long after the last acknowledgement (RFC 7661, section 4.4).
+const VALID: Span = Span::from_secs(300);
+/// A controller without a window is split by its rate, into so many parts.
+const PARTS: u64 = 1 << 32;
+/// Where less than the window divided by this is under way, nobody waits for the window.
+const UNUSED: u64 = 4;
+
+/// The window that the connections over one path share. Cloning gives another handle of the same.
+#[derive(Clone, Debug)]
+pub struct Ensemble(Arc<Mutex<State>>);
+
+/// What the common controller is built from.
+#[derive(Debug)]
+struct Recipe {
+    choice: Choice,
+    mss: ByteCount,
+    cwnd_init: ByteCount,
+    cwnd_min: ByteCount,
+    cwnd_max: ByteCount,
+}
+
+#[derive(Debug)]
+struct State {
+    recipe: Recipe,
+    controller: Box<dyn Controller>,
+    next: u64,
+    split: Split,
+    episode: Episode,
+    progress: Progress,
+}
+
+/// A connection's controller.
+#[derive(Debug)]
+struct Member {
+    ensemble: Ensemble,
+    id: u64,
+    weight: u32,
+}
+
+impl Ensemble {
+    /// A window that this controller moves. `cwnd_init`, `cwnd_min` and `cwnd_max` are those of all
+    /// connections together; `mss` is the payload of a full segment of each.
+    pub fn new(
+        choice: &Choice,
+        mss: ByteCount,
+        cwnd_init: ByteCount,
+        cwnd_min: ByteCount,
+        cwnd_max: ByteCount,
+    ) -> Self {
+        let recipe = Recipe { choice: choice.clone(), mss, cwnd_init, cwnd_min, cwnd_max };
+        Self(Arc::new(Mutex::new(State {
+            controller: recipe.build(),
+            recipe,
+            next: 0,
+            split: Split::default(),
+            episode: Episode::default(),
+            progress: Progress::default(),
+        })))
+    }
+
+    /// The controller of another connection. It has weight 1 until a [`Signal::Weight`] says otherwise, and
+    /// a part from [`Signal::Begins`] on until nothing of it is under way or waits.
+    ///
+    /// Copies at low priority and requests to routers are not shared: no member asks for any.
+    pub fn join(&self) -> Box<dyn Controller> {
+        let mut state = self.lock();
+        let id = state.next;
+        state.next += 1;
+        drop(state);
+        Box::new(Member { ensemble: self.clone(), id, weight: 1 })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A holder that panicked left numbers that are as good as any.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Recipe {
+    fn build(&self) -> Box<dyn Controller> {
+        self.choice.build(self.mss, self.cwnd_init, self.cwnd_min, self.cwnd_max)
+    }
+}
+
+impl State {
+    /// What a connection has under way, and whether it would send more if it were allowed to.
+    fn note(&mut self, id: u64, weight: u32, path: &PathView, hungry: bool) {
+        let in_flight = path.in_flight.get();
+        if !hungry && in_flight == 0 {
+            return self.split.leave(id);
+        }
+        if self.split.is_empty() && self.progress.is_over(path.now, VALID) {
+            self.controller = self.recipe.build();
+            self.progress = Progress::default();
+        }
+        self.split.set(id, Part { weight, in_flight, hungry });
+    }
+
+    /// The path as all of them see it together.
+    fn view(&self, path: &PathView) -> PathView {
+        let in_flight = self.split.in_flight();
+        let window = self.controller.limits().window.map_or(0, ByteCount::get);
+        PathView {
+            in_flight: ByteCount::new(in_flight),
+            min_rtt: self.progress.min_rtt(path.min_rtt),
+            round: self.progress.round(),
+            delivered: self.progress.delivered(),
+            cwnd_limited: self.split.is_hungry() && in_flight.saturating_mul(UNUSED) >= window,
+            ..*path
+        }
+    }
+}
+
+impl Controller for Member {
+    fn on_ack(&mut self, path: &PathView, ack: &Ack) {
+        let state = &mut *self.ensemble.lock();
+        state.note(self.id, self.weight, path, path.cwnd_limited);
+        if state.progress.acknowledged(path, ack.bytes) {
+            state.split.refresh();
+        }
+        let hungry = state.split.is_hungry();
+        let rate_sample = ack.rate_sample.map(|own| {
+            let all = state.progress.sample(path.now, own);
+            RateSample { app_limited: own.app_limited && !hungry, ..all }
+        });
+        let in_recovery = state.episode.is_on(path.now);
+        let view = state.view(path);
+        state.controller.on_ack(&view, &Ack { rate_sample, in_recovery, ..*ack });
+    }
+
+    fn on_loss(&mut self, path: &PathView, loss: &Loss) {
+        let state = &mut *self.ensemble.lock();
+        // The connection's own episodes end when all is repaired. Repairs that are lost in the meantime are losses
+        // like others (RFC 9002, section 7.3.2): otherwise a window that is too large stays so for long.
+        let asks = !loss.looks_corrupt || loss.cause == LossCause::Persistent;
+        let new_episode = asks && state.episode.begin(path);
+        let view = state.view(path);
+        state.controller.on_loss(&view, &Loss { new_episode, ..*loss });
+    }
+
+    fn limits(&self) -> Limits {
+        let state = &mut *self.ensemble.lock();
+        let limits = state.controller.limits();
+        let whole = limits.window.map_or(PARTS, ByteCount::get);
+        let part = state.split.part(self.id, self.weight, whole);
+        let pace = |rate: BitRate| {
+            let bps = u128::from(rate.as_bps()) * u128::from(part) / u128::from(whole.max(1));
+            BitRate::from_bps((bps as u64).max(1))
+        };
+        Limits {
+            window: limits.window.map(|_| ByteCount::new(part)),
+            pacing: limits.pacing.map(pace),
+            ..limits
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let common = self.ensemble.lock().controller.snapshot();
+        Snapshot { cwnd: self.limits().window, ..common }
+    }
+
+    fn follows_sending(&self) -> bool {
+        self.ensemble.lock().controller.follows_sending()
+    }
+
+    fn on_sent(&mut self, path: &PathView, sent: &Sent) {
+        let state = &mut *self.ensemble.lock();
+        state.note(self.id, self.weight, path, path.cwnd_limited);
+        let view = state.view(path);
+        state.controller.on_sent(&view, sent);
+    }
+
+    fn on_signal(&mut self, path: &PathView, signal: &Signal) {
+        let state = &mut *self.ensemble.lock();
+        match *signal {
+            Signal::Begins => return state.note(self.id, self.weight, path, true),
+            Signal::Weight(weight) => {
+                self.weight = weight.max(1);
+                return state.split.weigh(self.id, self.weight);
+            }
+            Signal::EcnCe if !state.episode.begin(path) => return,
+            // Only of interest if all of them were.
+            Signal::Idle if state.split.others(self.id) > 0 => return,
+            _ => {}
+        }
+        let view = state.view(path);
+        state.controller.on_signal(&view, signal);
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.ensemble.lock().split.leave(self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+use bentpipe_units::{ByteCount, Span};
+
+use crate::registry::Choice;
+use crate::testing::Play;
+use crate::{Ensemble, LossCause, Phase, RateSample, Signal};
+
+fn ensemble(name: &str) -> Ensemble {
+    let kb = |n: u64| ByteCount::new(1000 * n);
+    let choice = Choice::new(name, Default::default()).expect("a registered name");
+    Ensemble::new(&choice, kb(1), kb(2), kb(1), kb(100_000))
+}
+
+/// A connection that has something to send from now on.
+fn begin(ensemble: &Ensemble, now_of: Option<&Play>) -> Play {
+    let mut play = Play::of(ensemble.join());
+    if let Some(other) = now_of {
+        play.path.now = other.path.now;
+    }
+    play.signal(Signal::Begins);
+    play
+}
+
+#[test]
+fn alone_in_it_a_connection_has_the_window_that_it_would_have() {
+    for name in ["reno", "cubic", "highspeed", "scalable", "westwood"] {
+        let mut alone = Play::new(name, &[]);
+        let mut shared = begin(&ensemble(name), None);
+        for play in [&mut alone, &mut shared] {
+            play.rounds(6);
+            play.lose(LossCause::Nack);
+            play.wait(0.7);
+            play.recovered();
+            play.rounds(20);
+        }
+        assert_eq!(alone.segments(), shared.segments(), "{name}");
+        assert_eq!(alone.ssthresh(), shared.ssthresh(), "{name}");
+    }
+}
+
+#[test]
+fn a_new_connection_begins_with_its_part_and_gives_it_back() {
+    let table = ensemble("reno");
+    let mut first = begin(&table, None);
+    first.rounds(5);
+    first.lose(LossCause::Nack);
+    assert_eq!(first.segments(), 32.0);
+    let mut second = begin(&table, Some(&first));
+    assert_eq!((first.segments(), second.segments()), (16.0, 16.0));
+    assert_eq!(second.phase(), Phase::Recovery);
+    second.signal(Signal::Weight(3));
+    assert_eq!((first.segments(), second.segments()), (8.0, 24.0));
+    drop(second);
+    assert_eq!(first.segments(), 32.0);
+}
+
+#[test]
+fn who_has_little_to_send_leaves_the_rest_to_the_others() {
+    let table = ensemble("reno");
+    let mut first = begin(&table, None);
+    first.rounds(5);
+    let mut second = begin(&table, Some(&first));
+    (second.path.in_flight, second.path.cwnd_limited) = (ByteCount::new(4_000), false);
+    let before = first.segments();
+    second.ack_at_once(1);
+    let all = first.segments() + 4.0;
+    assert!(all > 2.0 * before && second.segments() > 4.0, "{all} of {before} in two");
+    second.path.in_flight = ByteCount::ZERO;
+    second.ack_at_once(1);
+    assert!(first.segments() >= all);
+}
+
+#[test]
+fn the_window_grows_by_what_all_deliver_and_only_if_it_is_the_limit() {
+    let table = ensemble("reno");
+    let mut plays = [begin(&table, None), begin(&table, None)];
+    for _ in 0..4 {
+        for play in &mut plays {
+            play.path.in_flight = play.bytes(8);
+            play.wait(0.6);
+            play.ack_at_once(2);
+        }
+    }
+    // Slow start from two segments: 16 were delivered.
+    let all = |plays: &[Play; 2]| plays.iter().map(Play::segments).sum::<f64>();
+    assert_eq!(all(&plays), 18.0);
+    for play in &mut plays {
+        play.path.in_flight = play.bytes(1);
+        play.wait(0.6);
+        play.ack_at_once(2);
+    }
+    assert!(all(&plays) <= 20.0);
+    let before = all(&plays);
+    plays.iter_mut().for_each(|play| play.ack_at_once(2));
+    assert_eq!(all(&plays), before, "a part that is not used moves nothing");
+}
+
+#[test]
+fn losses_of_two_connections_within_a_round_trip_are_one() {
+    let table = ensemble("reno");
+    let mut first = begin(&table, None);
+    first.rounds(6);
+    let mut second = begin(&table, Some(&first));
+    let all = |first: &Play, second: &Play| first.segments() + second.segments();
+    assert_eq!(all(&first, &second), 128.0);
+    first.lose(LossCause::Nack);
+    second.lose(LossCause::Nack);
+    second.signal(Signal::EcnCe);
+    assert_eq!(all(&first, &second), 64.0);
+    first.wait(0.68);
+    first.lose(LossCause::Nack);
+    assert_eq!(all(&first, &second), 32.0);
+    first.corrupt(LossCause::Nack);
+    assert_eq!(all(&first, &second), 32.0);
+}
+
+#[test]
+fn a_path_that_was_not_used_for_five_minutes_is_not_known() {
+    for (minutes, segments) in [(4.9, 64.0), (5.1, 2.0)] {
+        let table = ensemble("reno");
+        let mut first = begin(&table, None);
+        first.rounds(5);
+        (first.path.in_flight, first.path.cwnd_limited) = (ByteCount::ZERO, false);
+        first.controller.on_signal(&first.path, &Signal::RecoveryDone);
+        let before = first.segments();
+        assert_eq!(before, 64.0);
+        first.ack_at_once(0);
+        first.wait(60.0 * minutes);
+        let second = begin(&table, Some(&first));
+        assert_eq!(second.segments(), segments, "{minutes}");
+    }
+}
+
+#[test]
+fn a_rate_is_measured_of_all_connections_and_split_between_them() {
+    let table = ensemble("bbr");
+    let mut plays = [begin(&table, None), begin(&table, None)];
+    for round in 0..40u64 {
+        for play in &mut plays {
+            // A hundred segments a second each.
+            play.path.in_flight = play.bytes(60);
+            play.path.round = round;
+            play.wait(0.6);
+            play.path.delivered += play.bytes(60);
+            let bytes = play.bytes(60);
+            let ack = crate::Ack {
+                bytes,
+                advanced: bytes,
+                segments: 60,
+                newest_sent_at: play.path.now.before(Span::from_millis(600)),
+                rate_sample: Some(RateSample {
+                    delivered: bytes,
+                    interval: Span::from_millis(600),
+                    app_limited: false,
+                }),
+                acks: 1,
+                in_recovery: false,
+            };
+            let path = play.path;
+            play.controller.on_ack(&path, &ack);
+        }
+    }
+    let rates = plays
+        .each_ref()
+        .map(|play| play.controller.limits().pacing.expect("a rate").as_bps() as f64 / 8_000.0);
+    assert!(rates.iter().all(|rate| (70.0..=130.0).contains(rate)), "{rates:?}");
+}

@@ -1,0 +1,76 @@
+//! What the sessions over one path share: the window, what is known of the queue, and the round trip.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bentpipe_cc::{Controller, Ensemble};
+use bentpipe_units::{ByteCount, Span};
+
+use super::Config;
+use super::queue_watch::QueueWatch;
+
+/// Windows of all sessions together are not bounded but by those of each.
+const WINDOW_MAX: ByteCount = ByteCount::new(1 << 40);
+
+/// A path that several sessions take, so that one window is enough for them (RFC 3124) and a new one knows what
+/// the others have found out (RFC 9040). Cloning gives another handle of the same.
+#[derive(Clone, Debug)]
+pub struct SharedPath {
+    config: Arc<Config>,
+    ensemble: Ensemble,
+    queue: SharedWatch,
+}
+
+/// A [`QueueWatch`] of one session or of several.
+#[derive(Clone, Debug)]
+pub(super) struct SharedWatch(Arc<Mutex<QueueWatch>>);
+
+impl SharedPath {
+    /// A path of which nothing is known; the controller and the first window are those of this
+    /// configuration.
+    pub fn new(config: Arc<Config>) -> Self {
+        let segments = |n: u32| ByteCount::new(u64::from(n) * u64::from(config.mss));
+        let (init, min) = (segments(config.cwnd_init), segments(config.cwnd_min));
+        let ensemble = Ensemble::new(&config.controller, segments(1), init, min, WINDOW_MAX);
+        Self { config, ensemble, queue: SharedWatch::new() }
+    }
+
+    /// Whether a session with this configuration can take part: it has the same controller, and one that neither
+    /// probes nor keeps to a rate of its own.
+    pub fn suits(&self, config: &Config) -> bool {
+        Self::is_for(config) && self.config.controller.is_like(&config.controller)
+    }
+
+    /// Whether sessions with this configuration can share a window: they are told of each segment that
+    /// arrives, do not stop at a loss to probe, and have no rate.
+    pub fn is_for(config: &Config) -> bool {
+        config.selective && !config.probing && config.controller.name() != "rate"
+    }
+
+    /// The controller of another session.
+    pub(super) fn controller(&self) -> Box<dyn Controller> {
+        self.ensemble.join()
+    }
+
+    /// The queue of the path.
+    pub(super) fn queue(&self) -> SharedWatch {
+        self.queue.clone()
+    }
+}
+
+impl SharedWatch {
+    /// Nothing is known.
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Mutex::new(QueueWatch::new())))
+    }
+
+    /// What is known so far, to be asked and told.
+    pub(super) fn get(&self) -> MutexGuard<'_, QueueWatch> {
+        // A holder that panicked left numbers that are as good as any.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The round trip measured last, by whichever session.
+    pub(super) fn round_trip(&self) -> Option<Span> {
+        self.get().latest()
+    }
+}
