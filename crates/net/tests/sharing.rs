@@ -89,6 +89,9 @@ impl Download {
     /// Reads what has come, and checks it.
     fn read(&mut self, world: &mut World, cx: &Context<'_>) {
         let hub = &mut world.hubs[CLIENT];
+        if self.closed {
+            return;
+        }
         while let Poll::Ready(read) = hub.poll_read(world.now, self.near, cx) {
             let Some(bytes) = read.expect("an open connection") else {
                 assert_eq!(self.arrived, self.data.len(), "the end came too early");
@@ -140,7 +143,7 @@ impl Downloads {
             let next = all.iter_mut().find(|download| download.far.is_none());
             next.expect("a download").far = Some(far);
         }
-        for download in all.iter_mut().filter(|download| !download.closed) {
+        for download in all {
             download.write(world, cx);
             download.read(world, cx);
         }
