@@ -111,6 +111,32 @@ fn losses_of_two_connections_within_a_round_trip_are_one() {
     assert_eq!(all(&first, &second), 32.0);
     first.corrupt(LossCause::Nack);
     assert_eq!(all(&first, &second), 32.0);
+    // Repairs that are lost begin no episode of the connection, but tell of the path.
+    second.path.now = first.path.now;
+    second.wait(0.68);
+    second.lose_more(LossCause::Nack);
+    assert_eq!(all(&first, &second), 16.0);
+    first.path.now = second.path.now;
+    first.ack_at_once(4);
+    assert_eq!(all(&first, &second), 16.0, "nothing grows for a round trip");
+    first.wait(0.68);
+    first.path.in_flight = first.bytes(8);
+    first.ack_at_once(4);
+    assert!(all(&first, &second) > 16.0);
+}
+
+#[test]
+fn idle_is_only_who_is_the_last_to_be() {
+    let table = ensemble("stp");
+    let mut first = begin(&table, None);
+    first.rounds(6);
+    let second = begin(&table, Some(&first));
+    let before = first.segments();
+    first.signal(Signal::Idle);
+    assert_eq!(first.segments(), before);
+    drop(second);
+    first.signal(Signal::Idle);
+    assert_eq!(first.segments(), 2.0);
 }
 
 #[test]
