@@ -122,9 +122,21 @@ fn link(
     if ends[0] == ends[1] {
         return problem(&path, format!("`{a}` can not be linked to itself"));
     }
+    if table.link_state {
+        let message = match &file.constellation {
+            Some(_) => "with a constellation no link tells",
+            None if table.blackouts.is_empty() && table.blackout_every.is_none() => {
+                "the link has no `blackouts` or `blackout_every` to tell of"
+            }
+            None => "",
+        };
+        if !message.is_empty() {
+            return problem(&["links", name, "link_state"], message);
+        }
+    }
     let forth = direction(name, "forth", table, table.forth.as_ref(), held[0])?;
     let back = direction(name, "back", table, table.back.as_ref(), held[1])?;
-    Ok(LinkSpec { name: name.to_owned(), ends, forth, back })
+    Ok(LinkSpec { name: name.to_owned(), ends, forth, back, tells_state: table.link_state })
 }
 
 pub(crate) fn direction(

@@ -185,6 +185,9 @@ pub struct LinkTable {
     pub blackouts: Vec<BlackoutTable>,
     /// Times at which the link is down again and again, both ways.
     pub blackout_every: Option<PeriodicBlackoutTable>,
+    /// Hosts beside it learn at once when it goes down and when it is up again. Not with a constellation.
+    #[serde(default)]
+    pub link_state: bool,
     /// Drops or delays of chosen packets. Each direction counts its own packets.
     #[serde(default)]
     pub script: Vec<RuleTable>,

@@ -55,9 +55,9 @@ impl Outcome {
 }
 
 impl Endpoints {
-    /// The slot of a generator: they follow the ends and the two clocks.
+    /// The slot of a generator: they follow the ends and the three clocks.
     fn generator_slot(&self, index: u32) -> Slot {
-        self.first_slot + self.ends.len() as Slot + 2 + index
+        self.first_slot + self.ends.len() as Slot + 3 + index
     }
 
     /// Sets the timer of a generator.

@@ -20,6 +20,7 @@ mod held_lines;
 mod lines;
 mod network;
 mod observer;
+mod outages;
 mod packet;
 mod routes;
 mod runner;

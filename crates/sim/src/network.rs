@@ -1,5 +1,6 @@
 //! Nodes and links: everything between the endpoints.
 
+mod link_state;
 mod own_queue;
 mod passing;
 
@@ -23,6 +24,7 @@ use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
 use crate::held::{InStation, describe};
 use crate::observer::{Observer, PacketSeen};
+use crate::outages::Outages;
 use crate::packet::{Arena, Label, Packet, PacketId};
 use crate::routes::Routes;
 use crate::stations::Stations;
@@ -46,6 +48,8 @@ pub(crate) struct Network<'o> {
     near_ends: Vec<u16>,
     /// Ports by which stations know connections of low priority: those that listen.
     low: BTreeSet<u16>,
+    /// Links that tell how they are.
+    outages: Outages,
     /// What moves, where a constellation carries the flows.
     topology: Option<Box<Topology>>,
     encapsulation: Encapsulation,
@@ -124,6 +128,7 @@ impl<'o> Network<'o> {
             agents,
             low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
+            outages: Outages::new(spec),
             topology,
             encapsulation: spec.encapsulation,
             end: Instant::ZERO + spec.duration,

@@ -106,6 +106,9 @@ pub struct LinkSpec {
     pub forth: Vec<ModelSpec>,
     /// What happens from the second end to the first.
     pub back: Vec<ModelSpec>,
+    /// The ends of connections at its two nodes learn at once when a blackout of it begins or ends: they are told
+    /// so if it is the first link on their way to the peer. Of no effect with a constellation.
+    pub tells_state: bool,
 }
 
 /// A direction of a link.

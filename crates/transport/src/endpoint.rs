@@ -158,6 +158,10 @@ pub trait Endpoint: Debug + Send {
     /// [`Endpoint::follows_queue`] says so, and after one in which a segment did not fit.
     fn handle_queue(&mut self, _now: Instant, _queue: &LocalQueue) {}
 
+    /// The link-layer says that the link beside this host went down, or is up again. A protocol that makes no use of
+    /// it goes on as without.
+    fn handle_link_state(&mut self, _now: Instant, _up: bool) {}
+
     /// False when [`Endpoint::poll_transmit`] would write nothing: a cheap question before a place is made ready.
     fn may_transmit(&self) -> bool {
         true

@@ -33,7 +33,7 @@ pub(crate) fn spec(nodes: usize, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> 
 
 /// A link that is the same both ways.
 pub(crate) fn link(name: &str, ends: [usize; 2], models: Vec<ModelSpec>) -> LinkSpec {
-    LinkSpec { name: name.into(), ends, forth: models.clone(), back: models }
+    LinkSpec { name: name.into(), ends, forth: models.clone(), back: models, tells_state: false }
 }
 
 /// A line rate with a queue of so many packets.

@@ -379,6 +379,15 @@ impl Scoreboard {
         (0..self.segments.len()).map(|index| self.lose(index)).sum()
     }
 
+    /// Everything that ends at or before `place`, was not reported and last left by `at` is given up.
+    pub(crate) fn lose_sent_by(&mut self, at: Instant, place: u64) {
+        for index in 0..self.find(place) {
+            if self.segments[index].sent_at <= at {
+                self.lose(index);
+            }
+        }
+    }
+
     /// Segments with more than `most` numbers are given up.
     pub(crate) fn lose_longer_than(&mut self, most: u32) {
         for index in 0..self.segments.len() {

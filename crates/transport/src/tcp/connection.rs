@@ -392,6 +392,10 @@ impl Endpoint for Connection {
         self.tx.signal(now, &Signal::LocalQueue(level));
     }
 
+    fn handle_link_state(&mut self, now: Instant, up: bool) {
+        self.follow_link(now, up);
+    }
+
     fn poll_event(&mut self) -> Option<Event> {
         if !self.has_news {
             return self.rx.take_readable().then_some(Event::Readable);

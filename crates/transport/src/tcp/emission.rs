@@ -40,7 +40,7 @@ impl Sender {
     /// The next segment of the stream, if one may leave. `clock` is what its timestamp says, `wire` how
     /// many bytes go with the payload.
     pub(super) fn next_segment(&mut self, now: Instant, clock: u32, wire: u64) -> Option<Outgoing> {
-        if !self.open || self.cycle.is_some() {
+        if !self.open || self.cycle.is_some() || self.outage.is_on() {
             return None;
         }
         let waits = self.board.next_repair().is_some() || self.has_new();

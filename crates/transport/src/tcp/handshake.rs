@@ -74,6 +74,11 @@ impl Handshake {
         self.at = Some(now + self.wait);
     }
 
+    /// It leaves, or leaves again, when the link is up.
+    pub(super) fn rest(&mut self) {
+        self.due |= self.at.take().is_some();
+    }
+
     /// It is acknowledged, or there is nothing to open any more.
     pub(super) fn stop(&mut self) {
         self.due = false;

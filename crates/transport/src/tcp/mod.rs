@@ -14,6 +14,7 @@ mod emission;
 mod explicit;
 mod handshake;
 mod lifecycle;
+mod outage;
 mod pacer;
 mod plain;
 mod probe_cycle;

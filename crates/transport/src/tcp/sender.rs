@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::Config;
 use super::delivery::Delivery;
+use super::outage::Outage;
 use super::pacer::Pacer;
 use super::probe_cycle::Cycle;
 use super::probes::Probes;
@@ -56,6 +57,8 @@ pub(super) struct Sender {
     pub(super) reports_probes: bool,
     /// The acknowledgement that is being handled did.
     pub(super) probe_answered: bool,
+    /// What the link-layer told of outages.
+    pub(super) outage: Outage,
     pub(super) open: bool,
     /// First place that the peer does not allow, the window it stated last, and its largest one.
     pub(super) edge: u64,
@@ -145,6 +148,7 @@ impl Sender {
             cycle: None,
             reports_probes: true,
             probe_answered: false,
+            outage: Outage::default(),
             open: false,
             edge: 1,
             peer_window: 0,

@@ -29,13 +29,13 @@ impl Sender {
 
     /// The timer starts anew if anything is outstanding (RFC 6298, rules 5.2 and 5.3).
     pub(super) fn restart_timer(&mut self, now: Instant) {
-        let runs = self.board.outstanding() > 0 && self.cycle.is_none();
+        let runs = self.board.outstanding() > 0 && self.cycle.is_none() && !self.outage.is_on();
         self.rto_at = runs.then(|| now + self.timeout());
     }
 
     /// Sets the timer of a closed window to what is true now.
     pub(super) fn set_persist(&mut self, now: Instant) {
-        if !self.must_persist() {
+        if !self.must_persist() || self.outage.is_on() {
             self.persist_at = None;
         } else if self.persist_at.is_none() {
             self.persist_at = Some(now + self.timeout().min(self.config.persist_max));

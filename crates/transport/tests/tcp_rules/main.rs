@@ -7,6 +7,7 @@ mod granting;
 mod in_order;
 mod listening;
 mod opening;
+mod outages;
 mod probing;
 mod receiving;
 mod recovery;
