@@ -5,7 +5,7 @@ use bentpipe_record::{FlowMetrics, FlowSummary, RunSummary, SCHEMA_VERSION, Samp
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::endpoints::{Endpoints, count_ends};
-use crate::events::Slot;
+use crate::events::{CLOCKS, Slot};
 use crate::held_lines::hold_before_agents;
 use crate::network::Network;
 use crate::topology::Topology;
@@ -24,7 +24,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
     let generators = generators.count();
     let schedulers = spec.schedulers.len();
     let datagrams = spec.flows.iter().filter(|flow| flow.is_datagrams()).count();
-    let others = ends + 3 + generators + schedulers + datagrams;
+    let others = ends + CLOCKS + generators + schedulers + datagrams;
     let mut network = Network::new(spec, others, observer);
     check(spec, &network)?;
     // Components: channels, ends, the three clocks, generators, schedulers, flows of datagrams, stations,
@@ -33,7 +33,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
     let sampler = first_end + ends as Slot;
     let checker = sampler + 1;
     let teller = checker + 1;
-    let first_scheduler = teller + 1 + generators as Slot;
+    let first_scheduler = sampler + (CLOCKS + generators) as Slot;
     let first_datagrams = first_scheduler + schedulers as Slot;
     let first_station = first_datagrams + datagrams as Slot;
     let first_agent = first_station + spec.stations.len() as Slot;
