@@ -170,6 +170,10 @@ pub struct StationTable {
 pub struct LinkTable {
     /// The two nodes.
     pub between: [String; 2],
+    /// The longest packet that it carries, encapsulation included; none carries all. Not with a constellation.
+    pub mtu: Option<Quantity<ByteCount>>,
+    /// The router before it tells the sender of a packet that was too long; true if left out.
+    pub icmp: Option<bool>,
     /// Line rate; none sends at once.
     pub rate: Option<Quantity<BitRate>>,
     /// What may wait for the line, drop-tail; or a discipline.

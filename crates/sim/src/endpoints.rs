@@ -239,6 +239,10 @@ impl Endpoints {
             self.datagrams.arrive(now, node, datagram);
             return network.release(id);
         }
+        if let Segment::Icmp(message) = packet.segment {
+            network.release(id);
+            return self.hear_too_long(now, network, node, &message);
+        }
         let mut segment = mem::take(&mut packet.segment);
         network.release(id);
         if let Some(index) = session {
@@ -299,24 +303,6 @@ impl Endpoints {
         end.endpoint = Connection::open(protocol, now, place);
         end.tell_if_down(now, network);
         self.settle(now, network, index);
-    }
-
-    /// A link went down or came up: the ends beside it that use it first are told.
-    pub(crate) fn tell_link_state(
-        &mut self,
-        now: Instant,
-        network: &mut Network<'_>,
-        link: u32,
-        up: bool,
-    ) {
-        for index in 0..self.ends.len() {
-            let end = &mut self.ends[index];
-            let beside = network.first_link(end.paths[0]) == Some(link);
-            let Some(connection) = end.endpoint.as_mut().filter(|_| beside) else { continue };
-            connection.endpoint_mut().handle_link_state(now, up);
-            self.settle(now, network, index as u32);
-            self.follow_up(now, network);
-        }
     }
 
     /// The timer of an end fired. Returns false when there was nothing to do yet.
@@ -425,13 +411,6 @@ impl End {
         let paths = self.paths.len() as u32;
         let entropy = self.entropy.bits();
         (&self.protocol, Place { ports: self.ports, paths, entropy })
-    }
-
-    /// Its endpoint was just made: it is told if the first link is down.
-    pub(crate) fn tell_if_down(&mut self, now: Instant, network: &Network<'_>) {
-        if let Some(connection) = &mut self.endpoint {
-            network.tell_if_down(now, connection.endpoint_mut(), self.paths[0]);
-        }
     }
 
     /// A packet with a congestion header arrived.

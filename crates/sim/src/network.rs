@@ -3,6 +3,7 @@
 mod link_state;
 mod own_queue;
 mod passing;
+mod too_long;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -30,7 +31,7 @@ use crate::routes::Routes;
 use crate::stations::Stations;
 use crate::stretches::{Stretches, only_feeders};
 use crate::topology::Topology;
-use crate::{Encapsulation, Envelope, RunSpec, wire_mode};
+use crate::{Encapsulation, Envelope, MtuSpec, RunSpec, wire_mode};
 
 /// The network and the event queue. Channels are the first components of the queue.
 ///
@@ -48,6 +49,8 @@ pub(crate) struct Network<'o> {
     near_ends: Vec<u16>,
     /// Ports by which stations know connections of low priority: those that listen.
     low: BTreeSet<u16>,
+    /// What each channel carries at most; empty when all carry everything.
+    narrow: Vec<Option<MtuSpec>>,
     /// Links that tell how they are.
     outages: Outages,
     /// What moves, where a constellation carries the flows.
@@ -106,7 +109,10 @@ impl<'o> Network<'o> {
         let first_agent = first_station + spec.stations.len();
         let agents = Agents::new(spec, first_agent as Slot);
         let station = |channel| stations.before(channel).is_some();
-        let looked_at = |channel: u32| agents.stand_at(ends[channel as usize].0 as u16);
+        let narrow = too_long::narrow_channels(spec);
+        let is_narrow = |channel| narrow.get(channel as usize).is_some_and(Option::is_some);
+        let looked_at =
+            |channel: u32| agents.stand_at(ends[channel as usize].0 as u16) || is_narrow(channel);
         let stretches = match &spec.sky {
             Some(_) => Stretches::none(spec.nodes.len()),
             None => Stretches::new(&routes, &far_ends, &feeders, station, looked_at),
@@ -128,6 +134,7 @@ impl<'o> Network<'o> {
             agents,
             low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
+            narrow,
             outages: Outages::new(spec),
             topology,
             encapsulation: spec.encapsulation,
@@ -212,6 +219,9 @@ impl<'o> Network<'o> {
     /// The packet leaves node `node`, over as many channels as it passes at once.
     #[inline(always)]
     fn enter(&mut self, now: Instant, node: u16, label: Label) {
+        if !self.narrow.is_empty() && self.drops_too_long(now, node, label) {
+            return;
+        }
         let hops = self.stretches.hops(node, label.to);
         self.travel(now, node, now, hops, None, label, &label.passing());
     }

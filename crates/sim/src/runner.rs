@@ -40,6 +40,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
     let first_moving = first_agent + spec.agents.len() as Slot;
     let streams = Streams::new(spec.seed);
     let mut endpoints = Endpoints::new(spec, &streams, first_end, first_datagrams);
+    endpoints.fit_to_links(&network);
     endpoints.schedule_starts(&mut network);
     if sample_every.is_some() {
         network.queue.set_timer(sampler, Instant::ZERO);

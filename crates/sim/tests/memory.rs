@@ -31,6 +31,7 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
             ends,
             forth: [&back[..], more].concat(),
             back,
+            mtu: None,
             tells_state: false,
         }
     };

@@ -388,13 +388,15 @@ impl Scoreboard {
         }
     }
 
-    /// Segments with more than `most` numbers are given up.
-    pub(crate) fn lose_longer_than(&mut self, most: u32) {
+    /// Segments with more than `most` bytes are given up. Returns how many numbers that are.
+    pub(crate) fn lose_longer_than(&mut self, most: u32) -> u64 {
+        let mut lost = 0;
         for index in 0..self.segments.len() {
             if self.segments[index].len - u32::from(self.segments[index].fin) > most {
-                self.lose(index);
+                lost += self.lose(index);
             }
         }
+        lost
     }
 
     /// What was given up and is not repaired is believed to be under way again.

@@ -295,6 +295,7 @@ impl Sender {
     fn follow(&mut self, now: Instant, found: &Found) {
         self.forced = self.forced.max(found.forced);
         if found.lost > 0 {
+            self.excused |= self.lost_a_probe(found);
             let timed_out = found.as_timeout && !self.excused;
             let cause = if timed_out { LossCause::Timeout } else { LossCause::Gap };
             self.answer_loss(now, found, cause);

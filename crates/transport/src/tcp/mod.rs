@@ -16,6 +16,7 @@ mod handshake;
 mod lifecycle;
 mod outage;
 mod pacer;
+mod path_mtu;
 mod plain;
 mod probe_cycle;
 mod probes;

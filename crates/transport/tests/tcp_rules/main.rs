@@ -8,6 +8,7 @@ mod in_order;
 mod listening;
 mod opening;
 mod outages;
+mod path_mtu;
 mod probing;
 mod receiving;
 mod recovery;
