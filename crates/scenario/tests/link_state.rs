@@ -1,8 +1,9 @@
 //! Links that tell the hosts beside them when they go down and come up.
 
-use bentpipe_record::RunSummary;
+use bentpipe_record::{RunSummary, Sample};
 use bentpipe_scenario::{Override, Scenario, ScenarioError};
-use bentpipe_sim::{Silent, run};
+use bentpipe_sim::{Observer, Silent, run};
+use bentpipe_units::Span;
 
 /// SCPS-TP over a hop of 500 ms that is down for ten seconds; 4 MB take 33 s without that.
 const SPACE: &str = r#"
@@ -81,6 +82,30 @@ fn others_are_as_they_would_be_without_it() {
         outcome(&table)
     };
     assert_eq!(record(&[]), record(&["links.space.link_state=false"]));
+}
+
+/// When samples were taken.
+struct Times(Vec<f64>);
+
+impl Observer for Times {
+    fn sample_every(&self) -> Option<Span> {
+        Some(Span::from_secs(1))
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        self.0.push(sample.at.as_secs_f64());
+    }
+}
+
+#[test]
+fn samples_are_taken_while_all_rest() {
+    let lasts = "links.space.blackouts=[{ at = \"10 s\", lasts = \"100 s\" }]";
+    let spec = changed(&[lasts]).expect("a scenario").run_spec(None, false).expect("a run");
+    let mut times = Times(Vec::new());
+    let outcome = run(&spec, &mut times).expect("a run");
+    assert!(outcome.flows[0].complete);
+    let every_second: Vec<_> = (0..times.0.len()).map(|n| n as f64).collect();
+    assert!(times.0 == every_second && times.0.len() > 120, "{:?}", times.0);
 }
 
 #[test]

@@ -43,8 +43,8 @@ impl Network<'_> {
         of.count_loss(now, LossCause::TooLong, kind);
         let dropped = self.arena.get_mut(packet);
         let from = dropped.from;
-        // Damaged headers name nobody, and no message is sent about a host's own link.
-        let tells = mtu.icmp && from != node && !dropped.corrupt;
+        // Damaged headers name nobody. About a host's own link there is no way for a message.
+        let tells = mtu.icmp && !dropped.corrupt;
         let quoted = quote(&dropped.segment, from, to, len).filter(|_| tells);
         self.arena.release(packet);
         if let Some(packet) = quoted {
