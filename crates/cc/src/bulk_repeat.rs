@@ -131,7 +131,7 @@ mod tests {
         let before = play.segments();
         play.lose(LossCause::Gap);
         assert_eq!(play.segments(), before);
-        let repair = Repair { fine_timers: false, resend_outstanding: true, max_backoff: Some(1) };
+        let repair = Repair { resend_outstanding: true, max_backoff: Some(1), ..Repair::default() };
         assert_eq!(play.controller.repair(), repair);
         play.recovered();
         assert_eq!(play.controller.repair(), Repair::default());

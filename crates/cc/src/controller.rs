@@ -155,6 +155,9 @@ pub struct Repair {
     pub resend_outstanding: bool,
     /// The retransmission timeout grows by at most this factor; `None` for the usual doubling.
     pub max_backoff: Option<u32>,
+    /// Nothing leaves and no timer runs while the link is down, and what an outage lost is no sign of
+    /// congestion (SCPS-TP). Takes a sender that is told by [`Signal::LinkState`](crate::Signal::LinkState).
+    pub rests_in_outages: bool,
 }
 
 /// The state of a controller as it is recorded.

@@ -113,7 +113,7 @@ impl<L: Law> Law for Scps<L> {
     }
 
     fn repair(&self) -> Repair {
-        self.law.repair()
+        Repair { rests_in_outages: true, ..self.law.repair() }
     }
 }
 
@@ -155,6 +155,14 @@ mod tests {
         assert_eq!(play.segments(), before);
         play.signal(Signal::EcnCe);
         assert_eq!(play.segments(), before * 0.75);
+    }
+
+    #[test]
+    fn it_rests_in_outages_and_asks_what_its_law_asks() {
+        for (reno, fine_timers) in [(0.0, true), (1.0, false)] {
+            let repair = Play::new("scps", &[("reno", reno)]).controller.repair();
+            assert!(repair.rests_in_outages && repair.fine_timers == fine_timers);
+        }
     }
 
     #[test]

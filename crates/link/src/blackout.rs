@@ -61,6 +61,28 @@ impl Blackout {
             }
         }
     }
+
+    /// The next begin or end behind `at`.
+    pub fn next_change(&self, at: Instant) -> Option<Instant> {
+        match &self.times {
+            Times::Scripted(apart) => {
+                let ended = apart.partition_point(|(_, end)| *end <= at);
+                let (begin, end) = *apart.get(ended)?;
+                Some(if at < begin { begin } else { end })
+            }
+            Times::Periodic { lasts, .. } if lasts.is_zero() => None,
+            Times::Periodic { first, .. } if at < *first => Some(*first),
+            Times::Periodic { first, every, lasts } => {
+                let phase = at.since(*first).as_nanos().checked_rem(every.as_nanos());
+                match phase.map(Span::from_nanos) {
+                    None => Some(*first + *lasts).filter(|end| at < *end),
+                    Some(_) if every <= lasts => None,
+                    Some(phase) if phase < *lasts => Some(at.before(phase) + *lasts),
+                    Some(phase) => Some(at.before(phase) + *every),
+                }
+            }
+        }
+    }
 }
 
 impl Model for Blackout {
@@ -111,6 +133,23 @@ mod tests {
         assert_eq!(down(&Blackout::periodic(nanos(5).0, nanos(3).1, nanos(0).1)), []);
     }
 
+    /// The changes in 0..40 as they are found one after another, from before 0 on.
+    fn changes(blackout: &Blackout) -> Vec<u64> {
+        let next = |at: &Instant| blackout.next_change(*at);
+        let all = std::iter::successors(next(&Instant::ZERO), next);
+        all.map(Instant::as_nanos).take_while(|n| *n < 40).collect()
+    }
+
+    #[test]
+    fn changes_are_the_begins_and_ends_and_there_are_none_in_what_lasts_for_ever() {
+        let periodic =
+            |every, lasts| Blackout::periodic(nanos(5).0, nanos(every).1, nanos(lasts).1);
+        assert_eq!(changes(&periodic(10, 2)), [5, 7, 15, 17, 25, 27, 35, 37]);
+        assert_eq!(changes(&periodic(0, 2)), [5, 7]);
+        assert_eq!(changes(&periodic(3, 3)), [5]);
+        assert_eq!(changes(&periodic(3, 0)), []);
+    }
+
     proptest! {
         #[test]
         fn scripted_blackouts_may_overlap_and_come_in_any_order(
@@ -120,7 +159,11 @@ mod tests {
                 .filter(|n| script.iter().any(|(begin, l)| (*begin..begin + l).contains(n)))
                 .collect();
             let script = script.into_iter().map(|(b, l)| (nanos(b).0, nanos(l).1)).collect();
-            prop_assert_eq!(down(&Blackout::scripted(script)), expected);
+            let blackout = Blackout::scripted(script);
+            prop_assert_eq!(down(&blackout), expected);
+            let state = |n: u64| blackout.is_down(Instant::from_nanos(n));
+            let turns: Vec<u64> = (1..40).filter(|n| state(*n) != state(n - 1)).collect();
+            prop_assert_eq!(changes(&blackout), turns);
         }
     }
 }

@@ -33,6 +33,8 @@ pub enum LossCause {
     Filtered,
     /// It met others on a shared channel once too often.
     Collision,
+    /// It is longer than what the link carries.
+    TooLong,
 }
 
 /// What a model does with a packet.

@@ -62,6 +62,17 @@ impl ModelSpec {
         series
     }
 
+    /// The times at which the model is a link that is down, if it is one.
+    pub fn blackout(&self) -> Option<Blackout> {
+        match self {
+            Self::Blackouts(list) => Some(Blackout::scripted(list.clone())),
+            Self::PeriodicBlackout { first, every, lasts } => {
+                Some(Blackout::periodic(*first, *every, *lasts))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether packets leave in the order in which they enter.
     pub fn keeps_order(&self) -> bool {
         match self {
@@ -89,9 +100,8 @@ impl ModelSpec {
             Self::GilbertElliott(config) => {
                 series.push(GilbertElliott::new(*config, own("turns"), own("losses")));
             }
-            Self::Blackouts(list) => series.push(Blackout::scripted(list.clone())),
-            Self::PeriodicBlackout { first, every, lasts } => {
-                series.push(Blackout::periodic(*first, *every, *lasts));
+            Self::Blackouts(_) | Self::PeriodicBlackout { .. } => {
+                self.blackout().into_iter().for_each(|blackout| series.push(blackout));
             }
             Self::Script(rules) => series.push(Script::new(rules.clone())),
             Self::XDelDrop { config, independent } => {

@@ -68,6 +68,9 @@ pub struct LinkSummary {
     pub lost_early: u64,
     /// Packets lost because they met others on a shared channel too often.
     pub lost_collision: u64,
+    /// Packets lost because they were longer than what the link carries; left out of the record if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost_too_long: u64,
     /// Acknowledgments that a queue removed because a later one says the same.
     pub acks_filtered: u64,
     /// Acknowledgments that a queue added between two others.
@@ -78,6 +81,10 @@ pub struct LinkSummary {
     pub lost_data: u64,
     /// When the first packet was lost, in nanoseconds of simulated time.
     pub first_loss_ns: Option<u64>,
+}
+
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl LinkSummary {
@@ -92,6 +99,7 @@ impl LinkSummary {
         self.lost_blackout += other.lost_blackout;
         self.lost_channel += other.lost_channel;
         self.lost_scripted += other.lost_scripted;
+        self.lost_too_long += other.lost_too_long;
         self.lost_data += other.lost_data;
         let first = [self.first_loss_ns, other.first_loss_ns];
         self.first_loss_ns = first.into_iter().flatten().min();

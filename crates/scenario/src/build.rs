@@ -3,7 +3,7 @@
 use bentpipe_link::{
     Action, GilbertElliottConfig, ModelSpec, QueueLimit, Rule, StateConfig, XDelDropConfig,
 };
-use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec, SourceSpec, Way};
+use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, MtuSpec, RunSpec, SourceSpec, Way};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 
@@ -14,7 +14,7 @@ use crate::file::{
 };
 use crate::named::Named;
 use crate::protocol::{Leg, ProtocolName};
-use crate::quantity::Probability;
+use crate::quantity::{Probability, Quantity};
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
 use crate::traffic_table::TrafficTable;
@@ -24,6 +24,9 @@ use crate::{EncapsulationName, ScenarioFile, copies, protocol, proxy_table, sky}
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
 /// Size of a write when a flow does not say.
 const CHUNK: ByteCount = ByteCount::new(1000);
+
+/// No link carries less: acknowledgements with all their options pass.
+const LEAST_MTU: u16 = 128;
 
 /// Something that does not fit, and the key where it stands.
 pub(crate) struct Problem {
@@ -122,9 +125,44 @@ fn link(
     if ends[0] == ends[1] {
         return problem(&path, format!("`{a}` can not be linked to itself"));
     }
+    if table.link_state {
+        let message = match &file.constellation {
+            Some(_) => "with a constellation no link tells",
+            None if table.blackouts.is_empty() && table.blackout_every.is_none() => {
+                "the link has no `blackouts` or `blackout_every` to tell of"
+            }
+            None => "",
+        };
+        if !message.is_empty() {
+            return problem(&["links", name, "link_state"], message);
+        }
+    }
+    let mtu = mtu(file, name, table)?;
     let forth = direction(name, "forth", table, table.forth.as_ref(), held[0])?;
     let back = direction(name, "back", table, table.back.as_ref(), held[1])?;
-    Ok(LinkSpec { name: name.to_owned(), ends, forth, back })
+    let (name, tells_state) = (name.to_owned(), table.link_state);
+    Ok(LinkSpec { name, ends, forth, back, mtu, tells_state })
+}
+
+/// What a link carries at most.
+fn mtu(file: &ScenarioFile, name: &str, table: &LinkTable) -> Result<Option<MtuSpec>, Problem> {
+    let Some(Quantity(mtu)) = table.mtu else {
+        return match table.icmp {
+            Some(_) => problem(
+                &["links", name, "icmp"],
+                "a link without `mtu` drops no packet as too long",
+            ),
+            None => Ok(None),
+        };
+    };
+    let path = ["links", name, "mtu"];
+    if file.constellation.is_some() {
+        return problem(&path, "with a constellation links carry packets of any length");
+    }
+    match u16::try_from(mtu.get()).ok().filter(|mtu| *mtu >= LEAST_MTU) {
+        Some(bytes) => Ok(Some(MtuSpec { bytes, icmp: table.icmp.unwrap_or(true) })),
+        None => problem(&path, format!("{mtu}: it must lie in {LEAST_MTU}..=65535 B")),
+    }
 }
 
 pub(crate) fn direction(

@@ -170,6 +170,10 @@ pub struct StationTable {
 pub struct LinkTable {
     /// The two nodes.
     pub between: [String; 2],
+    /// The longest packet that it carries, encapsulation included; none carries all. Not with a constellation.
+    pub mtu: Option<Quantity<ByteCount>>,
+    /// The router before it tells the sender of a packet that was too long; true if left out.
+    pub icmp: Option<bool>,
     /// Line rate; none sends at once.
     pub rate: Option<Quantity<BitRate>>,
     /// What may wait for the line, drop-tail; or a discipline.
@@ -185,6 +189,9 @@ pub struct LinkTable {
     pub blackouts: Vec<BlackoutTable>,
     /// Times at which the link is down again and again, both ways.
     pub blackout_every: Option<PeriodicBlackoutTable>,
+    /// Hosts beside it learn at once when it goes down and when it is up again. Not with a constellation.
+    #[serde(default)]
+    pub link_state: bool,
     /// Drops or delays of chosen packets. Each direction counts its own packets.
     #[serde(default)]
     pub script: Vec<RuleTable>,

@@ -102,6 +102,8 @@ settings_table! {
     recovery: RecoveryName => |c, v| c.recovery = v.into();
     /// Largest segment in bytes of payload without options.
     mss: u16 => |c, v| c.mss = v;
+    /// Segments begin short, and longer ones are looked for.
+    mtu_search: bool => |c, v| c.mtu_search = v;
     /// The sender frees what the peer has reported, before it is acknowledged.
     release_reported: bool => |c, v| c.release_reported = v;
     /// The window field counts segments.

@@ -58,8 +58,12 @@ pub enum AccessTable {
         overhead: Option<Quantity<ByteCount>>,
         /// Data slots in a frame; 128.
         slots: Option<u32>,
-        /// Length of the minislot that each terminal has in each frame; 8 B.
+        /// Length of a minislot, of which each terminal has one in each frame unless requests are random; 8 B.
         minislot: Option<Quantity<ByteCount>>,
+        /// With random requests: minislots in a frame that all terminals share; 8.
+        minislots: Option<u32>,
+        /// With random requests: after a collision a terminal waits for fewer frames than this; 8.
+        backoff: Option<u32>,
         /// From a request to the first slot that it can get; 500 ms.
         grant_delay: Option<Quantity<Span>>,
         /// How terminals ask; both.
@@ -89,6 +93,10 @@ pub enum RequestsName {
     Piggyback,
     /// Both ways.
     Both,
+    /// In one of the minislots that all share, chosen at random.
+    Random,
+    /// So, and on the data that they send.
+    RandomAndPiggyback,
 }
 
 impl Choice for AccessTable {
@@ -150,18 +158,32 @@ impl AccessTable {
                 }
                 Ok(Access::Tdma(config))
             }
-            Self::CfDama { payload, overhead, slots, minislot, grant_delay, requests, free } => {
+            Self::CfDama {
+                payload,
+                overhead,
+                slots,
+                minislot,
+                minislots,
+                backoff,
+                grant_delay,
+                requests,
+                free,
+            } => {
                 let default = CfDamaConfig::default();
                 let config = CfDamaConfig {
                     payload: payload.map_or(default.payload, |size| size.0),
                     overhead: overhead.map_or(default.overhead, |size| size.0),
                     slots: slots.unwrap_or(default.slots),
                     minislot: minislot.map_or(default.minislot, |size| size.0),
+                    minislots: minislots.unwrap_or(default.minislots),
+                    backoff: backoff.unwrap_or(default.backoff),
                     grant_delay: grant_delay.map_or(default.grant_delay, |span| span.0),
                     requests: match requests {
                         Some(RequestsName::Minislot) => Requests::Minislot,
                         Some(RequestsName::Piggyback) => Requests::Piggyback,
                         Some(RequestsName::Both) | None => Requests::Both,
+                        Some(RequestsName::Random) => Requests::Random,
+                        Some(RequestsName::RandomAndPiggyback) => Requests::RandomAndPiggyback,
                     },
                     free: free.unwrap_or(default.free),
                 };
@@ -170,6 +192,14 @@ impl AccessTable {
                 }
                 if config.slots == 0 {
                     return Err(("slots", "0: it must be 1 or more".to_owned()));
+                }
+                for (key, value) in [("minislots", minislots), ("backoff", backoff)] {
+                    if value.is_some() && !config.requests.are_random() {
+                        return Err((key, "it needs `requests = \"random\"`".to_owned()));
+                    }
+                    if value == Some(0) {
+                        return Err((key, "0: it must be 1 or more".to_owned()));
+                    }
                 }
                 if !config.free && config.requests == Requests::Piggyback {
                     let message = "without free slots nobody could ever ask by `piggyback`";

@@ -113,6 +113,20 @@ fn terminals_share_one_rate_and_the_other_direction_is_as_its_link_says() {
 }
 
 #[test]
+fn terminals_that_ask_at_random_send_all_they_have_and_again_the_same() {
+    let access = "{ protocol = \"cf-dama\", requests = \"random-and-piggyback\", free = false, minislots = 2 }";
+    let outcome = || {
+        let scenario = Scenario::parse("test.toml", &uplink(access)).expect("a scenario");
+        run(&scenario.run_spec(None, false).expect("a run"), &mut Silent).expect("a run")
+    };
+    let first = outcome();
+    assert!(first.flows.iter().all(|flow| flow.complete));
+    // Nobody sends before it was granted: a round trip takes more than half a second.
+    assert!(first.flows[0].first_byte_after.expect("a byte") > 1.0);
+    assert_eq!(first, outcome());
+}
+
+#[test]
 fn what_is_wrong_is_said_where_it_stands() {
     for (text, key, words) in [
         (queue("\"rde\""), "links.a.queue", "did you mean `red`?"),
@@ -141,6 +155,16 @@ fn what_is_wrong_is_said_where_it_stands() {
             uplink("{ protocol = \"cf-dama\", free = false, requests = \"piggyback\" }"),
             "uplinks.up.access.requests",
             "nobody could ever ask",
+        ),
+        (
+            uplink("{ protocol = \"cf-dama\", minislots = 4 }"),
+            "uplinks.up.access.minislots",
+            "needs `requests",
+        ),
+        (
+            uplink("{ protocol = \"cf-dama\", requests = \"random\", backoff = 0 }"),
+            "uplinks.up.access.backoff",
+            "1 or more",
         ),
         (
             uplink("\"aloha\"").replace("to = \"hub\"\nlinks", "to = \"hbu\"\nlinks"),

@@ -147,6 +147,6 @@ pub(crate) fn no_session_reset(segment: &Segment) -> Option<Segment> {
         Segment::Xstp(segment) => xstp::no_session_reset(segment).map(Segment::Xstp),
         Segment::Tcp(segment) => tcp::no_session_reset(segment).map(Segment::Tcp),
         Segment::Sctp(packet) => sctp::out_of_the_blue(packet).map(Segment::Sctp),
-        Segment::Udp(_) => None,
+        Segment::Udp(_) | Segment::Icmp(_) => None,
     }
 }

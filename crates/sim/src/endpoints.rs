@@ -239,6 +239,10 @@ impl Endpoints {
             self.datagrams.arrive(now, node, datagram);
             return network.release(id);
         }
+        if let Segment::Icmp(message) = packet.segment {
+            network.release(id);
+            return self.hear_too_long(now, network, node, &message);
+        }
         let mut segment = mem::take(&mut packet.segment);
         network.release(id);
         if let Some(index) = session {
@@ -276,8 +280,9 @@ impl Endpoints {
             Connection::accept(protocol, now, path, &mut segment, place)
         });
         let answer = match (accepted, listener) {
-            (Accepted::Open(connection), Some(index)) => {
+            (Accepted::Open(mut connection), Some(index)) => {
                 let end = &mut self.ends[index as usize];
+                network.tell_if_down(now, connection.endpoint_mut(), end.paths[0]);
                 end.endpoint = Some(connection);
                 end.enter(&mut self.demux, index);
                 return self.settle(now, network, index);
@@ -296,6 +301,7 @@ impl Endpoints {
         let end = &mut self.ends[index as usize];
         let (protocol, place) = end.place();
         end.endpoint = Connection::open(protocol, now, place);
+        end.tell_if_down(now, network);
         self.settle(now, network, index);
     }
 

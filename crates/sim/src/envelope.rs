@@ -47,8 +47,32 @@ impl Envelope {
     }
 }
 
+/// The network that nodes have their addresses in: 10.0.0.0.
+const NET: u32 = 10 << 24;
+
 /// The address that a node has in pseudo headers and captures: 10.0.0.1 for node 0, and so on.
 pub(crate) const fn address(node: u16) -> Ipv4Addr {
-    let n = node as u32 + 1;
-    Ipv4Addr::new(10, (n >> 16) as u8, (n >> 8) as u8, n as u8)
+    Ipv4Addr::from_bits(NET + 1 + node as u32)
+}
+
+/// The node that has an address.
+pub(crate) fn node_at(address: Ipv4Addr) -> Option<u16> {
+    let number = address.to_bits().checked_sub(NET)?.checked_sub(1)?;
+    u16::try_from(number).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_node_has_an_address_of_its_own_and_others_are_no_nodes() {
+        for (node, text) in [(0, "10.0.0.1"), (254, "10.0.0.255"), (65_535, "10.1.0.0")] {
+            assert_eq!(address(node), text.parse::<Ipv4Addr>().expect("an address"));
+            assert_eq!(node_at(address(node)), Some(node));
+        }
+        for other in ["10.0.0.0", "10.1.0.1", "9.255.255.255", "192.0.2.1"] {
+            assert_eq!(node_at(other.parse().expect("an address")), None, "{other}");
+        }
+    }
 }

@@ -16,6 +16,10 @@ use self::wheel::Wheel;
 /// Number of a component.
 pub(crate) type Slot = u32;
 
+/// Components behind the ends that are clocks of the run: for samples, for checks of what moves, and for links that
+/// tell how they are.
+pub(crate) const CLOCKS: usize = 3;
+
 /// Set in ties of timers: at equal times arrivals come first (rule P7 of XSTP-probing).
 const TIMER: u64 = 1 << 63;
 

@@ -8,7 +8,7 @@ use bentpipe_units::{ByteCount, Instant};
 use crate::SourceSpec;
 use crate::app::App;
 use crate::endpoints::{End, Endpoints};
-use crate::events::Slot;
+use crate::events::{CLOCKS, Slot};
 use crate::network::Network;
 use crate::traffic::Generator;
 
@@ -55,9 +55,9 @@ impl Outcome {
 }
 
 impl Endpoints {
-    /// The slot of a generator: they follow the ends and the two clocks.
+    /// The slot of a generator: they follow the ends and the three clocks.
     fn generator_slot(&self, index: u32) -> Slot {
-        self.first_slot + self.ends.len() as Slot + 2 + index
+        self.first_slot + (self.ends.len() + CLOCKS) as Slot + index
     }
 
     /// Sets the timer of a generator.

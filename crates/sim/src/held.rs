@@ -41,7 +41,11 @@ fn acknowledges(segment: &Segment) -> Option<Cumulative> {
             }),
             Body::Begin(_) | Body::BeginAck(_) | Body::Reset(_) => None,
         },
-        Segment::Tcp(_) | Segment::Xstp(_) | Segment::Sctp(_) | Segment::Udp(_) => None,
+        Segment::Tcp(_)
+        | Segment::Xstp(_)
+        | Segment::Sctp(_)
+        | Segment::Udp(_)
+        | Segment::Icmp(_) => None,
     }
 }
 
@@ -80,7 +84,7 @@ impl Packets for InStation<'_> {
         match &mut self.arena.get_mut(packet.id).segment {
             Segment::Tcp(segment) => segment.ecn = Ecn::Congestion,
             Segment::Sctp(packet) => packet.ecn = Ecn::Congestion,
-            Segment::Xstp(_) | Segment::Udp(_) => return,
+            Segment::Xstp(_) | Segment::Udp(_) | Segment::Icmp(_) => return,
         }
         self.channel(packet).summary.marked += 1;
     }

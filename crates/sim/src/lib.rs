@@ -19,7 +19,9 @@ mod held;
 mod held_lines;
 mod lines;
 mod network;
+mod notices;
 mod observer;
+mod outages;
 mod packet;
 mod routes;
 mod runner;
@@ -38,7 +40,7 @@ pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
 pub use runner::run;
 pub use spec::{
-    BuildError, Encapsulation, FlowSpec, GroundSpec, LinkSpec, Protocol, ProxySpec, RunSpec,
-    SchedulerSpec, Sharing, SkySpec, SourceSpec, StationPlace, Way,
+    BuildError, Encapsulation, FlowSpec, GroundSpec, LinkSpec, MtuSpec, Protocol, ProxySpec,
+    RunSpec, SchedulerSpec, Sharing, SkySpec, SourceSpec, StationPlace, Way,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

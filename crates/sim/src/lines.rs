@@ -6,7 +6,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::connection::Connection;
 use crate::endpoints::{End, Endpoints};
-use crate::events::Slot;
+use crate::events::{CLOCKS, Slot};
 use crate::network::Network;
 use crate::splices::Spliced;
 use crate::{Encapsulation, SchedulerSpec, Sharing};
@@ -165,7 +165,7 @@ impl Endpoints {
 
     fn set_line_timer(&self, now: Instant, network: &mut Network<'_>, line: usize) {
         if let Some(at) = self.splices.lines[line].law.poll_timeout() {
-            let slot = self.ends.len() + 2 + self.generated.len() + line;
+            let slot = self.ends.len() + CLOCKS + self.generated.len() + line;
             network.queue.set_timer(self.first_slot + slot as Slot, at.max(now));
         }
     }

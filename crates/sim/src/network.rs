@@ -1,7 +1,9 @@
 //! Nodes and links: everything between the endpoints.
 
+mod link_state;
 mod own_queue;
 mod passing;
+mod too_long;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -23,12 +25,13 @@ use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
 use crate::held::{InStation, describe};
 use crate::observer::{Observer, PacketSeen};
+use crate::outages::Outages;
 use crate::packet::{Arena, Label, Packet, PacketId};
 use crate::routes::Routes;
 use crate::stations::Stations;
 use crate::stretches::{Stretches, only_feeders};
 use crate::topology::Topology;
-use crate::{Encapsulation, Envelope, RunSpec, wire_mode};
+use crate::{Encapsulation, Envelope, MtuSpec, RunSpec, wire_mode};
 
 /// The network and the event queue. Channels are the first components of the queue.
 ///
@@ -46,6 +49,10 @@ pub(crate) struct Network<'o> {
     near_ends: Vec<u16>,
     /// Ports by which stations know connections of low priority: those that listen.
     low: BTreeSet<u16>,
+    /// What each channel carries at most; empty when all carry everything.
+    narrow: Vec<Option<MtuSpec>>,
+    /// Links that tell how they are.
+    outages: Outages,
     /// What moves, where a constellation carries the flows.
     topology: Option<Box<Topology>>,
     encapsulation: Encapsulation,
@@ -102,7 +109,10 @@ impl<'o> Network<'o> {
         let first_agent = first_station + spec.stations.len();
         let agents = Agents::new(spec, first_agent as Slot);
         let station = |channel| stations.before(channel).is_some();
-        let looked_at = |channel: u32| agents.stand_at(ends[channel as usize].0 as u16);
+        let narrow = too_long::narrow_channels(spec);
+        let is_narrow = |channel| narrow.get(channel as usize).is_some_and(Option::is_some);
+        let looked_at =
+            |channel: u32| agents.stand_at(ends[channel as usize].0 as u16) || is_narrow(channel);
         let stretches = match &spec.sky {
             Some(_) => Stretches::none(spec.nodes.len()),
             None => Stretches::new(&routes, &far_ends, &feeders, station, looked_at),
@@ -124,6 +134,8 @@ impl<'o> Network<'o> {
             agents,
             low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
+            narrow,
+            outages: Outages::new(spec),
             topology,
             encapsulation: spec.encapsulation,
             end: Instant::ZERO + spec.duration,
@@ -207,6 +219,9 @@ impl<'o> Network<'o> {
     /// The packet leaves node `node`, over as many channels as it passes at once.
     #[inline(always)]
     fn enter(&mut self, now: Instant, node: u16, label: Label) {
+        if !self.narrow.is_empty() && self.drops_too_long(now, node, label) {
+            return;
+        }
         let hops = self.stretches.hops(node, label.to);
         self.travel(now, node, now, hops, None, label, &label.passing());
     }

@@ -5,7 +5,7 @@ use bentpipe_record::{FlowMetrics, FlowSummary, RunSummary, SCHEMA_VERSION, Samp
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::endpoints::{Endpoints, count_ends};
-use crate::events::Slot;
+use crate::events::{CLOCKS, Slot};
 use crate::held_lines::hold_before_agents;
 use crate::network::Network;
 use crate::topology::Topology;
@@ -24,21 +24,23 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
     let generators = generators.count();
     let schedulers = spec.schedulers.len();
     let datagrams = spec.flows.iter().filter(|flow| flow.is_datagrams()).count();
-    let others = ends + 2 + generators + schedulers + datagrams;
+    let others = ends + CLOCKS + generators + schedulers + datagrams;
     let mut network = Network::new(spec, others, observer);
     check(spec, &network)?;
-    // Components: channels, ends, the two clocks, generators, schedulers, flows of datagrams, stations,
+    // Components: channels, ends, the three clocks, generators, schedulers, flows of datagrams, stations,
     // agents, links that move.
     let first_end = network.channels.len() as Slot;
     let sampler = first_end + ends as Slot;
     let checker = sampler + 1;
-    let first_scheduler = checker + 1 + generators as Slot;
+    let teller = checker + 1;
+    let first_scheduler = sampler + (CLOCKS + generators) as Slot;
     let first_datagrams = first_scheduler + schedulers as Slot;
     let first_station = first_datagrams + datagrams as Slot;
     let first_agent = first_station + spec.stations.len() as Slot;
     let first_moving = first_agent + spec.agents.len() as Slot;
     let streams = Streams::new(spec.seed);
     let mut endpoints = Endpoints::new(spec, &streams, first_end, first_datagrams);
+    endpoints.fit_to_links(&network);
     endpoints.schedule_starts(&mut network);
     if sample_every.is_some() {
         network.queue.set_timer(sampler, Instant::ZERO);
@@ -46,6 +48,9 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
     if let Some(topology) = network.topology() {
         let first = topology.next_check();
         network.queue.set_timer(checker, first);
+    }
+    if let Some(first) = network.next_turn(Instant::ZERO) {
+        network.queue.set_timer(teller, first);
     }
     let end = Instant::ZERO + spec.duration;
     let (mut events, mut last) = (0, Instant::ZERO);
@@ -68,19 +73,25 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             if !endpoints.fire(now, &mut network, slot) {
                 continue;
             }
-        } else if slot <= checker {
+        } else if slot <= teller {
             network.queue.clear(slot);
             let next = if slot == sampler {
                 take_samples(now, spec, &endpoints, &mut network);
                 sample_every.map(|every| now + every)
-            } else {
+            } else if slot == checker {
                 network.check(now)?;
                 network.topology().map(Topology::next_check)
+            } else {
+                for (link, up) in network.turn_links(now) {
+                    endpoints.tell_link_state(now, &mut network, link, up);
+                }
+                network.next_turn(now)
             };
-            // Samples and checks alone keep no run going.
-            let clocks = [sampler, checker].into_iter().filter(|clock| network.queue.has(*clock));
+            // Samples and checks alone keep no run going, nor do links, unless somebody waits for one.
+            let clocks = [sampler, checker, teller];
+            let clocks = clocks.into_iter().filter(|clock| network.queue.has(*clock));
             if let Some(next) = next
-                && network.queue.len() > clocks.count()
+                && (network.queue.len() > clocks.count() || network.awaits_link())
             {
                 network.queue.set_timer(slot, next);
             }

@@ -106,6 +106,20 @@ pub struct LinkSpec {
     pub forth: Vec<ModelSpec>,
     /// What happens from the second end to the first.
     pub back: Vec<ModelSpec>,
+    /// The longest packet that it carries either way; none for any. Of no effect with a constellation.
+    pub mtu: Option<MtuSpec>,
+    /// The ends of connections at its two nodes learn at once when a blackout of it begins or ends: they are told
+    /// so if it is the first link on their way to the peer. Of no effect with a constellation.
+    pub tells_state: bool,
+}
+
+/// The longest packet that a link carries, and what becomes of longer ones: nobody cuts packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MtuSpec {
+    /// Bytes of the longest packet, encapsulation included.
+    pub bytes: u16,
+    /// The router before the link tells the sender of what it drops (RFC 1191, section 4).
+    pub icmp: bool,
 }
 
 /// A direction of a link.
@@ -263,25 +277,27 @@ pub enum Protocol {
 impl Protocol {
     /// How many protocols there are.
     pub(crate) const COUNT: usize = 4;
+    /// Number of TCP among them.
+    pub(crate) const TCP: usize = 1;
 
     /// Number of the protocol, below [`Protocol::COUNT`].
     pub(crate) const fn index(&self) -> usize {
         match self {
             Self::Xstp { .. } => 0,
-            Self::Tcp { .. } => 1,
+            Self::Tcp { .. } => Self::TCP,
             Self::Sctp { .. } => 2,
             Self::Udp => 3,
         }
     }
 
-    /// Number of the protocol of a segment.
+    /// Number of the protocol of a segment. ICMP counts as datagrams, which have no sessions either.
     #[inline]
     pub(crate) const fn index_of(segment: &Segment) -> usize {
         match segment {
             Segment::Xstp(_) => 0,
-            Segment::Tcp(_) => 1,
+            Segment::Tcp(_) => Self::TCP,
             Segment::Sctp(_) => 2,
-            Segment::Udp(_) => 3,
+            Segment::Udp(_) | Segment::Icmp(_) => 3,
         }
     }
 
@@ -341,7 +357,7 @@ impl Encapsulation {
     pub const fn of(self, segment: &Segment) -> Self {
         match segment {
             Segment::Xstp(_) => self,
-            Segment::Tcp(_) | Segment::Sctp(_) | Segment::Udp(_) => Self::Ip,
+            Segment::Tcp(_) | Segment::Sctp(_) | Segment::Udp(_) | Segment::Icmp(_) => Self::Ip,
         }
     }
 

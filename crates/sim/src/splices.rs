@@ -220,6 +220,7 @@ impl Endpoints {
             // The connection that leads on is opened as soon as somebody wants it.
             let (protocol, place) = ends[1].place();
             ends[1].endpoint = Connection::open(protocol, now, place);
+            ends[1].tell_if_down(now, network);
             changed = Side::Far;
         }
         let was_broken = splice.relay.is_broken();

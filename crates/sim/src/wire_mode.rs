@@ -2,7 +2,7 @@
 
 use bentpipe_link::Stream;
 use bentpipe_wire::xcp::Header;
-use bentpipe_wire::{PseudoHeader, Segment, sctp, tcp, udp, xcp, xstp};
+use bentpipe_wire::{PseudoHeader, Segment, icmp, sctp, tcp, udp, xcp, xstp};
 use bytes::{Bytes, BytesMut};
 
 use crate::{Encapsulation, Envelope};
@@ -25,6 +25,7 @@ pub(crate) fn encode(segment: &Segment, congestion: Option<&Header>, envelope: &
         Segment::Tcp(segment) => tcp::encode(segment, &envelope.addresses(), &mut bytes),
         Segment::Sctp(packet) => sctp::encode(packet, &mut bytes),
         Segment::Udp(datagram) => udp::encode(datagram, &envelope.addresses(), &mut bytes),
+        Segment::Icmp(message) => icmp::encode(message, &mut bytes),
     }
     bytes.freeze()
 }
@@ -60,6 +61,7 @@ fn decode_segment(bytes: Bytes, envelope: &Envelope) -> Option<Segment> {
             Some(Segment::Sctp(sctp::Packet { ecn: envelope.ecn, ..packet }))
         }
         udp::PROTOCOL => udp::decode(bytes, &envelope.addresses()).map(Segment::Udp).ok(),
+        icmp::PROTOCOL => icmp::decode(bytes).map(Segment::Icmp).ok(),
         _ => xstp::decode(bytes, xstp_pseudo(envelope).as_ref()).map(Segment::Xstp).ok(),
     }
 }
@@ -92,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    fn segments() -> [Segment; 4] {
+    fn segments() -> [Segment; 5] {
         let marked = tcp::Segment {
             ecn: Ecn::Congestion,
             low_priority: true,
@@ -105,7 +107,16 @@ mod tests {
         let sctp = sctp::Packet { ecn: Ecn::Capable0, chunks, ..sctp::Packet::default() };
         let payload = Bytes::from_static(b"datagram");
         let udp = udp::Datagram { source_port: 7, destination_port: 8, payload };
-        [Segment::Tcp(marked), Segment::Xstp(xstp), Segment::Sctp(sctp), Segment::Udp(udp)]
+        let packet = icmp::Quoted {
+            source: [10, 0, 0, 1].into(),
+            destination: [10, 0, 0, 2].into(),
+            protocol: tcp::PROTOCOL,
+            length: 1500,
+            ports: (7, 8),
+            number: 9,
+        };
+        let icmp = Segment::Icmp(icmp::TooLong { mtu: 1000, packet });
+        [Segment::Tcp(marked), Segment::Xstp(xstp), Segment::Sctp(sctp), Segment::Udp(udp), icmp]
     }
 
     #[test]
@@ -157,7 +168,7 @@ mod tests {
 
     #[test]
     fn all_but_xstp_are_in_ip_and_nothing_else_whatever_carries_xstp() {
-        let [tcp, xstp, sctp, udp] = segments();
+        let [tcp, xstp, sctp, udp, _] = segments();
         for how in [Encapsulation::Qlp, Encapsulation::Ip, Encapsulation::Udp] {
             let envelope = Envelope::of(&tcp, how, 3, 4);
             assert_eq!((envelope.encapsulation, envelope.protocol), (Encapsulation::Ip, 6));

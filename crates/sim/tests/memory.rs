@@ -26,7 +26,14 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
         let rate = rate.parse().expect("a rate");
         let back =
             vec![ModelSpec::Rate { rate, queue }, ModelSpec::Delay(Span::from_millis(delay_ms))];
-        LinkSpec { name: name.into(), ends, forth: [&back[..], more].concat(), back }
+        LinkSpec {
+            name: name.into(),
+            ends,
+            forth: [&back[..], more].concat(),
+            back,
+            mtu: None,
+            tells_state: false,
+        }
     };
     RunSpec {
         name: "memory".into(),

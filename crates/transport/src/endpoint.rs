@@ -158,6 +158,15 @@ pub trait Endpoint: Debug + Send {
     /// [`Endpoint::follows_queue`] says so, and after one in which a segment did not fit.
     fn handle_queue(&mut self, _now: Instant, _queue: &LocalQueue) {}
 
+    /// A router says that a packet of this end was dropped because the next link carries none of more than `mtu` bytes,
+    /// IP header included. `number` is the number in the packet that tells it from others: in TCP the sequence
+    /// number. A protocol that can not cut what it sends goes on as without.
+    fn handle_too_long(&mut self, _now: Instant, _mtu: u16, _number: u32) {}
+
+    /// The link-layer says that the link beside this host went down, or is up again. A protocol that makes no use of
+    /// it goes on as without.
+    fn handle_link_state(&mut self, _now: Instant, _up: bool) {}
+
     /// False when [`Endpoint::poll_transmit`] would write nothing: a cheap question before a place is made ready.
     fn may_transmit(&self) -> bool {
         true

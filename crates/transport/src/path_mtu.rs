@@ -65,6 +65,25 @@ impl Search {
         self.confirmed
     }
 
+    /// What every path is taken to carry.
+    pub const fn base(&self) -> u16 {
+        self.base
+    }
+
+    /// Packets of more than `most` bytes do not pass, as somebody says who knows: a router (section 4.6). Those
+    /// that do are taken to pass; longer ones are not tried before ten minutes (RFC 1191, section 6.3).
+    pub fn told(&mut self, now: Instant, most: u16) {
+        self.base = self.base.min(most);
+        (self.confirmed, self.too_long) = (most, most.saturating_add(1));
+        (self.probe, self.full) = (None, 0);
+        (self.confirmed_at, self.searched_at) = (now, Some(now));
+    }
+
+    /// Not even what every path is taken to carry passes: begins anew from this length.
+    pub const fn fall_to(&mut self, base: u16) {
+        *self = Self::new(base, self.most);
+    }
+
     /// A full packet was sent. Returns the length of a probe that is worth sending now.
     pub fn sent_full(&mut self, now: Instant) -> Option<u16> {
         self.full = self.full.saturating_add(1);
@@ -231,6 +250,29 @@ mod tests {
         assert!(search.get() <= 1400);
         run(&mut search, 1500, 500, 900);
         assert_eq!(search.get(), 1500);
+    }
+
+    #[test]
+    fn what_a_router_says_counts_at_once_and_for_ten_minutes() {
+        let mut search = search();
+        run(&mut search, 1500, 0, 20);
+        search.told(secs(20), 1400);
+        assert_eq!(search.get(), 1400);
+        // Nothing longer is tried, only now and then what is known.
+        assert_eq!(run(&mut search, 1500, 20, 619), []);
+        assert_eq!(run(&mut search, 1500, 619, 640), [1500]);
+        assert_eq!(search.get(), 1500);
+    }
+
+    #[test]
+    fn a_router_may_know_less_than_what_every_path_carries() {
+        let mut search = search();
+        search.told(secs(0), 1000);
+        assert_eq!((search.get(), search.base()), (1000, 1000));
+        search.fall_to(500);
+        assert_eq!((search.get(), search.base()), (500, 500));
+        run(&mut search, 1000, 0, 100);
+        assert!((992..=1000).contains(&search.get()), "{}", search.get());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod checksum;
 mod ecn;
+pub mod icmp;
 pub mod kind;
 mod pseudo;
 pub mod qlp;
@@ -29,6 +30,8 @@ pub enum Segment {
     Sctp(sctp::Packet),
     /// A datagram of UDP.
     Udp(udp::Datagram),
+    /// A message of ICMP about a packet that was too long.
+    Icmp(icmp::TooLong),
 }
 
 // Packets of the simulator have no room for more.
@@ -86,21 +89,22 @@ impl Segment {
             Self::Tcp(_) => tcp::PROTOCOL,
             Self::Sctp(_) => sctp::PROTOCOL,
             Self::Udp(_) => udp::PROTOCOL,
+            Self::Icmp(_) => icmp::PROTOCOL,
         }
     }
 
-    /// ECN field of the IP header around the segment. XSTP and datagrams have no answer to marks and
-    /// are never marked.
+    /// ECN field of the IP header around the segment. XSTP, datagrams and ICMP have no answer to
+    /// marks and are never marked.
     #[inline]
     pub const fn ecn(&self) -> Ecn {
         match self {
-            Self::Xstp(_) | Self::Udp(_) => Ecn::NotCapable,
+            Self::Xstp(_) | Self::Udp(_) | Self::Icmp(_) => Ecn::NotCapable,
             Self::Tcp(segment) => segment.ecn,
             Self::Sctp(packet) => packet.ecn,
         }
     }
 
-    /// Source and destination port.
+    /// Source and destination port; a message of ICMP goes to the end that had sent what it quotes.
     #[inline]
     pub const fn ports(&self) -> (u16, u16) {
         match self {
@@ -108,6 +112,7 @@ impl Segment {
             Self::Tcp(segment) => (segment.source_port, segment.destination_port),
             Self::Sctp(packet) => (packet.source_port, packet.destination_port),
             Self::Udp(datagram) => (datagram.source_port, datagram.destination_port),
+            Self::Icmp(message) => (message.packet.ports.1, message.packet.ports.0),
         }
     }
 
@@ -118,7 +123,7 @@ impl Segment {
             Self::Xstp(segment) => matches!(segment.body, xstp::Body::Begin(_)),
             Self::Tcp(segment) => segment.opens(),
             Self::Sctp(packet) => packet.opens(),
-            Self::Udp(_) => false,
+            Self::Udp(_) | Self::Icmp(_) => false,
         }
     }
 
@@ -130,6 +135,7 @@ impl Segment {
             Self::Tcp(segment) => segment.wire_len(),
             Self::Sctp(packet) => packet.wire_len(),
             Self::Udp(datagram) => datagram.wire_len(),
+            Self::Icmp(_) => icmp::LENGTH,
         }
     }
 
@@ -141,6 +147,7 @@ impl Segment {
             Self::Tcp(segment) => segment.measure(),
             Self::Sctp(packet) => packet.measure(),
             Self::Udp(datagram) => (datagram.wire_len(), datagram.kind()),
+            Self::Icmp(_) => (icmp::LENGTH, Kind::NONE),
         }
     }
 
@@ -152,6 +159,7 @@ impl Segment {
             Self::Tcp(segment) => segment.kind(),
             Self::Sctp(packet) => packet.kind(),
             Self::Udp(datagram) => datagram.kind(),
+            Self::Icmp(_) => Kind::NONE,
         }
     }
 }

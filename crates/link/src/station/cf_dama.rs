@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use super::Station;
+use super::contention::Contention;
 use super::frame::{Frames, Place};
 use super::terminal::Terminal;
+use crate::Stream;
 use crate::queue::{Backlog, Discipline, Held, Packets};
 
 /// How terminals ask for slots.
@@ -18,6 +20,27 @@ pub enum Requests {
     Piggyback,
     /// Both ways.
     Both,
+    /// In one of the minislots of a frame that all terminals share, chosen at random.
+    Random,
+    /// So, and on the data that they send.
+    RandomAndPiggyback,
+}
+
+impl Requests {
+    /// Terminals have minislots of their own.
+    const fn assigned(self) -> bool {
+        matches!(self, Self::Minislot | Self::Both)
+    }
+
+    /// Terminals share minislots.
+    pub const fn are_random(self) -> bool {
+        matches!(self, Self::Random | Self::RandomAndPiggyback)
+    }
+
+    /// Data may carry a request.
+    const fn piggybacked(self) -> bool {
+        matches!(self, Self::Piggyback | Self::Both | Self::RandomAndPiggyback)
+    }
 }
 
 /// Settings of CF-DAMA.
@@ -29,8 +52,13 @@ pub struct CfDamaConfig {
     pub overhead: ByteCount,
     /// Data slots in a frame; at least 1.
     pub slots: u32,
-    /// Length of the minislot that each terminal has in each frame.
+    /// Length of a minislot: each terminal has one in each frame, unless they share them.
     pub minislot: ByteCount,
+    /// Minislots in a frame that terminals share, if they do; at least 1.
+    pub minislots: u32,
+    /// A terminal whose request met another one waits for 0 to so many frames, this one excluded, once it knows;
+    /// at least 1.
+    pub backoff: u32,
     /// From a request to the first slot that it can get: two hops where the scheduler is on the
     /// ground, one where it is on the satellite.
     pub grant_delay: Span,
@@ -47,6 +75,8 @@ impl Default for CfDamaConfig {
             overhead: ByteCount::new(8),
             slots: 128,
             minislot: ByteCount::new(8),
+            minislots: 8,
+            backoff: 8,
             grant_delay: Span::from_millis(500),
             requests: Requests::Both,
             free: true,
@@ -54,12 +84,15 @@ impl Default for CfDamaConfig {
     }
 }
 
-/// Combined free and demand assignment (Le-Ngoc and Mohammed 1993; Mitchell et al. for requests in
-/// minislots and on data). Requests are served first in, first out, slot by slot. While there is
+/// Combined free and demand assignment (Le-Ngoc and Mohammed 1993, with requests in minislots that are assigned, or
+/// chosen at random; Mitchell et al. for requests on data). Requests are served first in, first out, slot by slot. While there is
 /// none, slots go to the terminals in a round; one that was just served on demand moves to its end.
 ///
 /// A terminal asks for what waits less what it has asked for and not got. It sends its packets as a
 /// stream of bytes: they are cut over slots, and a slot may hold pieces of several.
+///
+/// A request in a minislot that was chosen at random is lost if another terminal has chosen the same one. The terminal
+/// knows when the first slot could have been had, and asks for nothing in minislots until then.
 #[derive(Debug)]
 pub struct CfDama {
     config: CfDamaConfig,
@@ -68,6 +101,8 @@ pub struct CfDama {
     /// Slots that each terminal has asked for and not got.
     outstanding: Vec<u64>,
     requests: VecDeque<Request>,
+    /// Who asks where, if terminals share minislots.
+    contention: Option<Contention>,
     /// Whose turn it is, the next first.
     round: VecDeque<usize>,
 }
@@ -81,14 +116,22 @@ struct Request {
 }
 
 impl CfDama {
-    /// Terminals with these queues on an uplink of this rate.
+    /// Terminals on an uplink of this rate, each with its queue and the stream that it draws from where and when it
+    /// asks.
     pub fn new(
         rate: BitRate,
         config: CfDamaConfig,
-        queues: impl IntoIterator<Item = Box<dyn Discipline>>,
+        terminals: impl IntoIterator<Item = (Box<dyn Discipline>, Stream)>,
     ) -> Self {
-        let terminals: Vec<_> = queues.into_iter().map(Terminal::new).collect();
-        let openings = if config.requests == Requests::Piggyback { 0 } else { terminals.len() };
+        let (terminals, streams): (Vec<_>, Vec<_>) =
+            terminals.into_iter().map(|(queue, stream)| (Terminal::new(queue), stream)).unzip();
+        let random = config.requests.are_random();
+        let contention = random.then(|| Contention::new(config.minislots, config.backoff, streams));
+        let openings = match config.requests {
+            requests if requests.assigned() => terminals.len(),
+            _ if random => config.minislots as usize,
+            _ => 0,
+        };
         let slot = rate.time_for(config.payload + config.overhead);
         Self {
             config,
@@ -100,6 +143,7 @@ impl CfDama {
             ),
             outstanding: vec![0; terminals.len()],
             requests: VecDeque::new(),
+            contention,
             round: (0..terminals.len()).collect(),
             terminals,
         }
@@ -120,16 +164,34 @@ impl CfDama {
             }
             let at = self.frames.next_at();
             match self.frames.pass() {
-                Place::Opening(terminal) => self.ask(at, terminal),
+                Place::Opening(number) => self.open(at, number),
                 Place::Slot(_) => self.assign(at, packets),
             }
         }
     }
 
+    /// A minislot comes: that of a terminal, or one that several may have chosen.
+    fn open(&mut self, at: Instant, number: usize) {
+        let Some(mut contention) = self.contention.take() else { return self.ask(at, number) };
+        if number == 0 {
+            contention.begin_frame(at, |terminal| self.needs(terminal) > 0);
+        }
+        let known_at = at + self.config.grant_delay;
+        if let Some(terminal) = contention.hear(number, known_at, self.frames.length()) {
+            self.ask(at, terminal);
+        }
+        self.contention = Some(contention);
+    }
+
+    /// Slots that a terminal needs and has not asked for.
+    fn needs(&self, terminal: usize) -> u64 {
+        let needed = self.terminals[terminal].backlog().div_ceil(self.config.payload.get().max(1));
+        needed.saturating_sub(self.outstanding[terminal])
+    }
+
     /// The terminal asks for what it needs.
     fn ask(&mut self, at: Instant, terminal: usize) {
-        let needed = self.terminals[terminal].backlog().div_ceil(self.config.payload.get().max(1));
-        let slots = needed.saturating_sub(self.outstanding[terminal]);
+        let slots = self.needs(terminal);
         if slots > 0 {
             self.outstanding[terminal] += slots;
             let ready = at + self.config.grant_delay;
@@ -161,7 +223,7 @@ impl CfDama {
         }
         let (end, room) = (at + self.frames.slot(), self.config.payload);
         let sent = self.terminals[terminal].fill(at, end, room, packets);
-        if sent && self.config.requests != Requests::Minislot {
+        if sent && self.config.requests.piggybacked() {
             self.ask(at, terminal);
         }
     }
@@ -190,6 +252,7 @@ impl Station for CfDama {
 mod tests {
     use super::super::testing::{drop_tail, load};
     use super::*;
+    use crate::Streams;
     use crate::queue::testing::{Watched, data, ms};
 
     const RATE: BitRate = BitRate::from_bps(2_000_000);
@@ -198,7 +261,9 @@ mod tests {
     const SLOT: Span = Span::from_micros(544);
 
     fn cf_dama(config: CfDamaConfig) -> CfDama {
-        CfDama::new(RATE, config, drop_tail(TERMINALS))
+        let streams = Streams::new(1);
+        let stream = |n| streams.stream(&format!("terminal {n}"));
+        CfDama::new(RATE, config, drop_tail(TERMINALS).zip((0..TERMINALS).map(stream)))
     }
 
     /// Mean delay in seconds and bytes of packets per second, for packets of 128 bytes that offer
@@ -278,6 +343,80 @@ mod tests {
         // They leave slot by slot.
         let gaps = seen.departed.windows(2).map(|pair| pair[1].1.since(pair[0].1));
         assert!(gaps.filter(|gap| *gap == SLOT).count() >= 8);
+    }
+
+    fn random(free: bool) -> CfDamaConfig {
+        CfDamaConfig { requests: Requests::Random, free, ..CfDamaConfig::default() }
+    }
+
+    #[test]
+    fn with_random_minislots_a_lonely_packet_waits_for_a_frame_and_its_grant() {
+        let (mut uplink, mut seen) = (cf_dama(random(false)), Watched::default());
+        let mut delays = 0.0;
+        for id in 0..1_000 {
+            // No multiple of a frame.
+            let came = Instant::ZERO + Span::from_micros(1_700_321) * u64::from(id);
+            let packet = Held { bytes: ByteCount::new(128), ..data(id) };
+            uplink.enqueue(came, packet, &mut seen);
+            uplink.advance(came + Span::from_secs(1), &mut seen);
+            let (last, left) = seen.departed.last().copied().expect("a departure");
+            assert_eq!(last, id);
+            delays += left.since(came).as_secs_f64();
+        }
+        // Half a frame of 128 slots and eight minislots, and half a slot until its own one.
+        let frame = 128.0 * SLOT.as_secs_f64() + 8.0 * 32e-6;
+        let (delay, expected) = (delays / 1_000.0, 0.5 + frame / 2.0 + 1.5 * SLOT.as_secs_f64());
+        assert!((delay / expected - 1.0).abs() < 0.005, "{delay}, not {expected}");
+        // With free slots it waits for none of them.
+        let (delay, _) = measure(random(true), 0.02);
+        let expected = 3.5 * SLOT.as_secs_f64();
+        assert!((delay / expected - 1.0).abs() < 0.1, "{delay}, not {expected}");
+    }
+
+    #[test]
+    fn with_random_minislots_heavy_load_uses_all_but_the_overhead() {
+        for free in [false, true] {
+            let (_, throughput) = measure(random(free), 1.5);
+            let expected = 250_000.0 * 128.0 * 128.0 / (128.0 * 136.0 + 8.0 * 8.0);
+            assert!((throughput / expected - 1.0).abs() < 0.01, "{throughput}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn requests_that_meet_are_lost_and_made_again_when_that_is_known() {
+        let mut uplink = cf_dama(CfDamaConfig { minislots: 1, ..random(false) });
+        let mut seen = Watched::default();
+        for line in [1, 3] {
+            let packet = Held { line, bytes: ByteCount::new(128), ..data(line.into()) };
+            uplink.enqueue(Instant::ZERO, packet, &mut seen);
+        }
+        uplink.advance(ms(499), &mut seen);
+        assert!(uplink.requests.is_empty());
+        uplink.advance(ms(20_000), &mut seen);
+        // No sooner than twice the delay of a grant, and one after the other.
+        let [(_, first), (_, second)] = seen.departed[..] else { panic!("{:?}", seen.departed) };
+        assert!(ms(1_000) < first && first < second, "{first} {second}");
+        // Alone a terminal is heard at once.
+        let mut uplink = cf_dama(CfDamaConfig { minislots: 1, ..random(false) });
+        let mut seen = Watched::default();
+        uplink.enqueue(Instant::ZERO, Held { bytes: ByteCount::new(128), ..data(0) }, &mut seen);
+        uplink.advance(ms(1_000), &mut seen);
+        // In the next frame, that is.
+        assert!((ms(569)..ms(572)).contains(&seen.departed[0].1), "{:?}", seen.departed);
+    }
+
+    #[test]
+    fn data_carry_requests_only_where_they_may() {
+        for (requests, asks) in [(Requests::Random, 0), (Requests::RandomAndPiggyback, 1)] {
+            let mut uplink = cf_dama(CfDamaConfig { requests, ..CfDamaConfig::default() });
+            let mut seen = Watched::default();
+            // Behind the minislots of the first frame.
+            uplink.advance(ms(1), &mut seen);
+            let packet = Held { line: 2, bytes: ByteCount::new(1024), ..data(1) };
+            uplink.enqueue(ms(1), packet, &mut seen);
+            uplink.advance(ms(4), &mut seen);
+            assert_eq!(uplink.requests.len(), asks, "{requests:?}");
+        }
     }
 
     #[test]

@@ -53,7 +53,8 @@ impl Frames {
         self.number
     }
 
-    fn length(&self) -> Span {
+    /// Length of a frame.
+    pub(super) fn length(&self) -> Span {
         self.opening * self.openings as u64 + self.slot * self.slots as u64
     }
 

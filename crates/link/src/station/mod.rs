@@ -6,6 +6,7 @@
 
 mod aloha;
 mod cf_dama;
+mod contention;
 mod frame;
 mod line;
 mod rows;

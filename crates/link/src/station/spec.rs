@@ -68,7 +68,10 @@ impl StationSpec {
                 Box::new(Aloha::new(rate, *config, terminals))
             }
             Access::Tdma(config) => Box::new(Tdma::new(rate, *config, queues)),
-            Access::CfDama(config) => Box::new(CfDama::new(rate, *config, queues)),
+            Access::CfDama(config) => {
+                let terminals = queues.enumerate().map(|(n, queue)| (queue, stream(n, "requests")));
+                Box::new(CfDama::new(rate, *config, terminals))
+            }
         }
     }
 }

@@ -380,7 +380,7 @@ impl World {
                     Segment::Tcp(segment) => tcp::no_session_reset(segment).map(Segment::Tcp),
                     Segment::Xstp(segment) => xstp::no_session_reset(segment).map(Segment::Xstp),
                     Segment::Sctp(packet) => sctp::out_of_the_blue(packet).map(Segment::Sctp),
-                    Segment::Udp(_) => None,
+                    Segment::Udp(_) | Segment::Icmp(_) => None,
                 };
                 self.send(to, answer.map(|answer| (answer, None)).into_iter().collect());
             }

@@ -33,7 +33,14 @@ pub(crate) fn spec(nodes: usize, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> 
 
 /// A link that is the same both ways.
 pub(crate) fn link(name: &str, ends: [usize; 2], models: Vec<ModelSpec>) -> LinkSpec {
-    LinkSpec { name: name.into(), ends, forth: models.clone(), back: models }
+    LinkSpec {
+        name: name.into(),
+        ends,
+        forth: models.clone(),
+        back: models,
+        mtu: None,
+        tells_state: false,
+    }
 }
 
 /// A line rate with a queue of so many packets.
@@ -113,6 +120,7 @@ pub(crate) const fn lost(link: &LinkSummary) -> u64 {
         + link.lost_scripted
         + link.lost_early
         + link.lost_collision
+        + link.lost_too_long
 }
 
 /// Every flow delivered the whole file, and every packet is accounted for.

@@ -379,13 +379,24 @@ impl Scoreboard {
         (0..self.segments.len()).map(|index| self.lose(index)).sum()
     }
 
-    /// Segments with more than `most` numbers are given up.
-    pub(crate) fn lose_longer_than(&mut self, most: u32) {
-        for index in 0..self.segments.len() {
-            if self.segments[index].len - u32::from(self.segments[index].fin) > most {
+    /// Everything that ends at or before `place`, was not reported and last left by `at` is given up.
+    pub(crate) fn lose_sent_by(&mut self, at: Instant, place: u64) {
+        for index in 0..self.find(place) {
+            if self.segments[index].sent_at <= at {
                 self.lose(index);
             }
         }
+    }
+
+    /// Segments with more than `most` bytes are given up. Returns how many numbers that are.
+    pub(crate) fn lose_longer_than(&mut self, most: u32) -> u64 {
+        let mut lost = 0;
+        for index in 0..self.segments.len() {
+            if self.segments[index].len - u32::from(self.segments[index].fin) > most {
+                lost += self.lose(index);
+            }
+        }
+        lost
     }
 
     /// What was given up and is not repaired is believed to be under way again.

@@ -36,7 +36,7 @@ impl Sender {
         }
         self.burst_left = self.config.max_burst;
         self.timeouts_in_row = 0;
-        self.excused = ack.corrupt;
+        self.excused = ack.corrupt || self.may_blame_outage();
         let window_before = self.edge - una.min(self.edge);
         let was_limited = self.board.una() <= self.limited_before;
         let outstanding = self.board.outstanding();
@@ -92,6 +92,7 @@ impl Sender {
         if found == Found::default() {
             found = self.check_fine_timer(now, duplicate, acked);
         }
+        self.judge_outage(now);
         self.follow(now, &found);
         if ack.marked {
             self.handle_mark(now);
@@ -225,6 +226,9 @@ impl Sender {
         let echo = ack.echo.map(|(_, since)| since);
         let echoed = echo.filter(|_| acked > 0 || self.config.sample_duplicates);
         let Some(measured) = exact.or(echoed) else { return };
+        if now.before(measured) < self.outage.over_at() {
+            return;
+        }
         if acked > 0 {
             self.backoff = 0;
         }
@@ -291,6 +295,7 @@ impl Sender {
     fn follow(&mut self, now: Instant, found: &Found) {
         self.forced = self.forced.max(found.forced);
         if found.lost > 0 {
+            self.excused |= self.lost_a_probe(found);
             let timed_out = found.as_timeout && !self.excused;
             let cause = if timed_out { LossCause::Timeout } else { LossCause::Gap };
             self.answer_loss(now, found, cause);

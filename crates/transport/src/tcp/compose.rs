@@ -15,7 +15,7 @@ impl Connection {
     pub(super) fn compose(&mut self, now: Instant, place: &mut Segment) -> bool {
         if self.reset.is_some() {
             self.compose_reset(place);
-        } else if self.handshake.due {
+        } else if self.handshake.due && !self.tx.outage.is_on() {
             self.compose_syn(now, place);
         } else {
             return self.compose_open(now, place);

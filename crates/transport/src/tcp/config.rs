@@ -13,6 +13,10 @@ pub struct Config {
     /// 64..=65535. What it sends is the smaller one of both ends, less the options of every segment
     /// (RFC 6691). Default 1460: IPv4 on Ethernet.
     pub mss: u16,
+    /// Segments begin as short as nearly every path carries them, in packets of 1024 bytes, and probes look for the
+    /// longest that arrive (RFC 4821, RFC 8899): for paths whose routers do not say that packets are too long.
+    /// Default off: segments are as long as both ends take until a router says something else (RFC 1191).
+    pub mtu_search: bool,
     /// The sender frees what the peer has reported, before it is acknowledged. The peer must keep what it
     /// reports whatever happens (Zhou and Baras, section IV); one that does not will stall the connection
     /// until it is dropped. Only with [`Mode::DepartureOrder`]. Default off.
@@ -137,6 +141,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             mss: 1460,
+            mtu_search: false,
             release_reported: false,
             window_in_segments: false,
             snd_buf: ByteCount::new(4_000_000),

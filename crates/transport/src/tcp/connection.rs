@@ -22,10 +22,7 @@ use super::sender::Sender;
 use super::stamps::Stamps;
 use super::{Config, State};
 use crate::xstp::Ports;
-use crate::{Endpoint, Event, Failure, LEAST_MSS, LocalQueue, PathId, SenderState, WriteError};
-
-/// Bytes of the headers of IPv4 and TCP without options.
-const PLAIN_HEADERS: u16 = 40;
+use crate::{Endpoint, Event, Failure, LocalQueue, PathId, SenderState, WriteError};
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -240,18 +237,6 @@ impl Connection {
         self.ports
     }
 
-    /// A router says that packets of more than `mtu` bytes do not pass, or the path carries longer ones
-    /// again (RFC 1191). What is too long is sent again in shorter segments; the congestion window
-    /// stays. The segments never become longer than what both ends agreed on, nor shorter than 64 bytes.
-    pub fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
-        self.stir();
-        let options = if self.stamped { super::compose::STAMPS_LEN as u16 } else { 0 };
-        let fits = mtu.saturating_sub(PLAIN_HEADERS + options).max(LEAST_MSS);
-        if self.stage == Stage::Open {
-            self.tx.change_mss(now, fits.min(self.agreed_mss));
-        }
-    }
-
     pub(super) fn ignore(&mut self) {
         self.counters.ignored_segments += 1;
     }
@@ -390,6 +375,14 @@ impl Endpoint for Connection {
         self.hurries = true;
         let level = self.tx.queue_meter.take(now, queue);
         self.tx.signal(now, &Signal::LocalQueue(level));
+    }
+
+    fn handle_too_long(&mut self, now: Instant, mtu: u16, number: u32) {
+        self.take_too_long(now, mtu, number);
+    }
+
+    fn handle_link_state(&mut self, now: Instant, up: bool) {
+        self.follow_link(now, up);
     }
 
     fn poll_event(&mut self) -> Option<Event> {

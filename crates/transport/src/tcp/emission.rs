@@ -40,7 +40,7 @@ impl Sender {
     /// The next segment of the stream, if one may leave. `clock` is what its timestamp says, `wire` how
     /// many bytes go with the payload.
     pub(super) fn next_segment(&mut self, now: Instant, clock: u32, wire: u64) -> Option<Outgoing> {
-        if !self.open || self.cycle.is_some() {
+        if !self.open || self.cycle.is_some() || self.outage.is_on() {
             return None;
         }
         let waits = self.board.next_repair().is_some() || self.has_new();
@@ -152,6 +152,8 @@ impl Sender {
         let segment = self.board.get(index)?;
         let payload = segment.len - u32::from(segment.fin);
         if payload > u32::from(self.agreed.mss) {
+            let start = segment.start;
+            self.cut_probe(start);
             self.board.cut(index, u32::from(self.agreed.mss));
         }
         let stamp = self.delivery.stamp(now, false);
@@ -178,8 +180,9 @@ impl Sender {
         let unsent = self.buffer.len() as u64;
         let room = self.edge.saturating_sub(self.board.next());
         let room = if std::mem::take(&mut self.probe_window) { room.max(1) } else { room };
-        let len = unsent.min(self.mss()).min(room);
-        if room == 0 || !self.is_worth_sending(len, unsent) {
+        let probe = self.next_probe_len(now, unsent, room);
+        let len = probe.unwrap_or_else(|| unsent.min(self.mss()).min(room));
+        if room == 0 || probe.is_none() && !self.is_worth_sending(len, unsent) {
             return Ok(None);
         }
         if outstanding == 0 {
@@ -197,6 +200,7 @@ impl Sender {
             self.recovery.departs(&self.board, segment);
         }
         self.fin_sent |= fin;
+        self.new_data_left(now, [start, len], unsent - len, room - len);
         let push = self.buffer.len() == 0;
         // The first segment after idle time is to find out whether the path still works.
         let low = outstanding > 0 && self.controller.low_priority() == LowPriority::Data;

@@ -11,6 +11,8 @@ use super::sender::Agreed;
 use super::timers::Exhausted;
 use crate::{Failure, LEAST_MSS};
 
+/// Bytes of the headers of IPv4 and TCP without options.
+const PLAIN_HEADERS: u16 = 40;
 /// What a peer takes that does not say (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
@@ -72,6 +74,11 @@ impl Handshake {
         self.sent += 1;
         self.sent_at = now;
         self.at = Some(now + self.wait);
+    }
+
+    /// It leaves, or leaves again, when the link is up.
+    pub(super) fn rest(&mut self) {
+        self.due |= self.at.take().is_some();
     }
 
     /// It is acknowledged, or there is nothing to open any more.
@@ -151,7 +158,8 @@ impl Connection {
         let syn_lost = self.handshake.sent > 1;
         let snacks = offered.snack.then_some(u64::from(mss));
         let reports = offered.sack || offered.snack;
-        let agreed = Agreed { mss, window_unit, reports, snacks, syn_lost };
+        let headers = PLAIN_HEADERS + options;
+        let agreed = Agreed { mss, headers, window_unit, reports, snacks, syn_lost };
         let window = if scaled { u64::from(window) * window_unit } else { u64::from(window) };
         self.tx.open(now, agreed, window, 0);
         self.stage = Stage::Open;

@@ -74,6 +74,7 @@ impl Connection {
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
         let waits = self.stage == Stage::Open
             && !self.config.keepalive.is_zero()
+            && !self.tx.outage.is_on()
             && self.tx.board.outstanding() == 0;
         let asked = self.config.keepalive_interval * u64::from(self.keepalives);
         waits.then(|| self.last_heard + self.config.keepalive + asked)

@@ -43,7 +43,11 @@ impl Sender {
     pub(super) fn answer_loss(&mut self, now: Instant, found: &Found, cause: LossCause) {
         if self.cycle.is_some() {
             // What else is missing is sent again with the rest, after the cycle.
-        } else if self.config.probing && self.agreed.reports && found.new_episode {
+        } else if self.config.probing
+            && self.agreed.reports
+            && found.new_episode
+            && !self.outage.is_on()
+        {
             let estimate = self.rtt.srtt();
             let (first, due, out) = (None, true, None);
             let (probed, unsure) = (None, false);

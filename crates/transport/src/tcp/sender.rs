@@ -11,7 +11,9 @@ use bytes::Bytes;
 
 use super::Config;
 use super::delivery::Delivery;
+use super::outage::Outage;
 use super::pacer::Pacer;
+use super::path_mtu::PathSearch;
 use super::probe_cycle::Cycle;
 use super::probes::Probes;
 use crate::local_queue::QueueMeter;
@@ -24,6 +26,8 @@ use crate::send_buffer::SendBuffer;
 pub(super) struct Agreed {
     /// Payload of a full segment, options of every segment deducted.
     pub(super) mss: u16,
+    /// Other bytes of a packet with a full segment: the headers of IPv4 and TCP and these options.
+    pub(super) headers: u16,
     /// Bytes that the peer's windows count by: a power of two, or a segment.
     pub(super) window_unit: u64,
     /// The peer reports selectively.
@@ -56,6 +60,10 @@ pub(super) struct Sender {
     pub(super) reports_probes: bool,
     /// The acknowledgement that is being handled did.
     pub(super) probe_answered: bool,
+    /// How long packets may be, where that is less than the ends agreed on or not known.
+    pub(super) path_search: Option<Box<PathSearch>>,
+    /// What the link-layer told of outages.
+    pub(super) outage: Outage,
     pub(super) open: bool,
     /// First place that the peer does not allow, the window it stated last, and its largest one.
     pub(super) edge: u64,
@@ -145,6 +153,8 @@ impl Sender {
             cycle: None,
             reports_probes: true,
             probe_answered: false,
+            path_search: None,
+            outage: Outage::default(),
             open: false,
             edge: 1,
             peer_window: 0,
@@ -193,7 +203,13 @@ impl Sender {
         self.follows_sending = self.controller.follows_sending();
         self.follows_queue = self.controller.follows_queue();
         self.explicit = self.asks(now);
-        self.plainly = !self.follows_sending && !self.explicit && self.config.max_burst == 0;
+        if self.config.mtu_search && self.begin_search() {
+            self.controller = build_controller(&self.config, &self.agreed);
+        }
+        self.plainly = !self.follows_sending
+            && !self.explicit
+            && self.config.max_burst == 0
+            && self.path_search.is_none();
         self.mode = self.config.recovery.with_peer(agreed.reports, agreed.snacks.is_some());
         self.recovery = self.mode.build(options(&self.config));
         (self.peer_window, self.largest_window) = (window, window);
@@ -383,10 +399,7 @@ impl Sender {
             return;
         }
         self.agreed.mss = mss;
-        // RFC 1191, section 6.4: what is too long now is sent again at once, and that is no sign of
-        // congestion.
-        self.board.lose_longer_than(u32::from(mss));
-        self.forced += 1;
+        self.lose_too_long();
         self.signal(now, &Signal::MtuChanged { mss: ByteCount::new(u64::from(mss)) });
     }
 

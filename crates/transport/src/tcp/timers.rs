@@ -29,13 +29,13 @@ impl Sender {
 
     /// The timer starts anew if anything is outstanding (RFC 6298, rules 5.2 and 5.3).
     pub(super) fn restart_timer(&mut self, now: Instant) {
-        let runs = self.board.outstanding() > 0 && self.cycle.is_none();
+        let runs = self.board.outstanding() > 0 && self.cycle.is_none() && !self.outage.is_on();
         self.rto_at = runs.then(|| now + self.timeout());
     }
 
     /// Sets the timer of a closed window to what is true now.
     pub(super) fn set_persist(&mut self, now: Instant) {
-        if !self.must_persist() {
+        if !self.must_persist() || self.outage.is_on() {
             self.persist_at = None;
         } else if self.persist_at.is_none() {
             self.persist_at = Some(now + self.timeout().min(self.config.persist_max));
@@ -47,6 +47,8 @@ impl Sender {
     pub(super) fn deadline(&self) -> Option<Instant> {
         let resend = Instant::earliest(self.rto_at, self.persist_at);
         let resend = Instant::earliest(resend, self.probe_deadline());
+        let search = self.path_search.as_ref().filter(|_| !self.outage.is_on());
+        let resend = Instant::earliest(resend, search.and_then(|of| of.deadline()));
         let pace = Instant::earliest(self.pace_at, self.probes.deadline());
         let controller = if self.open { self.controller.next_timer() } else { None };
         Instant::earliest(resend, Instant::earliest(pace, controller))
@@ -67,6 +69,9 @@ impl Sender {
             self.follow_controller();
         }
         self.check_probe(now)?;
+        if !self.outage.is_on() {
+            self.search_mtu(now);
+        }
         if self.persist_at.is_some_and(|at| at <= now) {
             self.persist_at = None;
             self.probe_window = true;
@@ -89,6 +94,7 @@ impl Sender {
             // The peer closed its window: this is a probe of it, not a loss.
             self.board.lose(0);
         } else {
+            self.doubt_mtu(now);
             let new_episode = self.board.head().is_some_and(|head| !head.timed_out);
             let again = self.board.head().is_some_and(|head| head.transmissions > 1);
             let lost = self.recovery.on_timeout(&mut self.board);

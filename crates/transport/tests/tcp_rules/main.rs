@@ -7,6 +7,8 @@ mod granting;
 mod in_order;
 mod listening;
 mod opening;
+mod outages;
+mod path_mtu;
 mod probing;
 mod receiving;
 mod recovery;

@@ -31,6 +31,7 @@ pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
     let missing = [
         (!spec.stations.is_empty(), "queues with a discipline and no shared uplinks"),
         (!spec.agents.is_empty(), "agents"),
+        (spec.links.iter().any(|link| link.mtu.is_some()), "links with an `mtu`"),
     ];
     if let Some((_, what)) = missing.into_iter().find(|(asked, _)| *asked) {
         let message = format!("the emulator has no {what}");

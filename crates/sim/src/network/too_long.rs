@@ -1,0 +1,74 @@
+//! Packets that are longer than what a link carries, and the message of ICMP that says so.
+
+use bentpipe_link::LossCause;
+use bentpipe_units::Instant;
+use bentpipe_wire::icmp::{Quoted, TooLong};
+use bentpipe_wire::{Segment, tcp};
+
+use super::Network;
+use crate::envelope::address;
+use crate::packet::Label;
+use crate::{MtuSpec, RunSpec};
+
+/// What each channel carries at most; empty when all of them carry everything.
+pub(super) fn narrow_channels(spec: &RunSpec) -> Vec<Option<MtuSpec>> {
+    if spec.sky.is_some() || spec.links.iter().all(|link| link.mtu.is_none()) {
+        return Vec::new();
+    }
+    spec.links.iter().flat_map(|link| [link.mtu; 2]).collect()
+}
+
+impl Network<'_> {
+    /// What the link carries at most that packets from a node to another one leave by.
+    pub(crate) fn first_mtu(&self, [node, peer]: [u16; 2]) -> Option<u16> {
+        let channel = self.routes.next(node, peer)?;
+        Some(self.narrow.get(channel as usize).copied().flatten()?.bytes)
+    }
+
+    /// Drops a packet that is too long for the link by which it would leave `node`, and tells its sender if the link
+    /// wants that. False when it is short enough.
+    #[inline(never)]
+    pub(super) fn drops_too_long(&mut self, now: Instant, node: u16, label: Label) -> bool {
+        let Label { packet, len, to, kind } = label;
+        let way = self.routes.next(node, to);
+        let narrow = way.and_then(|channel| Some((channel, self.narrow[channel as usize]?)));
+        let Some((channel, mtu)) = narrow.filter(|(_, mtu)| len > u32::from(mtu.bytes)) else {
+            return false;
+        };
+        if self.watched {
+            self.show_later(now, channel, packet);
+        }
+        let of = &mut self.channels[channel as usize];
+        of.offer(now, u64::from(len));
+        of.count_loss(now, LossCause::TooLong, kind);
+        let dropped = self.arena.get_mut(packet);
+        let from = dropped.from;
+        // Damaged headers name nobody. About a host's own link there is no way for a message.
+        let tells = mtu.icmp && !dropped.corrupt;
+        let quoted = quote(&dropped.segment, from, to, len).filter(|_| tells);
+        self.arena.release(packet);
+        if let Some(packet) = quoted {
+            *self.place() = Segment::Icmp(TooLong { mtu: mtu.bytes, packet });
+            let _ = self.launch(now, node, node, from);
+        }
+        true
+    }
+}
+
+/// What a message says of a packet. There is none about messages (RFC 1122, section 3.2.2), nor about what is not in IP.
+fn quote(segment: &Segment, from: u16, to: u16, len: u32) -> Option<Quoted> {
+    let number = match segment {
+        Segment::Tcp(tcp::Segment { seq, .. }) => seq.get(),
+        Segment::Sctp(packet) => packet.tag,
+        Segment::Udp(_) => 0,
+        Segment::Xstp(_) | Segment::Icmp(_) => return None,
+    };
+    Some(Quoted {
+        source: address(from),
+        destination: address(to),
+        protocol: segment.ip_protocol(),
+        length: u16::try_from(len).unwrap_or(u16::MAX),
+        ports: segment.ports(),
+        number,
+    })
+}
