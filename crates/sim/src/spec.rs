@@ -263,12 +263,14 @@ pub enum Protocol {
 impl Protocol {
     /// How many protocols there are.
     pub(crate) const COUNT: usize = 4;
+    /// Number of TCP.
+    pub(crate) const TCP: usize = 1;
 
     /// Number of the protocol, below [`Protocol::COUNT`].
     pub(crate) const fn index(&self) -> usize {
         match self {
             Self::Xstp { .. } => 0,
-            Self::Tcp { .. } => 1,
+            Self::Tcp { .. } => Self::TCP,
             Self::Sctp { .. } => 2,
             Self::Udp => 3,
         }
@@ -279,7 +281,7 @@ impl Protocol {
     pub(crate) const fn index_of(segment: &Segment) -> usize {
         match segment {
             Segment::Xstp(_) => 0,
-            Segment::Tcp(_) => 1,
+            Segment::Tcp(_) => Self::TCP,
             Segment::Sctp(_) => 2,
             Segment::Udp(_) => 3,
         }

@@ -42,6 +42,29 @@ pub(super) struct Receiver {
     due: bool,
     deadline: Option<Instant>,
     readable: bool,
+    stated: Stated,
+}
+
+/// The window that was stated last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stated {
+    /// The room that there was.
+    free: u64,
+    /// How far the edge was ahead of the place that was expected next, wrapping.
+    ahead: u64,
+    /// How far the place that was acknowledged was behind it.
+    behind: u64,
+    field: u16,
+    /// By how much the edge moved.
+    moves: u64,
+}
+
+impl Stated {
+    /// It was worked out from the same.
+    #[inline]
+    const fn answers(&self, free: u64, ahead: u64, behind: u64) -> bool {
+        (self.free ^ free) | (self.ahead ^ ahead) | (self.behind ^ behind) == 0
+    }
 }
 
 impl Receiver {
@@ -69,6 +92,7 @@ impl Receiver {
             due: false,
             deadline: None,
             readable: false,
+            stated: Stated::default(),
             config,
         }
     }
@@ -186,6 +210,20 @@ impl Receiver {
         arrival
     }
 
+    /// The application has read all that came.
+    #[inline]
+    pub(super) fn is_read_up(&self) -> bool {
+        !self.readable && self.data.ready_bytes() == 0
+    }
+
+    /// Takes so many bytes that [`Receiver::is_next`] knows as the next ones, where the application has read all before
+    /// and reads these at once.
+    #[inline(always)]
+    pub(super) fn count_next(&mut self, now: Instant, len: usize) {
+        self.data.pass(len);
+        self.count_segment(now);
+    }
+
     /// When what arrived is to be acknowledged (RFC 5681, section 4.2).
     fn acknowledge(&mut self, now: Instant, arrival: Arrival, fin: bool) {
         let in_order = arrival == Arrival::InOrder;
@@ -197,6 +235,7 @@ impl Receiver {
     }
 
     /// A segment more that is to be acknowledged with others, or late.
+    #[inline(always)]
     pub(super) fn count_segment(&mut self, now: Instant) {
         self.pending += 1;
         if self.quick_left > 0 {
@@ -223,12 +262,14 @@ impl Receiver {
     }
 
     /// When [`Receiver::handle_timeout`] must be called.
+    #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
         if self.due { None } else { self.deadline }
     }
 
     /// An acknowledgement is due. Data that the application does not know of yet comes first: its
     /// reading opens the window that the acknowledgement states.
+    #[inline(always)]
     pub(super) fn is_due(&self) -> bool {
         self.due && !self.readable && !(self.deferred > 0 && self.has_said_all())
     }
@@ -240,6 +281,7 @@ impl Receiver {
     }
 
     /// The place up to which everything may be acknowledged.
+    #[inline(always)]
     fn ack_place(&self) -> u64 {
         if self.deferred > 0 { self.data.next().saturating_sub(self.deferred) } else { self.next() }
     }
@@ -263,12 +305,14 @@ impl Receiver {
     }
 
     /// Something is missing, so that an acknowledgement has more to say than its number.
+    #[inline]
     pub(super) fn has_report(&self) -> bool {
         !self.data.is_complete() || self.reported_twice().is_some()
     }
 
     /// What came twice, if it can be told: above the acknowledgement, which may wait, it would read as what came
     /// out of order, and the peer would not send again what it must when the acknowledgement is lost.
+    #[inline]
     fn reported_twice(&self) -> Option<(u64, u64)> {
         let next = self.next();
         self.twice.filter(|(start, end)| *end <= self.ack_place() || *start > next)
@@ -285,6 +329,7 @@ impl Receiver {
     }
 
     /// An acknowledgement leaves: gives its number and the window field.
+    #[inline(always)]
     pub(super) fn take_ack(&mut self) -> (Seq32, u16) {
         let (next, acked) = (self.next(), self.ack_place().max(self.last_acked));
         self.due = false;
@@ -295,12 +340,14 @@ impl Receiver {
     }
 
     /// Bytes of the buffer that the window may state as free.
+    #[inline(always)]
     fn free(&self) -> u64 {
         let taken = self.data.ready_bytes() as u64 + self.withheld;
         self.config.rcv_buf.get().saturating_sub(taken).min(self.most)
     }
 
     /// By how much a window that is nearly closed could open. A sender that has room is not told.
+    #[inline(always)]
     fn gain(&self) -> u64 {
         let promised = self.edge.saturating_sub(self.next());
         if promised < self.most / 2 { self.free().saturating_sub(promised) } else { 0 }
@@ -318,8 +365,23 @@ impl Receiver {
 
     /// The window that is stated. Its right edge stays until it can move by a segment (RFC 9293,
     /// section 3.8.6.2.2) and never moves back.
+    ///
+    /// Only distances matter, and they mostly are what they were the last time: then so is the answer.
+    #[inline(always)]
     fn take_window(&mut self, next: u64, acked: u64) -> u16 {
         let free = self.free();
+        let edge = self.edge;
+        let (ahead, behind) = (edge.wrapping_sub(next), next.wrapping_sub(acked));
+        if !self.stated.answers(free, ahead, behind) {
+            let field = self.work_out_window(next, acked, free);
+            self.stated = Stated { free, ahead, behind, field, moves: self.edge - edge };
+        }
+        self.edge = edge + self.stated.moves;
+        self.stated.field
+    }
+
+    #[inline(never)]
+    fn work_out_window(&mut self, next: u64, acked: u64, free: u64) -> u16 {
         let unit = self.unit;
         let wanted = next + unit.floor(free);
         let worth = u64::from(self.mss).min(self.most / 2).max(unit.bytes());
@@ -381,10 +443,16 @@ impl Receiver {
     /// The next bytes in order. A window that was nearly closed and opened by this is told.
     pub(super) fn read(&mut self) -> Option<Bytes> {
         let bytes = self.data.read()?;
+        self.follow_reading();
+        Some(bytes)
+    }
+
+    /// Something was read.
+    #[inline(always)]
+    pub(super) fn follow_reading(&mut self) {
         if self.gain() >= (2 * u64::from(self.mss)).min(self.most / 2) {
             self.due |= !self.fin_taken;
         }
-        Some(bytes)
     }
 
     /// There is something new to read.
