@@ -1,11 +1,14 @@
 //! The receiving side: the stream in order, the window, and when to acknowledge.
 
+mod stated;
+
 use std::sync::Arc;
 
 use bentpipe_units::{Instant, Seq32};
 use bentpipe_wire::tcp::{SackBlock, Snack};
 use bytes::Bytes;
 
+use self::stated::Stated;
 use super::Config;
 use super::reassembly::{Arrival, Reassembly};
 use super::window_unit::WindowUnit;
@@ -43,28 +46,6 @@ pub(super) struct Receiver {
     deadline: Option<Instant>,
     readable: bool,
     stated: Stated,
-}
-
-/// The window that was stated last.
-#[derive(Clone, Copy, Debug, Default)]
-struct Stated {
-    /// The room that there was.
-    free: u64,
-    /// How far the edge was ahead of the place that was expected next, wrapping.
-    ahead: u64,
-    /// How far the place that was acknowledged was behind it.
-    behind: u64,
-    field: u16,
-    /// By how much the edge moved.
-    moves: u64,
-}
-
-impl Stated {
-    /// It was worked out from the same.
-    #[inline]
-    const fn answers(&self, free: u64, ahead: u64, behind: u64) -> bool {
-        (self.free ^ free) | (self.ahead ^ ahead) | (self.behind ^ behind) == 0
-    }
 }
 
 impl Receiver {
@@ -361,45 +342,6 @@ impl Receiver {
         if opens && self.gain() >= u64::from(self.mss).min(self.most / 2) {
             self.due |= !self.fin_taken;
         }
-    }
-
-    /// The window that is stated. Its right edge stays until it can move by a segment (RFC 9293,
-    /// section 3.8.6.2.2) and never moves back.
-    ///
-    /// Only distances matter, and they mostly are what they were the last time: then so is the answer.
-    #[inline(always)]
-    fn take_window(&mut self, next: u64, acked: u64) -> u16 {
-        let free = self.free();
-        let edge = self.edge;
-        let (ahead, behind) = (edge.wrapping_sub(next), next.wrapping_sub(acked));
-        if !self.stated.answers(free, ahead, behind) {
-            let field = self.work_out_window(next, acked, free);
-            self.stated = Stated { free, ahead, behind, field, moves: self.edge - edge };
-        }
-        self.edge = edge + self.stated.moves;
-        self.stated.field
-    }
-
-    #[inline(never)]
-    fn work_out_window(&mut self, next: u64, acked: u64, free: u64) -> u16 {
-        let unit = self.unit;
-        let wanted = next + unit.floor(free);
-        let worth = u64::from(self.mss).min(self.most / 2).max(unit.bytes());
-        let edge = if wanted >= self.edge + worth || wanted > self.edge && self.edge <= next {
-            wanted
-        } else {
-            self.edge
-        };
-        let promised = edge.saturating_sub(acked);
-        // Rounded up each time the edge would move with every segment that is no whole number of units and
-        // never come to rest: where that goes beyond the room there is, it is rounded down (RFC 7323, section
-        // 2.4), and the byte that was promised before is still taken.
-        let up = unit.fields(promised);
-        let beyond = acked + up * unit.bytes() >= next + free + unit.bytes();
-        let field = if beyond { unit.floor(promised) / unit.bytes() } else { up };
-        let field = field.min(u64::from(u16::MAX));
-        self.edge = self.edge.max(acked + field * unit.bytes());
-        field as u16
     }
 
     /// The window field of a SYN, which is not shifted.
