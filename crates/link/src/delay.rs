@@ -15,12 +15,18 @@ impl Delay {
     pub const fn new(delay: Span) -> Self {
         Self { delay }
     }
+
+    /// When a packet leaves that entered at `at`.
+    #[inline]
+    pub(crate) fn leaves(&self, at: Instant) -> Instant {
+        at + self.delay
+    }
 }
 
 impl Model for Delay {
     #[inline]
     fn pass(&mut self, at: Instant, _packet: &Passing) -> Fate {
-        Fate::Leaves(at + self.delay)
+        Fate::Leaves(self.leaves(at))
     }
 }
 

@@ -64,6 +64,18 @@ impl RateQueue {
         self.last.1
     }
 
+    /// When a packet of so many bytes leaves that enters at `at`; `None` when there is no room for it.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, at: Instant, bytes: ByteCount) -> Option<Instant> {
+        let begins = at.max(self.idle_from);
+        let passes = begins == at && self.waiting.is_empty() || self.limit == QueueLimit::Unlimited;
+        if !passes && !self.admit(at, begins, bytes) {
+            return None;
+        }
+        self.idle_from = begins + self.time_for(bytes);
+        Some(self.idle_from)
+    }
+
     /// What waits at `now`, and how much may; the packet in transmission does not count.
     pub fn waiting(&self, now: Instant) -> (Backlog, QueueLimit) {
         let left = self.waiting.partition_point(|(began, _)| *began <= now);
@@ -99,13 +111,7 @@ impl RateQueue {
 impl Model for RateQueue {
     #[inline(always)]
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
-        let begins = at.max(self.idle_from);
-        let passes = begins == at && self.waiting.is_empty() || self.limit == QueueLimit::Unlimited;
-        if !passes && !self.admit(at, begins, packet.bytes) {
-            return Fate::Lost(LossCause::QueueFull);
-        }
-        self.idle_from = begins + self.time_for(packet.bytes);
-        Fate::Leaves(self.idle_from)
+        self.take(at, packet.bytes).map_or(Fate::Lost(LossCause::QueueFull), Fate::Leaves)
     }
 }
 

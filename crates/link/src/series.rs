@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use bentpipe_units::Instant;
+use bentpipe_units::{ByteCount, Instant};
 
 use crate::queue::Backlog;
 use crate::{Delay, Fate, Model, Passing, QueueLimit, RateQueue};
@@ -88,6 +88,14 @@ impl Series {
         }
     }
 
+    /// When a packet of so many bytes leaves that enters at `at`, where there is nothing but a transmitter and the way
+    /// behind it. `None` when there is more, or no room in the queue: then [`Model::pass`] says what becomes of it.
+    #[inline(always)]
+    pub fn pass_line(&mut self, at: Instant, bytes: ByteCount) -> Option<Instant> {
+        let Shape::Line(rate, delay) = &mut self.0 else { return None };
+        rate.take(at, bytes).map(|at| delay.leaves(at))
+    }
+
     fn push_stage(&mut self, stage: Stage) {
         let mut stages = match mem::take(self).0 {
             Shape::Line(rate, delay) => vec![Stage::Rate(rate), Stage::Delay(delay)],
@@ -142,7 +150,7 @@ impl Model for Series {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_units::{BitRate, ByteCount, Span};
+    use bentpipe_units::{BitRate, Span};
     use bentpipe_wire::Kind;
 
     use super::*;
@@ -156,6 +164,38 @@ mod tests {
 
     fn stream() -> Stream {
         Streams::new(1).stream("series")
+    }
+
+    #[test]
+    fn what_passes_a_line_does_so_as_it_passes_any_series() {
+        let limit = QueueLimit::Packets(2);
+        let series = |delays: &[u64]| {
+            let mut series = Series::default();
+            series.push_rate(RateQueue::new(BitRate::from_bps(8_000_000), limit));
+            delays.iter().for_each(|ms| series.push_delay(Delay::new(Span::from_millis(*ms))));
+            series
+        };
+        for delays in [&[][..], &[5], &[5, 6]] {
+            let (mut line, mut any) = (series(delays), series(delays));
+            let (mut passed, mut lost) = (0, 0);
+            for n in 0..3_000u64 {
+                // 1.0 to 1.4 ms on the line, one each 1.2 ms.
+                let bytes = ByteCount::new(1_000 + n * 7 % 401);
+                let at = Instant::ZERO + Span::from_micros(1_200 * n);
+                let packet = Passing { bytes, kind: Kind::DATA };
+                let fate = match line.pass_line(at, bytes) {
+                    Some(leaves) => {
+                        passed += 1;
+                        Fate::Leaves(leaves)
+                    }
+                    None => line.pass(at, &packet),
+                };
+                assert_eq!(fate, any.pass(at, &packet));
+                lost += u32::from(fate == Fate::Lost(LossCause::QueueFull));
+            }
+            assert_eq!(passed > 2_500, delays.len() == 1);
+            assert!(lost > 0, "the queue was full now and then");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use bentpipe_link::queue::Backlog;
 use bentpipe_link::{Fate, LossCause, Model, Passing, QueueLimit, Series, Stream};
 use bentpipe_record::LinkSummary;
-use bentpipe_units::Instant;
+use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::Kind;
 
 use crate::packet::Label;
@@ -51,6 +51,24 @@ impl Channel {
         self.summary.packets += 1;
         self.summary.bytes += passing.bytes.get();
         self.count(at, end, fate, passing.kind)
+    }
+
+    /// The same for a packet that a plain line takes, and before the end: `None`, and nothing is counted, for any other.
+    #[inline(always)]
+    pub(crate) fn pass_line(
+        &mut self,
+        at: Instant,
+        end: Instant,
+        bytes: ByteCount,
+    ) -> Option<Instant> {
+        if at > end {
+            return None;
+        }
+        let leaves = self.series.pass_line(at, bytes)?;
+        self.summary.packets += 1;
+        self.summary.bytes += bytes.get();
+        self.summary.delivered += u64::from(leaves <= end);
+        Some(leaves)
     }
 
     /// A packet comes to the station before the models.

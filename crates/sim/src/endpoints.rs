@@ -1,5 +1,7 @@
 //! The ends of the connections and how segments find them.
 
+mod turn;
+
 use std::collections::BTreeSet;
 use std::mem;
 
@@ -193,7 +195,15 @@ impl Endpoints {
     }
 
     /// A packet arrived at the node that it is for.
+    #[inline]
     pub(crate) fn arrive(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) {
+        if !self.turn(now, network, id) {
+            self.arrive_any(now, network, id);
+        }
+    }
+
+    /// The same for packets that are not [turned](Endpoints::turn).
+    fn arrive_any(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) {
         let packet = network.packet(id);
         let (node, from) = (packet.to, packet.from);
         let (peer_port, local_port) = packet.segment.ports();

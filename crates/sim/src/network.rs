@@ -207,13 +207,37 @@ impl<'o> Network<'o> {
         let (id, packet) = self.arena.next();
         (packet.from, packet.to, packet.corrupt) = (from, to, false);
         packet.asks = self.congestion.is_some();
-        if let Some(header) = self.congestion.take() {
-            *self.arena.congestion_mut(id) = header.in_steps();
+        if packet.asks {
+            self.attach_congestion(id);
         }
         let label = self.seal(id);
         self.arena.take();
         self.enter(now, node, label);
         ByteCount::new(u64::from(label.len))
+    }
+
+    /// Sends back the segment of TCP that was written into the place of the one that had arrived; it is so long and
+    /// carries this.
+    #[inline(never)]
+    pub(crate) fn answer(&mut self, now: Instant, id: PacketId, (len, kind): (usize, Kind)) {
+        let packet = self.arena.get_mut(id);
+        (packet.from, packet.to) = (packet.to, packet.from);
+        (packet.len, packet.kind) = (len as u32 + Encapsulation::Ip.overhead().get() as u32, kind);
+        packet.asks = self.congestion.is_some();
+        let (mut label, node) = (packet.label(id), packet.from);
+        if packet.asks || self.wire {
+            self.attach_congestion(id);
+            label = self.seal(id);
+        }
+        self.enter(now, node, label);
+    }
+
+    /// The packet gets the congestion header that what is sent next has, if there is one.
+    #[inline(never)]
+    fn attach_congestion(&mut self, id: PacketId) {
+        if let Some(header) = self.congestion.take() {
+            *self.arena.congestion_mut(id) = header.in_steps();
+        }
     }
 
     /// The packet leaves node `node`, over as many channels as it passes at once.
@@ -223,7 +247,7 @@ impl<'o> Network<'o> {
             return;
         }
         let hops = self.stretches.hops(node, label.to);
-        self.travel(now, node, now, hops, None, label, &label.passing());
+        self.travel(now, node, now, hops, None, label, label.passing());
     }
 
     /// The packet passes these channels from `at` on. `last` is the one that it comes from; if there
@@ -238,7 +262,7 @@ impl<'o> Network<'o> {
         hops: Range<u32>,
         mut last: Option<u32>,
         label: Label,
-        passing: &Passing,
+        passing: Passing,
     ) {
         let packet = label.packet;
         let serial = self.queue.next_serial();
@@ -247,13 +271,10 @@ impl<'o> Network<'o> {
             if self.watched {
                 self.show_later(at, index, packet);
             }
-            let channel = &mut self.channels[index as usize];
-            let (leaves, corrupt) = channel.pass(now, at, self.end, passing);
-            let Some(leaves) = leaves else { return self.arena.release(packet) };
+            let line = self.channels[index as usize].pass_line(at, self.end, passing.bytes);
+            let leaves = line.or_else(|| self.pass(now, at, index, packet, passing));
+            let Some(leaves) = leaves else { return };
             at = leaves;
-            if corrupt {
-                self.corrupt(index, packet);
-            }
             last = Some(index);
         }
         let Some(last) = last else {
@@ -265,6 +286,25 @@ impl<'o> Network<'o> {
         if self.channels[last as usize].push(at, serial, label, false) {
             self.queue.set_arrival(last, at, serial);
         }
+    }
+
+    /// A packet passes any channel. When it does not come out, it is released.
+    #[inline(never)]
+    fn pass(
+        &mut self,
+        now: Instant,
+        at: Instant,
+        index: u32,
+        packet: PacketId,
+        passing: Passing,
+    ) -> Option<Instant> {
+        let (leaves, corrupt) = self.channels[index as usize].pass(now, at, self.end, &passing);
+        match leaves {
+            None => self.arena.release(packet),
+            Some(_) if corrupt => self.corrupt(index, packet),
+            Some(_) => {}
+        }
+        leaves
     }
 
     /// The packet waits in the station before the first channel, or there is no way.
@@ -329,7 +369,7 @@ impl<'o> Network<'o> {
         let node = self.near_ends[index as usize];
         let mut hops = self.stretches.hops_behind_station(node, label.to);
         hops.next();
-        self.travel(now, node, at, hops, Some(index), label, &passing);
+        self.travel(now, node, at, hops, Some(index), label, passing);
     }
 
     /// The packet leaves a node for another one over one link, which may move.

@@ -83,10 +83,9 @@ impl Transit {
         }
         self.tail = count.wrapping_add(1);
         if let Some(place) = self.places.get_mut(count & mask) {
-            place.at = at;
-            place.serial = serial;
-            place.label = label;
-            place.damaged = damaged;
+            (place.at, place.serial, place.damaged) = (at, serial, damaged);
+            (place.label.packet, place.label.len) = (label.packet, label.len);
+            (place.label.to, place.label.kind) = (label.to, label.kind);
         }
         self.head == count
     }

@@ -11,16 +11,20 @@ use crate::PathId;
 pub struct Demux<K: Copy> {
     sessions: FxHashMap<Key, K>,
     listeners: FxHashMap<u16, K>,
-    /// The session that was found last: segments come in trains.
-    latest: Cell<Option<(Key, K)>>,
+    /// Sessions that were found lately, by the lowest bits of the local port: segments come in trains, and the
+    /// ports of connections that are busy at the same time mostly follow each other.
+    latest: [Cell<Option<(Key, K)>>; LATEST],
 }
+
+/// So many sessions are found without looking for them.
+const LATEST: usize = 16;
 
 /// What tells sessions apart: the path to the peer, the local and the peer's port.
 type Key = (PathId, u16, u16);
 
 impl<K: Copy> Default for Demux<K> {
     fn default() -> Self {
-        let latest = Cell::new(None);
+        let latest = std::array::from_fn(|_| Cell::new(None));
         Self { sessions: FxHashMap::default(), listeners: FxHashMap::default(), latest }
     }
 }
@@ -28,13 +32,13 @@ impl<K: Copy> Default for Demux<K> {
 impl<K: Copy> Demux<K> {
     /// Registers a session.
     pub fn insert(&mut self, path: PathId, local_port: u16, peer_port: u16, session: K) {
-        self.latest.set(None);
+        self.latest_of(local_port).set(None);
         self.sessions.insert((path, local_port, peer_port), session);
     }
 
     /// Forgets a session.
     pub fn remove(&mut self, path: PathId, local_port: u16, peer_port: u16) {
-        self.latest.set(None);
+        self.latest_of(local_port).set(None);
         self.sessions.remove(&(path, local_port, peer_port));
     }
 
@@ -42,14 +46,20 @@ impl<K: Copy> Demux<K> {
     #[inline]
     pub fn session(&self, path: PathId, local_port: u16, peer_port: u16) -> Option<K> {
         let wanted = (path, local_port, peer_port);
-        if let Some((key, session)) = self.latest.get()
+        let latest = self.latest_of(local_port);
+        if let Some((key, session)) = latest.get()
             && key == wanted
         {
             return Some(session);
         }
         let session = self.sessions.get(&wanted).copied()?;
-        self.latest.set(Some((wanted, session)));
+        latest.set(Some((wanted, session)));
         Some(session)
+    }
+
+    #[inline]
+    fn latest_of(&self, local_port: u16) -> &Cell<Option<(Key, K)>> {
+        &self.latest[usize::from(local_port) % LATEST]
     }
 
     /// Lets a listener wait on a port.

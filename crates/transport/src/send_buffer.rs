@@ -98,7 +98,16 @@ impl SendBuffer {
     }
 
     /// Everything before place `offset` is acknowledged. A chunk is freed as a whole.
+    #[inline(always)]
     pub(crate) fn acknowledge(&mut self, offset: u64) {
+        let frees = |(start, first): &(u64, Bytes)| start + first.len() as u64 <= offset;
+        if self.chunks.front().is_some_and(frees) {
+            self.free_before(offset);
+        }
+    }
+
+    #[inline(never)]
+    fn free_before(&mut self, offset: u64) {
         while let Some((start, first)) = self.chunks.front()
             && start + first.len() as u64 <= offset.min(self.sent)
         {

@@ -42,6 +42,8 @@ pub(crate) fn first_difference(offset: u64, bytes: &[u8]) -> Option<u64> {
     if is_at(start) || is_at(start + PERIOD) { None } else { compare(offset, bytes) }
 }
 
+#[cold]
+#[inline(never)]
 fn compare(offset: u64, bytes: &[u8]) -> Option<u64> {
     let mut offset = offset;
     for part in bytes.chunks(LONGEST) {

@@ -26,13 +26,7 @@ impl Sink {
         match event {
             Event::Readable => {
                 while let Some(bytes) = endpoint.read(now) {
-                    if self.progress.wrong_at.is_none() {
-                        let place = self.progress.verified;
-                        self.progress.wrong_at = pattern::first_difference(place, &bytes);
-                        self.progress.verified += bytes.len() as u64;
-                        self.progress.first_at.get_or_insert(now);
-                        self.progress.last_at = Some(now);
-                    }
+                    self.take(now, &bytes);
                 }
             }
             Event::PeerClosed => endpoint.close(now),
@@ -42,6 +36,18 @@ impl Sink {
                 let _ = endpoint.write(now, &mut self.request);
             }
             Event::Connected | Event::Writable | Event::Closed => {}
+        }
+    }
+
+    /// Takes the next bytes of the stream.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, now: Instant, bytes: &[u8]) {
+        if self.progress.wrong_at.is_none() {
+            let place = self.progress.verified;
+            self.progress.wrong_at = pattern::first_difference(place, bytes);
+            self.progress.verified += bytes.len() as u64;
+            self.progress.first_at.get_or_insert(now);
+            self.progress.last_at = Some(now);
         }
     }
 

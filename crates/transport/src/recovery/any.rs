@@ -35,6 +35,19 @@ macro_rules! of_any {
     };
 }
 
+impl AnyRecovery {
+    /// It looks at what departs.
+    #[inline]
+    pub(crate) const fn follows_departures(&self) -> bool {
+        matches!(self, Self::Fack(_) | Self::DepartureOrder(_))
+    }
+
+    #[inline(never)]
+    fn in_flight_of_others(&self, board: &Scoreboard, mss: u64) -> u64 {
+        of_any!(self, recovery => recovery.in_flight(board, mss))
+    }
+}
+
 impl Recovery for AnyRecovery {
     #[inline]
     fn departs(&mut self, board: &Scoreboard, segment: &Sent) {
@@ -46,8 +59,11 @@ impl Recovery for AnyRecovery {
         of_any!(self, recovery => recovery.on_ack(board, ack))
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_plain_ack(&mut self) -> bool {
+        if let Self::Sack(recovery) = self {
+            return recovery.on_plain_ack();
+        }
         of_any!(self, recovery => recovery.on_plain_ack())
     }
 
@@ -64,12 +80,16 @@ impl Recovery for AnyRecovery {
         of_any!(self, recovery => recovery.is_active())
     }
 
-    #[inline]
+    #[inline(always)]
     fn in_flight(&self, board: &Scoreboard, mss: u64) -> u64 {
-        of_any!(self, recovery => recovery.in_flight(board, mss))
+        // Asked most often, and mostly this one.
+        match self {
+            Self::Sack(recovery) => recovery.in_flight(board, mss),
+            any => any.in_flight_of_others(board, mss),
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn window(&self, cwnd: u64) -> u64 {
         of_any!(self, recovery => recovery.window(cwnd))
     }

@@ -54,7 +54,7 @@ impl Recovery for Sack {
         found
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_plain_ack(&mut self) -> bool {
         if !self.active {
             self.duplicates = 0;
@@ -83,6 +83,7 @@ impl Recovery for Sack {
         self.active
     }
 
+    #[inline(always)]
     fn in_flight(&self, board: &Scoreboard, mss: u64) -> u64 {
         if self.active || board.una() < self.recover {
             return board.pipe();

@@ -31,9 +31,15 @@ pub(crate) struct Sent {
     pub(crate) departure: u64,
     /// When it was last sent.
     pub(crate) sent_at: Instant,
-    /// What had been delivered when it was last sent.
-    pub(crate) stamp: Stamp,
+    /// What had been delivered when it was last sent: the parts of a [`Stamp`].
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent_at: Instant,
+    app_limited: bool,
 }
+
+// A line of a cache: by the time that it is acknowledged it is not near any more.
+const _: () = assert!(size_of::<Sent>() == 64);
 
 /// The state of delivery at a departure (draft-cheng-iccrg-delivery-rate-estimation, section 3).
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +55,44 @@ pub(crate) struct Stamp {
 }
 
 impl Sent {
+    const UNSENT: Self = Self {
+        start: 0,
+        len: 0,
+        fin: false,
+        sacked: false,
+        lost: false,
+        repaired: false,
+        doubled: false,
+        timed_out: false,
+        transmissions: 0,
+        departure: 0,
+        sent_at: Instant::ZERO,
+        delivered: 0,
+        delivered_at: Instant::ZERO,
+        first_sent_at: Instant::ZERO,
+        app_limited: false,
+    };
+
     /// Place behind it.
     pub(crate) const fn end(&self) -> u64 {
         self.start + self.len as u64
+    }
+
+    /// Its latest departure.
+    #[inline]
+    const fn departed(&self) -> Departed {
+        let Self { delivered, delivered_at, first_sent_at, app_limited, .. } = *self;
+        let stamp = Stamp { delivered, delivered_at, first_sent_at, app_limited };
+        Departed { departure: self.departure, sent_at: self.sent_at, stamp }
+    }
+
+    /// It leaves at `now`, as departure number `departure`.
+    #[inline]
+    const fn depart(&mut self, departure: u64, now: Instant, stamp: Stamp) {
+        (self.departure, self.sent_at) = (departure, now);
+        (self.delivered, self.delivered_at) = (stamp.delivered, stamp.delivered_at);
+        (self.first_sent_at, self.app_limited) = (stamp.first_sent_at, stamp.app_limited);
+        self.transmissions += 1;
     }
 }
 
@@ -87,8 +128,7 @@ impl Delivered {
         self.bytes += len;
         self.segments += 1;
         if self.newest.is_none_or(|newest| newest.departure < segment.departure) {
-            let Sent { departure, sent_at, stamp, .. } = *segment;
-            self.newest = Some(Departed { departure, sent_at, stamp });
+            self.newest = Some(segment.departed());
         }
         self.resent |= segment.transmissions > 1;
         if segment.transmissions == 1 {
@@ -184,23 +224,15 @@ impl Scoreboard {
     }
 
     /// A new segment of `len` sequence numbers leaves.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, len: u32, fin: bool, now: Instant, stamp: Stamp) {
         self.departures += 1;
-        self.segments.push_back(Sent {
-            start: self.next,
-            len,
-            fin,
-            sacked: false,
-            lost: false,
-            repaired: false,
-            doubled: false,
-            timed_out: false,
-            transmissions: 1,
-            departure: self.departures,
-            sent_at: now,
-            stamp,
-        });
+        // Written field by field where it lies: copied from elsewhere by wide loads it would wait for the narrow stores.
+        self.segments.push_back(Sent::UNSENT);
+        if let Some(segment) = self.segments.back_mut() {
+            (segment.start, segment.len, segment.fin) = (self.next, len, fin);
+            segment.depart(self.departures, now, stamp);
+        }
         self.next += u64::from(len);
     }
 
@@ -208,8 +240,7 @@ impl Scoreboard {
     pub(crate) fn resend(&mut self, index: usize, now: Instant, stamp: Stamp) {
         let Some(segment) = self.segments.get_mut(index) else { return };
         self.departures += 1;
-        (segment.sent_at, segment.stamp, segment.departure) = (now, stamp, self.departures);
-        segment.transmissions += 1;
+        segment.depart(self.departures, now, stamp);
         if segment.lost {
             self.repair_left(index);
         } else if !segment.doubled {
@@ -264,8 +295,7 @@ impl Scoreboard {
         let (count, last) =
             if first.end() == place { (1, first) } else { (2, self.segments.get(1)?) };
         let whole = last.end() == place && first.transmissions == 1 && last.transmissions == 1;
-        let Sent { departure, sent_at, stamp, .. } = *last;
-        whole.then_some((count, Departed { departure, sent_at, stamp }))
+        whole.then(|| (count, last.departed()))
     }
 
     /// The `count` segments of [`Scoreboard::whole_before`] are acknowledged.

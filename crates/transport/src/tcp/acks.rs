@@ -114,7 +114,7 @@ impl Sender {
         self.controller.on_ack(&path, told);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_window(&mut self, ack: &AckIn) {
         let (from, place) = self.window_from;
         if ack.from > from || ack.from == from && ack.place >= place {
@@ -221,7 +221,7 @@ impl Sender {
 
     /// Takes a sample of the round trip: the `exact` one of a segment that was sent once, unless it waited at
     /// the peer for one that was sent again (Karn), or else from the echo of a timestamp.
-    #[inline]
+    #[inline(always)]
     pub(super) fn measure(&mut self, now: Instant, ack: &AckIn, acked: u64, exact: Option<Span>) {
         let echo = ack.echo.map(|(_, since)| since);
         let echoed = echo.filter(|_| acked > 0 || self.config.sample_duplicates);
@@ -245,6 +245,11 @@ impl Sender {
             1
         };
         let smoothed = echoed.filter(|_| self.config.sample_duplicates).unwrap_or(measured);
+        self.take_sample(now, measured, smoothed, many);
+    }
+
+    #[inline(never)]
+    fn take_sample(&mut self, now: Instant, measured: Span, smoothed: Span, many: u64) {
         self.rtt.sample_one_of(measured, self.in_ticks(now, smoothed), many);
     }
 

@@ -25,11 +25,13 @@ impl Connection {
     }
 
     /// Writes an acknowledgement that is all there is to send.
+    #[inline(always)]
     pub(super) fn compose_ack_alone(&mut self, now: Instant, place: &mut Segment) {
         self.compose_ack(now, place);
         self.count_segment(place.header_len());
     }
 
+    #[inline(always)]
     fn count_segment(&mut self, wire_len: usize) {
         self.counters.segments_sent += 1;
         self.counters.bytes_sent += wire_len as u64;
@@ -68,7 +70,7 @@ impl Connection {
     }
 
     /// The parts that every segment of an open connection has.
-    #[inline]
+    #[inline(always)]
     fn compose_common(&mut self, now: Instant, place: &mut Segment) {
         place.source_port = self.ports.local;
         place.destination_port = self.ports.peer;
@@ -82,7 +84,7 @@ impl Connection {
         place.scps = Scps::NONE;
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn compose_data(&mut self, now: Instant, place: &mut Segment, outgoing: Outgoing) {
         self.compose_common(now, place);
         let Outgoing { start, payload, fin, push, kind, low } = outgoing;
@@ -96,7 +98,7 @@ impl Connection {
             self.ended_first |= kind == Kind::New && !self.rx.has_ended();
         }
         place.payload = payload;
-        self.feedback.header = self.congestion_header(now, !place.payload.is_empty());
+        self.write_congestion_header(now, !place.payload.is_empty());
         // RFC 3168, section 6.1.5: repairs are never marked.
         if self.ecn && kind == Kind::New && !place.payload.is_empty() {
             place.ecn = Ecn::Capable0;
@@ -108,6 +110,7 @@ impl Connection {
     }
 
     /// Counts a segment with so many bytes of the stream; a FIN alone has none.
+    #[inline(always)]
     fn count_data(&mut self, header: usize, payload: u64, kind: Kind) {
         self.count_segment(header + payload as usize);
         if payload == 0 {
@@ -129,14 +132,19 @@ impl Connection {
         }
     }
 
+    #[inline(always)]
     fn compose_ack(&mut self, now: Instant, place: &mut Segment) {
         self.compose_common(now, place);
         place.seq = self.tx.wire(self.tx.board.next());
         place.payload.clear();
-        self.feedback.header = self.congestion_header(now, false);
-        if !self.tx.agreed.reports || !self.rx.has_report() {
-            return;
+        self.write_congestion_header(now, false);
+        if self.tx.agreed.reports && self.rx.has_report() {
+            self.compose_report(place);
         }
+    }
+
+    #[inline(never)]
+    fn compose_report(&mut self, place: &mut Segment) {
         if let Some(unit) = self.tx.agreed.snacks {
             // What a header has room for, and beside timestamps.
             let most = if self.stamped { 24 } else { 33 };

@@ -194,11 +194,7 @@ impl Connection {
 
     /// Writes whatever can leave.
     fn poll_anything(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
-        if let Some(last) = self.compose_next(now, place.tcp_mut()) {
-            if last {
-                self.work = Work::Nothing;
-                self.has_news |= self.tx.can_writer_go_on();
-            }
+        if self.poll_next(now, place.tcp_mut()) {
             return Some(self.path);
         }
         self.hurries = true;
@@ -212,6 +208,17 @@ impl Connection {
         }
         self.has_news |= self.tx.can_writer_go_on();
         written.then_some(self.path)
+    }
+
+    /// Writes the next full segment, if nothing else is to be done than that.
+    #[inline]
+    pub(super) fn poll_next(&mut self, now: Instant, place: &mut tcp::Segment) -> bool {
+        let composed = self.compose_next(now, place);
+        if composed == Some(true) {
+            self.work = Work::Nothing;
+            self.has_news |= self.tx.can_writer_go_on();
+        }
+        composed.is_some()
     }
 
     /// State of the connection.

@@ -45,8 +45,16 @@ impl Connection {
         }
     }
 
-    /// The congestion header of a segment that leaves, if it has one; only data ask for anything.
-    pub(super) fn congestion_header(&mut self, now: Instant, data: bool) -> Option<Header> {
+    /// Writes the congestion header of a segment that leaves, if it has one; only data ask for anything.
+    #[inline(always)]
+    pub(super) fn write_congestion_header(&mut self, now: Instant, data: bool) {
+        if self.tx.explicit || self.feedback.wanted {
+            self.feedback.header = self.congestion_header(now, data);
+        }
+    }
+
+    #[inline(never)]
+    fn congestion_header(&mut self, now: Instant, data: bool) -> Option<Header> {
         let request = if data { self.tx.request(now) } else { None };
         if request.is_none() && !self.feedback.wanted {
             return None;

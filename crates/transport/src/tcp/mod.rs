@@ -27,9 +27,11 @@ mod sender;
 mod stamps;
 mod state;
 mod timers;
+mod turn;
 mod window_unit;
 
 pub use config::{Config, ConfigError, InitialWindow};
 pub use connection::Connection;
 pub use reset::no_session_reset;
 pub use state::State;
+pub use turn::Turned;

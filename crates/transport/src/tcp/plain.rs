@@ -32,18 +32,23 @@ impl Connection {
     /// neither.
     #[inline]
     pub(super) fn handle_plain(&mut self, now: Instant, segment: &mut Segment) -> bool {
-        let plain = segment.flags.contains(Flags::ACK)
-            && !segment.flags.intersects(UNUSUAL)
-            && segment.ecn != Ecn::Congestion
-            && segment.scps == Scps::NONE
-            && matches!(segment.options, Options::None)
-            && self.is_stamped_right(now, segment);
-        plain
+        self.is_plain(now, segment)
             && if segment.payload.is_empty() {
                 self.take_plain_ack(now, segment)
             } else {
                 self.take_plain_data(now, segment)
             }
+    }
+
+    /// The segment has nothing but a number, an acknowledgement, a window and its timestamps.
+    #[inline]
+    pub(super) fn is_plain(&self, now: Instant, segment: &Segment) -> bool {
+        segment.flags.contains(Flags::ACK)
+            && !segment.flags.intersects(UNUSUAL)
+            && segment.ecn != Ecn::Congestion
+            && segment.scps == Scps::NONE
+            && matches!(segment.options, Options::None)
+            && self.is_stamped_right(now, segment)
     }
 
     /// Takes the next data, which say nothing new to a sender that waits for nothing.
@@ -67,7 +72,8 @@ impl Connection {
     }
 
     /// Takes an acknowledgement that says nothing new to the receiving side.
-    fn take_plain_ack(&mut self, now: Instant, segment: &Segment) -> bool {
+    #[inline(never)]
+    pub(super) fn take_plain_ack(&mut self, now: Instant, segment: &Segment) -> bool {
         let from = self.rx.next();
         let acked = self.tx.place(segment.ack);
         if segment.seq != self.rx.wire(from) || acked <= self.tx.board.una() as i64 {
@@ -88,17 +94,20 @@ impl Connection {
         }
         // What is paced, and a controller with a timer, is looked at anew; the timer of the oldest segment mostly
         // becomes later.
-        self.hurries |= Instant::earliest(self.tx.rto_at, deadline) != deadline
-            || self.tx.limits.pacing.is_some()
-            || self.tx.controller.next_timer().is_some();
+        let sooner = match (self.tx.rto_at, deadline) {
+            (Some(at), Some(before)) => at < before,
+            (at, _) => at.is_some(),
+        };
+        self.hurries |=
+            sooner || self.tx.limits.pacing.is_some() || self.tx.controller.next_timer().is_some();
         self.hear(now, segment, from as i64);
         self.work = Work::Anything;
         true
     }
 
     /// The peer is there, and the stamp of its segment counts.
-    #[inline]
-    fn hear(&mut self, now: Instant, segment: &Segment, place: i64) {
+    #[inline(always)]
+    pub(super) fn hear(&mut self, now: Instant, segment: &Segment, place: i64) {
         if let Some(stamps) = segment.timestamps
             && self.stamped
             && self.rx.is_up_to_acked(place)
@@ -146,6 +155,7 @@ impl Connection {
 impl Sender {
     /// Takes the acknowledgement of one or two whole segments that were sent once each, while nothing is
     /// reported, lost or being repaired.
+    #[inline(always)]
     fn take_plain_ack(&mut self, now: Instant, ack: &AckIn) -> bool {
         let may_be_mistaken = self.may_undo && self.first_repair.is_some() && ack.echo.is_some();
         let plain = self.open
@@ -191,7 +201,7 @@ impl Sender {
 
     /// The next full segment of new data, while nothing is to be repaired, something is under way and more waits
     /// behind it: its place, its bytes, and whether it is the last one that the windows allow.
-    #[inline]
+    #[inline(always)]
     fn next_plain(&mut self, now: Instant) -> Option<(u64, Bytes, bool)> {
         let full = self.mss();
         let start = self.board.next();
@@ -205,20 +215,28 @@ impl Sender {
             && self.buffer.len() as u64 >= 2 * full
             && self.edge >= start + 2 * full
             && !self.board.has_lost()
-            && self.controller.low_priority() == LowPriority::Nothing
-            && self.in_flight() + full <= self.recovery.window(self.cwnd);
+            && self.controller.low_priority() == LowPriority::Nothing;
         if !plain {
+            return None;
+        }
+        let in_flight = self.in_flight();
+        if in_flight == 0 || in_flight + full > self.recovery.window(self.cwnd) {
             return None;
         }
         let payload = self.buffer.take_whole(full as usize)?;
         let stamp = self.delivery.stamp(now, false);
         self.board.push(full as u32, false, now, stamp);
-        if let Some((_, segment)) = self.board.last() {
+        if self.recovery.follows_departures()
+            && let Some((_, segment)) = self.board.last()
+        {
             self.recovery.departs(&self.board, segment);
         }
         self.last_sent = Some(now);
-        let last = !self.has_window(full);
+        // As has_window would say: what left counts in full.
+        debug_assert_eq!(self.in_flight(), in_flight + full);
+        let last = in_flight + 2 * full > self.recovery.window(self.cwnd);
         if last {
+            self.limited_before = self.board.next();
             (self.pace_at, self.persist_at) = (None, None);
             self.probes.stop();
         }

@@ -116,6 +116,12 @@ impl Reassembly {
         Arrival::InOrder
     }
 
+    /// The bytes that are expected next came while nothing is missing or waits to be read, and were read.
+    #[inline]
+    pub(super) fn pass(&mut self, len: usize) {
+        self.next += len as u64;
+    }
+
     #[inline]
     fn deliver(&mut self, payload: Bytes) {
         self.next += payload.len() as u64;

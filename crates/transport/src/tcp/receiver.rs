@@ -1,11 +1,14 @@
 //! The receiving side: the stream in order, the window, and when to acknowledge.
 
+mod stated;
+
 use std::sync::Arc;
 
 use bentpipe_units::{Instant, Seq32};
 use bentpipe_wire::tcp::{SackBlock, Snack};
 use bytes::Bytes;
 
+use self::stated::Stated;
 use super::Config;
 use super::reassembly::{Arrival, Reassembly};
 use super::window_unit::WindowUnit;
@@ -42,6 +45,7 @@ pub(super) struct Receiver {
     due: bool,
     deadline: Option<Instant>,
     readable: bool,
+    stated: Stated,
 }
 
 impl Receiver {
@@ -69,6 +73,7 @@ impl Receiver {
             due: false,
             deadline: None,
             readable: false,
+            stated: Stated::default(),
             config,
         }
     }
@@ -186,6 +191,20 @@ impl Receiver {
         arrival
     }
 
+    /// The application has read all that came.
+    #[inline]
+    pub(super) fn is_read_up(&self) -> bool {
+        !self.readable && self.data.ready_bytes() == 0
+    }
+
+    /// Takes so many bytes that [`Receiver::is_next`] knows as the next ones, where the application has read all before
+    /// and reads these at once.
+    #[inline(always)]
+    pub(super) fn count_next(&mut self, now: Instant, len: usize) {
+        self.data.pass(len);
+        self.count_segment(now);
+    }
+
     /// When what arrived is to be acknowledged (RFC 5681, section 4.2).
     fn acknowledge(&mut self, now: Instant, arrival: Arrival, fin: bool) {
         let in_order = arrival == Arrival::InOrder;
@@ -197,6 +216,7 @@ impl Receiver {
     }
 
     /// A segment more that is to be acknowledged with others, or late.
+    #[inline(always)]
     pub(super) fn count_segment(&mut self, now: Instant) {
         self.pending += 1;
         if self.quick_left > 0 {
@@ -223,12 +243,14 @@ impl Receiver {
     }
 
     /// When [`Receiver::handle_timeout`] must be called.
+    #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
         if self.due { None } else { self.deadline }
     }
 
     /// An acknowledgement is due. Data that the application does not know of yet comes first: its
     /// reading opens the window that the acknowledgement states.
+    #[inline(always)]
     pub(super) fn is_due(&self) -> bool {
         self.due && !self.readable && !(self.deferred > 0 && self.has_said_all())
     }
@@ -240,6 +262,7 @@ impl Receiver {
     }
 
     /// The place up to which everything may be acknowledged.
+    #[inline(always)]
     fn ack_place(&self) -> u64 {
         if self.deferred > 0 { self.data.next().saturating_sub(self.deferred) } else { self.next() }
     }
@@ -263,12 +286,14 @@ impl Receiver {
     }
 
     /// Something is missing, so that an acknowledgement has more to say than its number.
+    #[inline]
     pub(super) fn has_report(&self) -> bool {
         !self.data.is_complete() || self.reported_twice().is_some()
     }
 
     /// What came twice, if it can be told: above the acknowledgement, which may wait, it would read as what came
     /// out of order, and the peer would not send again what it must when the acknowledgement is lost.
+    #[inline]
     fn reported_twice(&self) -> Option<(u64, u64)> {
         let next = self.next();
         self.twice.filter(|(start, end)| *end <= self.ack_place() || *start > next)
@@ -285,6 +310,7 @@ impl Receiver {
     }
 
     /// An acknowledgement leaves: gives its number and the window field.
+    #[inline(always)]
     pub(super) fn take_ack(&mut self) -> (Seq32, u16) {
         let (next, acked) = (self.next(), self.ack_place().max(self.last_acked));
         self.due = false;
@@ -295,12 +321,14 @@ impl Receiver {
     }
 
     /// Bytes of the buffer that the window may state as free.
+    #[inline(always)]
     fn free(&self) -> u64 {
         let taken = self.data.ready_bytes() as u64 + self.withheld;
         self.config.rcv_buf.get().saturating_sub(taken).min(self.most)
     }
 
     /// By how much a window that is nearly closed could open. A sender that has room is not told.
+    #[inline(always)]
     fn gain(&self) -> u64 {
         let promised = self.edge.saturating_sub(self.next());
         if promised < self.most / 2 { self.free().saturating_sub(promised) } else { 0 }
@@ -314,30 +342,6 @@ impl Receiver {
         if opens && self.gain() >= u64::from(self.mss).min(self.most / 2) {
             self.due |= !self.fin_taken;
         }
-    }
-
-    /// The window that is stated. Its right edge stays until it can move by a segment (RFC 9293,
-    /// section 3.8.6.2.2) and never moves back.
-    fn take_window(&mut self, next: u64, acked: u64) -> u16 {
-        let free = self.free();
-        let unit = self.unit;
-        let wanted = next + unit.floor(free);
-        let worth = u64::from(self.mss).min(self.most / 2).max(unit.bytes());
-        let edge = if wanted >= self.edge + worth || wanted > self.edge && self.edge <= next {
-            wanted
-        } else {
-            self.edge
-        };
-        let promised = edge.saturating_sub(acked);
-        // Rounded up each time the edge would move with every segment that is no whole number of units and
-        // never come to rest: where that goes beyond the room there is, it is rounded down (RFC 7323, section
-        // 2.4), and the byte that was promised before is still taken.
-        let up = unit.fields(promised);
-        let beyond = acked + up * unit.bytes() >= next + free + unit.bytes();
-        let field = if beyond { unit.floor(promised) / unit.bytes() } else { up };
-        let field = field.min(u64::from(u16::MAX));
-        self.edge = self.edge.max(acked + field * unit.bytes());
-        field as u16
     }
 
     /// The window field of a SYN, which is not shifted.
@@ -381,10 +385,16 @@ impl Receiver {
     /// The next bytes in order. A window that was nearly closed and opened by this is told.
     pub(super) fn read(&mut self) -> Option<Bytes> {
         let bytes = self.data.read()?;
+        self.follow_reading();
+        Some(bytes)
+    }
+
+    /// Something was read.
+    #[inline(always)]
+    pub(super) fn follow_reading(&mut self) {
         if self.gain() >= (2 * u64::from(self.mss)).min(self.most / 2) {
             self.due |= !self.fin_taken;
         }
-        Some(bytes)
     }
 
     /// There is something new to read.

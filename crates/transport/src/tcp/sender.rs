@@ -269,7 +269,7 @@ impl Sender {
 
     /// A writer waits, and there is room for it. It is not woken for less than a segment, nor for less than a
     /// quarter of the buffer while another quarter waits to be sent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn can_writer_go_on(&self) -> bool {
         self.writer_waits && {
             let room = self.config.snd_buf.get();
@@ -324,8 +324,12 @@ impl Sender {
     }
 
     /// Takes over the controller's window.
+    #[inline(always)]
     pub(super) fn follow_controller(&mut self) {
-        self.limits = self.controller.limits();
+        // Field by field: they were written just now, one by one, and reading them together would wait for that.
+        let Limits { window, pacing, burst, groups } = self.controller.limits();
+        (self.limits.window, self.limits.pacing) = (window, pacing);
+        (self.limits.burst, self.limits.groups) = (burst, groups);
         let controller = || self.limits.window.map_or(u64::MAX, ByteCount::get);
         let window = self.granted.unwrap_or_else(controller);
         self.cwnd = window.min(self.config.cwnd_most()).max(self.mss());
@@ -338,6 +342,7 @@ impl Sender {
     }
 
     /// The path as the controller sees it.
+    #[inline(always)]
     pub(super) fn path_view(&self, now: Instant) -> PathView {
         PathView {
             now,

@@ -12,6 +12,7 @@ pub(super) struct Exhausted;
 
 impl Sender {
     /// The retransmission timeout with its backoff (RFC 6298, section 2).
+    #[inline]
     pub(super) fn timeout(&self) -> Span {
         let base = match self.rtt.measured() {
             None => self.rtt.srtt(),
@@ -28,6 +29,7 @@ impl Sender {
     }
 
     /// The timer starts anew if anything is outstanding (RFC 6298, rules 5.2 and 5.3).
+    #[inline(always)]
     pub(super) fn restart_timer(&mut self, now: Instant) {
         let runs = self.board.outstanding() > 0 && self.cycle.is_none() && !self.outage.is_on();
         self.rto_at = runs.then(|| now + self.timeout());

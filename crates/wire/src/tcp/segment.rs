@@ -98,7 +98,7 @@ impl Segment {
     }
 
     /// What the segment carries. [`Kind::ACK`] is one that does nothing but acknowledge.
-    #[inline]
+    #[inline(always)]
     pub const fn kind(&self) -> Kind {
         let mut kind = if self.payload.is_empty() { Kind::NONE } else { Kind::DATA };
         if self.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
@@ -132,7 +132,7 @@ impl Segment {
     }
 
     /// Length of the header with its options and padding in bytes, a multiple of 4 up to 60.
-    #[inline]
+    #[inline(always)]
     pub fn header_len(&self) -> usize {
         let timestamps_only = matches!(self.options, Options::None) && self.scps == Scps::NONE;
         match (timestamps_only, self.timestamps) {

@@ -1,0 +1,237 @@
+//! A segment that is answered in its place is answered as it would be the general way.
+//!
+//! The same transfer happens twice, once with [`Connection::turn_data`] at the sink and [`Connection::turn_ack`] at
+//! the source wherever they take a segment, once without. Only what may come nearer is asked for a deadline there.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bentpipe_cc::Choice;
+use bentpipe_testkit::pattern;
+use bentpipe_transport::recovery::Mode;
+use bentpipe_transport::tcp::{Config, Connection, Turned};
+use bentpipe_transport::xstp::Ports;
+use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
+use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_wire::Segment;
+use bytes::Bytes;
+use proptest::prelude::*;
+
+const PATH: PathId = PathId(0);
+
+/// The application of an end and what the end sends.
+#[derive(Default)]
+struct Around {
+    outbox: VecDeque<Bytes>,
+    closes: bool,
+    inbox: Vec<u8>,
+    place: Segment,
+    sent: Vec<Segment>,
+}
+
+impl Around {
+    fn feed(&mut self, now: Instant, connection: &mut Connection) {
+        while let Some(chunk) = self.outbox.front_mut() {
+            let _ = connection.write(now, chunk);
+            if !chunk.is_empty() {
+                return;
+            }
+            self.outbox.pop_front();
+        }
+        if std::mem::take(&mut self.closes) {
+            connection.close(now);
+        }
+    }
+}
+
+impl Host<Connection> for Around {
+    fn place(&mut self) -> &mut Segment {
+        &mut self.place
+    }
+
+    fn transmit(&mut self, _now: Instant, _path: PathId) {
+        self.sent.push(self.place.clone());
+    }
+
+    fn event(&mut self, now: Instant, connection: &mut Connection, event: Event) {
+        match event {
+            Event::Connected | Event::Writable => self.feed(now, connection),
+            Event::Readable => {
+                while let Some(bytes) = connection.read(now) {
+                    self.inbox.extend_from_slice(&bytes);
+                }
+            }
+            Event::PeerClosed => connection.close(now),
+            Event::Closed | Event::Failed(_) => {}
+        }
+    }
+}
+
+/// One end, with the timer that its host has.
+struct End {
+    connection: Option<Connection>,
+    around: Around,
+    timer: Option<Instant>,
+    turned: usize,
+}
+
+impl End {
+    /// Takes a segment in its place. `None` when it is to be taken the general way.
+    fn turn(&mut self, now: Instant, sink: bool, segment: &mut Segment) -> Option<()> {
+        let (connection, around) = (self.connection.as_mut()?, &mut self.around);
+        let tcp = segment.tcp_mut();
+        let turned = if sink {
+            connection.turn_data(now, PATH, tcp, |bytes| around.inbox.extend_from_slice(bytes))
+        } else {
+            connection.turn_ack(now, PATH, tcp)
+        };
+        match turned {
+            Turned::No => return None,
+            Turned::Taken => assert!(tcp.payload.is_empty()),
+            Turned::Answered => around.sent.push(segment.clone()),
+        }
+        self.turned += 1;
+        if !connection.is_quiet() {
+            self.drain(now);
+        }
+        Some(())
+    }
+
+    fn drain(&mut self, now: Instant) {
+        if let Some(connection) = &mut self.connection {
+            self.timer = drain(connection, now, &mut self.around);
+            let _ = connection.take_hurry();
+        }
+    }
+
+    fn fire(&mut self, now: Instant) {
+        let Some(connection) = &mut self.connection else { return };
+        if connection.poll_timeout().is_some_and(|at| at <= now) {
+            connection.handle_timeout(now);
+            self.drain(now);
+        } else {
+            self.timer = connection.poll_timeout();
+        }
+    }
+}
+
+/// What a network does: of 1000 segments so many are lost or come late.
+#[derive(Clone, Copy, Debug)]
+struct Network {
+    seed: u64,
+    loss: u64,
+    late: u64,
+}
+
+/// Everything that was sent and when, what was read and the counters; and how many segments were turned.
+fn transfer(network: Network, config: &Config, bytes: usize, turns: bool) -> (Vec<String>, usize) {
+    let mut state = network.seed;
+    let mut draw = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % 1000
+    };
+    let config = Arc::new(config.clone());
+    let mut now = Instant::ZERO;
+    let ports = Ports { local: 49_152, peer: 5_002 };
+    let source = Connection::connect(config.clone(), now, PATH, ports, 0x1234_5678_9abc);
+    let mut ends = [Some(source), None].map(|connection| {
+        let around = Around::default();
+        End { connection, around, timer: None, turned: 0 }
+    });
+    let file = pattern(bytes);
+    let chunks = (0..bytes).step_by(8_000);
+    ends[0].around.outbox = chunks.map(|at| file.slice(at..bytes.min(at + 8_000))).collect();
+    ends[0].around.closes = true;
+    ends[0].drain(now);
+    let mut wire: BTreeMap<(Instant, usize), (usize, Segment)> = BTreeMap::new();
+    let mut seen = Vec::new();
+    for _ in 0..100_000 {
+        for (from, end) in ends.iter_mut().enumerate() {
+            for segment in end.around.sent.drain(..) {
+                seen.push(format!("{now} {from} {segment:?}"));
+                let (dice, late) = (draw(), Span::from_millis(draw() % 100));
+                let late = if dice < network.loss + network.late { late } else { Span::ZERO };
+                if dice >= network.loss {
+                    let at = now + Span::from_millis(40) + late;
+                    wire.insert((at, seen.len()), (1 - from, segment));
+                }
+            }
+        }
+        let arrival = wire.keys().next().map(|(at, _)| *at);
+        let timer = Instant::earliest(ends[0].timer, ends[1].timer);
+        let Some(next) = Instant::earliest(arrival, timer) else { break };
+        now = next;
+        if arrival != Some(next) {
+            let first = usize::from(ends[0].timer != Some(next));
+            ends[first].fire(now);
+            continue;
+        }
+        let Some((_, (to, mut segment))) = wire.pop_first() else { break };
+        let end = &mut ends[to];
+        if turns && end.turn(now, to == 1, &mut segment).is_some() {
+            continue;
+        }
+        match &mut end.connection {
+            Some(connection) => connection.handle_segment(now, PATH, &mut segment),
+            none => *none = Connection::accept(config.clone(), now, PATH, segment.tcp_mut(), 77),
+        }
+        end.drain(now);
+    }
+    for end in &ends {
+        let connection = end.connection.as_ref().expect("a connection");
+        seen.push(format!("{:?} {:?}", connection.sender_state(), connection.counters()));
+    }
+    assert!(ends[1].around.inbox == file, "what was read is what was written");
+    (seen, ends[0].turned + ends[1].turned)
+}
+
+fn networks() -> impl Strategy<Value = Network> {
+    let share = || prop_oneof![Just(0), 0..30u64];
+    (any::<u64>(), share(), share()).prop_map(|(seed, loss, late)| Network { seed, loss, late })
+}
+
+fn configs() -> impl Strategy<Value = Config> {
+    let controller = || prop::sample::select(vec!["reno", "cubic", "vegas", "bbr", "xcp"]);
+    (any::<[bool; 4]>(), prop::sample::select(&Mode::NAMES[..]), controller(), 1..4u32, 4..200u64)
+        .prop_map(|(flags, (recovery, _), controller, ack_every, buffer)| {
+            let [ns2, timestamps, ecn, bursts] = flags;
+            let config = if ns2 { Config::ns2() } else { Config::default() };
+            Config {
+                timestamps,
+                ecn,
+                recovery,
+                ack_every,
+                controller: Choice::new(controller, BTreeMap::new()).expect("a controller"),
+                max_burst: if bursts { 4 } else { 0 },
+                snd_buf: ByteCount::new(1000 * buffer),
+                rcv_buf: ByteCount::new(1500 * buffer),
+                syn_retries: None,
+                retries: None,
+                ..config
+            }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_answered_in_its_place_is_answered_as_the_general_way_does(
+        network in networks(),
+        config in configs(),
+        bytes in 0..200_000usize,
+    ) {
+        let (turned, _) = transfer(network, &config, bytes, true);
+        let (general, _) = transfer(network, &config, bytes, false);
+        let differs = turned.iter().zip(&general).find(|(turned, general)| turned != general);
+        prop_assert_eq!(differs, None);
+        prop_assert_eq!(turned.len(), general.len());
+    }
+}
+
+#[test]
+fn most_segments_of_a_long_transfer_without_losses_are_answered_in_their_places() {
+    let network = Network { seed: 1, loss: 0, late: 0 };
+    let (seen, turned) = transfer(network, &Config::ns2(), 2_000_000, true);
+    assert!(turned > seen.len() * 7 / 10, "{turned} of {}", seen.len());
+}
