@@ -3,6 +3,7 @@
 //! The targets under `fuzz/` only call these functions, so that the same checks run in the ordinary
 //! tests, with a fixed number of deterministic inputs.
 
+mod icmp;
 mod sctp;
 mod tcp;
 
@@ -15,6 +16,7 @@ use bentpipe_wire::xstp::{
 };
 use bytes::{Bytes, BytesMut};
 
+pub use icmp::{icmp_message, icmp_seeds, with_icmp_checksum};
 pub use sctp::{sctp_packet, sctp_seeds, with_sctp_checksum};
 pub use tcp::{ADDRESSES, tcp_seeds, tcp_segment, with_tcp_checksum};
 

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bentpipe_testkit::fuzz::{
-    ADDRESSES, bounded_runs, compact_segment, qlp_frame, sctp_packet, sctp_seeds, tcp_seeds,
-    tcp_segment, with_checksum, with_length, with_sctp_checksum, with_tcp_checksum, xstp_seeds,
-    xstp_segment,
+    ADDRESSES, bounded_runs, compact_segment, icmp_message, icmp_seeds, qlp_frame, sctp_packet,
+    sctp_seeds, tcp_seeds, tcp_segment, with_checksum, with_icmp_checksum, with_length,
+    with_sctp_checksum, with_tcp_checksum, xstp_seeds, xstp_segment,
 };
 use bentpipe_wire::xstp::{DecodeError, decode};
-use bentpipe_wire::{Kind, qlp, sctp, tcp};
+use bentpipe_wire::{Kind, icmp, qlp, sctp, tcp};
 
 #[test]
 fn a_hundred_thousand_inputs_break_no_xstp_decoder() {
@@ -28,6 +28,17 @@ fn a_hundred_thousand_inputs_break_no_tcp_decoder() {
 #[test]
 fn a_hundred_thousand_inputs_break_no_sctp_decoder() {
     bounded_runs(100_000, &sctp_seeds(), sctp_packet);
+}
+
+#[test]
+fn a_hundred_thousand_inputs_break_no_decoder_of_icmp() {
+    static MESSAGES: AtomicU64 = AtomicU64::new(0);
+    bounded_runs(100_000, &icmp_seeds(), |data| {
+        icmp_message(data);
+        let decoded = icmp::decode(with_icmp_checksum(data).into());
+        MESSAGES.fetch_add(decoded.is_ok().into(), Ordering::Relaxed);
+    });
+    assert!(MESSAGES.load(Ordering::Relaxed) > 20_000, "{MESSAGES:?} messages");
 }
 
 #[test]
