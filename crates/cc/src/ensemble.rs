@@ -24,7 +24,7 @@ use crate::{
 const VALID: Span = Span::from_secs(300);
 /// A controller without a window is split by its rate, into so many parts.
 const PARTS: u64 = 1 << 32;
-/// Where less than the window divided by this is under way, nobody waits for the window.
+/// Where less than the window divided by this was under way, nobody waits for the window.
 const UNUSED: u64 = 4;
 
 /// The window that the connections over one path share. Cloning gives another handle of the same.
@@ -118,16 +118,17 @@ impl State {
         self.split.set(id, Part { weight, in_flight, hungry });
     }
 
-    /// The path as all of them see it together.
-    fn view(&self, path: &PathView) -> PathView {
+    /// The path as all of them see it together, when so much is acknowledged.
+    fn view(&self, path: &PathView, acked: ByteCount) -> PathView {
         let in_flight = self.split.in_flight();
+        let was_used = in_flight.saturating_add(acked.get()).saturating_mul(UNUSED);
         let window = self.controller.limits().window.map_or(0, ByteCount::get);
         PathView {
             in_flight: ByteCount::new(in_flight),
             min_rtt: self.progress.min_rtt(path.min_rtt),
             round: self.progress.round(),
             delivered: self.progress.delivered(),
-            cwnd_limited: self.split.is_hungry() && in_flight.saturating_mul(UNUSED) >= window,
+            cwnd_limited: self.split.is_hungry() && was_used >= window,
             ..*path
         }
     }
@@ -146,7 +147,7 @@ impl Controller for Member {
             RateSample { app_limited: own.app_limited && !hungry, ..all }
         });
         let in_recovery = state.episode.is_on(path.now);
-        let view = state.view(path);
+        let view = state.view(path, ack.bytes);
         state.controller.on_ack(&view, &Ack { rate_sample, in_recovery, ..*ack });
     }
 
@@ -156,7 +157,7 @@ impl Controller for Member {
         // like others (RFC 9002, section 7.3.2): otherwise a window that is too large stays so for long.
         let asks = !loss.looks_corrupt || loss.cause == LossCause::Persistent;
         let new_episode = asks && state.episode.begin(path);
-        let view = state.view(path);
+        let view = state.view(path, ByteCount::ZERO);
         state.controller.on_loss(&view, &Loss { new_episode, ..*loss });
     }
 
@@ -188,7 +189,7 @@ impl Controller for Member {
     fn on_sent(&mut self, path: &PathView, sent: &Sent) {
         let state = &mut *self.ensemble.lock();
         state.note(self.id, self.weight, path, path.cwnd_limited);
-        let view = state.view(path);
+        let view = state.view(path, ByteCount::ZERO);
         state.controller.on_sent(&view, sent);
     }
 
@@ -205,7 +206,7 @@ impl Controller for Member {
             Signal::Idle if state.split.others(self.id) > 0 => return,
             _ => {}
         }
-        let view = state.view(path);
+        let view = state.view(path, ByteCount::ZERO);
         state.controller.on_signal(&view, signal);
     }
 }

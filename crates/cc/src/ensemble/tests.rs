@@ -95,6 +95,17 @@ fn the_window_grows_by_what_all_deliver_and_only_if_it_is_the_limit() {
 }
 
 #[test]
+fn an_acknowledgement_of_everything_shows_that_the_window_was_used() {
+    let mut play = begin(&ensemble("reno"), None);
+    for segments in [2, 4, 6] {
+        play.path.in_flight = ByteCount::ZERO;
+        play.wait(0.6);
+        play.ack_bytes(play.bytes(segments), segments);
+        assert_eq!(play.segments(), segments as f64 + 2.0);
+    }
+}
+
+#[test]
 fn losses_of_two_connections_within_a_round_trip_are_one() {
     let table = ensemble("reno");
     let mut first = begin(&table, None);
