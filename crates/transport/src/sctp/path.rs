@@ -132,6 +132,11 @@ impl Path {
         !self.waits_for_pace
     }
 
+    /// What waited for its turn under a rate may ask again.
+    pub(super) fn pace_is_over(&mut self, now: Instant) {
+        self.waits_for_pace &= self.pace > now;
+    }
+
     /// Bytes left: under a rate the next must wait.
     pub(super) fn pace(&mut self, now: Instant, bytes: usize) {
         if let Some(rate) = self.controller.limits().pacing {

@@ -15,6 +15,7 @@ impl Sender {
     /// Lets the time pass for all paths.
     pub(super) fn handle_timeout(&mut self, now: Instant, open: bool) -> Result<(), Unreachable> {
         for index in 0..self.paths.len() {
+            self.paths[index].pace_is_over(now);
             if self.paths[index].t3.is_some_and(|at| at <= now) {
                 self.time_out(now, index)?;
             }
