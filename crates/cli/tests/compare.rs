@@ -100,6 +100,21 @@ fn the_ranking_is_the_same_for_every_number_of_threads() {
 }
 
 #[test]
+fn the_overhead_of_a_split_connection_is_that_of_the_leg_with_the_noise() {
+    // Copies of everything outstanding for each loss, and all losses behind the proxy.
+    let (_dir, path) = in_file(SCENARIO);
+    let names = "tcp-bulk-repeat,tcp-bulk-repeat+split";
+    let args =
+        [&path, "--variants", names, "--reps", "2", "--json", "--set", "links.space.ber=1e-5"];
+    let document: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+    let rows = document["rows"].as_array().expect("rows");
+    for row in rows {
+        let overhead = row["overhead"]["mean"].as_f64().expect("an overhead");
+        assert!(overhead > 20.0, "{}: {overhead}", row["variant"]);
+    }
+}
+
+#[test]
 fn one_flow_alone_has_no_fairness_and_the_others_stay_what_they_are() {
     let (_dir, path) = in_file(SCENARIO);
     let text = stdout(&[&path, "--variants", "tcp-sack", "--reps", "1", "--flow", "two"]);
@@ -119,6 +134,12 @@ fn what_can_not_be_is_refused_and_the_right_name_is_offered() {
         let args = [&[&*path, "--reps", "1"][..], &args].concat();
         compare(&args).assert().code(2).stdout("").stderr(said(hint));
     }
+    let proxy = "[proxies.gateway]\nnode = \"b\"\n[flows.one]\nthrough = [\"gateway\"]";
+    let (_dir, path) = in_file(&SCENARIO.replace("[flows.one]", proxy));
+    let args = [&*path, "--variants", "tcp-sack", "--reps", "1"];
+    compare(&args).assert().code(2).stderr(said("set flows.one.through=[]"));
+    let unsplit = [&args[..], &["--set", "flows.one.through=[]"]].concat();
+    compare(&unsplit).assert().success();
     let direct = SCENARIO.replace("from = \"a\"", "from = \"b\"");
     let (_dir, path) = in_file(&direct);
     let args = [&*path, "--variants", "tcp-sack+snoop", "--reps", "1"];

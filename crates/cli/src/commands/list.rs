@@ -96,7 +96,7 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
                 "xstp",
                 "the extended Satellite Transport Protocol; STP with `probing = false`".to_owned(),
             ),
-            plain("tcp", "TCP with seven modes of recovery and every controller".to_owned()),
+            plain("tcp", "TCP with nine modes of recovery and every controller".to_owned()),
             plain("sctp", "SCTP with streams and several paths, and every controller".to_owned()),
             plain("udp", "datagrams, which nobody acknowledges: background traffic".to_owned()),
         ],

@@ -1,6 +1,6 @@
 //! What is measured of a run that is compared with others.
 
-use bentpipe_record::{FlowSummary, RunSummary, Sample};
+use bentpipe_record::{RunSummary, Sample, TransportCounters};
 use bentpipe_sim::Observer;
 use bentpipe_units::Span;
 
@@ -12,7 +12,8 @@ const EVERY: Span = Span::from_millis(100);
 pub(super) struct Measured {
     /// Bits per second of user data that arrived, of all compared flows together.
     pub(super) goodput: f64,
-    /// Bytes that are no first-time user data, of all compared flows, % of the user data.
+    /// Bytes that are no first-time user data, of all compared flows, % of the user data; of the leg that has most of
+    /// them where proxies split a connection.
     pub(super) overhead: f64,
     /// Jain's index of the flows' goodputs; `None` for one flow, or if nothing arrived.
     pub(super) fairness: Option<f64>,
@@ -55,7 +56,8 @@ impl Watch {
             waits.map(|trips| trips.sum / trips.count as f64 - trips.least).collect();
         Measured {
             goodput: goodputs.iter().sum(),
-            overhead: 100.0 * of().map(overhead).sum::<u64>() as f64 / delivered.max(1) as f64,
+            overhead: 100.0 * flows.iter().map(|flow| overhead(run, *flow)).sum::<u64>() as f64
+                / delivered.max(1) as f64,
             fairness: jain(&goodputs),
             queueing_delay: (!waits.is_empty())
                 .then(|| waits.iter().sum::<f64>() / waits.len() as f64),
@@ -79,10 +81,21 @@ impl Observer for Watch {
     }
 }
 
-/// Bytes of both ends that are no first-time user data.
-fn overhead(flow: &FlowSummary) -> u64 {
-    let source = &flow.source;
-    source.bytes_sent.saturating_sub(source.payload_bytes) + flow.sink.bytes_sent
+/// Bytes of both ends of a leg that are no first-time user data, on the leg of a flow that has most of them.
+fn overhead(run: &RunSummary, flow: usize) -> u64 {
+    let flow = &run.flows[flow];
+    let own = || run.proxies.iter().filter(|proxy| proxy.flow == flow.name);
+    let senders = std::iter::once(&flow.source).chain(own().map(|proxy| &proxy.far));
+    let receivers = own().map(|proxy| &proxy.near).chain([&flow.sink]);
+    senders
+        .zip(receivers)
+        .map(|(sender, receiver)| overhead_of_leg(sender, receiver))
+        .max()
+        .unwrap_or(0)
+}
+
+fn overhead_of_leg(sender: &TransportCounters, receiver: &TransportCounters) -> u64 {
+    sender.bytes_sent.saturating_sub(sender.payload_bytes) + receiver.bytes_sent
 }
 
 /// Jain's index of fairness, (sum x)^2 / (n sum x^2): 1 when all have the same, 1/n when one has all.

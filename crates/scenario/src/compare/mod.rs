@@ -44,6 +44,14 @@ pub fn compare(
     };
     let spec = scenario.run_spec(None, false)?;
     let flows = chosen(&spec, &options.flows).map_err(&wrong)?;
+    if let Some(flow) = flows.iter().map(|flow| &spec.flows[*flow]).find(|f| !f.proxies.is_empty())
+    {
+        let name = &flow.name;
+        return Err(wrong(format!(
+            "flow `{name}` goes through proxies: variants would change nothing but its first leg; set \
+             flows.{name}.through=[] and compare variants with `+split`, or set protocols of the proxies"
+        )));
+    }
     let reps = options.reps.max(1);
     let mut jobs = Vec::new();
     for (number, variant) in variants.iter().enumerate() {
