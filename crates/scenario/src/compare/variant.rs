@@ -79,7 +79,11 @@ pub fn named() -> Vec<NamedVariant> {
     };
     all.extend(RECOVERIES.iter().map(recovery));
     for row in rows().iter().filter(|row| row.name != "reno") {
-        all.push(entry(format!("tcp-{}", row.name), format!("TCP with SACK; {}", row.summary)));
+        let recovery = usual_recovery(row.name).to_uppercase();
+        all.push(entry(
+            format!("tcp-{}", row.name),
+            format!("TCP with {recovery}; {}", row.summary),
+        ));
     }
     all.push(entry("tcp-RECOVERY-CONTROLLER".into(), "both, such as tcp-newreno-vegas".into()));
     all.push(entry(
@@ -159,7 +163,7 @@ fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
             let (recovery, controller) = if is_recovery(rest) {
                 (rest, "reno")
             } else if is_controller(rest) {
-                ("sack", rest)
+                (usual_recovery(rest), rest)
             } else {
                 split_both(rest)?
             };
@@ -171,6 +175,11 @@ fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
         _ => return None,
     };
     Some((kind, set))
+}
+
+/// How losses are repaired under a controller unless it is said: with SCPS-TP's as SCPS-TP does it.
+fn usual_recovery(controller: &str) -> &'static str {
+    if controller == "scps" { "snack" } else { "sack" }
 }
 
 fn is_recovery(name: &str) -> bool {
@@ -319,6 +328,8 @@ mod tests {
             ("tcp-newreno-steady", "newreno-steady", "reno"),
             ("tcp-newreno-steady-westwood-plus", "newreno-steady", "westwood-plus"),
             ("tcp-sack-cubic", "sack", "cubic"),
+            ("tcp-scps", "snack", "scps"),
+            ("tcp-sack-scps", "sack", "scps"),
         ] {
             let expected =
                 [("protocol", "tcp"), ("tcp.recovery", recovery), ("tcp.controller", controller)];
