@@ -7,6 +7,7 @@
 
 use bentpipe_units::{Instant, Span};
 
+use crate::bottleneck::Deliveries;
 use crate::registry::Parameter;
 use crate::window::Window;
 use crate::{Ack, PathView};
@@ -46,6 +47,7 @@ struct Trial {
     /// The window in bytes when round trips had grown.
     window: f64,
     ends: Instant,
+    deliveries: Deliveries,
     /// The fastest delivery since then, in bytes per second.
     fastest: f64,
     /// Something was lost: the alarm was not false.
@@ -85,13 +87,17 @@ impl TrialStart {
             return self.end();
         }
         if let Some(trial) = &mut self.trial {
-            trial.look(ack);
+            if let Some(delivery) = trial.deliveries.take(path, ack) {
+                trial.fastest = trial.fastest.max(delivery.rate);
+            }
             if path.now >= trial.ends {
                 self.judge(window, path);
             }
         } else if self.has_grown(path) {
             let ends = path.now + path.latest_rtt.mul_div(9, 8);
-            self.trial = Some(Trial { window: window.cwnd(), ends, fastest: 0.0, lossy: false });
+            let deliveries = Deliveries::default();
+            self.trial =
+                Some(Trial { window: window.cwnd(), ends, deliveries, fastest: 0.0, lossy: false });
             window.set(window.cwnd() / 2.0);
         }
     }
@@ -119,15 +125,6 @@ impl TrialStart {
             window.set((SPARE * carried).max(trial.window / 2.0).min(trial.window));
             window.set_ssthresh(window.cwnd());
             self.end();
-        }
-    }
-}
-
-impl Trial {
-    fn look(&mut self, ack: &Ack) {
-        if let Some(sample) = ack.rate_sample.filter(|sample| !sample.interval.is_zero()) {
-            let rate = sample.delivered.get() as f64 / sample.interval.as_secs_f64();
-            self.fastest = self.fastest.max(rate);
         }
     }
 }

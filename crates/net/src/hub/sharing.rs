@@ -25,7 +25,7 @@ impl Hub {
         if !SharedPath::is_for(config) {
             return;
         }
-        let path = slot.get_or_insert_with(|| SharedPath::new(config.clone())).clone();
+        let path = slot.get_or_insert_with(|| SharedPath::new(config.clone()));
         if path.suits(config) {
             session.share_path(now, path);
             connection.ahead = false;

@@ -59,6 +59,7 @@ fn downloads_that_begin_together_end_together_and_fill_the_link() {
 fn a_page_does_not_wait_for_bulk() {
     for damage in [None, Some(ModelSpec::RandomLoss(0.01))] {
         let mut link = Link::geo(10.0);
+        let noisy = damage.is_some();
         link.damage.extend(damage);
         let mut world = World::dedicated(&link, 1);
         let mut bulk = begin(&mut world, 8, 50_000_000);
@@ -71,8 +72,10 @@ fn a_page_does_not_wait_for_bulk() {
         }
         times.sort_unstable();
         println!("{times:?}");
-        // With 1 % loss parity does not always suffice: one in thirty takes another round trip.
-        assert!(times.len() == 9 && times[4] <= Span::from_millis(800), "{times:?}");
+        // With 1 % loss parity does not always suffice: about one in thirty takes another round trip.
+        let in_time = if noisy { 7 } else { 9 };
+        let quick = times.iter().filter(|took| **took <= Span::from_millis(800)).count();
+        assert!(times.len() == 9 && quick >= in_time, "{times:?}");
         assert!(times[8] <= Span::from_millis(1_500), "{times:?}");
     }
 }

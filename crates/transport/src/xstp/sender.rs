@@ -47,8 +47,8 @@ pub(super) struct Sender {
     /// Used only if the settings say `selective`.
     pub(super) delivery: Delivery,
     pub(super) queue: SharedWatch,
-    /// The path, if it is shared with other sessions.
-    shared: Option<SharedPath>,
+    /// The window is a part of one that other sessions share.
+    shared: bool,
     pub(super) probing: Probing,
     pub(super) controller: Box<dyn Controller>,
     /// W without the peer's part, in segments; follows the controller's limits.
@@ -110,7 +110,7 @@ impl Sender {
             polls: PollClock::new(),
             delivery: Delivery::default(),
             queue: SharedWatch::new(),
-            shared: None,
+            shared: false,
             probing: Probing::new(),
             follows_sending: controller.follows_sending(),
             paced: false,
@@ -148,7 +148,11 @@ impl Sender {
         if mss != self.mss {
             self.mss = mss;
             self.limit_payload(self.payload.most());
-            self.renew_controller();
+            // A shared window is what it is, whatever these two ends agree on.
+            if !self.shared {
+                self.controller = build_controller(&self.config, mss);
+            }
+            self.follow_controller();
         }
         self.credit_edge = self.cache.oldest().plus(u32::from(window));
         self.open = true;
@@ -381,15 +385,15 @@ impl Sender {
     }
 
     /// The path is shared with other sessions from now on, and what they know of it counts.
-    pub(super) fn share(&mut self, now: Instant, path: SharedPath) {
+    pub(super) fn share(&mut self, now: Instant, path: &SharedPath) {
         self.queue = path.queue();
-        if let Some(known) = self.queue.round_trip()
+        if let Some(known) = self.queue.get().latest()
             && self.rtt.measured().is_none()
         {
             self.rtt = RttEstimator::new(known, self.config.rto_min);
         }
-        self.shared = Some(path);
-        self.renew_controller();
+        (self.shared, self.controller) = (true, path.controller());
+        self.follow_controller();
         if self.activity == Activity::Transmitting {
             self.signal(now, &Signal::Begins);
         }
@@ -408,20 +412,12 @@ impl Sender {
         self.follow_controller();
     }
 
-    /// Another controller that knows nothing but what is shared.
-    fn renew_controller(&mut self) {
-        self.controller = match &self.shared {
-            Some(path) => path.controller(),
-            None => build_controller(&self.config, self.mss),
-        };
-        self.follow_controller();
-    }
-
     /// The path is another one from now on.
     pub(super) fn handle_new_path(&mut self, now: Instant) {
-        (self.shared, self.queue) = (None, SharedWatch::new());
+        (self.shared, self.queue) = (false, SharedWatch::new());
         self.handle_new_round_trip(now);
-        self.renew_controller();
+        self.controller = build_controller(&self.config, self.mss);
+        self.follow_controller();
         // Losses of before are no sign of congestion here.
         self.recover = self.cache.next();
     }

@@ -207,7 +207,7 @@ impl Session {
 
     /// The path to the peer is shared with other sessions from now on: they have one window together, of
     /// which each has its part, and what they know of the path counts here.
-    pub fn share_path(&mut self, now: Instant, path: SharedPath) {
+    pub fn share_path(&mut self, now: Instant, path: &SharedPath) {
         self.tx.share(now, path);
         self.stir();
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bentpipe_cc::{Controller, Ensemble};
-use bentpipe_units::{ByteCount, Span};
+use bentpipe_units::ByteCount;
 
 use super::Config;
 use super::queue_watch::QueueWatch;
@@ -34,10 +34,9 @@ impl SharedPath {
         Self { config, ensemble, queue: SharedWatch::new() }
     }
 
-    /// Whether a session with this configuration can take part: it has the same controller, and one that neither
-    /// probes nor keeps to a rate of its own.
+    /// Whether a session with this configuration, which [is one for it](Self::is_for), has the same controller.
     pub fn suits(&self, config: &Config) -> bool {
-        Self::is_for(config) && self.config.controller.is_like(&config.controller)
+        self.config.controller.is_like(&config.controller)
     }
 
     /// Whether sessions with this configuration can share a window: they are told of each segment that
@@ -67,10 +66,5 @@ impl SharedWatch {
     pub(super) fn get(&self) -> MutexGuard<'_, QueueWatch> {
         // A holder that panicked left numbers that are as good as any.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The round trip measured last, by whichever session.
-    pub(super) fn round_trip(&self) -> Option<Span> {
-        self.get().latest()
     }
 }
