@@ -4,10 +4,11 @@
 pub(crate) mod fetching;
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bentpipe_net::SecretKey;
 use bentpipe_net::gateway::{Config, Gateway};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 /// Destinations on loopback are allowed.
 pub(crate) const OPEN: &str = "allow = [\"127.0.0.0/8\"]";
@@ -31,11 +32,17 @@ pub(crate) struct Site {
 
 /// Ports that nobody uses now.
 pub(crate) async fn free<const N: usize>() -> [SocketAddr; N] {
-    let mut held = Vec::new();
-    for _ in 0..N {
-        held.push(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let mut found = Vec::new();
+    while found.len() < N {
+        // Below those that the system gives by itself: a connection could take one of these before a gateway does.
+        let step = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() * 64;
+        let address = SocketAddr::from(([127, 0, 0, 1], 10_000 + (step % 20_000) as u16));
+        if TcpListener::bind(address).await.is_ok() && UdpSocket::bind(address).await.is_ok() {
+            found.push(address);
+        }
     }
-    std::array::from_fn(|n| held[n].local_addr().expect("an address"))
+    std::array::from_fn(|n| found[n])
 }
 
 impl Site {
