@@ -40,6 +40,21 @@ fn increase(w: f64) -> f64 {
     (w * w * p * 2.0 * b / (2.0 - b)).max(1.0)
 }
 
+/// The share in the table of Linux, in 256ths: that of the row for the next whole growth.
+fn decrease_in_table(w: f64) -> f64 {
+    let row = libm::ceil(increase(w));
+    if row <= 1.0 {
+        return 0.5;
+    }
+    // The largest window that grows by so much.
+    let (mut low, mut high) = (w, HIGH_WINDOW);
+    while high - low > 1.0 {
+        let middle = (low + high) / 2.0;
+        if increase(middle) < row { low = middle } else { high = middle }
+    }
+    libm::floor(256.0 * decrease(high)) / 256.0
+}
+
 impl Law for HighSpeed {
     fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
         let segments = window.slow_start(ack);
@@ -53,7 +68,14 @@ impl Law for HighSpeed {
     }
 
     fn reduce(&mut self, window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {
-        Some(event.flight * (1.0 - decrease(event.flight / window.mss())))
+        let w = event.flight / window.mss();
+        let share = if window.is_whole() {
+            // Whole segments: three of seven.
+            window.whole_segments(event.flight * decrease_in_table(w))
+        } else {
+            event.flight * decrease(w)
+        };
+        Some(event.flight - share)
     }
 }
 
@@ -93,6 +115,20 @@ mod tests {
         let before = play.segments();
         play.lose(LossCause::Gap);
         assert!((play.segments() / before - 0.67).abs() < 0.01);
+    }
+
+    #[test]
+    fn linux_takes_whole_segments_and_the_share_of_the_next_row() {
+        for (w, share) in [(7.0, 0.5), (38.0, 0.5), (60.0, 112.0), (115.0, 112.0), (200.0, 104.0)] {
+            let share = if share < 1.0 { share } else { share / 256.0 };
+            assert_eq!(decrease_in_table(w), share, "{w}");
+        }
+        let mut play = Play::new("highspeed", &[("initial_ssthresh", 6.0), ("linux", 1.0)]);
+        play.rounds(2);
+        play.ack_at_once(3);
+        assert_eq!(play.segments(), 7.0);
+        play.lose(LossCause::Gap);
+        assert_eq!(play.ssthresh(), 4.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! figures beside are then not ns-2's), `runs=N` the number of runs of a point with noise.
 
 use bentpipe_scenario::validation::{
-    Agreement, Error, Found, TRACED, agent, comparisons, references, trace,
+    Agreement, Error, Found, TRACED, agent, comparisons, references, replays, trace,
 };
 
 fn main() -> Result<(), Error> {
@@ -14,6 +14,9 @@ fn main() -> Result<(), Error> {
         changes.into_iter().partition(|change| change.starts_with("runs="));
     let runs = runs.first().map(|runs| runs["runs=".len()..].parse()).transpose()?;
     print_goodput(&names, &changes, runs)?;
+    if changes.is_empty() {
+        print_replays(&names)?;
+    }
     if names.is_empty() && changes.is_empty() {
         print_windows()?;
         print_theory()?;
@@ -64,6 +67,27 @@ fn print_goodput(names: &[String], changes: &[String], runs: Option<u64>) -> Res
         );
     }
     println!("\n{agree} of {all} within 10 % or in both intervals\n");
+    Ok(())
+}
+
+/// Runs of ns-2 and ours with the same losses.
+fn print_replays(names: &[String]) -> Result<(), Error> {
+    println!(
+        "With ns-2's own losses: its mean in kbit/s, and how much more ours have in the same runs\n"
+    );
+    for replayed in replays(names)? {
+        let difference = replayed.difference();
+        println!(
+            "{:16} {:>5} {:>3} runs {:>8.1} {:>+7.1} ± {:>4.1} %",
+            replayed.agent,
+            replayed.ber,
+            replayed.runs.len(),
+            replayed.ns2() / 1e3,
+            100.0 * difference.mean,
+            100.0 * difference.ci95,
+        );
+    }
+    println!();
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! What TCP must share with ns-2 and with formulas.
 
-use bentpipe_scenario::validation::{TRACED, agent, comparisons, trace};
+use bentpipe_scenario::validation::{TRACED, agent, comparisons, replays, trace};
 
 #[test]
 fn windows_are_those_of_ns2_within_one_segment_up_to_the_first_loss() {
@@ -9,6 +9,19 @@ fn windows_are_those_of_ns2_within_one_segment_up_to_the_first_loss() {
         let (apart, until) = trace.apart_before_loss();
         assert!(until >= 5, "{name}: the first loss comes after {until} s already");
         assert!(apart <= 1.0, "{name}: {apart} segments apart: {:?}", &trace.seconds[..8]);
+    }
+}
+
+#[test]
+fn with_the_losses_of_ns2_the_goodput_is_ns2s_within_a_tenth() {
+    let all = replays(&[]).expect("runs");
+    assert_eq!(all.len(), 60, "ten agents at six rates");
+    for replayed in all {
+        let apart = replayed.difference().mean.abs();
+        assert!(apart <= 0.1, "{apart}: {replayed:?}");
+        // The fewer losses, the less it matters where a run of events forks.
+        let few = ["1e-8", "1e-7"].contains(&replayed.ber.as_str());
+        assert!(!few || apart <= 0.05, "{apart}: {replayed:?}");
     }
 }
 

@@ -11,6 +11,8 @@ pub struct RttEstimator {
     min: Span,
     initial: Span,
     rto_min: Span,
+    /// The next sample counts as the first.
+    forgotten: bool,
 }
 
 impl RttEstimator {
@@ -18,7 +20,8 @@ impl RttEstimator {
     /// `rto_min`.
     pub const fn new(initial: Span, rto_min: Span) -> Self {
         let (srtt, zero) = (None, Span::ZERO);
-        Self { srtt, rttvar: zero, latest: initial, min: Span::MAX, initial, rto_min }
+        let min = Span::MAX;
+        Self { srtt, rttvar: zero, latest: initial, min, initial, rto_min, forgotten: false }
     }
 
     /// Takes a measurement (RFC 6298, section 2, gains 1/8 and 1/4).
@@ -34,7 +37,8 @@ impl RttEstimator {
         self.latest = measured;
         self.min = self.min.min(measured);
         let many = many.max(1);
-        self.srtt = Some(match self.srtt {
+        let known = self.srtt.filter(|_| !std::mem::take(&mut self.forgotten));
+        self.srtt = Some(match known {
             None => {
                 self.rttvar = smoothed / 2;
                 smoothed
@@ -46,6 +50,34 @@ impl RttEstimator {
                 (srtt * (8 * many - 1) + smoothed) / (8 * many)
             }
         });
+    }
+
+    /// Takes a measurement with a clock that ticked so many times meanwhile: the smoothed value is kept in whole
+    /// eighths of a tick and the variation in quarters (Jacobson, "Congestion avoidance and control", SIGCOMM 1988,
+    /// appendix A). What is cut off keeps the variation of a constant round trip above zero.
+    pub fn sample_ticks(&mut self, measured: Span, ticks: u64, tick: Span) {
+        self.latest = measured;
+        self.min = self.min.min(measured);
+        let (eighth, quarter) = (tick.as_nanos() as f64 / 8.0, tick.as_nanos() as f64 / 4.0);
+        let in_units = |span: Span, unit: f64| (span.as_nanos() as f64 / unit).round() as u64;
+        let known = self.srtt.filter(|_| !std::mem::take(&mut self.forgotten));
+        let (srtt, rttvar) = match known {
+            None => (8 * ticks, 2 * ticks),
+            Some(srtt) => {
+                let (srtt, rttvar) = (in_units(srtt, eighth), in_units(self.rttvar, quarter));
+                let whole = srtt / 8;
+                let deviation = ticks.abs_diff(whole);
+                ((srtt + ticks - whole).max(1), (rttvar - rttvar / 4 + deviation).max(1))
+            }
+        };
+        self.srtt = Some(Span::from_nanos((srtt as f64 * eighth).round() as u64));
+        self.rttvar = Span::from_nanos((rttvar as f64 * quarter).round() as u64);
+    }
+
+    /// Timeout upon timeout has passed without a sample: the path may be another one, and the next sample
+    /// counts as the first (RFC 6298, section 5, which allows it). Until then the values stay.
+    pub const fn forget(&mut self) {
+        self.forgotten = true;
     }
 
     /// The smoothed round-trip time, or the initial value before the first sample.
@@ -122,6 +154,20 @@ mod tests {
         assert!(rtt.rttvar() > ms(160), "a large one weighs a quarter");
         rtt.sample_one_of(ms(217), ms(220), 1);
         assert_eq!((rtt.latest(), rtt.min()), (ms(217), ms(200)));
+    }
+
+    #[test]
+    fn what_is_forgotten_counts_until_the_next_sample_which_is_the_first() {
+        let mut rtt = RttEstimator::new(ms(1000), ms(100));
+        for _ in 0..100 {
+            rtt.sample(ms(200));
+        }
+        rtt.forget();
+        assert_eq!(rtt.rto(), ms(200));
+        rtt.sample(ms(600));
+        assert_eq!((rtt.srtt(), rtt.rto(), rtt.min()), (ms(600), ms(1800), ms(200)));
+        rtt.sample(ms(600));
+        assert_eq!(rtt.rto(), ms(600) + ms(225) * 4);
     }
 
     #[test]

@@ -80,7 +80,8 @@ impl Module {
         self.epoch = Some((began, k, plateau));
         let rtt = self.least_rtt.unwrap_or(0.0);
         let t = now.since(began).as_secs_f64() + rtt;
-        let target = libm::floor(plateau + self.c * (t - k) * (t - k) * (t - k));
+        // The distance from the plateau in whole segments: less than one is none, on both sides.
+        let target = plateau + libm::trunc(self.c * (t - k) * (t - k) * (t - k));
         let mut needed = 100.0 * cwnd;
         if target > cwnd {
             needed = libm::floor(cwnd / (target - cwnd));

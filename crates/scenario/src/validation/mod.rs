@@ -4,11 +4,13 @@
 
 mod agents;
 mod goodput;
+mod replay;
 mod theory;
 mod trace;
 
 pub use agents::{AGENTS, Agent, agent};
 pub use goodput::{Agreement, Found, Reference, references};
+pub use replay::{Replayed, replays};
 pub use theory::{Comparison, comparisons};
 pub use trace::{Second, TRACED, Trace, trace};
 

@@ -5,6 +5,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::tcp::{Options, Segment};
 
 use super::sender::Sender;
+use super::timing::Timing;
 use crate::recovery::{AckSeen, Delivered, Found, Recovery};
 
 /// An acknowledgement, as the connection read it from a segment.
@@ -225,23 +226,21 @@ impl Sender {
     pub(super) fn measure(&mut self, now: Instant, ack: &AckIn, acked: u64, exact: Option<Span>) {
         let echo = ack.echo.map(|(_, since)| since);
         let echoed = echo.filter(|_| acked > 0 || self.config.sample_duplicates);
-        let Some(measured) = exact.or(echoed) else { return };
+        let measured = match self.timing {
+            Timing::All => exact.or(echoed),
+            Timing::Idle | Timing::One { .. } => self.timing.acknowledged(now, ack.place),
+        };
+        let Some(measured) = measured else { return };
         if now.before(measured) < self.outage.over_at() {
             return;
         }
         if acked > 0 {
             self.backoff = 0;
         }
-        let round = Some(self.delivery.round());
-        let many = if self.config.sample_duplicates {
-            1
-        } else if self.config.sample_every_ack {
+        let many = if self.config.sample_every_ack && !self.config.sample_duplicates {
             // RFC 7323, appendix G, with an acknowledgement for every two segments.
             (self.board.outstanding() / (2 * self.mss())).max(1)
-        } else if self.sampled_round == round {
-            return;
         } else {
-            self.sampled_round = round;
             1
         };
         let smoothed = echoed.filter(|_| self.config.sample_duplicates).unwrap_or(measured);
@@ -250,7 +249,13 @@ impl Sender {
 
     #[inline(never)]
     fn take_sample(&mut self, now: Instant, measured: Span, smoothed: Span, many: u64) {
-        self.rtt.sample_one_of(measured, self.in_ticks(now, smoothed), many);
+        let shown = self.in_ticks(now, smoothed);
+        if self.timing == Timing::All {
+            self.rtt.sample_one_of(measured, shown, many);
+        } else {
+            let tick = self.config.tick.max(Span::from_nanos(1));
+            self.rtt.sample_ticks(measured, (shown.as_nanos() / tick.as_nanos()).max(1), tick);
+        }
     }
 
     /// A span that ends now as the clock shows it: how often it ticked meanwhile.

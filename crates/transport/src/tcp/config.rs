@@ -80,8 +80,9 @@ pub struct Config {
     /// Granularity of the clock that measures round trips: a sample is how often it ticked, and it is
     /// the least that variation adds to the timeout (G in RFC 6298). Default 1 ms.
     pub tick: Span,
-    /// A sample from each acknowledgement, with smaller gains (RFC 7323, appendix G); off takes one in
-    /// a round trip (RFC 6298, section 3). Default on.
+    /// A sample from each acknowledgement, with smaller gains (RFC 7323, appendix G). Off times one segment at a
+    /// time, and none that is sent again or waits for one that is; the smoothed values are kept in eighths and
+    /// quarters of a tick (RFC 6298, section 3, as 4.3BSD did it). Default on.
     pub sample_every_ack: bool,
     /// The timeout takes its samples from the echo of every acknowledgement, also of duplicates, whose echo
     /// is as old as the hole. That is against RFC 7323, section 4.1, and what the agent of ns-2 for Linux'

@@ -159,6 +159,7 @@ impl Sender {
         let stamp = self.delivery.stamp(now, false);
         self.board.resend(index, now, stamp);
         let segment = self.board.get(index)?;
+        self.timing.resent(segment.start);
         self.recovery.departs(&self.board, segment);
         self.acks_since_repair = 0;
         let (start, fin) = (segment.start, segment.fin);
@@ -196,6 +197,7 @@ impl Sender {
         let start = self.board.next();
         let payload = self.buffer.take(len as usize);
         self.board.push(len as u32 + u32::from(fin), fin, now, stamp);
+        self.timing.sent(now, self.board.next());
         if let Some((_, segment)) = self.board.last() {
             self.recovery.departs(&self.board, segment);
         }

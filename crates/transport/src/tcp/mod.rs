@@ -27,6 +27,7 @@ mod sender;
 mod stamps;
 mod state;
 mod timers;
+mod timing;
 mod turn;
 mod window_unit;
 

@@ -226,6 +226,7 @@ impl Sender {
         let payload = self.buffer.take_whole(full as usize)?;
         let stamp = self.delivery.stamp(now, false);
         self.board.push(full as u32, false, now, stamp);
+        self.timing.sent(now, start + full);
         if self.recovery.follows_departures()
             && let Some((_, segment)) = self.board.last()
         {

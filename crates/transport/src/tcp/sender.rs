@@ -16,6 +16,7 @@ use super::pacer::Pacer;
 use super::path_mtu::PathSearch;
 use super::probe_cycle::Cycle;
 use super::probes::Probes;
+use super::timing::Timing;
 use crate::local_queue::QueueMeter;
 use crate::recovery::{AnyRecovery, Found, Mode, Options, Recovery, Scoreboard};
 use crate::rtt::RttEstimator;
@@ -100,7 +101,7 @@ pub(super) struct Sender {
     pub(super) backoff: u32,
     pub(super) timeouts: u64,
     pub(super) timeouts_in_row: u32,
-    pub(super) sampled_round: Option<u64>,
+    pub(super) timing: Timing,
     pub(super) last_sent: Option<Instant>,
     pub(super) reductions: u64,
     /// The clock of the timestamps when the first repair of the episode left (RFC 3522).
@@ -174,7 +175,7 @@ impl Sender {
             backoff: 0,
             timeouts: 0,
             timeouts_in_row: 0,
-            sampled_round: None,
+            timing: Timing::new(config.sample_every_ack || config.sample_duplicates),
             last_sent: None,
             reductions: 0,
             first_repair: None,

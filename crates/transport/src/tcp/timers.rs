@@ -10,6 +10,10 @@ use crate::recovery::{Found, Recovery};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
+/// So many doublings of the timeout in a row show that the estimate of the round trip is of no use. 4.4BSD and
+/// ns-2 have as many.
+const FORGET_AFTER: u32 = 4;
+
 impl Sender {
     /// The retransmission timeout with its backoff (RFC 6298, section 2).
     #[inline]
@@ -107,6 +111,9 @@ impl Sender {
         }
         self.forced = 1;
         self.backoff += u32::from(self.cycle.is_none());
+        if self.backoff >= FORGET_AFTER {
+            self.rtt.forget();
+        }
         self.restart_timer(now);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The rules of TCP one by one, against a script: what leaves, when it leaves, and that nothing leaves before.
 
 mod closing;
+mod controllers;
 mod duplicates;
 mod forward;
 mod granting;

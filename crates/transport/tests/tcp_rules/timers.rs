@@ -192,3 +192,51 @@ fn a_keep_alive_of_the_peer_is_answered_at_once() {
     script.pass(60_000);
     script.expect(&[]);
 }
+
+#[test]
+fn one_segment_is_timed_at_a_time_where_not_every_acknowledgement_gives_a_sample() {
+    let config = Config { sample_every_ack: false, tick: ms(10), rto_min: ms(1), ..plain() };
+    let mut script =
+        Script::open(Config { initial_window: InitialWindow::Segments(4), ..config.clone() });
+    script.write(50_000);
+    assert_eq!(script.sent().len(), 4);
+    let srtt = |script: &Script| script.end.sender_state().srtt;
+    assert_eq!(srtt(&script), Some(ms(100)), "of the SYN");
+    // The first segment is the one: 20 ticks instead of 10, in eighths.
+    script.pass(200);
+    script.hear(peer(".", 1, 1_001, 0));
+    assert_eq!(srtt(&script), Some(Span::from_micros(112_500)));
+    script.sent();
+    // Others left before the next one that is timed.
+    script.pass(50);
+    script.hear(peer(".", 1, 4_001, 0));
+    assert_eq!(srtt(&script), Some(Span::from_micros(112_500)));
+    // What has to wait for a repair is not timed: the next one that leaves is.
+    let mut script = Script::open(Config { initial_window: InitialWindow::Segments(4), ..config });
+    script.write(50_000);
+    assert_eq!(script.sent().len(), 4);
+    let due = script.end.poll_timeout().expect("a timer").since(script.now);
+    script.pass(due.as_nanos() / 1_000_000);
+    script.expect(&[("", 1, 1, 1000)]);
+    script.pass(100);
+    script.hear(peer(".", 1, 4_001, 0));
+    assert_eq!(srtt(&script), Some(ms(100)));
+}
+
+#[test]
+fn after_four_timeouts_in_a_row_the_next_sample_counts_as_the_first() {
+    // RFC 6298, section 5.
+    for (timeouts, srtt) in [(3, Span::from_micros(150_000)), (4, ms(500))] {
+        let mut script = Script::four_out(Config { recovery: Mode::NewReno, ..plain() });
+        for _ in 0..timeouts {
+            let due = script.end.poll_timeout().expect("a timer").since(script.now);
+            script.pass(due.as_nanos() / 1_000_000);
+            script.expect(&[("", 2001, 1, 1000)]);
+        }
+        script.hear(peer(".", 1, 6001, 0));
+        script.sent();
+        script.pass(500);
+        script.hear(peer(".", 1, 7001, 0));
+        assert_eq!(script.end.sender_state().srtt, Some(srtt), "{timeouts} timeouts");
+    }
+}
