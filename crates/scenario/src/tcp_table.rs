@@ -154,7 +154,7 @@ settings_table! {
     rto_max: Quantity<Span> => |c, v| c.rto_max = v.0;
     /// Granularity of the clock that measures round trips.
     tick: Quantity<Span> => |c, v| c.tick = v.0;
-    /// A sample of the round trip from each acknowledgement; off takes one in a round trip.
+    /// A sample of the round trip from each acknowledgement; off times one segment at a time.
     sample_every_ack: bool => |c, v| c.sample_every_ack = v;
     /// Duplicates are samples, too, by their echo, as in ns-2's agent for Linux' controllers.
     sample_duplicates: bool => |c, v| c.sample_duplicates = v;
@@ -166,6 +166,8 @@ settings_table! {
     ack_every: u32 => |c, v| c.ack_every = v;
     /// Longest delay of an acknowledgement.
     ack_delay: Quantity<Span> => |c, v| c.ack_delay = v.0;
+    /// So many acknowledgements in a round trip, whatever comes; 0 for `ack_every` and `ack_delay`.
+    acks_per_rtt: u32 => |c, v| c.acks_per_rtt = v;
     /// The first so many segments are acknowledged one by one.
     quick_acks: u32 => |c, v| c.quick_acks = v;
     /// A segment out of order is acknowledged at once.

@@ -206,6 +206,9 @@ impl Connection {
         }
         let payload = std::mem::take(&mut segment.payload);
         let fin = segment.flags.contains(Flags::FIN);
+        if let Some(rtt) = self.tx.rtt.measured() {
+            self.rx.know_rtt(rtt);
+        }
         let arrival = self.rx.handle_data(now, place, payload, fin);
         self.count(arrival);
         self.told.peer_closed |= self.rx.has_ended();

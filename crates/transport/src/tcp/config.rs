@@ -96,6 +96,10 @@ pub struct Config {
     pub ack_every: u32,
     /// Longest delay of an acknowledgement, at most 500 ms (RFC 5681, section 4.2). Default 200 ms.
     pub ack_delay: Span,
+    /// An acknowledgement leaves this part of a round trip after the first segment that it is for, however many have
+    /// come, as SCPS-TP does it (CCSDS 714.0-B-2): 0..=32; 0 for `ack_every` and `ack_delay`, which also count
+    /// until a round trip is known. The senders of such ends want a pace. Default 0.
+    pub acks_per_rtt: u32,
     /// The first so many segments are acknowledged one by one, for the peer's slow start. Default 0.
     pub quick_acks: u32,
     /// A segment out of order is acknowledged at once (RFC 5681, section 4.2); off counts it like any
@@ -175,6 +179,7 @@ impl Default for Config {
             retries: Some(15),
             ack_every: 2,
             ack_delay: Span::from_millis(200),
+            acks_per_rtt: 0,
             quick_acks: 0,
             ack_disorder_at_once: true,
             keepalive: Span::ZERO,
@@ -234,6 +239,7 @@ impl Config {
             ("mss", u64::from(self.mss), u64::from(LEAST_MSS), u64::from(u16::MAX)),
             ("dup_threshold", u64::from(self.dup_threshold), 1, 255),
             ("ack_every", u64::from(self.ack_every), 1, 32),
+            ("acks_per_rtt", u64::from(self.acks_per_rtt), 0, 32),
             ("cwnd_min", u64::from(self.cwnd_min), 1, u64::from(u32::MAX)),
             ("aero_burst", u64::from(self.aero_burst), 1, u64::from(u32::MAX)),
             ("keepalive_max", u64::from(self.keepalive_max), 1, u64::from(u32::MAX)),
@@ -330,6 +336,7 @@ mod tests {
         let field = |config: Config| config.validate().expect_err("refused").field;
         assert_eq!(field(Config { mss: 63, ..Config::default() }), "mss");
         assert_eq!(field(Config { ack_every: 33, ..Config::default() }), "ack_every");
+        assert_eq!(field(Config { acks_per_rtt: 33, ..Config::default() }), "acks_per_rtt");
         assert_eq!(field(Config { sack: false, ..Config::default() }), "sack");
         assert_eq!(field(Config { rcv_buf: ByteCount::new(99), ..Config::default() }), "rcv_buf");
         assert_eq!(field(Config { rto_min: Span::ZERO, ..Config::default() }), "rto_min");

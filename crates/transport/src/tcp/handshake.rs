@@ -154,6 +154,7 @@ impl Connection {
         if self.handshake.sent == 1 {
             let measured = now.since(self.handshake.sent_at);
             self.tx.rtt.sample(measured);
+            self.rx.know_rtt(measured);
         }
         let syn_lost = self.handshake.sent > 1;
         let snacks = offered.snack.then_some(u64::from(mss));

@@ -4,7 +4,7 @@ mod stated;
 
 use std::sync::Arc;
 
-use bentpipe_units::{Instant, Seq32};
+use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::tcp::{SackBlock, Snack};
 use bytes::Bytes;
 
@@ -42,6 +42,9 @@ pub(super) struct Receiver {
     /// Segments that are not acknowledged yet.
     pending: u32,
     quick_left: u32,
+    /// So many segments make an acknowledgement due, and the first of them so much later.
+    ack_every: u32,
+    ack_delay: Span,
     due: bool,
     deadline: Option<Instant>,
     readable: bool,
@@ -70,11 +73,21 @@ impl Receiver {
             twice: None,
             pending: 0,
             quick_left: config.quick_acks,
+            ack_every: config.ack_every,
+            ack_delay: config.ack_delay,
             due: false,
             deadline: None,
             readable: false,
             stated: Stated::default(),
             config,
+        }
+    }
+
+    /// A round trip takes so long: what is acknowledged several times in one follows it.
+    pub(super) fn know_rtt(&mut self, rtt: Span) {
+        if self.config.acks_per_rtt > 0 {
+            self.ack_every = u32::MAX;
+            self.ack_delay = rtt / u64::from(self.config.acks_per_rtt);
         }
     }
 
@@ -223,10 +236,10 @@ impl Receiver {
             self.quick_left -= 1;
             self.due = true;
         }
-        if self.pending >= self.config.ack_every {
+        if self.pending >= self.ack_every {
             self.due = true;
         } else if self.deadline.is_none() {
-            self.deadline = Some(now + self.config.ack_delay);
+            self.deadline = Some(now + self.ack_delay);
         }
     }
 

@@ -113,3 +113,20 @@ fn a_reset_counts_whatever_its_stamp() {
     script.hear(stamp(5, peer("R", 1, 1, 0)));
     assert_eq!(script.told(), Some(Event::Failed(Failure::ResetByPeer)));
 }
+
+#[test]
+fn acknowledgements_come_by_the_round_trip_where_that_is_wanted() {
+    // CCSDS 714.0-B-2: delayed by a time, not counted. The handshake took 100 ms.
+    let mut script = Script::open(Config { acks_per_rtt: 2, ..plain() });
+    for n in 0..20 {
+        script.hear(peer(".", 1 + n * 1_000, 1, 1_000));
+    }
+    script.pass(50);
+    script.expect(&[("", 1, 20_001, 0)]);
+    script.hear(peer(".", 20_001, 1, 1_000));
+    script.pass(50);
+    script.expect(&[("", 1, 21_001, 0)]);
+    // What is missing is told at once.
+    script.hear(peer(".", 22_001, 1, 1_000));
+    script.expect(&[("", 1, 21_001, 0)]);
+}
