@@ -51,6 +51,16 @@ impl Leg {
         }
     }
 
+    /// The same with the time that a closed TCP connection answers late segments by default.
+    pub(crate) fn impatient(self) -> Self {
+        match self {
+            Self::Tcp(c) => {
+                Self::Tcp(tcp::Config { time_wait: tcp::Config::default().time_wait, ..c })
+            }
+            other => other,
+        }
+    }
+
     /// TCP with so much room.
     pub(crate) fn tcp(buffer: u64) -> Self {
         Self::of(0, buffer)
