@@ -7,7 +7,7 @@ use std::time::Duration;
 use nix::sys::socket::{getsockopt, setsockopt};
 use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 use rustix::fd::AsFd as _;
-use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// Connections that wait to be accepted.
@@ -61,9 +61,22 @@ pub(crate) async fn connect(to: SocketAddr, source: Option<SocketAddr>) -> io::R
     Ok(tcp)
 }
 
-/// The settings of every connection.
+/// Whether an address is one of this host: what goes there has it as its source as well. Nothing is sent.
+pub(crate) fn is_own(to: SocketAddr) -> bool {
+    let source = || {
+        let socket = Socket::new(Domain::for_address(to), Type::DGRAM, Some(Protocol::UDP))?;
+        // A port that every datagram can have: 0 is refused.
+        socket.connect(&SocketAddr::new(to.ip(), to.port().max(1)).into())?;
+        socket.local_addr()
+    };
+    let source: io::Result<SockAddr> = source();
+    source.is_ok_and(|source| source.as_socket().is_some_and(|source| source.ip() == to.ip()))
+}
+
+/// The settings of every connection. What is urgent stays in its place among the bytes.
 pub(crate) fn prepare(tcp: &TcpStream) -> io::Result<()> {
     tcp.set_nodelay(true)?;
+    SockRef::from(tcp).set_out_of_band_inline(true)?;
     SockRef::from(tcp).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))
 }
 
@@ -95,5 +108,19 @@ pub(crate) fn make_transparent(socket: &Socket, address: SocketAddr) -> io::Resu
         socket.set_ip_transparent_v4(true)
     } else {
         Ok(setsockopt(socket, Ipv6Transparent, &true)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_this_host_is_known_and_another_ones_is_not() {
+        for (address, own) in
+            [("127.0.0.1:0", true), ("127.0.0.1:80", true), ("192.0.2.1:80", false)]
+        {
+            assert_eq!(is_own(address.parse().expect("an address")), own, "{address}");
+        }
     }
 }

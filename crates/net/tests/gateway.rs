@@ -8,9 +8,11 @@ use std::time::Duration;
 use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
 use bentpipe_units::ByteCount;
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use gateways::fetching::until;
 use gateways::{OPEN, Site, free, server};
 
 /// Longest time for anything here.
@@ -157,6 +159,46 @@ async fn with_an_early_accept_a_refusal_resets_the_client() {
     let mut tcp = TcpStream::connect(pair.site.forward).await.expect("an early accept");
     let read = tokio::time::timeout(LONG, tcp.read(&mut [0; 8])).await.expect("in time");
     assert_eq!(read.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+#[tokio::test]
+async fn while_the_far_gateway_is_gone_new_connections_go_directly_if_that_is_wanted() {
+    let to = server(echo).await;
+    let settings = "fallback = \"direct\"\n[limits]\npatience = \"1 s\"";
+    let site = Site::new(&to.to_string(), None, [settings, OPEN]).await;
+    let (terminal, hub) = (site.terminal(), site.hub());
+    let ask = async |directly: bool| {
+        let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
+        let flows = || terminal.status().flows;
+        until("its flow", || flows().iter().any(|flow| flow.direct == directly)).await;
+        let answer = exchange(&mut tcp, b"hello");
+        tokio::time::timeout(LONG, answer).await.expect("in time")
+    };
+    until("the hub answers", || terminal.is_up("hub")).await;
+    assert_eq!(ask(false).await, b"hello");
+    drop(hub);
+    until("the hub is gone", || !terminal.is_up("hub")).await;
+    assert_eq!(ask(true).await, b"hello");
+    let _hub = site.hub();
+    until("the hub answers again", || terminal.is_up("hub")).await;
+    assert_eq!(ask(false).await, b"hello");
+}
+
+#[tokio::test]
+async fn what_is_urgent_stays_in_its_place() {
+    let to = server(async |mut tcp| {
+        SockRef::from(&tcp).set_out_of_band_inline(true).expect("a socket");
+        let mut all = Vec::new();
+        tcp.read_to_end(&mut all).await.expect("a request");
+        tcp.write_all(&all).await.expect("an answer");
+    })
+    .await;
+    let pair = pair(&to.to_string(), "", OPEN).await;
+    let mut tcp = TcpStream::connect(pair.site.forward).await.expect("a connection");
+    tcp.write_all(b"abc").await.expect("room");
+    assert_eq!(SockRef::from(&tcp).send_out_of_band(b"U").expect("room"), 1);
+    let answer = tokio::time::timeout(LONG, exchange(&mut tcp, b"def")).await.expect("in time");
+    assert_eq!(answer, b"abcUdef");
 }
 
 /// Asks an HTTP server to connect; returns the connection and the first line of the answer.

@@ -32,6 +32,8 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     // Threads have privileges of their own and take over those of the one that makes them.
     if let Some(privileges) = &privileges {
         privileges.become_user().map_err(Failure::System)?;
+    } else if nix::unistd::geteuid().is_root() {
+        tracing::warn!("it stays root: with `user` it keeps only the capabilities that it needs");
     }
     runtime_after(give_up_binding)?.block_on(async {
         let mut stop = Stop::listen()?;

@@ -137,9 +137,9 @@ impl Firewall {
     }
 }
 
-/// Whether this machine speaks IPv6.
+/// Whether this machine speaks IPv6. The path is there also where a unit of systemd shows processes only.
 pub(super) fn has_ipv6() -> bool {
-    std::fs::exists("/proc/net/if_inet6").unwrap_or(false)
+    std::fs::exists("/proc/self/net/if_inet6").unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bentpipe_transport::xstp;
+use bentpipe_units::Span;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -50,6 +51,8 @@ pub use self::status::{ConnectionStatus, FlowStatus, Link, PeerStatus, Status, T
 
 /// The service number of gateways.
 const PORT: u16 = 2;
+/// A far gateway that does not answer for so long is gone until it does.
+const ANSWERS_WITHIN: Span = Span::from_secs(15);
 /// Time between two attempts to reach a far gateway that is gone.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -231,13 +234,21 @@ fn share(host: &Host, config: &Config) {
 /// The settings of flows between gateways. They need few signs of life, because one connection, that with
 /// the settings [`holding`], shows for all whether the far gateway is there.
 fn tuning(config: &Config) -> Tuning {
-    let tuning = holding(config);
+    let tuning = settings(config);
     let keepalive = tuning.keepalive.max(tuning.patience / 3);
     Tuning { keepalive, unpaced: UNPACED, ..tuning }
 }
 
-/// The settings of the connection that holds an association up.
+/// The settings of the connection that holds an association up. It ends soon after the far gateway does not answer
+/// any more, and is opened anew; the flows wait on, because a link that is dark comes back.
 fn holding(config: &Config) -> Tuning {
+    let tuning = settings(config);
+    let patience = tuning.patience.min(ANSWERS_WITHIN);
+    Tuning { patience, keepalive: patience / 3, ..tuning }
+}
+
+/// What all connections between gateways have.
+fn settings(config: &Config) -> Tuning {
     Tuning {
         rate: config.link.rate.map(|rate| rate.0),
         controller: config.link.controller.clone(),

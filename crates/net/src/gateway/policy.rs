@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 
+use crate::sockets;
+
 /// Networks that only who names them may reach: the host itself, private and local ones.
-const INNER: [&str; 12] = [
+const INNER: [&str; 14] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
@@ -19,6 +21,9 @@ const INNER: [&str; 12] = [
     "fc00::/7",
     "fe80::/10",
     "ff00::/8",
+    // Translated and 6to4: they lead to IPv4 addresses, private ones among them.
+    "64:ff9b::/96",
+    "2002::/16",
 ];
 
 /// Destinations: a network, and a port if only one is meant.
@@ -64,12 +69,22 @@ impl Policy {
 
     /// Whether a flow may lead there.
     pub(super) fn allows(&self, to: SocketAddr) -> bool {
+        self.allows_beside(to, sockets::is_own)
+    }
+
+    /// The same with the addresses of this host that `is_own` knows. One of them that is in no inner network must be
+    /// named by itself.
+    fn allows_beside(&self, to: SocketAddr, is_own: impl Fn(SocketAddr) -> bool) -> bool {
         let ip = to.ip().to_canonical();
         let inner = INNER.iter().filter_map(|n| n.parse::<IpNet>().ok()).find(|n| n.contains(&ip));
-        self.allowed.iter().any(|range| {
+        let covers = |range: &&Range| {
             let named = inner.is_none_or(|inner| inner.contains(&range.network));
             named && range.network.contains(&ip) && range.port.is_none_or(|port| port == to.port())
-        })
+        };
+        let alone = |network: IpNet| network.prefix_len() == network.max_prefix_len();
+        let mut those = self.allowed.iter().filter(covers).peekable();
+        those.peek().is_some()
+            && (inner.is_some() || those.any(|range| alone(range.network)) || !is_own(to))
     }
 }
 
@@ -79,7 +94,7 @@ mod tests {
 
     fn allows(ranges: &[&str], to: &str) -> bool {
         let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
-        Policy::new(ranges).allows(to.parse().expect("an address"))
+        Policy::new(ranges).allows_beside(to.parse().expect("an address"), |_| false)
     }
 
     #[test]
@@ -95,7 +110,7 @@ mod tests {
     #[test]
     fn everywhere_does_not_mean_the_hubs_own_networks() {
         for inner in
-            ["127.0.0.1", "10.1.2.3", "192.168.1.1", "169.254.169.254", "[::1]", "[fe80::1]"]
+            ["127.0.0.1", "10.1.2.3", "169.254.169.254", "[::1]", "[fe80::1]", "[64:ff9b::a00:1]"]
         {
             assert!(!allows(&["0.0.0.0/0", "::/0"], &format!("{inner}:80")), "{inner}");
         }
@@ -103,6 +118,20 @@ mod tests {
         assert!(allows(&["0.0.0.0/0", "10.1.0.0/16"], "10.1.2.3:80"));
         assert!(allows(&["127.0.0.1:8080"], "127.0.0.1:8080"));
         assert!(allows(&["0.0.0.0/0"], "192.0.2.1:80"));
+    }
+
+    #[test]
+    fn an_address_of_the_hub_itself_is_named_by_itself_or_closed() {
+        let allows = |ranges: &[&str]| {
+            let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
+            let to = "203.0.113.5:22".parse().expect("an address");
+            Policy::new(ranges).allows_beside(to, |_| true)
+        };
+        assert!(!allows(&["0.0.0.0/0"]));
+        assert!(!allows(&["203.0.113.0/24"]));
+        assert!(allows(&["0.0.0.0/0", "203.0.113.5"]));
+        assert!(allows(&["203.0.113.5:22"]));
+        assert!(!allows(&["0.0.0.0/0", "203.0.113.5:80"]));
     }
 
     #[test]

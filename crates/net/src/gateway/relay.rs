@@ -30,6 +30,8 @@ const END: u8 = 1;
 const RESET: u8 = 2;
 /// Most bytes read from TCP at once.
 const READ: usize = 256 * 1024;
+/// A host that says nothing for so long gives back the room for what it would say.
+const QUIET: Duration = Duration::from_secs(1);
 /// With less room than this nothing more is read into a buffer.
 const READ_LEAST: usize = 64 * 1024;
 /// Most pieces given to TCP at once.
@@ -210,8 +212,23 @@ async fn upward(
     Ok(ending)
 }
 
-/// Reads as much as there is memory for at that moment: the rest stays in the kernel, and with the host.
+/// Reads as much as there is memory for at that moment: the rest stays in the kernel, and with the host. Who
+/// says nothing for a while keeps no memory.
 async fn read(
+    tcp: &mut ReadHalf<'_>,
+    connection: &Connection<impl Streams>,
+    buffer: &mut BytesMut,
+) -> io::Result<usize> {
+    if let Ok(read) = tokio::time::timeout(QUIET, read_now(tcp, connection, buffer)).await {
+        return read;
+    }
+    *buffer = BytesMut::zeroed(HEADER);
+    tcp.readable().await?;
+    buffer.reserve(READ);
+    read_now(tcp, connection, buffer).await
+}
+
+async fn read_now(
     tcp: &mut ReadHalf<'_>,
     connection: &Connection<impl Streams>,
     buffer: &mut BytesMut,

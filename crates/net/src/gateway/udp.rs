@@ -189,8 +189,9 @@ async fn carry(
                 // One that can not be sent is as good as lost.
                 let _ = socket.send(&datagram).await;
             }
-            // An error is an answer to a datagram before, such as that nobody listens there.
-            Ok((len, from)) = socket.recv_from(&mut buffer) => {
+            heard = socket.recv_from(&mut buffer) => {
+                // An error is an answer to a datagram before, such as that nobody listens there.
+                let Ok((len, from)) = heard else { continue };
                 // What came before the socket was this flow's alone may be another one's.
                 if from != with {
                     continue;

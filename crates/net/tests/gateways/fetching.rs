@@ -82,7 +82,11 @@ pub(crate) async fn settle(gateways: [&Gateway; 2]) {
         until("a gateway is empty", || {
             let status = gateway.status();
             let connections = status.peers.iter().map(|peer| peer.connections).max();
-            status.flows.is_empty() && status.totals.open == 0 && connections == Some(1)
+            let held = status.peers.iter().map(|peer| peer.held.get()).sum::<u64>();
+            status.flows.is_empty()
+                && status.totals.open == 0
+                && connections == Some(1)
+                && held == 0
         })
         .await;
     }

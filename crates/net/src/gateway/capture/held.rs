@@ -74,13 +74,14 @@ pub(super) fn start(
 /// A device of which no packet is refused because of where it comes from, and the way to it.
 fn open() -> io::Result<AsyncDevice> {
     let device = DeviceBuilder::new().name(HELD_DEVICE).mtu(MTU).build_async()?;
+    // What can not be read is taken for on.
     let on = |switch: &str| {
-        fs::read_to_string(format!("{SWITCHES}/{switch}")).is_ok_and(|value| value.trim() != "0")
+        fs::read_to_string(format!("{SWITCHES}/{switch}")).map_or(true, |value| value.trim() != "0")
     };
     // Clients are not behind it: where all devices are looked at, at least not strictly (RFC 3704, section 2.4).
     let filter = if on("conf/all/rp_filter") { "2" } else { "0" };
     if let Err(error) = fs::write(format!("{SWITCHES}/conf/{HELD_DEVICE}/rp_filter"), filter) {
-        tracing::debug!(%error, "the reverse path filter of {HELD_DEVICE} stays as it is");
+        tracing::warn!(%error, "the reverse path filter of {HELD_DEVICE} stays as it is: if it is strict, nobody gets through");
     }
     if !on("ip_forward") {
         tracing::warn!("net.ipv4.ip_forward is 0: without early_accept nobody gets through");

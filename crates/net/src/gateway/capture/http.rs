@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::header::{HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
@@ -20,6 +21,7 @@ use tokio::task::JoinSet;
 
 use super::{Inner, listen, serve};
 use crate::gateway::Proxy;
+use crate::gateway::flow::Begun;
 use crate::gateway::open::{Destination, Verdict};
 
 /// Opens the server.
@@ -32,15 +34,22 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
     tasks.spawn(serve(listener, move |tcp, from| {
         let entrance = entrance.clone();
         async move {
-            let service = service_fn(|request| {
-                let entrance = entrance.clone();
-                async move { Ok::<_, Infallible>(entrance.answer(request, from).await) }
+            let accepted = Mutex::new(None);
+            let service = service_fn(async |request| {
+                let (response, flow) = entrance.answer(request, from).await;
+                *accepted.lock().unwrap_or_else(PoisonError::into_inner) = flow;
+                Ok::<_, Infallible>(response)
             });
             let serving = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .serve_connection(TokioIo::new(tcp), service)
                 .with_upgrades();
-            serving.await.map_err(io::Error::other)
+            serving.await.map_err(io::Error::other)?;
+            let flow = accepted.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let Some((begun, upgrade)) = flow else { return Ok(()) };
+            let upgraded = upgrade.await.map_err(io::Error::other)?;
+            let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return Ok(()) };
+            entrance.inner.carry(begun, parts.io.into_inner(), parts.read_buf).await
         }
     }));
     Ok(())
@@ -55,38 +64,38 @@ struct Entrance {
 }
 
 impl Entrance {
-    /// Answers a request, and carries the flow if there is one.
+    /// Answers a request, and begins a flow if that is what it is for.
     async fn answer(
-        self: Arc<Self>,
+        &self,
         request: Request<Incoming>,
         from: SocketAddr,
-    ) -> Response<Full<Bytes>> {
+    ) -> (Response<Full<Bytes>>, Option<(Begun, OnUpgrade)>) {
+        match self.begin(&request, from).await {
+            Ok(begun) => (Response::default(), Some((begun, hyper::upgrade::on(request)))),
+            Err(response) => (response, None),
+        }
+    }
+
+    async fn begin(
+        &self,
+        request: &Request<Incoming>,
+        from: SocketAddr,
+    ) -> Result<Begun, Response<Full<Bytes>>> {
         if request.method() != Method::CONNECT {
-            return said(StatusCode::METHOD_NOT_ALLOWED, "only CONNECT is served here");
+            return Err(said(StatusCode::METHOD_NOT_ALLOWED, "only CONNECT is served here"));
         }
         if !self.knows(request.headers().get(PROXY_AUTHORIZATION)) {
             let mut response = said(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "say who you are");
             let basic = HeaderValue::from_static("Basic realm=\"bentpipe\"");
             response.headers_mut().insert(PROXY_AUTHENTICATE, basic);
-            return response;
+            return Err(response);
         }
         let to = request.uri().authority().map(|to| to.as_str().parse::<Destination>());
         let Some(Ok(to)) = to else {
-            return said(StatusCode::BAD_REQUEST, "CONNECT needs HOST:PORT");
+            return Err(said(StatusCode::BAD_REQUEST, "CONNECT needs HOST:PORT"));
         };
-        let begun = match self.inner.begin(&self.peer, from, to).await {
-            Ok(begun) => begun,
-            Err(verdict) => return said(status(verdict), &verdict.to_string()),
-        };
-        tokio::spawn(async move {
-            let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
-            let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
-            let carried = self.inner.carry(begun, parts.io.into_inner(), parts.read_buf);
-            if let Err(error) = carried.await {
-                tracing::debug!(%from, %error, "a flow ended early");
-            }
-        });
-        Response::default()
+        let begun = self.inner.begin(&self.peer, from, to).await;
+        begun.map_err(|verdict| said(status(verdict), &verdict.to_string()))
     }
 
     /// Whether the client may use the proxy.

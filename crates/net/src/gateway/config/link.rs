@@ -110,6 +110,16 @@ impl Config {
             if peer.weight == 0 {
                 return wrong(format!("peers.{name}.weight"), "it is at least 1");
             }
+            if self.link.mode == Mode::Shared && peer.weight != 1 {
+                return wrong(
+                    format!("peers.{name}.weight"),
+                    "peers have parts of a dedicated link: it needs mode = \"dedicated\"",
+                );
+            }
+        }
+        if let Err(error) = crate::gateway::tuning(self).config() {
+            let key = if controller.is_some() { "link.controller" } else { "link.rate" };
+            return wrong(key, &error.to_string());
         }
         self.check_backup()
     }
@@ -126,6 +136,9 @@ impl Config {
                 None => Ok(()),
             };
         };
+        if backup.rate.is_some_and(|rate| rate.0 < BitRate::from_bps(1000)) {
+            return wrong("backup.rate", "it is at least 1 kbit/s");
+        }
         match (self.link.mode, backup.rate) {
             (Mode::Dedicated, None) => {
                 return wrong("backup.rate", "a dedicated link has one, such as \"1 Mbit/s\"");
@@ -187,7 +200,7 @@ impl Config {
     pub(in crate::gateway) fn shares(&self) -> impl Iterator<Item = (usize, PublicKey, Share)> {
         self.rates().flat_map(|(link, all)| {
             self.peers.values().map(move |peer| {
-                let own = peer.rate.filter(|_| link == 0).map_or(all, |own| own.0);
+                let own = peer.rate.map_or(all, |own| own.0.min(all));
                 (link, peer.key.0, Share { rate: own, weight: peer.weight })
             })
         })

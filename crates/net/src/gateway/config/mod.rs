@@ -218,7 +218,7 @@ pub struct Proxy {
     /// The TCP address here.
     pub listen: SocketAddr,
     /// Passwords by user; nobody has to give one if there are none.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "users")]
     pub users: BTreeMap<String, Password>,
     /// By which gateway; the only one if left out.
     pub peer: Option<String>,
@@ -239,6 +239,14 @@ pub struct Transparent {
     pub exclude: Vec<Parsed<IpNet>>,
     /// By which gateway; the only one if left out.
     pub peer: Option<String>,
+}
+
+/// Reads users without saying what is there instead, which may be a password.
+fn users<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Password>, D::Error> {
+    BTreeMap::deserialize(deserializer)
+        .map_err(|_| D::Error::custom("users are names with their passwords: { eve = \"…\" }"))
 }
 
 /// A password, which nothing prints.
@@ -340,6 +348,17 @@ impl Config {
         }
         self.check_link()?;
         self.ops.as_ref().map_or(Ok(()), Ops::check)?;
+        let limits = &self.limits;
+        for (key, is_zero) in [
+            ("limits.patience", limits.patience.0.is_zero()),
+            ("limits.connect_timeout", limits.connect_timeout.0.is_zero()),
+            ("limits.new_per_second", limits.new_per_second == 0),
+        ] {
+            if is_zero {
+                return wrong(key, "it is above zero".into());
+            }
+        }
+        self.check_peers()?;
         if self.limits.connections == 0 {
             return wrong("limits.connections", "it is at least 1".into());
         }
@@ -363,8 +382,41 @@ impl Config {
         {
             return wrong(&format!("forward[{n}].protocol"), "UDP needs udp = \"tunnel\"".into());
         }
+        if self.transparent.as_ref().is_some_and(|t| t.port == 0) {
+            return wrong("transparent.port", "it is a TCP port that nothing else uses".into());
+        }
+        let by_tcp = self.forward.iter().enumerate().filter(|(_, f)| f.protocol == Protocol::Tcp);
+        let mut places: BTreeMap<SocketAddr, String> = BTreeMap::new();
+        let listening = by_tcp.map(|(n, f)| (format!("forward[{n}].listen"), f.listen));
+        let proxies = [("socks5.listen", &self.socks5), ("http.listen", &self.http)];
+        let proxies =
+            proxies.into_iter().filter_map(|(key, p)| Some((key.into(), p.as_ref()?.listen)));
+        for (key, listen) in listening.chain(proxies).filter(|(_, listen)| listen.port() != 0) {
+            if let Some(other) = places.insert(listen, key.clone()) {
+                return wrong(&key, format!("{listen} is that of {other} already"));
+            }
+        }
         for (key, peer) in self.entrances() {
             self.peer(peer).map_err(|message| (format!("{key}.peer"), message))?;
+        }
+        Ok(())
+    }
+
+    /// Whether peers can be told apart and reached.
+    fn check_peers(&self) -> Result<(), (String, String)> {
+        let mut keys = BTreeMap::new();
+        for (name, peer) in &self.peers {
+            if let Some(other) = keys.insert(peer.key.0.to_string(), name) {
+                return Err((
+                    format!("peers.{name}.key"),
+                    format!("it is that of {other} already"),
+                ));
+            }
+            // An IPv6 socket reaches both.
+            if self.listen.is_ipv4() && peer.address.is_some_and(|address| address.is_ipv6()) {
+                let message = "it is IPv6, which `listen` at an IPv4 address does not reach";
+                return Err((format!("peers.{name}.address"), message.into()));
+            }
         }
         Ok(())
     }
@@ -496,5 +548,40 @@ mod tests {
         assert!(!format!("{config:?}").contains("secret"));
         let users = &config.socks5.expect("a proxy").users;
         assert!(users["eve"].is("secret") && !users["eve"].is("Secret"));
+    }
+
+    #[test]
+    fn what_could_not_start_or_would_do_nothing_is_refused_by_its_key() {
+        let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n";
+        let twice = peer.replace("hub", "other");
+        let cases = [
+            (format!("{peer}[link]\ncontroller = \"cubik\""), "link.controller"),
+            (format!("{peer}[link]\nmode = \"dedicated\"\nrate = \"1 bit/s\""), "link.rate"),
+            (format!("{peer}weight = 7"), "peers.hub.weight"),
+            (format!("{peer}{twice}"), "peers.other.key"),
+            (peer.replace("192.0.2.1", "[2001:db8::1]"), "peers.hub.address"),
+            (format!("{peer}[limits]\npatience = \"0 s\""), "limits.patience"),
+            (format!("{peer}[limits]\nconnect_timeout = \"0 s\""), "limits.connect_timeout"),
+            (format!("{peer}[limits]\nnew_per_second = 0"), "limits.new_per_second"),
+            (format!("{peer}[transparent]\nport = 0"), "transparent.port"),
+            (
+                format!(
+                    "{peer}[socks5]\nlisten = \"127.0.0.1:1080\"\n[http]\nlisten = \"127.0.0.1:1080\""
+                ),
+                "http.listen",
+            ),
+        ];
+        for (text, key) in cases {
+            let message = parse(&text).expect_err(key);
+            assert!(message.contains(key), "{key}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_password_that_stands_in_the_wrong_place_is_not_repeated() {
+        let text = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n\
+                    [socks5]\nlisten = \"127.0.0.1:1080\"\nusers = \"eve:hunter2\"";
+        let message = parse(text).expect_err("no users");
+        assert!(message.contains("users") && !message.contains("hunter2"), "{message}");
     }
 }
