@@ -11,6 +11,19 @@ fn with(controller: &str) -> Config {
     Config { controller, initial_window: InitialWindow::Segments(1), ..plain() }
 }
 
+/// The connection is open after a round trip of 100 ms, the peer has room for ten segments, and more is to be sent.
+fn with_room_for_ten(config: Config) -> Script {
+    let mut script = Script::start(config);
+    script.sent();
+    script.pass(100);
+    script.hear(Segment {
+        window: 10_000,
+        ..syn_ack(SynOptions { sack_permitted: true, ..mss(1000) })
+    });
+    script.write(30_000);
+    script
+}
+
 /// A copy of the segment at this place, and nothing else, leaves now.
 #[track_caller]
 fn expect_copy(script: &mut Script, place: u32) {
@@ -21,14 +34,7 @@ fn expect_copy(script: &mut Script, place: u32) {
 #[test]
 fn peach_sends_copies_of_the_last_segment_spread_over_a_round_trip() {
     // Akyildiz and others 2001, sudden start: as many as the window of 10 takes less one, RTT / 10 apart.
-    let mut script = Script::start(with("peach"));
-    script.sent();
-    script.pass(100);
-    script.hear(Segment {
-        window: 10_000,
-        ..syn_ack(SynOptions { sack_permitted: true, ..mss(1000) })
-    });
-    script.write(30_000);
+    let mut script = with_room_for_ten(with("peach"));
     let first = script.sent();
     assert!(!first[0].low_priority && first[0].payload.len() == 1000, "{first:?}");
     for _ in 0..8 {
@@ -52,14 +58,7 @@ fn peach_sends_copies_of_the_last_segment_spread_over_a_round_trip() {
 #[test]
 fn swift_copies_what_is_outstanding_in_turn() {
     let config = Config { initial_window: InitialWindow::Segments(3), ..with("swift") };
-    let mut script = Script::start(config);
-    script.sent();
-    script.pass(100);
-    script.hear(Segment {
-        window: 10_000,
-        ..syn_ack(SynOptions { sack_permitted: true, ..mss(1000) })
-    });
-    script.write(30_000);
+    let mut script = with_room_for_ten(config);
     let first: Vec<u32> =
         script.sent().iter().map(|s| s.seq.distance_from(Seq32::new(ISS))).collect();
     assert_eq!(first, [1, 1001, 2001, 1], "data first, then a copy");
