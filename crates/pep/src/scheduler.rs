@@ -109,19 +109,18 @@ impl Scheduler {
 
     /// A connection may have something to send.
     pub fn wake(&mut self, member: u32) {
-        if self.members[member as usize].turn.is_none() {
-            self.enqueue(member);
+        let this = &self.members[member as usize];
+        if this.turn.is_none() {
+            // What it did not ask for it does not get later.
+            self.enqueue(member, this.finish.max(self.virtual_now));
         }
     }
 
-    fn enqueue(&mut self, member: u32) {
+    fn enqueue(&mut self, member: u32, start: u64) {
         let this = &mut self.members[member as usize];
         let (start, over) = match self.turns {
             Turns::RoundRobin => (0, 0),
-            Turns::Weighted => {
-                let start = this.finish.max(self.virtual_now);
-                (start, start + SEGMENT * SCALE / this.weight)
-            }
+            Turns::Weighted => (start, start + SEGMENT * SCALE / this.weight),
         };
         self.given += 1;
         let turn = Turn { over, start, place: self.given, member };
@@ -147,7 +146,8 @@ impl Scheduler {
             self.virtual_now = self.virtual_now.max(turn.start);
             this.finish = turn.start + bytes.get() * SCALE / this.weight;
         }
-        self.enqueue(member);
+        // It goes on from there: a segment shorter than those of others must not cost it the rest.
+        self.enqueue(member, self.members[member as usize].finish);
     }
 
     /// So many bytes were sent out of turn: the line is busy for as long.
@@ -233,6 +233,24 @@ mod tests {
         };
         let ratio = bytes(0) / bytes(1);
         assert!((ratio - 3.0).abs() < 0.05, "{ratio}");
+    }
+
+    #[test]
+    fn a_short_segment_now_and_then_costs_nobody_his_share() {
+        let mut scheduler = scheduler(Turns::Weighted, &[3, 1]);
+        (0..2).for_each(|member| scheduler.wake(member));
+        let (mut now, mut bytes, mut count) = (Instant::ZERO, [0, 0], [0, 0]);
+        for _ in 0..4000 {
+            now = now.max(scheduler.poll_timeout().expect("somebody waits"));
+            let member = scheduler.next(now).expect("somebody");
+            let who = member as usize;
+            count[who] += 1;
+            let size = if count[who] % 5 == 0 { 60 } else { 1500 };
+            scheduler.sent(now, member, ByteCount::new(size));
+            bytes[who] += size;
+        }
+        let ratio = bytes[0] as f64 / bytes[1] as f64;
+        assert!((ratio - 3.0).abs() < 0.02, "{ratio}");
     }
 
     #[test]

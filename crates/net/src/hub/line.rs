@@ -285,7 +285,13 @@ impl Hub {
     /// Sends the next segment of a connection; false when it has none.
     fn send_one(&mut self, now: Instant, id: usize) -> bool {
         let (endpoint, mut around) = self.around(id);
-        let path = endpoint.poll_transmit(now, around.place());
+        let mut path = endpoint.poll_transmit(now, around.place());
+        if path.is_none() && endpoint.poll_timeout().is_some_and(|due| due <= now) {
+            // A burst that ended while others had their turns: the next one is due, and a timer would only
+            // ring when the turn has gone to others.
+            endpoint.handle_timeout(now);
+            path = endpoint.poll_transmit(now, around.place());
+        }
         if let Some(path) = path {
             around.transmit(now, path);
         }
