@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::SenderState;
@@ -26,6 +27,10 @@ use crate::stream::Streams;
 
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;
+/// Time to send what says that a host ends.
+const FAREWELL: Duration = Duration::from_millis(200);
+/// Time between two looks whether it was sent.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// A host on the network. Clones are the same host.
 ///
@@ -206,6 +211,23 @@ impl Host {
     /// The next datagram that a peer sent. What nobody reads is lost.
     pub async fn recv_datagram(&self) -> (PublicKey, Bytes) {
         poll_fn(|cx| self.handle.shared.hub().poll_datagram(cx)).await
+    }
+
+    /// Ends all connections, tells the peers so, and returns when that has been sent or can not be.
+    pub async fn leave(&self) {
+        let shared = &self.handle.shared;
+        shared.hub().leave(shared.clock.now());
+        shared.changed.notify_one();
+        let sent = async {
+            loop {
+                tokio::time::sleep(LOOK).await;
+                if shared.hub().outbox().is_empty() {
+                    break;
+                }
+            }
+        };
+        // Nobody has to wait for a socket that is full.
+        let _ = tokio::time::timeout(FAREWELL, sent).await;
     }
 
     /// Opens a connection to service `port` of `peer`, which is reached at `address`, and waits until

@@ -8,12 +8,13 @@ use std::time::Duration;
 use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
 use bentpipe_units::ByteCount;
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 use gateways::fetching::until;
-use gateways::{OPEN, Site, free, server};
+use gateways::{OPEN, Site, free, released, server};
 
 /// Longest time for anything here.
 const LONG: Duration = Duration::from_secs(20);
@@ -129,6 +130,12 @@ async fn socks5(proxy: SocketAddr, to: SocketAddr) -> (TcpStream, u8) {
     let mut chosen = [0; 2];
     tcp.read_exact(&mut chosen).await.expect("a method");
     assert_eq!(chosen, [5, 0]);
+    let reply = command(&mut tcp, to).await;
+    (tcp, reply)
+}
+
+/// The reply of a SOCKS5 server that knows its client to what that wants.
+async fn command(tcp: &mut TcpStream, to: SocketAddr) -> u8 {
     let SocketAddr::V4(to) = to else { panic!("an IPv4 address") };
     let mut request = vec![5, 1, 0, 1];
     request.extend(to.ip().octets());
@@ -136,7 +143,7 @@ async fn socks5(proxy: SocketAddr, to: SocketAddr) -> (TcpStream, u8) {
     tcp.write_all(&request).await.expect("room");
     let mut reply = [0; 10];
     tcp.read_exact(&mut reply).await.expect("a reply");
-    (tcp, reply[1])
+    reply[1]
 }
 
 #[tokio::test]
@@ -182,6 +189,112 @@ async fn while_the_far_gateway_is_gone_new_connections_go_directly_if_that_is_wa
     let _hub = site.hub();
     until("the hub answers again", || terminal.is_up("hub")).await;
     assert_eq!(ask(false).await, b"hello");
+}
+
+#[tokio::test]
+async fn a_gateway_that_stops_takes_leave_and_open_flows_are_reset_at_once() {
+    let to = server(async |mut tcp| {
+        let _ = tcp.read_to_end(&mut Vec::new()).await;
+    })
+    .await;
+    let site = Site::new(&to.to_string(), None, ["", OPEN]).await;
+    let reset = async |tcp: &mut TcpStream| {
+        let read = tokio::time::timeout(LONG, tcp.read(&mut [0; 8])).await.expect("in time");
+        assert_eq!(read.expect_err("a reset").kind(), std::io::ErrorKind::ConnectionReset);
+    };
+    let begin = async || {
+        let (terminal, hub) = (site.terminal(), site.hub());
+        until("the hub answers", || terminal.is_up("hub") && hub.is_up("terminal")).await;
+        let tcp = TcpStream::connect(site.forward).await.expect("a connection");
+        until("its flow", || hub.status().flows.len() == 1).await;
+        (terminal, hub, tcp)
+    };
+    let (terminal, hub, mut tcp) = begin().await;
+    hub.stop().await;
+    reset(&mut tcp).await;
+    until("the hub is gone", || !terminal.is_up("hub")).await;
+    drop(terminal);
+    released(&site).await;
+
+    let (terminal, hub, mut tcp) = begin().await;
+    terminal.stop().await;
+    reset(&mut tcp).await;
+    until("the terminal is gone", || !hub.is_up("terminal")).await;
+    until("no flow is left", || hub.status().flows.is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_given_up_after_the_connect_timeout() {
+    // Its only place is taken, so that the system drops what comes.
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    socket.bind(&any.into()).expect("a port");
+    socket.listen(0).expect("a listener");
+    let silent = socket.local_addr().expect("an address").as_socket().expect("of IP");
+    let _first = TcpStream::connect(silent).await.expect("the only place");
+    let hub = format!("{OPEN}\n[limits]\nconnect_timeout = \"200 ms\"");
+    let pair = pair("127.0.0.1:1", "early_accept = false", &hub).await;
+    let reply = tokio::time::timeout(LONG, socks5(pair.site.socks5, silent)).await;
+    assert_eq!(reply.expect("in time").1, 6, "timed out");
+}
+
+#[tokio::test]
+async fn of_many_flows_at_once_only_so_many_begin_in_a_second() {
+    let to = server(echo).await;
+    let hub = format!("{OPEN}\n[limits]\nnew_per_second = 2");
+    let pair = pair("127.0.0.1:1", "early_accept = false", &hub).await;
+    until("the hub answers", || pair.terminal.is_up("hub")).await;
+    let mut asked = JoinSet::new();
+    for _ in 0..40 {
+        asked.spawn(socks5(pair.site.socks5, to));
+    }
+    let replies: Vec<u8> = asked.join_all().await.into_iter().map(|(_, reply)| reply).collect();
+    let busy = replies.iter().filter(|reply| **reply == 1).count();
+    let served = replies.iter().filter(|reply| **reply == 0).count();
+    assert!(served >= 2 && busy > 0 && served + busy == 40, "{replies:?}");
+    let refused = pair.hub.counters().refused.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(refused, busy as u64);
+    // In another second others may.
+    let again = async {
+        loop {
+            let (mut tcp, reply) = socks5(pair.site.socks5, to).await;
+            if reply == 0 {
+                return exchange(&mut tcp, b"hello").await;
+            }
+        }
+    };
+    assert_eq!(tokio::time::timeout(LONG, again).await.expect("in time"), b"hello");
+}
+
+#[tokio::test]
+async fn a_socks_client_connects_with_the_right_password_only() {
+    let to = server(echo).await;
+    let site = Site::new("127.0.0.1:1", None, ["early_accept = false", OPEN]).await;
+    let site = site.with_socks_user("eve", "apple");
+    let (_hub, _terminal) = (site.hub(), site.terminal());
+    /// What the server says to the methods, and to the password if it asks for one.
+    async fn login(proxy: SocketAddr, methods: &[u8], password: &str) -> (TcpStream, Vec<u8>) {
+        let mut tcp = TcpStream::connect(proxy).await.expect("a connection");
+        let hello = [&[5, methods.len() as u8], methods].concat();
+        tcp.write_all(&hello).await.expect("room");
+        let mut said = vec![0; 2];
+        tcp.read_exact(&mut said).await.expect("a method");
+        if said == [5, 2] {
+            let length = [password.len() as u8];
+            let credentials = [&[1, 3], &b"eve"[..], &length, password.as_bytes()].concat();
+            tcp.write_all(&credentials).await.expect("room");
+            tcp.read_exact(&mut said).await.expect("a verdict");
+        }
+        (tcp, said)
+    }
+    assert_eq!(login(site.socks5, &[0], "").await.1, [5, 0xff], "a password is wanted");
+    let (mut tcp, said) = login(site.socks5, &[0, 2], "pear").await;
+    assert_eq!((said[0], said[1] != 0), (1, true), "the wrong one");
+    assert_eq!(tcp.read(&mut [0; 8]).await.unwrap_or(0), 0);
+    let (mut tcp, said) = login(site.socks5, &[0, 2], "apple").await;
+    assert_eq!(said, [1, 0]);
+    assert_eq!(command(&mut tcp, to).await, 0);
+    assert_eq!(exchange(&mut tcp, b"hello").await, b"hello");
 }
 
 #[tokio::test]

@@ -173,6 +173,33 @@ fn a_host_that_was_restarted_is_found_out_and_can_be_reached_again() {
 }
 
 #[test]
+fn a_host_that_leaves_ends_the_connections_of_its_peers_at_once_and_what_opens_waits_for_it() {
+    // Of what is said in parting two copies of three are lost.
+    let mut lost = 0;
+    let mut world = World::new().with_wire(move |end, bytes| {
+        // Around the two bytes are 23 of the association.
+        let is_lost = end == SERVER && bytes.len() == 25 && lost < 2;
+        lost += usize::from(is_lost);
+        if is_lost { vec![] } else { vec![DELAY] }
+    });
+    let connection = world.connect();
+    let mut data = pattern(400_000);
+    let cx = &mut Context::from_waker(Waker::noop());
+    assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+    world.run(Span::from_millis(1500));
+    world.hubs[SERVER].leave(world.now);
+    let opening = world.connect();
+    world.run(DELAY);
+    let failed = world.hubs[CLIENT].poll_connected(connection, cx);
+    assert_eq!(failed, Poll::Ready(Err(StreamError::Failed(Failure::PeerRestarted))));
+    world.hubs[SERVER] = hub(2, 1);
+    world.hubs[SERVER].allow(key(1).public());
+    world.hubs[SERVER].listen(config());
+    let data = pattern(1_000);
+    assert_eq!(world.transfer(opening, &data, secs(20)).expect("a transfer").0, data);
+}
+
+#[test]
 fn a_client_that_was_restarted_is_not_taken_for_the_one_before() {
     let mut world = World::new();
     let connection = world.connect();

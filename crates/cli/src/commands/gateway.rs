@@ -23,7 +23,9 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     }
     let privileges = Privileges::of(&config)
         .map_err(|message| Failure::Input(format!("{}, `user`: {message}", file.display())))?;
-    let key = SecretKey::load(&config.key).map_err(|error| Failure::Input(error.to_string()))?;
+    let key = own_key(&config).map_err(|(key, message)| {
+        Failure::Input(format!("{}, `{key}`: {message}", file.display()))
+    })?;
     if args.check.is_some() {
         writeln!(std::io::stdout(), "{}: good", file.display())?;
         return Ok(());
@@ -52,10 +54,25 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
                     return ended.map_err(|error| Failure::System(error.to_string()));
                 }
                 _ = hangups.recv() => reload(&gateway, file),
-                () = stop.wait() => return Ok(()),
+                () = stop.wait() => break,
             }
         }
+        gateway.stop().await;
+        Ok(())
     })
+}
+
+/// The key of this host, or the setting that is wrong and how.
+fn own_key(config: &Config) -> Result<SecretKey, (String, String)> {
+    let key = SecretKey::load(&config.key).map_err(|error| {
+        let hint = match config.key.try_exists() {
+            Ok(false) => format!("; `bentpipe keygen --key {}` makes it", config.key.display()),
+            _ => String::new(),
+        };
+        ("key".to_owned(), format!("{error}{hint}"))
+    })?;
+    config.check_key(key.public())?;
+    Ok(key)
 }
 
 /// Prints the rules of the firewall, or removes them.

@@ -214,6 +214,11 @@ impl Gateway {
         }
         Ok(())
     }
+
+    /// Ends, and tells the far gateways, so that they do not have to find out.
+    pub async fn stop(self) {
+        self.inner.host.leave().await;
+    }
 }
 
 /// A configuration that differs from the one at work in more than rates and weights.

@@ -24,6 +24,7 @@ const PARITY: u8 = 9;
 const BEAT: u8 = 10;
 const BEAT_ANSWER: u8 = 11;
 const DATAGRAM: u8 = 12;
+const LEAVING: u8 = 13;
 
 /// Whether a datagram carries something of a connection.
 pub(super) fn has_content(plain: &[u8]) -> bool {
@@ -63,6 +64,8 @@ pub(super) enum Control {
     BeatAnswer(BeatAnswer),
     /// A datagram of the application.
     Datagram(Bytes),
+    /// The host ends, and all connections with it.
+    Leaving,
 }
 
 impl Control {
@@ -129,6 +132,7 @@ impl Control {
                 out.put_u8(DATAGRAM);
                 out.extend_from_slice(bytes);
             }
+            Self::Leaving => out.put_u8(LEAVING),
         }
     }
 
@@ -172,6 +176,7 @@ impl Control {
                 main: plain.try_get_u8().ok()?,
             }),
             DATAGRAM => Self::Datagram(plain),
+            LEAVING => Self::Leaving,
             _ => return None,
         })
     }
@@ -200,6 +205,7 @@ mod tests {
             Control::Parity(parity),
             Control::Beat(Beat { way: 3, link: 1, serial: 1 << 31, main: 2, up: 13, spread: true }),
             Control::Datagram(Bytes::from_static(b"hello")),
+            Control::Leaving,
             Control::BeatAnswer(BeatAnswer { way: 3, serial: 1 << 31, main: 2 }),
         ] {
             let mut bytes = BytesMut::new();

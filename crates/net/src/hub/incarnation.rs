@@ -1,10 +1,14 @@
-//! Peers that were restarted, and have forgotten all connections of before.
+//! Hosts that end and begin anew, and have forgotten all connections of before.
 
 use bentpipe_units::Instant;
 
 use super::Hub;
+use super::control::Control;
 use super::pieces::Pieces;
 use super::route::Route;
+
+/// Copies of the last message: nobody repairs it.
+const FAREWELLS: usize = 3;
 
 /// Bytes of an incarnation at the front of a handshake message's payload.
 pub(super) const INCARNATION: usize = 8;
@@ -25,20 +29,46 @@ impl Hub {
         if before.is_none_or(|before| before == incarnation) {
             return;
         }
+        association.ways.forget(from);
+        self.end_connections(now, id, false);
+    }
+
+    /// Ends all connections and tells the peers, before this host ends. Who does not hear it finds out by
+    /// himself, when nobody answers.
+    pub fn leave(&mut self, now: Instant) {
+        let all: Vec<usize> = self.associations.iter().map(|(id, _)| id).collect();
+        for id in all {
+            for _ in 0..FAREWELLS {
+                self.associations[id].tell(now, &Control::Leaving, &mut self.outbox);
+            }
+            self.end_connections(now, id, true);
+        }
+        self.flush(now);
+    }
+
+    /// The peer ends. What this host has opened and the peer has not answered waits for the next incarnation.
+    pub(super) fn handle_leaving(&mut self, now: Instant, id: usize) {
+        self.associations[id].incarnation = None;
+        self.end_connections(now, id, false);
+    }
+
+    /// Ends the connections of an association and forgets its keys. Those that this host has opened and the peer
+    /// has not answered stay, unless they end too.
+    fn end_connections(&mut self, now: Instant, id: usize, opening_too: bool) {
+        let association = &mut self.associations[id];
         association.forget_keys();
         association.pieces = Pieces::default();
-        association.ways.forget(from);
         let numbers: Vec<(u32, usize)> =
             association.numbers.iter().map(|(number, id)| (*number, *id)).collect();
         for (number, connection) in numbers {
+            self.stir(connection);
             let stream = &mut self.connections[connection].stream;
             let ours = self.associations[id].is_ours(number);
-            if ours && stream.endpoint.is_opening() {
+            if ours && stream.endpoint.is_opening() && !opening_too {
                 continue;
             }
             stream.endpoint.handle_restart(now);
             self.associations[id].numbers.remove(&number);
-            self.stir(connection);
         }
         self.unname_requests(id);
     }

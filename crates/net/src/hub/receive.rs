@@ -230,6 +230,7 @@ impl Hub {
                 let peer = association.peer;
                 self.inbox.push(peer, bytes);
             }
+            Control::Leaving => self.handle_leaving(now, id),
         }
     }
 

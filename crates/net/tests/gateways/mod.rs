@@ -84,6 +84,13 @@ impl Site {
         self
     }
 
+    /// SOCKS5 wants this user with this password.
+    pub(crate) fn with_socks_user(mut self, user: &str, password: &str) -> Self {
+        let users = format!("users = {{ {user} = \"{password}\" }}\n[http]");
+        self.terminal = self.terminal.replacen("[http]", &users, 1);
+        self
+    }
+
     /// Starts the terminal.
     pub(crate) fn terminal(&self) -> Gateway {
         let config = Config::parse("terminal.toml", &self.terminal).expect("a configuration");
@@ -105,6 +112,21 @@ impl Site {
         let config = Config::parse("hub.toml", &self.hub).expect("a configuration");
         Gateway::start(config, self.keys[1].clone()).expect("a hub")
     }
+}
+
+/// Waits until all addresses of a site can be bound: a gateway that is dropped ends soon, not at once.
+pub(crate) async fn released(site: &Site) {
+    let wait = async {
+        while UdpSocket::bind(site.udp).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        for address in [site.forward, site.socks5, site.http] {
+            while TcpListener::bind(address).await.is_err() {
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    tokio::time::timeout(fetching::LONG, wait).await.expect("gateways end");
 }
 
 /// A server that answers every connection by `serve`.

@@ -1,6 +1,6 @@
 //! The part of the configuration about links: their rates, and the ways to a peer.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use bentpipe_units::BitRate;
 use serde::Deserialize;
@@ -81,6 +81,17 @@ fn wrong(key: impl Into<String>, message: &str) -> Wrong {
     Err((key.into(), message.to_owned()))
 }
 
+/// Whether one can be reached from the other.
+fn check_family(source: Option<IpAddr>, peer: Option<SocketAddr>, key: &str, of: &str) -> Wrong {
+    let (Some(source), Some(peer)) = (source, peer) else { return Ok(()) };
+    let family = |is_ipv4| if is_ipv4 { "IPv4" } else { "IPv6" };
+    if source.is_ipv4() == peer.is_ipv4() {
+        return Ok(());
+    }
+    let (has, needs) = (family(source.is_ipv4()), family(peer.is_ipv4()));
+    wrong(key, &format!("it is {has}, but {of} is {needs}"))
+}
+
 impl Config {
     /// Whether what is said of the link fits together.
     pub(super) fn check_link(&self) -> Wrong {
@@ -120,6 +131,12 @@ impl Config {
         if let Err(error) = crate::gateway::tuning(self).config() {
             let key = if controller.is_some() { "link.controller" } else { "link.rate" };
             return wrong(key, &error.to_string());
+        }
+        for (name, peer) in &self.peers {
+            let source = self.link.source;
+            check_family(source, peer.address, "link.source", &format!("peers.{name}.address"))?;
+            let source = self.backup.as_ref().and_then(|backup| backup.source);
+            check_family(source, peer.backup, "backup.source", &format!("peers.{name}.backup"))?;
         }
         self.check_backup()
     }

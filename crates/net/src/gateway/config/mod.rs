@@ -1,56 +1,25 @@
 //! The configuration of a gateway.
 
 mod check;
+mod error;
 mod link;
+mod values;
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use bentpipe_units::{BitRate, ByteCount, Span};
 use ipnet::IpNet;
-use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde::{Deserialize, Serialize};
 
+pub use self::error::ConfigError;
 pub use self::link::{Backup, Carriers, LinkConfig, Mode};
+pub use self::values::{Parsed, Password};
 use super::open::Destination;
 use super::ops::Ops;
 use super::policy::Range;
 use crate::key::PublicKey;
-
-/// A configuration file that can not be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file can not be read.
-    #[error("{file}: {error}")]
-    File {
-        /// Its name.
-        file: String,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// It is no TOML, or has a key or a value that there is not.
-    #[error("{file}, line {line}: {message}")]
-    Content {
-        /// Its name.
-        file: String,
-        /// Where, counted from 1.
-        line: usize,
-        /// What is wrong.
-        message: String,
-    },
-    /// Its parts do not fit together.
-    #[error("{file}, `{key}`: {message}")]
-    Sense {
-        /// Its name.
-        file: String,
-        /// The key.
-        key: String,
-        /// What is wrong and what would be right.
-        message: String,
-    },
-}
 
 /// Which end of the satellite link a gateway is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +54,7 @@ pub enum Udp {
 }
 
 /// What a forwarded port is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// TCP.
@@ -219,8 +188,12 @@ pub struct Proxy {
     /// The TCP address here.
     pub listen: SocketAddr,
     /// Passwords by user; nobody has to give one if there are none.
-    #[serde(default, deserialize_with = "users")]
+    #[serde(default, deserialize_with = "values::users")]
     pub users: BTreeMap<String, Password>,
+    /// Whoever reaches it may use it, although nobody has to give a password and its address is not one of a
+    /// private network.
+    #[serde(default)]
+    pub open: bool,
     /// By which gateway; the only one if left out.
     pub peer: Option<String>,
 }
@@ -242,42 +215,6 @@ pub struct Transparent {
     pub peer: Option<String>,
 }
 
-/// Reads users without saying what is there instead, which may be a password.
-fn users<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, Password>, D::Error> {
-    BTreeMap::deserialize(deserializer)
-        .map_err(|_| D::Error::custom("users are names with their passwords: { eve = \"…\" }"))
-}
-
-/// A password, which nothing prints.
-#[derive(Clone, PartialEq, Deserialize)]
-pub struct Password(String);
-
-impl Password {
-    /// Whether a client gave the right one, in a time that tells nothing.
-    pub(super) fn is(&self, given: &str) -> bool {
-        blake3::hash(self.0.as_bytes()) == blake3::hash(given.as_bytes())
-    }
-}
-
-impl std::fmt::Debug for Password {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Password(..)")
-    }
-}
-
-/// A value that is written as text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parsed<T>(pub T);
-
-impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Parsed<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map(Self).map_err(D::Error::custom)
-    }
-}
-
 fn yes() -> bool {
     true
 }
@@ -294,8 +231,12 @@ impl Config {
     /// be right.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| ConfigError::File { file: file.clone(), error })?;
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
+            file: file.clone(),
+            line: None,
+            key: None,
+            message: error.to_string(),
+        })?;
         let mut config = Self::parse(&file, &text)?;
         if let Some(dir) = path.parent() {
             // A path that begins at the root stays what it is.
@@ -309,21 +250,29 @@ impl Config {
     /// # Errors
     /// When it is not one.
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text).map_err(|error| {
-            let start = error.span().map_or(0, |span| span.start);
-            let line = text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1;
-            ConfigError::Content {
-                file: file.to_owned(),
-                line,
-                message: error.message().to_owned(),
-            }
-        })?;
-        config.check().map_err(|(key, message)| ConfigError::Sense {
+        let config: Self = error::read(file, text)?;
+        config.check().map_err(|(key, message)| ConfigError {
             file: file.to_owned(),
-            key,
+            line: None,
+            key: Some(key),
             message,
         })?;
         Ok(config)
+    }
+
+    /// Whether this host, with this key, may have the configuration.
+    ///
+    /// # Errors
+    /// When a peer has the same key: the name of its setting and what is wrong.
+    pub fn check_key(&self, own: PublicKey) -> Result<(), (String, String)> {
+        match self.peers.iter().find(|(_, peer)| peer.key.0 == own) {
+            Some((name, _)) => {
+                let message =
+                    "it is this host's own; the peer's is what `bentpipe keygen` prints there";
+                Err((format!("peers.{name}.key"), message.to_owned()))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether it opens sockets with other hosts' addresses while it runs, for which Linux wants
@@ -387,8 +336,16 @@ mod tests {
             (String::new(), "`peers`: there is none"),
             ("[peers.hub]\nkey = \"KEY\"".into(), "`peers.hub.address`"),
             ("[peers.hub]\nkey = \"x\"".into(), "line 5"),
-            (format!("{peer}waight = 3"), "line 7: unknown field `waight`"),
-            (format!("{peer}[link]\nfec = \"often\""), "line 8: it is `auto`, `off` or"),
+            (format!("{peer}waight = 3"), "line 7, `peers.hub.waight`: unknown field `waight`"),
+            (format!("{peer}waight = 3"), "did you mean `weight`?"),
+            (format!("{peer}[link]\nmode = \"dedicatd\""), "did you mean `dedicated`?"),
+            (
+                format!("{peer}[link]\nfec = \"often\""),
+                "line 8, `link.fec`: it is `auto`, `off` or",
+            ),
+            (format!("{peer}[link]\nfec = 1.5"), "line 8, `link.fec`: it is `auto`, `off` or"),
+            (format!("{peer}[link]\nrate = 10"), "line 8, `link.rate`: "),
+            (format!("{peer}[limits]\nnew_per_second = \"many\""), "`limits.new_per_second`: "),
             (
                 format!("{peer}[socks5]\nlisten = \"[::1]:1080\"\npeer = \"hup\""),
                 "`socks5.peer`: `hup`",
@@ -456,6 +413,43 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_of_parity_is_a_number_with_quotes_or_without() {
+        let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n[link]\nfec = ";
+        for ratio in ["0.25", "\"0.25\""] {
+            let config = parse(&format!("{peer}{ratio}")).expect("a ratio");
+            assert_eq!(config.link.fec, Parsed(crate::Fec::Ratio(0.25)));
+        }
+    }
+
+    #[test]
+    fn a_proxy_without_passwords_is_for_this_host_and_its_network_unless_it_is_said_to_be_open() {
+        let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n";
+        for proxy in ["socks5", "http"] {
+            let parse = |rest: &str| parse(&format!("{peer}[{proxy}]\nlisten = {rest}"));
+            for listen in ["127.0.0.1", "192.168.7.1", "[::1]", "[fd00::1]"] {
+                assert!(parse(&format!("\"{listen}:1080\"")).is_ok(), "{listen}");
+            }
+            for listen in ["0.0.0.0", "[::]", "203.0.113.1", "[2001:db8::1]"] {
+                let listen = format!("\"{listen}:1080\"");
+                let message = parse(&listen).expect_err("for everybody");
+                assert!(message.contains(&format!("`{proxy}.listen`")), "{message}");
+                assert!(parse(&format!("{listen}\nopen = true")).is_ok());
+                assert!(parse(&format!("{listen}\nusers = {{ eve = \"x\" }}")).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn a_host_is_not_its_own_peer() {
+        let config =
+            parse("[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"").expect("one");
+        let (key, _) = config.check_key(config.peers["hub"].key.0).expect_err("itself");
+        assert_eq!(key, "peers.hub.key");
+        let other = crate::key::SecretKey::generate().public();
+        assert!(config.check_key(other).is_ok());
+    }
+
+    #[test]
     fn what_could_not_start_or_would_do_nothing_is_refused_by_its_key() {
         let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n";
         let twice = peer.replace("hub", "other");
@@ -474,6 +468,17 @@ mod tests {
                     "{peer}[socks5]\nlisten = \"127.0.0.1:1080\"\n[http]\nlisten = \"127.0.0.1:1080\""
                 ),
                 "http.listen",
+            ),
+            (
+                format!(
+                    "{peer}[socks5]\nlisten = \"127.0.0.1:1080\"\n[ops]\nlisten = \"127.0.0.1:1080\""
+                ),
+                "ops.listen",
+            ),
+            (format!("{peer}[link]\nsource = \"2001:db8::1\""), "link.source"),
+            (
+                format!("{peer}[socks5]\nlisten = \"127.0.0.1:1\"\nusers = {{ eve = \"\" }}"),
+                "socks5.users",
             ),
         ];
         for (text, key) in cases {

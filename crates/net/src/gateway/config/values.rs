@@ -1,0 +1,72 @@
+//! Values of a configuration that are more than text or numbers.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// A value that is written as text, or as a number where it has no unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parsed<T>(pub T);
+
+impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Parsed<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Written(PhantomData)).map(Self)
+    }
+}
+
+/// Reads what is written, as text or as a number.
+struct Written<T>(PhantomData<T>);
+
+impl<T: FromStr<Err: Display>> Visitor<'_> for Written<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text in quotes")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        self.visit_str(&number.to_string())
+    }
+}
+
+/// A password, which nothing prints.
+#[derive(Clone, PartialEq, Deserialize)]
+pub struct Password(String);
+
+impl Password {
+    /// Whether a client gave the right one, in a time that tells nothing.
+    pub(in crate::gateway) fn is(&self, given: &str) -> bool {
+        blake3::hash(self.0.as_bytes()) == blake3::hash(given.as_bytes())
+    }
+
+    /// Its bytes.
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(..)")
+    }
+}
+
+/// Reads users without saying what is there instead, which may be a password.
+pub(super) fn users<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Password>, D::Error> {
+    BTreeMap::deserialize(deserializer)
+        .map_err(|_| D::Error::custom("users are names with their passwords: { eve = \"…\" }"))
+}
