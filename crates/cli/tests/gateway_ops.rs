@@ -4,8 +4,9 @@ mod gateways;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Child, ChildStderr, Output, Stdio};
 
 use gateways::{Place, bentpipe, check, echo, free, get, start, text};
 use rustix::process::{Pid, Signal, kill_process};
@@ -145,4 +146,88 @@ fn a_status_for_everybody_has_to_be_meant() {
     assert!(said.contains("`ops.listen`") && said.contains("open = true"), "{said}");
     fs::write(&file, open + "open = true\n").expect("written");
     assert!(check(&file).status.success());
+}
+
+/// Starts a gateway with more arguments and this filter of its log, and returns it with the lines of its log up to the
+/// one that says that it is up.
+fn start_logged(
+    file: &Path,
+    args: &[&str],
+    filter: &str,
+) -> (Child, BufReader<ChildStderr>, Vec<String>) {
+    let mut command = bentpipe();
+    command.arg("gateway").arg("--config").arg(file).args(args).env("RUST_LOG", filter);
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut lines = Vec::new();
+    while !lines.last().is_some_and(|line: &String| line.contains("the gateway is up")) {
+        let mut line = String::new();
+        assert!(log.read_line(&mut line).expect("a log") > 0, "it ended: {lines:?}");
+        lines.push(line);
+    }
+    (child, log, lines)
+}
+
+/// Stops it; returns what is left of its log.
+fn stop(mut child: Child, mut log: BufReader<ChildStderr>) -> String {
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("sent");
+    let mut rest = String::new();
+    log.read_to_string(&mut rest).expect("a log");
+    assert!(child.wait().expect("an end").success(), "{rest}");
+    rest
+}
+
+#[test]
+fn the_log_is_json_line_by_line_if_that_is_wanted() {
+    let place = Place::new();
+    let (child, log, mut lines) = start_logged(&place.hub(""), &["--log-json"], "info");
+    lines.extend(stop(child, log).lines().map(str::to_owned));
+    let events: Vec<Value> =
+        lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let up = events.iter().find(|event| event["fields"]["message"] == "the gateway is up");
+    let address = up.expect("the line")["fields"]["address"].as_str().expect("text");
+    assert!(address.parse::<std::net::SocketAddr>().is_ok(), "{address}");
+    for event in &events {
+        assert!(event["timestamp"].is_string() && event["level"].is_string(), "{event}");
+    }
+}
+
+#[tokio::test]
+async fn passwords_and_keys_are_in_no_log_whatever_is_logged() {
+    let place = Place::new();
+    let (socks5, http, to) = (free().await, free().await, echo().await);
+    let users = "users = { eve = \"sesame-open\" }";
+    let entrances =
+        format!("[socks5]\nlisten = \"{socks5}\"\n{users}\n[http]\nlisten = \"{http}\"\n{users}\n");
+    let hub = start(&place.hub(""));
+    let file = place.terminal(hub.address, &entrances);
+    let (child, log, lines) = start_logged(&file, &[], "trace");
+    // Whoever writes a log that nobody reads comes to a stop.
+    let rest = std::thread::spawn(move || {
+        let (mut log, mut rest) = (log, String::new());
+        log.read_to_string(&mut rest).map(|_| rest)
+    });
+    let mut tcp = TcpStream::connect(socks5).await.expect("a connection");
+    tcp.write_all(b"\x05\x01\x02\x01\x03eve\x0bsesame-open").await.expect("room");
+    let mut said = [0; 4];
+    tcp.read_exact(&mut said).await.expect("a verdict");
+    assert_eq!(said, [5, 2, 1, 0]);
+    let mut tcp = TcpStream::connect(http).await.expect("a connection");
+    let basic = "ZXZlOnNlc2FtZS1vcGVu";
+    let request = format!(
+        "CONNECT {to} HTTP/1.1\r\nHost: {to}\r\nProxy-Authorization: Basic {basic}\r\n\r\n"
+    );
+    tcp.write_all(request.as_bytes()).await.expect("room");
+    let mut said = [0; 12];
+    tcp.read_exact(&mut said).await.expect("an answer");
+    assert_eq!(&said, b"HTTP/1.1 200");
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("sent");
+    let log = lines.concat() + &rest.join().expect("no panic").expect("a log");
+    let mut child = child;
+    assert!(child.wait().expect("an end").success());
+    assert!(log.contains("DEBUG") && log.contains("a flow"), "{log}");
+    let key = fs::read_to_string(place.dir.path().join("terminal.key")).expect("a key");
+    for secret in ["sesame", basic, key.trim()] {
+        assert!(!log.contains(secret), "`{secret}` is in the log");
+    }
 }

@@ -94,6 +94,21 @@ fn clients_and_servers_see_each_other_and_not_the_gateways() {
 }
 
 #[test]
+fn both_kinds_of_addresses_are_carried_where_a_unit_of_systemd_shows_processes_only() {
+    if !can_run() {
+        return;
+    }
+    let site = Site::new();
+    let _gateways = [("hub", &site.hub), ("terminal", &site.terminal)]
+        .map(|(name, host)| Gateway::start_confined(host, &site.config(name)));
+    for (client, server) in [V4, V6] {
+        let (ours, theirs, from) = site.connection(server);
+        assert_eq!(from, client.parse::<IpAddr>().expect("an address"));
+        exchange(ours, theirs, 100_000);
+    }
+}
+
+#[test]
 fn without_an_early_accept_clients_hear_what_the_servers_would_have_said() {
     if !can_run() {
         return;
@@ -133,6 +148,9 @@ fn without_an_early_accept_clients_hear_what_the_servers_would_have_said() {
         ("[fd61:3::2]:9", ErrorKind::TimedOut),
         ("10.61.3.77:80", ErrorKind::HostUnreachable),
         ("[fd61:3::77]:80", ErrorKind::HostUnreachable),
+        // Nobody has these addresses of the hub's own network.
+        ("10.61.3.99:80", ErrorKind::HostUnreachable),
+        ("[fd61:3::99]:80", ErrorKind::HostUnreachable),
         // Those to which the hub does not connect.
         ("192.0.2.1:80", ErrorKind::HostUnreachable),
         ("[2001:db8::1]:80", ErrorKind::PermissionDenied),
@@ -153,11 +171,19 @@ fn rules_go_with_the_gateway_and_those_that_a_killed_one_left_can_be_removed() {
     let routes = || {
         prints(&site.terminal, "ip", "rule list") + &prints(&site.terminal, "ip", "-6 rule list")
     };
+    let switches = || {
+        let all = "/proc/sys/net/ipv4/fwmark_reflect /proc/sys/net/ipv6/fwmark_reflect";
+        prints(&site.hub, "cat", all)
+    };
     let before = routes();
-    let [terminal, _hub] = site.gateways();
+    assert_eq!(switches(), "0\n0\n");
+    let [terminal, hub] = site.gateways();
     assert!(rules().contains("tproxy") && routes() != before);
+    assert_eq!(switches(), "1\n1\n");
     terminal.end(Signal::TERM);
+    hub.end(Signal::TERM);
     assert_eq!((rules(), routes()), (String::new(), before.clone()));
+    assert_eq!(switches(), "0\n0\n");
     Gateway::start(&site.terminal, &site.config("terminal")).end(Signal::KILL);
     assert!(rules().contains("tproxy"));
     Gateway::start(&site.terminal, &site.config("terminal")).end(Signal::KILL);

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write};
 use std::path::Path;
 
 use bentpipe_net::SecretKey;
-use bentpipe_net::gateway::{Config, Firewall, Gateway};
+use bentpipe_net::gateway::{Config, Firewall, Gateway, Installed};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -85,22 +85,9 @@ fn firewall_only(args: &args::Gateway, config: &Config) -> Result<(), Failure> {
 }
 
 /// Installs the rules of the firewall until what is returned is dropped.
-fn rules(config: &Config) -> Result<Option<Rules>, Failure> {
-    let Some(firewall) = Firewall::of(config) else { return Ok(None) };
-    let rules = Rules;
-    firewall.install().map_err(|error| Failure::System(error.to_string()))?;
-    Ok(Some(rules))
-}
-
-/// Rules that are installed.
-struct Rules;
-
-impl Drop for Rules {
-    fn drop(&mut self) {
-        if let Err(error) = Firewall::remove() {
-            tracing::error!(%error, "the rules of the firewall stay");
-        }
-    }
+fn rules(config: &Config) -> Result<Option<Installed>, Failure> {
+    let installed = Firewall::of(config).map(|firewall| firewall.install()).transpose();
+    installed.map_err(|error| Failure::System(error.to_string()))
 }
 
 /// Reads the configuration again. What is wrong with it is told, and everything stays as it was.

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test that includes this uses a part of it")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -63,6 +63,13 @@ impl Running {
     /// The next line of its log that contains this.
     pub(crate) fn line(&mut self, part: &str) -> String {
         line(&mut self.log, part)
+    }
+
+    /// What is left of its log when it has ended.
+    pub(crate) fn rest(&mut self) -> String {
+        let mut all = String::new();
+        self.log.read_to_string(&mut all).expect("a log");
+        all
     }
 }
 

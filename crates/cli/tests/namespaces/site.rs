@@ -34,11 +34,21 @@ pub(crate) struct Gateway(Child);
 impl Gateway {
     /// Starts one and waits until it is up.
     pub(crate) fn start(host: &Host, config: &str) -> Self {
-        let child = inside(host.id(), || {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_bentpipe"));
-            command.args(["gateway", "--setup-firewall", "--config", config]);
-            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
-        });
+        Self::run(host, Command::new(env!("CARGO_BIN_EXE_bentpipe")), config)
+    }
+
+    /// The same where the process sees only processes below /proc, as `ProcSubset=pid` of systemd has it.
+    pub(crate) fn start_confined(host: &Host, config: &str) -> Self {
+        let mut command = Command::new("unshare");
+        let confined = "mount -t proc -o subset=pid proc /proc && exec \"$0\" \"$@\"";
+        command.args(["--mount", "sh", "-c", confined, env!("CARGO_BIN_EXE_bentpipe")]);
+        Self::run(host, command, config)
+    }
+
+    fn run(host: &Host, mut command: Command, config: &str) -> Self {
+        command.args(["gateway", "--setup-firewall", "--config", config]);
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        let child = inside(host.id(), || command.spawn().expect("it starts"));
         let mut gateway = Self(child);
         let errors = BufReader::new(gateway.0.stderr.take().expect("a pipe"));
         let mut said = Vec::new();

@@ -27,10 +27,58 @@ const LOOKUPS: [(u32, u32); 2] = [(MARK, TABLE), (HELD_MARK, HELD_TABLE)];
 /// What leads them there, in the words of `ip`, for either kind of addresses.
 const ROUTES: [(&str, &str); 2] = [("-4", "0.0.0.0/0"), ("-6", "::/0")];
 
+/// Switches by which Linux' own messages about a packet take its mark. Packets that leave with a client's address have
+/// [`MARK`]: that nobody has the address of a neighbour comes to the gateway's socket then, and not to the client.
+const REFLECT: [&str; 2] =
+    ["/proc/sys/net/ipv4/fwmark_reflect", "/proc/sys/net/ipv6/fwmark_reflect"];
+
 /// The rules of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firewall {
     rules: String,
+    /// It sends from clients' addresses.
+    reflects: bool,
+}
+
+/// Rules that are installed, until this is dropped.
+#[derive(Debug)]
+pub struct Installed {
+    /// Switches that were off before.
+    switched: Vec<&'static str>,
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        if let Err(error) = Firewall::remove() {
+            tracing::error!(%error, "the rules of the firewall stay");
+        }
+        for switch in &self.switched {
+            if let Err(error) = std::fs::write(switch, "0") {
+                tracing::error!(%error, switch, "it stays on");
+            }
+        }
+    }
+}
+
+/// Turns on what makes Linux tell the gateway of neighbours that are absent; returns what was off before. The rest
+/// works without.
+fn reflect() -> Vec<&'static str> {
+    let turn_on = |switch: &&str| {
+        let was_off = std::fs::read_to_string(switch)?.trim() == "0";
+        if was_off { std::fs::write(switch, "1").map(|()| true) } else { Ok(false) }
+    };
+    let there = REFLECT.into_iter().filter(|switch| !switch.contains("ipv6") || has_ipv6());
+    there
+        .filter(|switch| {
+            turn_on(switch).unwrap_or_else(|error| {
+                tracing::warn!(
+                    %error, switch,
+                    "it can not be turned on: clients are not told that a neighbour of this host is absent"
+                );
+                false
+            })
+        })
+        .collect()
 }
 
 impl Firewall {
@@ -74,8 +122,16 @@ impl Firewall {
                 );
             }
         }
-        rules.push_str("  }\n}\n");
-        Some(Self { rules })
+        rules.push_str("  }\n");
+        if config.transparent_source {
+            let _ = writeln!(
+                rules,
+                "  chain output {{\n    type filter hook output priority mangle; policy accept;\n    \
+                 meta l4proto {{ tcp, udp }} fib saddr type != local meta mark set {MARK:#x}\n  }}"
+            );
+        }
+        rules.push_str("}\n");
+        Some(Self { rules, reflects: config.transparent_source })
     }
 
     /// A shell script that does what [`Firewall::install`] does.
@@ -94,6 +150,9 @@ impl Firewall {
             }
             let _ = writeln!(script, "ip {version} route replace local {all} dev lo table {TABLE}");
         }
+        for switch in REFLECT.iter().filter(|_| self.reflects) {
+            let _ = writeln!(script, "echo 1 > {switch}");
+        }
         script
     }
 
@@ -101,8 +160,10 @@ impl Firewall {
     ///
     /// # Errors
     /// When `nft` or `ip` is missing or may not do this: it takes `CAP_NET_ADMIN`.
-    pub fn install(&self) -> io::Result<()> {
+    pub fn install(&self) -> io::Result<Installed> {
         Self::remove()?;
+        // From here on what was done is undone if the rest fails.
+        let mut installed = Installed { switched: Vec::new() };
         for (version, all) in ROUTES {
             if version == "-6" && !has_ipv6() {
                 continue;
@@ -114,7 +175,11 @@ impl Firewall {
             }
             programs::ip(&[version], &batch)?;
         }
-        programs::nft(&self.rules)
+        programs::nft(&self.rules)?;
+        if self.reflects {
+            installed.switched = reflect();
+        }
+        Ok(installed)
     }
 
     /// Removes the rules of this and earlier runs.
@@ -205,5 +270,8 @@ mod tests {
     fn a_hub_that_uses_addresses_of_clients_gets_the_answers_and_captures_nothing() {
         let rules = firewall("transparent_source = true").expect("rules").rules;
         assert!(rules.contains("socket transparent 1") && !rules.contains("tproxy"), "{rules}");
+        // Its own packets bear the mark by which what Linux says of them comes back.
+        let line = "meta l4proto { tcp, udp } fib saddr type != local meta mark set 0x6270";
+        assert!(rules.contains(line), "{rules}");
     }
 }

@@ -43,7 +43,7 @@ pub use self::config::{
     Password, Peer, Protocol, Proxy, Role, Transparent, Udp,
 };
 pub use self::counters::Counters;
-pub use self::firewall::Firewall;
+pub use self::firewall::{Firewall, Installed};
 pub use self::open::Destination;
 pub use self::ops::Ops;
 pub use self::policy::Range;
