@@ -203,7 +203,7 @@ async fn passwords_and_keys_are_in_no_log_whatever_is_logged() {
     let file = place.terminal(hub.address, &entrances);
     let (child, log, lines) = start_logged(&file, &[], "trace");
     // Whoever writes a log that nobody reads comes to a stop.
-    let rest = std::thread::spawn(move || {
+    let rest = tokio::task::spawn_blocking(move || {
         let (mut log, mut rest) = (log, String::new());
         log.read_to_string(&mut rest).map(|_| rest)
     });
@@ -222,7 +222,7 @@ async fn passwords_and_keys_are_in_no_log_whatever_is_logged() {
     tcp.read_exact(&mut said).await.expect("an answer");
     assert_eq!(&said, b"HTTP/1.1 200");
     kill_process(Pid::from_child(&child), Signal::TERM).expect("sent");
-    let log = lines.concat() + &rest.join().expect("no panic").expect("a log");
+    let log = lines.concat() + &rest.await.expect("no panic").expect("a log");
     let mut child = child;
     assert!(child.wait().expect("an end").success());
     assert!(log.contains("DEBUG") && log.contains("a flow"), "{log}");
