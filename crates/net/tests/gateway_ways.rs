@@ -119,3 +119,32 @@ async fn a_flow_goes_on_by_the_second_link_while_the_first_one_is_dark_and_then_
     round(&mut tcp, 1_000_000).await;
     assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flows_are_spread_over_both_links_if_that_is_wanted_and_outlive_either_of_them() {
+    let to = server(echo).await;
+    let [first, second] = free().await;
+    let settings = ["carrier = \"udp\"\n[backup]\naggregate = true", &format!("{OPEN}\n[backup]")];
+    let site = Site::new(&to.to_string(), Some(first), settings).await;
+    let site = site.with_peer(&format!("backup = \"{second}\""));
+    let link = |listen| Link::new(listen, site.udp, 50, Span::from_millis(5), 0.0);
+    let (primary, backup) = (link(first), link(second));
+    let (_hub, terminal) = (site.hub(), site.terminal());
+    until(&terminal, |peer| peer.up).await;
+    // Until the second link has answered as well, all go by the first one.
+    let mut flows = Vec::new();
+    for _ in 0..24 {
+        let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
+        round(&mut tcp, 200_000).await;
+        flows.push(tcp);
+    }
+    let half = 24 * 200_000 / 2;
+    let carried = primary.end().bytes;
+    assert!(carried > half / 4, "{carried} bytes by the first link");
+    for tcp in &mut flows {
+        round(tcp, 20_000).await;
+    }
+    let carried = backup.end().bytes;
+    assert!(carried > half / 4, "{carried} bytes by the second link");
+    assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
+}

@@ -17,7 +17,16 @@ use bentpipe_units::{BitRate, Span};
 pub(crate) struct Link {
     pub(crate) address: SocketAddr,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<u64>>,
+    thread: Option<JoinHandle<Carried>>,
+}
+
+/// What a link did with packets, each time the direction for which that is less.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Carried {
+    /// Packets that it lost.
+    pub(crate) lost: u64,
+    /// Bytes that came out.
+    pub(crate) bytes: u64,
 }
 
 impl Link {
@@ -45,20 +54,23 @@ impl Link {
         let told = stop.clone();
         let thread = std::thread::spawn(move || {
             relay.run(|_| !told.load(Ordering::Relaxed)).expect("it runs");
-            let lost = [Way::Forth, Way::Back].map(|way| relay.path().counters(way).lost);
-            lost[0].min(lost[1])
+            let [forth, back] = [Way::Forth, Way::Back].map(|way| relay.path().counters(way));
+            Carried {
+                lost: forth.lost.min(back.lost),
+                bytes: forth.delivered_bytes.min(back.delivered_bytes),
+            }
         });
         Self { address, stop, thread: Some(thread) }
     }
 
-    /// Ends it; returns how many packets it lost, the direction that lost fewer.
-    pub(crate) fn end(mut self) -> u64 {
+    /// Ends it; returns what it did.
+    pub(crate) fn end(mut self) -> Carried {
         self.join()
     }
 
-    fn join(&mut self) -> u64 {
+    fn join(&mut self) -> Carried {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().map_or(0, |thread| thread.join().expect("it ends"))
+        self.thread.take().map(|thread| thread.join().expect("it ends")).unwrap_or_default()
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Con
         let line = error
             .span()
             .map(|span| text.bytes().take(span.start).filter(|byte| *byte == b'\n').count() + 1);
-        let message = with_suggestion(error.message());
+        let message = plainly(error.message());
         ConfigError { file: file.to_owned(), line, key, message }
     };
     let toml = toml::Deserializer::parse(text).map_err(|error| wrong(&error, None))?;
@@ -48,8 +48,22 @@ pub(super) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Con
     })
 }
 
-/// What serde says, with what was most likely meant where it names what there is.
-fn with_suggestion(message: &str) -> String {
+/// What libraries say, and the same for people.
+const IN_WORDS: [(&str, &str); 7] = [
+    ("invalid socket address syntax", "it is ADDRESS:PORT, such as 127.0.0.1:1080 or [::1]:1080"),
+    ("invalid IP address syntax", "it is an address, such as 192.0.2.7 or 2001:db8::7"),
+    ("expected a sequence", "expected a list, such as [\"10.0.0.0/8\"]"),
+    ("expected a boolean", "expected true or false"),
+    ("expected usize", "expected a whole number that is not negative"),
+    ("expected u32", "expected a whole number from 0 to 4294967295"),
+    ("expected u16", "expected a whole number from 0 to 65535"),
+];
+
+/// What was said, for people, and with what was most likely meant where it names what there is.
+fn plainly(message: &str) -> String {
+    if let Some((said, words)) = IN_WORDS.iter().find(|(said, _)| message.ends_with(said)) {
+        return message.replace(said, words);
+    }
     let mut quoted = message.split('`').skip(1).step_by(2);
     let names_a_choice = ["unknown field", "unknown variant"].iter().any(|w| message.contains(w));
     let Some(wrong) = quoted.next().filter(|_| names_a_choice) else { return message.to_owned() };

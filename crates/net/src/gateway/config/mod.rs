@@ -345,7 +345,14 @@ mod tests {
             ),
             (format!("{peer}[link]\nfec = 1.5"), "line 8, `link.fec`: it is `auto`, `off` or"),
             (format!("{peer}[link]\nrate = 10"), "line 8, `link.rate`: "),
-            (format!("{peer}[limits]\nnew_per_second = \"many\""), "`limits.new_per_second`: "),
+            (
+                format!("{peer}[limits]\nnew_per_second = -1"),
+                "`limits.new_per_second`: invalid value: integer `-1`, expected a whole number from 0",
+            ),
+            (
+                format!("{peer}[ops]\nlisten = \"here\""),
+                "line 8, `ops.listen`: it is ADDRESS:PORT, such as",
+            ),
             (
                 format!("{peer}[socks5]\nlisten = \"[::1]:1080\"\npeer = \"hup\""),
                 "`socks5.peer`: `hup`",
