@@ -20,7 +20,16 @@ HOME=$profile chromium --headless=new --no-sandbox --disable-gpu --disable-dev-s
     --ignore-certificate-errors-spki-list="$key" --unsafely-treat-insecure-origin-as-secure="$url" \
     --user-data-dir="$profile" --remote-debugging-port=0 "$url/" >"$profile/said" 2>&1 &
 browser=$!
-trap 'kill $browser; wait $browser || true; rm -rf "$profile"' EXIT
+# Its other processes may still write for a moment.
+gone() {
+    kill $browser
+    wait $browser || true
+    for _ in $(seq 50); do
+        rm -rf "$profile" 2>/dev/null && break
+        sleep 0.1
+    done
+}
+trap gone EXIT
 for _ in $(seq 1200); do
     line=$(grep -F "$protocol /loaded?" "$dir/access.log" || true)
     [ -z "$line" ] || break
