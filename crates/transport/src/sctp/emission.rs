@@ -116,15 +116,13 @@ impl Association {
 
     /// HEARTBEATs that are due become answers to be sent.
     fn want_heartbeats(&mut self, now: Instant) {
-        for index in 0..self.tx.paths.len() {
-            if std::mem::take(&mut self.tx.paths[index].heartbeat.wanted) {
-                let nonce = self.tx.nonce();
-                let path = &mut self.tx.paths[index];
-                path.heartbeat.asked = Some((nonce, now + path.rto()));
-                path.heartbeat.since = now;
-                let info = self.heartbeat_info(now, index, nonce);
-                self.answers.push_back((index, Chunk::Heartbeat(info)));
-            }
+        while let Some(index) = self.tx.next_heartbeat(now) {
+            let nonce = self.tx.nonce();
+            let path = &mut self.tx.paths[index];
+            path.heartbeat.asked = Some((nonce, now + path.rto()));
+            path.heartbeat.since = now;
+            let info = self.heartbeat_info(now, index, nonce);
+            self.answers.push_back((index, Chunk::Heartbeat(info)));
         }
     }
 
