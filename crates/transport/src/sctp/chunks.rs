@@ -27,7 +27,7 @@ impl Association {
             Some(Chunk::CookieEcho(_)) => true,
             Some(
                 Chunk::Abort { reflected: true, .. } | Chunk::ShutdownComplete { reflected: true },
-            ) => packet.tag == self.peer_tag,
+            ) => packet.tag == self.peer_tag && self.peer_tag != 0, // 0: not known yet
             _ => packet.tag == self.local_tag,
         }
     }

@@ -126,6 +126,15 @@ fn a_packet_with_a_wrong_tag_is_ignored_whatever_it_says() {
 }
 
 #[test]
+fn before_the_peer_has_told_its_tag_nothing_that_reflects_one_is_believed() {
+    let mut pair = pair(quiet()).with_script(|_| Fate::Drop);
+    pair.run_to(at(100));
+    give(&mut pair, from_server(0, Chunk::Abort { reflected: true, causes: Vec::new() }));
+    assert_eq!(pair.client.association().state(), State::CookieWait);
+    assert_eq!(pair.client.association().counters().ignored_segments, 1);
+}
+
+#[test]
 fn an_init_ack_without_cookie_or_without_streams_ends_the_opening() {
     for (streams, cause) in [(1, 2), (0, 7)] {
         let mut pair = pair(quiet()).with_script(|_| Fate::Drop);
