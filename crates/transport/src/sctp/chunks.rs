@@ -15,6 +15,8 @@ use crate::{Failure, PathId};
 struct DataSeen {
     seen: bool,
     immediately: bool,
+    /// Some of it came before.
+    duplicate: bool,
     lowest: Option<Seq32>,
 }
 
@@ -133,14 +135,19 @@ impl Association {
         }
         match self.rx.handle_data(&mut chunk) {
             Arrival::New => {}
-            Arrival::Duplicate => self.counters.duplicate_segments += 1,
+            Arrival::Duplicate => {
+                self.counters.duplicate_segments += 1;
+                seen.duplicate = true;
+            }
             Arrival::Refused => self.ignore(),
         }
         true
     }
 
     fn data_ended(&mut self, now: Instant, from: usize, seen: &DataSeen, ecn: Ecn) {
-        self.data_from = from;
+        // What comes again says that the reports may not arrive (RFC 9260, section 6.4).
+        let other = self.tx.other_than(from).filter(|_| seen.duplicate);
+        self.data_from = other.unwrap_or(from);
         let shutting_down = self.state == State::ShutdownSent;
         self.rx.packet_ended(now, seen.immediately || shutting_down);
         if shutting_down {
