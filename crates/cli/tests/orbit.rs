@@ -73,6 +73,17 @@ fn the_table_the_json_and_the_files_tell_the_same_story() {
     assert!(svg.contains("Berkeley") && svg.contains("one-way delay, ms"));
 }
 
+/// The table of `docs/orbits.md`, whose delays and counts are those of ns-2.
+#[test]
+fn handovers_as_packets_see_them_are_told_beside_those_of_every_check() {
+    let args = ["teledesic-staggered", "--from", "Berkeley", "--to", "Boston"];
+    let looks = ["--first", "0.5 s", "--step", "60 s", "--json"];
+    let json: Value = serde_json::from_str(&stdout(&[&args[..], &looks].concat())).expect("JSON");
+    let counts = |key: &str| [&json[key]["from"], &json[key]["to"]].map(|n| n.as_u64().expect(key));
+    assert_eq!(counts("handovers_seen"), [318, 315]);
+    assert_eq!(counts("handover_count"), [318, 316]);
+}
+
 #[test]
 fn real_satellites_are_read_from_a_file_and_start_when_they_are_told_to() {
     let dir = tempfile::tempdir().expect("a directory");

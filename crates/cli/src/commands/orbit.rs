@@ -225,6 +225,7 @@ fn document(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> 
         "handover_count": {
             "from": report.handovers_of(ENDS.0), "to": report.handovers_of(ENDS.1),
         },
+        "handovers_seen": {"from": report.seen[0], "to": report.seen[1]},
         "handovers": report.handovers.iter().map(handover).collect::<Vec<_>>(),
     })
 }
@@ -255,9 +256,12 @@ fn print(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> Res
     let share = report.connected as f64 / report.looks.max(1) as f64;
     row("time with a route, %", format!("{:.3}", 100.0 * share))?;
     row("changes of the route", count(report.route_changes))?;
-    for (number, spot) in [(ENDS.0, &args.from), (ENDS.1, &args.to)] {
+    for (number, spot, seen) in
+        [(ENDS.0, &args.from, report.seen[0]), (ENDS.1, &args.to, report.seen[1])]
+    {
         let handovers = report.handovers_of(number) as u64;
         row(&format!("handovers at {}", spot.name), count(handovers))?;
+        row("  as seen at the looks", count(seen))?;
     }
     print_handovers(&mut out, network, report)
 }
