@@ -127,6 +127,12 @@ fn what_can_not_be_is_refused_with_what_would_be_right() {
     refused(&["geo:east", "--from", "Oslo", "--to", "Rome"], "longitudes: `east`");
     let far = ["oneweb", "--from", "Oslo", "--to", "Sydney", "--duration", "1 min"];
     refused(&far, "need a --gateway");
+    let high = ["iridium", "--from", "Berkeley", "--to", "Boston", "--mask", "60"];
+    refused(
+        &[&high[..], &["--duration", "10 min"]].concat(),
+        "satellites above the mask that links join",
+    );
+    refused(&["iridium", "--from", "Oslo", "--to", "Rome", "--duration", "0 s"], "no time to look");
 }
 
 #[test]
@@ -143,4 +149,5 @@ fn broken_element_sets_are_refused_with_their_line() {
     said(STATION.replace("20194.88612269", "20497.88612263"), "the epoch `20497.88612263`");
     said("no satellites".to_owned(), "line 1: neither");
     said(String::new(), "there is no satellite in it");
+    said("OBJECT_NAME,EPOCH,MEAN_MOTION\n".to_owned(), "as CSV are not read: have them as JSON");
 }

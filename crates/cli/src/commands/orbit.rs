@@ -90,6 +90,12 @@ fn network(args: &Orbit, constellation: Constellation) -> Result<Network, OrbitE
 /// Why there is no figure to show.
 fn no_route(args: &Orbit, network: &Network, report: &Report) -> Failure {
     let looks = report.looks;
+    if looks == 0 {
+        let message = "--duration: 0 s leaves no time to look; it must be more, such as 1 h";
+        return Failure::Input(message.to_owned());
+    }
+    let satellite = |node| matches!(node, Node::Satellite(_));
+    let linked = network.links().any(|(a, b)| satellite(a) && satellite(b));
     let blind = |(number, spot): &(u32, &Spot)| {
         report.handovers_of(*number) == 0
             && network.satellites_of(*number).next().is_none()
@@ -102,11 +108,17 @@ fn no_route(args: &Orbit, network: &Network, report: &Report) -> Failure {
             "{name}: no satellite was above its mask at {} ({}) at any time: no coverage",
             spot.name, spot.place
         ),
-        None => format!(
-            "{name}: no route from {} to {} at any of {looks} looks; satellites without links \
-             between them need a --gateway, or a satellite that both ends use",
-            args.from.name, args.to.name
-        ),
+        None => {
+            let (from, to) = (&args.from.name, &args.to.name);
+            let why = if linked {
+                "at none of them did both ends have satellites above the mask that links join; a lower \
+                 --mask or a longer --duration may help"
+            } else {
+                "satellites without links between them need a --gateway, or a satellite that both ends \
+                 use"
+            };
+            format!("{name}: no route from {from} to {to} at any of {looks} looks; {why}")
+        }
     };
     Failure::Input(message)
 }
