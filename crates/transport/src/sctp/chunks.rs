@@ -6,6 +6,7 @@ use bentpipe_wire::sctp::{Cause, Chunk, Data, DataFlags, Packet, UnknownAction, 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::association::Association;
+use super::offer::forget_the_rest;
 use super::receiver::Arrival;
 use super::{State, out_of_the_blue};
 use crate::{Failure, PathId};
@@ -78,8 +79,14 @@ impl Association {
         chunk: Chunk,
     ) -> bool {
         match chunk {
-            Chunk::Init(init) => self.handle_init(now, id, &init),
-            Chunk::InitAck(init) => self.handle_init_ack(now, from, &init),
+            Chunk::Init(mut init) => {
+                forget_the_rest(&mut init);
+                self.handle_init(now, id, &init);
+            }
+            Chunk::InitAck(mut init) => {
+                forget_the_rest(&mut init);
+                self.handle_init_ack(now, from, &init);
+            }
             Chunk::CookieEcho(cookie) => return self.handle_cookie_echo(now, id, packet, &cookie),
             Chunk::CookieAck => self.handle_cookie_ack(now, from),
             Chunk::Sack(sack) if self.state.is_open() => {

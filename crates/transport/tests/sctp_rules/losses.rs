@@ -158,8 +158,7 @@ fn a_chunk_that_reports_found_lost_is_not_measured_either() {
 fn losing_at(config: &Config, times: &'static [u64]) -> SctpPair {
     let pair = SctpPair::new(config.clone(), config.clone(), &[ms(100)]).staying_open();
     let mut pair = pair.with_script(move |crossing| {
-        let drop = crossing.has(Kind::DATA)
-            && times.iter().any(|time| crossing.at == at(*time));
+        let drop = crossing.has(Kind::DATA) && times.iter().any(|time| crossing.at == at(*time));
         if drop { Fate::Drop } else { Fate::Pass }
     });
     pair.run_to(at(500));

@@ -3,8 +3,8 @@
 use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
 use bentpipe_transport::sctp::{Config, Notice, State, View};
 use bentpipe_transport::{Endpoint, Event, Failure};
-use bentpipe_wire::Kind;
 use bentpipe_wire::sctp::{Cause, Chunk, Init, Parameter, UnknownChunk};
+use bentpipe_wire::{Ecn, Kind};
 use bytes::Bytes;
 
 use crate::support::*;
@@ -172,6 +172,29 @@ fn chunks_that_are_not_known_are_skipped_or_not_and_reported_or_not() {
         let error = chunks.iter().any(|chunk| matches!(chunk, Chunk::Error(_)));
         let answer = chunks.iter().any(|chunk| matches!(chunk, Chunk::HeartbeatAck(_)));
         assert_eq!((error, answer), (reported, goes_on), "type {kind:#x}");
+    }
+}
+
+#[test]
+fn what_stands_behind_a_parameter_that_forbids_to_read_on_does_not_count() {
+    let ecn = Config { ecn: true, ..quiet() };
+    for (kind, agreed) in [(0x3f00, false), (0xbf00, true)] {
+        let mut pair = pair(ecn.clone()).sending(pattern(9_000)).with_script(move |crossing| {
+            if let Chunk::Init(init) = &mut crossing.packet.chunks[0] {
+                let value = Bytes::from_static(b"abcd");
+                init.parameters.insert(0, Parameter::Other { kind, value });
+            }
+            Fate::Pass
+        });
+        pair.run_to(at(2_000));
+        assert!(pair.server.inbox == pattern(9_000));
+        let marked = pair.sent(Way::Forth, Kind::DATA).any(|c| c.packet.ecn != Ecn::NotCapable);
+        // The client asked for ECN and the server offers it, so that only the server knows.
+        assert!(marked);
+        pair.server.outbox = pattern(9_000);
+        pair.change(Way::Back, |_, _| {});
+        let back = pair.sent(Way::Back, Kind::DATA).any(|c| c.packet.ecn != Ecn::NotCapable);
+        assert_eq!(back, agreed, "type {kind:#x}");
     }
 }
 
