@@ -100,7 +100,7 @@ fn files_stand_beside_the_scenario() {
 fn satellites_that_have_no_number_are_refused_by_their_count() {
     let dir = tempfile::tempdir().expect("a directory");
     let walker = "name = \"mine\"\n[[shells]]\naltitude = \"550 km\"\ninclination = \"53 deg\"\n\
-                  planes = 256\nsatellites_per_plane = 256\n";
+                  planes = 256\nsatellites_per_plane = 256\nelevation_mask = \"25 deg\"\n";
     let path = dir.path().join("small.toml");
     let text = SMALL.replace("name = \"iridium\"", "file = \"mine.toml\"");
     std::fs::write(dir.path().join("mine.toml"), walker).expect("a file");
