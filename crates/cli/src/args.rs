@@ -248,7 +248,7 @@ const RUN_EXAMPLES: &str = "Examples:
   bentpipe run handoff --set flows.file.xstp.probing=false --seed 7
   bentpipe run geo --pcap geo.pcapng --pcap-link satellite --samples geo.csv
   bentpipe run handoff --wire --json
-  bentpipe run --profile starlink --from London --to \"New York\" --set flows.file.protocol=tcp
+  bentpipe run --profile starlink --from London --to Boston --set flows.file.protocol=tcp
 
 With --profile the network is a constellation and two places. The flow and the links are those of the built-in
 scenario of that name, if there is one; otherwise links have no rate and the flow sends for an hour.

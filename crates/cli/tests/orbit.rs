@@ -129,7 +129,7 @@ fn what_can_not_be_is_refused_with_what_would_be_right() {
     refused(&far, "need a --gateway");
     let high = ["iridium", "--from", "Berkeley", "--to", "Boston", "--mask", "60"];
     refused(
-        &[&high[..], &["--duration", "10 min"]].concat(),
+        &[&high[..], &["--duration", "2 h"]].concat(),
         "satellites above the mask that links join",
     );
     refused(&["iridium", "--from", "Oslo", "--to", "Rome", "--duration", "0 s"], "no time to look");

@@ -71,7 +71,7 @@ fn a_constellation_and_two_places_are_a_network_like_those_of_scenarios() {
 fn a_profile_of_a_run_without_its_places_or_beside_a_scenario_is_refused() {
     let places = ["--from", "Oslo", "--to", "Rome"];
     for (options, said) in [
-        (vec![], "<SCENARIO|--profile"),
+        (vec![], "<SCENARIO>"),
         (vec!["--profile", "iridium", "--from", "Oslo"], "--to"),
         ([&["--profile", "iridum"], &places[..]].concat(), "did you mean `iridium`?"),
         ([&["--profile", "starlink", "--from", "80,0"], &places[2..]].concat(), "ever comes above"),
