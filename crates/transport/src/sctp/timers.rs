@@ -152,7 +152,11 @@ impl Sender {
     /// The next path on which a HEARTBEAT leaves now. Those that are not confirmed are tried one in each
     /// initial timeout (HB.Max.Burst, RFC 9260, section 5.4), the least tried first: a peer's list of
     /// addresses makes no burst to all of them.
+    #[inline]
     pub(super) fn next_heartbeat(&mut self, now: Instant) -> Option<usize> {
+        if !self.paths.iter().any(|path| path.heartbeat.wanted) {
+            return None;
+        }
         let paths = || self.paths.iter().enumerate();
         let known = paths().find(|(_, path)| path.heartbeat.wanted && path.confirmed);
         let index = match known {
