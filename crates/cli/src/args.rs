@@ -8,7 +8,7 @@ use bentpipe_net::qlp::{NodeId, Route};
 use bentpipe_net::{Fec, PublicKey, Security};
 use bentpipe_orbit::{Degrees, Epoch, Place, cities};
 use bentpipe_scenario::compare::{DEFAULT_VARIANTS, Variant};
-use bentpipe_scenario::{Override, did_you_mean};
+use bentpipe_scenario::{Override, Scenario, ScenarioError, did_you_mean};
 use bentpipe_units::{BitRate, Span};
 use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -213,19 +213,53 @@ pub(crate) struct Compare {
     pub(crate) json: bool,
 }
 
+/// What `run` and `emulate` take their network from.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Source {
+    /// A scenario file, or the name of a built-in scenario
+    #[arg(required_unless_present = "profile")]
+    pub(crate) scenario: Option<String>,
+    /// A constellation instead of a scenario: a known one, a TOML file of shells, or a file of element
+    /// sets (TLE or OMM)
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "scenario", requires_all = ["from", "to"])]
+    pub(crate) profile: Option<String>,
+    /// Where the sender or the server is: a city or LAT,LON in degrees
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
+    pub(crate) from: Option<Spot>,
+    /// Where the receiver is, or the clients are
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
+    pub(crate) to: Option<Spot>,
+}
+
+impl Source {
+    /// The scenario that is meant.
+    pub(crate) fn open(&self) -> Result<Scenario, ScenarioError> {
+        match (&self.scenario, &self.profile, &self.from, &self.to) {
+            (None, Some(profile), Some(from), Some(to)) => {
+                Scenario::over(profile, &from.name, &to.name)
+            }
+            (scenario, ..) => Scenario::open(scenario.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
 const RUN_EXAMPLES: &str = "Examples:
   bentpipe run handoff
   bentpipe run handoff --set flows.file.xstp.probing=false --seed 7
   bentpipe run geo --pcap geo.pcapng --pcap-link satellite --samples geo.csv
   bentpipe run handoff --wire --json
+  bentpipe run --profile starlink --from London --to Boston --set flows.file.protocol=tcp
+
+With --profile the network is a constellation and two places. The flow and the links are those of the built-in
+scenario of that name, if there is one; otherwise links have no rate and the flow sends for an hour.
 
 A value of --set is TOML; text needs no quotes: --set links.space.delay=\"250 ms\".";
 
 /// `bentpipe run`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
-    /// A scenario file, or the name of a built-in scenario
-    pub(crate) scenario: String,
+    #[command(flatten)]
+    pub(crate) source: Source,
     /// Seed of every random draw, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -274,19 +308,8 @@ can be reached. The exit code is that of the command, and nothing is left behind
 #[derive(Debug, ClapArgs)]
 #[command(group(ArgGroup::new("form").required(true).args(["udp", "tun", "netns", "via"])))]
 pub(crate) struct Emulate {
-    /// A scenario file, or the name of a built-in scenario
-    #[arg(required_unless_present = "profile")]
-    pub(crate) scenario: Option<String>,
-    /// A constellation instead of a scenario: a known one, a TOML file of shells, or a file of element
-    /// sets (TLE or OMM)
-    #[arg(long, value_name = "NAME|FILE", conflicts_with = "scenario", requires_all = ["from", "to"])]
-    pub(crate) profile: Option<String>,
-    /// Where the server is: a city or LAT,LON in degrees
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
-    pub(crate) from: Option<Spot>,
-    /// Where the clients are
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
-    pub(crate) to: Option<Spot>,
+    #[command(flatten)]
+    pub(crate) source: Source,
     /// Listen for UDP clients here and speak to a server there
     #[arg(long, value_name = "LISTEN=TARGET", value_parser = relay)]
     pub(crate) udp: Option<(SocketAddr, SocketAddr)>,

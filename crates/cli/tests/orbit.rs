@@ -73,6 +73,17 @@ fn the_table_the_json_and_the_files_tell_the_same_story() {
     assert!(svg.contains("Berkeley") && svg.contains("one-way delay, ms"));
 }
 
+/// The table of `docs/orbits.md`, whose delays and counts are those of ns-2.
+#[test]
+fn handovers_as_packets_see_them_are_told_beside_those_of_every_check() {
+    let args = ["teledesic-staggered", "--from", "Berkeley", "--to", "Boston"];
+    let looks = ["--first", "0.5 s", "--step", "60 s", "--json"];
+    let json: Value = serde_json::from_str(&stdout(&[&args[..], &looks].concat())).expect("JSON");
+    let counts = |key: &str| [&json[key]["from"], &json[key]["to"]].map(|n| n.as_u64().expect(key));
+    assert_eq!(counts("handovers_seen"), [318, 315]);
+    assert_eq!(counts("handover_count"), [318, 316]);
+}
+
 #[test]
 fn real_satellites_are_read_from_a_file_and_start_when_they_are_told_to() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -116,6 +127,12 @@ fn what_can_not_be_is_refused_with_what_would_be_right() {
     refused(&["geo:east", "--from", "Oslo", "--to", "Rome"], "longitudes: `east`");
     let far = ["oneweb", "--from", "Oslo", "--to", "Sydney", "--duration", "1 min"];
     refused(&far, "need a --gateway");
+    let high = ["iridium", "--from", "Berkeley", "--to", "Boston", "--mask", "60"];
+    refused(
+        &[&high[..], &["--duration", "2 h"]].concat(),
+        "satellites above the mask that links join",
+    );
+    refused(&["iridium", "--from", "Oslo", "--to", "Rome", "--duration", "0 s"], "no time to look");
 }
 
 #[test]
@@ -132,4 +149,5 @@ fn broken_element_sets_are_refused_with_their_line() {
     said(STATION.replace("20194.88612269", "20497.88612263"), "the epoch `20497.88612263`");
     said("no satellites".to_owned(), "line 1: neither");
     said(String::new(), "there is no satellite in it");
+    said("OBJECT_NAME,EPOCH,MEAN_MOTION\n".to_owned(), "as CSV are not read: have them as JSON");
 }

@@ -48,6 +48,42 @@ fn json(args: &[&str]) -> Value {
 }
 
 #[test]
+fn a_constellation_and_two_places_are_a_network_like_those_of_scenarios() {
+    let places = ["--from", "Berkeley", "--to", "Boston"];
+    let set = ["--set", "flows.file.size=200 kB"];
+    let run = |profile: &str| json(&[&["--profile", profile], &places[..], &set].concat());
+    let over = run("iridium");
+    let named = json(&[&["iridium"], &set[..]].concat());
+    assert_eq!(over["flows"][0]["complete"], true);
+    let time = |run: &Value| run["flows"][0]["connection_time"].as_f64().expect("a time");
+    assert_eq!(time(&over).to_bits(), time(&named).to_bits(), "the same places and links");
+
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("mine.toml");
+    let text = "name = \"mine\"\n\n[[shells]]\nlongitudes = [-95]\nelevation_mask = \"5 deg\"\n";
+    fs::write(&path, text).expect("a file");
+    let from_file = run(path.to_str().expect("a path"));
+    assert_eq!(from_file["flows"][0]["complete"], true);
+    assert_eq!(from_file["constellation"]["name"], "mine");
+}
+
+#[test]
+fn a_profile_of_a_run_without_its_places_or_beside_a_scenario_is_refused() {
+    let places = ["--from", "Oslo", "--to", "Rome"];
+    for (options, said) in [
+        (vec![], "<SCENARIO>"),
+        (vec!["--profile", "iridium", "--from", "Oslo"], "--to"),
+        ([&["--profile", "iridum"], &places[..]].concat(), "did you mean `iridium`?"),
+        ([&["--profile", "starlink", "--from", "80,0"], &places[2..]].concat(), "ever comes above"),
+        ([&["geo", "--profile", "iridium"], &places[..]].concat(), "cannot be used with"),
+        ([&["geo"], &places[..]].concat(), "cannot be used with"),
+    ] {
+        let said = predicate::str::contains(said);
+        bentpipe(&options).assert().code(2).stdout("").stderr(said);
+    }
+}
+
+#[test]
 fn the_text_tells_what_became_of_every_flow_and_link() {
     let text = stdout(&["geo", "--set", "flows.file.size=1 MB"]);
     for said in [

@@ -95,6 +95,13 @@ impl Catalogue {
     /// Satellites from the text of element sets; the run starts at `start`, or at the latest epoch
     /// of them all.
     pub(crate) fn read(text: &str, start: Option<Epoch>) -> Result<Self, OrbitError> {
+        if let Some(form) = unread_form(text) {
+            let message = format!(
+                "orbit mean-elements messages as {form} are not read: have them as JSON or KVN, or take \
+                 two-line element sets"
+            );
+            return Err(OrbitError::Tle { line: 1, message });
+        }
         let satellites = if text.trim_start().starts_with(['[', '{']) {
             crate::omm::read_json(text)?
         } else if text.lines().any(|line| line.trim_start().starts_with("CCSDS_OMM_VERS")) {
@@ -112,6 +119,16 @@ impl Catalogue {
         catalogue.positions(Instant::ZERO + Span::ZERO, &mut Vec::new())?;
         Ok(catalogue)
     }
+}
+
+/// A form of orbit mean-elements messages that is not read.
+fn unread_form(text: &str) -> Option<&'static str> {
+    let first = text.trim_start_matches('\u{feff}').trim_start().lines().next()?;
+    if first.starts_with('<') {
+        return Some("XML");
+    }
+    let columns = ["OBJECT_NAME", "EPOCH", "MEAN_MOTION"];
+    columns.iter().all(|name| first.contains(name)).then_some("CSV")
 }
 
 #[cfg(test)]
@@ -166,6 +183,20 @@ mod tests {
         assert!(said.contains("its elements are of 2020-07-12T21:16:"), "{said}");
         assert!(station.position(station.epoch).is_ok());
         assert!(Catalogue::read(&heavy, Some(late)).is_err());
+    }
+
+    #[test]
+    fn forms_that_are_not_read_are_called_by_their_names() {
+        let csv = "OBJECT_NAME,OBJECT_ID,EPOCH,MEAN_MOTION,ECCENTRICITY\nISS (ZARYA),1998-067A,\
+                   2020-07-12T21:16:01,15.49,.0001";
+        let xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ndm><omm></omm></ndm>";
+        for (form, text) in [("CSV", csv), ("XML", xml)] {
+            let said = Catalogue::read(text, None).expect_err(form).to_string();
+            assert!(
+                said.contains(&format!("as {form} are not read: have them as JSON or KVN")),
+                "{said}"
+            );
+        }
     }
 
     #[test]

@@ -144,9 +144,13 @@ impl ShellIsls {
         let rules = self.rules;
         let place = |satellite: u32| positions[satellite as usize];
         for link in &mut self.seam {
-            let behind = rules.behind(link.b);
             let here = place(link.a);
-            if here.distance(place(behind)) < here.distance(place(link.b)) {
+            // Several slots may have gone by since the last check.
+            loop {
+                let behind = rules.behind(link.b);
+                if here.distance(place(behind)) >= here.distance(place(link.b)) {
+                    break;
+                }
                 if link.up {
                     see(Change::IslDown { a: link.a, b: link.b });
                 }

@@ -56,10 +56,13 @@ pub struct Report {
     pub hops: Option<(usize, usize)>,
     /// The handovers of the two stations after the start, in order.
     pub handovers: Vec<Handover>,
+    /// How often the first and the last satellite of the route were others than at the last look that
+    /// had a route: handovers as packets see them that leave at the looks.
+    pub seen: [u64; 2],
 }
 
 impl Report {
-    /// How often a station took another satellite.
+    /// How often a station took another satellite, at whatever check.
     pub fn handovers_of(&self, station: u32) -> usize {
         self.handovers.iter().filter(|h| h.station == station && h.to.is_some()).count()
     }
@@ -117,6 +120,7 @@ impl Survey {
             delay: None,
             hops: None,
             handovers: Vec::new(),
+            seen: [0, 0],
         };
         let mut delays = Vec::new();
         let mut nodes: Option<Vec<Node>> = None;
@@ -138,8 +142,10 @@ impl Survey {
                 let hops = now.len() - 1;
                 let (least, most) = report.hops.unwrap_or((hops, hops));
                 report.hops = Some((least.min(hops), most.max(hops)));
-                if nodes.as_ref().is_some_and(|before| *before != now) {
+                if let Some(before) = nodes.filter(|before| *before != now) {
                     report.route_changes += 1;
+                    report.seen[0] += u64::from(before[1] != now[1]);
+                    report.seen[1] += u64::from(before[before.len() - 2] != now[hops - 1]);
                 }
                 nodes = Some(now);
             }

@@ -88,6 +88,28 @@ fn a_link_across_the_seam_goes_to_the_nearest_satellite_there() {
 }
 
 #[test]
+fn a_link_across_the_seam_catches_up_when_several_slots_went_by_between_two_checks() {
+    // A slot of Iridium takes 548 s, and the planes of the seam run against each other.
+    let check = Span::from_secs(1_100);
+    let mut network =
+        Network::new(constellation("iridium-cross-seam"), vec![], &[], check).expect("a network");
+    let mut positions = Vec::new();
+    let mut looked = 0;
+    for n in 1..100 {
+        let now = at(1_100 * n);
+        network.advance(now, |_, _| {}).expect("in orbit");
+        network.constellation().positions(now, &mut positions).expect("in orbit");
+        for (a, b, _) in isls(&network, 11).into_iter().filter(|l| l.1 / 11 - l.0 / 11 == 5) {
+            let way = |b: &u32| positions[a as usize].distance(positions[*b as usize]);
+            let nearest = (55..66).min_by(|x, y| way(x).total_cmp(&way(y)));
+            assert_eq!(nearest, Some(b), "satellite {a} at check {n}");
+            looked += 1;
+        }
+    }
+    assert!(looked > 300, "{looked}");
+}
+
+#[test]
 fn changes_tell_the_whole_story_of_the_links() {
     let mut network = network("teledesic-staggered", vec![city("Berkeley"), city("Boston")]);
     let mut links: BTreeSet<(Node, Node)> = network.links().collect();

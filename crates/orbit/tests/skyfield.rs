@@ -1,6 +1,7 @@
 //! Real satellites are where Skyfield has them. Without Skyfield, which `make setup` installs, the test
 //! says so and passes.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -48,9 +49,8 @@ fn skyfield(elements: &Path) -> Option<Vec<Expected>> {
 fn satellites_and_the_ground_below_them_are_where_skyfield_has_them_over_a_day() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/satellites.tle");
     let Some(expected) = skyfield(&path) else {
-        eprintln!(
-            "skipped: Skyfield is not installed; `make setup` does it where there is a network"
-        );
+        let said = "SKIPPED: the test against Skyfield needs it: `make setup` installs it where there is a network";
+        writeln!(std::io::stderr(), "{said}").expect("standard error");
         return;
     };
     assert_eq!(expected.len(), 49 * 5);

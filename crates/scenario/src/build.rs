@@ -322,7 +322,8 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         let message = "datagrams need a `traffic` of the kind \"cbr\" or \"on-off\"";
         return problem(&["flows", name, "traffic"], message);
     }
-    let protocol = protocol::build(&Leg::of_flow(name, table), more_paths(file, name, table)?)?;
+    let leg = Leg::of_flow(file, name, table);
+    let protocol = protocol::build(&leg, more_paths(file, name, table)?)?;
     let (protocol, proxies) = proxy_table::split(file, name, table, [from, to], protocol)?;
     Ok(FlowSpec {
         name: name.to_owned(),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::build::{Problem, problem};
-use crate::file::FlowTable;
+use crate::file::{FlowTable, ScenarioFile};
 use crate::sctp_table::SctpTable;
 use crate::settings::TableError;
 use crate::tcp_table::TcpTable;
@@ -38,11 +38,28 @@ pub(crate) struct Leg<'a> {
     pub(crate) tcp: &'a TcpTable,
     pub(crate) sctp: &'a SctpTable,
     pub(crate) sctp_receiver: Option<&'a SctpTable>,
+    pub(crate) patience: Patience,
+}
+
+/// What ends take an outage for, unless their tables say otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// They give up as their protocol does.
+    Protocol,
+    /// They wait: a satellite that has set comes back.
+    Endless,
+}
+
+impl Patience {
+    /// How patient the flows of a scenario are.
+    pub(crate) const fn of(file: &ScenarioFile) -> Self {
+        if file.constellation.is_some() { Self::Endless } else { Self::Protocol }
+    }
 }
 
 impl<'a> Leg<'a> {
     /// The connection that the sender of a flow opens.
-    pub(crate) fn of_flow(name: &'a str, table: &'a FlowTable) -> Self {
+    pub(crate) fn of_flow(file: &ScenarioFile, name: &'a str, table: &'a FlowTable) -> Self {
         Self {
             path: ["flows", name],
             protocol: table.protocol,
@@ -51,6 +68,7 @@ impl<'a> Leg<'a> {
             tcp: &table.tcp,
             sctp: &table.sctp,
             sctp_receiver: table.sctp_receiver.as_ref(),
+            patience: Patience::of(file),
         }
     }
 }
@@ -62,28 +80,29 @@ pub(crate) fn build(leg: &Leg<'_>, more_paths: Vec<[usize; 2]>) -> Result<Protoc
         let message = "only `protocol = \"sctp\"` has more than one path";
         return problem(&[kind, name, "more_paths"], message);
     }
+    let patience = leg.patience;
     match leg.protocol {
         ProtocolName::Xstp => {
-            let sender = at(leg, "xstp", leg.xstp.config(None))?;
+            let sender = at(leg, "xstp", leg.xstp.config(None, patience))?;
             let receiver = match leg.receiver {
-                Some(_) => at(leg, "receiver", leg.xstp.config(leg.receiver))?,
+                Some(_) => at(leg, "receiver", leg.xstp.config(leg.receiver, patience))?,
                 None => sender.clone(),
             };
             Ok(Protocol::Xstp { sender, receiver })
         }
         ProtocolName::Tcp => {
             let own = leg.tcp.receiver.as_deref();
-            let sender = at(leg, "tcp", leg.tcp.config(None))?;
+            let sender = at(leg, "tcp", leg.tcp.config(None, patience))?;
             let receiver = match own {
-                Some(_) => at(leg, "tcp.receiver", leg.tcp.config(own))?,
+                Some(_) => at(leg, "tcp.receiver", leg.tcp.config(own, patience))?,
                 None => sender.clone(),
             };
             Ok(Protocol::Tcp { sender, receiver })
         }
         ProtocolName::Sctp => {
-            let sender = at(leg, "sctp", leg.sctp.config(None))?;
+            let sender = at(leg, "sctp", leg.sctp.config(None, patience))?;
             let receiver = match leg.sctp_receiver {
-                Some(_) => at(leg, "sctp_receiver", leg.sctp.config(leg.sctp_receiver))?,
+                Some(_) => at(leg, "sctp_receiver", leg.sctp.config(leg.sctp_receiver, patience))?,
                 None => sender.clone(),
             };
             Ok(Protocol::Sctp { sender, receiver, more_paths })

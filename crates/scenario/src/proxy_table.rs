@@ -14,7 +14,7 @@ use crate::ScenarioFile;
 use crate::build::{Problem, node, problem};
 use crate::error::did_you_mean;
 use crate::file::FlowTable;
-use crate::protocol::{self, Leg, ProtocolName};
+use crate::protocol::{self, Leg, Patience, ProtocolName};
 use crate::quantity::Quantity;
 use crate::sctp_table::SctpTable;
 use crate::tcp_table::TcpTable;
@@ -132,7 +132,7 @@ pub(crate) fn split(
         proxies.push(ProxySpec {
             name: name.clone(),
             node: stands,
-            protocol: protocol::build(&leg(name, proxy), Vec::new())?,
+            protocol: protocol::build(&leg(file, name, proxy), Vec::new())?,
             relay: split::Config {
                 paced: proxy.paced,
                 spoof_window: proxy.spoof_window.map(|window| window.0),
@@ -206,7 +206,7 @@ fn check(flow: &str, table: &FlowTable) -> Result<(), Problem> {
     Ok(())
 }
 
-fn leg<'a>(name: &'a str, proxy: &'a ProxyTable) -> Leg<'a> {
+fn leg<'a>(file: &ScenarioFile, name: &'a str, proxy: &'a ProxyTable) -> Leg<'a> {
     Leg {
         path: ["proxies", name],
         protocol: proxy.protocol,
@@ -215,6 +215,7 @@ fn leg<'a>(name: &'a str, proxy: &'a ProxyTable) -> Leg<'a> {
         tcp: &proxy.tcp,
         sctp: &proxy.sctp,
         sctp_receiver: proxy.sctp_receiver.as_ref(),
+        patience: Patience::of(file),
     }
 }
 

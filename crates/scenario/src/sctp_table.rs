@@ -5,6 +5,7 @@ use bentpipe_units::{ByteCount, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::protocol::Patience;
 use crate::quantity::Quantity;
 use crate::settings::{TableError, settings_table};
 
@@ -113,12 +114,21 @@ impl From<ConfigError> for TableError {
 
 impl SctpTable {
     /// The settings of one end: the table of the flow, with that end's own table over it.
-    pub(crate) fn config(&self, own: Option<&Self>) -> Result<Config, TableError> {
+    pub(crate) fn config(
+        &self,
+        own: Option<&Self>,
+        patience: Patience,
+    ) -> Result<Config, TableError> {
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
         let mut config = match preset {
             SctpPreset::Default => Config::default(),
             SctpPreset::Paper => Config::paper(),
         };
+        if patience == Patience::Endless {
+            (config.max_init_retransmits, config.association_max_retrans) = (u32::MAX, u32::MAX);
+            // A cookie may lie at the peer through an outage.
+            config.cookie_life = Span::MAX;
+        }
         for table in [Some(self), own].into_iter().flatten() {
             table.overwrite(&mut config)?;
         }

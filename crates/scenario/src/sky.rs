@@ -17,6 +17,8 @@ use crate::queue_table::QueueTable;
 const TABLE: &str = "constellation";
 /// Time from one check of the links to the next.
 const CHECK: Span = Span::from_secs(10);
+/// Numbers of nodes have sixteen bits in a run.
+const MOST_NODES: usize = u16::MAX as usize;
 
 /// The scenario with the stations of its constellation as its nodes.
 pub(crate) fn with_stations(file: &ScenarioFile) -> Result<ScenarioFile, Problem> {
@@ -68,6 +70,13 @@ pub(crate) fn sky(
     })?;
     if table.stations.is_empty() {
         return problem(&[TABLE, "stations"], "there is none: flows begin and end at stations");
+    }
+    let (stations, satellites) = (table.stations.len(), constellation.satellites());
+    if stations + satellites > MOST_NODES {
+        let message = format!(
+            "{satellites} satellites and {stations} stations: a run has at most {MOST_NODES} of both"
+        );
+        return problem(&[TABLE, key], message);
     }
     let stations: Result<Vec<_>, _> =
         table.stations.iter().map(|(name, at)| station(table, name, at, &streams)).collect();

@@ -9,6 +9,7 @@ use bentpipe_units::{ByteCount, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::protocol::Patience;
 use crate::quantity::Quantity;
 use crate::settings::{TableError, settings_table};
 
@@ -194,7 +195,11 @@ impl From<ConfigError> for TableError {
 
 impl TcpTable {
     /// The settings of one end: the table of the flow, with that end's own table over it.
-    pub(crate) fn config(&self, own: Option<&Self>) -> Result<Config, TableError> {
+    pub(crate) fn config(
+        &self,
+        own: Option<&Self>,
+        patience: Patience,
+    ) -> Result<Config, TableError> {
         if own.is_some_and(|own| own.receiver.is_some()) {
             let problem = "the receiving end has no receiving end of its own".to_owned();
             return Err(TableError { key: "receiver".to_owned(), problem });
@@ -204,6 +209,9 @@ impl TcpTable {
             Preset::Default => Config::default(),
             Preset::Ns2 => Config::ns2(),
         };
+        if patience == Patience::Endless {
+            (config.syn_retries, config.retries) = (None, None);
+        }
         for table in [Some(self), own].into_iter().flatten() {
             table.overwrite(&mut config)?;
             if preset == Preset::Ns2 {

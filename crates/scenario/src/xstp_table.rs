@@ -6,6 +6,7 @@ use bentpipe_wire::xstp::Report;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::protocol::Patience;
 use crate::quantity::Quantity;
 use crate::settings::{TableError, settings_table};
 
@@ -125,12 +126,20 @@ impl From<ConfigError> for TableError {
 
 impl XstpTable {
     /// The settings of one end: the table of the flow, with that end's own table over it.
-    pub(crate) fn config(&self, own: Option<&Self>) -> Result<Config, TableError> {
+    pub(crate) fn config(
+        &self,
+        own: Option<&Self>,
+        patience: Patience,
+    ) -> Result<Config, TableError> {
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
         let mut config = match preset {
             Preset::Default => Config::default(),
             Preset::Paper => Config::paper(),
         };
+        if patience == Patience::Endless {
+            config.ctl_max_retries = None;
+            config.keepalive_max = u32::MAX;
+        }
         for table in [Some(self), own].into_iter().flatten() {
             table.overwrite(&mut config)?;
         }

@@ -97,6 +97,21 @@ fn files_stand_beside_the_scenario() {
 }
 
 #[test]
+fn satellites_that_have_no_number_are_refused_by_their_count() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let walker = "name = \"mine\"\n[[shells]]\naltitude = \"550 km\"\ninclination = \"53 deg\"\n\
+                  planes = 256\nsatellites_per_plane = 256\nelevation_mask = \"25 deg\"\n";
+    let path = dir.path().join("small.toml");
+    let text = SMALL.replace("name = \"iridium\"", "file = \"mine.toml\"");
+    std::fs::write(dir.path().join("mine.toml"), walker).expect("a file");
+    std::fs::write(&path, text).expect("a file");
+    let error = Scenario::open(path.to_str().expect("a path")).expect_err("65,538 nodes");
+    assert_eq!(error.key.as_deref(), Some("constellation.file"), "{error}");
+    assert!(error.message.contains("65536 satellites and 2 stations"), "{error}");
+    assert!(error.message.contains("at most 65535"), "{error}");
+}
+
+#[test]
 fn what_is_wrong_is_named_with_its_line_and_its_key() {
     for (old, new, line, key, said) in [
         ("iridium", "iridum", Some(7), "constellation.name", "did you mean `iridium`?"),

@@ -90,6 +90,12 @@ fn network(args: &Orbit, constellation: Constellation) -> Result<Network, OrbitE
 /// Why there is no figure to show.
 fn no_route(args: &Orbit, network: &Network, report: &Report) -> Failure {
     let looks = report.looks;
+    if looks == 0 {
+        let message = "--duration: 0 s leaves no time to look; it must be more, such as 1 h";
+        return Failure::Input(message.to_owned());
+    }
+    let satellite = |node| matches!(node, Node::Satellite(_));
+    let linked = network.links().any(|(a, b)| satellite(a) && satellite(b));
     let blind = |(number, spot): &(u32, &Spot)| {
         report.handovers_of(*number) == 0
             && network.satellites_of(*number).next().is_none()
@@ -102,11 +108,17 @@ fn no_route(args: &Orbit, network: &Network, report: &Report) -> Failure {
             "{name}: no satellite was above its mask at {} ({}) at any time: no coverage",
             spot.name, spot.place
         ),
-        None => format!(
-            "{name}: no route from {} to {} at any of {looks} looks; satellites without links \
-             between them need a --gateway, or a satellite that both ends use",
-            args.from.name, args.to.name
-        ),
+        None => {
+            let (from, to) = (&args.from.name, &args.to.name);
+            let why = if linked {
+                "at none of them did both ends have satellites above the mask that links join; a lower \
+                 --mask or a longer --duration may help"
+            } else {
+                "satellites without links between them need a --gateway, or a satellite that both ends \
+                 use"
+            };
+            format!("{name}: no route from {from} to {to} at any of {looks} looks; {why}")
+        }
     };
     Failure::Input(message)
 }
@@ -225,6 +237,7 @@ fn document(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> 
         "handover_count": {
             "from": report.handovers_of(ENDS.0), "to": report.handovers_of(ENDS.1),
         },
+        "handovers_seen": {"from": report.seen[0], "to": report.seen[1]},
         "handovers": report.handovers.iter().map(handover).collect::<Vec<_>>(),
     })
 }
@@ -255,9 +268,12 @@ fn print(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> Res
     let share = report.connected as f64 / report.looks.max(1) as f64;
     row("time with a route, %", format!("{:.3}", 100.0 * share))?;
     row("changes of the route", count(report.route_changes))?;
-    for (number, spot) in [(ENDS.0, &args.from), (ENDS.1, &args.to)] {
+    for (number, spot, seen) in
+        [(ENDS.0, &args.from, report.seen[0]), (ENDS.1, &args.to, report.seen[1])]
+    {
         let handovers = report.handovers_of(number) as u64;
         row(&format!("handovers at {}", spot.name), count(handovers))?;
+        row("  as seen at the looks", count(seen))?;
     }
     print_handovers(&mut out, network, report)
 }

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use bentpipe_record::Sample;
-use bentpipe_scenario::{Scenario, did_you_mean};
+use bentpipe_scenario::did_you_mean;
 use bentpipe_sim::{Capture, Observer, PacketSeen, RunSpec};
 use bentpipe_units::{Instant, Span};
 
@@ -19,12 +19,12 @@ const SAMPLE_EVERY: Span = Span::from_millis(100);
 
 /// Runs a scenario and prints what became of it.
 pub(crate) fn run(args: &Run) -> Result<(), Failure> {
-    let scenario = Scenario::open(&args.scenario)?.with(&args.overrides)?;
+    let scenario = args.source.open()?.with(&args.overrides)?;
     let spec = scenario.run_spec(args.seed, args.wire)?;
     let every = scenario.file().sample_every.map_or(SAMPLE_EVERY, |every| every.0);
     let mut files = Files::create(args, &spec, every)?;
     let summary = bentpipe_sim::run(&spec, &mut files)
-        .map_err(|error| Failure::Input(format!("{}: {error}", args.scenario)))?;
+        .map_err(|error| Failure::Input(format!("{}: {error}", scenario.source())))?;
     let written = files.finish()?;
     if args.json {
         return print_json(&summary);

@@ -20,8 +20,8 @@ const STATION: RGBColor = RGBColor(0, 0, 0);
 const GRATICULE: RGBColor = RGBColor(235, 235, 235);
 /// Pieces of a line on the map: enough to look round.
 const PIECES: u16 = 12;
-/// Points of the delay that are drawn; more can not be seen.
-const POINTS: usize = 2000;
+/// Parts of the time of which the shortest and the longest delay are drawn; more can not be seen.
+const BINS: usize = 1000;
 
 type Map<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
@@ -158,16 +158,29 @@ fn draw_delays(
         .y_desc("one-way delay, ms")
         .label_style(("sans-serif", 12))
         .draw()?;
-    let every = looks.len().div_ceil(POINTS).max(1);
     // A look without a route ends a line.
-    let shown: Vec<_> = looks.iter().step_by(every).collect();
-    for line in shown.split(|(_, delay)| delay.is_none()) {
-        let points = line.iter().filter_map(|(at, delay)| {
-            delay.map(|delay| (at.as_secs_f64(), delay.as_secs_f64() * 1e3))
-        });
+    for line in looks.split(|(_, delay)| delay.is_none()) {
+        let points: Vec<_> =
+            line.iter().filter_map(|(at, delay)| delay.map(|delay| (*at, delay))).collect();
+        let points = extremes(&points, looks.len().div_ceil(BINS).max(1));
+        let points =
+            points.into_iter().map(|(at, delay)| (at.as_secs_f64(), delay.as_secs_f64() * 1e3));
         chart.draw_series(LineSeries::new(points, ROUTE.stroke_width(1)))?;
     }
     Ok(())
+}
+
+/// Of each so many points the lowest and the highest, in the order of time: no extreme goes lost.
+fn extremes(points: &[(Instant, Span)], every: usize) -> Vec<(Instant, Span)> {
+    let both = |bin: &[(Instant, Span)]| {
+        let low = bin.iter().copied().min_by_key(|(_, delay)| *delay);
+        let high = bin.iter().copied().max_by_key(|(_, delay)| *delay);
+        let mut both: Vec<_> = [low, high].into_iter().flatten().collect();
+        both.sort_unstable();
+        both.dedup();
+        both
+    };
+    points.chunks(every).flat_map(both).collect()
 }
 
 fn point(place: Place) -> (f64, f64) {
@@ -186,6 +199,19 @@ mod tests {
     use bentpipe_orbit::Degrees;
 
     use super::*;
+
+    #[test]
+    fn a_single_delay_among_very_many_is_drawn() {
+        let point = |second: u64| {
+            let delay = Span::from_millis(if second == 777 { 90 } else { 40 + second % 3 });
+            (Instant::ZERO + Span::from_secs(second), delay)
+        };
+        let points: Vec<_> = (0..10_000).map(point).collect();
+        let drawn = extremes(&points, 43);
+        assert!(drawn.contains(&point(777)) && drawn.len() <= 2 * 10_000_usize.div_ceil(43));
+        assert!(drawn.is_sorted());
+        assert_eq!(extremes(&points[..1], 1), points[..1]);
+    }
 
     #[test]
     fn a_line_over_the_edge_of_the_map_is_drawn_in_two_parts() {

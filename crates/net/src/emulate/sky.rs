@@ -1,9 +1,10 @@
 //! The way over satellites, in real time.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, Once};
 
 use bentpipe_link::{Fate, LossCause, Model, ModelSpec, Passing, Series, Streams};
-use bentpipe_orbit::{Change, Motion, Network, Node};
+use bentpipe_orbit::{Change, Motion, Network, Node, OrbitError};
 use bentpipe_units::{Instant, Span};
 
 /// Two stations of a constellation and what their links are like.
@@ -17,6 +18,8 @@ pub struct Sky {
     pub uplinks: [Vec<ModelSpec>; 2],
     /// What happens from a satellite down to each of the two.
     pub downlinks: [Vec<ModelSpec>; 2],
+    /// Told once when a satellite has come down: from then on nothing finds a way.
+    pub trouble: fn(&OrbitError),
 }
 
 impl Sky {
@@ -24,8 +27,9 @@ impl Sky {
     pub(super) fn series(&self, seed: u64) -> [Vec<Series>; 2] {
         let streams = Streams::new(seed);
         let [a, b] = self.ends;
+        let said = Arc::new(Once::new());
         [([a, b], [0, 1], "forth"), ([b, a], [1, 0], "back")].map(|(ends, [from, to], name)| {
-            let way = Way::new(self, ends, &self.uplinks[from], name, streams);
+            let way = Way::new(self, ends, &self.uplinks[from], name, streams, &said);
             let down = ModelSpec::build_series(&self.downlinks[to], &streams, "sky/down", name);
             vec![Series::new(vec![Box::new(way)]), down]
         })
@@ -51,6 +55,9 @@ struct Way {
     /// The nodes of the route at the last check; none when there is no route.
     route: Vec<Node>,
     motion: Motion,
+    trouble: fn(&OrbitError),
+    /// Whether `trouble` was told, on the way forth or back.
+    said: Arc<Once>,
 }
 
 impl Way {
@@ -60,6 +67,7 @@ impl Way {
         uplink: &[ModelSpec],
         name: &'static str,
         streams: Streams,
+        said: &Arc<Once>,
     ) -> Self {
         let mut way = Self {
             network: sky.network.clone(),
@@ -72,6 +80,8 @@ impl Way {
             handovers: VecDeque::new(),
             route: Vec::new(),
             motion: Motion::new(),
+            trouble: sky.trouble,
+            said: said.clone(),
         };
         way.renew();
         way.look();
@@ -111,7 +121,10 @@ impl Way {
         match advanced {
             Ok(()) => self.look(),
             // A satellite came down: the elements say nothing any more.
-            Err(_) => self.route.clear(),
+            Err(error) => {
+                self.route.clear();
+                self.said.call_once(|| (self.trouble)(&error));
+            }
         }
     }
 }
@@ -157,7 +170,9 @@ impl Model for Way {
 #[cfg(test)]
 mod tests {
     use bentpipe_link::QueueLimit;
-    use bentpipe_orbit::{Constellation, Station, known};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use bentpipe_orbit::{Constellation, Degrees, IslRules, Station, known};
     use bentpipe_units::{BitRate, ByteCount};
     use bentpipe_wire::Kind;
 
@@ -178,11 +193,12 @@ mod tests {
             ends: [0, 1],
             uplinks: [uplink.clone(), uplink],
             downlinks: Default::default(),
+            trouble: |error| panic!("{error}"),
         }
     }
 
     fn way(sky: &Sky) -> Way {
-        Way::new(sky, [0, 1], &sky.uplinks[0], "forth", Streams::new(1))
+        Way::new(sky, [0, 1], &sky.uplinks[0], "forth", Streams::new(1), &Arc::new(Once::new()))
     }
 
     fn offer(way: &mut Way, at: Instant) -> Fate {
@@ -241,5 +257,36 @@ mod tests {
         way.forget_before(Instant::ZERO + Span::from_secs(10));
         assert_eq!(way.route.len(), route.len());
         assert!(matches!(offer(&mut way, Instant::ZERO + Span::from_secs(10)), Fate::Leaves(_)));
+    }
+
+    #[test]
+    fn that_a_satellite_came_down_is_said_once_for_both_ways() {
+        static SAID: AtomicU32 = AtomicU32::new(0);
+        let text = include_str!("../../../orbit/tests/data/falling.tle");
+        let constellation =
+            Constellation::from_elements("falling", text, None, Degrees(10.0), IslRules::NONE);
+        let stations =
+            ["0,0", "0,10"].map(|place| Station::terminal(place, place.parse().expect("a place")));
+        let network = Network::new(
+            constellation.expect("in orbit"),
+            stations.to_vec(),
+            &[],
+            Span::from_secs(60),
+        );
+        let sky = Sky {
+            network: network.expect("a network"),
+            trouble: |error| {
+                assert!(error.to_string().contains("FALLING is not in orbit"), "{error}");
+                SAID.fetch_add(1, Ordering::Relaxed);
+            },
+            ..sky()
+        };
+        let mut ways = sky.series(1);
+        for day in [30, 31] {
+            for way in &mut ways {
+                way[0].forget_before(Instant::ZERO + Span::from_secs(86_400 * day));
+            }
+        }
+        assert_eq!(SAID.load(Ordering::Relaxed), 1);
     }
 }

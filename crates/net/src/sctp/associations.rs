@@ -149,7 +149,8 @@ impl Associations {
         self.listener = Some((port, Listener::new(config, self.key.clone(), self.local.told())));
     }
 
-    /// Opens an association to service `port` of the peer at `to`. `None` when no socket leads there.
+    /// Opens an association to service `port` of the peer at `to`. `None` when no socket leads there or each
+    /// port of this end has an association with that service.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -159,10 +160,12 @@ impl Associations {
     ) -> Option<ConnectionId> {
         let (socket, to) = self.local.way_to(to.ip(), to.port())?;
         let way = Way { socket, to };
-        let mut local = FIRST_PORT | (self.entropy)() as u16;
-        while self.by_ends.contains_key(&(way.ip(), Ports { local, peer: port })) {
-            local = FIRST_PORT | local.wrapping_add(1);
-        }
+        let drawn = (self.entropy)() as u16;
+        let free = |local: &u16| {
+            !self.by_ends.contains_key(&(way.ip(), Ports { local: *local, peer: port }))
+        };
+        let mut ports = (0..=u16::MAX - FIRST_PORT).map(|n| FIRST_PORT | drawn.wrapping_add(n));
+        let local = ports.find(free)?;
         let identity = Identity {
             ports: Ports { local, peer: port },
             paths: vec![Ways::PRIMARY],

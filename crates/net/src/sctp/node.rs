@@ -87,7 +87,7 @@ impl Node {
     /// Opens an association to service `port` of the peer at `to`, and waits until it has answered.
     ///
     /// # Errors
-    /// When no socket leads there, the peer does not answer, or it refuses.
+    /// When no socket leads there, all ports are taken, the peer does not answer, or it refuses.
     pub async fn connect(
         &self,
         to: SocketAddr,
@@ -96,7 +96,12 @@ impl Node {
     ) -> io::Result<Connection> {
         let shared = &self.handle.shared;
         let id = shared.hub().connect(shared.clock.now(), to, port, config);
-        let id = id.ok_or_else(|| io::Error::from(io::ErrorKind::AddrNotAvailable))?;
+        let id = id.ok_or_else(|| {
+            let said = format!(
+                "{to}: no socket leads there, or all ports to its service {port} are taken"
+            );
+            io::Error::new(io::ErrorKind::AddrNotAvailable, said)
+        })?;
         shared.changed.notify_one();
         let connection = Connection::new(self.handle.clone(), id);
         connection.opened().await?;

@@ -32,6 +32,8 @@ struct Outcome {
     /// The highest TSN acknowledged for the first time.
     highest_new: Option<Seq32>,
     advanced: bool,
+    /// It says nothing new and leaves out what an earlier one had: it was overtaken on its way.
+    overtaken: bool,
 }
 
 /// A report that can not be: of what was not sent.
@@ -44,7 +46,25 @@ impl Sender {
     /// # Errors
     /// When it is old or acknowledges what was not sent. Nothing changes then.
     pub(super) fn handle_sack(&mut self, now: Instant, sack: &Sack) -> Result<(), Nonsense> {
-        let count = self.acknowledged_by(sack.cumulative).ok_or(Nonsense)?;
+        self.handle_report(now, sack.cumulative, Some(sack))
+    }
+
+    /// The peer has everything up to this TSN, as SHUTDOWN says it too, which has no word on gaps.
+    pub(super) fn handle_cumulative(
+        &mut self,
+        now: Instant,
+        cumulative: Seq32,
+    ) -> Result<(), Nonsense> {
+        self.handle_report(now, cumulative, None)
+    }
+
+    fn handle_report(
+        &mut self,
+        now: Instant,
+        cumulative: Seq32,
+        sack: Option<&Sack>,
+    ) -> Result<(), Nonsense> {
+        let count = self.acknowledged_by(cumulative).ok_or(Nonsense)?;
         let tally = |(index, path): (usize, &super::path::Path)| Tally {
             before: path.flight,
             earliest: if path.flight > 0 { self.flight.earliest_on(index) } else { None },
@@ -54,11 +74,14 @@ impl Sender {
             tallies: self.paths.iter().enumerate().map(tally).collect(),
             highest_new: None,
             advanced: count > 0,
+            overtaken: false,
         };
         self.heard = true;
         self.advance(now, count, &mut outcome);
-        let reported = self.handle_gaps(now, sack, &mut outcome);
-        self.peer_window = sack.window as usize;
+        let reported = sack.map_or(0, |sack| self.handle_gaps(now, sack, &mut outcome));
+        if let Some(sack) = sack.filter(|_| !outcome.overtaken) {
+            self.peer_window = sack.window as usize;
+        }
         self.count_missing(&outcome, reported);
         self.find_lost(&mut outcome, reported);
         self.settle_paths(now, &outcome);
@@ -81,16 +104,6 @@ impl Sender {
             self.flight.lose(0, true);
             (self.rush, self.probe) = (true, None);
         }
-    }
-
-    /// The peer has everything up to this TSN, as SHUTDOWN says it too.
-    pub(super) fn handle_cumulative(
-        &mut self,
-        now: Instant,
-        cumulative: Seq32,
-    ) -> Result<(), Nonsense> {
-        let window = self.peer_window as u32;
-        self.handle_sack(now, &Sack { cumulative, window, ..Sack::default() })
     }
 
     /// How many chunks a cumulative TSN acknowledges; `None` when it is old or was not sent.
@@ -122,6 +135,11 @@ impl Sender {
         let tally = &mut outcome.tallies[chunk.path];
         if !was_lost {
             path.flight -= length;
+        }
+        if chunk.counted {
+            // Its bytes were counted before the peer threw it away.
+            self.flight.set(index, Status::Acked);
+            return;
         }
         tally.bytes += length;
         tally.segments += 1;
@@ -158,7 +176,11 @@ impl Sender {
             covered += last - first;
             end = last;
         }
-        if covered < self.flight.acked() {
+        // Reports have no numbers. One with news is the latest; one without that leaves something out was
+        // overtaken, or the peer threw something away. That can wait for the next news: what is missing
+        // below is on its way or sent again, and its arrival is news.
+        outcome.overtaken = covered < self.flight.acked() && outcome.highest_new.is_none();
+        if covered < self.flight.acked() && !outcome.overtaken {
             self.take_back(sack, end);
         }
         end

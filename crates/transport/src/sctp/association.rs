@@ -64,7 +64,7 @@ pub struct Association {
     pub(super) cookie_ack: bool,
     /// When the peer was last heard.
     pub(super) heard: Instant,
-    /// Path of the last packet with DATA, where SACKs go.
+    /// Where SACKs go: the path of the last packet with DATA, or another one if it came before.
     pub(super) data_from: usize,
     /// The lowest TSN of a marked packet, told until the peer has answered.
     pub(super) ecne: Option<Seq32>,

@@ -6,6 +6,7 @@ use bentpipe_wire::sctp::{Cause, Chunk, Data, DataFlags, Packet, UnknownAction, 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::association::Association;
+use super::offer::forget_the_rest;
 use super::receiver::Arrival;
 use super::{State, out_of_the_blue};
 use crate::{Failure, PathId};
@@ -15,6 +16,8 @@ use crate::{Failure, PathId};
 struct DataSeen {
     seen: bool,
     immediately: bool,
+    /// Some of it came before.
+    duplicate: bool,
     lowest: Option<Seq32>,
 }
 
@@ -27,7 +30,7 @@ impl Association {
             Some(Chunk::CookieEcho(_)) => true,
             Some(
                 Chunk::Abort { reflected: true, .. } | Chunk::ShutdownComplete { reflected: true },
-            ) => packet.tag == self.peer_tag,
+            ) => packet.tag == self.peer_tag && self.peer_tag != 0, // 0: not known yet
             _ => packet.tag == self.local_tag,
         }
     }
@@ -76,8 +79,14 @@ impl Association {
         chunk: Chunk,
     ) -> bool {
         match chunk {
-            Chunk::Init(init) => self.handle_init(now, id, &init),
-            Chunk::InitAck(init) => self.handle_init_ack(now, from, &init),
+            Chunk::Init(mut init) => {
+                forget_the_rest(&mut init);
+                self.handle_init(now, id, &init);
+            }
+            Chunk::InitAck(mut init) => {
+                forget_the_rest(&mut init);
+                self.handle_init_ack(now, from, &init);
+            }
             Chunk::CookieEcho(cookie) => return self.handle_cookie_echo(now, id, packet, &cookie),
             Chunk::CookieAck => self.handle_cookie_ack(now, from),
             Chunk::Sack(sack) if self.state.is_open() => {
@@ -133,14 +142,19 @@ impl Association {
         }
         match self.rx.handle_data(&mut chunk) {
             Arrival::New => {}
-            Arrival::Duplicate => self.counters.duplicate_segments += 1,
+            Arrival::Duplicate => {
+                self.counters.duplicate_segments += 1;
+                seen.duplicate = true;
+            }
             Arrival::Refused => self.ignore(),
         }
         true
     }
 
     fn data_ended(&mut self, now: Instant, from: usize, seen: &DataSeen, ecn: Ecn) {
-        self.data_from = from;
+        // What comes again says that the reports may not arrive (RFC 9260, section 6.4).
+        let other = self.tx.other_than(from).filter(|_| seen.duplicate);
+        self.data_from = other.unwrap_or(from);
         let shutting_down = self.state == State::ShutdownSent;
         self.rx.packet_ended(now, seen.immediately || shutting_down);
         if shutting_down {

@@ -66,11 +66,12 @@ impl Association {
         let path = self.next_path(next)?;
         let room = self.config.room(self.tx.paths[path].mtu);
         let next = next.filter(|(data_path, _)| *data_path == path);
-        self.write_control(path, next.is_some(), &mut Draft { place, room });
-        if let Some((_, next)) = next {
+        let beside = self.write_control(path, next.is_some(), &mut Draft { place, room });
+        if let Some((_, next)) = next.filter(|_| beside) {
             self.write_data(now, path, next, place);
         }
         self.write_closing(now, path, place);
+        self.tell_mark(room, place);
         (!place.chunks.is_empty()).then(|| self.tx.paths[path].id)
     }
 
@@ -89,8 +90,10 @@ impl Association {
         next.map(|(path, _)| path).or(cwr)
     }
 
-    /// Control chunks of a packet, in the order of their urgency.
-    fn write_control(&mut self, path: usize, with_data: bool, draft: &mut Draft<'_>) {
+    /// Control chunks of a packet, in the order of their urgency. False when DATA must wait for the next
+    /// packet.
+    fn write_control(&mut self, path: usize, with_data: bool, draft: &mut Draft<'_>) -> bool {
+        let mut beside = with_data;
         let at_data = path == self.data_from;
         if self.cookie_ack && at_data {
             self.cookie_ack = !draft.push(Chunk::CookieAck);
@@ -100,8 +103,10 @@ impl Association {
             if let Some(tsn) = self.ecne {
                 draft.push(Chunk::Ecne(tsn));
             }
-            // With DATA in the same packet the gaps must not take its place.
-            let most = if with_data { draft.room.min(SACK_WITH_DATA) } else { draft.room };
+            // A gap block that is left out says that its chunks were thrown away: a report that would
+            // take the place of DATA leaves alone, and whole.
+            beside &= self.rx.report_len() <= SACK_WITH_DATA;
+            let most = if beside { draft.room.min(SACK_WITH_DATA) } else { draft.room };
             let sack = self.rx.sack(most);
             draft.push(Chunk::Sack(sack));
         }
@@ -112,19 +117,28 @@ impl Association {
             let Some((_, chunk)) = self.answers.pop_front() else { break };
             draft.push(chunk);
         }
+        beside
+    }
+
+    /// A mark is told in every packet that has room for it, until the peer has answered.
+    fn tell_mark(&self, room: usize, place: &mut Packet) {
+        let Some(tsn) = self.ecne else { return };
+        let chunk = Chunk::Ecne(tsn);
+        let used: usize = place.chunks.iter().map(Chunk::padded_len).sum();
+        if used > 0 && used + chunk.padded_len() <= room && !place.chunks.contains(&chunk) {
+            place.chunks.insert(0, chunk);
+        }
     }
 
     /// HEARTBEATs that are due become answers to be sent.
     fn want_heartbeats(&mut self, now: Instant) {
-        for index in 0..self.tx.paths.len() {
-            if std::mem::take(&mut self.tx.paths[index].heartbeat.wanted) {
-                let nonce = self.tx.nonce();
-                let path = &mut self.tx.paths[index];
-                path.heartbeat.asked = Some((nonce, now + path.rto()));
-                path.heartbeat.since = now;
-                let info = self.heartbeat_info(now, index, nonce);
-                self.answers.push_back((index, Chunk::Heartbeat(info)));
-            }
+        while let Some(index) = self.tx.next_heartbeat(now) {
+            let nonce = self.tx.nonce();
+            let path = &mut self.tx.paths[index];
+            path.heartbeat.asked = Some((nonce, now + path.rto()));
+            path.heartbeat.since = now;
+            let info = self.heartbeat_info(now, index, nonce);
+            self.answers.push_back((index, Chunk::Heartbeat(info)));
         }
     }
 
@@ -134,7 +148,8 @@ impl Association {
         let used: usize = place.chunks.iter().map(Chunk::padded_len).sum();
         let counters = &mut self.counters;
         let (mut new, mut again) = (0, false);
-        self.tx.fill(now, path, next, room.saturating_sub(used), |outgoing| {
+        let room_left = (room.saturating_sub(used), used == 0);
+        self.tx.fill(now, path, next, room_left, |outgoing| {
             let Outgoing { chunk, again: before } = outgoing;
             let length = chunk.padded_len();
             if before {

@@ -34,6 +34,8 @@ pub(super) struct Sent {
     pub(super) timed_out: bool,
     /// It took more than one path: what acknowledges it says nothing of the last.
     pub(super) elsewhere: bool,
+    /// It was acknowledged before, which the peer may have taken back.
+    pub(super) counted: bool,
 }
 
 /// Chunks from the first that is not acknowledged on.
@@ -115,6 +117,7 @@ impl Flight {
             fast_done: false,
             timed_out: false,
             elsewhere: false,
+            counted: false,
         });
         tsn
     }
@@ -150,7 +153,10 @@ impl Flight {
         }
         match status {
             Status::InFlight => self.in_flight += length,
-            Status::Acked => self.acked += 1,
+            Status::Acked => {
+                self.acked += 1;
+                chunk.counted = true;
+            }
             Status::Lost => self.lost += 1,
         }
     }

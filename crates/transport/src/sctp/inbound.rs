@@ -43,6 +43,8 @@ struct Partial {
 #[derive(Debug, Default)]
 pub(super) struct Inbound {
     pieces: BTreeMap<u64, Piece>,
+    /// Pieces of one message without a gap between them: the last of each run by its first.
+    runs: BTreeMap<u64, u64>,
     streams: BTreeMap<u16, Stream>,
     partial: Option<Partial>,
     ready: VecDeque<Message>,
@@ -92,36 +94,47 @@ impl Inbound {
         self.held += payload.len();
         self.held_count += 1;
         self.pieces.insert(number, Piece { stream, ssn, ppid, flags, payload });
+        let (first, last) = self.join_run(number);
         if self.partial.is_some_and(|partial| partial.stream == stream) {
             self.go_on_with_partial();
         }
-        if let Some((first, last)) = self.whole_around(number) {
+        let at = |number| self.pieces.get(number);
+        if at(&first).is_some_and(begins) && at(&last).is_some_and(ends) {
             let message = self.join(first, last);
             self.arrange(ssn, message);
         }
     }
 
-    /// First and last piece of the message that this piece completes.
-    fn whole_around(&self, number: u64) -> Option<(u64, u64)> {
-        let this = self.pieces.get(&number)?;
-        let same = |piece: &Piece| {
-            let unordered = DataFlags::UNORDERED;
-            (piece.stream, piece.ssn, piece.flags.contains(unordered))
-                == (this.stream, this.ssn, this.flags.contains(unordered))
-        };
+    /// Joins a new piece with its neighbours. Gives the first and the last piece of the run.
+    fn join_run(&mut self, number: u64) -> (u64, u64) {
         let (mut first, mut last) = (number, number);
-        while !self.pieces[&first].flags.contains(DataFlags::BEGIN) {
-            first = first.checked_sub(1)?;
-            self.pieces.get(&first).filter(|piece| same(piece) && !ends(piece))?;
+        let before = self.runs.range(..number).next_back().map(|(first, last)| (*first, *last));
+        if let Some((start, end)) = before
+            && end + 1 == number
+            && self.follows(end, number)
+        {
+            first = start;
         }
-        while !ends(&self.pieces[&last]) {
-            last += 1;
-            self.pieces.get(&last).filter(|piece| same(piece) && !begins(piece))?;
+        if self.follows(number, number + 1)
+            && let Some(end) = self.runs.remove(&(number + 1))
+        {
+            last = end;
         }
-        Some((first, last))
+        self.runs.insert(first, last);
+        (first, last)
     }
 
-    /// Takes pieces out and makes one message of them.
+    /// Whether the second of two neighbours goes on with the message of the first.
+    fn follows(&self, first: u64, second: u64) -> bool {
+        let (Some(a), Some(b)) = (self.pieces.get(&first), self.pieces.get(&second)) else {
+            return false;
+        };
+        let of =
+            |piece: &Piece| (piece.stream, piece.ssn, piece.flags.contains(DataFlags::UNORDERED));
+        of(a) == of(b) && !ends(a) && !begins(b)
+    }
+
+    /// Takes the pieces of a run out and makes one message of them.
     fn join(&mut self, first: u64, last: u64) -> Message {
         let mut message = Message {
             stream: 0,
@@ -130,6 +143,7 @@ impl Inbound {
             complete: false,
             pieces: Default::default(),
         };
+        self.runs.remove(&first);
         for number in first..=last {
             let Some(piece) = self.pieces.remove(&number) else { continue };
             self.held -= piece.payload.len();
@@ -193,8 +207,11 @@ impl Inbound {
             let next = self.streams.get(&piece.stream).map_or(0, |stream| stream.next);
             begins(piece) && (piece.flags.contains(DataFlags::UNORDERED) || piece.ssn == next)
         };
-        let mut arrived = self.pieces.range(..=arrived);
-        let Some((&first, piece)) = arrived.find(|(_, piece)| in_turn(piece)) else { return false };
+        let mut arrived = self.runs.range(..=arrived).filter_map(|(first, _)| {
+            let piece = self.pieces.get(first)?;
+            Some((*first, piece))
+        });
+        let Some((first, piece)) = arrived.find(|(_, piece)| in_turn(piece)) else { return false };
         let unordered = piece.flags.contains(DataFlags::UNORDERED);
         self.partial = Some(Partial { next: first, stream: piece.stream, unordered });
         self.go_on_with_partial();
@@ -204,21 +221,11 @@ impl Inbound {
     /// Delivers the pieces that follow in the message that is delivered in parts.
     fn go_on_with_partial(&mut self) {
         let Some(Partial { next, stream, unordered }) = self.partial else { return };
-        let mut last = next;
-        while let Some(piece) = self.pieces.get(&last) {
-            let ended = ends(piece);
-            last += 1;
-            if ended {
-                break;
-            }
-        }
-        if last == next {
-            return;
-        }
-        let part = self.join(next, last - 1);
+        let Some(&last) = self.runs.get(&next) else { return };
+        let part = self.join(next, last);
         let complete = part.complete;
         self.deliver(part);
-        self.partial = (!complete).then_some(Partial { next: last, stream, unordered });
+        self.partial = (!complete).then_some(Partial { next: last + 1, stream, unordered });
         if complete && !unordered {
             self.streams.entry(stream).or_default();
             self.end_message(stream);

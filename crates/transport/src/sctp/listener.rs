@@ -7,7 +7,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::sctp::{Chunk, Init, Packet};
 
 use super::cookie::Cookie;
-use super::offer::{Host, fault_of, init_ack, new_offer, stale_cookie};
+use super::offer::{Host, fault_of, forget_the_rest, init_ack, new_offer, stale_cookie};
 use super::stray::answer;
 use super::{Association, Config, CookieKey, Identity, out_of_the_blue};
 use crate::PathId;
@@ -51,6 +51,9 @@ impl Listener {
         entropy: u64,
     ) -> Answer {
         let reply = |packet: Option<Packet>| packet.map_or(Answer::Nothing, Answer::Reply);
+        if let Some(Chunk::Init(init)) = packet.chunks.first_mut() {
+            forget_the_rest(init);
+        }
         match packet.chunks.first() {
             Some(Chunk::Init(init)) if packet.tag == 0 => {
                 Answer::Reply(self.answer_init(now, packet, init, entropy))

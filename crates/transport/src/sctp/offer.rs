@@ -56,20 +56,25 @@ pub(super) fn fault_of(init: &Init) -> Option<Cause> {
     Some(Cause::UnresolvableAddress(name.to_bytes()))
 }
 
-/// Parameters that the peer is told are not known, up to one that forbids to read on.
-pub(super) fn unrecognized(init: &Init) -> Vec<Bytes> {
-    let mut found = Vec::new();
-    for parameter in &init.parameters {
-        let Parameter::Other { kind, .. } = parameter else { continue };
-        let action = UnknownAction::of_parameter(*kind);
-        if action.report && found.len() < MOST_UNRECOGNIZED {
-            found.push(parameter.to_bytes());
-        }
-        if action.stop {
-            break;
-        }
+/// Forgets the parameters behind one that is not known and forbids to read on (RFC 9260, section 3.2.1).
+pub(super) fn forget_the_rest(init: &mut Init) {
+    let stops = |parameter: &Parameter| match parameter {
+        Parameter::Other { kind, .. } => UnknownAction::of_parameter(*kind).stop,
+        _ => false,
+    };
+    if let Some(last) = init.parameters.iter().position(stops) {
+        init.parameters.truncate(last + 1);
     }
-    found
+}
+
+/// Parameters that the peer is told are not known.
+pub(super) fn unrecognized(init: &Init) -> Vec<Bytes> {
+    let told = |parameter: &&Parameter| match parameter {
+        Parameter::Other { kind, .. } => UnknownAction::of_parameter(*kind).report,
+        _ => false,
+    };
+    let told = init.parameters.iter().filter(told).take(MOST_UNRECOGNIZED);
+    told.map(Parameter::to_bytes).collect()
 }
 
 /// Most unknown parameters that the peer is told.

@@ -64,7 +64,7 @@ pub(super) struct Heartbeat {
     pub(super) since: Instant,
     /// What the answer must say, and when it has failed to come.
     pub(super) asked: Option<(u64, Instant)>,
-    /// One is to be sent.
+    /// One is to be sent, as soon as its turn comes.
     pub(super) wanted: bool,
 }
 
@@ -208,6 +208,11 @@ impl Path {
             None => self.heartbeat_due(),
         };
         Instant::earliest(timers, heartbeat)
+    }
+
+    /// A HEARTBEAT is to be sent that would confirm it.
+    pub(super) const fn waits_to_be_tried(&self) -> bool {
+        self.heartbeat.wanted && !self.confirmed
     }
 
     /// When the next HEARTBEAT leaves, if none is out.

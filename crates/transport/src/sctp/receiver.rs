@@ -202,12 +202,17 @@ impl Receiver {
         self.due = true;
     }
 
-    /// The SACK, in at most so many bytes.
+    /// Length of a SACK that tells every gap.
+    pub(super) fn report_len(&self) -> usize {
+        Sack::FIXED + 4 * self.map.gap_count()
+    }
+
+    /// The SACK, in at most so many bytes: gaps first, then duplicates.
     pub(super) fn sack(&mut self, most_bytes: usize) -> Sack {
         let words = most_bytes.saturating_sub(Sack::FIXED) / 4;
+        let gaps: smallvec::SmallVec<_> = self.map.gaps(words).collect();
         let duplicates = std::mem::take(&mut self.duplicates);
-        let duplicates: smallvec::SmallVec<_> = duplicates.into_iter().take(words).collect();
-        let gaps = self.map.gaps(words - duplicates.len()).collect();
+        let duplicates = duplicates.into_iter().take(words - gaps.len()).collect();
         self.told_window = self.window();
         self.had_gaps = self.map.has_gaps();
         (self.due, self.deadline, self.packets) = (false, None, 0);

@@ -27,8 +27,10 @@ pub(super) struct Sender {
     pub(super) primary: usize,
     /// The window in the peer's last SACK.
     pub(super) peer_window: usize,
-    /// Timeouts in a row on all paths.
+    /// Timeouts in a row on all paths that carry data.
     pub(super) errors: u32,
+    /// No path that is not confirmed is tried before.
+    pub(super) next_try: Instant,
     /// One packet of retransmissions may leave whatever the window says.
     pub(super) rush: bool,
     /// A chunk that left although the peer had no room.
@@ -65,6 +67,7 @@ impl Sender {
             primary: 0,
             peer_window: 0,
             errors: 0,
+            next_try: now,
             rush: false,
             probe: None,
             heard: false,
@@ -147,7 +150,7 @@ impl Sender {
         self.other_than(self.primary).unwrap_or(self.primary)
     }
 
-    /// The next path after this one that works.
+    /// The next path after this one that works: several take turns as one after the other fails.
     pub(super) fn other_than(&self, index: usize) -> Option<usize> {
         let count = self.paths.len();
         let mut others = (1..count).map(|step| (index + step) % count);

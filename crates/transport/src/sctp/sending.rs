@@ -38,20 +38,18 @@ impl Sender {
         self.other_than(chunk.path).unwrap_or(chunk.path)
     }
 
-    /// What may leave next, and its path.
+    /// What may leave next, and its path. Nothing new leaves before what is lost, be it on another path
+    /// (RFC 9260, section 6.1 C).
     pub(super) fn next(&mut self, now: Instant) -> Option<(usize, Next)> {
-        let mut blocked = None;
         if let Some(index) = self.flight.next_lost(0)
             && let Some(chunk) = self.flight.get(index)
         {
             let path = self.path_again(chunk);
-            if self.rush || self.paths[path].may_send(now) {
-                return Some((path, Next::Again(index)));
-            }
-            blocked = Some(path);
+            let may = self.rush || self.paths[path].may_send(now);
+            return may.then_some((path, Next::Again(index)));
         }
         let path = self.data_path();
-        let may = blocked != Some(path) && self.may_send_new(0) && self.paths[path].may_send(now);
+        let may = self.may_send_new(0) && self.paths[path].may_send(now);
         may.then_some((path, Next::New))
     }
 
@@ -80,27 +78,28 @@ impl Sender {
         self.peer_window.saturating_sub(self.flight.in_flight())
     }
 
-    /// Takes chunks for a packet on `path` with so much room. `next` is what [`Sender::next`] said.
+    /// Takes chunks for a packet on `path` with so much room, in which nothing stands yet if it is
+    /// `empty`. `next` is what [`Sender::next`] said.
     pub(super) fn fill(
         &mut self,
         now: Instant,
         path: usize,
         next: Next,
-        mut room: usize,
+        (mut room, empty): (usize, bool),
         mut take: impl FnMut(Outgoing),
     ) {
         let mut count = 0;
         let (mut from, mut rushing) = (0, false);
         if let Next::Again(index) = next {
             from = index;
-            rushing = std::mem::take(&mut self.rush);
+            rushing = self.rush;
         }
         while let Some(index) = self.flight.next_lost(from) {
             from = index + 1;
             let Some(chunk) = self.flight.get(index) else { break };
             let length = Data::padded_len(chunk.fragment.payload.len());
             // A chunk made for a longer MTU leaves all the same, alone.
-            let fits = length <= room || count == 0;
+            let fits = length <= room || count == 0 && empty;
             if !fits
                 || self.path_again(chunk) != path
                 || !(rushing || self.paths[path].may_send(now))
@@ -109,6 +108,7 @@ impl Sender {
             }
             room = room.saturating_sub(length);
             count += 1;
+            self.rush = false;
             let Some(chunk) = self.send_again(now, index, path) else { break };
             take(Outgoing { chunk, again: true });
         }

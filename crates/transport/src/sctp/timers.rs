@@ -1,10 +1,11 @@
 //! What time brings: lost chunks, HEARTBEATs, paths and peers that do not answer.
 
 use bentpipe_cc::{Loss, LossCause};
-use bentpipe_units::{ByteCount, Instant};
+use bentpipe_units::{ByteCount, Instant, Span};
 
 use super::Notice;
 use super::flight::Status;
+use super::path::Path;
 use super::sender::Sender;
 
 /// The peer did not answer too often.
@@ -67,19 +68,25 @@ impl Sender {
         self.count_error(index)
     }
 
-    /// A path did not answer.
+    /// The peer did not answer on a path that data or the end of the association took.
     pub(super) fn count_error(&mut self, index: usize) -> Result<(), Unreachable> {
         self.errors += 1;
+        self.count_path_error(index);
+        if self.errors > self.config.association_max_retrans { Err(Unreachable) } else { Ok(()) }
+    }
+
+    /// A path did not answer.
+    fn count_path_error(&mut self, index: usize) {
         let path = &mut self.paths[index];
         path.errors += 1;
         if path.active && path.errors > self.config.path_max_retrans {
             path.active = false;
             self.notices.push(Notice::PathInactive(path.id));
         }
-        if self.errors > self.config.association_max_retrans { Err(Unreachable) } else { Ok(()) }
     }
 
-    /// RFC 9260, section 8.3.
+    /// RFC 9260, section 8.3. A path that carries no data, or was never confirmed, says nothing of the
+    /// peer (sections 8.1 and 5.4).
     fn let_heart_beat(&mut self, now: Instant, index: usize) -> Result<(), Unreachable> {
         if let Some((_, deadline)) = self.paths[index].heartbeat.asked
             && deadline <= now
@@ -88,9 +95,16 @@ impl Sender {
             let path = &mut self.paths[index];
             path.heartbeat.asked = None;
             path.heartbeat.since = now;
-            path.heartbeat.wait = if path.confirmed { wait } else { bentpipe_units::Span::ZERO };
             path.back_off();
-            self.count_error(index)?;
+            if index == self.data_path() && self.paths[index].confirmed {
+                self.count_error(index)?;
+            } else {
+                self.count_path_error(index);
+            }
+            // Until it is confirmed or inactive, a path is tried without the interval.
+            let path = &mut self.paths[index];
+            let tried = path.active && !path.confirmed;
+            path.heartbeat.wait = if tried { Span::ZERO } else { wait };
         }
         if self.paths[index].heartbeat_due().is_some_and(|at| at <= now) {
             self.paths[index].heartbeat.wanted = true;
@@ -101,7 +115,8 @@ impl Sender {
     /// When something is to be done on any path.
     pub(super) fn deadline(&self, open: bool) -> Option<Instant> {
         let each = self.paths.iter().map(|path| path.deadline(open));
-        each.fold(None, Instant::earliest)
+        let waits = open && self.paths.iter().any(Path::waits_to_be_tried);
+        each.fold(waits.then_some(self.next_try), Instant::earliest)
     }
 
     /// A path's HEARTBEAT came back.
@@ -126,10 +141,35 @@ impl Sender {
         true
     }
 
-    /// All paths are tried that nobody has tried yet.
+    /// All paths are to be tried that are not confirmed.
     pub(super) fn try_paths(&mut self) {
-        for path in self.paths.iter_mut().filter(|path| !path.confirmed) {
+        let untried = |path: &&mut Path| !path.confirmed && path.heartbeat.asked.is_none();
+        for path in self.paths.iter_mut().filter(untried) {
             path.heartbeat.wanted = true;
         }
+    }
+
+    /// The next path on which a HEARTBEAT leaves now. Those that are not confirmed are tried one in each
+    /// initial timeout (HB.Max.Burst, RFC 9260, section 5.4), the least tried first: a peer's list of
+    /// addresses makes no burst to all of them.
+    #[inline]
+    pub(super) fn next_heartbeat(&mut self, now: Instant) -> Option<usize> {
+        if !self.paths.iter().any(|path| path.heartbeat.wanted) {
+            return None;
+        }
+        let paths = || self.paths.iter().enumerate();
+        let known = paths().find(|(_, path)| path.heartbeat.wanted && path.confirmed);
+        let index = match known {
+            Some((index, _)) => index,
+            None if self.next_try > now => return None,
+            None => {
+                let waiting = paths().filter(|(_, path)| path.waits_to_be_tried());
+                let (index, _) = waiting.min_by_key(|(_, path)| path.errors)?;
+                self.next_try = now + self.config.rto_init;
+                index
+            }
+        };
+        self.paths[index].heartbeat.wanted = false;
+        Some(index)
     }
 }

@@ -31,6 +31,10 @@ impl TsnMap {
         !self.ranges.is_empty()
     }
 
+    pub(super) fn gap_count(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// How far a TSN lies beyond the cumulative one; `None` for one at or before it.
     pub(super) fn offset(&self, tsn: Seq32) -> Option<u32> {
         let after = tsn.is_after(self.cumulative);

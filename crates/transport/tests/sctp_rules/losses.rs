@@ -4,6 +4,8 @@ use bentpipe_testkit::{Fate, SctpPair, Way};
 use bentpipe_transport::sctp::Config;
 use bentpipe_transport::{Endpoint, Event, Failure};
 use bentpipe_units::{ByteCount, Seq32};
+use bentpipe_wire::Kind;
+use bentpipe_wire::sctp::{Chunk, GapBlock, Sack};
 
 use crate::support::*;
 
@@ -50,6 +52,31 @@ fn the_third_report_of_a_missing_chunk_sends_it_again_at_once_and_halves_the_win
         assert_eq!(resent(&pair, first), expected, "{last}");
     }
     assert_eq!(pair.client.association().counters().reductions, 1);
+}
+
+#[test]
+fn a_report_beside_a_full_chunk_that_leaves_again_makes_no_packet_too_long() {
+    let config = Config { max_burst: 0, cwnd_init: Some(6), ..quiet() };
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100)]).staying_open();
+    pair.run_to(at(500));
+    let tag = client_tag(&pair);
+    let answer = pair.log.iter().find_map(|crossing| match &crossing.packet.chunks[0] {
+        Chunk::InitAck(init) => Some(init.initial_tsn),
+        _ => None,
+    });
+    let servers = answer.expect("an INIT ACK");
+    pair.log.clear();
+    let mut pair = pair.with_script(|_| Fate::Drop);
+    write_chunks(&mut pair, 6);
+    let first = first_tsn(&pair);
+    for (n, last) in (0..).zip(2..=4) {
+        let mut packet = from_server(tag, sack(first.plus(u32::MAX), &[(2, last)]));
+        packet.chunks.push(small(servers.plus(n)));
+        give(&mut pair, packet);
+    }
+    assert_eq!(resent(&pair, first)[6..], [0]);
+    assert_eq!(pair.sent(Way::Forth, Kind::ACK).count(), 2, "every second packet, and with DATA");
+    assert!(pair.log.iter().all(|c| c.packet.wire_len() <= 1_480 && !c.packet.in_pieces));
 }
 
 #[test]
@@ -131,8 +158,7 @@ fn a_chunk_that_reports_found_lost_is_not_measured_either() {
 fn losing_at(config: &Config, times: &'static [u64]) -> SctpPair {
     let pair = SctpPair::new(config.clone(), config.clone(), &[ms(100)]).staying_open();
     let mut pair = pair.with_script(move |crossing| {
-        let drop = crossing.has(bentpipe_wire::Kind::DATA)
-            && times.iter().any(|time| crossing.at == at(*time));
+        let drop = crossing.has(Kind::DATA) && times.iter().any(|time| crossing.at == at(*time));
         if drop { Fate::Drop } else { Fate::Pass }
     });
     pair.run_to(at(500));
@@ -210,14 +236,41 @@ fn a_sack_of_what_was_not_sent_and_an_old_one_change_nothing() {
 }
 
 #[test]
-fn what_a_peer_throws_away_after_it_was_reported_is_in_flight_again() {
+fn what_a_peer_throws_away_after_it_was_reported_is_in_flight_again_with_the_next_news() {
     let (mut pair, first, tag) = six_chunks(quiet());
     let before = first.plus(u32::MAX);
     let in_flight = |pair: &SctpPair| pair.client.association().sender_state().in_flight.get();
     give(&mut pair, from_server(tag, sack(before, &[(4, 6)])));
     assert_eq!(in_flight(&pair), 3 * 1452);
-    give(&mut pair, from_server(tag, sack(before, &[(4, 4)])));
-    assert_eq!(in_flight(&pair), 5 * 1452);
+    give(&mut pair, from_server(tag, sack(before, &[(2, 2), (4, 4)])));
+    assert_eq!(in_flight(&pair), 4 * 1452, "the second arrived, the fifth and sixth are gone");
+    // What is gone is repaired as anything else.
+    pair.run_to(at(1_500));
+    assert_eq!(resent(&pair, first)[0], 0);
+    give(&mut pair, from_server(tag, sack(first.plus(5), &[])));
+    assert_eq!(in_flight(&pair), 0);
+}
+
+#[test]
+fn a_report_that_was_overtaken_takes_nothing_back_and_tells_no_room() {
+    let (mut pair, first, tag) = six_chunks(quiet());
+    let before = first.plus(u32::MAX);
+    give(&mut pair, from_server(tag, sack(before, &[(3, 6)])));
+    let old = |gaps: &[GapBlock]| {
+        let gaps = gaps.iter().copied().collect();
+        let report = Sack { cumulative: before, window: 0, gaps, ..Sack::default() };
+        from_server(tag, Chunk::Sack(report))
+    };
+    for gaps in [&[GapBlock { start: 3, end: 4 }][..], &[]] {
+        give(&mut pair, old(gaps));
+        let state = pair.client.association().sender_state();
+        assert_eq!(state.in_flight.get(), 2 * 1452);
+    }
+    write_chunks(&mut pair, 1);
+    assert_eq!(resent(&pair, first), [6], "there is room as the latest report said");
+    // SHUTDOWN names no gaps, which does not mean that there are none.
+    give(&mut pair, from_server(tag, Chunk::Shutdown(first)));
+    assert_eq!(pair.client.association().sender_state().in_flight.get(), 2 * 1452);
 }
 
 #[test]

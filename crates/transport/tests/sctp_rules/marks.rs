@@ -82,3 +82,35 @@ fn a_loss_without_marks_leaves_the_window_where_damage_is_told_from_congestion()
         assert_eq!((counters.retransmitted_segments, counters.reductions), (1, reductions));
     }
 }
+
+#[test]
+fn a_mark_is_told_in_every_packet_with_room_until_it_was_answered() {
+    let config = Config { nagle: false, ..ecn() };
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100)]).staying_open();
+    pair.run_to(at(500));
+    let mut marked = false;
+    let mut pair = pair.with_script(move |crossing| {
+        if crossing.has(Kind::DATA) && crossing.way == Way::Forth && !marked {
+            crossing.packet.ecn = Ecn::Congestion;
+            marked = true;
+        }
+        // The answer is lost for a second.
+        if crossing.at < at(1_500) {
+            crossing.packet.chunks.retain(|chunk| !matches!(chunk, Chunk::Cwr(_)));
+        }
+        if crossing.packet.chunks.is_empty() { Fate::Drop } else { Fate::Pass }
+    });
+    send(&mut pair, Way::Forth, 0, b"marked");
+    for step in 0..8 {
+        pair.run_to(at(700 + 100 * step));
+        send(&mut pair, Way::Back, 0, b"a message without a report");
+    }
+    let told = |crossing: &bentpipe_testkit::SctpCrossing| {
+        crossing.packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::Ecne(_)))
+    };
+    let back = |c: &&bentpipe_testkit::SctpCrossing| c.way == Way::Back && c.at >= at(600);
+    assert!(pair.log.iter().filter(back).all(told));
+    pair.run_to(at(3_000));
+    send(&mut pair, Way::Back, 0, b"answered");
+    assert!(!told(pair.log.last().expect("a packet")));
+}

@@ -3,8 +3,8 @@
 use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
 use bentpipe_transport::sctp::{Config, Notice, State, View};
 use bentpipe_transport::{Endpoint, Event, Failure};
-use bentpipe_wire::Kind;
 use bentpipe_wire::sctp::{Cause, Chunk, Init, Parameter, UnknownChunk};
+use bentpipe_wire::{Ecn, Kind};
 use bytes::Bytes;
 
 use crate::support::*;
@@ -126,6 +126,15 @@ fn a_packet_with_a_wrong_tag_is_ignored_whatever_it_says() {
 }
 
 #[test]
+fn before_the_peer_has_told_its_tag_nothing_that_reflects_one_is_believed() {
+    let mut pair = pair(quiet()).with_script(|_| Fate::Drop);
+    pair.run_to(at(100));
+    give(&mut pair, from_server(0, Chunk::Abort { reflected: true, causes: Vec::new() }));
+    assert_eq!(pair.client.association().state(), State::CookieWait);
+    assert_eq!(pair.client.association().counters().ignored_segments, 1);
+}
+
+#[test]
 fn an_init_ack_without_cookie_or_without_streams_ends_the_opening() {
     for (streams, cause) in [(1, 2), (0, 7)] {
         let mut pair = pair(quiet()).with_script(|_| Fate::Drop);
@@ -163,6 +172,29 @@ fn chunks_that_are_not_known_are_skipped_or_not_and_reported_or_not() {
         let error = chunks.iter().any(|chunk| matches!(chunk, Chunk::Error(_)));
         let answer = chunks.iter().any(|chunk| matches!(chunk, Chunk::HeartbeatAck(_)));
         assert_eq!((error, answer), (reported, goes_on), "type {kind:#x}");
+    }
+}
+
+#[test]
+fn what_stands_behind_a_parameter_that_forbids_to_read_on_does_not_count() {
+    let ecn = Config { ecn: true, ..quiet() };
+    for (kind, agreed) in [(0x3f00, false), (0xbf00, true)] {
+        let mut pair = pair(ecn.clone()).sending(pattern(9_000)).with_script(move |crossing| {
+            if let Chunk::Init(init) = &mut crossing.packet.chunks[0] {
+                let value = Bytes::from_static(b"abcd");
+                init.parameters.insert(0, Parameter::Other { kind, value });
+            }
+            Fate::Pass
+        });
+        pair.run_to(at(2_000));
+        assert!(pair.server.inbox == pattern(9_000));
+        let marked = pair.sent(Way::Forth, Kind::DATA).any(|c| c.packet.ecn != Ecn::NotCapable);
+        // The client asked for ECN and the server offers it, so that only the server knows.
+        assert!(marked);
+        pair.server.outbox = pattern(9_000);
+        pair.change(Way::Back, |_, _| {});
+        let back = pair.sent(Way::Back, Kind::DATA).any(|c| c.packet.ecn != Ecn::NotCapable);
+        assert_eq!(back, agreed, "type {kind:#x}");
     }
 }
 

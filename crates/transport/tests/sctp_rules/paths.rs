@@ -4,6 +4,7 @@ use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
 use bentpipe_transport::sctp::{Config, Notice, RtxPolicy};
 use bentpipe_transport::{Event, Failure, PathId};
 use bentpipe_wire::Kind;
+use bentpipe_wire::sctp::Chunk;
 
 use crate::support::*;
 
@@ -26,10 +27,7 @@ fn an_idle_path_is_asked_at_its_timeout_and_the_interval_give_or_take_half() {
     let asked: Vec<_> = pair
         .log
         .iter()
-        .filter(|c| {
-            c.way == Way::Forth
-                && matches!(c.packet.chunks[0], bentpipe_wire::sctp::Chunk::Heartbeat(_))
-        })
+        .filter(|c| c.way == Way::Forth && matches!(c.packet.chunks[0], Chunk::Heartbeat(_)))
         .map(|c| c.at)
         .collect();
     assert!(asked.len() > 5);
@@ -156,4 +154,65 @@ fn silence_ends_an_association_after_its_time_however_many_paths_are_asked() {
     assert!(!failed(&pair), "the peer was heard after 3 s at most");
     pair.run_to(at(103_100));
     assert!(failed(&pair));
+}
+
+/// When and on which path the client's HEARTBEATs left.
+fn asked(pair: &SctpPair) -> Vec<(bentpipe_units::Instant, u32)> {
+    let heartbeat = |c: &&bentpipe_testkit::SctpCrossing| {
+        c.packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::Heartbeat(_)))
+    };
+    let of = pair.log.iter().filter(|c| c.way == Way::Forth).filter(heartbeat);
+    of.map(|c| (c.at, c.path.0)).collect()
+}
+
+#[test]
+fn a_second_path_that_is_dark_does_not_end_an_idle_association() {
+    let config = Config {
+        path_max_retrans: 1,
+        association_max_retrans: 0,
+        heartbeat: secs(5),
+        ..Config::default()
+    };
+    for from in [0, 3_000] {
+        let mut pair = SctpPair::new(config.clone(), config.clone(), &[ms(100), ms(300)])
+            .staying_open()
+            .with_script(move |crossing| {
+                let dark = crossing.path == PathId(1) && crossing.at > at(from);
+                if dark { Fate::Drop } else { Fate::Pass }
+            });
+        pair.run_to(at(3_600_000));
+        assert!(!pair.client.was_told(Event::Failed(Failure::NoResponse)), "dark from {from} ms");
+        assert!(pair.client.notices.iter().any(|(_, n)| *n == Notice::PathInactive(PathId(1))));
+    }
+}
+
+#[test]
+fn a_path_that_never_answered_is_tried_at_its_timeout_until_inactive_and_then_now_and_then() {
+    let config = Config { path_max_retrans: 2, ..Config::default() };
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100), ms(300)])
+        .staying_open()
+        .with_script(|crossing| if crossing.path == PathId(1) { Fate::Drop } else { Fate::Pass });
+    pair.run_to(at(600_000));
+    let times: Vec<_> =
+        asked(&pair).into_iter().filter(|(_, path)| *path == 1).map(|(at, _)| at).collect();
+    // Asked for one timeout, paused for the next, which is twice as long.
+    assert_eq!(times[..3], [at(400), at(3_400), at(9_400)]);
+    for pair in times[2..].windows(2) {
+        assert!(pair[1].since(pair[0]) >= secs(15 + 8 + 4), "{}", pair[1].since(pair[0]));
+    }
+}
+
+#[test]
+fn many_addresses_of_a_peer_are_tried_one_in_each_timeout() {
+    let mut pair = open(quiet(), 1);
+    pair.run_to(at(1_000));
+    pair.change(Way::Forth, |association, now| {
+        for path in 1..16 {
+            association.add_path(now, PathId(path));
+        }
+    });
+    pair.run_to(at(30_000));
+    let asked = asked(&pair);
+    let expected: Vec<_> = (1..16).map(|path| (at(u64::from(path) * 1_000), path)).collect();
+    assert_eq!(asked, expected);
 }

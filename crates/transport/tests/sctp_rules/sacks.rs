@@ -6,6 +6,7 @@ use bentpipe_transport::{Endpoint, Event};
 use bentpipe_units::ByteCount;
 use bentpipe_wire::Kind;
 use bentpipe_wire::sctp::GapBlock;
+use bytes::Bytes;
 
 use crate::support::*;
 
@@ -66,6 +67,94 @@ fn what_comes_twice_is_reported_once() {
     let tsn = first_tsn(&pair);
     assert_eq!(sacks[0].sack().expect("a SACK").duplicates[..], [tsn.get()]);
     assert_eq!(pair.server.association().counters().duplicate_segments, 1);
+}
+
+/// Both ends send, with reports beside DATA, and every second packet of the client is lost from the fifth
+/// to the 60th.
+fn with_many_gaps() -> SctpPair {
+    let config = Config {
+        message: Some(1_000),
+        nagle: false,
+        cwnd_init: Some(60),
+        max_burst: 0,
+        snd_buf: ByteCount::new(400_000),
+        rcv_buf: ByteCount::new(400_000),
+        ..quiet()
+    };
+    let mut count = 0;
+    SctpPair::new(config.clone(), config, &[ms(100)])
+        .sending(pattern(300_000))
+        .answering(pattern(300_000))
+        .staying_open()
+        .with_script(move |crossing| {
+            if crossing.way == Way::Back || !crossing.has(Kind::DATA) {
+                return Fate::Pass;
+            }
+            count += 1;
+            if (5..60).contains(&count) && count % 2 == 1 { Fate::Drop } else { Fate::Pass }
+        })
+}
+
+#[test]
+fn every_gap_is_told_though_data_wait() {
+    let mut pair = with_many_gaps();
+    pair.run_to(at(30_000));
+    assert!(pair.server.inbox == pattern(300_000) && pair.client.inbox == pattern(300_000));
+    let mut told = std::collections::BTreeSet::new();
+    let mut most = 0;
+    for sack in pair.log.iter().filter(|c| c.way == Way::Back).filter_map(|c| c.sack()) {
+        let of = |gap: &GapBlock| {
+            (gap.start..=gap.end).map(|offset| sack.cumulative.plus(u32::from(offset)).get())
+        };
+        let now: std::collections::BTreeSet<u32> = sack.gaps.iter().flat_map(of).collect();
+        told.retain(|tsn| bentpipe_units::Seq32::new(*tsn).is_after(sack.cumulative));
+        assert!(now.is_superset(&told), "reported once and then left out: {told:?}, {now:?}");
+        most = most.max(sack.gaps.len());
+        told = now;
+    }
+    assert!(most >= 25, "{most}");
+}
+
+#[test]
+fn gaps_come_before_duplicates_in_a_report_without_room_for_both() {
+    let mut pair = SctpPair::new(quiet(), quiet(), &[ms(100)]).staying_open();
+    pair.run_to(at(500));
+    let tag = pair.sent(Way::Forth, Kind::COOKIE).next().expect("a COOKIE ECHO").packet.tag;
+    let mut tsn = init_of(&pair).initial_tsn;
+    // Eleven gaps, and then two that came before, several times.
+    for _ in 0..11 {
+        tsn = tsn.plus(2);
+        give_to_server(&mut pair, from_client(tag, small(tsn)));
+    }
+    pair.run_to(at(900));
+    pair.log.clear();
+    let mut packet = from_client(tag, small(tsn));
+    for _ in 0..9 {
+        packet.chunks.push(small(tsn));
+    }
+    let bytes = Bytes::from_static(b"an answer");
+    pair.server.outbox = bytes;
+    give_to_server(&mut pair, packet);
+    let sack = pair.log.iter().find_map(|c| c.sack()).expect("a SACK");
+    assert_eq!((sack.gaps.len(), sack.duplicates.len()), (11, 1), "in 64 bytes, beside DATA");
+}
+
+#[test]
+fn a_duplicate_is_reported_on_another_path_than_the_one_it_came_on() {
+    let mut pair = open(quiet(), 2);
+    pair.run_to(at(5_000));
+    pair.log.clear();
+    let mut pair =
+        pair.with_script(
+            |crossing| {
+                if crossing.has(Kind::DATA) { Fate::Twice(ms(50)) } else { Fate::Pass }
+            },
+        );
+    write_chunks(&mut pair, 2);
+    pair.run_to(at(5_400));
+    let sacks = pair.sent(Way::Back, Kind::ACK).map(|c| (c.at, c.path.0));
+    let expected = [(at(5_100), 0), (at(5_150), 1)];
+    assert_eq!(sacks.take(2).collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use bentpipe_testkit::{SctpPair, Way, pattern};
 use bentpipe_transport::PathId;
 use bentpipe_transport::sctp::Config;
 use bentpipe_units::{Instant, Seq32, Span};
-use bentpipe_wire::sctp::{Chunk, GapBlock, Packet, Sack};
+use bentpipe_wire::sctp::{Chunk, Data, DataFlags, GapBlock, Init, Packet, Sack};
 use bytes::Bytes;
 
 pub(crate) fn ms(n: u64) -> Span {
@@ -68,6 +68,19 @@ pub(crate) fn from_server(tag: u32, chunk: Chunk) -> Packet {
     }
 }
 
+/// A packet that the client might have sent.
+pub(crate) fn from_client(tag: u32, chunk: Chunk) -> Packet {
+    let packet = from_server(tag, chunk);
+    Packet { source_port: 5001, destination_port: 5002, ..packet }
+}
+
+/// DATA with a message of four bytes.
+pub(crate) fn small(tsn: Seq32) -> Chunk {
+    let payload = Bytes::from_static(b"data");
+    let flags = DataFlags::WHOLE.with(DataFlags::UNORDERED);
+    Chunk::Data(Data { tsn, flags, payload, ..Data::default() })
+}
+
 /// A SACK up to `cumulative` with these gaps.
 pub(crate) fn sack(cumulative: Seq32, gaps: &[(u16, u16)]) -> Chunk {
     let gaps = gaps.iter().map(|&(start, end)| GapBlock { start, end }).collect();
@@ -82,10 +95,23 @@ pub(crate) fn give(pair: &mut SctpPair, packet: Packet) {
     });
 }
 
+/// A packet of the client arrives at the server at once.
+pub(crate) fn give_to_server(pair: &mut SctpPair, packet: Packet) {
+    pair.change(Way::Back, |association, now| {
+        let mut segment = bentpipe_wire::Segment::Sctp(packet);
+        bentpipe_transport::Endpoint::handle_segment(association, now, PathId(0), &mut segment);
+    });
+}
+
 /// The tag that the client wants to see.
 pub(crate) fn client_tag(pair: &SctpPair) -> u32 {
+    init_of(pair).tag
+}
+
+/// The first INIT.
+pub(crate) fn init_of(pair: &SctpPair) -> Init {
     let init = pair.log.iter().find_map(|crossing| match &crossing.packet.chunks[0] {
-        Chunk::Init(init) => Some(init.tag),
+        Chunk::Init(init) => Some((**init).clone()),
         _ => None,
     });
     init.expect("an INIT")

@@ -25,6 +25,9 @@ impl Links {
                 ends: [flow.from as u32, flow.to as u32],
                 uplinks: [flow.from, flow.to].map(|end| sky.ground[end].up.clone()),
                 downlinks: [flow.from, flow.to].map(|end| sky.ground[end].down.clone()),
+                trouble: |error| {
+                    anstream::eprintln!("bentpipe: {error}; nothing finds a way from now on");
+                },
             })),
             None => Way::Links(hops(spec)?),
         };

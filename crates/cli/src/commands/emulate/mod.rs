@@ -9,7 +9,6 @@ use std::io;
 use std::net::SocketAddr;
 
 use bentpipe_net::emulate::{Bridge, Device, Path, Relay};
-use bentpipe_scenario::Scenario;
 
 use crate::args::Emulate;
 use crate::commands::mqueue;
@@ -20,13 +19,7 @@ use signals::Signals;
 
 /// Emulates a link until it is stopped, or around a command.
 pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
-    let scenario = match (&args.scenario, &args.profile, &args.from, &args.to) {
-        (None, Some(profile), Some(from), Some(to)) => {
-            Scenario::over(profile, &from.name, &to.name)?
-        }
-        (scenario, ..) => Scenario::open(scenario.as_deref().unwrap_or_default())?,
-    };
-    let scenario = scenario.with(&args.overrides)?;
+    let scenario = args.source.open()?.with(&args.overrides)?;
     let spec = scenario.run_spec(args.seed, false)?;
     let missing = [
         (!spec.stations.is_empty(), "queues with a discipline and no shared uplinks"),

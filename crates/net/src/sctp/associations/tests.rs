@@ -367,3 +367,19 @@ fn what_is_no_packet_changes_nothing_but_a_counter() {
     world.hubs[SERVER].flush(world.now);
     assert!(world.hubs[SERVER].outbox(0).is_empty());
 }
+
+#[test]
+fn when_all_ports_to_a_service_are_taken_there_is_no_further_association_with_it() {
+    let mut world = World::new(1);
+    let peer = at(0, SERVER);
+    let taken = (FIRST_PORT..=u16::MAX).filter(|port| *port != 60_000);
+    for local in taken {
+        world.hubs[CLIENT].by_ends.insert((peer.ip(), Ports { local, peer: PORT }), 0);
+    }
+    let id = world.connect(PORT);
+    assert!(
+        world.hubs[CLIENT].by_ends.contains_key(&(peer.ip(), Ports { local: 60_000, peer: PORT }))
+    );
+    assert_eq!(world.hubs[CLIENT].connect(world.now, peer, PORT, settings()), None);
+    assert_ne!(world.connect(PORT + 1), id, "another service has ports of its own");
+}

@@ -1,5 +1,7 @@
 //! Order of streams, pieces of messages.
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn data(stream: u16, ssn: u16, flags: DataFlags, payload: &'static str) -> Data {
@@ -98,4 +100,51 @@ fn a_number_that_was_delivered_is_not_delivered_again() {
     assert!(!inbound.take(2, whole(0, 0)));
     assert!(!inbound.take(3, whole(0, 5)) && !inbound.take(4, whole(0, 5)));
     assert_eq!((inbound.held(), read(&mut inbound).len()), (1, 1));
+}
+
+proptest! {
+    /// Messages of several pieces on three streams, whose pieces have consecutive numbers.
+    #[test]
+    fn pieces_of_many_messages_in_any_order_make_each_message_once(
+        lengths in prop::collection::vec((0..3u16, 2..6usize), 1..20),
+        order in prop::collection::vec(any::<u32>(), 100),
+    ) {
+        let (mut pieces, mut expected) = (Vec::new(), vec![Vec::new(); 3]);
+        let mut next = [0; 3];
+        for (stream, length) in lengths {
+            let of = usize::from(stream);
+            for n in 0..length {
+                let begin = if n == 0 { DataFlags::BEGIN } else { DataFlags::default() };
+                let end = if n + 1 == length { DataFlags::END } else { DataFlags::default() };
+                let number = pieces.len() as u64;
+                pieces.push((number, data(stream, next[of], begin.with(end), "x")));
+            }
+            next[of] += 1;
+            expected[of].push((stream, "x".repeat(length)));
+        }
+        pieces.sort_by_key(|(number, _)| order[*number as usize]);
+        let mut inbound = Inbound::default();
+        for (number, piece) in pieces {
+            inbound.take(number, piece);
+        }
+        let read = read(&mut inbound);
+        for (stream, expected) in (0..).zip(expected) {
+            let of: Vec<_> = read.iter().filter(|(of, _)| *of == stream).cloned().collect();
+            prop_assert_eq!(of, expected);
+        }
+        prop_assert_eq!((inbound.held(), inbound.held_count(), inbound.runs.len()), (0, 0, 0));
+    }
+}
+
+#[test]
+fn each_of_very_many_pieces_of_a_message_costs_the_same() {
+    let mut inbound = Inbound::default();
+    let count = 200_000;
+    inbound.take(0, data(0, 0, DataFlags::BEGIN, "x"));
+    for number in 1..count {
+        inbound.take(number, data(0, 0, DataFlags::default(), "x"));
+    }
+    assert_eq!(inbound.runs.len(), 1, "one look, however many pieces wait");
+    inbound.take(count, data(0, 0, DataFlags::END, "x"));
+    assert_eq!(inbound.pop().map(|message| message.len()), Some(count as usize + 1));
 }
