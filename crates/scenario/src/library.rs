@@ -37,7 +37,7 @@ static SCENARIOS: &[Entry] = entries![
     "validate/geo-6mbit",
     "s1/geo-vsat",
     "s1/leo",
-    "s1/leo-path",
+    "s1/leo-uplink",
     "s1/snoop",
     "s1/xcp-link",
     "validate/sctp-windows",
