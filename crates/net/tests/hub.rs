@@ -4,8 +4,8 @@ mod world;
 
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_net::hub::StreamError;
 use bentpipe_net::hub::Streams as _;
+use bentpipe_net::hub::{Hub, StreamError};
 use bentpipe_net::{Fec, PublicKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::Failure;
@@ -172,31 +172,76 @@ fn a_host_that_was_restarted_is_found_out_and_can_be_reached_again() {
     assert_eq!(world.transfer(again, &data, secs(20)).expect("a transfer").0, data);
 }
 
+/// A hub that came up again where one of these ends was, so long after the time zero. Nobody can reach it yet.
+fn restarted(end: usize) -> Hub {
+    hub(end as u8 + 1, 2_000_000_000)
+}
+
 #[test]
 fn a_host_that_leaves_ends_the_connections_of_its_peers_at_once_and_what_opens_waits_for_it() {
-    // Of what is said in parting two copies of three are lost.
-    let mut lost = 0;
-    let mut world = World::new().with_wire(move |end, bytes| {
-        // Around the two bytes are 23 of the association.
-        let is_lost = end == SERVER && bytes.len() == 25 && lost < 2;
-        lost += usize::from(is_lost);
-        if is_lost { vec![] } else { vec![DELAY] }
-    });
-    let connection = world.connect();
-    let mut data = pattern(400_000);
-    let cx = &mut Context::from_waker(Waker::noop());
-    assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
-    world.run(Span::from_millis(1500));
-    world.hubs[SERVER].leave(world.now);
-    let opening = world.connect();
-    world.run(DELAY);
-    let failed = world.hubs[CLIENT].poll_connected(connection, cx);
-    assert_eq!(failed, Poll::Ready(Err(StreamError::Failed(Failure::PeerRestarted))));
-    world.hubs[SERVER] = hub(2, 1);
-    world.hubs[SERVER].allow(key(1).public());
-    world.hubs[SERVER].listen(config());
-    let data = pattern(1_000);
-    assert_eq!(world.transfer(opening, &data, secs(20)).expect("a transfer").0, data);
+    // Of the two hosts each may be the one whose key is smaller.
+    for (leaver, stays) in [(SERVER, CLIENT), (CLIENT, SERVER)] {
+        // Of what is said in parting two copies of three are lost.
+        let mut lost = 0;
+        let mut world = World::new().with_wire(move |end, bytes| {
+            // Around the two bytes are 23 of the association.
+            let is_lost = end == leaver && bytes.len() == 25 && lost < 2;
+            lost += usize::from(is_lost);
+            if is_lost { vec![] } else { vec![DELAY] }
+        });
+        let [of_leaver, of_other] = [leaver, stays].map(|end| key(end as u8 + 1).public());
+        let let_in = |hub: &mut Hub| {
+            hub.allow(of_other);
+            hub.listen(config());
+        };
+        let_in(&mut world.hubs[leaver]);
+        let to = world.addresses[leaver];
+        let connect =
+            |world: &mut World| world.hubs[stays].connect(world.now, to, of_leaver, 7, config());
+        let connection = connect(&mut world);
+        let mut data = pattern(400_000);
+        let cx = &mut Context::from_waker(Waker::noop());
+        assert!(world.hubs[stays].poll_write(world.now, connection, &mut data, cx).is_ready());
+        world.run(Span::from_millis(1500));
+        assert!(world.hubs[leaver].poll_accept(cx).is_ready());
+        world.hubs[leaver].leave(world.now);
+        world.pump();
+        world.hubs[leaver] = restarted(leaver);
+        let opening = connect(&mut world);
+        world.run(DELAY);
+        let failed = world.hubs[stays].poll_connected(connection, cx);
+        assert_eq!(failed, Poll::Ready(Err(StreamError::Failed(Failure::PeerRestarted))));
+        world.run(Span::from_secs(2));
+        let_in(&mut world.hubs[leaver]);
+        world.run(secs(12));
+        let connected = world.hubs[stays].poll_connected(opening, cx);
+        assert!(matches!(connected, Poll::Ready(Ok(()))), "{leaver} left: {connected:?}");
+    }
+}
+
+#[test]
+fn a_host_that_asks_and_is_gone_before_it_uses_the_keys_keeps_nobody_from_reaching_it_later() {
+    for (gone, stays) in [(SERVER, CLIENT), (CLIENT, SERVER)] {
+        let mut world = World::new();
+        let [of_gone, of_other] = [gone, stays].map(|end| key(end as u8 + 1).public());
+        for (hub, other) in [(stays, of_gone), (gone, of_other)] {
+            world.hubs[hub].allow(other);
+            world.hubs[hub].listen(config());
+        }
+        let [at_gone, at_other] = [gone, stays].map(|end| world.addresses[end]);
+        world.hubs[gone].connect(world.now, at_other, of_other, 7, config());
+        world.pump();
+        world.hubs[gone] = restarted(gone);
+        world.run(DELAY);
+        let opening = world.hubs[stays].connect(world.now, at_gone, of_gone, 7, config());
+        world.run(secs(1));
+        world.hubs[gone].allow(of_other);
+        world.hubs[gone].listen(config());
+        world.run(secs(12));
+        let cx = &mut Context::from_waker(Waker::noop());
+        let connected = world.hubs[stays].poll_connected(opening, cx);
+        assert!(matches!(connected, Poll::Ready(Ok(()))), "{gone} was gone: {connected:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Flows that come from far gateways.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 
 use super::counters::Counters;
+use super::flow::Reach;
 use super::flows::Flow;
 use super::open::{self, Destination, Open, Verdict};
 use super::{Far, Inner, relay};
@@ -81,7 +82,7 @@ async fn serve_flow(
     let Some(permit) = permit else { return refuse(Verdict::Busy).await };
     let flow = Flow::begin(inner, far, from, to.clone(), permit);
     flow.goes_by(&connection);
-    let source = inner.config.transparent_source.then_some(from);
+    let source = inner.source(from);
     let mut tcp = match inner.connect_allowed(&to, source).await {
         Ok(tcp) => tcp,
         Err(verdict) => return refuse(verdict).await,
@@ -102,13 +103,31 @@ impl Inner {
         self.connect_those(to, source, |address| self.policy.allows(address)).await
     }
 
-    /// Connects to a destination.
-    pub(super) async fn connect(
+    /// Connects to a destination without the far gateway.
+    pub(super) async fn connect_directly(
         &self,
         to: &Destination,
-        source: Option<SocketAddr>,
+        reach: Reach,
     ) -> Result<TcpStream, Verdict> {
-        self.connect_those(to, source, |_| true).await
+        let may = |address| reach == Reach::Everywhere || self.policy.allows_outside(address);
+        self.connect_those(to, None, may).await
+    }
+
+    /// The address from which to connect for a client, if that is the client's. One that means only its own
+    /// host, such as that of a proxy's user on the terminal, is nothing that others could answer.
+    pub(super) fn source(&self, client: SocketAddr) -> Option<SocketAddr> {
+        let is_own = match client.ip().to_canonical() {
+            IpAddr::V4(ip) => {
+                ip.is_loopback() || ip.is_unspecified() || ip.is_link_local() || ip.is_multicast()
+            }
+            IpAddr::V6(ip) => {
+                ip.is_loopback()
+                    || ip.is_unspecified()
+                    || ip.is_unicast_link_local()
+                    || ip.is_multicast()
+            }
+        };
+        (self.config.transparent_source && !is_own).then_some(client)
     }
 
     /// The addresses of a destination.

@@ -49,7 +49,7 @@ pub struct Installed {
 
 impl Drop for Installed {
     fn drop(&mut self) {
-        if let Err(error) = Firewall::remove() {
+        if let Err(error) = Firewall::clear() {
             tracing::error!(%error, "the rules of the firewall stay");
         }
         for switch in &self.switched {
@@ -144,7 +144,7 @@ impl Firewall {
             for (mark, table) in LOOKUPS {
                 let _ = write!(
                     script,
-                    "ip {version} rule del fwmark {mark:#x} lookup {table} 2>/dev/null\n\
+                    "ip {version} rule del fwmark {mark:#x} lookup {table} 2>/dev/null || true\n\
                      ip {version} rule add fwmark {mark:#x} lookup {table} priority {table}\n"
                 );
             }
@@ -182,23 +182,37 @@ impl Firewall {
         Ok(installed)
     }
 
-    /// Removes the rules of this and earlier runs.
+    /// Removes what this and earlier runs left, the switches of one that was killed among it.
     ///
     /// # Errors
     /// As those of [`Firewall::install`].
     pub fn remove() -> io::Result<()> {
+        if Self::clear()? {
+            for switch in REFLECT {
+                // It may not be there, or not be this process's.
+                let _ = std::fs::write(switch, "0");
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the rules of this and earlier runs; returns whether there were any.
+    fn clear() -> io::Result<bool> {
+        let mut found = false;
         // The table is made first, so that there is one to delete.
         programs::nft("table inet bentpipe\ndelete table inet bentpipe\n")?;
         for (version, _) in ROUTES {
             for (mark, table) in LOOKUPS {
                 let delete = format!("rule del fwmark {mark:#x} lookup {table}\n");
                 // Until there is none any more.
-                while programs::ip(&[version], &delete).is_ok() {}
+                while programs::ip(&[version], &delete).is_ok() {
+                    found = true;
+                }
             }
             // There may be no such table.
             let _ = programs::ip(&[version], &format!("route flush table {TABLE}\n"));
         }
-        Ok(())
+        Ok(found)
     }
 }
 

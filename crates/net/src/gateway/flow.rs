@@ -16,6 +16,15 @@ use super::{Fallback, Inner};
 use crate::connection::Connection;
 use crate::sockets;
 
+/// Where a flow may lead that goes without the far gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Where its client could go by itself, or where the operator leads it.
+    Everywhere,
+    /// Where a proxy lets others go: not into this host and its networks, unless they are named.
+    Outside,
+}
+
 /// A flow on its way.
 #[derive(Debug)]
 pub(super) struct Begun {
@@ -51,8 +60,9 @@ impl Inner {
         peer: &str,
         from: SocketAddr,
         to: Destination,
+        reach: Reach,
     ) -> Result<Begun, Verdict> {
-        let begun = self.try_begin(peer, from, to).await;
+        let begun = self.try_begin(peer, from, to, reach).await;
         if begun.is_err() {
             Counters::add(&self.counters.refused, 1);
         }
@@ -64,6 +74,7 @@ impl Inner {
         peer: &str,
         from: SocketAddr,
         to: Destination,
+        reach: Reach,
     ) -> Result<Begun, Verdict> {
         tracing::debug!(%from, %to, "a flow");
         let permit = self.places.clone().try_acquire_owned().map_err(|_| Verdict::Busy)?;
@@ -71,7 +82,7 @@ impl Inner {
         let flow = Flow::begin(self, far, from, to.clone(), permit);
         if self.config.fallback == Fallback::Direct && !far.is_up.load(Ordering::Relaxed) {
             flow.goes_directly();
-            let way = Way::Direct(self.connect(&to, None).await?);
+            let way = Way::Direct(self.connect_directly(&to, reach).await?);
             return Ok(Begun { flow, way });
         }
         let connection = self.host.open(far.address(), far.key, super::PORT, self.tuning.clone());

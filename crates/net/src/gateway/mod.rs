@@ -113,7 +113,9 @@ impl Gateway {
         // Terminals connect, hubs are connected to.
         let both = config.role == Role::Hub && config.carrier != Carriers::Udp;
         let bind = if both { Host::bind_both } else { Host::bind };
-        let host = bind(config.listen, key, Security::Full)?;
+        let host = bind(config.listen, key, Security::Full).map_err(|error| {
+            io::Error::new(error.kind(), format!("UDP {}: {error}", config.listen))
+        })?;
         host.set_fec(config.link.fec.0);
         host.limit_memory(config.limits.memory.0, config.limits.connections);
         share(&host, &config);
@@ -216,7 +218,8 @@ impl Gateway {
     }
 
     /// Ends, and tells the far gateways, so that they do not have to find out.
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
+        self.tasks.abort_all();
         self.inner.host.leave().await;
     }
 }
@@ -267,6 +270,7 @@ fn settings(config: &Config) -> Tuning {
 async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
     let far = &inner.peers[&name];
     let tuning = holding(&inner.config).config().map_err(io::Error::other)?;
+    let mut was_said = false;
     loop {
         let connecting = inner.host.connect(far.address(), far.key, PORT, tuning.clone());
         if let Ok(connection) = connecting.await
@@ -278,6 +282,13 @@ async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
             while let Ok(Some(_)) = connection.read_bytes().await {}
             far.is_up.store(false, Ordering::Relaxed);
             tracing::warn!(peer = name, "the far gateway is gone");
+            was_said = true;
+        } else if !std::mem::replace(&mut was_said, true) {
+            let address = far.address();
+            tracing::warn!(
+                peer = name, %address,
+                "the far gateway does not answer: is it up, is this its address, has each the other's key?"
+            );
         }
         tokio::time::sleep(RETRY).await;
     }

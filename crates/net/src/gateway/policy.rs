@@ -8,23 +8,32 @@ use ipnet::IpNet;
 use crate::sockets;
 
 /// Networks that only who names them may reach: the host itself, private and local ones.
-const INNER: [&str; 14] = [
+const INNER: [&str; 18] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
     "127.0.0.0/8",
     "169.254.0.0/16",
     "172.16.0.0/12",
+    "192.0.0.0/24",
     "192.168.0.0/16",
     "224.0.0.0/3",
     "::/127",
     "fc00::/7",
     "fe80::/10",
+    "fec0::/10",
     "ff00::/8",
-    // Translated and 6to4: they lead to IPv4 addresses, private ones among them.
+    // Translated, 6to4 and Teredo: they lead to IPv4 addresses, private ones among them.
     "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "2001::/32",
     "2002::/16",
 ];
+
+/// The inner network that an address is of.
+fn inner(ip: IpAddr) -> Option<IpNet> {
+    INNER.iter().filter_map(|n| n.parse::<IpNet>().ok()).find(|n| n.contains(&ip))
+}
 
 /// Destinations: a network, and a port if only one is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +81,17 @@ impl Policy {
         self.allows_beside(to, sockets::is_own)
     }
 
-    /// The same with the addresses of this host that `is_own` knows. One of them that is in no inner network must be
-    /// named by itself.
+    /// Whether somebody who uses a proxy here may be led there without the far gateway: as through it, or out of this
+    /// host's networks.
+    pub(super) fn allows_outside(&self, to: SocketAddr) -> bool {
+        self.allows(to) || inner(to.ip().to_canonical()).is_none() && !sockets::is_own(to)
+    }
+
+    /// The same with the addresses of this host that `is_own` knows. One of them must be named by itself, but for
+    /// those of the loopback device, which are all its own.
     fn allows_beside(&self, to: SocketAddr, is_own: impl Fn(SocketAddr) -> bool) -> bool {
         let ip = to.ip().to_canonical();
-        let inner = INNER.iter().filter_map(|n| n.parse::<IpNet>().ok()).find(|n| n.contains(&ip));
+        let inner = inner(ip);
         let covers = |range: &&Range| {
             let named = inner.is_none_or(|inner| inner.contains(&range.network));
             named && range.network.contains(&ip) && range.port.is_none_or(|port| port == to.port())
@@ -84,7 +99,7 @@ impl Policy {
         let alone = |network: IpNet| network.prefix_len() == network.max_prefix_len();
         let mut those = self.allowed.iter().filter(covers).peekable();
         those.peek().is_some()
-            && (inner.is_some() || those.any(|range| alone(range.network)) || !is_own(to))
+            && (ip.is_loopback() || those.any(|range| alone(range.network)) || !is_own(to))
     }
 }
 
@@ -132,6 +147,31 @@ mod tests {
         assert!(allows(&["0.0.0.0/0", "203.0.113.5"]));
         assert!(allows(&["203.0.113.5:22"]));
         assert!(!allows(&["0.0.0.0/0", "203.0.113.5:80"]));
+    }
+
+    #[test]
+    fn a_private_network_that_is_named_does_not_mean_the_hub_in_it() {
+        let allows = |ranges: &[&str], to: &str| {
+            let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
+            let is_own =
+                |to: SocketAddr| to.ip().is_loopback() || to.ip().to_string() == "10.1.0.1";
+            Policy::new(ranges).allows_beside(to.parse().expect("an address"), is_own)
+        };
+        assert!(!allows(&["10.1.0.0/16"], "10.1.0.1:22"));
+        assert!(allows(&["10.1.0.0/16"], "10.1.0.2:22"));
+        assert!(allows(&["10.1.0.0/16", "10.1.0.1:22"], "10.1.0.1:22"));
+        assert!(allows(&["127.0.0.0/8"], "127.0.0.1:22"));
+    }
+
+    #[test]
+    fn without_the_far_gateway_proxies_lead_out_of_this_hosts_networks_only() {
+        let policy = Policy::default();
+        for inner in ["127.0.0.1:9100", "10.0.0.1:80", "[::1]:80", "169.254.169.254:80"] {
+            assert!(!policy.allows_outside(inner.parse().expect("an address")), "{inner}");
+        }
+        assert!(policy.allows_outside("192.0.2.1:80".parse().expect("an address")));
+        let named = Policy::new(vec!["10.0.0.0/8".parse().expect("a range")]);
+        assert!(named.allows_outside("10.0.0.1:80".parse().expect("an address")));
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn begin(
 
 /// Carries a flow from a far gateway to where it leads.
 async fn lead(inner: &Inner, far: &Far, whose: Whose, flow: Flow, waiting: mpsc::Receiver<Bytes>) {
-    let source = inner.config.transparent_source.then_some(whose.client);
+    let source = inner.source(whose.client);
     let led = async {
         let addresses = inner.look_up(&whose.to).await?;
         let allowed = addresses.into_iter().find(|address| inner.policy.allows(*address));

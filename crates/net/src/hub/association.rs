@@ -35,6 +35,8 @@ const SILENCE: Span = Span::from_secs(5);
 const ANSWER: Span = Span::from_secs(1);
 /// First time to wait for the answer to a request. Longer than any round trip over a satellite.
 const RETRY_FIRST: Span = Span::from_millis(1500);
+/// Keys that a peer asked for and has not used after so long are nobody's, if there are no others: it is gone.
+const OFFER: Span = Span::from_secs(5);
 /// Longest time to wait for it.
 const RETRY_LAST: Span = Span::from_secs(12);
 
@@ -447,6 +449,18 @@ impl Association {
         self.previous.take_if(|_| replaced + KEEP_OLD <= now).map(|keys| keys.index)
     }
 
+    /// When keys that the peer does not use are forgotten: only where there are no others.
+    fn offer_ends(&self) -> Option<Instant> {
+        let offered = self.next.as_ref().filter(|_| self.current.is_none());
+        offered.map(|keys| keys.since + OFFER)
+    }
+
+    /// Forgets keys that the peer asked for and did not use. Returns their name.
+    pub(super) fn forget_offer(&mut self, now: Instant) -> Option<Index> {
+        self.offer_ends().filter(|at| *at <= now)?;
+        self.next.take().map(|keys| keys.index)
+    }
+
     /// When something has to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let keys = match &self.request {
@@ -459,6 +473,7 @@ impl Association {
         let ways = Instant::earliest(ways, self.shield.deadline());
         let lines = self.lines.iter().flatten().map(|own| own.line.due());
         let ways = lines.fold(ways, Instant::earliest);
+        let keys = Instant::earliest(keys, self.offer_ends());
         let time = Instant::earliest(keys, Instant::earliest(old, answer));
         Instant::earliest(time, ways.filter(|_| self.is_up()))
     }

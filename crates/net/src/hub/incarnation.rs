@@ -1,14 +1,17 @@
 //! Hosts that end and begin anew, and have forgotten all connections of before.
 
-use bentpipe_units::Instant;
+use bentpipe_units::{Instant, Span};
 
 use super::Hub;
 use super::control::Control;
 use super::pieces::Pieces;
 use super::route::Route;
+use crate::key::PublicKey;
 
 /// Copies of the last message: nobody repairs it.
 const FAREWELLS: usize = 3;
+/// Time between two words about strangers.
+const TELL_AGAIN: Span = Span::from_secs(60);
 
 /// Bytes of an incarnation at the front of a handshake message's payload.
 pub(super) const INCARNATION: usize = 8;
@@ -30,12 +33,23 @@ impl Hub {
             return;
         }
         association.ways.forget(from);
+        tracing::info!(peer = %association.peer, address = %from.address, "the peer was restarted");
         self.end_connections(now, id, false);
     }
 
-    /// Ends all connections and tells the peers, before this host ends. Who does not hear it finds out by
-    /// himself, when nobody answers.
+    /// Somebody with an unknown key asks for an association. It is said once a minute, for whoever has put the wrong key
+    /// into a configuration.
+    pub(super) fn tell_of_stranger(&mut self, now: Instant, from: Route, key: PublicKey) {
+        if self.stranger_at.is_none_or(|last| now.since(last) >= TELL_AGAIN) {
+            self.stranger_at = Some(now);
+            tracing::warn!(address = %from.address, %key, "somebody asks whose key is none of the peers'");
+        }
+    }
+
+    /// Ends all connections and tells the peers, before this host ends: from then on it asks nobody and answers
+    /// no request. Who does not hear it finds out by himself, when nobody answers.
     pub fn leave(&mut self, now: Instant) {
+        self.has_left = true;
         let all: Vec<usize> = self.associations.iter().map(|(id, _)| id).collect();
         for id in all {
             for _ in 0..FAREWELLS {
@@ -47,8 +61,10 @@ impl Hub {
     }
 
     /// The peer ends. What this host has opened and the peer has not answered waits for the next incarnation.
-    pub(super) fn handle_leaving(&mut self, now: Instant, id: usize) {
-        self.associations[id].incarnation = None;
+    pub(super) fn handle_leaving(&mut self, now: Instant, id: usize, from: Route) {
+        let association = &mut self.associations[id];
+        association.incarnation = None;
+        association.ways.forget(from);
         self.end_connections(now, id, false);
     }
 

@@ -122,6 +122,10 @@ pub struct Hub {
     calendar: u64,
     /// Time in the newest request of this host.
     asked_at: u64,
+    /// The host has taken leave: it asks nobody and answers nobody.
+    has_left: bool,
+    /// When it was last said that a stranger asks.
+    stranger_at: Option<Instant>,
     scratch: Scratch,
 }
 
@@ -222,6 +226,8 @@ impl Hub {
             plans: HashMap::new(),
             calendar,
             asked_at: 0,
+            has_left: false,
+            stranger_at: None,
             scratch: Scratch::default(),
         }
     }
@@ -427,8 +433,8 @@ impl Hub {
             connection.unaccepted = false;
             self.accepted.push(id);
         }
-        let gone = connection.stream.endpoint.is_closed()
-            && (connection.stream.dropped || connection.unaccepted);
+        let closed = connection.stream.endpoint.is_closed();
+        let gone = closed && (connection.stream.dropped || connection.unaccepted);
         let coming = association.request.is_some() || association.is_offered();
         let asks = !association.is_up() && !coming && !association.collects;
         if gone {
@@ -445,7 +451,8 @@ impl Hub {
             self.leave_line(id);
             self.connections.remove(id);
         }
-        if asks && !gone {
+        // Nobody needs keys for a connection that is over.
+        if asks && !closed {
             self.ask(now, owner);
         } else {
             let deadline = self.associations[owner].deadline();

@@ -78,7 +78,7 @@ impl Hub {
     }
 
     /// Connections that waited for keys can go on.
-    fn stir_all(&mut self, id: usize) {
+    pub(super) fn stir_all(&mut self, id: usize) {
         let waiting: Vec<usize> = self.associations[id].numbers.values().copied().collect();
         for connection in waiting {
             self.stir(connection);
@@ -230,7 +230,7 @@ impl Hub {
                 let peer = association.peer;
                 self.inbox.push(peer, bytes);
             }
-            Control::Leaving => self.handle_leaving(now, id),
+            Control::Leaving => self.handle_leaving(now, id, from),
         }
     }
 
@@ -252,7 +252,7 @@ impl Hub {
     }
 
     fn handle_init(&mut self, now: Instant, from: Route, init: &Init<'_>) -> Option<()> {
-        if !self.responder.knows_us(init.covered1, &init.mac1) {
+        if self.has_left || !self.responder.knows_us(init.covered1, &init.mac1) {
             return None;
         }
         if self.cookies.is_flood(now)
@@ -264,6 +264,7 @@ impl Hub {
         }
         let greeting = self.responder.greet(init.sender, init.noise).ok()?;
         if !self.allowed.contains(&greeting.peer) {
+            self.tell_of_stranger(now, from, greeting.peer);
             return None;
         }
         let (incarnation, early) = greeting.payload.split_first_chunk::<INCARNATION>()?;

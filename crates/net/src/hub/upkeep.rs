@@ -31,6 +31,12 @@ impl Hub {
         if let Some(index) = association.forget_old(now) {
             self.by_index.remove(&index);
         }
+        if let Some(index) = association.forget_offer(now) {
+            self.by_index.remove(&index);
+            // Whoever waited for these keys asks for others.
+            self.stir_all(id);
+        }
+        let association = &mut self.associations[id];
         let keys = association.is_up() || association.is_offered();
         let waits = keys || !association.numbers.is_empty();
         if !waits {
@@ -59,6 +65,9 @@ impl Hub {
 
     /// Asks the peer for keys.
     pub(super) fn ask(&mut self, now: Instant, id: usize) {
+        if self.has_left {
+            return;
+        }
         let index = match &self.associations[id].request {
             Some(request) => request.index,
             None => self.new_index(),

@@ -20,6 +20,7 @@ use super::Inner;
 use super::syn::Syn;
 use crate::gateway::firewall::{HELD_DEVICE, HELD_TABLE, has_ipv6};
 use crate::gateway::flow::Begun;
+use crate::gateway::flow::Reach;
 use crate::gateway::open::Verdict;
 use crate::programs;
 
@@ -138,7 +139,7 @@ impl Held {
 
     /// Asks the far gateway, lets the client know what became of it, and waits for it to be there.
     async fn ask(self: Arc<Self>, from: SocketAddr, to: SocketAddr) {
-        let asked = self.inner.begin(&self.peer, from, to.into()).await;
+        let asked = self.inner.begin(&self.peer, from, to.into(), Reach::Everywhere).await;
         let Some(claimed) = self.answer((from, to), asked) else { return };
         if tokio::time::timeout(CLAIM, claimed).await.is_err()
             && let Some(begun) = self.claim(from, to)

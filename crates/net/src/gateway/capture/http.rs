@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 
 use super::{Inner, listen, serve};
 use crate::gateway::Proxy;
-use crate::gateway::flow::Begun;
+use crate::gateway::flow::{Begun, Reach};
 use crate::gateway::open::{Destination, Verdict};
 
 /// Opens the server.
@@ -94,7 +94,7 @@ impl Entrance {
         let Some(Ok(to)) = to else {
             return Err(said(StatusCode::BAD_REQUEST, "CONNECT needs HOST:PORT"));
         };
-        let begun = self.inner.begin(&self.peer, from, to).await;
+        let begun = self.inner.begin(&self.peer, from, to, Reach::Outside).await;
         begun.map_err(|verdict| said(status(verdict), &verdict.to_string()))
     }
 

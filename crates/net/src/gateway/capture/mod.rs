@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use super::Inner;
 use super::open::Destination;
+use crate::gateway::flow::Reach;
 use crate::sockets;
 
 /// Pause after an accept or a receive that failed, for lack of files or memory most likely.
@@ -77,7 +78,7 @@ async fn carry(
     from: SocketAddr,
     to: Destination,
 ) -> io::Result<()> {
-    match inner.begin(peer, from, to).await {
+    match inner.begin(peer, from, to, Reach::Everywhere).await {
         Ok(begun) => inner.carry(begun, tcp, Bytes::new()).await,
         Err(_) => sockets::guard(&tcp),
     }

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use super::{Inner, listen, serve};
 use crate::gateway::Proxy;
+use crate::gateway::flow::Reach;
 use crate::gateway::open::{Destination, Verdict};
 
 /// Time for a client to say what it wants.
@@ -60,7 +61,7 @@ async fn client(
         }
         _ => return waiting.reply_error(&ReplyError::CommandNotSupported).await.map_err(other),
     };
-    match inner.begin(peer, from, to).await {
+    match inner.begin(peer, from, to, Reach::Outside).await {
         Ok(begun) => {
             // The address at the far end is not known here.
             let tcp = waiting.reply_success((Ipv4Addr::UNSPECIFIED, 0).into()).await;
