@@ -32,14 +32,17 @@ fn two_paths() -> RunSpec {
 
 #[test]
 fn a_file_arrives_over_the_second_path_while_the_first_is_dark() {
-    let spec = two_paths();
-    let run = outcome(&spec);
-    assert_all_arrived(&spec, &run);
-    assert_eq!((run.flows[0].protocol, run.flows[0].controller), ("sctp", "sctp"));
-    let geo = channel(&run, "geo", 2);
-    assert!(geo.delivered > 500, "{} packets over the second path", geo.delivered);
-    let seconds = run.flows[0].metrics.connection_time.expect("a time");
-    assert!(seconds < 60.0, "{seconds} s");
+    // Which report is lost when the first path goes dark depends on the errors before.
+    for seed in 1..=20 {
+        let spec = RunSpec { seed, ..two_paths() };
+        let run = outcome(&spec);
+        assert_all_arrived(&spec, &run);
+        assert_eq!((run.flows[0].protocol, run.flows[0].controller), ("sctp", "sctp"));
+        let geo = channel(&run, "geo", 2);
+        assert!(geo.delivered > 500, "seed {seed}: {} packets by the second path", geo.delivered);
+        let seconds = run.flows[0].metrics.connection_time.expect("a time");
+        assert!(seconds < 60.0, "seed {seed}: {seconds} s");
+    }
 }
 
 #[test]

@@ -66,6 +66,8 @@ pub struct Association {
     pub(super) heard: Instant,
     /// Where SACKs go: the path of the last packet with DATA, or another one if it came before.
     pub(super) data_from: usize,
+    /// Path of the last SACK.
+    pub(super) reported_to: usize,
     /// The lowest TSN of a marked packet, told until the peer has answered.
     pub(super) ecne: Option<Seq32>,
     /// The answer to a mark that is to be sent.
@@ -119,6 +121,7 @@ impl Association {
             cookie_ack: false,
             heard: now,
             data_from: 0,
+            reported_to: 0,
             ecne: None,
             cwr: None,
             answers: VecDeque::new(),

@@ -152,8 +152,10 @@ impl Association {
     }
 
     fn data_ended(&mut self, now: Instant, from: usize, seen: &DataSeen, ecn: Ecn) {
-        // What comes again says that the reports may not arrive (RFC 9260, section 6.4).
-        let other = self.tx.other_than(from).filter(|_| seen.duplicate);
+        // What comes again may have been reported in vain (RFC 9260, section 6.4): another path than that of
+        // the last report is tried.
+        let in_vain = seen.duplicate && self.reported_to == from;
+        let other = self.tx.other_than(from).filter(|_| in_vain);
         self.data_from = other.unwrap_or(from);
         let shutting_down = self.state == State::ShutdownSent;
         self.rx.packet_ended(now, seen.immediately || shutting_down);

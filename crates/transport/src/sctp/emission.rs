@@ -107,6 +107,7 @@ impl Association {
             // take the place of DATA leaves alone, and whole.
             beside &= self.rx.report_len() <= SACK_WITH_DATA;
             let most = if beside { draft.room.min(SACK_WITH_DATA) } else { draft.room };
+            self.reported_to = path;
             let sack = self.rx.sack(most);
             draft.push(Chunk::Sack(sack));
         }
