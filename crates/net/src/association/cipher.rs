@@ -6,6 +6,7 @@
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use snow::HandshakeState;
+use zeroize::Zeroize as _;
 
 use super::Security;
 use super::cookie::same;
@@ -27,50 +28,74 @@ fn nonce(number: u64) -> Nonce {
 }
 
 impl Cipher {
-    fn new(security: Security, key: [u8; 32]) -> Self {
-        match security {
+    pub(super) fn new(security: Security, mut key: [u8; 32]) -> Self {
+        let cipher = match security {
             Security::Full => {
                 let key = UnboundKey::new(&AES_256_GCM, &key).expect("a key of 32 bytes");
                 Self::Full(Box::new(LessSafeKey::new(key)))
             }
             Security::None => Self::Readable(Readable::new(key)),
-        }
+        };
+        key.zeroize();
+        cipher
     }
 
     /// The keys of a handshake of which both messages are done: that of what the host that asked sends, then
     /// that of what it receives.
     pub(super) fn pair(security: Security, mut noise: HandshakeState) -> [Self; 2] {
         assert!(noise.is_handshake_finished(), "both messages are done");
-        let (asks, answers) = noise.dangerously_get_raw_split();
-        [asks, answers].map(|key| Self::new(security, key))
+        let (mut asks, mut answers) = noise.dangerously_get_raw_split();
+        let ciphers = [Self::new(security, asks), Self::new(security, answers)];
+        asks.zeroize();
+        answers.zeroize();
+        ciphers
     }
 
-    /// Seals `text` where it is. Returns its tag. A number seals one text and never another.
+    /// Seals `text` where it is, together with `also`, which is known to both. Returns its tag. A number seals one text and never another.
     ///
     /// # Panics
     ///
     /// When `text` is longer than 64 GB.
-    pub(super) fn seal(&self, number: u64, text: &mut [u8]) -> [u8; TAG] {
+    pub(super) fn seal(&self, number: u64, also: &[u8], text: &mut [u8]) -> [u8; TAG] {
         match self {
             Self::Full(key) => {
-                let sealed = key.seal_in_place_separate_tag(nonce(number), Aad::empty(), text);
+                let sealed = key.seal_in_place_separate_tag(nonce(number), Aad::from(also), text);
                 let tag = sealed.expect("a datagram is not that long");
                 tag.as_ref().try_into().expect("a tag of 16 bytes")
             }
-            Self::Readable(key) => key.tag(number, &[], text),
+            Self::Readable(key) => key.tag(number, also, text),
         }
     }
 
-    /// Opens a sealed text with its tag behind it where it is. Returns the length of the text if it is
+    /// Opens a text with its tag behind it where it is, sealed together with `also`. Returns the length of the text if it is
     /// authentic; otherwise what is left there is of no use.
-    pub(super) fn open(&self, number: u64, sealed: &mut [u8]) -> Option<usize> {
+    pub(super) fn open(&self, number: u64, also: &[u8], sealed: &mut [u8]) -> Option<usize> {
         match self {
             Self::Full(key) => {
-                Some(key.open_in_place(nonce(number), Aad::empty(), sealed).ok()?.len())
+                Some(key.open_in_place(nonce(number), Aad::from(also), sealed).ok()?.len())
             }
             Self::Readable(key) => {
                 let (text, tag) = sealed.split_last_chunk::<TAG>()?;
-                same(&key.tag(number, &[], text), tag).then_some(text.len())
+                same(&key.tag(number, also, text), tag).then_some(text.len())
+            }
+        }
+    }
+}
+
+impl Drop for Cipher {
+    /// Leaves no key in memory that others get.
+    fn drop(&mut self) {
+        let nothing = [0; 32];
+        match self {
+            Self::Full(key) => {
+                let empty = UnboundKey::new(&AES_256_GCM, &nothing).expect("a key of 32 bytes");
+                **key = LessSafeKey::new(empty);
+                // The writes above are seen by somebody, so that they are not left out.
+                std::hint::black_box(key);
+            }
+            Self::Readable(key) => {
+                *key = Readable::new(nothing);
+                std::hint::black_box(key);
             }
         }
     }
@@ -104,7 +129,7 @@ mod tests {
             for number in [0, 7, 1 << 40] {
                 let text = *b"where it is";
                 let mut bytes = text.to_vec();
-                let tag = ours.seal(number, &mut bytes);
+                let tag = ours.seal(number, b"", &mut bytes);
                 bytes.extend(tag);
                 let mut opened = [0; 50];
                 let len = snow.read_message(number, &bytes, &mut opened).expect("authentic");
@@ -113,14 +138,14 @@ mod tests {
                 let mut sealed = [0; 50];
                 let len = snow.write_message(number, &text, &mut sealed).expect("room");
                 let sealed = &mut sealed[..len];
-                assert_eq!(theirs.open(number + 1, &mut sealed.to_vec()), None);
-                assert_eq!(theirs.open(number, &mut sealed[..TAG - 1].to_vec()), None);
+                assert_eq!(theirs.open(number + 1, b"", &mut sealed.to_vec()), None);
+                assert_eq!(theirs.open(number, b"", &mut sealed[..TAG - 1].to_vec()), None);
                 for at in 0..len {
                     let mut forged = sealed.to_vec();
                     forged[at] ^= 1;
-                    assert_eq!(theirs.open(number, &mut forged), None);
+                    assert_eq!(theirs.open(number, b"", &mut forged), None);
                 }
-                let len = theirs.open(number, sealed).expect("authentic");
+                let len = theirs.open(number, b"", sealed).expect("authentic");
                 assert_eq!(&sealed[..len], text);
             }
         }

@@ -23,6 +23,8 @@ pub(super) const DATA_HEADER: usize = 1 + INDEX + NUMBER;
 const NOISE_INIT: usize = 32 + 48 + 16;
 /// Smallest Noise message of an answer: an ephemeral key, an empty payload.
 const NOISE_RESPONSE: usize = 32 + 16;
+/// Bytes of the nonce of a cookie.
+pub(super) const COOKIE_NONCE: usize = 16;
 /// Length of an authentication tag.
 pub(super) const TAG: usize = 16;
 
@@ -72,6 +74,15 @@ pub struct Init<'a> {
     pub mac2: [u8; MAC_LEN],
 }
 
+/// A cookie that only who knows the responder's key and the request can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SealedCookie<'a> {
+    /// Drawn for this cookie.
+    pub nonce: [u8; COOKIE_NONCE],
+    /// The ciphertext with its tag.
+    pub text: &'a [u8; MAC_LEN + TAG],
+}
+
 /// A datagram, taken apart as far as that is possible without keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagram<'a> {
@@ -91,7 +102,7 @@ pub enum Datagram<'a> {
         /// Whose request it answers.
         receiver: Index,
         /// The cookie.
-        cookie: [u8; MAC_LEN],
+        sealed: SealedCookie<'a>,
     },
     /// Data.
     Data {
@@ -134,8 +145,9 @@ pub fn parse(security: Security, bytes: &[u8]) -> Option<Datagram<'_>> {
         }
         COOKIE => {
             let (receiver, cookie) = rest.split_first_chunk::<INDEX>()?;
-            let cookie = cookie.try_into().ok()?;
-            Some(Datagram::Cookie { receiver: Index::from_bytes(*receiver), cookie })
+            let (nonce, text) = cookie.split_first_chunk::<COOKIE_NONCE>()?;
+            let sealed = SealedCookie { nonce: *nonce, text: text.try_into().ok()? };
+            Some(Datagram::Cookie { receiver: Index::from_bytes(*receiver), sealed })
         }
         DATA => {
             let (receiver, rest) = rest.split_first_chunk::<INDEX>()?;

@@ -7,8 +7,8 @@ use snow::{Builder, HandshakeState};
 
 use super::Security;
 use super::cipher::Cipher;
-use super::cookie::{mac, proof, same};
-use super::datagram::{INIT, Index, MAC_LEN, RESPONSE, TAG};
+use super::cookie::{self, mac, proof, same};
+use super::datagram::{INIT, Index, MAC_LEN, RESPONSE, SealedCookie, TAG};
 use super::traffic::Traffic;
 use crate::key::{PublicKey, SecretKey};
 
@@ -42,7 +42,7 @@ pub fn public_of(secret: &[u8; 32]) -> [u8; 32] {
 /// Key of the hash that shows that the sender of a request knows whom it talks to: a host that does
 /// not know the public key gets no sign that anything is here.
 fn mac1_key(responder: &PublicKey) -> [u8; 32] {
-    blake3::derive_key("bentpipe association 1 mac1", responder.as_bytes())
+    blake3::derive_key("bentpipe association 2 mac1", responder.as_bytes())
 }
 
 /// The end that asks.
@@ -96,6 +96,12 @@ impl Initiator {
     pub fn datagram(&self, cookie: Option<&[u8; MAC_LEN]>) -> Vec<u8> {
         let mac2 = cookie.map_or([0; MAC_LEN], |cookie| proof(cookie, &self.request));
         [&self.request[..], &mac2].concat()
+    }
+
+    /// The cookie that the responder gave in answer to this request.
+    pub fn open_cookie(&self, sealed: &SealedCookie<'_>) -> Option<[u8; MAC_LEN]> {
+        let mac1 = self.request.last_chunk()?;
+        cookie::open(self.security, &self.responder, mac1, sealed)
     }
 
     /// Takes the answer: the keys, and what came with it.

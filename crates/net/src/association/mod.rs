@@ -4,16 +4,19 @@
 //! Everything here is told the time and moves bytes in memory; sockets are elsewhere. The layout of
 //! the datagrams is described in `docs/protocols/association.md`.
 
+mod admission;
 mod cipher;
 mod cookie;
 mod datagram;
 mod handshake;
+mod keyring;
 mod replay;
 mod security;
 mod traffic;
 
-pub use cookie::Cookies;
-pub use datagram::{Datagram, Index, Init, MAC_LEN, parse};
+pub use admission::{Admission, Verdict};
+pub use datagram::{Datagram, Index, Init, MAC_LEN, SealedCookie, parse};
 pub use handshake::{Greeting, HandshakeError, Initiator, Responder, public_of};
+pub use keyring::{Agreed, Keyring, Slot};
 pub use security::Security;
 pub use traffic::{FRONT, OVERHEAD, Traffic};

@@ -31,8 +31,8 @@ impl Security {
     /// What both ends must agree on before the first message.
     pub(super) const fn prologue(self) -> &'static [u8] {
         match self {
-            Self::Full => b"bentpipe association 1",
-            Self::None => b"bentpipe association 1 readable",
+            Self::Full => b"bentpipe association 2",
+            Self::None => b"bentpipe association 2 readable",
         }
     }
 

@@ -5,6 +5,7 @@ use bytes::BytesMut;
 use super::Security;
 use super::cipher::Cipher;
 use super::datagram::{DATA, DATA_HEADER, Index, TAG};
+use super::keyring::Sealed;
 use super::replay::ReplayWindow;
 
 /// Bytes that an association adds to what it carries.
@@ -12,6 +13,9 @@ pub const OVERHEAD: usize = DATA_HEADER + TAG;
 
 /// Room in front of what a datagram carries.
 pub const FRONT: usize = DATA_HEADER;
+
+/// No more than so many datagrams are sealed or opened with one set of keys.
+const MOST_NUMBER: u64 = 1 << 60;
 
 /// Room for what several datagrams carry, in bytes.
 const ROOM: usize = 16 * 1024;
@@ -38,25 +42,21 @@ impl Traffic {
         Self { security, sending, receiving, peer, sent: 0, received: ReplayWindow::new() }
     }
 
-    /// Datagrams sealed so far.
-    pub const fn sealed(&self) -> u64 {
-        self.sent
-    }
-
     /// Makes a datagram of what begins at `start` of `out`: [`FRONT`] bytes of any value, then what it
     /// carries. Its number is never used again.
     ///
     /// # Panics
     ///
-    /// When `out` is shorter than that.
+    /// When `out` is shorter than that, or after 2^60 datagrams.
     pub fn seal(&mut self, out: &mut BytesMut, start: usize) {
         let number = self.sent;
+        assert!(number < MOST_NUMBER, "keys are renewed long before");
         self.sent += 1;
         let (front, text) = out[start..].split_at_mut(FRONT);
         front[0] = DATA + self.security.mark();
         front[1..4].copy_from_slice(&self.peer.to_bytes());
         front[4..].copy_from_slice(&number.to_be_bytes()[5..]);
-        let tag = self.sending.seal(number, text);
+        let tag = self.sending.seal(number, &[], text);
         out.extend_from_slice(&tag);
     }
 
@@ -64,7 +64,7 @@ impl Traffic {
     /// whether it is the newest one so far.
     pub fn open(&mut self, low: u32, sealed: &[u8], out: &mut BytesMut) -> Option<Arrival> {
         let number = expand(low, self.received.next());
-        if !self.received.is_new(number) {
+        if number >= MOST_NUMBER || !self.received.is_new(number) {
             return None;
         }
         let start = out.len();
@@ -72,7 +72,7 @@ impl Traffic {
             out.reserve(sealed.len().max(ROOM));
         }
         out.extend_from_slice(sealed);
-        let Some(len) = self.receiving.open(number, &mut out[start..]) else {
+        let Some(len) = self.receiving.open(number, &[], &mut out[start..]) else {
             out.truncate(start);
             return None;
         };
@@ -80,6 +80,12 @@ impl Traffic {
         let newest = number >= self.received.next();
         self.received.receive(number);
         Some(Arrival { number, newest })
+    }
+}
+
+impl Sealed for Traffic {
+    fn sealed(&self) -> u64 {
+        self.sent
     }
 }
 

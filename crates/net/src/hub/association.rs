@@ -6,9 +6,9 @@ use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_transport::xstp::SharedPath;
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
-use bytes::{BufMut as _, BytesMut};
+use bytes::{BufMut as _, Bytes, BytesMut};
 
-use super::connection::number_len;
+use super::connection::{MOST_NUMBER, number_len};
 use super::control::{Control, PIECE_HEADER, has_content};
 use super::early::Early;
 use super::line::OwnLine;
@@ -20,61 +20,32 @@ use super::path_mtu::is_full;
 use super::pieces::{Piece, Pieces};
 use super::route::Route;
 use super::ways::{LINKS, MOST_WAYS, Ways};
-use crate::association::{FRONT, Index, Initiator, MAC_LEN, OVERHEAD, Traffic};
+use crate::association::{Agreed, FRONT, Index, Initiator, Keyring, OVERHEAD, Slot, Traffic};
 use crate::key::PublicKey;
 
-/// Keys are renewed after this long.
-const REKEY_AFTER: Span = Span::from_secs(120);
-/// Keys are renewed after so many datagrams: far below what AES-GCM allows.
-const REKEY_DATAGRAMS: u64 = 1 << 23;
-/// Old keys still open what is late for this long.
-const KEEP_OLD: Span = Span::from_secs(30);
 /// After so long without an answer the peer may have forgotten the association.
 const SILENCE: Span = Span::from_secs(5);
 /// What the peer sends is answered after so long, by an empty datagram if there is nothing to say.
 const ANSWER: Span = Span::from_secs(1);
-/// First time to wait for the answer to a request. Longer than any round trip over a satellite.
-const RETRY_FIRST: Span = Span::from_millis(1500);
-/// Keys that a peer asked for and has not used after so long are nobody's, if there are no others: it is gone.
-const OFFER: Span = Span::from_secs(5);
-/// Longest time to wait for it.
-const RETRY_LAST: Span = Span::from_secs(12);
 
-/// A set of keys and this host's name for it.
+/// What a request of the peer brought, to be looked at once the peer has used the keys that it asked for.
 #[derive(Debug)]
-pub(super) struct Keys {
-    pub(super) traffic: Traffic,
-    pub(super) index: Index,
-    since: Instant,
-}
-
-/// A request that waits for its answer.
-#[derive(Debug)]
-pub(super) struct Request {
-    pub(super) initiator: Option<Box<Initiator>>,
-    pub(super) index: Index,
-    pub(super) cookie: Option<[u8; MAC_LEN]>,
-    retry_at: Instant,
-    wait: Span,
+pub(super) struct Held {
+    /// Where the answer went: the peer is there if it uses the keys.
+    pub(super) route: Route,
+    /// Segments that open connections.
+    pub(super) segments: Vec<Bytes>,
 }
 
 /// An authentic datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Opened {
     /// Its number.
     pub(super) number: u64,
     /// It is the first one that shows that the peer has new keys.
-    pub(super) confirms: bool,
-    /// The peer is elsewhere now.
-    pub(super) moved: bool,
-}
-
-/// Which keys opened a datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
-    Current,
-    Next,
-    Previous,
+    pub(super) agreed: Option<Agreed<Held>>,
+    /// It is the newest one under keys that count.
+    pub(super) is_newest: bool,
 }
 
 /// One association.
@@ -82,24 +53,19 @@ enum Slot {
 pub(super) struct Association {
     pub(super) peer: PublicKey,
     pub(super) ways: Ways,
-    current: Option<Keys>,
-    /// Keys that the peer asked for and has not used yet.
-    next: Option<Keys>,
-    previous: Option<Keys>,
-    pub(super) request: Option<Request>,
-    /// The time in the peer's newest request.
-    pub(super) peer_time: u64,
+    /// Its keys as they come and go.
+    pub(super) keys: Keyring<Traffic, Box<Initiator>, Held>,
+    /// The time of the request whose connections exist although the peer has not used the keys yet.
+    pub(super) unproven: Option<u64>,
+    /// Connections in the hub that name this association, those among them that have ended.
+    pub(super) named: usize,
     /// Connections by number.
     pub(super) numbers: BTreeMap<u32, usize>,
     pub(super) next_number: u32,
-    /// Which incarnation of the peer it is with.
-    pub(super) incarnation: Option<u64>,
     /// Something was sent at this time, and nothing was heard since.
     unanswered_since: Option<Instant>,
     /// Something was heard at this time, and nothing was sent since.
     unsaid_since: Option<Instant>,
-    /// This host asked for the current keys and renews them.
-    renews: bool,
     /// Segments that open connections and travel with the next handshake message.
     pub(super) early: Early,
     /// Segments that open connections go there now, because a handshake message is being written.
@@ -131,9 +97,11 @@ fn draft(outbox: &mut Outbox, write: impl FnOnce(&mut BytesMut)) {
 }
 
 impl Association {
-    /// An association without keys, whose first connection of this host gets number `next_number`.
+    /// An association without keys, whose first connection of this host gets number `next_number`. This host's key
+    /// is the larger one, or the peer's is.
     pub(super) fn new(
         peer: PublicKey,
+        is_larger: bool,
         ways: Ways,
         next_number: u32,
         fec: Fec,
@@ -142,17 +110,13 @@ impl Association {
         Self {
             peer,
             ways,
-            current: None,
-            next: None,
-            previous: None,
-            request: None,
-            peer_time: 0,
+            keys: Keyring::new(is_larger),
+            unproven: None,
+            named: 0,
             numbers: BTreeMap::new(),
             next_number,
-            incarnation: None,
             unanswered_since: None,
             unsaid_since: None,
-            renews: false,
             early: Early::default(),
             collects: false,
             asked_by: None,
@@ -261,9 +225,36 @@ impl Association {
         }
     }
 
+    /// Sends a short message by this route, wherever the peer is said to be.
+    pub(super) fn tell_to(
+        &mut self,
+        now: Instant,
+        route: Route,
+        message: &Control,
+        outbox: &mut Outbox,
+    ) {
+        if self.is_up() {
+            draft(outbox, |out| message.put(out));
+            self.push_by(now, self.ways.of(&route), route, false, outbox);
+        }
+    }
+
     /// Seals the draft and sends it by this way.
     fn push(&mut self, now: Instant, way: usize, weighty: bool, outbox: &mut Outbox) {
-        let Some(keys) = &mut self.current else {
+        let route = self.ways.get(way).route;
+        self.push_by(now, way, route, weighty, outbox);
+    }
+
+    /// Seals the draft and sends it by this route, in the name of a way.
+    fn push_by(
+        &mut self,
+        now: Instant,
+        way: usize,
+        route: Route,
+        weighty: bool,
+        outbox: &mut Outbox,
+    ) {
+        let Some(keys) = self.keys.current() else {
             // Nothing leaves that is not sealed.
             outbox.withdraw();
             return;
@@ -275,7 +266,7 @@ impl Association {
             used.ecn.sent(now);
         }
         self.shield.sealed(now, Sealed { keys: index, plain, weighty });
-        let (route, link, ecn) = (used.route, used.link, used.ecn.mark());
+        let (link, ecn) = (used.link, used.ecn.mark());
         outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
         self.unsaid_since = None;
         if len > 0 {
@@ -314,6 +305,9 @@ impl Association {
         for (way, len) in again {
             self.send_probe(now, way, len, outbox);
         }
+        for (route, token) in self.ways.challenges(now) {
+            self.tell_to(now, route, &Control::Challenge(token), outbox);
+        }
         if self.is_up() {
             let (beats, other) = self.ways.handle_timeout(now);
             changed |= other;
@@ -324,11 +318,16 @@ impl Association {
         changed
     }
 
-    /// A number for a connection that this host opens.
+    /// A number for a connection that this host opens. After some hundred million they begin anew.
     pub(super) fn number(&mut self) -> u32 {
-        let number = self.next_number;
-        self.next_number += 2;
-        number
+        loop {
+            let number = self.next_number;
+            let next = number + 2;
+            self.next_number = if next < MOST_NUMBER { next } else { 2 - number % 2 };
+            if !self.numbers.contains_key(&number) {
+                return number;
+            }
+        }
     }
 
     /// Whether this host opens connections of such numbers.
@@ -336,85 +335,48 @@ impl Association {
         number % 2 == self.next_number % 2
     }
 
-    /// The peer does not know the keys any more.
-    pub(super) fn forget_keys(&mut self) {
-        (self.current, self.next, self.previous) = (None, None, None);
-    }
-
     /// Whether datagrams can be sealed.
     pub(super) const fn is_up(&self) -> bool {
-        self.current.is_some()
+        self.keys.is_up()
     }
 
-    /// Whether the peer has asked for keys and only has to use them.
-    pub(super) const fn is_offered(&self) -> bool {
-        self.next.is_some()
+    /// Whether nobody needs this association: it has no keys and nothing names it.
+    pub(super) const fn is_over(&self) -> bool {
+        self.named == 0 && self.keys.is_empty()
     }
 
-    /// Opens a datagram that came under `index` by the route `from`: appends what it carries to `out`.
+    /// Opens a datagram that came under `index`: appends what it carries to `out`.
     pub(super) fn open(
         &mut self,
         now: Instant,
         index: Index,
         number: u32,
         sealed: &[u8],
-        from: Route,
         out: &mut BytesMut,
     ) -> Option<Opened> {
-        let slots = [
-            (Slot::Current, &mut self.current),
-            (Slot::Next, &mut self.next),
-            (Slot::Previous, &mut self.previous),
-        ];
-        let keys = slots
-            .into_iter()
-            .find_map(|(slot, keys)| Some((slot, keys.as_mut().filter(|k| k.index == index)?)));
-        let (slot, keys) = keys?;
+        let (slot, traffic) = self.keys.find(index)?;
         let start = out.len();
-        let arrival = keys.traffic.open(number, sealed, out)?;
-        if slot == Slot::Next {
-            // The peer has them too: from now on they count.
-            self.previous = std::mem::replace(&mut self.current, self.next.take());
-            self.renews = false;
-        }
-        let moved = arrival.newest && slot != Slot::Previous && self.ways.came_by(from);
+        let arrival = traffic.open(number, sealed, out)?;
+        // The peer has them too: from now on they count.
+        let agreed = if slot == Slot::Next { self.keys.confirm() } else { None };
         self.unanswered_since = None;
         if out.len() > start {
             self.unsaid_since.get_or_insert(now);
         }
-        Some(Opened { number: arrival.number, confirms: slot == Slot::Next, moved })
+        let is_newest = arrival.newest && slot != Slot::Previous;
+        Some(Opened { number: arrival.number, agreed, is_newest })
     }
 
-    /// Keys that this host asked for.
-    pub(super) fn take_over(&mut self, now: Instant, traffic: Traffic, index: Index) {
-        (self.request, self.asked_by) = (None, None);
-        let keys = Keys { traffic, index, since: now };
-        self.previous = self.current.replace(keys);
-        self.renews = true;
+    /// The peer has answered this host's request.
+    pub(super) fn take_over(
+        &mut self,
+        now: Instant,
+        traffic: Traffic,
+        epoch: u64,
+    ) -> Option<Agreed<()>> {
+        self.asked_by = None;
         self.unanswered_since = None;
-    }
-
-    /// Keys that the peer asked for. They count once it uses them.
-    pub(super) fn prepare(&mut self, now: Instant, traffic: Traffic, index: Index) {
-        self.next = Some(Keys { traffic, index, since: now });
-    }
-
-    /// The names under which this host knows keys of this association.
-    pub(super) fn indices(&self) -> impl Iterator<Item = Index> + '_ {
-        let keys = [&self.current, &self.next, &self.previous];
-        keys.into_iter()
-            .flatten()
-            .map(|keys| keys.index)
-            .chain(self.request.iter().map(|r| r.index))
-    }
-
-    /// A request was sent: when to send another one.
-    pub(super) fn asked(&mut self, now: Instant, initiator: Initiator, index: Index) {
-        let before = self.request.take();
-        let wait = before.as_ref().map_or(RETRY_FIRST, |r| (r.wait * 2).min(RETRY_LAST));
-        let cookie = before.and_then(|r| r.cookie);
-        let initiator = Some(Box::new(initiator));
-        self.request = Some(Request { initiator, index, cookie, retry_at: now + wait, wait });
+        self.keys.agree(now, traffic, epoch)
     }
 
     /// Whether the peer waits for a sign of life.
@@ -423,58 +385,26 @@ impl Association {
     }
 
     /// Whether keys must be asked for now.
-    pub(super) fn wants_keys(&self, now: Instant) -> bool {
-        match &self.request {
-            Some(request) => request.retry_at <= now,
-            None => self.renewal().is_some_and(|at| at <= now),
-        }
+    pub(super) fn wants_keys(&mut self, now: Instant) -> bool {
+        self.renewal().is_some_and(|at| at <= now)
     }
 
-    /// When keys have to be renewed; only while there are connections.
+    /// When keys have to be asked for; only while there are connections.
     fn renewal(&self) -> Option<Instant> {
         if self.numbers.is_empty() {
-            return None;
+            return self.keys.retry();
         }
-        let keys = self.current.as_ref()?;
-        let old = self.renews.then(|| {
-            let many = keys.traffic.sealed() >= REKEY_DATAGRAMS;
-            if many { keys.since } else { keys.since + REKEY_AFTER }
-        });
-        Instant::earliest(old, self.unanswered_since.map(|at| at + SILENCE))
-    }
-
-    /// Keys that were replaced long ago are forgotten. Returns the names of those that were.
-    pub(super) fn forget_old(&mut self, now: Instant) -> Option<Index> {
-        let replaced = self.current.as_ref()?.since;
-        self.previous.take_if(|_| replaced + KEEP_OLD <= now).map(|keys| keys.index)
-    }
-
-    /// When keys that the peer does not use are forgotten: only where there are no others.
-    fn offer_ends(&self) -> Option<Instant> {
-        let offered = self.next.as_ref().filter(|_| self.current.is_none());
-        offered.map(|keys| keys.since + OFFER)
-    }
-
-    /// Forgets keys that the peer asked for and did not use. Returns their name.
-    pub(super) fn forget_offer(&mut self, now: Instant) -> Option<Index> {
-        self.offer_ends().filter(|at| *at <= now)?;
-        self.next.take().map(|keys| keys.index)
+        self.keys.renewal(self.unanswered_since.map(|at| at + SILENCE))
     }
 
     /// When something has to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let keys = match &self.request {
-            Some(request) => Some(request.retry_at),
-            None => self.renewal(),
-        };
-        let old = self.previous.as_ref().and(self.current.as_ref()).map(|k| k.since + KEEP_OLD);
+        let keys = Instant::earliest(self.renewal(), self.keys.expiry());
         let answer = self.unsaid_since.filter(|_| self.is_up()).map(|since| since + ANSWER);
         let ways = Instant::earliest(self.ways.deadline(), self.marks.due());
         let ways = Instant::earliest(ways, self.shield.deadline());
         let lines = self.lines.iter().flatten().map(|own| own.line.due());
         let ways = lines.fold(ways, Instant::earliest);
-        let keys = Instant::earliest(keys, self.offer_ends());
-        let time = Instant::earliest(keys, Instant::earliest(old, answer));
-        Instant::earliest(time, ways.filter(|_| self.is_up()))
+        Instant::earliest(Instant::earliest(keys, answer), ways.filter(|_| self.is_up()))
     }
 }

@@ -3,17 +3,18 @@
 use bentpipe_units::Seq32;
 use bytes::{BufMut, BytesMut};
 
+use super::AssociationId;
 use super::object::Object;
 use crate::stream::Stream;
 
 /// Most connections' numbers fit into one byte, all into four.
-const MOST_NUMBER: u32 = 1 << 28;
+pub(super) const MOST_NUMBER: u32 = 1 << 28;
 
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) stream: Stream,
-    pub(super) association: usize,
+    pub(super) association: AssociationId,
     pub(super) number: u32,
     /// The last number that was received, for compressed headers.
     pub(super) near: Seq32,

@@ -25,6 +25,8 @@ const BEAT: u8 = 10;
 const BEAT_ANSWER: u8 = 11;
 const DATAGRAM: u8 = 12;
 const LEAVING: u8 = 13;
+const CHALLENGE: u8 = 14;
+const CHALLENGE_ANSWER: u8 = 15;
 
 /// Whether a datagram carries something of a connection.
 pub(super) fn has_content(plain: &[u8]) -> bool {
@@ -64,6 +66,10 @@ pub(super) enum Control {
     BeatAnswer(BeatAnswer),
     /// A datagram of the application.
     Datagram(Bytes),
+    /// Who receives this where it was sent says so by the same way.
+    Challenge(u64),
+    /// A challenge came.
+    ChallengeAnswer(u64),
     /// The host ends, and all connections with it.
     Leaving,
 }
@@ -132,13 +138,21 @@ impl Control {
                 out.put_u8(DATAGRAM);
                 out.extend_from_slice(bytes);
             }
+            Self::Challenge(token) => {
+                out.put_u8(CHALLENGE);
+                out.put_u64(*token);
+            }
+            Self::ChallengeAnswer(token) => {
+                out.put_u8(CHALLENGE_ANSWER);
+                out.put_u64(*token);
+            }
             Self::Leaving => out.put_u8(LEAVING),
         }
     }
 
     /// Reads a message, behind the number of no connection; `None` when it is none that is known.
     pub(super) fn take(mut plain: Bytes) -> Option<Self> {
-        let before = plain.len() as u16 + 1;
+        let before = u16::try_from(plain.len()).unwrap_or(u16::MAX).saturating_add(1);
         let number = |plain: &[u8]| take_number(plain).map(|(number, _)| number);
         Some(match plain.try_get_u8().ok()? {
             GONE => Self::Gone(number(&plain)?),
@@ -176,6 +190,8 @@ impl Control {
                 main: plain.try_get_u8().ok()?,
             }),
             DATAGRAM => Self::Datagram(plain),
+            CHALLENGE => Self::Challenge(plain.try_get_u64().ok()?),
+            CHALLENGE_ANSWER => Self::ChallengeAnswer(plain.try_get_u64().ok()?),
             LEAVING => Self::Leaving,
             _ => return None,
         })
@@ -206,6 +222,8 @@ mod tests {
             Control::Beat(Beat { way: 3, link: 1, serial: 1 << 31, main: 2, up: 13, spread: true }),
             Control::Datagram(Bytes::from_static(b"hello")),
             Control::Leaving,
+            Control::Challenge(1 << 63),
+            Control::ChallengeAnswer(7),
             Control::BeatAnswer(BeatAnswer { way: 3, serial: 1 << 31, main: 2 }),
         ] {
             let mut bytes = BytesMut::new();

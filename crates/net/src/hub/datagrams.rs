@@ -6,10 +6,10 @@ use std::task::{Context, Poll, Waker};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bytes::Bytes;
 
-use super::Hub;
 use super::association::Association;
 use super::control::Control;
 use super::outbox::Outbox;
+use super::{AssociationId, Hub};
 use crate::association::{MAC_LEN, OVERHEAD};
 use crate::key::PublicKey;
 
@@ -111,7 +111,7 @@ impl Hub {
     }
 
     /// Sends the next datagram that waits for its turn; false when there is none.
-    pub(super) fn send_queued(&mut self, now: Instant, link: usize, id: usize) -> bool {
+    pub(super) fn send_queued(&mut self, now: Instant, link: usize, id: AssociationId) -> bool {
         let association = &mut self.associations[id];
         let next = association.lines[link].as_mut().and_then(|own| own.datagrams.pop());
         let sends = next.is_some();

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::datagrams::Queue;
 use super::ways::LINKS;
-use super::{Hub, Owner};
+use super::{AssociationId, Hub, Owner};
 use crate::key::PublicKey;
 
 /// A timer may be late by this without loss of rate.
@@ -147,7 +147,7 @@ impl Hub {
     }
 
     /// Gives an association the lines that its peer has shares of.
-    pub(super) fn apply_shares(&mut self, now: Instant, id: usize) {
+    pub(super) fn apply_shares(&mut self, now: Instant, id: AssociationId) {
         let association = &mut self.associations[id];
         let Some(shares) = self.shares.get(&association.peer) else { return };
         for ((share, own), line) in shares.iter().zip(&mut association.lines).zip(&mut self.lines) {
@@ -201,7 +201,7 @@ impl Hub {
     }
 
     /// The lines of an association may be free by now for those who wait.
-    pub(super) fn wake_lines(&mut self, now: Instant, id: usize) {
+    pub(super) fn wake_lines(&mut self, now: Instant, id: AssociationId) {
         for (own, line) in self.associations[id].lines.iter_mut().zip(&mut self.lines) {
             if let Some(own) = own
                 && own.line.take_due(now)
@@ -226,7 +226,7 @@ impl Hub {
             let mut served = None;
             while let Some((member, id)) = self.lines[link].next(now) {
                 if let Some(before) = served.replace(id).filter(|before| *before != id) {
-                    self.set_timer(before);
+                    self.set_timer(now, before);
                 }
                 match self.serve_association(now, link, id) {
                     Some(bytes) => self.lines[link].scheduler.sent(now, member, bytes),
@@ -234,19 +234,20 @@ impl Hub {
                 }
             }
             if let Some(last) = served {
-                self.set_timer(last);
+                self.set_timer(now, last);
             }
         }
         let due = self.lines.iter().map(Line::due).fold(None, Instant::earliest);
         self.timers.set(Owner::Host, due);
     }
 
-    fn set_timer(&mut self, id: usize) {
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
-    }
-
     /// Lets a member of an association's line send one datagram over a link. Returns its bytes.
-    fn serve_association(&mut self, now: Instant, link: usize, id: usize) -> Option<ByteCount> {
+    fn serve_association(
+        &mut self,
+        now: Instant,
+        link: usize,
+        id: AssociationId,
+    ) -> Option<ByteCount> {
         loop {
             let own = self.associations[id].lines[link].as_mut()?;
             let others = std::mem::take(&mut own.on_wire);

@@ -10,7 +10,8 @@ mod control;
 mod datagrams;
 mod early;
 mod ecn;
-mod incarnation;
+mod epoch;
+mod handshake;
 mod line;
 mod marks;
 mod memory;
@@ -20,11 +21,13 @@ pub(crate) mod parity;
 mod path_mtu;
 mod pieces;
 mod receive;
+mod roaming;
 mod route;
 mod sharing;
 mod status;
 mod switch;
 mod timers;
+mod times;
 mod upkeep;
 mod watch;
 mod ways;
@@ -41,6 +44,7 @@ use bentpipe_wire::{Segment, xstp};
 use bytes::BytesMut;
 use rustc_hash::FxHashMap;
 use slab::Slab;
+use slotmap::SlotMap;
 
 use self::association::Association;
 use self::connection::{Connection, put_number};
@@ -49,8 +53,9 @@ use self::line::Line;
 use self::memory::{Allowance, Memory};
 use self::object::Object;
 pub(crate) use self::timers::Timers;
+pub use self::times::Times;
 use self::ways::Ways;
-use crate::association::{Cookies, Index, Responder, Security};
+use crate::association::{Admission, Index, Responder, Security};
 use crate::key::{PublicKey, SecretKey};
 use crate::stream::{Accepted, Stream};
 
@@ -73,11 +78,16 @@ const MOST_CONNECTIONS: usize = 65_536;
 /// application, and less than the smallest receive buffer.
 const EARLY_CREDIT: u16 = 64;
 
+slotmap::new_key_type! {
+    /// Names an association. One that is gone has a name that no other gets.
+    struct AssociationId;
+}
+
 /// What a timer belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Owner {
     Host,
-    Association(usize),
+    Association(AssociationId),
     Connection(usize),
 }
 
@@ -89,13 +99,13 @@ pub struct Hub {
     security: Security,
     key: SecretKey,
     responder: Responder,
-    cookies: Cookies,
+    admission: Admission,
     allowed: HashSet<PublicKey>,
     /// Settings of connections that peers open; none when nobody may.
     listens: Option<Arc<Config>>,
-    associations: Slab<Association>,
-    by_index: FxHashMap<Index, usize>,
-    by_peer: HashMap<PublicKey, usize>,
+    associations: SlotMap<AssociationId, Association>,
+    by_index: FxHashMap<Index, AssociationId>,
+    by_peer: HashMap<PublicKey, AssociationId>,
     /// The next numbers of connections to peers without an association.
     numbered: HashMap<PublicKey, u32>,
     connections: Slab<Connection>,
@@ -108,24 +118,24 @@ pub struct Hub {
     outbox: Outbox,
     entropy: Entropy,
     /// Tells this hub from those that had its key before a restart.
-    incarnation: u64,
+    epoch: u64,
     fec: Fec,
     allowance: Allowance,
     /// How many associations are short of memory.
     tight: Arc<AtomicUsize>,
     /// The links of this host, and the shares of peers in them.
-    lines: [Line<usize>; LINKS],
+    lines: [Line<AssociationId>; LINKS],
     shares: HashMap<PublicKey, [Option<Share>; LINKS]>,
     /// Ways to peers that this host knows several of.
     plans: HashMap<PublicKey, Plan>,
     /// Nanoseconds of the calendar at the start of the clock.
     calendar: u64,
-    /// Time in the newest request of this host.
-    asked_at: u64,
+    /// The times in requests, of peers and of this host.
+    times: Times,
     /// The host has taken leave: it asks nobody and answers nobody.
     has_left: bool,
-    /// When it was last said that a stranger asks.
-    stranger_at: Option<Instant>,
+    /// When it was last logged that a host with an unknown key asks.
+    unknown_at: Option<Instant>,
     scratch: Scratch,
 }
 
@@ -201,12 +211,12 @@ impl Hub {
         }
         Self {
             responder: Responder::new(security, key.clone()),
+            admission: Admission::new(security, key.public(), now, secret),
             security,
             key,
-            cookies: Cookies::new(security, now, secret),
             allowed: HashSet::new(),
             listens: None,
-            associations: Slab::new(),
+            associations: SlotMap::with_key(),
             by_index: FxHashMap::default(),
             by_peer: HashMap::new(),
             numbered: HashMap::new(),
@@ -216,7 +226,7 @@ impl Hub {
             accepted: Accepted::default(),
             inbox: Inbox::default(),
             outbox: Outbox::default(),
-            incarnation: entropy(),
+            epoch: entropy(),
             entropy,
             fec: Fec::Auto,
             allowance: Allowance::UNLIMITED,
@@ -225,9 +235,9 @@ impl Hub {
             shares: HashMap::new(),
             plans: HashMap::new(),
             calendar,
-            asked_at: 0,
+            times: Times::default(),
             has_left: false,
-            stranger_at: None,
+            unknown_at: None,
             scratch: Scratch::default(),
         }
     }
@@ -295,7 +305,7 @@ impl Hub {
         ConnectionId(connection)
     }
 
-    fn associate(&mut self, now: Instant, peer: PublicKey, route: Route) -> usize {
+    fn associate(&mut self, now: Instant, peer: PublicKey, route: Route) -> AssociationId {
         // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
         let first = if self.key.public() < peer { 2 } else { 1 };
         let next = self.numbered.remove(&peer).unwrap_or(first);
@@ -304,7 +314,8 @@ impl Hub {
             None => Ways::single(route),
         };
         let memory = Memory::new(self.allowance, self.tight.clone());
-        let association = Association::new(peer, ways, next, self.fec, memory);
+        let is_larger = self.key.public() > peer;
+        let association = Association::new(peer, is_larger, ways, next, self.fec, memory);
         let id = self.associations.insert(association);
         self.by_peer.insert(peer, id);
         self.apply_shares(now, id);
@@ -314,7 +325,7 @@ impl Hub {
     fn add(
         &mut self,
         now: Instant,
-        association: usize,
+        association: AssociationId,
         number: u32,
         mut session: Session,
         unaccepted: bool,
@@ -337,19 +348,11 @@ impl Hub {
             object: Object::NONE,
         };
         let id = self.connections.insert(connection);
-        self.associations[association].numbers.insert(number, id);
+        let association = &mut self.associations[association];
+        association.numbers.insert(number, id);
+        association.named += 1;
         self.join_others(now, id);
         id
-    }
-
-    /// A name for new keys that no other keys have.
-    fn new_index(&mut self) -> Index {
-        loop {
-            let index = Index::new((self.entropy)() as u32);
-            if !self.by_index.contains_key(&index) {
-                return index;
-            }
-        }
     }
 
     /// A connection was changed and has to be drained.
@@ -435,8 +438,10 @@ impl Hub {
         }
         let closed = connection.stream.endpoint.is_closed();
         let gone = closed && (connection.stream.dropped || connection.unaccepted);
-        let coming = association.request.is_some() || association.is_offered();
-        let asks = !association.is_up() && !coming && !association.collects;
+        let coming = association.keys.is_coming();
+        // What a peer opened that has not proved to be there is for the peer to go on with.
+        let proven = association.unproven.is_none() || association.is_ours(connection.number);
+        let asks = !association.is_up() && !coming && !association.collects && proven;
         if gone {
             self.timers.set(Owner::Connection(id), None);
             association.shield.drained(connection.busy, false, None);
@@ -448,6 +453,7 @@ impl Hub {
             if association.numbers.get(&connection.number) == Some(&id) {
                 association.numbers.remove(&connection.number);
             }
+            association.named -= 1;
             self.leave_line(id);
             self.connections.remove(id);
         }
@@ -455,8 +461,7 @@ impl Hub {
         if asks && !closed {
             self.ask(now, owner);
         } else {
-            let deadline = self.associations[owner].deadline();
-            self.timers.set(Owner::Association(owner), deadline);
+            self.set_timer(now, owner);
         }
     }
 

@@ -9,15 +9,13 @@ use bytes::{Buf, Bytes};
 use super::association::Opened;
 use super::connection::take_number;
 use super::control::{CONTROL, Control, may_be_cut};
-use super::early::segments;
-use super::incarnation::INCARNATION;
 use super::route::Route;
 use super::ways::{BeatAnswer, Turn};
-use super::{Hub, MOST_CONNECTIONS, Owner};
-use crate::association::{Datagram, Index, Init, MAC_LEN, OVERHEAD, parse};
+use super::{AssociationId, Hub, MOST_CONNECTIONS};
+use crate::association::{Datagram, Index, OVERHEAD, parse};
 
 /// The number of what came by itself in no datagram; nothing lies before it that parity could cover.
-const NO_DATAGRAM: u64 = 0;
+pub(super) const NO_DATAGRAM: u64 = 0;
 
 impl Hub {
     /// A datagram arrived by this route, with this mark in its IP header. What is not authentic gets no
@@ -38,9 +36,8 @@ impl Hub {
             Some(Datagram::Response { sender, receiver, noise }) => {
                 self.handle_response(now, from, receiver, sender, noise).is_some()
             }
-            Some(Datagram::Cookie { receiver, cookie }) => {
-                self.handle_cookie(receiver, cookie);
-                false
+            Some(Datagram::Cookie { receiver, sealed }) => {
+                self.handle_cookie(receiver, &sealed).is_some()
             }
             None => false,
         }
@@ -58,45 +55,42 @@ impl Hub {
         let Some(&id) = self.by_index.get(&receiver) else { return false };
         let Some(association) = self.associations.get_mut(id) else { return false };
         let opened = &mut self.scratch.opened;
-        let became = association.open(now, receiver, number, sealed, from, opened);
+        let became = association.open(now, receiver, number, sealed, opened);
         let plain = opened.split().freeze();
-        let Some(Opened { number, confirms, moved }) = became else { return false };
+        let Some(Opened { number, agreed, is_newest }) = became else { return false };
         let made = association.shield.arrived(now, receiver, number, &plain);
         if ecn == Ecn::Congestion {
             association.marks.saw();
         }
-        if moved {
-            self.switch(now, id);
-        }
-        if confirms {
-            self.stir_all(id);
+        if let Some(agreed) = agreed {
+            self.handle_agreed(now, id, agreed);
+        } else if is_newest {
+            self.associations[id].ways.came_by(now, from, &mut self.entropy);
         }
         self.handle_plain(now, id, number, from, plain);
         self.handle_made(now, id, from, made);
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+        self.set_timer(now, id);
         true
     }
 
-    /// Connections that waited for keys can go on.
-    pub(super) fn stir_all(&mut self, id: usize) {
-        let waiting: Vec<usize> = self.associations[id].numbers.values().copied().collect();
-        for connection in waiting {
-            self.stir(connection);
-        }
-    }
-
     /// What was lost and made of parity.
-    fn handle_made(&mut self, now: Instant, association: usize, from: Route, made: Vec<Bytes>) {
+    fn handle_made(
+        &mut self,
+        now: Instant,
+        association: AssociationId,
+        from: Route,
+        made: Vec<Bytes>,
+    ) {
         for plain in made {
             self.handle_plain(now, association, NO_DATAGRAM, from, plain);
         }
     }
 
     /// What the authentic datagram of this number carries, which came by this route.
-    fn handle_plain(
+    pub(super) fn handle_plain(
         &mut self,
         now: Instant,
-        association: usize,
+        association: AssociationId,
         datagram: u64,
         from: Route,
         mut plain: Bytes,
@@ -139,7 +133,13 @@ impl Hub {
     }
 
     /// A segment of a connection that does not exist: the peer opens it, or it is told.
-    fn handle_unknown(&mut self, now: Instant, association: usize, number: u32, plain: Bytes) {
+    fn handle_unknown(
+        &mut self,
+        now: Instant,
+        association: AssociationId,
+        number: u32,
+        plain: Bytes,
+    ) {
         let nothing = xstp::Context {
             source_port: 0,
             destination_port: 0,
@@ -166,7 +166,7 @@ impl Hub {
     fn handle_control(
         &mut self,
         now: Instant,
-        id: usize,
+        id: AssociationId,
         datagram: u64,
         from: Route,
         plain: Bytes,
@@ -212,11 +212,10 @@ impl Hub {
                 self.handle_made(now, id, from, made);
             }
             Control::Beat(beat) => {
-                let changed = association.ways.hear(beat, from);
-                let way = usize::from(beat.way);
+                let changed = association.ways.hear(now, beat, from, &mut self.entropy);
                 let main = association.ways.main() as u8;
                 let answer = BeatAnswer { way: beat.way, serial: beat.serial, main };
-                association.tell_by(now, way, &Control::BeatAnswer(answer), &mut self.outbox);
+                association.tell_to(now, from, &Control::BeatAnswer(answer), &mut self.outbox);
                 if changed {
                     self.switch(now, id);
                 }
@@ -230,12 +229,26 @@ impl Hub {
                 let peer = association.peer;
                 self.inbox.push(peer, bytes);
             }
-            Control::Leaving => self.handle_leaving(now, id, from),
+            Control::Challenge(token) => {
+                let answer = Control::ChallengeAnswer(token);
+                association.tell_to(now, from, &answer, &mut self.outbox);
+            }
+            Control::ChallengeAnswer(token) => {
+                if association.ways.proved(token, from) {
+                    self.switch(now, id);
+                }
+            }
+            Control::Leaving => self.handle_leaving(now, id),
         }
     }
 
     /// Does something with the session of a connection, if it exists.
-    fn with_session(&mut self, association: usize, number: u32, act: impl FnOnce(&mut Session)) {
+    fn with_session(
+        &mut self,
+        association: AssociationId,
+        number: u32,
+        act: impl FnOnce(&mut Session),
+    ) {
         if let Some(&id) = self.associations[association].numbers.get(&number) {
             act(&mut self.connections[id].stream.endpoint);
             self.stir(id);
@@ -243,131 +256,11 @@ impl Hub {
     }
 
     /// The peer saw congestion marks. Which connection they belong to is not known: all slow down.
-    fn handle_marks(&mut self, now: Instant, association: usize) {
+    fn handle_marks(&mut self, now: Instant, association: AssociationId) {
         let all: Vec<usize> = self.associations[association].numbers.values().copied().collect();
         for id in all {
             self.connections[id].stream.endpoint.handle_mark(now);
             self.stir(id);
-        }
-    }
-
-    fn handle_init(&mut self, now: Instant, from: Route, init: &Init<'_>) -> Option<()> {
-        if self.has_left || !self.responder.knows_us(init.covered1, &init.mac1) {
-            return None;
-        }
-        if self.cookies.is_flood(now)
-            && !self.cookies.check(now, from.address, init.covered2, &init.mac2)
-        {
-            let datagram = self.cookies.give(now, from.address, init.sender);
-            self.outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
-            return None;
-        }
-        let greeting = self.responder.greet(init.sender, init.noise).ok()?;
-        if !self.allowed.contains(&greeting.peer) {
-            self.tell_of_stranger(now, from, greeting.peer);
-            return None;
-        }
-        let (incarnation, early) = greeting.payload.split_first_chunk::<INCARNATION>()?;
-        let known = self.by_peer.get(&greeting.peer).copied();
-        if let Some(association) = known.map(|id| &self.associations[id]) {
-            // Both ask at once: the request of the smaller key counts.
-            let crossed = association.request.is_some() && self.key.public() < greeting.peer;
-            if greeting.time <= association.peer_time || crossed {
-                return None;
-            }
-        }
-        let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from));
-        self.associations[id].peer_time = greeting.time;
-        self.meet(now, id, from, u64::from_be_bytes(*incarnation));
-        if self.associations[id].request.take().is_some() {
-            self.unname_requests(id);
-        }
-        self.associations[id].collects = true;
-        for segment in segments(early) {
-            self.handle_plain(now, id, NO_DATAGRAM, from, Bytes::copy_from_slice(segment));
-        }
-        self.flush(now);
-        self.associations[id].collects = false;
-        let payload = self.greeting(id);
-        let association = &mut self.associations[id];
-        let _ = association.early.take_rest();
-        let before: Vec<Index> = association.indices().collect();
-        let index = self.new_index();
-        let (traffic, datagram) = greeting.answer(index, &payload);
-        let association = &mut self.associations[id];
-        association.prepare(now, traffic, index);
-        let after: Vec<Index> = association.indices().collect();
-        for old in before.into_iter().filter(|old| !after.contains(old)) {
-            self.by_index.remove(&old);
-        }
-        self.by_index.insert(index, id);
-        self.outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
-        Some(())
-    }
-
-    /// Names of requests that wait no longer lead nowhere.
-    pub(super) fn unname_requests(&mut self, id: usize) {
-        let kept: Vec<Index> = self.associations[id].indices().collect();
-        self.by_index.retain(|index, owner| *owner != id || kept.contains(index));
-    }
-
-    fn handle_response(
-        &mut self,
-        now: Instant,
-        from: Route,
-        receiver: Index,
-        sender: Index,
-        noise: &[u8],
-    ) -> Option<()> {
-        let &id = self.by_index.get(&receiver)?;
-        let association = &mut self.associations[id];
-        let request = association.request.as_mut().filter(|r| r.index == receiver)?;
-        let initiator = request.initiator.take()?;
-        let (traffic, payload) = match initiator.finish(sender, noise) {
-            Ok(finished) => finished,
-            Err(waiting) => {
-                request.initiator = Some(waiting);
-                return None;
-            }
-        };
-        let (incarnation, early) = payload.split_first_chunk::<INCARNATION>()?;
-        self.meet(now, id, from, u64::from_be_bytes(*incarnation));
-        let association = &mut self.associations[id];
-        association.take_over(now, traffic, receiver);
-        association.ways.answered_by(&from);
-        let main = association.ways.main();
-        // The peer sends nothing before it has seen that the keys are in use.
-        let rest = association.early.take_rest();
-        for plain in std::iter::once(Bytes::new()).chain(rest) {
-            association
-                .send(now, main, true, &mut self.outbox, |out| out.extend_from_slice(&plain));
-        }
-        self.unname_requests(id);
-        for segment in segments(early) {
-            self.handle_plain(now, id, NO_DATAGRAM, from, Bytes::copy_from_slice(segment));
-        }
-        // What waited for keys can go, by the way that was answered.
-        self.switch(now, id);
-        self.stir_all(id);
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
-        Some(())
-    }
-
-    fn handle_cookie(&mut self, receiver: Index, cookie: [u8; MAC_LEN]) {
-        let Some(&id) = self.by_index.get(&receiver) else { return };
-        let association = &mut self.associations[id];
-        let Some(request) = association.request.as_mut().filter(|r| r.index == receiver) else {
-            return;
-        };
-        // Once for each request: whoever forges cookies makes this host send no more than that.
-        if request.cookie.replace(cookie).is_none()
-            && let Some(initiator) = &request.initiator
-        {
-            let datagram = initiator.datagram(Some(&cookie));
-            let way = association.asked_by.unwrap_or(association.ways.main());
-            let route = association.ways.get(way).route;
-            self.outbox.push(route, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
         }
     }
 }

@@ -7,8 +7,8 @@
 use bentpipe_transport::xstp::SharedPath;
 use bentpipe_units::Instant;
 
-use super::Hub;
 use super::line::AHEAD;
+use super::{AssociationId, Hub};
 
 impl Hub {
     /// A connection takes its place among those over the same way: on the line of its link where there is one,
@@ -34,7 +34,7 @@ impl Hub {
     }
 
     /// What an association found out of a way is forgotten: nobody takes it any more.
-    pub(super) fn forget_path(&mut self, association: usize, way: usize) {
+    pub(super) fn forget_path(&mut self, association: AssociationId, way: usize) {
         if let Some(slot) = self.associations[association].shared.get_mut(way) {
             *slot = None;
         }

@@ -2,18 +2,18 @@
 
 use bentpipe_units::Instant;
 
-use super::Hub;
+use super::{AssociationId, Hub};
 
 impl Hub {
     /// The way for another connection of an association: the one in use, or the one with the fewest
     /// connections for its rate if they are spread.
-    pub(super) fn choose_way(&self, association: usize) -> usize {
+    pub(super) fn choose_way(&self, association: AssociationId) -> usize {
         let ways = self.associations[association].ways.open();
         let [way] = ways[..] else { return self.emptiest(association, &ways) };
         way
     }
 
-    fn emptiest(&self, association: usize, ways: &[usize]) -> usize {
+    fn emptiest(&self, association: AssociationId, ways: &[usize]) -> usize {
         let association = &self.associations[association];
         let load = |way: usize| {
             let on_it = |id: &&usize| self.connections[**id].way == way;
@@ -32,7 +32,7 @@ impl Hub {
 
     /// Ways to a peer have changed: connections whose way does not work take another one, and segments are
     /// as long as theirs carries.
-    pub(super) fn switch(&mut self, now: Instant, association: usize) {
+    pub(super) fn switch(&mut self, now: Instant, association: AssociationId) {
         let connections: Vec<usize> =
             self.associations[association].numbers.values().copied().collect();
         for id in connections {
@@ -52,7 +52,7 @@ impl Hub {
     }
 
     /// The peer has taken the way that it was told: round trips are what they are from now on.
-    pub(super) fn follow_answers(&mut self, now: Instant, association: usize) {
+    pub(super) fn follow_answers(&mut self, now: Instant, association: AssociationId) {
         let connections: Vec<usize> =
             self.associations[association].numbers.values().copied().collect();
         for id in connections {

@@ -2,10 +2,8 @@
 
 use bentpipe_transport::Endpoint as _;
 use bentpipe_units::Instant;
-use bentpipe_wire::Ecn;
 
-use super::{Hub, Owner};
-use crate::association::Initiator;
+use super::{AssociationId, Hub, Owner};
 
 impl Hub {
     /// Lets the time pass.
@@ -26,20 +24,23 @@ impl Hub {
     }
 
     /// Does for an association what time demands.
-    fn maintain(&mut self, now: Instant, id: usize) {
+    fn maintain(&mut self, now: Instant, id: AssociationId) {
         let Some(association) = self.associations.get_mut(id) else { return };
-        if let Some(index) = association.forget_old(now) {
-            self.by_index.remove(&index);
+        let was_up = association.is_up();
+        let was_coming = association.keys.is_coming();
+        if association.keys.expire(now).is_some() && association.keys.epoch().is_none() {
+            // What came with that request was opened by nobody who has proved his key.
+            self.begin_unproven(now, id, None);
         }
-        if let Some(index) = association.forget_offer(now) {
-            self.by_index.remove(&index);
+        self.follow_keys(id);
+        let association = &mut self.associations[id];
+        if (was_up || was_coming) && !association.is_up() && !association.keys.is_coming() {
             // Whoever waited for these keys asks for others.
-            self.stir_all(id);
+            let waiting: Vec<usize> = association.numbers.values().copied().collect();
+            waiting.into_iter().for_each(|connection| self.stir(connection));
         }
         let association = &mut self.associations[id];
-        let keys = association.is_up() || association.is_offered();
-        let waits = keys || !association.numbers.is_empty();
-        if !waits {
+        if association.is_over() {
             return self.dissolve(id);
         }
         if association.owes_answer(now) {
@@ -50,8 +51,8 @@ impl Hub {
         if association.wants_keys(now) {
             if association.numbers.is_empty() {
                 // Nobody needs the answer any more.
-                association.request = None;
-                self.unname_requests(id);
+                association.keys.withdraw();
+                self.follow_keys(id);
             } else {
                 self.ask(now, id);
             }
@@ -60,52 +61,26 @@ impl Hub {
             self.switch(now, id);
         }
         self.wake_lines(now, id);
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+        self.set_timer(now, id);
     }
 
-    /// Asks the peer for keys.
-    pub(super) fn ask(&mut self, now: Instant, id: usize) {
-        if self.has_left {
-            return;
-        }
-        let index = match &self.associations[id].request {
-            Some(request) => request.index,
-            None => self.new_index(),
-        };
-        self.by_index.insert(index, id);
-        // Strictly more than last time, whatever the clock does.
-        self.asked_at = (self.calendar + now.as_nanos()).max(self.asked_at + 1);
-        let payload = self.greeting(id);
-        let association = &mut self.associations[id];
-        let initiator = Initiator::new(
-            self.security,
-            &self.key,
-            association.peer,
-            index,
-            self.asked_at,
-            &payload,
-        );
-        association.asked(now, initiator, index);
-        if let Some(request) = &association.request
-            && let Some(initiator) = &request.initiator
-        {
-            let datagram = initiator.datagram(request.cookie.as_ref());
-            let way = match association.asked_by {
-                Some(before) => association.ways.after(before),
-                None => association.ways.main(),
-            };
-            association.asked_by = Some(way);
-            let route = association.ways.get(way).route;
-            self.outbox.push(route, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
-        }
-        self.timers.set(Owner::Association(id), self.associations[id].deadline());
+    /// The association is to be looked after when it says, and at once when nobody needs it any more.
+    pub(super) fn set_timer(&mut self, now: Instant, id: AssociationId) {
+        let association = &self.associations[id];
+        let deadline = if association.is_over() { Some(now) } else { association.deadline() };
+        self.timers.set(Owner::Association(id), deadline);
     }
 
-    fn dissolve(&mut self, id: usize) {
-        let association = self.associations.remove(id);
-        for index in association.indices() {
+    /// Names of keys that are gone lead nowhere.
+    pub(super) fn follow_keys(&mut self, id: AssociationId) {
+        for index in self.associations[id].keys.take_dropped() {
             self.by_index.remove(&index);
         }
+    }
+
+    /// An association that nothing names, and without keys, is forgotten.
+    fn dissolve(&mut self, id: AssociationId) {
+        let Some(association) = self.associations.remove(id) else { return };
         self.by_peer.remove(&association.peer);
         self.numbered.insert(association.peer, association.next_number);
         self.leave_lines(&association.lines);

@@ -2,13 +2,14 @@
 //!
 //! The host that knows several watches them ([`Watch`]), sends by the first one that works, and tells the
 //! peer, which does as it is told: one of the two decides for both directions. Without such a host there is
-//! one way, which leads to where the peer's newest datagram came from.
+//! one way, which leads to where the peer's newest datagrams come from, once the peer has proved that it is there.
 
 use bentpipe_transport::path_mtu::Search;
 use bentpipe_units::{Instant, Span};
 
 use super::ecn::EcnUse;
 use super::path_mtu::search;
+use super::roaming::Candidates;
 use super::route::Route;
 use super::watch::{Plan, Watch};
 
@@ -63,11 +64,13 @@ pub(super) struct Way {
     /// How long datagrams may be.
     pub(super) path: Search,
     pub(super) ecn: EcnUse,
+    /// The peer was heard there, and not only its datagrams.
+    is_proved: bool,
 }
 
 impl Way {
     fn new(route: Route, link: usize) -> Self {
-        Self { route, link, path: search(route.address), ecn: EcnUse::NEW }
+        Self { route, link, path: search(route.address), ecn: EcnUse::NEW, is_proved: true }
     }
 
     /// It leads elsewhere from now on.
@@ -89,20 +92,38 @@ pub(super) struct Ways {
     theirs: u8,
     /// The peer watches them, and this was its latest beat.
     heard: Option<u32>,
+    /// The way that the peer told this host to use.
+    told: usize,
+    /// Where the peer may be.
+    candidates: Candidates,
 }
 
 impl Ways {
     /// The only way, which this host or the peer has found.
     pub(super) fn single(route: Route) -> Self {
         let list = vec![Way::new(route, 0)];
-        Self { list, main: 0, up: 1, spread: false, watch: None, theirs: 0, heard: None }
+        Self::of_list(list, false, None)
     }
 
     /// The ways of this plan, which this host watches; the first one is taken for working.
     pub(super) fn planned(now: Instant, plan: &Plan) -> Self {
         let list = plan.ways.iter().map(|way| Way::new(way.route, way.link)).collect();
         let watch = (plan.ways.len() > 1).then(|| Watch::new(now, plan));
-        Self { list, main: 0, up: 1, spread: plan.spread, watch, theirs: 0, heard: None }
+        Self::of_list(list, plan.spread, watch)
+    }
+
+    fn of_list(list: Vec<Way>, spread: bool, watch: Option<Watch>) -> Self {
+        Self {
+            list,
+            main: 0,
+            up: 1,
+            spread,
+            watch,
+            theirs: 0,
+            heard: None,
+            told: 0,
+            candidates: Candidates::default(),
+        }
     }
 
     /// The way that is used.
@@ -126,8 +147,8 @@ impl Ways {
     }
 
     /// Whether one works, as far as is known.
-    pub(super) const fn is_up(&self, way: usize) -> bool {
-        self.up & 1 << way != 0
+    pub(super) fn is_up(&self, way: usize) -> bool {
+        self.up & 1 << way != 0 && self.list.get(way).is_some_and(|way| way.is_proved)
     }
 
     /// The round-trip time of a way, if this host watches it.
@@ -166,29 +187,52 @@ impl Ways {
         (way + 1) % self.list.len()
     }
 
-    /// The peer has answered by this route: that way works.
-    pub(super) fn answered_by(&mut self, route: &Route) {
-        self.main = self.of(route);
+    /// The peer has answered a request that went by this way: it works.
+    pub(super) fn answered_by(&mut self, way: usize) {
+        self.main = way.min(self.list.len() - 1);
         if let Some(watch) = &mut self.watch {
             watch.associated(self.main);
             self.up = watch.up();
         }
     }
 
-    /// The newest datagram of the peer came by this route. True when the way leads elsewhere now.
-    pub(super) fn came_by(&mut self, from: Route) -> bool {
+    /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.
+    pub(super) fn came_by(&mut self, now: Instant, from: Route, token: impl FnOnce() -> u64) {
         if self.watch.is_some() || self.heard.is_some() {
-            return false;
+            return;
         }
         let way = &mut self.list[0];
         // Where this host's own address was the system's choice it stays so.
         let local = way.route.local.and(from.local);
         if way.route.ends_like(&from) {
             way.route.local = local;
+        } else {
+            self.candidates.add(now, 0, Route { local, ..from }, token);
+        }
+    }
+
+    /// The peer has answered a challenge by this route. True when a way leads elsewhere now.
+    pub(super) fn proved(&mut self, token: u64, from: Route) -> bool {
+        let Some((way, route)) = self.candidates.proved(token, from) else { return false };
+        let Some(way) = self.list.get_mut(way) else { return false };
+        way.lead(route);
+        self.follow_told();
+        true
+    }
+
+    /// The peer has proved by a handshake that it is at the end of this route. True when a way leads elsewhere now.
+    pub(super) fn is_at(&mut self, route: Route) -> bool {
+        if self.watch.is_some() || self.list.iter().any(|way| way.route.ends_like(&route)) {
             return false;
         }
-        way.lead(Route { local, ..from });
+        let main = &mut self.list[self.main];
+        main.lead(Route { local: main.route.local.and(route.local), ..route });
         true
+    }
+
+    /// The challenges that are due.
+    pub(super) fn challenges(&mut self, now: Instant) -> Vec<(Route, u64)> {
+        self.candidates.challenges(now)
     }
 
     /// The peer was restarted and is there: what it told of ways is forgotten.
@@ -199,7 +243,13 @@ impl Ways {
     }
 
     /// A beat of the peer came by this route. True when something else is to be done than before.
-    pub(super) fn hear(&mut self, beat: Beat, from: Route) -> bool {
+    pub(super) fn hear(
+        &mut self,
+        now: Instant,
+        beat: Beat,
+        from: Route,
+        token: impl FnOnce() -> u64,
+    ) -> bool {
         let way = usize::from(beat.way);
         let newer = |last: u32| beat.serial.wrapping_sub(last).cast_signed() > 0;
         let is_news = self.heard.is_none_or(newer);
@@ -208,26 +258,31 @@ impl Ways {
         }
         self.heard = Some(beat.serial);
         while self.list.len() <= way {
-            self.list.push(Way::new(from, 0));
+            let is_proved = self.list.iter().any(|way| way.route.ends_like(&from));
+            self.list.push(Way { is_proved, ..Way::new(from, 0) });
         }
         let known = &mut self.list[way];
         let link = usize::from(beat.link).min(LINKS - 1);
         let mut changed = known.link != link;
         known.link = link;
-        if known.route != from {
-            known.lead(from);
-            changed = true;
+        if known.route.ends_like(&from) {
+            changed |= known.route.local != from.local;
+            known.route.local = from.local;
         }
-        let main = usize::from(beat.main);
-        // A way of which nothing was heard leads nowhere.
-        if main < self.list.len() {
-            changed |= main != self.main;
-            self.main = main;
+        if !known.is_proved || !known.route.ends_like(&from) {
+            self.candidates.add(now, way, from, token);
         }
+        self.told = usize::from(beat.main);
         let heard = (1u8 << self.list.len()) - 1;
         changed |= (self.up, self.spread) != (beat.up & heard, beat.spread);
         (self.up, self.spread) = (beat.up & heard, beat.spread);
-        changed
+        self.follow_told() || changed
+    }
+
+    /// Uses the way that the peer told, if it has proved to be there. True when it is another one than before.
+    fn follow_told(&mut self) -> bool {
+        let can = self.heard.is_some() && self.list.get(self.told).is_some_and(|way| way.is_proved);
+        can && std::mem::replace(&mut self.main, self.told) != self.told
     }
 
     /// Content is sent: from now on for a while the ways are watched closely.
@@ -295,7 +350,8 @@ impl Ways {
         let paths =
             self.list.iter().map(|way| Instant::earliest(way.path.deadline(), way.ecn.deadline()));
         let watch = self.watch.as_ref().and_then(|watch| watch.due(self.main));
-        paths.fold(watch, Instant::earliest)
+        let others = Instant::earliest(watch, self.candidates.deadline());
+        paths.fold(others, Instant::earliest)
     }
 }
 
@@ -311,37 +367,66 @@ mod tests {
         Beat { way, link: way, serial, main, up, spread: false }
     }
 
+    const NOW: Instant = Instant::ZERO;
+
+    /// Hears a beat by this route, and whatever has to be proved is.
+    fn hear(ways: &mut Ways, beat: Beat, from: Route) -> bool {
+        let changed = ways.hear(NOW, beat, from, || 7);
+        prove(ways) || changed
+    }
+
+    /// The peer answers the challenges from where they were sent.
+    fn prove(ways: &mut Ways) -> bool {
+        let due = ways.challenges(NOW);
+        due.into_iter().any(|(route, token)| ways.proved(token, route))
+    }
+
     #[test]
-    fn without_beats_the_way_leads_to_where_the_newest_datagram_came_from() {
+    fn without_beats_the_way_leads_to_where_the_peer_has_proved_to_be() {
         let mut ways = Ways::single(route(1));
-        assert!(!ways.came_by(route(1)) && ways.came_by(route(2)));
+        ways.came_by(NOW, route(1), || 7);
+        assert!(!prove(&mut ways));
+        ways.came_by(NOW, route(2), || 7);
+        assert_eq!(ways.get(0).route, route(1), "a copy may come from anywhere");
+        assert!(prove(&mut ways));
         assert_eq!(ways.get(0).route, route(2));
-        assert!(ways.hear(beat(0, 1, 0, 1), route(3)) && !ways.came_by(route(4)));
+        assert!(hear(&mut ways, beat(0, 1, 0, 1), route(3)));
+        ways.came_by(NOW, route(4), || 7);
+        assert!(!prove(&mut ways));
         assert_eq!(ways.get(0).route, route(3));
+    }
+
+    #[test]
+    fn a_handshake_proves_where_the_peer_is() {
+        let mut ways = Ways::single(route(1));
+        assert!(ways.is_at(route(2)) && !ways.is_at(route(2)));
+        assert_eq!(ways.get(0).route, route(2));
     }
 
     #[test]
     fn a_host_does_as_it_is_told_by_the_newest_beat() {
         let mut ways = Ways::single(route(1));
         // The second way is not known yet.
-        assert!(ways.hear(beat(0, 1, 1, 3), route(1)) || ways.main() == 0);
+        hear(&mut ways, beat(0, 1, 1, 3), route(1));
         assert_eq!((ways.main(), ways.is_up(1)), (0, false));
-        assert!(ways.hear(beat(1, 2, 1, 2), route(9)));
+        assert!(!ways.hear(NOW, beat(1, 2, 1, 2), route(9), || 7) || ways.main() == 0);
+        assert!(!ways.is_up(1), "nobody has proved to be there");
+        assert!(prove(&mut ways));
         assert_eq!((ways.main(), ways.get(1).route, ways.get(1).link), (1, route(9), 1));
-        assert!(!ways.hear(beat(0, 1, 0, 3), route(1)), "an old one");
-        assert!(ways.hear(beat(0, 3, 0, 3), route(1)));
+        assert!(!hear(&mut ways, beat(0, 1, 0, 3), route(1)), "an old one");
+        assert!(hear(&mut ways, beat(0, 3, 0, 3), route(1)));
         assert_eq!((ways.main(), ways.is_up(1)), (0, true));
-        assert!(!ways.hear(beat(200, 4, 0, 3), route(1)), "no such way");
+        assert!(!hear(&mut ways, beat(200, 4, 0, 3), route(1)), "no such way");
     }
 
     #[test]
     fn connections_are_spread_over_the_links_that_work() {
         let mut ways = Ways::single(route(1));
-        ways.hear(Beat { spread: true, ..beat(1, 1, 0, 3) }, route(2));
+        hear(&mut ways, Beat { spread: true, ..beat(1, 1, 0, 3) }, route(2));
         ways.get_mut(0).link = 0;
         assert_eq!(ways.open(), [0, 1]);
         assert!(!ways.must_leave(1));
-        ways.hear(Beat { spread: true, ..beat(1, 2, 1, 2) }, route(2));
+        hear(&mut ways, Beat { spread: true, ..beat(1, 2, 1, 2) }, route(2));
         assert_eq!(ways.open(), [1]);
         assert!(ways.must_leave(0));
     }
@@ -350,11 +435,13 @@ mod tests {
     fn an_address_of_this_host_is_kept_only_where_one_was_given() {
         let to_me = Route { local: Some([10, 9, 9, 9].into()), ..route(2) };
         let mut ways = Ways::single(route(1));
-        ways.came_by(to_me);
+        ways.came_by(NOW, to_me, || 7);
+        prove(&mut ways);
         assert_eq!(ways.get(0).route, route(2));
         let mut ways = Ways::single(to_me);
         let elsewhere = Route { local: Some([10, 9, 9, 8].into()), ..route(3) };
-        ways.came_by(elsewhere);
+        ways.came_by(NOW, elsewhere, || 7);
+        prove(&mut ways);
         assert_eq!(ways.get(0).route, elsewhere);
     }
 }

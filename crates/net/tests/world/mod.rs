@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_net::hub::{ConnectionId, Hub, Route, StreamError, Streams as _};
-use bentpipe_net::{SecretKey, Security};
+use bentpipe_net::{PublicKey, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -52,6 +52,8 @@ pub(crate) type Marker = Box<dyn FnMut(usize, Instant) -> Ecn>;
 pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) hubs: [Hub; 2],
+    /// What their keys are made of.
+    pub(crate) keys: [u8; 2],
     pub(crate) addresses: [SocketAddr; 2],
     pub(crate) flying: BTreeMap<(Instant, u64), (usize, Route, Vec<u8>)>,
     pub(crate) serial: u64,
@@ -76,10 +78,23 @@ impl World {
     }
 
     pub(crate) fn of(securities: [Security; 2]) -> Self {
-        let hubs = [hub_with(1, securities[0], 0), hub_with(2, securities[1], 0)];
+        Self::with(securities, [1, 2])
+    }
+
+    /// Both orders of keys: the client's is the smaller one, or the larger.
+    pub(crate) fn of_both_orders() -> [Self; 2] {
+        let (one, other) = (key(1).public(), key(2).public());
+        let small_first = if one < other { [1, 2] } else { [2, 1] };
+        let [small, large] = small_first;
+        [[small, large], [large, small]].map(|keys| Self::with([Security::Full; 2], keys))
+    }
+
+    fn with(securities: [Security; 2], keys: [u8; 2]) -> Self {
+        let hubs = [hub_with(keys[0], securities[0], 0), hub_with(keys[1], securities[1], 0)];
         let mut world = Self {
             now: Instant::ZERO,
             hubs,
+            keys,
             addresses: [address(CLIENT), address(SERVER)],
             flying: BTreeMap::new(),
             serial: 0,
@@ -91,8 +106,7 @@ impl World {
             config: config(),
             rings: [0; 2],
         };
-        world.hubs[SERVER].allow(key(1).public());
-        world.hubs[SERVER].listen(world.config.clone());
+        world.let_in(SERVER);
         world
     }
 
@@ -112,8 +126,39 @@ impl World {
     }
 
     pub(crate) fn connect(&mut self) -> ConnectionId {
-        let to = self.addresses[SERVER];
-        self.hubs[CLIENT].connect(self.now, to, key(2).public(), 7, self.config.clone())
+        self.connect_from(CLIENT)
+    }
+
+    pub(crate) fn connect_from(&mut self, end: usize) -> ConnectionId {
+        let (to, peer) = (self.addresses[1 - end], self.peer_of(end));
+        self.hubs[end].connect(self.now, to, peer, 7, self.config.clone())
+    }
+
+    /// The public key of the other end.
+    pub(crate) fn peer_of(&self, end: usize) -> PublicKey {
+        key(self.keys[1 - end]).public()
+    }
+
+    /// An end lets the other one in.
+    pub(crate) fn let_in(&mut self, end: usize) {
+        let peer = self.peer_of(end);
+        self.hubs[end].allow(peer);
+        self.hubs[end].listen(self.config.clone());
+    }
+
+    /// An end is started anew: it has forgotten everything but its key and its calendar.
+    pub(crate) fn restart(&mut self, end: usize) {
+        self.serial += 1;
+        let mut state = self.serial;
+        let entropy = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 11
+        };
+        let security = Security::Full;
+        // The clock of a host that was started later is at the same time of the calendar.
+        let hub = Hub::new(key(self.keys[end]), security, self.serial, Box::new(entropy), self.now);
+        self.hubs[end] = hub;
+        self.let_in(end);
     }
 
     /// Sends what waits.

@@ -35,6 +35,14 @@ impl Retry {
         self.due = true;
     }
 
+    /// The segment goes again at once, if it waits for its answer, and waits begin anew.
+    pub(super) fn again(&mut self, first: Span) {
+        if self.next.take().is_some() {
+            self.due = true;
+            self.wait = first;
+        }
+    }
+
     /// The answer came.
     pub(super) fn stop(&mut self) {
         self.due = false;

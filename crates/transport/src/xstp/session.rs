@@ -180,6 +180,12 @@ impl Session {
         self.state == State::BgnSent
     }
 
+    /// The peer can be reached again: a request to open that was not answered is repeated at once.
+    pub fn repeat_opening(&mut self) {
+        self.begin.again(self.config.ctl_rto_init);
+        self.stir();
+    }
+
     /// The peer has forgotten everything: the session is over.
     pub fn handle_restart(&mut self, now: Instant) {
         self.stir();

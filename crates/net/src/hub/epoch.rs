@@ -1,0 +1,120 @@
+//! Hosts that end and begin anew, and have forgotten all connections of before. One run of a host's process is
+//! an epoch.
+
+use bentpipe_units::{Instant, Span};
+
+use super::control::Control;
+use super::pieces::Pieces;
+use super::route::Route;
+use super::{AssociationId, Hub};
+use crate::key::PublicKey;
+
+/// Copies of the last message: nobody repairs it.
+const CLOSES: usize = 3;
+/// Time between two log lines about unknown keys.
+const TELL_AGAIN: Span = Span::from_secs(60);
+
+/// Bytes of an epoch at the front of a handshake message's payload.
+pub(super) const EPOCH: usize = 8;
+
+/// Which connections of an association end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// All of them.
+    All,
+    /// Those that both ends know. What this host has opened and the peer has not answered waits for whoever
+    /// answers.
+    Known,
+    /// Those that the peer has opened.
+    Theirs,
+}
+
+impl Hub {
+    /// What goes with a handshake message: which epoch of this host speaks, then segments.
+    pub(super) fn greeting(&mut self, association: AssociationId) -> Vec<u8> {
+        let segments = self.associations[association].early.payload();
+        [&self.epoch.to_be_bytes()[..], &segments].concat()
+    }
+
+    /// The peer has proved that it was started anew, and is reached by this route. The connections of before end: their
+    /// numbers will mean others.
+    pub(super) fn begin_epoch(&mut self, now: Instant, id: AssociationId, route: Route) {
+        let association = &mut self.associations[id];
+        association.ways.forget(route);
+        association.pieces = Pieces::default();
+        tracing::info!(peer = %association.peer, address = %route.address, "the peer was restarted");
+        self.end_connections(now, id, Ending::Known);
+    }
+
+    /// A request of this time opens connections, before its sender has proved to be the peer of now. Those of a request
+    /// before it end: it opens again what it still wants.
+    pub(super) fn begin_unproven(&mut self, now: Instant, id: AssociationId, time: Option<u64>) {
+        let before = std::mem::replace(&mut self.associations[id].unproven, time);
+        if before.is_some() {
+            self.end_connections(now, id, Ending::Theirs);
+        }
+    }
+
+    /// A host with an unknown key asks for an association. It is logged once a minute, for whoever has put the wrong key
+    /// into a configuration.
+    pub(super) fn log_unknown(&mut self, now: Instant, from: Route, key: PublicKey) {
+        if self.unknown_at.is_none_or(|last| now.since(last) >= TELL_AGAIN) {
+            self.unknown_at = Some(now);
+            tracing::warn!(address = %from.address, %key, "handshake from unknown key");
+        }
+    }
+
+    /// Ends all connections and tells the peers, before this host ends: from then on it asks nobody and answers
+    /// no request. Who does not hear it finds out by himself, when nobody answers.
+    pub fn leave(&mut self, now: Instant) {
+        self.has_left = true;
+        let all: Vec<AssociationId> = self.associations.keys().collect();
+        for id in all {
+            for _ in 0..CLOSES {
+                self.associations[id].tell(now, &Control::Leaving, &mut self.outbox);
+            }
+            self.end_connections(now, id, Ending::All);
+            self.forget_keys(now, id);
+        }
+        self.flush(now);
+    }
+
+    /// The peer ends. What this host has opened and the peer has not answered waits for its next epoch.
+    pub(super) fn handle_leaving(&mut self, now: Instant, id: AssociationId) {
+        let ways = &mut self.associations[id].ways;
+        ways.forget(ways.get(ways.main()).route);
+        self.end_connections(now, id, Ending::Known);
+        self.forget_keys(now, id);
+    }
+
+    /// All that was agreed with a peer is forgotten.
+    fn forget_keys(&mut self, now: Instant, id: AssociationId) {
+        let association = &mut self.associations[id];
+        association.pieces = Pieces::default();
+        association.unproven = None;
+        association.keys.forget();
+        self.follow_keys(id);
+        self.set_timer(now, id);
+    }
+
+    /// Ends connections of an association.
+    fn end_connections(&mut self, now: Instant, id: AssociationId, which: Ending) {
+        let association = &self.associations[id];
+        let numbers: Vec<(u32, usize)> =
+            association.numbers.iter().map(|(number, id)| (*number, *id)).collect();
+        for (number, connection) in numbers {
+            self.stir(connection);
+            let stream = &mut self.connections[connection].stream;
+            let ours = self.associations[id].is_ours(number);
+            let stays = match which {
+                Ending::All => false,
+                Ending::Known => ours && stream.endpoint.is_opening(),
+                Ending::Theirs => ours,
+            };
+            if !stays {
+                stream.endpoint.handle_restart(now);
+                self.associations[id].numbers.remove(&number);
+            }
+        }
+    }
+}
