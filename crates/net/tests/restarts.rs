@@ -247,7 +247,7 @@ fn a_copy_from_elsewhere_leads_no_data_there() {
     world.hubs[CLIENT].changed(connection);
     // It is paced.
     while world.hubs[CLIENT].outbox().is_empty() {
-        world.now = world.now + Span::from_millis(1);
+        world.now += Span::from_millis(1);
         world.hubs[CLIENT].handle_timeout(world.now);
         world.hubs[CLIENT].flush(world.now);
     }
@@ -268,7 +268,7 @@ fn a_copy_from_elsewhere_leads_no_data_there() {
             }
             world.hubs[SERVER].outbox().pop(len);
         }
-        world.now = world.now + Span::from_millis(10);
+        world.now += Span::from_millis(10);
     }
     assert!(led_there.len() <= 3 && led_there.iter().all(|len| *len < 50), "{led_there:?}");
 }

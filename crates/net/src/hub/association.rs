@@ -28,6 +28,9 @@ const SILENCE: Span = Span::from_secs(5);
 /// What the peer sends is answered after so long, by an empty datagram if there is nothing to say.
 const ANSWER: Span = Span::from_secs(1);
 
+/// Shortest time between two moves of all connections because the peer says so.
+const SWITCH_PAUSE: Span = Span::from_millis(50);
+
 /// What a request of the peer brought, to be looked at once the peer has used the keys that it asked for.
 #[derive(Debug)]
 pub(super) struct Held {
@@ -59,6 +62,8 @@ pub(super) struct Association {
     pub(super) unproven: Option<u64>,
     /// Connections in the hub that name this association, those among them that have ended.
     pub(super) named: usize,
+    /// Those of them that the peer has opened.
+    pub(super) opened: usize,
     /// Connections by number.
     pub(super) numbers: BTreeMap<u32, usize>,
     pub(super) next_number: u32,
@@ -81,6 +86,9 @@ pub(super) struct Association {
     pub(super) memory: Memory,
     /// What the connections over each way share where the rate is not known.
     pub(super) shared: [Option<SharedPath>; MOST_WAYS],
+    /// Connections were moved then because the peer said so, and are to be moved once more.
+    switched: Option<Instant>,
+    switch_due: Option<Instant>,
     /// The lines to the peer over each link whose rate is known.
     pub(super) lines: [Option<OwnLine>; LINKS],
 }
@@ -113,6 +121,7 @@ impl Association {
             keys: Keyring::new(is_larger),
             unproven: None,
             named: 0,
+            opened: 0,
             numbers: BTreeMap::new(),
             next_number,
             unanswered_since: None,
@@ -125,6 +134,8 @@ impl Association {
             shield: Shield::new(fec),
             memory,
             shared: [const { None }; MOST_WAYS],
+            switched: None,
+            switch_due: None,
             lines: [const { None }; LINKS],
         }
     }
@@ -219,7 +230,7 @@ impl Association {
         message: &Control,
         outbox: &mut Outbox,
     ) {
-        if self.is_up() {
+        if self.is_up() && !outbox.is_crowded() {
             draft(outbox, |out| message.put(out));
             self.push(now, way, false, outbox);
         }
@@ -233,7 +244,7 @@ impl Association {
         message: &Control,
         outbox: &mut Outbox,
     ) {
-        if self.is_up() {
+        if self.is_up() && !outbox.is_crowded() {
             draft(outbox, |out| message.put(out));
             self.push_by(now, self.ways.of(&route), route, false, outbox);
         }
@@ -282,6 +293,19 @@ impl Association {
         self.tell_by(now, way, &Control::Probe(len - OVERHEAD as u16), outbox);
     }
 
+    /// Whether connections may take other ways now because the peer says so: all of them are looked at, which is not
+    /// done for each datagram. Otherwise it is done later.
+    pub(super) fn may_switch(&mut self, now: Instant) -> bool {
+        let next = self.switched.map_or(now, |last| last + SWITCH_PAUSE);
+        let may = next <= now;
+        if may {
+            self.switched = Some(now);
+        } else {
+            self.switch_due = Some(next);
+        }
+        may
+    }
+
     /// Does for the ways what time demands. True when connections have to be told of it.
     pub(super) fn maintain_ways(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
         if let Some(count) = self.marks.news(now) {
@@ -292,7 +316,10 @@ impl Association {
         }
         self.protect(now, outbox);
         self.shield.handle_timeout(now);
-        let mut changed = false;
+        let mut changed = self.switch_due.take_if(|due| *due <= now).is_some();
+        if changed {
+            self.switched = Some(now);
+        }
         let mut again = Vec::new();
         for (number, way) in self.ways.iter_mut().enumerate() {
             way.ecn.handle_timeout(now);
@@ -403,6 +430,7 @@ impl Association {
         let answer = self.unsaid_since.filter(|_| self.is_up()).map(|since| since + ANSWER);
         let ways = Instant::earliest(self.ways.deadline(), self.marks.due());
         let ways = Instant::earliest(ways, self.shield.deadline());
+        let ways = Instant::earliest(ways, self.switch_due);
         let lines = self.lines.iter().flatten().map(|own| own.line.due());
         let ways = lines.fold(ways, Instant::earliest);
         Instant::earliest(Instant::earliest(keys, answer), ways.filter(|_| self.is_up()))

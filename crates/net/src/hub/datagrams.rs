@@ -1,6 +1,7 @@
 //! Datagrams of applications: they may be lost, and nobody sends them again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
@@ -19,25 +20,43 @@ pub const MOST_DATAGRAM: usize = 2 * (super::path_mtu::BASE as usize - OVERHEAD 
 const WAIT: Span = Span::from_millis(200);
 /// Bytes that may wait in any case.
 const LEAST: ByteCount = ByteCount::new(3_000);
-/// Datagrams that wait for this host's application.
-const UNREAD: usize = 1_024;
+/// Datagrams of one peer that wait for this host's application.
+const UNREAD: usize = 512;
 
-/// Datagrams that have come.
+/// Datagrams that have come. Peers take turns, so that none keeps another's waiting.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    datagrams: VecDeque<(PublicKey, Bytes)>,
+    peers: BTreeMap<PublicKey, VecDeque<Bytes>>,
+    /// Whose turn it was.
+    last: Option<PublicKey>,
     waiting: Option<Waker>,
 }
 
 impl Inbox {
-    /// One has come; it is lost if too many wait.
-    pub(super) fn push(&mut self, from: PublicKey, datagram: Bytes) {
-        if self.datagrams.len() < UNREAD {
-            self.datagrams.push_back((from, datagram));
+    /// One has come; it is lost if too many of its sender wait.
+    pub(super) fn push(&mut self, from: PublicKey, datagram: &Bytes) {
+        let waiting = self.peers.entry(from).or_default();
+        if waiting.len() < UNREAD {
+            // It does not hold what arrived beside it as well.
+            waiting.push_back(Bytes::copy_from_slice(datagram));
             if let Some(waker) = self.waiting.take() {
                 waker.wake();
             }
         }
+    }
+
+    /// The next one, and whose it is.
+    fn pop(&mut self) -> Option<(PublicKey, Bytes)> {
+        let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
+        let next = self.peers.range((after, Bound::Unbounded)).next().map(|(peer, _)| *peer);
+        let peer = next.or_else(|| self.peers.keys().next().copied())?;
+        let waiting = self.peers.get_mut(&peer)?;
+        let datagram = waiting.pop_front()?;
+        if waiting.is_empty() {
+            self.peers.remove(&peer);
+        }
+        self.last = Some(peer);
+        Some((peer, datagram))
     }
 }
 
@@ -103,7 +122,7 @@ impl Hub {
 
     /// The next datagram that has come, and from whom.
     pub fn poll_datagram(&mut self, cx: &Context<'_>) -> Poll<(PublicKey, Bytes)> {
-        if let Some(datagram) = self.inbox.datagrams.pop_front() {
+        if let Some(datagram) = self.inbox.pop() {
             return Poll::Ready(datagram);
         }
         self.inbox.waiting = Some(cx.waker().clone());
@@ -138,12 +157,17 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_is_lost_and_takes_no_memory() {
+    fn what_nobody_reads_is_lost_and_takes_no_memory_and_no_place_of_others() {
         let mut inbox = Inbox::default();
-        let peer = crate::key::SecretKey::from_bytes([1; 32]).public();
+        let [loud, quiet] = [1, 2].map(|n| crate::key::SecretKey::from_bytes([n; 32]).public());
         for _ in 0..2 * UNREAD {
-            inbox.push(peer, Bytes::from_static(b"x"));
+            inbox.push(loud, &Bytes::from_static(b"x"));
         }
-        assert_eq!(inbox.datagrams.len(), UNREAD);
+        inbox.push(quiet, &Bytes::from_static(b"y"));
+        let first = [inbox.pop(), inbox.pop()].map(|found| found.map(|(peer, _)| peer));
+        assert!(first.contains(&Some(quiet)) && first.contains(&Some(loud)));
+        let rest = std::iter::from_fn(|| inbox.pop()).count();
+        assert_eq!(rest, UNREAD - 1);
+        assert!(inbox.peers.is_empty());
     }
 }

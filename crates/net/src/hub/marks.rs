@@ -16,6 +16,8 @@ pub(super) struct Marks {
     told_at: Option<Instant>,
     /// What the peer says it has seen.
     reported: u32,
+    /// When it said so last.
+    heard_at: Option<Instant>,
 }
 
 impl Marks {
@@ -41,12 +43,16 @@ impl Marks {
     }
 
     /// The peer has seen so many. True when there are new ones among them; one that comes late tells
-    /// nothing.
-    pub(super) fn report(&mut self, count: u32) -> bool {
+    /// nothing, and one that comes sooner than this host would tell waits for the next.
+    pub(super) fn report(&mut self, now: Instant, count: u32) -> bool {
+        if self.heard_at.is_some_and(|at| now < at + PAUSE / 2) {
+            return false;
+        }
         let more = count.wrapping_sub(self.reported);
         let newer = more != 0 && more < u32::MAX / 2;
         if newer {
             self.reported = count;
+            self.heard_at = Some(now);
         }
         newer
     }
@@ -76,9 +82,11 @@ mod tests {
     #[test]
     fn what_was_told_before_or_comes_late_is_no_news() {
         let mut marks = Marks::default();
-        assert!(marks.report(3));
-        assert!(!marks.report(3));
-        assert!(!marks.report(2));
-        assert!(marks.report(4));
+        assert!(marks.report(at(0), 3));
+        assert!(!marks.report(at(100), 3));
+        assert!(!marks.report(at(200), 2));
+        assert!(marks.report(at(300), 4));
+        assert!(!marks.report(at(301), 5), "too soon");
+        assert!(marks.report(at(325), 6));
     }
 }

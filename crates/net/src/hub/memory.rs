@@ -1,7 +1,7 @@
 //! What the connections of one association may hold: bytes that wait to be sent or acknowledged, and bytes
 //! that wait for a reader or for a missing segment.
 //!
-//! Half of it is split evenly, so that each connection is sure of its part and goes on whatever the others do; the
+//! What an allocator takes for each connection and segment counts too. Half of it is split evenly, so that each connection is sure of its part and goes on whatever the others do; the
 //! other half is for whoever needs more. What does not fit waits with the writer, or is lost on arrival and sent
 //! again by the peer: nothing that was acknowledged is given up.
 
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bentpipe_transport::Event;
 use bentpipe_units::ByteCount;
 
-use super::Hub;
+use super::{Hub, MOST_CONNECTIONS};
 use crate::key::PublicKey;
 
 /// Room for which one more writer is woken.
@@ -21,6 +21,12 @@ const WRITE: usize = 64 * 1024;
 /// as well, for others.
 const TIGHT: usize = 32;
 
+/// Bytes that a connection takes whatever it does; a test measures them.
+const CONNECTION: usize = 4_096;
+/// Payloads that are shorter are copied when they arrive: each would otherwise hold a piece of memory that has room for
+/// many.
+pub(super) const SHORT: usize = 1_024;
+
 /// What the connections of one peer may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Allowance {
@@ -28,16 +34,21 @@ pub(super) struct Allowance {
     common: usize,
     /// What each is sure of.
     each: usize,
+    /// How many connections the peer may open.
+    connections: usize,
 }
 
 impl Allowance {
     /// No bound.
-    pub(super) const UNLIMITED: Self = Self { common: usize::MAX, each: 0 };
+    pub(super) const UNLIMITED: Self =
+        Self { common: usize::MAX, each: 0, connections: MOST_CONNECTIONS };
 
     /// So many bytes for so many connections.
     pub(super) fn new(bytes: ByteCount, connections: usize) -> Self {
-        let half = usize::try_from(bytes.get() / 2).unwrap_or(usize::MAX);
-        Self { common: half, each: half / connections.max(1) }
+        // What is taken is cut into segments later, each of which takes a little more.
+        let half = usize::try_from(bytes.get() / 16 * 7).unwrap_or(usize::MAX);
+        let connections = connections.min(MOST_CONNECTIONS);
+        Self { common: half, each: half / connections.max(1), connections }
     }
 }
 
@@ -60,6 +71,11 @@ impl Memory {
     /// What all of them hold.
     pub(super) const fn held(&self) -> usize {
         self.held
+    }
+
+    /// Whether the peer may open one more connection, if so many that it opened exist.
+    pub(super) const fn has_place(&self, opened: usize) -> bool {
+        opened < self.allowance.connections && self.held <= self.allowance.common
     }
 
     /// How much more a connection may hold that holds so much.
@@ -128,7 +144,7 @@ impl Hub {
     pub(super) fn count(&mut self, id: usize) {
         let connection = &mut self.connections[id];
         let memory = &mut self.associations[connection.association].memory;
-        let holds = connection.stream.endpoint.held();
+        let holds = connection.stream.endpoint.held() + CONNECTION;
         memory.change(std::mem::replace(&mut connection.holds, holds), holds);
         if connection.waits || memory.has_waiting() {
             self.wake_writers(id);
@@ -172,7 +188,7 @@ mod tests {
 
     #[test]
     fn each_is_sure_of_its_part_and_all_of_them_hold_no_more_than_is_allowed() {
-        let (bytes, connections) = (1_000_000, 10);
+        let (bytes, connections) = (1_600_000, 10);
         let tight = Arc::new(AtomicUsize::new(0));
         let mut memory =
             Memory::new(Allowance::new(ByteCount::new(bytes), connections), tight.clone());
@@ -182,26 +198,26 @@ mod tests {
             memory.change(holds[0], holds[0] + 1_000);
             holds[0] += 1_000;
         }
-        assert_eq!(holds[0], 500_000);
+        assert_eq!(holds[0], 700_000);
         for held in &mut holds[1..] {
             while memory.room(*held) >= 1_000 {
                 memory.change(*held, *held + 1_000);
                 *held += 1_000;
             }
-            assert_eq!(*held, 50_000);
+            assert_eq!(*held, 70_000);
         }
         assert_eq!(memory.held(), holds.iter().sum::<usize>());
         assert!(memory.held() <= bytes as usize && tight.load(Ordering::Relaxed) == 1);
         memory.change(holds[0], 0);
-        assert_eq!(memory.room(holds[1]), 50_000);
+        assert_eq!(memory.room(holds[1]), 70_000);
         holds[1..].iter().for_each(|held| memory.change(*held, 0));
         assert_eq!(tight.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn writers_are_woken_in_turn_and_no_more_than_there_is_room_for() {
-        let mut memory =
-            Memory::new(Allowance::new(ByteCount::new(20 * WRITE as u64), 10), Arc::default());
+        let allowance = Allowance { common: 10 * WRITE, each: WRITE, connections: 10 };
+        let mut memory = Memory::new(allowance, Arc::default());
         memory.change(0, 10 * WRITE);
         (0..5).for_each(|connection| memory.wait(connection));
         assert_eq!(memory.take_waiting().count(), 0);

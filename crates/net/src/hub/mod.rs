@@ -454,6 +454,9 @@ impl Hub {
                 association.numbers.remove(&connection.number);
             }
             association.named -= 1;
+            if !association.is_ours(connection.number) {
+                association.opened -= 1;
+            }
             self.leave_line(id);
             self.connections.remove(id);
         }

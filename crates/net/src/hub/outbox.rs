@@ -38,6 +38,8 @@ pub struct Train<'a> {
     pub ecn: Ecn,
 }
 
+/// More bytes than a socket takes in a while.
+const CROWDED: usize = 16_000_000;
 /// Most bytes in a train.
 const MOST_BYTES: usize = 60_000;
 
@@ -88,6 +90,11 @@ impl Outbox {
         finish(&mut self.bytes, start);
         self.waiting = self.bytes.len();
         self.datagrams.push_back(Datagram { to, ecn, len: self.waiting - start });
+    }
+
+    /// True when so much waits for a socket that is full that nobody gets an answer for which it need not be.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.bytes.len() - self.sent > CROWDED
     }
 
     /// True when nothing waits.

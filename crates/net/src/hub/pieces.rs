@@ -6,6 +6,9 @@ use bytes::{Bytes, BytesMut};
 /// Halves that wait for the other one. More wait only if many got lost, and then the oldest give way.
 const WAITING: usize = 16;
 
+/// Longest half. A datagram is cut in two where it is longer than the path carries.
+const MOST: usize = 1_500;
+
 /// The halves of one association.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
@@ -34,12 +37,17 @@ impl Pieces {
     }
 
     /// A half arrived. Returns the whole once both are here.
-    pub(super) fn join(&mut self, piece: Piece) -> Option<Bytes> {
+    pub(super) fn join(&mut self, mut piece: Piece) -> Option<Bytes> {
+        if piece.bytes.len() > MOST {
+            return None;
+        }
         let fits = |other: &Piece| other.id == piece.id && other.second != piece.second;
         let Some(at) = self.waiting.iter().position(fits) else {
             if self.waiting.len() == WAITING {
                 self.waiting.remove(0);
             }
+            // It does not hold what arrived beside it as well.
+            piece.bytes = Bytes::copy_from_slice(&piece.bytes);
             self.waiting.push(piece);
             return None;
         };

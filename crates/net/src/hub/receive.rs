@@ -9,9 +9,10 @@ use bytes::{Buf, Bytes};
 use super::association::Opened;
 use super::connection::take_number;
 use super::control::{CONTROL, Control, may_be_cut};
+use super::memory::SHORT;
 use super::route::Route;
 use super::ways::{BeatAnswer, Turn};
-use super::{AssociationId, Hub, MOST_CONNECTIONS};
+use super::{AssociationId, Hub};
 use crate::association::{Datagram, Index, OVERHEAD, parse};
 
 /// The number of what came by itself in no datagram; nothing lies before it that parity could cover.
@@ -105,9 +106,6 @@ impl Hub {
         let connection = &mut self.connections[id];
         let memory = &self.associations[association].memory;
         let tight = memory.is_tight();
-        if tight {
-            plain = Bytes::copy_from_slice(&plain);
-        }
         let ports = connection.stream.endpoint.ports();
         let context = xstp::Context {
             source_port: ports.peer,
@@ -115,8 +113,14 @@ impl Hub {
             sq: connection.stream.endpoint.sq(),
             near: connection.near,
         };
-        let Ok(segment) = xstp::decode_compact(plain, &context) else { return };
+        let Ok(mut segment) = xstp::decode_compact(plain, &context) else { return };
         let carries = segment.payload_len();
+        if (tight || carries < SHORT)
+            && let xstp::Body::Flow(flow) = &mut segment.body
+            && carries > 0
+        {
+            flow.payload = Bytes::copy_from_slice(&flow.payload);
+        }
         if tight && carries > memory.room(connection.holds) {
             // What it waits for most it gets in any case, or it would hold what follows for ever.
             if !connection.stream.endpoint.waits_for(segment.seq) {
@@ -147,13 +151,16 @@ impl Hub {
             near: bentpipe_units::Seq32::default(),
         };
         let Ok(segment) = xstp::decode_compact(plain, &nothing) else { return };
-        let room = self.associations[association].numbers.len() < MOST_CONNECTIONS;
-        let opened = self.listens.clone().filter(|_| room).and_then(|config| {
+        let owner = &self.associations[association];
+        let has_place = owner.memory.has_place(owner.opened) && !owner.is_ours(number);
+        let opened = self.listens.clone().filter(|_| has_place).and_then(|config| {
             let entropy = (self.entropy)();
             Session::accept(config, now, PathId(0), &segment, entropy)
         });
         if let Some(session) = opened {
             let id = self.add(now, association, number, session, true);
+            self.associations[association].opened += 1;
+            self.count(id);
             self.connections[id].near = segment.seq;
             self.stir(id);
         } else if !matches!(segment.body, xstp::Body::Reset(_)) {
@@ -181,7 +188,7 @@ impl Hub {
                 self.with_session(id, number, |session| session.handle_refusal(now));
             }
             Control::Marks(count) => {
-                if association.marks.report(count) {
+                if association.marks.report(now, count) {
                     self.handle_marks(now, id);
                 }
             }
@@ -216,7 +223,7 @@ impl Hub {
                 let main = association.ways.main() as u8;
                 let answer = BeatAnswer { way: beat.way, serial: beat.serial, main };
                 association.tell_to(now, from, &Control::BeatAnswer(answer), &mut self.outbox);
-                if changed {
+                if changed && self.associations[id].may_switch(now) {
                     self.switch(now, id);
                 }
             }
@@ -225,10 +232,7 @@ impl Hub {
                 Turn::Ours => self.switch(now, id),
                 Turn::Theirs => self.follow_answers(now, id),
             },
-            Control::Datagram(bytes) => {
-                let peer = association.peer;
-                self.inbox.push(peer, bytes);
-            }
+            Control::Datagram(bytes) => self.inbox.push(association.peer, &bytes),
             Control::Challenge(token) => {
                 let answer = Control::ChallengeAnswer(token);
                 association.tell_to(now, from, &answer, &mut self.outbox);

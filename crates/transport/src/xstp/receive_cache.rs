@@ -1,24 +1,26 @@
 //! Segments that arrived out of order, sorted by number (paper, section 3).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, btree_map};
 
 use bentpipe_units::Seq32;
 use bytes::Bytes;
 
-/// The cache: one place for each number from VR(R) on, as far as something arrived.
+/// The cache: what arrived beyond VR(R). A number far ahead costs no more than one near by.
 #[derive(Debug)]
 pub(super) struct ReceiveCache {
-    slots: VecDeque<Option<Bytes>>,
+    /// By its serial: how many numbers lie between it and the first one of all.
+    waiting: BTreeMap<u64, Bytes>,
     next: Seq32,
-    /// Segments that wait here, and their bytes.
-    segments: usize,
+    /// The serial of `next`.
+    serial: u64,
+    /// Bytes of the segments that wait here.
     bytes: usize,
 }
 
 impl ReceiveCache {
     /// An empty cache that expects `first`.
     pub(super) fn new(first: Seq32) -> Self {
-        Self { slots: VecDeque::new(), next: first, segments: 0, bytes: 0 }
+        Self { waiting: BTreeMap::new(), next: first, serial: 0, bytes: 0 }
     }
 
     /// VR(R): the next number in sequence.
@@ -28,12 +30,12 @@ impl ReceiveCache {
 
     /// Nothing is out of order.
     pub(super) fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.waiting.is_empty()
     }
 
     /// Segments that wait here.
-    pub(super) const fn segments(&self) -> usize {
-        self.segments
+    pub(super) fn segments(&self) -> usize {
+        self.waiting.len()
     }
 
     /// Bytes of the segments that wait here.
@@ -41,33 +43,33 @@ impl ReceiveCache {
         self.bytes
     }
 
+    /// The serial of a number that is not before VR(R).
+    fn serial_of(&self, seq: Seq32) -> u64 {
+        self.serial + u64::from(seq.distance_from(self.next))
+    }
+
     /// True when this number has arrived and waits, or was delivered before.
     pub(super) fn has(&self, seq: Seq32) -> bool {
-        seq.is_before(self.next)
-            || matches!(self.slots.get(seq.distance_from(self.next) as usize), Some(Some(_)))
+        let waits = !self.is_empty() && self.waiting.contains_key(&self.serial_of(seq));
+        seq.is_before(self.next) || waits
     }
 
     /// Puts a segment that is not here into its place. The caller has checked that it lies in the window.
     pub(super) fn insert(&mut self, seq: Seq32, payload: Bytes) {
-        let index = seq.distance_from(self.next) as usize;
-        if index >= self.slots.len() {
-            self.slots.resize(index + 1, None);
-        }
-        self.segments += 1;
         self.bytes += payload.len();
-        self.slots[index] = Some(payload);
+        self.waiting.insert(self.serial_of(seq), payload);
     }
 
     /// Skips VR(R), which was delivered without being cached.
     pub(super) fn advance_past_delivered(&mut self) {
         self.next = self.next.plus(1);
-        self.slots.pop_front();
+        self.serial += 1;
     }
 
     /// The next segment in sequence, if it is here.
     pub(super) fn take_next(&mut self) -> Option<Bytes> {
-        let payload = self.slots.front_mut()?.take()?;
-        self.segments -= 1;
+        let first = self.waiting.first_entry().filter(|first| *first.key() == self.serial)?;
+        let payload = first.remove();
         self.bytes -= payload.len();
         self.advance_past_delivered();
         Some(payload)
@@ -76,7 +78,9 @@ impl ReceiveCache {
     /// The ranges that are missing between `from` and `end`, half open, in order.
     pub(super) fn missing(&self, from: Seq32, end: Seq32) -> Missing<'_> {
         let from = if from.is_before(self.next) { self.next } else { from };
-        Missing { cache: self, at: from, end }
+        let at = self.serial_of(from);
+        let end = if end.is_after(from) { at + u64::from(end.distance_from(from)) } else { at };
+        Missing { cache: self, waiting: self.waiting.range(at..end), at, end }
     }
 
     /// Forgets everything.
@@ -89,30 +93,34 @@ impl ReceiveCache {
 #[derive(Debug)]
 pub(super) struct Missing<'a> {
     cache: &'a ReceiveCache,
-    at: Seq32,
-    end: Seq32,
+    waiting: btree_map::Range<'a, u64, Bytes>,
+    at: u64,
+    end: u64,
 }
 
 impl Iterator for Missing<'_> {
     type Item = (Seq32, Seq32);
 
     fn next(&mut self) -> Option<(Seq32, Seq32)> {
-        while self.at.is_before(self.end) && self.cache.has(self.at) {
-            self.at = self.at.plus(1);
+        let number = |serial: u64| self.cache.next.plus((serial - self.cache.serial) as u32);
+        while self.at < self.end {
+            let first = self.at;
+            let until = self.waiting.next().map_or(self.end, |(serial, _)| *serial);
+            self.at = until + 1;
+            if until > first {
+                return Some((number(first), number(until)));
+            }
         }
-        if !self.at.is_before(self.end) {
-            return None;
-        }
-        let first = self.at;
-        while self.at.is_before(self.end) && !self.cache.has(self.at) {
-            self.at = self.at.plus(1);
-        }
-        Some((first, self.at))
+        None
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -143,5 +151,43 @@ mod tests {
         assert_eq!(cache.take_next(), Some(Bytes::from_static(b"b")));
         assert!(cache.is_empty());
         assert_eq!(cache.next(), first.plus(2));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_missing_is_what_has_not_arrived(
+            first in any::<u32>(),
+            arrivals in prop::collection::vec((0u32..80, 0u8..4), 0..120),
+            from in 0u32..60,
+            len in 0u32..90,
+        ) {
+            let mut cache = ReceiveCache::new(Seq32::new(first));
+            let at = |offset: u32| Seq32::new(first).plus(offset);
+            let (mut here, mut next) = (BTreeSet::new(), 0);
+            for (offset, takes) in arrivals {
+                if offset > next && here.insert(offset) {
+                    cache.insert(at(offset), Bytes::from(vec![offset as u8]));
+                }
+                if takes == 0 {
+                    cache.advance_past_delivered();
+                    next += 1;
+                    while here.remove(&next) {
+                        prop_assert_eq!(cache.take_next(), Some(Bytes::from(vec![next as u8])));
+                        next += 1;
+                    }
+                    prop_assert_eq!(cache.take_next(), None);
+                }
+                prop_assert_eq!((cache.segments(), cache.bytes()), (here.len(), here.len()));
+            }
+            let mut missing = BTreeSet::new();
+            for (lower, upper) in cache.missing(at(from), at(from + len)) {
+                let lower = lower.distance_from(at(0));
+                let upper = upper.distance_from(at(0));
+                prop_assert!(lower < upper && !missing.contains(&lower.wrapping_sub(1)));
+                missing.extend(lower..upper);
+            }
+            let absent = |offset: &u32| *offset >= next && !here.contains(offset);
+            prop_assert!(missing.into_iter().eq((from..from + len).filter(absent)));
+        }
     }
 }

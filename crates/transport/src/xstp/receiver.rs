@@ -101,6 +101,11 @@ impl Receiver {
         self.ready.is_empty() && seq == self.cache.next()
     }
 
+    /// Segments that wait to be read, or for a missing one.
+    pub(super) fn segments(&self) -> usize {
+        self.ready.len() + self.cache.segments()
+    }
+
     /// Bytes of the receive buffer that are free.
     fn free(&self) -> usize {
         (self.config.rcv_buf.get() as usize).saturating_sub(self.held() + self.withheld)

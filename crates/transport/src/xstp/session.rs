@@ -17,6 +17,10 @@ use super::sender::Sender;
 use super::{Config, SharedPath, State};
 use crate::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
 
+/// Bytes that an allocator gives to keep one segment, besides its payload: its place in a list and the handle of a
+/// shared buffer.
+const SEGMENT: usize = 128;
+
 /// The ports of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ports {
@@ -252,10 +256,12 @@ impl Session {
         self.tx.buffer.len() > 0 || !self.tx.repairs.is_empty()
     }
 
-    /// Bytes that it holds: those that wait to be sent or acknowledged, to be read, or for a missing segment.
+    /// Bytes that it holds: those that wait to be sent or acknowledged, to be read, or for a missing segment, and what
+    /// it takes to keep each segment of them.
     #[inline]
     pub fn held(&self) -> usize {
-        self.tx.held() + self.rx.held()
+        let segments = self.tx.cache.len() as usize + self.rx.segments();
+        self.tx.held() + self.rx.held() + segments * SEGMENT
     }
 
     /// Whether this is the number of the segment that the reader waits for.

@@ -13,6 +13,11 @@ use crate::association::Index;
 /// What arrives is kept for so long after the peer said that parity will come.
 const KEEP: Span = Span::from_secs(5);
 
+/// Bytes of arithmetic that each datagram of the peer is worth: as many as its longest has.
+const WORTH: usize = 1_500;
+/// Most bytes of arithmetic that were done and are not made good.
+const MOST_DEBT: usize = 2 * MOST_BYTES;
+
 /// What has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Rebuilder {
@@ -24,6 +29,9 @@ pub(super) struct Rebuilder {
     slots: VecDeque<Option<Bytes>>,
     bytes: usize,
     block: Option<Block>,
+    /// Bytes of arithmetic that were done, less what the datagrams that came are worth: who sends parity that is
+    /// never right takes no more of this host's processor than who sends data.
+    debt: usize,
 }
 
 /// What parity covers, and the parity that came.
@@ -69,6 +77,7 @@ impl Rebuilder {
             (self.slots, self.bytes, self.block) = (VecDeque::new(), 0, None);
             (self.keys, self.first) = (Some(keys), number);
         }
+        self.debt = self.debt.saturating_sub(WORTH);
         let Some(place) = number.checked_sub(self.first) else { return Vec::new() };
         let place = place as usize;
         if place >= self.slots.len() {
@@ -110,7 +119,14 @@ impl Rebuilder {
         if missing * usize::from(block.slices) > block.parity.len() * carried(block.slices) {
             return Vec::new();
         }
+        let cost = usize::from(block.of) * usize::from(block.slices) * block.len;
+        if missing > 0 && self.debt + cost > MOST_DEBT {
+            return Vec::new();
+        }
         let made = if missing == 0 { Ok(Vec::new()) } else { self.decode(block) };
+        if missing > 0 {
+            self.debt += cost;
+        }
         if let Some(block) = &mut self.block {
             (block.done, block.parity) = (true, Vec::new());
         }
@@ -315,6 +331,27 @@ mod tests {
         let end = rebuilder.deadline().expect("an end");
         rebuilder.handle_timeout(end);
         assert!(rebuilder.slots.is_empty() && rebuilder.deadline().is_none());
+    }
+
+    #[test]
+    fn parity_that_is_never_right_costs_no_more_than_what_came_is_worth() {
+        let mut rebuilder = Rebuilder::default();
+        rebuilder.expect(Instant::ZERO);
+        let (of, len) = (1_000u16, 1_400);
+        for number in 1..u64::from(of) {
+            rebuilder.received(KEYS, number, Bytes::from_static(&[1; 1_400]));
+        }
+        let mut decoded = 0;
+        for check in 0..100 {
+            // Each is a block of its own, in which one datagram is lacking.
+            let shards = Bytes::from(vec![7; len]);
+            let parity = Parity { of, count: 1, index: 0, slices: 1, check, shards };
+            let before = rebuilder.debt;
+            rebuilder.parity(Instant::ZERO, u64::from(of), parity);
+            decoded += u32::from(rebuilder.debt > before);
+        }
+        let most = MOST_DEBT / (usize::from(of) * len);
+        assert_eq!(decoded as usize, most);
     }
 
     #[test]
