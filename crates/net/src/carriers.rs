@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bentpipe_wire::Ecn;
@@ -18,8 +18,8 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use crate::host::Shared;
 use crate::hub::{Carrier, Hub, Route, Train};
+use crate::shared::{Shared, lock};
 
 /// Datagrams that wait for one connection.
 const QUEUE: usize = 1024;
@@ -47,11 +47,6 @@ pub(crate) struct Carriers {
 
 /// Where datagrams go, by route.
 type Open = HashMap<Route, mpsc::Sender<Bytes>>;
-
-fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
-    // A panic elsewhere leaves it as it was between two calls.
-    open.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl Carriers {
     /// Those of a host to which others connect, if there is a listener, or which connects to others.

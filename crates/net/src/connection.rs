@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 
 use bentpipe_record::TransportCounters;
@@ -12,9 +12,9 @@ use bentpipe_transport::SenderState;
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::host::Handle;
 use crate::hub::{ConnectionRef, Hub};
 use crate::key::PublicKey;
+use crate::shared::{Handle, lock};
 use crate::stream::{ConnectionId, Stream, Streams};
 
 /// A reliable byte stream to a peer, encrypted unless it is one of a [`qlp::Node`](crate::qlp::Node).
@@ -172,7 +172,7 @@ impl<S: Streams> Connection<S> {
     }
 
     fn unread(&self) -> MutexGuard<'_, Bytes> {
-        self.unread.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.unread)
     }
 
     /// Gives up at once and tells the peer.

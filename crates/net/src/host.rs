@@ -3,8 +3,8 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bentpipe_record::TransportCounters;
@@ -13,17 +13,17 @@ use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, ByteCount, Instant};
 use bytes::Bytes;
 use tokio::net::TcpListener;
-use tokio::sync::Notify;
 
 use crate::association::Security;
 use crate::carriers::Carriers;
 use crate::clock::Clock;
 use crate::connection::Connection;
-use crate::hub::{ConnectionRef, Fec, Hub, PeerState, Plan, Share, parity};
+use crate::hub::{ConnectionRef, Fec, Hub, PeerState, Plan, Share, Times, parity};
 use crate::key::{PublicKey, SecretKey};
+use crate::shared::{Handle, Shared};
 use crate::socket::Socket;
 use crate::sockets;
-use crate::stream::Streams;
+use crate::times_file::{self, Keeper, TimesError};
 
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;
@@ -40,42 +40,8 @@ const LOOK: Duration = Duration::from_millis(5);
 pub struct Host {
     handle: Arc<Handle<Hub>>,
     local: SocketAddr,
-}
-
-/// What handles and the task share.
-#[derive(Debug)]
-pub(crate) struct Shared<S> {
-    hub: Mutex<S>,
-    pub(crate) clock: Clock,
-    /// A handle changed something, or all are gone.
-    pub(crate) changed: Notify,
-    /// See [`Streams::shortages`].
-    pub(crate) shortages: Arc<AtomicUsize>,
-}
-
-/// The side of the application. When it is gone, the task ends.
-#[derive(Debug)]
-pub(crate) struct Handle<S> {
-    pub(crate) shared: Arc<Shared<S>>,
-    pub(crate) task: tokio::task::AbortHandle,
-}
-
-impl<S> Drop for Handle<S> {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl<S: Streams> Shared<S> {
-    pub(crate) fn new(hub: S, clock: Clock) -> Self {
-        let shortages = hub.shortages();
-        Self { hub: Mutex::new(hub), clock, changed: Notify::new(), shortages }
-    }
-
-    pub(crate) fn hub(&self) -> MutexGuard<'_, S> {
-        // A panic elsewhere leaves the hub as it was between two calls.
-        self.hub.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    /// Where the times of requests are kept.
+    times: Arc<OnceLock<PathBuf>>,
 }
 
 impl Host {
@@ -118,8 +84,8 @@ impl Host {
         tokio::task::spawn_blocking(parity::prepare);
         let shared = Arc::new(Shared::new(hub, clock));
         let carriers = Carriers::new(shared.clone(), listener);
-        let task = tokio::spawn(run(socket, carriers, shared.clone())).abort_handle();
-        Ok(Self { handle: Arc::new(Handle { shared, task }), local })
+        let task = run(socket, carriers, shared.clone());
+        Ok(Self { handle: Arc::new(Handle::new(shared, task)), local, times: Arc::default() })
     }
 
     /// Its public key, by which peers name it.
@@ -183,6 +149,32 @@ impl Host {
         self.handle.shared.hub().link_rate()
     }
 
+    /// Whether the task that carries datagrams does something within this time when it is asked to.
+    pub async fn answers(&self, limit: Duration) -> bool {
+        self.handle.shared.answers(limit).await
+    }
+
+    /// Waits until the task that carries datagrams has ended, which it never does by itself: nothing works any more,
+    /// and the process should end.
+    pub async fn failed(&self) {
+        self.handle.shared.life.ended().await;
+    }
+
+    /// Keeps the times of requests in this file, from which those of before are taken: to be called before anything
+    /// is sent. It is written once a minute if there is anything new, and by [`Host::leave`].
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read, or is not such a file.
+    pub fn keep_times(&self, path: PathBuf) -> Result<(), TimesError> {
+        let times = times_file::load(&path)?;
+        let shared = &self.handle.shared;
+        shared.hub().set_times(times.clone());
+        tokio::spawn(Keeper::new(path.clone(), times).run(Arc::downgrade(shared)));
+        // Who calls this twice keeps the first file up to date at the end.
+        let _ = self.times.set(path);
+        Ok(())
+    }
+
     /// Lets a peer in.
     pub fn allow(&self, peer: PublicKey) {
         self.handle.shared.hub().allow(peer);
@@ -228,6 +220,10 @@ impl Host {
         };
         // Nobody has to wait for a socket that is full.
         let _ = tokio::time::timeout(FAREWELL, sent).await;
+        if let Some(path) = self.times.get() {
+            let times = shared.hub().times().clone();
+            Keeper::new(path.clone(), Times::default()).save(&times);
+        }
     }
 
     /// Opens a connection to service `port` of `peer`, which is reached at `address`, and waits until
@@ -267,6 +263,7 @@ impl Host {
 async fn run(mut socket: Socket, mut carriers: Carriers, shared: Arc<Shared<Hub>>) {
     loop {
         let (deadline, full) = turn(&mut socket, &mut carriers, &shared);
+        shared.life.answer();
         tokio::select! {
             () = poll_fn(|cx| socket.poll_ready(cx, full)) => {}
             () = shared.changed.notified() => {}

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroize as _;
 
 /// Bytes of a key (X25519).
 const LEN: usize = 32;
@@ -97,6 +98,12 @@ pub enum KeyFileError {
         /// What is wrong.
         error: BadKey,
     },
+}
+
+impl Drop for SecretKey {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
 }
 
 impl SecretKey {

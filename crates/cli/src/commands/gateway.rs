@@ -1,7 +1,7 @@
 //! `bentpipe gateway`: TCP over a satellite link.
 
 use std::io::{IsTerminal as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bentpipe_net::SecretKey;
 use bentpipe_net::gateway::{Config, Firewall, Gateway, Installed};
@@ -43,6 +43,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         let mut gateway = Gateway::start(config.clone(), key)
             .map_err(|error| Failure::System(error.to_string()))?;
         give_up_binding();
+        gateway.keep_times(times_of(&config)).map_err(|error| Failure::Input(error.to_string()))?;
         let _rules = if args.setup_firewall { rules(&config)? } else { None };
         tracing::info!(address = %gateway.local_addr(), "the gateway is up");
         if let Some(address) = gateway.ops_addr() {
@@ -60,6 +61,18 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         gateway.stop().await;
         Ok(())
     })
+}
+
+/// Where the times of requests are kept: where systemd says, or beside the key.
+fn times_of(config: &Config) -> PathBuf {
+    match std::env::var_os("STATE_DIRECTORY") {
+        Some(directory) => Path::new(&directory).join("times"),
+        None => {
+            let mut path = config.key.clone().into_os_string();
+            path.push(".times");
+            path.into()
+        }
+    }
 }
 
 /// The key of this host, or the setting that is wrong and how.

@@ -236,9 +236,11 @@ mod tests {
         assert!(!verdicts.contains(&Verdict::Read));
         for (n, most) in [(1, EACH), (1_000, BUDGET)] {
             let mut reads = 0;
-            now = now + Span::from_secs(1);
+            now += Span::from_secs(1);
             // The flood goes on.
-            (0..=FLOOD).for_each(|_| drop(admission.judge(now, address(0), &request(nothing))));
+            (0..=FLOOD).for_each(|_| {
+                admission.judge(now, address(0), &request(nothing));
+            });
             for address in (0..n).map(|n| address(n + 7)) {
                 let mac2 = proven(&mut admission, now, address);
                 for _ in 0..2 * EACH {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -11,6 +11,7 @@ use super::open::Destination;
 use super::{Far, Inner};
 use crate::connection::Connection;
 use crate::hub::ConnectionRef;
+use crate::shared::lock;
 
 /// The flows that are open, by number. Each has a permit, so that there are never more than may be open.
 #[derive(Debug, Default)]
@@ -66,7 +67,7 @@ impl Flows {
 
     fn lock(&self) -> MutexGuard<'_, Open> {
         // A panic elsewhere leaves it as it was between two calls.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 }
 

@@ -21,6 +21,7 @@ mod udp;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -36,6 +37,7 @@ use self::open::Open;
 use crate::association::Security;
 use crate::host::Host;
 use crate::key::{PublicKey, SecretKey};
+use crate::times_file::TimesError;
 use crate::tuning::Tuning;
 
 pub use self::config::{
@@ -156,6 +158,7 @@ impl Gateway {
         capture::start(&inner, &mut tasks)?;
         let ops = ops::start(&inner, &mut tasks)?;
         tasks.spawn(accept::serve(inner.clone()));
+        tasks.spawn(watch(inner.clone()));
         if inner.config.udp == Udp::Tunnel {
             tasks.spawn(udp::serve(inner.clone()));
         }
@@ -165,6 +168,14 @@ impl Gateway {
             }
         }
         Ok(Self { inner, tasks, ops })
+    }
+
+    /// Keeps the times of requests in a file, see [`Host::keep_times`].
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read, or is not such a file.
+    pub fn keep_times(&self, path: PathBuf) -> Result<(), TimesError> {
+        self.inner.host.keep_times(path)
     }
 
     /// The UDP address between the gateways.
@@ -264,6 +275,12 @@ fn settings(config: &Config) -> Tuning {
         patience: config.limits.patience.0,
         ..Tuning::default()
     }
+}
+
+/// Ends when nothing works any more.
+async fn watch(inner: Arc<Inner>) -> io::Result<()> {
+    inner.host.failed().await;
+    Err(io::Error::other("the task that carries datagrams has ended"))
 }
 
 /// Keeps up the association with a peer, and knows whether it answers.

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -21,6 +21,7 @@ use super::flows::Flow;
 use super::open::{Destination, Verdict};
 use super::{Far, Inner, Role};
 use crate::hub::MOST_DATAGRAM;
+use crate::shared::lock;
 use crate::udp_sockets;
 
 /// A flow ends after this time without a datagram.
@@ -71,7 +72,7 @@ pub(super) struct Tunnel {
 impl Tunnel {
     fn lock(&self) -> MutexGuard<'_, HashMap<(String, Whose), mpsc::Sender<Bytes>>> {
         // A panic elsewhere leaves it as it was between two calls.
-        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.flows)
     }
 }
 

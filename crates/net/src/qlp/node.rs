@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::Instant;
@@ -17,8 +17,8 @@ use super::queue::OpenError;
 use super::routes::Routes;
 use super::sessions::Sessions;
 use crate::clock::Clock;
-use crate::host::{Handle, Shared};
 use crate::hub::Streams as _;
+use crate::shared::{Handle, Shared, lock};
 
 /// Frames taken from the queue before what they ask for is sent.
 const BATCH: usize = 64;
@@ -31,11 +31,6 @@ const BATCH: usize = 64;
 pub struct Node {
     handle: Arc<Handle<Sessions>>,
     link: Arc<Mutex<Interface>>,
-}
-
-fn lock(link: &Mutex<Interface>) -> MutexGuard<'_, Interface> {
-    // A panic elsewhere leaves the link as it was between two frames.
-    link.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Node {
@@ -54,8 +49,8 @@ impl Node {
         let entropy = || getrandom::u64().expect("the system's source of randomness");
         let shared = Arc::new(Shared::new(Sessions::new(node, Box::new(entropy)), clock));
         let link = Arc::new(Mutex::new(interface));
-        let task = tokio::spawn(run(watch, link.clone(), shared.clone())).abort_handle();
-        Ok(Self { handle: Arc::new(Handle { shared, task }), link })
+        let task = run(watch, link.clone(), shared.clone());
+        Ok(Self { handle: Arc::new(Handle::new(shared, task)), link })
     }
 
     /// Messages that its queue holds before it is full.

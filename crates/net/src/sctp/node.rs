@@ -13,8 +13,8 @@ use super::Connection;
 use super::associations::{Associations, Counters};
 use super::local::Local;
 use crate::clock::Clock;
-use crate::host::{Handle, Shared};
 use crate::hub::Route;
+use crate::shared::{Handle, Shared};
 use crate::socket::Socket;
 
 /// Batches received from each socket before what they ask for is sent.
@@ -58,8 +58,8 @@ impl Node {
         let entropy = || getrandom::u64().expect("the system's source of randomness");
         let associations = Associations::new(local, Box::new(entropy));
         let shared = Arc::new(Shared::new(associations, Clock::start()));
-        let task = tokio::spawn(run(sockets, shared.clone())).abort_handle();
-        Ok(Self { handle: Arc::new(Handle { shared, task }), addresses: bound.into() })
+        let task = run(sockets, shared.clone());
+        Ok(Self { handle: Arc::new(Handle::new(shared, task)), addresses: bound.into() })
     }
 
     /// The addresses that it is bound to.

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -23,6 +23,7 @@ use crate::gateway::flow::Begun;
 use crate::gateway::flow::Reach;
 use crate::gateway::open::Verdict;
 use crate::programs;
+use crate::shared::lock;
 
 /// The longest packet of the device, so that no request is too long for it.
 const MTU: u16 = 65_535;
@@ -117,7 +118,7 @@ impl Held {
     }
 
     fn openings(&self) -> MutexGuard<'_, HashMap<(SocketAddr, SocketAddr), Opening>> {
-        self.openings.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.openings)
     }
 
     /// Takes a request. Gives whose it is and where it leads if the far gateway is to be asked.

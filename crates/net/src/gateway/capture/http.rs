@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -23,6 +23,7 @@ use super::{Inner, listen, serve};
 use crate::gateway::Proxy;
 use crate::gateway::flow::{Begun, Reach};
 use crate::gateway::open::{Destination, Verdict};
+use crate::shared::lock;
 
 /// Opens the server.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
@@ -37,7 +38,7 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
             let accepted = Mutex::new(None);
             let service = service_fn(async |request| {
                 let (response, flow) = entrance.answer(request, from).await;
-                *accepted.lock().unwrap_or_else(PoisonError::into_inner) = flow;
+                *lock(&accepted) = flow;
                 Ok::<_, Infallible>(response)
             });
             let serving = http1::Builder::new()
@@ -45,7 +46,7 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
                 .serve_connection(TokioIo::new(tcp), service)
                 .with_upgrades();
             serving.await.map_err(io::Error::other)?;
-            let flow = accepted.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let flow = accepted.into_inner().expect("nobody has panicked while he held this lock");
             let Some((begun, upgrade)) = flow else { return Ok(()) };
             let upgraded = upgrade.await.map_err(io::Error::other)?;
             let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return Ok(()) };

@@ -32,6 +32,8 @@ pub use self::config::Ops;
 
 /// Clients that are served at the same time.
 const PLACES: usize = 8;
+/// Time for the task that carries datagrams to do something.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 /// Time for a client to ask and to take its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of a request; the least that hyper takes.
@@ -86,6 +88,9 @@ trait Watched {
 
     /// The same without the flows.
     fn overview(&self) -> Status;
+
+    /// Whether what carries datagrams does something when it is asked to.
+    fn answers(&self) -> impl Future<Output = bool> + Send;
 }
 
 impl Watched for Inner {
@@ -96,6 +101,10 @@ impl Watched for Inner {
     fn overview(&self) -> Status {
         self.overview()
     }
+
+    fn answers(&self) -> impl Future<Output = bool> + Send {
+        self.host.answers(ANSWERS_WITHIN)
+    }
 }
 
 /// Answers one request within `patience`.
@@ -104,9 +113,9 @@ async fn client(
     patience: Duration,
     gateway: &impl Watched,
 ) -> io::Result<()> {
-    let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
-        let answer = answer(request.method(), request.uri().path(), gateway);
-        std::future::ready(Ok::<_, Infallible>(answer))
+    let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
+        let answer = answer(request.method(), request.uri().path(), gateway).await;
+        Ok::<_, Infallible>(answer)
     });
     let serving = http1::Builder::new()
         .keep_alive(false)
@@ -116,7 +125,7 @@ async fn client(
 }
 
 /// The answer to a request.
-fn answer(method: &Method, path: &str, gateway: &impl Watched) -> Response<Full<Bytes>> {
+async fn answer(method: &Method, path: &str, gateway: &impl Watched) -> Response<Full<Bytes>> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served here\n");
         refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -128,7 +137,12 @@ fn answer(method: &Method, path: &str, gateway: &impl Watched) -> Response<Full<
             Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
         },
         "/health" => {
-            let health = Health::of(&gateway.overview());
+            // The status is that of the task that is asked here: if it does not answer, nobody gets it.
+            let health = if gateway.answers().await {
+                Health::of(&gateway.overview())
+            } else {
+                Health::default()
+            };
             let code =
                 if health.healthy { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
             json(code, &health)
@@ -139,10 +153,12 @@ fn answer(method: &Method, path: &str, gateway: &impl Watched) -> Response<Full<
 }
 
 /// Whether a gateway can do its work.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Health {
     healthy: bool,
-    role: Role,
+    /// Left out where nothing works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<Role>,
     peers_up: usize,
     peers: usize,
 }
@@ -153,7 +169,7 @@ impl Health {
         let peers = status.peers.len();
         let peers_up = status.peers.iter().filter(|peer| peer.up).count();
         let healthy = status.role == Role::Hub || peers_up == peers;
-        Self { healthy, role: status.role, peers_up, peers }
+        Self { healthy, role: Some(status.role), peers_up, peers }
     }
 }
 
@@ -192,6 +208,10 @@ mod tests {
         fn overview(&self) -> Status {
             Self { flows: Vec::new(), ..self.clone() }
         }
+
+        fn answers(&self) -> impl Future<Output = bool> + Send {
+            std::future::ready(true)
+        }
     }
 
     /// The first line and the rest of what a client gets that says this.
@@ -222,6 +242,29 @@ mod tests {
             assert_eq!(first, format!("HTTP/1.1 {code}"));
             assert!(rest.contains(&format!("{{\"healthy\":{healthy},\"role\"")), "{rest}");
         }
+    }
+
+    /// A gateway whose task hangs.
+    struct Hung(Status);
+
+    impl Watched for Hung {
+        fn status(&self) -> Status {
+            self.0.clone()
+        }
+
+        fn overview(&self) -> Status {
+            panic!("nobody gets the status of a task that hangs")
+        }
+
+        fn answers(&self) -> impl Future<Output = bool> + Send {
+            std::future::ready(false)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_gateway_whose_task_does_not_answer_is_not_healthy() {
+        let answer = answer(&Method::GET, "/health", &Hung(status(Role::Hub, vec![]))).await;
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
     }
 
     #[tokio::test]
