@@ -19,7 +19,7 @@ struct Tally {
     bytes: usize,
     segments: u64,
     newest: Option<Instant>,
-    /// The path is proven: something that took no other was acknowledged.
+    /// The path is proven: something was acknowledged that it took once, after it had failed last.
     proven: bool,
     /// Found lost.
     lost: usize,
@@ -127,7 +127,7 @@ impl Sender {
     /// Counts a chunk that is acknowledged for the first time.
     fn acknowledge(&mut self, now: Instant, index: usize, outcome: &mut Outcome) {
         let tsn = self.flight.tsn(index);
-        let charge = self.config.charge();
+        let (charge, alone) = (self.config.charge(), self.paths.len() == 1);
         let Some(chunk) = self.flight.get(index) else { return };
         let (length, was_lost) =
             (chunk.fragment.payload.len() + charge, chunk.status == Status::Lost);
@@ -144,7 +144,10 @@ impl Sender {
         tally.bytes += length;
         tally.segments += 1;
         tally.newest = tally.newest.max(Some(chunk.sent_at));
-        tally.proven |= !chunk.elsewhere;
+        // What arrived before the path failed, and where there are others also what may have, says nothing of it
+        // (RFC 9260, section 8.2).
+        let since = path.failed_at.is_none_or(|failed| chunk.sent_at >= failed);
+        tally.proven |= since && (alone || chunk.transmissions == 1);
         if let Some((timed, sent_at)) = path.timed
             && timed == tsn
         {
@@ -281,7 +284,7 @@ impl Sender {
         }
     }
 
-    /// Something was acknowledged that took this path only.
+    /// Something was acknowledged that took this path, and no other, since it had failed.
     fn proven(&mut self, now: Instant, index: usize) {
         let path = &self.paths[index];
         if path.errors > 0 || !path.active {

@@ -96,7 +96,7 @@ impl Association {
         let path = self.tx.data_path();
         if self.closing.handle_timeout(now, u32::MAX) == Ok(true) {
             self.tx.paths[path].back_off();
-            self.tx.count_error(path)?;
+            self.tx.count_error(now, path)?;
         }
         Ok(())
     }

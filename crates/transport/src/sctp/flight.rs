@@ -32,8 +32,6 @@ pub(super) struct Sent {
     pub(super) fast_done: bool,
     /// It was found lost by a timer.
     pub(super) timed_out: bool,
-    /// It took more than one path: what acknowledges it says nothing of the last.
-    pub(super) elsewhere: bool,
     /// It was acknowledged before, which the peer may have taken back.
     pub(super) counted: bool,
 }
@@ -116,7 +114,6 @@ impl Flight {
             status: Status::InFlight,
             fast_done: false,
             timed_out: false,
-            elsewhere: false,
             counted: false,
         });
         tsn
@@ -126,7 +123,6 @@ impl Flight {
     pub(super) fn again(&mut self, now: Instant, index: usize, path: usize) -> Option<&Sent> {
         self.set(index, Status::InFlight);
         let chunk = self.chunks.get_mut(index)?;
-        chunk.elsewhere |= chunk.path != path;
         (chunk.path, chunk.sent_at, chunk.misses) = (path, now, 0);
         chunk.transmissions += 1;
         Some(chunk)

@@ -17,8 +17,9 @@ pub(super) struct Path {
     /// The peer has answered on it.
     pub(super) confirmed: bool,
     pub(super) active: bool,
-    /// Timeouts in a row.
+    /// Timeouts in a row, and when the last one was.
     pub(super) errors: u32,
+    pub(super) failed_at: Option<Instant>,
     pub(super) rtt: RttEstimator,
     /// Doublings of the timeout since the last measurement.
     backoff: u32,
@@ -77,6 +78,7 @@ impl Path {
             confirmed: false,
             active: true,
             errors: 0,
+            failed_at: None,
             rtt: RttEstimator::new(config.rto_init, config.rto_min),
             backoff: 0,
             rto_max: config.rto_max,

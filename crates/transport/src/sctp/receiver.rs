@@ -49,6 +49,8 @@ pub(super) struct Receiver {
     duplicates: Vec<u32>,
     /// Packets with DATA since the last SACK.
     packets: u8,
+    /// No packet with DATA has come yet.
+    is_first: bool,
     /// A SACK is due at once.
     due: bool,
     /// A SACK is due then.
@@ -79,6 +81,7 @@ impl Receiver {
             withheld: 0,
             duplicates: Vec::new(),
             packets: 0,
+            is_first: true,
             due: false,
             deadline: None,
             told_window,
@@ -166,11 +169,14 @@ impl Receiver {
         }
     }
 
-    /// A packet with DATA was processed: decides when the next SACK leaves (RFC 9260, section 6.2).
+    /// A packet with DATA was processed: decides when the next SACK leaves (RFC 9260, section 6.2). The first one is
+    /// acknowledged at once (section 5.1).
     pub(super) fn packet_ended(&mut self, now: Instant, immediately: bool) {
         self.packets = self.packets.saturating_add(1);
         let gaps = self.map.has_gaps();
-        if immediately || gaps || self.had_gaps || self.packets >= self.config.sack_every {
+        let first = std::mem::take(&mut self.is_first);
+        let enough = first || self.packets >= self.config.sack_every;
+        if immediately || gaps || self.had_gaps || enough {
             self.due = true;
         }
         self.deadline.get_or_insert(now + self.config.sack_delay);

@@ -65,20 +65,21 @@ impl Sender {
         }
         self.timeouts += 1;
         self.doubt_mtu(now, index);
-        self.count_error(index)
+        self.count_error(now, index)
     }
 
     /// The peer did not answer on a path that data or the end of the association took.
-    pub(super) fn count_error(&mut self, index: usize) -> Result<(), Unreachable> {
+    pub(super) fn count_error(&mut self, now: Instant, index: usize) -> Result<(), Unreachable> {
         self.errors += 1;
-        self.count_path_error(index);
+        self.count_path_error(now, index);
         if self.errors > self.config.association_max_retrans { Err(Unreachable) } else { Ok(()) }
     }
 
     /// A path did not answer.
-    fn count_path_error(&mut self, index: usize) {
+    fn count_path_error(&mut self, now: Instant, index: usize) {
         let path = &mut self.paths[index];
         path.errors += 1;
+        path.failed_at = Some(now);
         if path.active && path.errors > self.config.path_max_retrans {
             path.active = false;
             self.notices.push(Notice::PathInactive(path.id));
@@ -97,9 +98,9 @@ impl Sender {
             path.heartbeat.since = now;
             path.back_off();
             if index == self.data_path() && self.paths[index].confirmed {
-                self.count_error(index)?;
+                self.count_error(now, index)?;
             } else {
-                self.count_path_error(index);
+                self.count_path_error(now, index);
             }
             // Until it is confirmed or inactive, a path is tried without the interval.
             let path = &mut self.paths[index];

@@ -19,20 +19,20 @@ fn three_messages_close_once_nothing_is_outstanding() {
     write_chunks(&mut pair, 1);
     close(&mut pair, Way::Forth);
     assert_eq!(pair.client.association().state(), State::ShutdownPending);
-    pair.run_to(at(899));
+    pair.run_to(at(699));
     assert_eq!(pair.sent(Way::Forth, Kind::END).count(), 0, "the chunk is not acknowledged");
     assert!(pair.run(secs(10)));
     let kinds: Vec<_> = pair.log.iter().skip(2).map(|c| (c.way, c.at, c.packet.kind())).collect();
     assert_eq!(
         kinds,
         [
-            (Way::Forth, at(900), Kind::END),
-            (Way::Back, at(1_000), Kind::ENDAK),
-            (Way::Forth, at(1_100), Kind::ENDAK),
+            (Way::Forth, at(700), Kind::END),
+            (Way::Back, at(800), Kind::ENDAK),
+            (Way::Forth, at(900), Kind::ENDAK),
         ]
     );
-    assert_eq!(pair.client.events.last(), Some(&(at(1_100), Event::Closed)));
-    assert_eq!(pair.server.events.last(), Some(&(at(1_200), Event::Closed)));
+    assert_eq!(pair.client.events.last(), Some(&(at(900), Event::Closed)));
+    assert_eq!(pair.server.events.last(), Some(&(at(1_000), Event::Closed)));
     assert!(pair.server.was_told(Event::PeerClosed));
 }
 

@@ -216,3 +216,44 @@ fn many_addresses_of_a_peer_are_tried_one_in_each_timeout() {
     let expected: Vec<_> = (1..16).map(|path| (at(u64::from(path) * 1_000), path)).collect();
     assert_eq!(asked, expected);
 }
+
+#[test]
+fn what_had_arrived_before_an_outage_does_not_prove_the_path_when_it_is_acknowledged_late() {
+    let config = Config {
+        path_max_retrans: 1,
+        heartbeat: secs(1_000),
+        rtx_policy: RtxPolicy::Same,
+        // The window of the second path holds less than was in flight on the first.
+        cwnd_init: Some(2),
+        max_burst: 0,
+        ..Config::default()
+    };
+    // From 3 s on nothing comes back on the first path, and soon nothing gets there either.
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100), ms(100)])
+        .staying_open()
+        .with_script(|crossing| {
+            let lost = match crossing.way {
+                Way::Back => crossing.at >= at(3_000),
+                Way::Forth => crossing.at >= at(3_200),
+            };
+            if crossing.path == PathId(0) && lost { Fate::Drop } else { Fate::Pass }
+        });
+    let mut written = 0;
+    for step in 0..8 {
+        pair.run_to(at(1_000 + 250 * step));
+        write_chunks(&mut pair, 4);
+        written += 4 * 1452;
+    }
+    for step in 0..40 {
+        pair.run_to(at(3_000 + 2_000 * step));
+        write_chunks(&mut pair, 6);
+        written += 6 * 1452;
+    }
+    pair.run_to(at(120_000));
+    assert_eq!(pair.server.inbox.len(), written);
+    let notices: Vec<_> = pair.client.notices.iter().map(|(_, notice)| *notice).collect();
+    assert_eq!(notices[2..], [Notice::PathInactive(PathId(0))], "and it stays so");
+    let inactive = pair.client.notices[2].0;
+    let late = pair.sent(Way::Forth, Kind::DATA).filter(|crossing| crossing.at > inactive);
+    assert!(late.map(|crossing| crossing.path).all(|path| path == PathId(1)));
+}

@@ -13,17 +13,21 @@ use crate::support::*;
 #[test]
 fn one_packet_is_acknowledged_after_the_delay_and_two_at_once() {
     let mut pair = open(quiet(), 1);
+    // The very first one is acknowledged at once.
     write_chunks(&mut pair, 1);
-    pair.run_to(at(799));
-    assert_eq!(pair.sent(Way::Back, Kind::NONE).count(), 0);
-    pair.run_to(at(800));
-    assert_eq!(pair.sent(Way::Back, Kind::ACK).count(), 1, "100 ms on the way, 200 ms delayed");
     pair.run_to(at(1_000));
     pair.log.clear();
+    write_chunks(&mut pair, 1);
+    pair.run_to(at(1_299));
+    assert_eq!(pair.sent(Way::Back, Kind::ACK).count(), 0);
+    pair.run_to(at(1_300));
+    assert_eq!(pair.sent(Way::Back, Kind::ACK).count(), 1, "100 ms on the way, 200 ms delayed");
+    pair.run_to(at(1_500));
+    pair.log.clear();
     write_chunks(&mut pair, 2);
-    pair.run_to(at(1_100));
+    pair.run_to(at(1_600));
     let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).collect();
-    assert_eq!((sacks.len(), sacks[0].at), (1, at(1_100)));
+    assert_eq!((sacks.len(), sacks[0].at), (1, at(1_600)));
 }
 
 #[test]
@@ -46,12 +50,13 @@ fn a_gap_is_reported_at_once_and_so_is_its_end() {
     write_chunks(&mut pair, 3);
     pair.run_to(at(600));
     let first = first_tsn(&pair);
-    let gap = pair.sent(Way::Back, Kind::ACK).next().expect("a SACK").sack().expect("a SACK");
+    // The first one tells of the first packet.
+    let gap = pair.sent(Way::Back, Kind::ACK).nth(1).expect("a SACK").sack().expect("a SACK");
     assert_eq!((gap.cumulative, &gap.gaps[..]), (first, &[GapBlock { start: 2, end: 2 }][..]));
     pair.run_to(at(650));
     let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).collect();
-    assert_eq!((sacks.len(), sacks[1].at), (2, at(650)));
-    let filled = sacks[1].sack().expect("a SACK");
+    assert_eq!((sacks.len(), sacks[2].at), (3, at(650)));
+    let filled = sacks[2].sack().expect("a SACK");
     assert_eq!((filled.cumulative, filled.gaps.len()), (first.plus(2), 0));
 }
 
@@ -63,9 +68,9 @@ fn what_comes_twice_is_reported_once() {
     write_chunks(&mut pair, 1);
     pair.run_to(at(1_500));
     let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).collect();
-    assert_eq!((sacks.len(), sacks[0].at), (1, at(605)));
+    assert_eq!((sacks.len(), sacks[1].at), (2, at(605)));
     let tsn = first_tsn(&pair);
-    assert_eq!(sacks[0].sack().expect("a SACK").duplicates[..], [tsn.get()]);
+    assert_eq!(sacks[1].sack().expect("a SACK").duplicates[..], [tsn.get()]);
     assert_eq!(pair.server.association().counters().duplicate_segments, 1);
 }
 
@@ -189,4 +194,20 @@ fn a_window_too_small_to_be_of_use_is_told_as_none() {
     let windows: Vec<u32> = pair.log.iter().filter_map(|c| Some(c.sack()?.window)).collect();
     assert!(windows.iter().all(|window| *window == 0 || *window >= 1_452), "{windows:?}");
     assert_eq!(windows.last(), Some(&0));
+}
+
+#[test]
+fn the_first_packet_with_data_is_acknowledged_at_once_and_the_next_ones_two_by_two() {
+    let config = Config { sack_every: 2, sack_delay: ms(200), ..quiet() };
+    let mut pair = SctpPair::new(config.clone(), config, &[ms(100)]).staying_open();
+    pair.run_to(at(1_000));
+    pair.log.clear();
+    for step in 0..2 {
+        pair.run_to(at(1_000 + 1_000 * step));
+        write_chunks(&mut pair, 1);
+    }
+    pair.run_to(at(4_000));
+    let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).map(|crossing| crossing.at).collect();
+    // One chunk each: RFC 9260, section 5.1, then 6.2.
+    assert_eq!(sacks, [at(1_100), at(2_300)]);
 }
