@@ -16,7 +16,8 @@ use world::{CLIENT, DELAY, SERVER, World, config, key, secs};
 
 /// Of all connections of a peer, and how many there are.
 const LIMIT: ByteCount = ByteCount::new(400_000);
-const HALF: ByteCount = ByteCount::new(175_000);
+/// A good part of the half that is for whoever needs it.
+const HALF: ByteCount = ByteCount::new(140_000);
 const CONNECTIONS: usize = 10;
 /// What each writes: all of them much more than is allowed.
 const EACH: usize = 200_000;

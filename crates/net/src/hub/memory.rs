@@ -21,6 +21,8 @@ const WRITE: usize = 64 * 1024;
 /// as well, for others.
 const TIGHT: usize = 32;
 
+/// Connections that may be closing beside a quarter as many as there may be.
+const CLOSING: usize = 8;
 /// Bytes that a connection takes whatever it does; a test measures them.
 const CONNECTION: usize = 4_096;
 /// Payloads that are shorter are copied when they arrive: each would otherwise hold a piece of memory that has room for
@@ -47,8 +49,10 @@ impl Allowance {
     pub(super) fn new(bytes: ByteCount, connections: usize) -> Self {
         // What is taken is cut into segments later, each of which takes a little more.
         let half = usize::try_from(bytes.get() / 16 * 7).unwrap_or(usize::MAX);
-        let connections = connections.min(MOST_CONNECTIONS);
-        Self { common: half, each: half / connections.max(1), connections }
+        // Those that are closing are there for a while beside those that follow them.
+        let connections =
+            connections.saturating_add(connections / 4 + CLOSING).min(MOST_CONNECTIONS);
+        Self { common: half, each: half / connections, connections }
     }
 }
 
@@ -75,7 +79,7 @@ impl Memory {
 
     /// Whether the peer may open one more connection, if so many that it opened exist.
     pub(super) const fn has_place(&self, opened: usize) -> bool {
-        opened < self.allowance.connections && self.held <= self.allowance.common
+        opened < self.allowance.connections
     }
 
     /// How much more a connection may hold that holds so much.
@@ -204,12 +208,12 @@ mod tests {
                 memory.change(*held, *held + 1_000);
                 *held += 1_000;
             }
-            assert_eq!(*held, 70_000);
+            assert_eq!(*held, 35_000);
         }
         assert_eq!(memory.held(), holds.iter().sum::<usize>());
         assert!(memory.held() <= bytes as usize && tight.load(Ordering::Relaxed) == 1);
         memory.change(holds[0], 0);
-        assert_eq!(memory.room(holds[1]), 70_000);
+        assert_eq!(memory.room(holds[1]), 35_000);
         holds[1..].iter().for_each(|held| memory.change(*held, 0));
         assert_eq!(tight.load(Ordering::Relaxed), 0);
     }
