@@ -11,10 +11,12 @@
 //! | request of the peer | its keys become `next`; nothing else changes, for a request may be a replay |
 //! | datagram under `next` | they become `current` and this host's own request is withdrawn. Where the own request was answered in the meantime the two crossed: the keys that the host with the larger public key asked for become `current`, the others `previous` |
 //! | answer to the own request | its keys become `current` at once: it is bound to the request, so it cannot be a replay |
-//! | either, with another epoch of the peer than before | all keys of the epoch before are dropped, and so is what that epoch knew |
+//! | either, with a later epoch of the peer than before | all keys of the epoch before are dropped, and so is what that epoch knew |
+//! | either, with an earlier one | it is late, and ignored; but an answer to a request that was sent after the later epoch had proved its keys tells that the peer's calendar went back, and counts |
 //! | [`REJECT_AFTER`] | keys in any slot are erased |
 //!
-//! An *epoch* is one run of the peer's process. Keys know the epoch that made them.
+//! An *epoch* is one run of the peer's process, named by the time of its start, which grows as the times in requests
+//! do. Keys know the epoch that made them.
 
 use bentpipe_units::{Instant, Span};
 
@@ -75,6 +77,7 @@ pub struct Request<I> {
     pub index: Index,
     /// What the peer gave as a proof of this host's address.
     pub cookie: Option<[u8; MAC_LEN]>,
+    sent_at: Instant,
     retry_at: Instant,
     wait: Span,
 }
@@ -108,8 +111,8 @@ pub struct Keyring<T, I, X> {
     next: Option<Offer<T, X>>,
     previous: Option<Keys<T>>,
     request: Option<Request<I>>,
-    /// The epoch of the peer that proved its keys last.
-    epoch: Option<u64>,
+    /// The epoch of the peer that proved its keys last, and when those were made.
+    epoch: Option<(u64, Instant)>,
     /// Names of keys that are gone.
     dropped: Vec<Index>,
 }
@@ -147,8 +150,13 @@ impl<T, I, X> Keyring<T, I, X> {
     }
 
     /// The epoch of the peer that has proved its keys.
-    pub const fn epoch(&self) -> Option<u64> {
-        self.epoch
+    pub fn epoch(&self) -> Option<u64> {
+        self.epoch.map(|(epoch, _)| epoch)
+    }
+
+    /// Whether a request of this epoch comes late: the peer has been started anew since.
+    pub fn is_past(&self, epoch: u64) -> bool {
+        self.epoch().is_some_and(|known| epoch < known)
     }
 
     /// The request that waits for its answer to `index`.
@@ -195,11 +203,15 @@ impl<T, I, X> Keyring<T, I, X> {
         Some(before.held)
     }
 
-    /// The peer has used the keys that it asked for.
+    /// The peer has used the keys that it asked for. Nothing follows if it has been started anew since.
     pub fn confirm(&mut self) -> Option<Agreed<X>> {
         let Offer { keys, held, .. } = self.next.take()?;
+        if self.is_past(keys.epoch) {
+            self.dropped.push(keys.index);
+            return None;
+        }
         self.withdraw();
-        let new_epoch = self.meet(keys.epoch);
+        let new_epoch = self.meet(keys.epoch, keys.since);
         let crossed = |current: &Keys<T>| current.is_ours && current.since >= keys.since;
         let gives_way = if self.is_larger && self.current.as_ref().is_some_and(crossed) {
             Some(keys)
@@ -212,10 +224,16 @@ impl<T, I, X> Keyring<T, I, X> {
         Some(Agreed { new_epoch, held })
     }
 
-    /// The peer answered the request of this host, in this epoch of its own.
+    /// The peer answered the request of this host, in this epoch of its own. Nothing follows if it has been started
+    /// anew since.
     pub fn agree(&mut self, now: Instant, traffic: T, epoch: u64) -> Option<Agreed<()>> {
+        let sent_at = self.request.as_ref()?.sent_at;
+        let later = |(known, proved): (u64, Instant)| epoch < known && proved >= sent_at;
+        if self.epoch.is_some_and(later) {
+            return None;
+        }
         let index = self.request.take()?.index;
-        let new_epoch = self.meet(epoch);
+        let new_epoch = self.meet(epoch, sent_at);
         let keys = Keys { traffic, index, epoch, since: now, is_ours: true };
         let before = self.current.replace(keys);
         if before.is_some() {
@@ -224,17 +242,18 @@ impl<T, I, X> Keyring<T, I, X> {
         Some(Agreed { new_epoch, held: () })
     }
 
-    /// The peer has proved that it is in this epoch: keys of another one are nobody's.
-    fn meet(&mut self, epoch: u64) -> bool {
-        let before = self.epoch.replace(epoch);
-        let is_new = before.is_some_and(|before| before != epoch);
+    /// The peer has proved that it was in this epoch at that time: keys of another one are nobody's, but those that a
+    /// later one asked for.
+    fn meet(&mut self, epoch: u64, at: Instant) -> bool {
+        let before = self.epoch.replace((epoch, at));
+        let is_new = before.is_some_and(|(before, _)| before != epoch);
         if is_new {
             for keys in [self.current.take(), self.previous.take()].into_iter().flatten() {
                 self.dropped.push(keys.index);
             }
-            if let Some(offer) = self.next.take_if(|offer| offer.keys.epoch != epoch) {
-                self.dropped.push(offer.keys.index);
-            }
+        }
+        if let Some(offer) = self.next.take_if(|offer| offer.keys.epoch < epoch) {
+            self.dropped.push(offer.keys.index);
         }
         is_new
     }
@@ -252,7 +271,8 @@ impl<T, I, X> Keyring<T, I, X> {
         let wait = before.as_ref().map_or(RETRY_FIRST, |r| (r.wait * 2).min(RETRY_LAST));
         let cookie = before.and_then(|r| r.cookie);
         let initiator = Some(initiator);
-        self.request = Some(Request { initiator, index, cookie, retry_at: now + wait, wait });
+        let retry_at = now + wait;
+        self.request = Some(Request { initiator, index, cookie, sent_at: now, retry_at, wait });
     }
 
     /// Nobody waits for the answer to this host's request any more.

@@ -64,6 +64,18 @@ impl Hub {
         }
     }
 
+    /// A process that was started before the one that has this peer's key asks for an association: it is logged once a
+    /// minute, for whoever has given one key to two hosts.
+    pub(super) fn log_old_process(&mut self, now: Instant, from: Route, key: PublicKey) {
+        if self.unknown_at.is_none_or(|last| now.since(last) >= TELL_AGAIN) {
+            self.unknown_at = Some(now);
+            tracing::warn!(
+                address = %from.address, %key,
+                "handshake from a process older than the peer's: is this key used by two hosts?"
+            );
+        }
+    }
+
     /// Ends all connections and tells the peers, before this host ends: from then on it asks nobody and answers
     /// no request. Who does not hear it finds out by himself, when nobody answers.
     pub fn leave(&mut self, now: Instant) {

@@ -86,6 +86,11 @@ impl Hub {
             return None;
         }
         let known = self.by_peer.get(&greeting.peer).copied();
+        if known.is_some_and(|id| self.associations[id].keys.is_past(epoch)) {
+            // A request that comes late, or two processes with one key.
+            self.log_old_process(now, from, greeting.peer);
+            return None;
+        }
         let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from));
         let held = self.open_early(now, id, from, (epoch, greeting.time), early);
         let payload = self.greeting(id);
@@ -186,8 +191,8 @@ impl Hub {
         let epoch = u64::from_be_bytes(*epoch);
         let asked_by = association.asked_by.unwrap_or(association.ways.main());
         let route = association.ways.get(asked_by).route;
-        association.ways.answered_by(asked_by);
         let agreed = association.take_over(now, traffic, epoch)?;
+        association.ways.answered_by(asked_by);
         self.follow_keys(id);
         if agreed.new_epoch {
             self.begin_epoch(now, id, route);

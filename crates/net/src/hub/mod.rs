@@ -117,7 +117,7 @@ pub struct Hub {
     inbox: Inbox,
     outbox: Outbox,
     entropy: Entropy,
-    /// Tells this hub from those that had its key before a restart.
+    /// Tells this hub from those that had its key before a restart: the time of its start.
     epoch: u64,
     fec: Fec,
     allowance: Allowance,
@@ -226,7 +226,7 @@ impl Hub {
             accepted: Accepted::default(),
             inbox: Inbox::default(),
             outbox: Outbox::default(),
-            epoch: entropy(),
+            epoch: calendar.saturating_add(now.as_nanos()),
             entropy,
             fec: Fec::Auto,
             allowance: Allowance::UNLIMITED,

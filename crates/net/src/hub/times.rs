@@ -56,11 +56,12 @@ impl Hub {
         &self.times
     }
 
-    /// The times as they were kept, a while before this host ended.
+    /// The times as they were kept, a while before this host ended. To be called before anything is sent.
     pub fn set_times(&mut self, mut times: Times) {
         if times.own >= self.calendar {
             // The calendar of this host has gone back, so that only what was said counts.
             times.own = times.own.saturating_add(KEPT_LATE.as_nanos());
+            self.epoch = times.ask(0);
         }
         self.times = times;
     }
