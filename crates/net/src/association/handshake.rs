@@ -30,15 +30,6 @@ pub enum HandshakeError {
     Unknown(PublicKey),
 }
 
-/// The public key of a secret one.
-pub fn public_of(secret: &[u8; 32]) -> [u8; 32] {
-    use snow::params::DHChoice;
-    use snow::resolvers::{CryptoResolver, DefaultResolver};
-    let mut dh = DefaultResolver.resolve_dh(&DHChoice::Curve25519).expect("X25519");
-    dh.set(secret);
-    dh.pubkey().try_into().expect("32 bytes")
-}
-
 /// Key of the hash that shows that the sender of a request knows whom it talks to: a host that does
 /// not know the public key gets no sign that anything is here.
 fn mac1_key(responder: &PublicKey) -> [u8; 32] {

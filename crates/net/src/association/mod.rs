@@ -8,6 +8,7 @@ mod admission;
 mod cipher;
 mod cookie;
 mod datagram;
+mod exchange;
 mod handshake;
 mod keyring;
 mod replay;
@@ -16,7 +17,8 @@ mod traffic;
 
 pub use admission::{Admission, Verdict};
 pub use datagram::{Datagram, Index, Init, MAC_LEN, SealedCookie, parse};
-pub use handshake::{Greeting, HandshakeError, Initiator, Responder, public_of};
+pub use exchange::public_of;
+pub use handshake::{Greeting, HandshakeError, Initiator, Responder};
 pub use keyring::{Agreed, Keyring, Slot};
 pub use security::Security;
 pub use traffic::{FRONT, OVERHEAD, Traffic};

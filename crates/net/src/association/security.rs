@@ -1,12 +1,13 @@
 //! Whether an association hides what it carries.
 
 use snow::params::{CipherChoice, DHChoice, HashChoice};
-use snow::resolvers::{BoxedCryptoResolver, CryptoResolver, DefaultResolver, FallbackResolver};
+use snow::resolvers::{CryptoResolver, FallbackResolver, RingResolver};
 use snow::types::{Cipher, Dh, Hash, Random};
 use snow::{Builder, Error};
 
 use super::cookie::same;
 use super::datagram::TAG;
+use super::exchange::Exchange;
 
 /// What protects the datagrams of a host. Both ends must name the same, or they do not hear each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,29 +40,24 @@ impl Security {
     /// The beginning of a handshake of this pattern.
     pub(super) fn builder(self, pattern: &str) -> Builder<'static> {
         let params = pattern.parse().expect("a pattern that snow knows");
-        match self {
-            Self::Full => Builder::new(params),
-            Self::None => {
-                let resolver: BoxedCryptoResolver = Box::new(FallbackResolver::new(
-                    Box::new(ReadableResolver),
-                    Box::<DefaultResolver>::default(),
-                ));
-                Builder::with_resolver(params, resolver)
-            }
-        }
+        let ours = Box::new(Resolver(self));
+        Builder::with_resolver(
+            params,
+            Box::new(FallbackResolver::new(ours, Box::new(RingResolver))),
+        )
     }
 }
 
-/// Gives every pattern the cipher that hides nothing.
-struct ReadableResolver;
+/// What ring does not have: the exchange of keys that last, and a cipher that hides nothing.
+struct Resolver(Security);
 
-impl CryptoResolver for ReadableResolver {
+impl CryptoResolver for Resolver {
     fn resolve_rng(&self) -> Option<Box<dyn Random>> {
         None
     }
 
-    fn resolve_dh(&self, _: &DHChoice) -> Option<Box<dyn Dh>> {
-        None
+    fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
+        matches!(choice, DHChoice::Curve25519).then(|| Box::<Exchange>::default() as Box<dyn Dh>)
     }
 
     fn resolve_hash(&self, _: &HashChoice) -> Option<Box<dyn Hash>> {
@@ -69,7 +65,10 @@ impl CryptoResolver for ReadableResolver {
     }
 
     fn resolve_cipher(&self, _: &CipherChoice) -> Option<Box<dyn Cipher>> {
-        Some(Box::new(Readable::new([0; 32])))
+        match self.0 {
+            Security::Full => None,
+            Security::None => Some(Box::new(Readable::new([0; 32]))),
+        }
     }
 }
 
