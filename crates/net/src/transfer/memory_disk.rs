@@ -82,7 +82,7 @@ impl MemoryDisk {
         let paths: BTreeSet<PathBuf> =
             state.names.keys().chain(state.durable.keys()).cloned().collect();
         for path in paths {
-            if state.draw() % 2 == 0 {
+            if state.draw().is_multiple_of(2) {
                 let before = state.durable.get(&path).copied();
                 put(&mut state.names, &path, before);
             }
