@@ -212,7 +212,7 @@ impl Storm {
                 };
                 *self.receiver.fuse.lock().expect("a fuse") = fuse.clone();
                 tokio::select! {
-                    sent = self.send(&never) => self.judge(sent),
+                    sent = self.send(&never) => self.judge(&sent),
                     () = moves => {}
                 }
             }
@@ -228,14 +228,14 @@ impl Storm {
                         () = fuse.burnt.notified() => true,
                     }
                 };
-                self.judge(sent);
+                self.judge(&sent);
                 let power = died && self.random.random_ratio(1, 2);
                 self.receiver.restart(power).await;
             }
             // The sender is killed.
             _ => {
                 let sent = self.send(&fuse).await;
-                self.judge(sent);
+                self.judge(&sent);
             }
         }
         if self.random.random_ratio(1, 4) {
@@ -245,7 +245,7 @@ impl Storm {
         self.check(false);
     }
 
-    fn judge(&self, sent: Option<Result<Outcome, TransferError>>) {
+    fn judge(&self, sent: &Option<Result<Outcome, TransferError>>) {
         if let Some(Ok(outcome)) = sent
             && outcome.failed == 0
         {
