@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 BIN = target/release/bentpipe
 
-.PHONY: demo test test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
+.PHONY: demo test storms test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
@@ -17,6 +17,10 @@ build:
 
 test: setup
 	$(CARGO) test --workspace --locked
+
+# File transfers that are broken off at random, a thousand times.
+storms:
+	BENTPIPE_TRANSFER_STORMS=1000 $(CARGO) test --locked -p bentpipe-net --test transfer_storms
 
 # 100 MB each way between this SCTP and usrsctp.
 interop: setup

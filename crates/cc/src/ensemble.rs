@@ -8,7 +8,7 @@ mod episode;
 mod progress;
 mod split;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bentpipe_units::{BitRate, ByteCount, Span};
 
@@ -94,7 +94,7 @@ impl Ensemble {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // A holder that panicked left numbers that are as good as any.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().expect("nobody has panicked while he held this lock")
     }
 }
 

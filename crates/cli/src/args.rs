@@ -564,7 +564,7 @@ pub(crate) struct Way {
     /// Whether losses are probed for their cause, as XSTP does; off over UDP if left out
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
     pub(crate) probing: Option<bool>,
-    /// Give up when nothing was heard for so long
+    /// Give up when nothing was heard for so long, also while connecting
     #[arg(long, value_name = "TIME", default_value = "5 min")]
     pub(crate) patience: Span,
 }
@@ -581,10 +581,11 @@ const RECV_EXAMPLES: &str = "Examples:
   bentpipe recv --listen 0.0.0.0:25300 --dir inbox --peer KEY
   bentpipe recv --listen [::]:25300 --dir inbox --peers known-hosts --once
   bentpipe recv --via mqueue --node 3 --route 1=2 --dir inbox
-  bentpipe recv --transport sctp --security none --listen 10.1.0.2:9899 --listen 10.2.0.2:9899
+  bentpipe recv --transport sctp --security none --listen 10.1.0.2:9899 --listen 10.2.0.2:9899 --dir inbox
 
 A file that was cut off is kept under a hidden name and goes on where it stopped when it is sent
-again. It gets its final name once its BLAKE3 hash was found right.";
+again. It gets its final name once its BLAKE3 hash was found right. Permissions are bounded by the
+umask. RUST_LOG=debug tells more.";
 
 /// `bentpipe recv`.
 #[derive(Debug, ClapArgs)]
@@ -597,8 +598,12 @@ pub(crate) struct Recv {
     #[arg(long, value_name = "ADDR", conflicts_with = "via")]
     pub(crate) listen: Vec<SocketAddr>,
     /// Directory that files go to
-    #[arg(long, value_name = "DIR", default_value = ".")]
+    #[arg(long, value_name = "DIR")]
     pub(crate) dir: PathBuf,
+    /// Replace files that are there, whoever put them there. Without it only the sender of a file replaces it, unless
+    /// it was changed here since
+    #[arg(long)]
+    pub(crate) overwrite: bool,
     /// Public key of a peer that may send; may be given several times
     #[arg(long = "peer", value_name = "KEY", conflicts_with = "via")]
     #[arg(required_unless_present_any = ["peers", "via", "transport"])]
@@ -621,7 +626,8 @@ const SEND_EXAMPLES: &str = "Examples:
   bentpipe send report.pdf 3 --via mqueue --node 1 --route 3=2
   bentpipe send report.pdf 10.1.0.2:9899 --transport sctp --security none --bind 10.1.0.1 --bind 10.2.0.1
 
-What the peer has already, whole or in part, is not sent again.";
+What the peer has already, whole or in part, is not sent again: the same command resumes a transfer that was cut
+off. Symbolic links are skipped without --links. RUST_LOG=debug tells more.";
 
 /// `bentpipe send`.
 #[derive(Debug, ClapArgs)]
@@ -643,6 +649,9 @@ pub(crate) struct Send {
     /// path
     #[arg(long, value_name = "IP", conflicts_with = "via")]
     pub(crate) bind: Vec<IpAddr>,
+    /// Send symbolic links as links. The receiver takes those that lead to something inside of its directory
+    #[arg(long)]
+    pub(crate) links: bool,
     #[command(flatten)]
     pub(crate) way: Way,
     #[command(flatten)]

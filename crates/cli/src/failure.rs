@@ -35,6 +35,11 @@ impl Failure {
         }
     }
 
+    /// What carries datagrams has ended, which it never does by itself.
+    pub(crate) fn ended() -> Self {
+        Self::System("the task that carries datagrams has ended".to_owned())
+    }
+
     /// A file that could not be written.
     pub(crate) fn writing(path: &std::path::Path, error: impl std::fmt::Display) -> Self {
         Self::System(format!("can not write {}: {error}", path.display()))

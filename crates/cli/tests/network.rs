@@ -1,7 +1,7 @@
 //! The commands that use the network, end to end on the loopback interface.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -206,4 +206,151 @@ fn wrong_options_say_what_would_be_right() {
     let output = command.args(["emulate", "geo", "--udp", "nonsense"]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("LISTEN=TARGET"));
+}
+
+/// What a program in the background has said on its standard error, after it was ended.
+fn rest(mut program: Background) -> String {
+    let _ = program.child.kill();
+    let mut text = String::new();
+    if let Some(mut pipe) = program.child.stderr.take() {
+        pipe.read_to_string(&mut text).expect("text");
+    }
+    text
+}
+
+#[test]
+fn sending_again_leaves_every_byte_and_says_nothing_new() {
+    let hosts = Hosts::new();
+    let receiver = hosts.recv();
+    let path = hosts.file(10_000_000);
+    for run in 0..5 {
+        let sent = hosts.send(receiver.address, &path, &[]).output().expect("it runs");
+        assert_success(&sent);
+        let same = fs::read(hosts.inbox("file")).expect("read") == fs::read(&path).expect("read");
+        assert!(same, "run {run}");
+    }
+    assert_eq!(fs::read_dir(hosts.dir.path().join("inbox")).expect("a directory").count(), 1);
+}
+
+#[test]
+fn recv_has_to_be_told_where_files_go_and_replaces_nothing_of_its_own_accord() {
+    let hosts = Hosts::new();
+    let output = bentpipe().args(["recv", "--peer", &hosts.sender]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--dir"), "{}", text(&output.stderr));
+    let receiver = hosts.recv();
+    let path = hosts.file(1_000);
+    fs::write(hosts.inbox("file"), "mine").expect("written");
+    let sent = hosts.send(receiver.address, &path, &[]).output().expect("it runs");
+    assert_eq!(sent.status.code(), Some(1));
+    assert!(text(&sent.stderr).contains("--overwrite"), "{}", text(&sent.stderr));
+    assert_eq!(fs::read(hosts.inbox("file")).expect("read"), b"mine");
+}
+
+#[test]
+fn the_umask_of_the_receiver_bounds_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let hosts = Hosts::new();
+    let path = hosts.file(10);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("a mode");
+    let program = env!("CARGO_BIN_EXE_bentpipe");
+    let mut recv = Command::new("sh");
+    let script = format!("umask 077; exec '{program}' \"$@\"");
+    recv.args(["-c", &script, "sh", "recv", "--listen", "127.0.0.1:0", "--peer", &hosts.sender]);
+    recv.arg("--dir").arg(hosts.dir.path().join("inbox"));
+    recv.arg("--key").arg(hosts.dir.path().join("receiver"));
+    let receiver = start(&mut recv, false);
+    assert_success(&hosts.send(receiver.address, &path, &[]).output().expect("it runs"));
+    let mode = fs::metadata(hosts.inbox("file")).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn symbolic_links_are_skipped_with_success_or_sent_as_links() {
+    let hosts = Hosts::new();
+    let receiver = hosts.recv();
+    let tree = hosts.dir.path().join("tree");
+    fs::create_dir(&tree).expect("made");
+    fs::write(tree.join("file"), "x").expect("written");
+    std::os::unix::fs::symlink("file", tree.join("link")).expect("linked");
+    let sent = hosts.send(receiver.address, &tree, &[]).output().expect("it runs");
+    assert_success(&sent);
+    let said = text(&sent.stderr);
+    assert!(said.lines().any(|line| line == "1 item skipped (symbolic link)"), "{said}");
+    assert!(!hosts.inbox("tree/link").is_symlink());
+    assert_success(&hosts.send(receiver.address, &tree, &["--links"]).output().expect("it runs"));
+    assert_eq!(fs::read_link(hosts.inbox("tree/link")).expect("a link"), Path::new("file"));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "an address at which nobody answers")]
+fn nobody_who_listens_is_told_apart_from_nobody_who_answers() {
+    let hosts = Hosts::new();
+    let path = hosts.file(10);
+    // A port that was free a moment ago, and one at which nobody answers.
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let address = free.local_addr().expect("an address");
+    drop(free);
+    let refused = hosts.send(address, &path, &[]).output().expect("it runs");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("connection refused"), "{}", text(&refused.stderr));
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let address = silent.local_addr().expect("an address");
+    let given_up = hosts.send(address, &path, &["--patience", "3 s"]).output().expect("it runs");
+    assert_eq!(given_up.status.code(), Some(1));
+    let said = text(&given_up.stderr);
+    assert!(said.contains(&format!("connecting to {address} ... no answer for 2 s")), "{said}");
+    assert!(said.contains("no answer for 3 s: nobody is there"), "{said}");
+    assert!(said.contains(&hosts.sender), "{said}");
+}
+
+#[test]
+fn recv_says_whose_key_it_does_not_know() {
+    let hosts = Hosts::new();
+    let mut command = bentpipe();
+    command.args(["recv", "--listen", "127.0.0.1:0", "--peer", &hosts.receiver, "--dir"]);
+    command.arg(hosts.dir.path().join("inbox"));
+    command.arg("--key").arg(hosts.dir.path().join("receiver"));
+    let receiver = start(&mut command, false);
+    let path = hosts.file(10);
+    let sent = hosts.send(receiver.address, &path, &["--patience", "2 s"]).output();
+    assert_eq!(sent.expect("it runs").status.code(), Some(1));
+    let said = rest(receiver);
+    assert!(said.contains(&hosts.sender), "{said}");
+}
+
+#[test]
+fn names_that_a_terminal_would_obey_are_made_harmless() {
+    let hosts = Hosts::new();
+    let receiver = hosts.recv();
+    let path = hosts.dir.path().join("a\u{1b}[2Jb");
+    fs::write(&path, "x").expect("written");
+    fs::write(hosts.inbox("a\u{1b}[2Jb"), "mine").expect("written");
+    let sent = hosts.send(receiver.address, &path, &[]).output().expect("it runs");
+    assert!(text(&sent.stderr).contains("a\u{fffd}[2Jb"), "{}", text(&sent.stderr));
+    let said = rest(receiver);
+    assert!(said.contains("a\u{fffd}[2Jb") && !said.contains('\u{1b}'), "{said}");
+}
+
+#[test]
+fn an_interrupted_sender_says_that_the_same_command_resumes() {
+    let hosts = Hosts::new();
+    let receiver = hosts.recv();
+    let path = hosts.file(8_000_000);
+    let mut command = hosts.send(receiver.address, &path, &["--rate", "20 Mbit/s"]);
+    let sender = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let partial = hosts.inbox(".file.bentpipe-part");
+    while fs::metadata(&partial).map_or(0, |file| file.len()) < 2_000_000 {
+        std::thread::yield_now();
+    }
+    let id = sender.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().expect("it runs").success());
+    let stopped = sender.wait_with_output().expect("it ends");
+    assert_eq!(stopped.status.code(), Some(1));
+    assert!(text(&stopped.stderr).contains("the same command resumes"));
+    let resumed = hosts.send(receiver.address, &path, &["--rate", "20 Mbit/s"]).output();
+    let resumed = resumed.expect("it runs");
+    assert_success(&resumed);
+    assert!(!text(&resumed.stdout).contains(" 0 B there already"), "{}", text(&resumed.stdout));
+    assert!(fs::read(hosts.inbox("file")).expect("read") == fs::read(&path).expect("read"));
 }

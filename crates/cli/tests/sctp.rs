@@ -79,12 +79,18 @@ fn a_file_arrives_although_the_first_of_two_links_goes_dark() {
 fn sctp_has_to_be_asked_for_without_encryption_and_knows_no_keys() {
     let key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     for (arguments, hint) in [
-        (&["recv", "--transport", "sctp"][..], "--security none"),
+        (&["recv", "--dir", ".", "--transport", "sctp"][..], "--security none"),
         (&["send", "x", "[::1]:9", "--transport", "sctp"], "--security none"),
-        (&["recv", "--transport", "sctp", "--security", "none", "--peer", key], "no keys"),
-        (&["recv", "--transport", "xstp"], "--peer"),
+        (
+            &["recv", "--dir", ".", "--transport", "sctp", "--security", "none", "--peer", key],
+            "no keys",
+        ),
+        (&["recv", "--dir", ".", "--transport", "xstp"], "--peer"),
         (&["send", "x", "[::1]:9", "--transport", "xstp"], "--peer"),
-        (&["recv", "--peer", key, "--listen", "[::1]:1", "--listen", "[::1]:2"], "only SCTP"),
+        (
+            &["recv", "--dir", ".", "--peer", key, "--listen", "[::1]:1", "--listen", "[::1]:2"],
+            "only SCTP",
+        ),
         (
             &[
                 "send",
@@ -110,8 +116,10 @@ fn sctp_has_to_be_asked_for_without_encryption_and_knows_no_keys() {
 #[test]
 fn addresses_of_one_host_have_one_port() {
     let listen = ["--listen", "127.0.0.1:1999", "--listen", "127.0.0.2:2999"];
-    let output =
-        output(&[&["recv", "--transport", "sctp", "--security", "none"][..], &listen].concat());
+    let output = output(
+        &[&["recv", "--dir", ".", "--transport", "sctp", "--security", "none"][..], &listen]
+            .concat(),
+    );
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("the same port"), "{}", text(&output.stderr));
 }

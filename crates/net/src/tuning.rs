@@ -118,6 +118,14 @@ impl Tuning {
         (self.patience.as_nanos() / self.keepalive.as_nanos().max(1)).max(1) as u32
     }
 
+    /// As [`Tuning::config`], for a connection that asks for an answer until whoever opens it stops waiting.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn persistent_config(&self) -> Result<Arc<Config>, BuildError> {
+        Ok(Arc::new(Config { ctl_max_retries: None, ..(*self.config()?).clone() }))
+    }
+
     /// The settings of a connection.
     ///
     /// # Errors

@@ -1,14 +1,22 @@
 //! File transfer between two hosts on the loopback interface.
 
+mod slow;
+
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use bentpipe_net::transfer::{PORT, Progress, TransferError, entries, receive, send};
+use bentpipe_net::transfer::memory_disk::MemoryDisk;
+use bentpipe_net::transfer::{
+    Inbox, Links, PORT, Progress, Rules, TransferError, entries, receive, send,
+};
 use bentpipe_net::{Connection, Host, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::ByteCount;
+use slow::Proxy;
 
 fn config() -> Arc<Config> {
     Arc::new(Config {
@@ -21,27 +29,38 @@ fn config() -> Arc<Config> {
     })
 }
 
-/// Two connected hosts; the second end receives.
-async fn pair() -> (Host, Connection, Host, Connection) {
+/// Two hosts that know each other; the second one listens.
+fn hosts() -> (Host, Host) {
     let [a, b] = [(); 2].map(|()| SecretKey::generate());
     let any = "127.0.0.1:0".parse().expect("an address");
-    let server = Host::bind(any, b.clone(), Security::Full).expect("a server");
+    let server = Host::bind(any, b, Security::Full).expect("a server");
     server.allow(a.public());
     server.listen(config());
-    let client = Host::bind(any, a, Security::Full).expect("a client");
-    let address = server.local_addr();
-    let (connected, accepted) =
-        tokio::join!(client.connect(address, b.public(), PORT, config()), server.accept());
+    (Host::bind(any, a, Security::Full).expect("a client"), server)
+}
+
+/// Two connected hosts; the second end receives.
+async fn pair() -> (Host, Connection, Host, Connection) {
+    let (client, server) = hosts();
+    let (connected, accepted) = tokio::join!(
+        client.connect(server.local_addr(), server.public_key(), PORT, config()),
+        server.accept()
+    );
     (client, connected.expect("a connection"), server, accepted)
 }
 
 fn silent(_: Progress) {}
 
+fn from_a() -> Rules {
+    Rules { sender: Some("a".to_owned()), overwrite: false }
+}
+
 async fn transfer(paths: &[PathBuf], dir: &Path) -> bentpipe_net::transfer::Outcome {
     let (_client, from, _server, to) = pair().await;
-    let (found, errors) = entries(paths);
+    let (found, errors) = entries(paths, Links::Skip);
     assert!(errors.is_empty(), "{errors:?}");
-    let (sent, received) = tokio::join!(send(&from, &found, silent), receive(&to, dir, silent));
+    let (sent, received) =
+        tokio::join!(send(&from, &found, silent), receive(&to, Inbox::new(dir), from_a(), silent));
     let received = received.expect("received");
     let sent = sent.expect("sent");
     assert_eq!((sent.done, sent.failed), (received.done, received.failed));
@@ -84,13 +103,13 @@ async fn only_what_is_missing_is_sent_again() {
     fs::write(to.path().join(".file.bentpipe-part"), &data[..35_000_000]).expect("written");
     let outcome = transfer(std::slice::from_ref(&path), to.path()).await;
     assert_eq!((outcome.done, outcome.failed), (1, 0));
-    assert!(outcome.skipped > 10_000_000, "{outcome:?}");
-    assert_eq!(outcome.skipped + outcome.sent, 40_000_000);
+    assert!(outcome.had > 10_000_000, "{outcome:?}");
+    assert_eq!(outcome.had + outcome.sent, 40_000_000);
     assert_eq!(fs::read(to.path().join("file")).expect("read"), data);
     fs::remove_file(to.path().join("file")).expect("removed");
     fs::write(to.path().join(".file.bentpipe-part"), pattern(99).repeat(9_999)).expect("written");
     let outcome = transfer(&[path], to.path()).await;
-    assert_eq!((outcome.done, outcome.skipped), (1, 0));
+    assert_eq!((outcome.done, outcome.had), (1, 0));
     assert_eq!(fs::read(to.path().join("file")).expect("read"), data);
 }
 
@@ -100,7 +119,7 @@ async fn a_peer_that_is_gone_leaves_nothing_under_the_final_name() {
     let path = from.path().join("file");
     fs::write(&path, pattern(20_000_000)).expect("written");
     let (_client, sender, _server, receiver) = pair().await;
-    let (found, _) = entries(&[path]);
+    let (found, _) = entries(&[path], Links::Skip);
     let seen = Mutex::new(0);
     let dir = to.path().to_owned();
     let (sent, received) = tokio::join!(
@@ -121,7 +140,7 @@ async fn a_peer_that_is_gone_leaves_nothing_under_the_final_name() {
             Ok::<_, TransferError>(())
         },
         async {
-            let received = receive(&receiver, &dir, silent);
+            let received = receive(&receiver, Inbox::new(&dir), from_a(), silent);
             tokio::select! {
                 result = received => result.map(drop),
                 () = async {
@@ -146,7 +165,7 @@ async fn one_entry_that_fails_does_not_stop_the_others() {
     // A directory is in the way of the second one, and the third has vanished.
     fs::create_dir(to.path().join("b")).expect("made");
     let (_client, sender, _server, receiver) = pair().await;
-    let (found, _) = entries(&names);
+    let (found, _) = entries(&names, Links::Skip);
     fs::remove_file(&names[2]).expect("removed");
     let failures = Mutex::new(Vec::new());
     let note = |progress| {
@@ -154,11 +173,227 @@ async fn one_entry_that_fails_does_not_stop_the_others() {
             failures.lock().expect("a lock").push((name, reason));
         }
     };
-    let (sent, received) =
-        tokio::join!(send(&sender, &found, note), receive(&receiver, to.path(), silent));
+    let (sent, received) = tokio::join!(
+        send(&sender, &found, note),
+        receive(&receiver, Inbox::new(to.path()), from_a(), silent)
+    );
     assert_eq!(sent.map(|o| (o.done, o.failed)).expect("an outcome"), (1, 2));
     assert_eq!(received.map(|o| (o.done, o.failed)).expect("an outcome"), (1, 2));
     let failures = failures.into_inner().expect("a list");
     assert_eq!(failures.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "c"]);
     assert_eq!(fs::read(to.path().join("a")).expect("read"), pattern(100_000));
+}
+
+/// All that is in a directory, with its bytes.
+fn bytes_in(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut left = vec![dir.to_owned()];
+    while let Some(next) = left.pop() {
+        for entry in fs::read_dir(next).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                left.push(path);
+            } else {
+                let name = path.strip_prefix(dir).expect("inside").to_owned();
+                all.insert(name, fs::read(path).expect("read"));
+            }
+        }
+    }
+    all
+}
+
+/// Inode and time of each file: whether anything was touched.
+fn stamps(dir: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    let stamp = |path: &PathBuf| {
+        let metadata = fs::metadata(dir.join(path)).expect("a file");
+        (metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+    };
+    bytes_in(dir).into_keys().map(|path| (path.clone(), stamp(&path))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sending_again_changes_no_byte_however_often() {
+    let [from, to] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    for (name, len) in [("empty", 0), ("small", 1_000), ("middle", 700_000), ("big", 10_000_000)] {
+        fs::write(from.path().join(name), pattern(len)).expect("written");
+        let path = [from.path().join(name)];
+        transfer(&path, to.path()).await;
+        let before = stamps(to.path());
+        for _ in 0..4 {
+            let again = transfer(&path, to.path()).await;
+            assert_eq!((again.done, again.failed), (1, 0), "{name}");
+            assert!(fs::read(to.path().join(name)).expect("read") == pattern(len), "{name}");
+            assert_eq!(stamps(to.path()), before, "{name}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_that_is_there_costs_a_round_trip_and_stays_as_it_is() {
+    let [from, to] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let root = from.path().join("tree");
+    fs::create_dir_all(root.join("deep")).expect("made");
+    for n in 0..200 {
+        fs::write(root.join(format!("deep/{n}")), pattern(20_000 + n)).expect("written");
+    }
+    transfer(std::slice::from_ref(&root), to.path()).await;
+    let (bytes, before) = (bytes_in(from.path()), stamps(to.path()));
+    for _ in 0..3 {
+        let (client, server) = hosts();
+        let proxy = Proxy::start(server.local_addr(), Duration::from_millis(150)).await;
+        let (connected, receiver) = tokio::join!(
+            client.connect(proxy.address, server.public_key(), PORT, config()),
+            server.accept()
+        );
+        let sender = connected.expect("a connection");
+        let (found, _) = entries(std::slice::from_ref(&root), Links::Skip);
+        let (inbox, sent) = (Inbox::new(to.path()), proxy.sent());
+        let (again, received) = tokio::join!(
+            send(&sender, &found, silent),
+            receive(&receiver, inbox, from_a(), silent)
+        );
+        let (again, received) = (again.expect("sent"), received.expect("received"));
+        assert_eq!((again.done, again.failed, received.kept), (202, 0, 200));
+        // What leaves before the receiver can have said anything is at most what may wait to be sent and the first
+        // window; 4 MB would be all.
+        assert!(proxy.sent() - sent < 1_000_000, "{} bytes", proxy.sent() - sent);
+        assert!(bytes_in(to.path()) == bytes);
+        assert_eq!(stamps(to.path()), before);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_content_of_the_same_size_and_time_replaces_what_is_there() {
+    for len in [10_000, 3_000_000] {
+        let [from, to] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let path = from.path().join("file");
+        fs::write(&path, pattern(len)).expect("written");
+        transfer(std::slice::from_ref(&path), to.path()).await;
+        let time = fs::metadata(&path).and_then(|m| m.modified()).expect("a time");
+        let mut other = pattern(len).to_vec();
+        other[len / 2] ^= 1;
+        fs::write(&path, &other).expect("written");
+        fs::File::open(&path).and_then(|file| file.set_modified(time)).expect("a time");
+        transfer(std::slice::from_ref(&path), to.path()).await;
+        assert!(fs::read(to.path().join("file")).expect("read") == other);
+        assert_eq!(fs::read_dir(to.path()).expect("a directory").count(), 1);
+    }
+}
+
+/// Sends one file as a sender with this key.
+async fn send_as(path: &Path, dir: &Path, sender: &str, overwrite: bool) -> (u64, u64) {
+    let (_client, from, _server, to) = pair().await;
+    let (found, _) = entries(&[path.to_owned()], Links::Send);
+    let rules = Rules { sender: Some(sender.to_owned()), overwrite };
+    let inbox = Inbox::new(dir);
+    let (sent, received) =
+        tokio::join!(send(&from, &found, silent), receive(&to, inbox, rules, silent));
+    received.expect("received");
+    sent.map(|sent| (sent.done, sent.failed)).expect("sent")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_its_sender_replaces_a_file() {
+    let [from, to] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let path = from.path().join(".bashrc");
+    let there = to.path().join(".bashrc");
+    let is = |text: &str| fs::read(&there).expect("read") == text.as_bytes();
+    fs::write(&there, "mine").expect("written");
+    fs::write(&path, "theirs").expect("written");
+    assert_eq!(send_as(&path, to.path(), "a", false).await, (0, 1));
+    assert!(is("mine"));
+    assert_eq!(send_as(&path, to.path(), "a", true).await, (1, 0));
+    assert!(is("theirs"));
+    fs::write(&path, "a newer one").expect("written");
+    assert_eq!(send_as(&path, to.path(), "b", false).await, (0, 1));
+    assert!(is("theirs"));
+    assert_eq!(send_as(&path, to.path(), "a", false).await, (1, 0));
+    assert!(is("a newer one"));
+    // Who changes what he received keeps it.
+    fs::write(&there, "mine again").expect("written");
+    fs::write(&path, "the newest").expect("written");
+    assert_eq!(send_as(&path, to.path(), "a", false).await, (0, 1));
+    assert!(is("mine again"));
+    assert_eq!(fs::read_dir(to.path()).expect("a directory").count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn links_arrive_when_they_stay_inside_and_nothing_is_written_through_them() {
+    use std::os::unix::fs::symlink;
+    let [from, to] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let root = from.path().join("tree");
+    fs::create_dir_all(root.join("d")).expect("made");
+    fs::write(root.join("file"), "x").expect("written");
+    for (name, target) in [("d/in", "../file"), ("d/out", "../../../file"), ("abs", "/etc/passwd")]
+    {
+        symlink(target, root.join(name)).expect("linked");
+    }
+    for _ in 0..2 {
+        let (_client, sender, _server, receiver) = pair().await;
+        let (found, errors) = entries(std::slice::from_ref(&root), Links::Send);
+        assert!(errors.is_empty());
+        let inbox = Inbox::new(to.path());
+        let (sent, received) = tokio::join!(
+            send(&sender, &found, silent),
+            receive(&receiver, inbox, from_a(), silent)
+        );
+        received.expect("received");
+        let sent = sent.expect("sent");
+        assert_eq!((sent.done, sent.failed, sent.skipped), (4, 0, 2));
+        let link = fs::read_link(to.path().join("tree/d/in")).expect("a link");
+        assert_eq!(link, Path::new("../file"));
+        assert!(
+            !to.path().join("tree/d/out").is_symlink() && !to.path().join("tree/abs").is_symlink()
+        );
+    }
+    // A name that leads through a link is refused.
+    let through = from.path().join("tree/d2/in");
+    fs::create_dir_all(&through).expect("made");
+    fs::write(through.join("file"), "y").expect("written");
+    symlink("d", to.path().join("tree/d2")).expect("linked");
+    assert_eq!(send_as(&from.path().join("tree"), to.path(), "a", false).await.1, 3);
+    assert_eq!(fs::read(to.path().join("tree/file")).expect("read"), b"x");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_transfers_of_one_file_at_the_same_time_leave_it_whole() {
+    let [from, to] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let path = from.path().join("file");
+    fs::write(&path, pattern(5_000_000)).expect("written");
+    let two =
+        tokio::join!(send_as(&path, to.path(), "a", false), send_as(&path, to.path(), "a", false));
+    assert_eq!(two, ((1, 0), (1, 0)));
+    assert!(fs::read(to.path().join("file")).expect("read") == pattern(5_000_000));
+    assert_eq!(fs::read_dir(to.path()).expect("a directory").count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_is_full_fails_each_file_by_its_name_and_the_others_go_on() {
+    let from = tempfile::tempdir().expect("a directory");
+    let names = ["a", "big1", "big2", "z"].map(|name| from.path().join(name));
+    for (path, len) in names.iter().zip([1_000, 400_000, 500_000, 2_000]) {
+        fs::write(path, pattern(len)).expect("written");
+    }
+    let disk = MemoryDisk::new(1);
+    // What was written of a file that failed stays to be taken up and takes its place.
+    disk.fail(0, 0, Some(300_000));
+    let (_client, sender, _server, receiver) = pair().await;
+    let (found, _) = entries(&names, Links::Skip);
+    let failures = Mutex::new(Vec::new());
+    let note = |progress| {
+        if let Progress::Failed { name, .. } = progress {
+            failures.lock().expect("a lock").push(name);
+        }
+    };
+    let (sent, received) = tokio::join!(
+        send(&sender, &found, note),
+        receive(&receiver, disk.clone(), from_a(), silent)
+    );
+    assert_eq!(sent.map(|o| (o.done, o.failed)).expect("an outcome"), (2, 2));
+    assert_eq!(received.map(|o| (o.done, o.failed)).expect("an outcome"), (2, 2));
+    assert_eq!(failures.into_inner().expect("a list"), ["big1", "big2"]);
+    for (name, len) in [("a", Some(1_000)), ("big1", None), ("big2", None), ("z", Some(2_000))] {
+        assert!(disk.bytes(Path::new(name)) == len.map(|len| pattern(len).to_vec()), "{name}");
+    }
 }

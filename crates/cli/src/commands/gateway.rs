@@ -1,16 +1,15 @@
 //! `bentpipe gateway`: TCP over a satellite link.
 
-use std::io::{IsTerminal as _, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bentpipe_net::SecretKey;
 use bentpipe_net::gateway::{Config, Firewall, Gateway, Installed};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 use crate::args;
 use crate::commands::privileges::{Privileges, give_up_binding};
-use crate::commands::{Stop, runtime_after};
+use crate::commands::{Stop, log, runtime_after};
 use crate::failure::Failure;
 
 /// Runs a gateway until it is told to end, or only checks its configuration.
@@ -30,7 +29,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         writeln!(std::io::stdout(), "{}: good", file.display())?;
         return Ok(());
     }
-    log(args.log_json);
+    log::start("info", args.log_json);
     // Threads have privileges of their own and take over those of the one that makes them.
     if let Some(privileges) = &privileges {
         privileges.become_user().map_err(Failure::System)?;
@@ -109,18 +108,5 @@ fn reload(gateway: &Gateway, file: &Path) {
     match read.and_then(|config| gateway.reload(&config).map_err(|error| error.to_string())) {
         Ok(()) => tracing::info!("the rates and weights of {} hold now", file.display()),
         Err(error) => tracing::error!("nothing was changed: {error}"),
-    }
-}
-
-/// Starts the log; RUST_LOG says what is in it.
-fn log(json: bool) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let colours = std::io::stderr().is_terminal();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
-    let log = log.with_writer(std::io::stderr);
-    if json {
-        log.json().init();
-    } else {
-        log.init();
     }
 }

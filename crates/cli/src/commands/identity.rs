@@ -17,6 +17,9 @@ pub(super) fn host(identity: &Identity, address: SocketAddr) -> Result<Host, Fai
     let host = Host::bind(address, key, identity.security)
         .map_err(|error| Failure::System(format!("can not use {address}: {error}")))?;
     host.set_fec(identity.fec);
+    let mut times = key_path(identity.key.as_deref())?.into_os_string();
+    times.push(".times");
+    host.keep_times(times.into()).map_err(|error| Failure::Input(error.to_string()))?;
     Ok(host)
 }
 

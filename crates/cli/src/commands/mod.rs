@@ -1,11 +1,13 @@
 //! What each command does.
 
 mod compare;
+mod connecting;
 mod emulate;
 mod gateway;
 mod identity;
 mod keygen;
 mod list;
+mod log;
 mod memory;
 mod mqueue;
 mod orbit;

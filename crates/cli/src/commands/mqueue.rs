@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::emulate::counters::{self, Live};
 use super::emulate::signals::Signals;
-use super::recv::serve_all;
+use super::recv::{Arrival, serve_all};
 use super::send::{Parcel, nothing_more};
 use crate::args::{Emulate, Queues, Recv, Send};
 use crate::commands::{Stop, runtime};
@@ -47,15 +47,12 @@ pub(super) fn send(node: NodeId, args: &Send, tuning: &Tuning) -> Result<(), Fai
     let config = qlp::config(tuning).map_err(|error| wrong(&error))?;
     let parcel = Parcel::gather(args)?;
     runtime()?.block_on(async {
-        let mut stop = Stop::listen()?;
         let open = Node::open(node, routes(&args.queues))?;
         announce(node, open.depth());
-        let sent = tokio::select! {
-            sent = parcel.deliver(open.connect(peer, PORT, config), nothing_more) => {
-                sent.and_then(|sent| parcel.verdict(&sent))
-            }
-            () = stop.wait() => Err(Failure::System("stopped before everything was sent".to_owned())),
-        };
+        let connecting = open.connect(peer, PORT, config);
+        let silence = "nobody is there, or a node on the way passes nothing on".to_owned();
+        let sent = parcel.deliver(connecting, std::future::pending(), silence, nothing_more).await;
+        let sent = sent.and_then(|sent| parcel.verdict(&sent));
         remark(&open.counters());
         sent
     })
@@ -73,7 +70,7 @@ pub(super) fn recv(node: NodeId, args: &Recv) -> Result<(), Failure> {
         writeln!(std::io::stdout(), "listening as node {node}")?;
         let accept = async || {
             let (peer, connection) = open.accept().await;
-            (format!("node {peer}"), connection)
+            Arrival { peer: format!("node {peer}"), sender: None, connection }
         };
         let served = tokio::select! {
             served = serve_all(args, accept) => served,

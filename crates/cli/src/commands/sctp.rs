@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use bentpipe_net::sctp::{self, Connection, Node, PathChange, UDP_PORT};
 use bentpipe_net::transfer::PORT;
-use bentpipe_net::{Security, Tuning};
+use bentpipe_net::{Security, Tuning, refusal};
 
 use super::identity::warn;
-use super::recv::serve_all;
+use super::recv::{Arrival, serve_all};
 use super::send::{Bar, Never, Parcel, any_towards, resolve};
 use crate::args::{Identity, Recv, Send};
 use crate::commands::runtime;
@@ -30,7 +30,9 @@ pub(super) fn send(args: &Send, tuning: &Tuning) -> Result<(), Failure> {
         };
         let node = bind(&from)?;
         warn("Everybody on the way can read and change all names and contents.");
-        let sent = parcel.deliver(node.connect(to, PORT, config), tell_of_paths).await?;
+        let silence = "nobody is there, or a firewall lets nothing pass".to_owned();
+        let (connecting, refused) = (node.connect(to, PORT, config), refusal(from[0].ip(), to));
+        let sent = parcel.deliver(connecting, refused, silence, tell_of_paths).await?;
         parcel.verdict(&sent)
     })
 }
@@ -49,7 +51,7 @@ pub(super) fn recv(args: &Recv) -> Result<(), Failure> {
         writeln!(std::io::stdout(), "listening on {}", addresses.join(" and "))?;
         let accept = async || {
             let (peer, connection) = node.accept().await;
-            (peer.to_string(), connection)
+            Arrival { peer: peer.to_string(), sender: None, connection }
         };
         serve_all(args, accept).await
     })

@@ -1,26 +1,36 @@
 //! `bentpipe send`: files to a peer.
 
 use std::fmt::Display;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bentpipe_net::hub::Streams;
-use bentpipe_net::transfer::{Entry, PORT, Progress, entries, send as send_entries};
-use bentpipe_net::{Connection, Tuning};
+use bentpipe_net::transfer::{
+    Entry, EntryError, Links, PORT, Progress, entries, send as send_entries,
+};
+use bentpipe_net::{Connection, Tuning, refusal};
 use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{Send, Transport, Way};
+use crate::commands::connecting::Wait;
 use crate::commands::memory::Memory;
-use crate::commands::{identity, mqueue, runtime, sctp};
+use crate::commands::{Stop, identity, log, mqueue, runtime, sctp};
 use crate::failure::Failure;
+use crate::output::harmless::harmless;
 
 /// Time between two looks at the connection for the progress bar.
 const REFRESH: Duration = Duration::from_millis(200);
+/// Time to take leave of a peer that has everything.
+const FAREWELL: Duration = Duration::from_secs(10);
+/// Time to tell a peer that the user has stopped.
+const BREAK_OFF: Duration = Duration::from_millis(100);
 
 /// Sends files and directories.
 pub(crate) fn send(args: &Send) -> Result<(), Failure> {
+    log::start("warn", false);
     let mut tuning = tuning(&args.way);
     if let Some(node) = args.queues.node {
         return mqueue::send(node, args, &tuning);
@@ -32,7 +42,8 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     let peer = args.peer.ok_or_else(missing)?;
     let memory = Memory::beside(&identity::key_path(args.identity.key.as_deref())?);
     tuning.known = memory.recall(peer);
-    let config = tuning.config();
+    // How long it asks for an answer is a matter of the user's patience.
+    let config = tuning.persistent_config();
     let config = config.map_err(|error| Failure::Input(error.to_string()))?;
     let parcel = Parcel::gather(args)?;
     runtime()?.block_on(async {
@@ -46,7 +57,19 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
             }
         };
         let host = identity::host(&args.identity, local)?;
-        let sent = parcel.deliver(host.connect(address, peer, PORT, config), nothing_more).await?;
+        // What the peer makes this host keep is not more than its buffers.
+        host.limit_memory((config.snd_buf + config.rcv_buf) * 3, 1);
+        let silence = format!(
+            "nobody is there, its key is not the one of --peer, or it does not know the key of this host \
+             ({}; recv says so there)",
+            host.public_key()
+        );
+        let connecting = host.connect(address, peer, PORT, config);
+        let refused = refusal(local.ip(), address);
+        let sent = tokio::select! {
+            sent = parcel.deliver(connecting, refused, silence, nothing_more) => sent?,
+            () = host.failed() => return Err(Failure::ended()),
+        };
         if let Some(round_trip) = sent.round_trip.filter(|_| args.way.rate.is_none()) {
             memory.note(peer, sent.bytes, sent.seconds, round_trip);
         }
@@ -57,6 +80,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
 /// What is to be sent, and to whom.
 pub(super) struct Parcel<'a> {
     to: &'a str,
+    patience: Span,
     found: Vec<Entry>,
     /// Paths that were named and can not be sent.
     missing: u64,
@@ -65,42 +89,67 @@ pub(super) struct Parcel<'a> {
 impl<'a> Parcel<'a> {
     /// Looks for what is to be sent.
     pub(super) fn gather(args: &'a Send) -> Result<Self, Failure> {
-        let (found, errors) = entries(&args.paths);
-        for error in &errors {
-            anstream::eprintln!("bentpipe: {error}");
+        let links = if args.links { Links::Send } else { Links::Skip };
+        let (found, errors) = entries(&args.paths, links);
+        let (skipped, missing): (Vec<_>, Vec<_>) =
+            errors.into_iter().partition(|error| matches!(error, EntryError::Link { .. }));
+        for error in &missing {
+            anstream::eprintln!("bentpipe: {}", harmless(&error.to_string()));
+        }
+        match skipped.len() {
+            0 => {}
+            1 => anstream::eprintln!("1 item skipped (symbolic link)"),
+            more => anstream::eprintln!("{more} items skipped (symbolic links)"),
         }
         if found.is_empty() {
             return Err(Failure::Input("there is nothing to send".to_owned()));
         }
-        Ok(Self { to: &args.to, found, missing: errors.len() as u64 })
+        let (to, patience, missing) = (&args.to, args.way.patience, missing.len() as u64);
+        Ok(Self { to, patience, found, missing })
     }
 
-    /// Sends it over the connection that `connecting` opens, and prints what became of it.
-    /// Meanwhile `beside` watches the connection.
+    /// Sends it over the connection that `connecting` opens, and prints what became of it. `refused` says when
+    /// nobody listens, `silence` what may be wrong when nobody answers. Meanwhile `beside` watches the connection.
     pub(super) async fn deliver<S: Streams>(
         &self,
-        connecting: impl Future<Output = std::io::Result<Connection<S>>>,
+        connecting: impl Future<Output = io::Result<Connection<S>>>,
+        refused: impl Future<Output = io::Error>,
+        silence: String,
         beside: impl AsyncFn(&Connection<S>, &Bar) -> Never,
     ) -> Result<Sent, Failure> {
         let began = tokio::time::Instant::now();
         let failed = |error: &dyn Display| Failure::System(format!("{}: {error}", self.to));
-        let connection = connecting.await.map_err(|error| failed(&error))?;
+        let mut stop = Stop::listen()?;
+        let stopped =
+            || Failure::System("stopped; the same command resumes the transfer".to_owned());
+        let wait = Wait { to: self.to, patience: self.patience, silence };
+        let connection = tokio::select! {
+            connected = wait.connect(connecting, refused) => connected?,
+            () = stop.wait() => return Err(stopped()),
+        };
         let bar = Arc::new(Bar::new(self.found.iter().filter_map(Entry::size).sum()));
         let sent = {
             let watched = watch(&connection, &bar);
             let sending = send_entries(&connection, &self.found, |progress| bar.note(progress));
             tokio::select! {
-                sent = sending => sent,
+                sent = sending => Some(sent),
+                () = stop.wait() => None,
                 never = watched => match never {},
                 never = beside(&connection, &bar) => match never {},
             }
         };
         let seconds = began.elapsed().as_secs_f64();
         bar.bar.finish_and_clear();
+        let Some(sent) = sent else {
+            // A peer that does not hear it finds out by itself.
+            connection.abort();
+            tokio::time::sleep(BREAK_OFF).await;
+            return Err(stopped());
+        };
         let outcome = sent.map_err(|error| failed(&error))?;
         let (state, counters) = connection.state();
         // The peer has said what became of each entry; how it takes its leave changes nothing.
-        let _ = connection.finish().await;
+        let _ = tokio::time::timeout(FAREWELL, connection.finish()).await;
         anstream::println!(
             "{} of {} entries, {} sent in {seconds:.2} s ({:.2} Mbit/s), {} there already, \
              {:.2} % sent again",
@@ -108,7 +157,7 @@ impl<'a> Parcel<'a> {
             self.found.len(),
             indicatif::DecimalBytes(outcome.sent),
             outcome.sent as f64 * 8e-6 / seconds,
-            indicatif::DecimalBytes(outcome.skipped),
+            indicatif::DecimalBytes(outcome.had),
             100.0 * counters.retransmitted_segments as f64 / counters.data_segments.max(1) as f64,
         );
         let (bytes, failed) = (outcome.sent, outcome.failed);
@@ -201,7 +250,7 @@ impl Bar {
     }
 
     fn note(&self, progress: Progress) {
-        let mut behind = self.behind.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut behind = self.behind.lock().expect("nobody has panicked while he held it");
         match progress {
             Progress::Begins { size, .. } => {
                 behind.0 += behind.1;
@@ -209,9 +258,12 @@ impl Bar {
                 self.bar.set_position(behind.0);
             }
             Progress::At { offset } => self.bar.set_position(behind.0 + offset),
-            Progress::Done { .. } => {}
+            Progress::Done { .. } | Progress::Kept { .. } => {}
+            Progress::Skipped { name, reason } => {
+                self.say(&format!("{}: skipped: {}", harmless(&name), harmless(&reason)));
+            }
             Progress::Failed { name, reason } => {
-                self.say(&format!("{name}: {reason}"));
+                self.say(&format!("{}: {}", harmless(&name), harmless(&reason)));
             }
         }
     }

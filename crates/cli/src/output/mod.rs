@@ -1,6 +1,7 @@
 //! How results look: tables, summaries, plots.
 
 pub(crate) mod bars;
+pub(crate) mod harmless;
 pub(crate) mod map;
 pub(crate) mod plot;
 pub(crate) mod progress;

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use walkdir::WalkDir;
 
-use super::frames::Offer;
+use super::frames::{Kind, Offer};
 
 /// A file or a directory that is to be sent.
 #[derive(Clone, Debug)]
@@ -25,16 +25,42 @@ impl Entry {
         &self.offer.name
     }
 
-    /// Its size in bytes; `None` for a directory.
+    /// Its size in bytes; `None` for what is no file.
     pub const fn size(&self) -> Option<u64> {
-        self.offer.size
+        match self.offer.kind {
+            Kind::File { size } => Some(size),
+            Kind::Directory | Kind::Link { .. } => None,
+        }
+    }
+
+    /// What is offered of it now. A file may have changed since it was found.
+    pub(super) fn offer_now(&self) -> Offer {
+        let mut offer = self.offer.clone();
+        if let Kind::File { size } = &mut offer.kind
+            && let Ok(metadata) = std::fs::symlink_metadata(&self.path)
+            && metadata.is_file()
+            && let Ok(changed) = changed(&metadata)
+        {
+            (*size, offer.changed) = (metadata.len(), changed);
+        }
+        offer
     }
 }
 
-/// A path that can not be sent.
+/// What is done with symbolic links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Links {
+    /// They are left out.
+    #[default]
+    Skip,
+    /// They are sent as links.
+    Send,
+}
+
+/// A path that cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
-    /// It can not be read.
+    /// It cannot be read.
     #[error("{path}: {error}", path = path.display())]
     Unreadable {
         /// The path.
@@ -48,7 +74,13 @@ pub enum EntryError {
         /// The path.
         path: PathBuf,
     },
-    /// It is a device, a socket, a link or something else that holds no bytes of its own.
+    /// It is a symbolic link, and these are left out.
+    #[error("{path}: a symbolic link", path = path.display())]
+    Link {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is a device, a socket or something else that holds no bytes of its own.
     #[error("{path}: neither a file nor a directory", path = path.display())]
     Kind {
         /// The path.
@@ -56,8 +88,8 @@ pub enum EntryError {
     },
 }
 
-/// The entries under some paths, each directory before what is in it, and those that can not be sent.
-pub fn entries(paths: &[PathBuf]) -> (Vec<Entry>, Vec<EntryError>) {
+/// The entries under some paths, each directory before what is in it, and those that cannot be sent.
+pub fn entries(paths: &[PathBuf], links: Links) -> (Vec<Entry>, Vec<EntryError>) {
     let (mut entries, mut errors) = (Vec::new(), Vec::new());
     for root in paths {
         // What has no name of its own (`.`, `/`) is sent by its content.
@@ -65,12 +97,12 @@ pub fn entries(paths: &[PathBuf]) -> (Vec<Entry>, Vec<EntryError>) {
             Some(_) => root.parent().unwrap_or(Path::new("")),
             None => root,
         };
-        for found in WalkDir::new(root).sort_by_file_name() {
+        for found in WalkDir::new(root).follow_root_links(false).sort_by_file_name() {
             let entry = match found {
                 Ok(found) => found
                     .metadata()
                     .map_err(|error| unreadable(found.path(), error.into()))
-                    .and_then(|metadata| entry(found.path(), base, &metadata)),
+                    .and_then(|metadata| entry(found.path(), base, &metadata, links)),
                 Err(error) => {
                     let path = error.path().unwrap_or(root).to_owned();
                     Err(unreadable(&path, error.into()))
@@ -91,7 +123,12 @@ fn unreadable(path: &Path, error: io::Error) -> EntryError {
 }
 
 /// The entry of a path below `base`; none for the base itself.
-fn entry(path: &Path, base: &Path, metadata: &Metadata) -> Result<Option<Entry>, EntryError> {
+fn entry(
+    path: &Path,
+    base: &Path,
+    metadata: &Metadata,
+    links: Links,
+) -> Result<Option<Entry>, EntryError> {
     let bad_name = || EntryError::Name { path: path.to_owned() };
     let relative = path.strip_prefix(base).unwrap_or(path);
     let parts: Option<Vec<&str>> = relative.iter().map(OsStr::to_str).collect();
@@ -99,18 +136,29 @@ fn entry(path: &Path, base: &Path, metadata: &Metadata) -> Result<Option<Entry>,
     if name.is_empty() {
         return Ok(None);
     }
-    let size = match metadata.file_type() {
-        kind if kind.is_file() => Some(metadata.len()),
-        kind if kind.is_dir() => None,
+    let kind = match metadata.file_type() {
+        kind if kind.is_file() => Kind::File { size: metadata.len() },
+        kind if kind.is_dir() => Kind::Directory,
+        kind if kind.is_symlink() && links == Links::Skip => {
+            return Err(EntryError::Link { path: path.to_owned() });
+        }
+        kind if kind.is_symlink() => {
+            let target = std::fs::read_link(path).map_err(|error| unreadable(path, error))?;
+            Kind::Link { target: target.to_str().ok_or_else(bad_name)?.to_owned() }
+        }
         _ => return Err(EntryError::Kind { path: path.to_owned() }),
     };
-    let changed = metadata.modified().map_err(|error| unreadable(path, error))?;
-    let changed = match changed.duration_since(UNIX_EPOCH) {
+    let changed = changed(metadata).map_err(|error| unreadable(path, error))?;
+    let mode = metadata.permissions().mode() & 0o777;
+    Ok(Some(Entry { path: path.to_owned(), offer: Offer { name, kind, mode, changed } }))
+}
+
+/// When a file was changed, in nanoseconds since 1970.
+pub(super) fn changed(metadata: &Metadata) -> io::Result<i128> {
+    Ok(match metadata.modified()?.duration_since(UNIX_EPOCH) {
         Ok(after) => after.as_nanos() as i128,
         Err(before) => -(before.duration().as_nanos() as i128),
-    };
-    let mode = metadata.permissions().mode() & 0o777;
-    Ok(Some(Entry { path: path.to_owned(), offer: Offer { name, size, mode, changed } }))
+    })
 }
 
 #[cfg(test)]
@@ -127,11 +175,15 @@ mod tests {
         fs::write(root.join("a.txt"), "12345").expect("written");
         fs::write(root.join("b/c"), "").expect("written");
         std::os::unix::fs::symlink("/etc/passwd", root.join("link")).expect("linked");
-        let (found, errors) = entries(&[root, dir.path().join("nothing")]);
+        let (found, errors) = entries(&[root.clone(), dir.path().join("nothing")], Links::Skip);
         let names: Vec<_> = found.iter().map(|entry| (entry.name(), entry.size())).collect();
         let expected =
             [("tree", None), ("tree/a.txt", Some(5)), ("tree/b", None), ("tree/b/c", Some(0))];
         assert_eq!(names, expected);
-        assert!(matches!(errors[..], [EntryError::Kind { .. }, EntryError::Unreadable { .. }]));
+        assert!(matches!(errors[..], [EntryError::Link { .. }, EntryError::Unreadable { .. }]));
+        let (found, errors) = entries(&[root], Links::Send);
+        let link = found.iter().find(|entry| entry.name() == "tree/link").expect("a link");
+        assert_eq!(link.offer.kind, Kind::Link { target: "/etc/passwd".to_owned() });
+        assert!(errors.is_empty());
     }
 }

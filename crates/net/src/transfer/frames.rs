@@ -9,13 +9,16 @@ use crate::stream::Streams;
 
 /// Longest message; names are the only part that can be long.
 const MOST_MESSAGE: usize = 16 * 1024;
+/// Longest reason that is sent or shown, in characters.
+const MOST_REASON: usize = 400;
 /// Longest piece of data.
 pub(super) const MOST_DATA: usize = 256 * 1024;
 const MESSAGE: u8 = 0;
 const DATA: u8 = 1;
 const HEADER: usize = 5;
 
-/// What the sender says.
+/// What the sender says. Entries are offered ahead of their data; everything but `Offer` and `Bye` is about the
+/// first file that was offered and not ended yet by `End`, `Skip` or `Keep`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Message {
     /// The next entry.
@@ -24,35 +27,49 @@ pub(super) enum Message {
     Seek { offset: u64 },
     /// The file ends here; the hash of all of it.
     End { hash: [u8; 32] },
-    /// The rest of the file can not be read.
+    /// The rest of the file cannot be read.
     Skip { reason: String },
+    /// The whole file that the receiver has is the one that was offered.
+    Keep,
     /// Nothing more follows.
     Bye,
 }
 
-/// An entry: a file or a directory.
+/// An entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Offer {
     /// Relative, with `/` between the parts.
     pub(super) name: String,
-    /// Size in bytes; `None` for a directory.
-    pub(super) size: Option<u64>,
+    pub(super) kind: Kind,
     /// Permission bits.
     pub(super) mode: u32,
     /// When it was changed, in nanoseconds since 1970.
     pub(super) changed: i128,
 }
 
+/// What an entry is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Kind {
+    /// A file of so many bytes.
+    File { size: u64 },
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link { target: String },
+}
+
 /// What the receiver says. Entries are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Reply {
     /// So many first bytes of this file are here, often none; their hash. The answer to every offer
-    /// of a file.
-    Have { entry: u64, len: u64, hash: [u8; 32] },
-    /// This entry is complete.
+    /// of a file that can be received.
+    Have { entry: u64, len: u64, hash: [u8; 32], whole: bool },
+    /// This entry is complete, and will still be after a loss of power.
     Done { entry: u64 },
-    /// This entry can not be received.
+    /// This entry cannot be received.
     Failed { entry: u64, reason: String },
+    /// This entry is not received, and that is no failure.
+    Skipped { entry: u64, reason: String },
 }
 
 /// A frame as it was read.
@@ -62,6 +79,11 @@ pub(super) enum Frame<M> {
     Message(M),
     /// Data.
     Data(Bytes),
+}
+
+/// A reason that is not longer than a line or a few.
+pub(super) fn reason(text: &str) -> String {
+    text.chars().take(MOST_REASON).collect()
 }
 
 /// The frame of a message.
@@ -100,15 +122,22 @@ impl Frames {
                 return Ok(Some(frame));
             }
             match connection.read_bytes().await? {
-                Some(bytes) => self.read.extend_from_slice(&bytes),
+                Some(bytes) => self.push(&bytes),
                 None if self.read.is_empty() => return Ok(None),
                 None => return Err(TransferError::Cut),
             }
         }
     }
 
+    /// Adds what was read.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.read.extend_from_slice(bytes);
+    }
+
     /// Takes a frame out of what was read, if all of it is there.
-    fn take<M: for<'a> Deserialize<'a>>(&mut self) -> Result<Option<Frame<M>>, TransferError> {
+    pub(super) fn take<M: for<'a> Deserialize<'a>>(
+        &mut self,
+    ) -> Result<Option<Frame<M>>, TransferError> {
         let Some((header, rest)) = self.read.split_first_chunk::<HEADER>() else {
             return Ok(None);
         };

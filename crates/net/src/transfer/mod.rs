@@ -1,17 +1,29 @@
 //! File transfer over one connection: files and directories, verified, resumed where it was cut off.
 //!
-//! The sender starts at once, without waiting for what the receiver may have already; when the
-//! receiver says that it has the beginning of a file, the sender checks that and jumps. A transfer
-//! that was never interrupted therefore costs no round trip more than its data.
+//! The sender offers entries ahead and sends data at once, without waiting for what the receiver may
+//! have already; when the receiver says that it has the beginning of a file, the sender checks that and
+//! jumps, and a file that is there as a whole is left alone. A transfer that was never interrupted
+//! therefore costs no round trip more than its data, and one that was done before costs one.
 
+mod disk;
 mod entries;
 mod frames;
-mod place;
+#[doc(hidden)]
+pub mod fuzz;
+mod inbox;
+mod incoming;
+mod machine;
+#[doc(hidden)]
+pub mod memory_disk;
+mod names;
 mod receive;
 mod send;
 
-pub use entries::{Entry, EntryError, entries};
-pub use receive::{Receiver, receive};
+pub use disk::{Disk, DiskFile, Found, FoundKind};
+pub use entries::{Entry, EntryError, Links, entries};
+pub use inbox::{Inbox, InboxFile};
+pub use incoming::Rules;
+pub use receive::{Received, receive};
 pub use send::{Outcome, send};
 
 /// The service number of file transfer.
@@ -36,6 +48,18 @@ pub enum Progress {
     Done {
         /// Its name.
         name: String,
+    },
+    /// It was there already as a whole.
+    Kept {
+        /// Its name.
+        name: String,
+    },
+    /// It was left out, which is no failure.
+    Skipped {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
     },
     /// It could not be transferred; the others go on.
     Failed {

@@ -8,6 +8,8 @@ use bentpipe_net::gateway::{FlowStatus, Link, PeerStatus, Role, Status};
 use bentpipe_units::{ByteCount, Span};
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::output::harmless::harmless;
+
 /// Columns of peers.
 pub(super) const PEERS: [&str; 9] =
     ["peer", "address", "state", "RTT", "loss", "connections", "rate", "out", "in"];
@@ -186,11 +188,6 @@ fn time(span: Span) -> String {
         (0, h, m, _) => format!("{h}:{m:02} h"),
         (d, h, ..) => format!("{d} d {h} h"),
     }
-}
-
-/// A name that others chose, without what a terminal would obey.
-fn harmless(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 impl fmt::Display for Tables {

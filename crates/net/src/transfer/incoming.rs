@@ -1,0 +1,351 @@
+//! A file that is being received: a partial file until it is complete, the final name in one step.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::disk::{Disk, DiskFile, Found, FoundKind};
+use super::names::{NameError, parent_of, partial_of};
+
+/// Bytes read at a time.
+const CHUNK: usize = 256 * 1024;
+/// Times that a partial file is opened again because another transfer has given it its final name.
+const OPENINGS: usize = 8;
+
+/// Who sends, and what that permits.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// What proves who the sender is: its public key. Without it nobody owns what arrives.
+    pub sender: Option<String>,
+    /// What is there is replaced whoever put it there.
+    pub overwrite: bool,
+}
+
+impl Rules {
+    /// The mark of the sender on directories and on files that are not complete; empty for nobody's.
+    pub(super) fn mark(&self) -> &str {
+        self.sender.as_deref().unwrap_or_default()
+    }
+
+    /// The mark of a complete file, which holds as long as nobody else changes it.
+    fn complete_mark(&self, found: &Found) -> String {
+        format!("{} {} {}", self.mark(), found.len, found.changed)
+    }
+
+    /// Whether the sender may replace what is there.
+    pub(super) fn may_replace(&self, found: &Found) -> bool {
+        let own =
+            || self.sender.is_some() && found.mark.as_ref() == Some(&self.complete_mark(found));
+        found.kind != FoundKind::Directory && (self.overwrite || own())
+    }
+
+    /// Whether a partial file or a directory belongs to another sender.
+    pub(super) fn foreign(&self, found: &Found) -> bool {
+        found.mark.as_ref().is_some_and(|mark| mark != self.mark())
+    }
+}
+
+/// Why an entry cannot be received.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PlaceError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error("a part of the name is no directory here")]
+    NotADirectory,
+    #[error("a directory has this name here")]
+    Directory,
+    #[error(
+        "it is there already and not from this sender; --overwrite at the receiver replaces it"
+    )]
+    Exists,
+    #[error("another transfer writes to this file")]
+    Busy,
+    #[error("what arrived is not what was sent")]
+    Wrong,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// What is known of a file before any of its data come.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// So many first bytes are here.
+    pub(super) len: u64,
+    /// Their hash.
+    pub(super) hash: [u8; 32],
+    /// It is here under its final name, of this size and time.
+    pub(super) whole: bool,
+}
+
+/// A file that is being received.
+pub(super) struct Incoming<F> {
+    path: PathBuf,
+    partial: PathBuf,
+    size: u64,
+    mode: u32,
+    changed: i128,
+    known: Known,
+    at: u64,
+    state: State<F>,
+}
+
+enum State<F> {
+    /// Nothing of it has come.
+    Waiting,
+    /// What has come is what the whole file here begins with. Nothing was written.
+    Same(F),
+    /// What comes is written to the partial file, which is locked.
+    Writing(F),
+}
+
+impl<F: DiskFile> Incoming<F> {
+    /// Looks at what is here of a file of `size` bytes. Changes nothing.
+    pub(super) fn look<D: Disk<File = F>>(
+        disk: &D,
+        rules: &Rules,
+        path: PathBuf,
+        size: u64,
+        mode: u32,
+        changed: i128,
+    ) -> Result<Self, PlaceError> {
+        let partial = partial_of(&path);
+        let there = disk.look(&path)?;
+        let known = match &there {
+            Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
+            Some(found)
+                if found.kind == FoundKind::File
+                    && (found.len, found.changed) == (size, changed) =>
+            {
+                let hash = hash_prefix(&disk.open(&path)?, size)?;
+                Known { len: size, hash, whole: true }
+            }
+            Some(found) if !rules.may_replace(found) => return Err(PlaceError::Exists),
+            _ => match disk.look(&partial)? {
+                Some(found) if found.kind == FoundKind::File && !rules.foreign(&found) => {
+                    let len = found.len.min(size);
+                    let hash = hash_prefix(&disk.open(&partial)?, len)?;
+                    Known { len, hash, whole: false }
+                }
+                _ => Known { len: 0, hash: *blake3::hash(b"").as_bytes(), whole: false },
+            },
+        };
+        let state = State::Waiting;
+        Ok(Self { path, partial, size, mode, changed, known, at: 0, state })
+    }
+
+    pub(super) const fn known(&self) -> &Known {
+        &self.known
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) const fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Where the next bytes go.
+    pub(super) const fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// The sender goes on behind what is here.
+    pub(super) fn seek<D: Disk<File = F>>(
+        &mut self,
+        disk: &D,
+        rules: &Rules,
+        offset: u64,
+    ) -> Result<(), PlaceError> {
+        let (path, size) = (self.path.clone(), self.size);
+        let file = self.partial_file(disk, rules)?;
+        if file.found()?.len < offset {
+            // Another transfer has given the beginning that was here its final name meanwhile. Whether it is the
+            // right one shows at the end.
+            let whole = disk.look(&path)?.filter(|found| found.kind == FoundKind::File);
+            if whole.is_none_or(|found| found.len != size) {
+                return Err(PlaceError::Wrong);
+            }
+            copy(&disk.open(&path)?, file, offset)?;
+        }
+        self.at = offset;
+        Ok(())
+    }
+
+    /// The next bytes, which do not reach past the size.
+    pub(super) fn write<D: Disk<File = F>>(
+        &mut self,
+        disk: &D,
+        rules: &Rules,
+        bytes: &[u8],
+    ) -> Result<(), PlaceError> {
+        let untouched = !matches!(self.state, State::Writing(_));
+        if self.known.whole && untouched {
+            let file = match std::mem::replace(&mut self.state, State::Waiting) {
+                State::Same(file) => file,
+                _ => disk.open(&self.path)?,
+            };
+            let same = same_bytes(&file, bytes, self.at)?;
+            self.state = State::Same(file);
+            if same {
+                self.at += bytes.len() as u64;
+                return Ok(());
+            }
+        }
+        let at = self.at;
+        self.partial_file(disk, rules)?.write_at(bytes, at)?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Everything was sent. True when it was here already.
+    pub(super) fn finish<D: Disk<File = F>>(
+        &mut self,
+        disk: &D,
+        rules: &Rules,
+        hash: &[u8; 32],
+    ) -> Result<bool, PlaceError> {
+        if self.known.whole && !matches!(self.state, State::Writing(_)) {
+            // All that has come is the same, and nothing was written: there is nothing to be renamed.
+            if self.known.hash == *hash {
+                self.discard(disk);
+                return Ok(true);
+            }
+            return Err(PlaceError::Wrong);
+        }
+        let (at, size, mode, changed) = (self.at, self.size, self.mode, self.changed);
+        let file = self.partial_file(disk, rules)?;
+        let right = at == size && {
+            file.set_len(size)?;
+            // What lies on the disk gets the name, so that is what has to be right.
+            hash_prefix(file, size)? == *hash
+        };
+        if !right {
+            // Nothing of it can be trusted.
+            let _ = disk.remove(&self.partial);
+            return Err(PlaceError::Wrong);
+        }
+        file.dress(mode, changed)?;
+        file.set_mark(&rules.complete_mark(&file.found()?));
+        file.sync()?;
+        let there = disk.look(&self.path)?;
+        match &there {
+            Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
+            Some(found) if !rules.may_replace(found) => return Err(PlaceError::Exists),
+            _ => {}
+        }
+        disk.rename(&self.partial, &self.path, there.is_some())?;
+        disk.sync_dir(parent_of(&self.path))?;
+        Ok(false)
+    }
+
+    /// What is here is what is offered: the beginning of another version is not needed any more.
+    pub(super) fn discard<D: Disk<File = F>>(&mut self, disk: &D) {
+        let writing = matches!(self.state, State::Writing(_));
+        let left = || {
+            let found = disk.look(&self.partial).ok().flatten()?;
+            let file = (found.kind == FoundKind::File).then(|| disk.open(&self.partial).ok())??;
+            (file.lock() && file.found().is_ok_and(|now| now.id == found.id)).then_some(())
+        };
+        if writing || left().is_some() {
+            let _ = disk.remove(&self.partial);
+        }
+        self.state = State::Waiting;
+    }
+
+    /// The partial file, opened and locked. What was compared so far is copied into it.
+    fn partial_file<D: Disk<File = F>>(
+        &mut self,
+        disk: &D,
+        rules: &Rules,
+    ) -> Result<&F, PlaceError> {
+        if !matches!(self.state, State::Writing(_)) {
+            if self.known.whole
+                && let Some(found) = disk.look(&self.path)?
+                && !rules.may_replace(&found)
+            {
+                return Err(PlaceError::Exists);
+            }
+            let file = open_partial(disk, rules, &self.partial)?;
+            if let State::Same(whole) = &self.state {
+                copy(whole, &file, self.at)?;
+            }
+            self.state = State::Writing(file);
+        }
+        match &self.state {
+            State::Writing(file) => Ok(file),
+            _ => Err(PlaceError::Busy),
+        }
+    }
+}
+
+/// Opens and locks a partial file.
+fn open_partial<D: Disk>(disk: &D, rules: &Rules, path: &Path) -> Result<D::File, PlaceError> {
+    for _ in 0..OPENINGS {
+        // A link under this name is not followed.
+        match disk.look(path)? {
+            Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
+            Some(found) if found.kind != FoundKind::File => disk.remove(path)?,
+            _ => {}
+        }
+        let file = disk.create(path)?;
+        if !file.lock() {
+            return Err(PlaceError::Busy);
+        }
+        let found = file.found()?;
+        // Another transfer may have given it its final name after it was opened and before it was locked.
+        if disk.look(path)?.is_none_or(|now| now.id != found.id) {
+            continue;
+        }
+        if rules.foreign(&found) {
+            file.set_len(0)?;
+        }
+        file.set_mark(rules.mark());
+        return Ok(file);
+    }
+    Err(PlaceError::Busy)
+}
+
+/// The hash of the first `len` bytes of a file.
+fn hash_prefix(file: &impl DiskFile, len: u64) -> io::Result<[u8; 32]> {
+    let mut hasher = blake3::Hasher::new();
+    each_chunk(file, len, |_, chunk| {
+        hasher.update(chunk);
+        Ok(())
+    })?;
+    Ok(*hasher.finalize().as_bytes())
+}
+
+fn copy(from: &impl DiskFile, to: &impl DiskFile, len: u64) -> io::Result<()> {
+    each_chunk(from, len, |at, chunk| to.write_at(chunk, at))
+}
+
+fn each_chunk(
+    file: &impl DiskFile,
+    len: u64,
+    mut each: impl FnMut(u64, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut chunk = vec![0; len.min(CHUNK as u64) as usize];
+    let mut at = 0;
+    while at < len {
+        let want = (len - at).min(CHUNK as u64) as usize;
+        let read = file.read_at(&mut chunk[..want], at)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        each(at, &chunk[..read])?;
+        at += read as u64;
+    }
+    Ok(())
+}
+
+fn same_bytes(file: &impl DiskFile, bytes: &[u8], at: u64) -> io::Result<bool> {
+    let mut there = vec![0; bytes.len()];
+    let mut have = 0;
+    while have < there.len() {
+        match file.read_at(&mut there[have..], at + have as u64)? {
+            0 => return Ok(false),
+            read => have += read,
+        }
+    }
+    Ok(there == bytes)
+}

@@ -1,0 +1,132 @@
+//! Records in any order.
+
+use super::super::memory_disk::MemoryDisk;
+use super::*;
+
+fn offer(name: &str, size: u64, changed: i128) -> Frame<Message> {
+    let kind = Kind::File { size };
+    Frame::Message(Message::Offer(Offer { name: name.to_owned(), kind, mode: 0o644, changed }))
+}
+
+fn end(bytes: &[u8]) -> Frame<Message> {
+    Frame::Message(Message::End { hash: *blake3::hash(bytes).as_bytes() })
+}
+
+fn data(bytes: &'static [u8]) -> Frame<Message> {
+    Frame::Data(Bytes::from_static(bytes))
+}
+
+/// The receiver of a sender's transfer.
+fn machine(disk: &MemoryDisk, sender: &str) -> Machine<MemoryDisk> {
+    Machine::new(disk.clone(), Rules { sender: Some(sender.to_owned()), overwrite: false })
+}
+
+fn give(machine: &mut Machine<MemoryDisk>, frames: impl IntoIterator<Item = Frame<Message>>) {
+    for frame in frames {
+        let handled = machine.handle(frame, false).expect("a frame in turn");
+        assert!(matches!(handled, Handled::Yes));
+    }
+}
+
+fn breaks(frames: impl IntoIterator<Item = Frame<Message>>) -> bool {
+    let disk = MemoryDisk::new(0);
+    let mut machine = machine(&disk, "a");
+    let broken = frames.into_iter().any(|frame| machine.handle(frame, false).is_err());
+    assert_eq!(disk.bytes(Path::new("f")), None);
+    broken
+}
+
+#[test]
+fn what_is_there_is_not_written_again_whatever_comes_before_the_word_to_keep_it() {
+    let disk = MemoryDisk::new(0);
+    let mut first = machine(&disk, "a");
+    give(&mut first, [offer("f", 6, 5), data(b"abcdef"), end(b"abcdef")]);
+    let before = disk.look(Path::new("f")).expect("a look");
+    for frames in [
+        vec![Frame::Message(Message::Keep)],
+        vec![data(b"abc"), Frame::Message(Message::Keep)],
+        vec![data(b"abcdef"), end(b"abcdef")],
+        vec![data(b"abX"), Frame::Message(Message::Keep)],
+    ] {
+        let mut again = machine(&disk, "a");
+        give(&mut again, [offer("f", 6, 5)]);
+        give(&mut again, frames);
+        give(&mut again, [Frame::Message(Message::Bye)]);
+        assert_eq!(again.result().map(|got| (got.done, got.kept, got.failed)), Some((1, 1, 0)));
+        assert_eq!(disk.look(Path::new("f")).expect("a look"), before);
+        assert_eq!(disk.paths(), [Path::new("f")]);
+    }
+}
+
+#[test]
+fn records_out_of_turn_break_the_transfer_and_leave_no_file() {
+    let seek = |offset| Frame::Message(Message::Seek { offset });
+    assert!(breaks([data(b"abc")]), "data before an offer");
+    assert!(breaks([offer("f", 3, 5), data(b"abcd")]), "more than was announced");
+    assert!(breaks([offer("f", 3, 5), data(b"abc"), seek(9)]), "a jump beyond the end");
+    assert!(breaks([offer("f", 3, 5), data(b"ab"), seek(1)]), "a jump back");
+    assert!(breaks([offer("f", 3, 5), seek(0), seek(0)]), "two jumps");
+    assert!(breaks([offer("f", 3, 5), Frame::Message(Message::Keep)]), "nothing to be kept");
+    assert!(breaks([offer("f", 3, 5), Frame::Message(Message::Bye)]), "no end of the file");
+    let many = (0..=MOST_AHEAD).map(|n| offer(&n.to_string(), 1, 5));
+    assert!(breaks(many), "too many offers");
+}
+
+#[test]
+fn an_end_without_data_gives_no_name() {
+    let disk = MemoryDisk::new(0);
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5), end(b"abc"), Frame::Message(Message::Bye)]);
+    assert_eq!(machine.result().map(|got| (got.done, got.failed)), Some((0, 1)));
+    assert!(disk.paths().is_empty());
+}
+
+#[test]
+fn a_disk_that_keeps_something_else_gives_no_name() {
+    let disk = MemoryDisk::new(0);
+    disk.fail(0, 1000, None);
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
+    assert!(disk.paths().is_empty());
+}
+
+#[test]
+fn what_was_renamed_before_it_was_locked_is_not_written_to() {
+    let disk = MemoryDisk::new(0);
+    let (partial, path) = (Path::new(".f.bentpipe-part"), Path::new("f"));
+    disk.put(partial, b"of another");
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5)]);
+    disk.rename_before_lock(partial, path);
+    give(&mut machine, [data(b"abc")]);
+    assert_eq!(disk.bytes(path).as_deref(), Some(&b"of another"[..]));
+    give(&mut machine, [end(b"abc")]);
+    assert_eq!(disk.bytes(path).as_deref(), Some(&b"of another"[..]));
+}
+
+#[test]
+fn the_beginning_that_one_sender_left_is_nothing_to_another() {
+    let disk = MemoryDisk::new(0);
+    give(&mut machine(&disk, "a"), [offer("f", 6, 5), data(b"abc")]);
+    let mut other = machine(&disk, "b");
+    give(&mut other, [offer("f", 6, 5)]);
+    let nothing =
+        Reply::Have { entry: 0, len: 0, hash: *blake3::hash(b"").as_bytes(), whole: false };
+    assert_eq!(other.replies(), [message(&nothing)]);
+    give(&mut other, [data(b"x"), data(b"yzabc"), end(b"xyzabc")]);
+    assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"xyzabc"[..]));
+}
+
+#[test]
+fn offers_of_directories_take_no_memory_without_end() {
+    let disk = MemoryDisk::new(0);
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5)]);
+    for n in 0..3 * MOST_TASKS {
+        let (name, kind) = (format!("d{n}"), Kind::Directory);
+        let offer = Offer { name, kind, mode: 0o755, changed: 5 };
+        give(&mut machine, [Frame::Message(Message::Offer(offer))]);
+    }
+    assert!(machine.tasks.len() <= MOST_TASKS && machine.dirs.len() <= MOST_DEPTH);
+    assert!(machine.synced.len() <= 1);
+}

@@ -1,0 +1,391 @@
+//! A disk in memory that fails, fills up and loses power as a seed says, for tests and the fuzzer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::disk::{Disk, DiskFile, Found, FoundKind};
+use super::names::parent_of;
+
+/// Longest file.
+const MOST: u64 = 1 << 26;
+
+/// A disk in memory. Clones are the same disk.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryDisk(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    nodes: BTreeMap<u64, Node>,
+    names: Names,
+    /// Those that outlast a loss of power.
+    durable: Names,
+    locked: BTreeSet<u64>,
+    last: u64,
+    random: u64,
+    /// So many operations of a thousand fail.
+    failures: u64,
+    /// So many writes of a thousand put down something else and say nothing.
+    lies: u64,
+    /// Bytes that there is room for.
+    room: Option<u64>,
+    /// Another transfer does this before a file is locked.
+    rename: Option<(PathBuf, PathBuf)>,
+}
+
+type Names = BTreeMap<PathBuf, u64>;
+
+#[derive(Clone, Debug)]
+struct Node {
+    kind: FoundKind,
+    mode: u32,
+    now: Content,
+    durable: Content,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    changed: i128,
+    mark: Option<String>,
+}
+
+/// An open file.
+#[derive(Debug)]
+pub struct MemoryFile {
+    disk: MemoryDisk,
+    node: u64,
+    locks: AtomicBool,
+}
+
+impl MemoryDisk {
+    /// An empty disk whose failures are those of a seed.
+    pub fn new(seed: u64) -> Self {
+        let disk = Self::default();
+        disk.state().random = seed;
+        disk
+    }
+
+    /// So many of a thousand operations fail, so many writes go wrong without a word, and this is the room.
+    pub fn fail(&self, failures: u64, lies: u64, room: Option<u64>) {
+        let mut state = self.state();
+        (state.failures, state.lies, state.room) = (failures, lies, room);
+    }
+
+    /// The power goes: of what was not synchronised some is lost, some is zeros and some is there. Nothing is open
+    /// any more.
+    pub fn lose_power(&self) {
+        let mut state = self.state();
+        state.locked.clear();
+        let paths: BTreeSet<PathBuf> =
+            state.names.keys().chain(state.durable.keys()).cloned().collect();
+        for path in paths {
+            if state.draw().is_multiple_of(2) {
+                let before = state.durable.get(&path).copied();
+                put(&mut state.names, &path, before);
+            }
+        }
+        let nodes: Vec<u64> = state.nodes.keys().copied().collect();
+        for id in nodes {
+            let draw = state.draw() % 3;
+            let Some(node) = state.nodes.get_mut(&id).filter(|node| node.kind == FoundKind::File)
+            else {
+                continue;
+            };
+            let changed = node.now.bytes != node.durable.bytes;
+            match draw {
+                0 => node.now = node.durable.clone(),
+                1 if changed => node.now.bytes.fill(0),
+                _ => {}
+            }
+            node.durable = node.now.clone();
+        }
+        state.durable = state.names.clone();
+    }
+
+    /// Before the next file is locked, somebody gives one another name.
+    pub fn rename_before_lock(&self, from: &Path, to: &Path) {
+        self.state().rename = Some((from.to_owned(), to.to_owned()));
+    }
+
+    /// Puts a file there, as somebody of this machine would.
+    pub fn put(&self, path: &Path, bytes: &[u8]) {
+        let mut state = self.state();
+        let content = Content { bytes: bytes.to_vec(), changed: 1, mark: None };
+        let id = state.add(path, FoundKind::File, content.clone());
+        if let Some(node) = state.nodes.get_mut(&id) {
+            node.durable = content;
+        }
+        state.durable.insert(path.to_owned(), id);
+    }
+
+    /// The bytes of a file.
+    pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
+        let state = self.state();
+        let node = state.nodes.get(state.names.get(path)?)?;
+        (node.kind == FoundKind::File).then(|| node.now.bytes.clone())
+    }
+
+    /// All paths.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.state().names.keys().cloned().collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("nobody has panicked while he held this lock")
+    }
+
+    fn file(&self, node: u64) -> MemoryFile {
+        MemoryFile { disk: self.clone(), node, locks: AtomicBool::new(false) }
+    }
+}
+
+impl State {
+    /// Steele, Lea and Flood's generator.
+    fn draw(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn may_fail(&mut self) -> io::Result<()> {
+        if self.failures > 0 && self.draw() % 1000 < self.failures {
+            return Err(io::Error::other("the disk fails"));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &Path, kind: FoundKind, now: Content) -> u64 {
+        self.last += 1;
+        let durable = Content::default();
+        self.nodes.insert(self.last, Node { kind, mode: 0o600, now, durable });
+        self.names.insert(path.to_owned(), self.last);
+        self.last
+    }
+
+    fn used(&self) -> u64 {
+        self.names
+            .values()
+            .filter_map(|id| self.nodes.get(id))
+            .map(|n| n.now.bytes.len() as u64)
+            .sum()
+    }
+
+    fn found(&self, id: u64) -> Option<Found> {
+        let node = self.nodes.get(&id)?;
+        let (changed, mark) = (node.now.changed, node.now.mark.clone());
+        Some(Found {
+            kind: node.kind.clone(),
+            len: node.now.bytes.len() as u64,
+            changed,
+            id: (0, id),
+            mark,
+        })
+    }
+
+    fn node(&mut self, id: u64) -> io::Result<&mut Node> {
+        self.nodes.get_mut(&id).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Whether something can be made at a path.
+    fn parent_is_there(&self, path: &Path) -> io::Result<()> {
+        let parent = parent_of(path);
+        let there = self.names.get(parent).and_then(|id| self.nodes.get(id));
+        if parent.as_os_str().is_empty() || there.is_some_and(|n| n.kind == FoundKind::Directory) {
+            return Ok(());
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+fn put(names: &mut Names, path: &Path, id: Option<u64>) {
+    match id {
+        Some(id) => names.insert(path.to_owned(), id),
+        None => names.remove(path),
+    };
+}
+
+impl Disk for MemoryDisk {
+    type File = MemoryFile;
+
+    fn look(&self, path: &Path) -> io::Result<Option<Found>> {
+        let mut state = self.state();
+        state.may_fail()?;
+        Ok(state.names.get(path).and_then(|id| state.found(*id)))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<MemoryFile> {
+        let mut state = self.state();
+        state.may_fail()?;
+        let id = state.names.get(path).copied();
+        id.map(|id| self.file(id)).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn create(&self, path: &Path) -> io::Result<MemoryFile> {
+        let mut state = self.state();
+        state.may_fail()?;
+        state.parent_is_there(path)?;
+        let there = state.names.get(path).copied();
+        let id = there.unwrap_or_else(|| state.add(path, FoundKind::File, Content::default()));
+        Ok(self.file(id))
+    }
+
+    fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.may_fail()?;
+        state.parent_is_there(path)?;
+        if state.names.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let mark = Some(mark.to_owned());
+        state.add(path, FoundKind::Directory, Content { mark, ..Content::default() });
+        Ok(())
+    }
+
+    fn link(&self, target: &str, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.may_fail()?;
+        state.parent_is_there(path)?;
+        if state.names.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        state.add(path, FoundKind::Link(target.to_owned()), Content::default());
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
+        let mut state = self.state();
+        state.may_fail()?;
+        if !replace && state.names.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let id = state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        state.names.insert(to.to_owned(), id);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.may_fail()?;
+        state.names.remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.may_fail()?;
+        let state = &mut *state;
+        let here = |name: &PathBuf| parent_of(name) == path;
+        state.durable.retain(|name, _| !here(name));
+        let now = state.names.iter().filter(|(name, _)| here(name));
+        state.durable.extend(now.map(|(name, id)| (name.clone(), *id)));
+        Ok(())
+    }
+
+    fn dress_dir(&self, path: &Path, mode: u32, changed: i128) -> io::Result<()> {
+        let mut state = self.state();
+        state.may_fail()?;
+        let id = state.names.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
+        let node = state.node(id)?;
+        (node.mode, node.now.changed) = (mode, changed);
+        Ok(())
+    }
+}
+
+impl DiskFile for MemoryFile {
+    fn found(&self) -> io::Result<Found> {
+        let mut state = self.disk.state();
+        state.may_fail()?;
+        state.found(self.node).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn lock(&self) -> bool {
+        let rename = self.disk.state().rename.take();
+        if let Some((from, to)) = rename {
+            let _ = self.disk.rename(&from, &to, true);
+        }
+        let new = self.disk.state().locked.insert(self.node);
+        self.locks.fetch_or(new, Ordering::Relaxed);
+        new
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+        let mut state = self.disk.state();
+        state.may_fail()?;
+        let there = &state.node(self.node)?.now.bytes;
+        let rest = there.get(at as usize..).unwrap_or_default();
+        let len = rest.len().min(bytes.len());
+        bytes[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+
+    fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let mut state = self.disk.state();
+        state.may_fail()?;
+        let end = at + bytes.len() as u64;
+        if end > MOST {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let lies = state.lies > 0 && state.draw() % 1000 < state.lies;
+        let used = state.used();
+        let room = state.room.map(|room| room.saturating_sub(used));
+        let now = &mut state.node(self.node)?.now.bytes;
+        let more = end.saturating_sub(now.len() as u64);
+        // Some of what still has room is written before the disk is full.
+        let fits = room.is_none_or(|room| more <= room);
+        let part = room.map_or(0, |room| (room / 2).min(bytes.len() as u64)) as usize;
+        let kept = if fits { bytes.len() } else { part };
+        let (at, kept_end) = (at as usize, at as usize + kept);
+        if now.len() < kept_end {
+            now.resize(kept_end, 0);
+        }
+        now[at..kept_end].copy_from_slice(&bytes[..kept]);
+        if lies && kept > 0 {
+            now[at] ^= 1;
+        }
+        if fits { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut state = self.disk.state();
+        state.may_fail()?;
+        if len > MOST {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        state.node(self.node)?.now.bytes.resize(len as usize, 0);
+        Ok(())
+    }
+
+    fn dress(&self, mode: u32, changed: i128) -> io::Result<()> {
+        let mut state = self.disk.state();
+        state.may_fail()?;
+        let node = state.node(self.node)?;
+        (node.mode, node.now.changed) = (mode, changed);
+        Ok(())
+    }
+
+    fn set_mark(&self, mark: &str) {
+        if let Ok(node) = self.disk.state().node(self.node) {
+            node.now.mark = Some(mark.to_owned());
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.disk.state();
+        state.may_fail()?;
+        let node = state.node(self.node)?;
+        node.durable = node.now.clone();
+        Ok(())
+    }
+}
+
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        if self.locks.load(Ordering::Relaxed) {
+            self.disk.state().locked.remove(&self.node);
+        }
+    }
+}

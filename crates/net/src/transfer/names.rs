@@ -1,0 +1,129 @@
+//! Names that a peer may give to what it sends.
+
+use std::path::{Path, PathBuf};
+
+/// Longest name, in bytes.
+const MOST_NAME: usize = 4096;
+/// Most parts of a name.
+const MOST_PARTS: usize = 256;
+/// Longest part of a name that file systems take, in bytes.
+const MOST_PART: usize = 255;
+/// What the name of a file that is not complete begins and ends with.
+const PARTIAL: (&str, &str) = (".", ".bentpipe-part");
+
+/// Why something has no place in the directory.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub(super) enum NameError {
+    #[error("the name leaves the directory")]
+    Escapes,
+    #[error("the name is longer than {MOST_NAME} bytes or {MOST_PARTS} parts")]
+    Long,
+    #[error("the name is one of a file that is being received")]
+    Reserved,
+}
+
+/// The path of a name below the directory: no part leads upwards.
+pub(super) fn path_of(name: &str) -> Result<PathBuf, NameError> {
+    if name.len() > MOST_NAME || name.split('/').count() > MOST_PARTS {
+        return Err(NameError::Long);
+    }
+    let bad = |part: &str| matches!(part, "" | "." | "..") || part.contains(['\\', '\0']);
+    if name.split('/').any(bad) {
+        return Err(NameError::Escapes);
+    }
+    let reserved = |part: &str| part.starts_with(PARTIAL.0) && part.ends_with(PARTIAL.1);
+    if name.split('/').any(reserved) {
+        return Err(NameError::Reserved);
+    }
+    Ok(PathBuf::from(name))
+}
+
+/// Where a file is until it is complete.
+pub(super) fn partial_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name.len() + PARTIAL.0.len() + PARTIAL.1.len() > MOST_PART {
+        name = blake3::hash(name.as_bytes()).to_hex().to_string().into();
+    }
+    path.with_file_name(format!("{}{name}{}", PARTIAL.0, PARTIAL.1))
+}
+
+/// The directory that a path is in; empty for that of the whole transfer.
+pub(super) fn parent_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
+/// Whether a link with this name and target leads to something inside of the directory. `..` may only stand in
+/// front, where it leaves real directories: behind another link it could lead anywhere.
+pub(super) fn stays_inside(path: &Path, target: &str) -> bool {
+    if target.is_empty() || target.len() > MOST_NAME || target.contains(['\0', '\\']) {
+        return false;
+    }
+    let mut depth = parent_of(path).iter().count();
+    let mut upwards = true;
+    if target.starts_with('/') {
+        return false;
+    }
+    for part in target.split('/') {
+        match part {
+            "." | "" => {}
+            ".." if !upwards || depth == 0 => return false,
+            ".." => depth -= 1,
+            _ => upwards = false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_leave_the_directory_are_refused() {
+        for name in
+            ["", "/etc/passwd", "../x", "a/../../x", "a//b", ".", "a/.", "a\\b", "a\0b", "a/"]
+        {
+            assert_eq!(path_of(name), Err(NameError::Escapes), "{name:?}");
+        }
+        assert_eq!(path_of("a/b/..c"), Ok(PathBuf::from("a/b/..c")));
+        assert_eq!(path_of(&"x/".repeat(3000)), Err(NameError::Long));
+    }
+
+    #[test]
+    fn nobody_sends_the_beginning_of_a_file_of_somebody_else() {
+        assert_eq!(path_of(".file.bentpipe-part"), Err(NameError::Reserved));
+        assert_eq!(path_of(".d.bentpipe-part/x"), Err(NameError::Reserved));
+        assert_eq!(partial_of(Path::new("a/file")), Path::new("a/.file.bentpipe-part"));
+        let long = "x".repeat(MOST_PART);
+        assert!(partial_of(Path::new(&long)).as_os_str().len() <= MOST_PART);
+    }
+
+    #[test]
+    fn links_lead_to_what_is_inside() {
+        let inside = [
+            ("l", "a"),
+            ("l", "a/b"),
+            ("d/l", "../a"),
+            ("d/e/l", "../../a"),
+            ("l", "./a"),
+            ("d/l", ".."),
+        ];
+        let outside = [
+            ("l", "/etc"),
+            ("l", ".."),
+            ("l", "../a"),
+            ("d/l", "../../a"),
+            ("l", ""),
+            ("a/l", "b/../../x"),
+        ];
+        assert!(inside.iter().all(|(name, target)| stays_inside(Path::new(name), target)));
+        assert!(!outside.iter().any(|(name, target)| stays_inside(Path::new(name), target)));
+    }
+
+    #[test]
+    fn a_link_does_not_leave_by_way_of_another_one() {
+        // With `a/up` leading to the directory itself, this would be above it.
+        assert!(stays_inside(Path::new("a/up"), ".."));
+        assert!(!stays_inside(Path::new("a/b/c/l"), "../../up/../x"));
+    }
+}
