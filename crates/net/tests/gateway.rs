@@ -10,7 +10,7 @@ use bentpipe_testkit::pattern;
 use bentpipe_units::ByteCount;
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use gateways::fetching::until;
@@ -404,4 +404,30 @@ async fn with_little_memory_slow_readers_stop_nobody_and_get_everything_later() 
         all(tcp).await;
         check();
     }
+}
+
+#[tokio::test]
+async fn one_client_that_keeps_all_places_gives_way_to_another_one() {
+    let to = server(echo).await;
+    let pair = pair(&to.to_string(), "[limits]\nconnections = 6", OPEN).await;
+    let connect = async |host: u8| {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(([127, 0, 0, host], 0).into()).expect("an address");
+        socket.connect(pair.site.forward).await.expect("a connection")
+    };
+    let mut greedy = Vec::new();
+    for n in 0..6 {
+        greedy.push(connect(2).await);
+        let open = || pair.terminal.status().totals.open == n + 1;
+        until("it is open", open).await;
+    }
+    let data = pattern(100_000);
+    let mut honest = connect(3).await;
+    let answer = tokio::time::timeout(LONG, exchange(&mut honest, &data)).await;
+    assert!(answer.expect("in time") == data);
+    // One of the others has ended by a reset, and is not the one that would have been whole.
+    let ended = greedy[0].read_u8().await.expect_err("no byte");
+    assert_eq!(ended.kind(), std::io::ErrorKind::ConnectionReset);
+    let last = greedy.last_mut().expect("one");
+    assert!(exchange(last, &data).await == data);
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::counters::Counters;
 use super::flow::Reach;
-use super::flows::Flow;
+use super::flows::{Flow, Room};
 use super::open::{self, Destination, Open, Verdict};
 use super::{Far, Inner, relay};
 use crate::connection::Connection;
@@ -80,7 +80,7 @@ async fn serve_flow(
     };
     let permit = far.places.clone().try_acquire_owned().ok().filter(|_| far.pace.admits(inner));
     let Some(permit) = permit else { return refuse(Verdict::Busy).await };
-    let flow = Flow::begin(inner, far, from, to.clone(), permit);
+    let flow = Flow::begin(inner, far, from, to.clone(), Room::There { _permit: permit });
     flow.goes_by(&connection);
     let source = inner.source(from);
     let mut tcp = match inner.connect_allowed(&to, source).await {

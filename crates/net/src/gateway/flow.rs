@@ -9,11 +9,13 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::counters::Counters;
-use super::flows::Flow;
+use super::flows::{Flow, Room};
 use super::open::{self, Destination, Open, Verdict};
 use super::relay::{self, Before, Ended};
-use super::{Fallback, Inner};
+use super::{Fallback, Far, Inner};
+use crate::clock;
 use crate::connection::Connection;
+use crate::places::{Kind, Place};
 use crate::sockets;
 
 /// Where a flow may lead that goes without the far gateway.
@@ -50,7 +52,8 @@ impl Begun {
 }
 
 impl Inner {
-    /// Begins a flow. With an early accept nobody waits for the far gateway, and what it says comes to
+    /// Begins a flow. Its client has a place among those of whom nothing was known, which ends now that it has one among
+    /// the flows. With an early accept nobody waits for the far gateway, and what it says comes to
     /// light later.
     ///
     /// # Errors
@@ -61,8 +64,9 @@ impl Inner {
         from: SocketAddr,
         to: Destination,
         reach: Reach,
+        unknown: Option<Place>,
     ) -> Result<Begun, Verdict> {
-        let begun = self.try_begin(peer, from, to, reach).await;
+        let begun = self.try_begin(peer, from, to, reach, unknown).await;
         if begun.is_err() {
             Counters::add(&self.counters.refused, 1);
         }
@@ -75,11 +79,30 @@ impl Inner {
         from: SocketAddr,
         to: Destination,
         reach: Reach,
+        unknown: Option<Place>,
     ) -> Result<Begun, Verdict> {
         tracing::debug!(%from, %to, "a flow");
-        let permit = self.places.clone().try_acquire_owned().map_err(|_| Verdict::Busy)?;
+        let place = self.places.take(from.ip(), Kind::Connection, clock::millis());
+        let place = place.ok_or(Verdict::Busy)?;
+        drop(unknown);
+        let stay = place.stay();
         let far = &self.peers[peer];
-        let flow = Flow::begin(self, far, from, to.clone(), permit);
+        let flow = Flow::begin(self, far, from, to.clone(), Room::Here(place));
+        tokio::select! {
+            begun = self.ask(far, flow, from, to, reach) => begun,
+            () = stay.over() => Err(Verdict::Busy),
+        }
+    }
+
+    /// Asks the far gateway for a flow, or the destination itself.
+    async fn ask(
+        &self,
+        far: &Far,
+        flow: Flow,
+        from: SocketAddr,
+        to: Destination,
+        reach: Reach,
+    ) -> Result<Begun, Verdict> {
         if self.config.fallback == Fallback::Direct && !far.is_up.load(Ordering::Relaxed) {
             flow.goes_directly();
             let way = Way::Direct(self.connect_directly(&to, reach).await?);
@@ -101,7 +124,8 @@ impl Inner {
         Ok(Begun { flow, way: Way::Far(connection, Before::Bytes(first)) })
     }
 
-    /// Carries a flow until it has ended. `first` was read from the client already.
+    /// Carries a flow until it has ended, or its place goes to another client. `first` was read from the client
+    /// already.
     ///
     /// # Errors
     /// When it was cut off.
@@ -112,21 +136,35 @@ impl Inner {
         first: Bytes,
     ) -> io::Result<()> {
         sockets::prepare(&tcp)?;
+        sockets::guard(&tcp)?;
         let Begun { flow, way } = begun;
+        let Some(stay) = flow.stay() else { return Ok(()) };
+        tokio::select! {
+            ended = self.carry_by(way, &flow, &mut tcp, first) => ended,
+            () = stay.over() => self.note(Err(io::Error::other("its place went to another client"))),
+        }
+    }
+
+    async fn carry_by(
+        &self,
+        way: Way,
+        flow: &Flow,
+        tcp: &mut TcpStream,
+        first: Bytes,
+    ) -> io::Result<()> {
         match way {
             Way::Direct(mut far) => {
-                sockets::guard(&tcp)?;
                 sockets::guard(&far)?;
                 far.write_all(&first).await?;
-                let copied = tokio::io::copy_bidirectional(&mut tcp, &mut far).await?;
+                let copied = tokio::io::copy_bidirectional(tcp, &mut far).await?;
                 flow.sent(first.len() + copied.0 as usize);
                 flow.received(copied.1 as usize);
-                sockets::complete(&tcp)?;
+                sockets::complete(tcp)?;
                 sockets::complete(&far)
             }
             Way::Far(connection, before) => {
-                relay::send_first(&connection, first, &flow).await?;
-                self.note(relay::relay(&mut tcp, connection, before, &flow).await)
+                relay::send_first(&connection, first, flow).await?;
+                self.note(relay::relay(tcp, connection, before, flow).await)
             }
         }
     }

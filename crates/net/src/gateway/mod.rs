@@ -7,6 +7,7 @@ mod accept;
 mod capture;
 mod config;
 mod counters;
+mod descriptors;
 mod firewall;
 mod flow;
 mod flows;
@@ -37,6 +38,7 @@ use self::open::Open;
 use crate::association::Security;
 use crate::host::Host;
 use crate::key::{PublicKey, SecretKey};
+use crate::places::{Places, Rule};
 use crate::times_file::TimesError;
 use crate::tuning::Tuning;
 
@@ -45,6 +47,7 @@ pub use self::config::{
     Password, Peer, Protocol, Proxy, Role, Transparent, Udp,
 };
 pub use self::counters::Counters;
+pub use self::descriptors::raise as raise_descriptor_limit;
 pub use self::firewall::{Firewall, Installed};
 pub use self::open::Destination;
 pub use self::ops::Ops;
@@ -57,6 +60,9 @@ const PORT: u16 = 2;
 const ANSWERS_WITHIN: Span = Span::from_secs(15);
 /// Time between two attempts to reach a far gateway that is gone.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// Most connections of which it is not known yet what they want.
+const UNKNOWN: usize = 1024;
 
 /// What opens a flow or says what became of it, and the first bytes of the application behind that: they are written
 /// one after the other, and leave like that.
@@ -82,7 +88,9 @@ struct Inner {
     flows: Arc<flows::Flows>,
     tunnel: udp::Tunnel,
     /// Places for flows that begin here.
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
+    /// Places for those who have connected and have not said yet what they want.
+    unknown: Arc<Places>,
     policy: policy::Policy,
     began: tokio::time::Instant,
 }
@@ -139,11 +147,13 @@ impl Gateway {
             };
             peers.insert(name.clone(), far);
         }
+        descriptors::check(&config);
         let tuning = tuning(&config).config().map_err(io::Error::other)?;
         host.listen(tuning.clone());
         let allowed = config.allow.iter().map(|range| range.0).collect();
         let inner = Arc::new(Inner {
-            places: Arc::new(Semaphore::new(config.limits.connections)),
+            places: Places::new(config.limits.connections, Rule::Fair),
+            unknown: unknown(),
             policy: policy::Policy::new(allowed),
             counters: Arc::default(),
             flows: Arc::default(),
@@ -239,6 +249,12 @@ impl Gateway {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("only rates and weights can change at run time; restart the gateway for the rest")]
 pub struct NeedsRestart;
+
+/// Places for those who have said nothing yet: each costs a file descriptor, and most of those are for flows.
+fn unknown() -> Arc<Places> {
+    let all = (descriptors::limit() / 8).clamp(16, UNKNOWN);
+    Places::new(all, Rule::Newest { each: all / 4 })
+}
 
 /// Shares dedicated links out.
 fn share(host: &Host, config: &Config) {

@@ -140,7 +140,7 @@ impl Held {
 
     /// Asks the far gateway, lets the client know what became of it, and waits for it to be there.
     async fn ask(self: Arc<Self>, from: SocketAddr, to: SocketAddr) {
-        let asked = self.inner.begin(&self.peer, from, to.into(), Reach::Everywhere).await;
+        let asked = self.inner.begin(&self.peer, from, to.into(), Reach::Everywhere, None).await;
         let Some(claimed) = self.answer((from, to), asked) else { return };
         if tokio::time::timeout(CLAIM, claimed).await.is_err()
             && let Some(begun) = self.claim(from, to)

@@ -282,7 +282,7 @@ impl Config {
     }
 
     /// The keys of everything where connections come in, and the peers that they name.
-    fn entrances(&self) -> impl Iterator<Item = (String, Option<&str>)> {
+    pub(super) fn entrances(&self) -> impl Iterator<Item = (String, Option<&str>)> {
         let forward = self.forward.iter().enumerate();
         let forward = forward.map(|(n, f)| (format!("forward[{n}]"), f.peer.as_deref()));
         let socks5 = self.socks5.iter().map(|p| ("socks5".to_owned(), p.peer.as_deref()));
