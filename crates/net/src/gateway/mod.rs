@@ -11,6 +11,7 @@ mod descriptors;
 mod firewall;
 mod flow;
 mod flows;
+mod neighbours;
 mod open;
 mod ops;
 mod plain;
