@@ -97,7 +97,7 @@ impl Entrance {
             return Err(response);
         }
         let to = request.uri().authority().map(|to| to.as_str().parse::<Destination>());
-        let Some(Ok(to)) = to else {
+        let Some(to) = to.and_then(Result::ok).filter(Destination::leads_anywhere) else {
             return Err(said(StatusCode::BAD_REQUEST, "CONNECT needs HOST:PORT"));
         };
         let unknown = lock(unknown).take();

@@ -64,6 +64,9 @@ async fn client(
         }
         _ => return waiting.reply_error(&ReplyError::CommandNotSupported).await.map_err(other),
     };
+    if !to.leads_anywhere() {
+        return waiting.reply_error(&ReplyError::HostUnreachable).await.map_err(other);
+    }
     match inner.begin(peer, from, to, Reach::Outside, Some(unknown)).await {
         Ok(begun) => {
             // The address at the far end is not known here.
