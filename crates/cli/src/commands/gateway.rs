@@ -3,8 +3,8 @@
 use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
-use bentpipe_net::SecretKey;
 use bentpipe_net::gateway::{Config, Firewall, Gateway, Installed};
+use bentpipe_net::{PublicKey, SecretKey};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -40,11 +40,12 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     runtime_after(give_up_binding)?.block_on(async {
         let mut stop = Stop::listen()?;
         let mut hangups = signal(SignalKind::hangup())?;
+        let owner = key.public();
         let mut gateway = Gateway::start(config.clone(), key)
             .map_err(|error| Failure::System(error.to_string()))?;
         give_up_binding();
         gateway.keep_times(times_of(&config)).map_err(|error| Failure::Input(error.to_string()))?;
-        let _rules = if args.setup_firewall { rules(&config)? } else { None };
+        let _rules = if args.setup_firewall { rules(&config, owner)? } else { None };
         tracing::info!(address = %gateway.local_addr(), "the gateway is up");
         if let Some(address) = gateway.ops_addr() {
             tracing::info!(%address, "metrics, health and status are served");
@@ -98,8 +99,8 @@ fn firewall_only(args: &args::Gateway, config: &Config) -> Result<(), Failure> {
 }
 
 /// Installs the rules of the firewall until what is returned is dropped.
-fn rules(config: &Config) -> Result<Option<Installed>, Failure> {
-    let installed = Firewall::of(config).map(|firewall| firewall.install()).transpose();
+fn rules(config: &Config, owner: PublicKey) -> Result<Option<Installed>, Failure> {
+    let installed = Firewall::of(config).map(|firewall| firewall.install(owner)).transpose();
     installed.map_err(|error| Failure::System(error.to_string()))
 }
 
