@@ -105,7 +105,6 @@ impl Places {
     }
 
     /// Who has to leave for one more, if there is one more and if anybody has to.
-    #[expect(clippy::option_option, reason = "one says whether, the other who")]
     fn in_the_way(
         &self,
         taken: &Taken,
@@ -177,6 +176,15 @@ impl Place {
     /// Something was heard of whoever has it.
     pub(crate) fn touch(&self, now: u64) {
         self.seat.heard.store(now, Ordering::Relaxed);
+    }
+
+    /// The client has shown that it is where it says.
+    pub(crate) fn prove(&mut self) {
+        let mut taken = lock(&self.places.taken);
+        if let Some(seat) = taken.remove(self.key, self.number) {
+            self.key.1 = Kind::Connection;
+            taken.add(self.key, self.number, seat);
+        }
     }
 
     /// What is over when somebody else gets the place.
@@ -256,6 +264,10 @@ mod tests {
         let invented = |n: u8| places.take(IpAddr::from([10, 0, 1, n]), Kind::Datagrams, 0);
         let kept: Vec<Option<Place>> = (0..9).map(invented).collect();
         assert_eq!(kept.iter().flatten().count(), 1);
+        kept.into_iter().flatten().for_each(|mut place| place.prove());
+        assert_eq!(places.count(), 3);
+        let kept: Vec<Option<Place>> = (0..9).map(invented).collect();
+        assert_eq!(kept.iter().flatten().count(), 1, "what was proved counts no more");
         assert!(!honest.iter().any(|place| has_to_leave(place.as_ref())));
     }
 

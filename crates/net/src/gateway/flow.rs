@@ -43,6 +43,11 @@ enum Way {
 }
 
 impl Begun {
+    /// Its client has shown that it is where it says.
+    pub(super) fn prove(&mut self) {
+        self.flow.prove();
+    }
+
     /// Nobody wants it any more: the server sees a reset.
     pub(super) fn give_up(self) {
         if let Way::Far(connection, _) = self.way {
@@ -66,9 +71,9 @@ impl Inner {
         reach: Reach,
         unknown: Option<Place>,
     ) -> Result<Begun, Verdict> {
-        let begun = self.try_begin(peer, from, to, reach, unknown).await;
-        if begun.is_err() {
-            Counters::add(&self.counters.refused, 1);
+        let begun = self.try_begin(peer, from, to.clone(), reach, unknown).await;
+        if let Err(why) = begun {
+            self.refused(peer, from, &to, why);
         }
         begun
     }
@@ -82,8 +87,9 @@ impl Inner {
         unknown: Option<Place>,
     ) -> Result<Begun, Verdict> {
         tracing::debug!(%from, %to, "a flow");
-        let place = self.places.take(from.ip(), Kind::Connection, clock::millis());
-        let place = place.ok_or(Verdict::Busy)?;
+        // Whose request waits for the far gateway has shown nothing yet.
+        let kind = if unknown.is_some() { Kind::Connection } else { Kind::Datagrams };
+        let place = self.places.take(from.ip(), kind, clock::millis()).ok_or(Verdict::Busy)?;
         drop(unknown);
         let stay = place.stay();
         let far = &self.peers[peer];
@@ -105,7 +111,7 @@ impl Inner {
     ) -> Result<Begun, Verdict> {
         if self.config.fallback == Fallback::Direct && !far.is_up.load(Ordering::Relaxed) {
             flow.goes_directly();
-            let way = Way::Direct(self.connect_directly(&to, reach).await?);
+            let way = Way::Direct(self.connect_directly(&to, from, reach).await?);
             return Ok(Begun { flow, way });
         }
         let connection = self.host.open(far.address(), far.key, super::PORT, self.tuning.clone());
@@ -141,7 +147,7 @@ impl Inner {
         let Some(stay) = flow.stay() else { return Ok(()) };
         tokio::select! {
             ended = self.carry_by(way, &flow, &mut tcp, first) => ended,
-            () = stay.over() => self.note(Err(io::Error::other("its place went to another client"))),
+            () = stay.over() => self.note(Err(io::Error::other("its place went to another client")), &flow),
         }
     }
 
@@ -164,21 +170,31 @@ impl Inner {
             }
             Way::Far(connection, before) => {
                 relay::send_first(&connection, first, flow).await?;
-                self.note(relay::relay(tcp, connection, before, flow).await)
+                self.note(relay::relay(tcp, connection, before, flow).await, flow)
             }
         }
     }
 
     /// Counts how a flow ended.
-    pub(super) fn note(&self, ended: io::Result<Ended>) -> io::Result<()> {
+    pub(super) fn note(&self, ended: io::Result<Ended>, flow: &Flow) -> io::Result<()> {
         match &ended {
             Ok(Ended::Carried) => {}
             Ok(Ended::NotConnected(verdict)) => {
-                tracing::debug!(%verdict, "a flow was not connected");
-                Counters::add(&self.counters.refused, 1);
+                let entry = flow.entry();
+                self.refused(&entry.peer, entry.client, &entry.destination, *verdict);
             }
             Err(_) => Counters::add(&self.counters.cut, 1),
         }
         ended.map(drop)
+    }
+
+    /// Counts a flow that could not be connected, and says so: the client has seen a reset, and no more.
+    pub(super) fn refused(&self, peer: &str, client: SocketAddr, to: &Destination, why: Verdict) {
+        self.counters.refuse(why);
+        if let Some(skipped) = self.refusals.admit_now() {
+            // A peer writes what it likes there.
+            let to = to.to_string();
+            tracing::info!(peer, %client, ?to, reason = %why, skipped, "flow refused");
+        }
     }
 }

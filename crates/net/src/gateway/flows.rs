@@ -143,6 +143,18 @@ impl Flow {
         let _ = self.entry.way.set(Way::Direct);
     }
 
+    /// What is known of it.
+    pub(super) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// Its client has shown that it is where it says.
+    pub(super) fn prove(&mut self) {
+        if let Room::Here(place) = &mut self.room {
+            place.prove();
+        }
+    }
+
     /// What is over when the place goes to another client; one that began at a far gateway keeps its own.
     pub(super) fn stay(&self) -> Option<Stay> {
         match &self.room {

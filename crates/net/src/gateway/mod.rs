@@ -11,12 +11,14 @@ mod descriptors;
 mod firewall;
 mod flow;
 mod flows;
+mod lookups;
 mod neighbours;
 mod open;
 mod ops;
 mod plain;
 mod policy;
 mod relay;
+mod rivals;
 mod status;
 mod udp;
 
@@ -36,16 +38,18 @@ use tokio::task::JoinSet;
 use self::accept::Pace;
 use self::counters::Traffic;
 use self::open::Open;
+use self::rivals::Rivals;
 use crate::association::Security;
 use crate::host::Host;
 use crate::key::{PublicKey, SecretKey};
+use crate::log_limit::LogLimit;
 use crate::places::{Places, Rule};
 use crate::times_file::TimesError;
 use crate::tuning::Tuning;
 
 pub use self::config::{
-    Backup, Carriers, Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Mode, Parsed,
-    Password, Peer, Protocol, Proxy, Role, Transparent, Udp,
+    Backup, Carriers, Config, ConfigError, Fallback, Forward, Limits, LinkConfig,
+    Mode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp,
 };
 pub use self::counters::Counters;
 pub use self::descriptors::raise as raise_descriptor_limit;
@@ -53,7 +57,7 @@ pub use self::firewall::{Firewall, Installed};
 pub use self::open::Destination;
 pub use self::ops::Ops;
 pub use self::policy::Range;
-pub use self::status::{ConnectionStatus, FlowStatus, Link, PeerStatus, Status, Totals};
+pub use self::status::{ConnectionStatus, FlowStatus, Link, PeerStatus, Refusals, Status, Totals};
 
 /// The service number of gateways.
 const PORT: u16 = 2;
@@ -93,6 +97,9 @@ struct Inner {
     /// Places for those who have connected and have not said yet what they want.
     unknown: Arc<Places>,
     policy: policy::Policy,
+    lookups: Arc<lookups::Lookups>,
+    /// Lines about flows that were refused.
+    refusals: LogLimit,
     began: tokio::time::Instant,
 }
 
@@ -106,6 +113,9 @@ struct Far {
     is_up: AtomicBool,
     /// Connections that it holds up here.
     holds: AtomicUsize,
+    rivals: Rivals,
+    /// Lines about whether it is up.
+    lines: LogLimit,
     traffic: Arc<Traffic>,
     /// Places for flows that begin there.
     places: Arc<Semaphore>,
@@ -142,6 +152,8 @@ impl Gateway {
                 address: peer.address,
                 is_up: AtomicBool::new(false),
                 holds: AtomicUsize::new(0),
+                rivals: Rivals::default(),
+                lines: LogLimit::new(),
                 traffic: Arc::default(),
                 places: Arc::new(Semaphore::new(config.limits.connections)),
                 pace: Pace::default(),
@@ -156,6 +168,8 @@ impl Gateway {
             places: Places::new(config.limits.connections, Rule::Fair),
             unknown: unknown(),
             policy: policy::Policy::new(allowed),
+            lookups: Arc::default(),
+            refusals: LogLimit::new(),
             counters: Arc::default(),
             flows: Arc::default(),
             tunnel: udp::Tunnel::default(),
@@ -310,18 +324,18 @@ async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
         if let Ok(connection) = connecting.await
             && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
         {
-            tracing::info!(peer = name, "the far gateway answers");
+            far.say_whether_up(true);
             far.is_up.store(true, Ordering::Relaxed);
             // It says nothing; this ends when it is gone.
             while let Ok(Some(_)) = connection.read_bytes().await {}
             far.is_up.store(false, Ordering::Relaxed);
-            tracing::warn!(peer = name, "the far gateway is gone");
+            far.say_whether_up(false);
             was_said = true;
         } else if !std::mem::replace(&mut was_said, true) {
             let address = far.address();
             tracing::warn!(
-                peer = name, %address,
-                "the far gateway does not answer: is it up, is this its address, has each the other's key?"
+                %address,
+                "peer {name}: no answer; is it up, is this its address, has each the other's key?"
             );
         }
         tokio::time::sleep(RETRY).await;
@@ -332,5 +346,15 @@ impl Far {
     /// Where it is. That of a terminal is known once it has asked.
     fn address(&self) -> SocketAddr {
         self.address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+    }
+
+    /// Says whether it is up.
+    fn say_whether_up(&self, is_up: bool) {
+        let name = &self.name;
+        match self.lines.admit_now() {
+            Some(_) if is_up => tracing::info!("peer {name}: up"),
+            Some(_) => tracing::warn!("peer {name}: down"),
+            None => {}
+        }
     }
 }

@@ -117,9 +117,8 @@ fn begin(
     far: &Far,
     whose: &Whose,
 ) -> Option<(Flow, mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>)> {
-    if !far.pace.admits(inner) {
-        return None;
-    }
+    // Datagrams do not wait.
+    far.pace.reserve(inner, Duration::ZERO)?;
     let room = if inner.config.role == Role::Hub {
         Room::There { _permit: far.places.clone().try_acquire_owned().ok()? }
     } else {
@@ -136,7 +135,7 @@ fn begin(
 async fn lead(inner: &Inner, far: &Far, whose: Whose, flow: Flow, waiting: mpsc::Receiver<Bytes>) {
     let source = inner.source(whose.client);
     let led = async {
-        let addresses = inner.look_up(&whose.to).await?;
+        let addresses = inner.look_up(&far.name, &whose.to).await?;
         let allowed = addresses.into_iter().find(|address| inner.policy.allows(*address));
         let to = allowed.ok_or(Verdict::Forbidden)?;
         let socket = udp_sockets::to(to, source).map_err(|error| Verdict::from(&error))?;
@@ -144,9 +143,7 @@ async fn lead(inner: &Inner, far: &Far, whose: Whose, flow: Flow, waiting: mpsc:
     };
     match led.await {
         Ok(with) => carry(inner, far, &whose, &flow, with, waiting).await,
-        Err(verdict) => {
-            tracing::debug!(client = %whose.client, to = %whose.to, %verdict, "no UDP flow");
-        }
+        Err(verdict) => inner.refused(&far.name, whose.client, &whose.to, verdict),
     }
     inner.tunnel.lock().remove(&(far.name.clone(), whose));
 }
