@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::AsyncWriteExt as _;
@@ -114,6 +115,10 @@ impl Inner {
             let way = Way::Direct(self.connect_directly(&to, from, reach).await?);
             return Ok(Begun { flow, way });
         }
+        // Whose place is looked up still is not waited for longer than for one that does not answer.
+        let patience = Duration::from_nanos(self.config.limits.patience.0.as_nanos());
+        let located = tokio::time::timeout(patience, far.located.known()).await;
+        located.map_err(|_| Verdict::Unreachable)?;
         let connection = self.host.open(far.address(), far.key, super::PORT, self.tuning.clone());
         flow.goes_by(&connection);
         let greeting = open::frame(&Open::Flow { to, from });

@@ -11,6 +11,7 @@ mod descriptors;
 mod firewall;
 mod flow;
 mod flows;
+mod location;
 mod lookups;
 mod neighbours;
 mod open;
@@ -48,7 +49,7 @@ use crate::times_file::TimesError;
 use crate::tuning::Tuning;
 
 pub use self::config::{
-    Backup, Carriers, Config, ConfigError, Fallback, Forward, Limits, LinkConfig,
+    Backup, Carriers, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig,
     Mode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp,
 };
 pub use self::counters::Counters;
@@ -108,7 +109,7 @@ struct Inner {
 struct Far {
     name: String,
     key: PublicKey,
-    address: Option<SocketAddr>,
+    located: location::Located,
     /// It answers.
     is_up: AtomicBool,
     /// Connections that it holds up here.
@@ -143,13 +144,11 @@ impl Gateway {
         let mut peers = BTreeMap::new();
         for (name, peer) in &config.peers {
             host.allow(peer.key.0);
-            if let Some(plan) = config.plan(peer) {
-                host.plan(peer.key.0, plan);
-            }
+            let known = [&peer.address, &peer.backup].map(|at| at.as_ref().map(|at| at.0.clone()));
             let far = Far {
                 name: name.clone(),
                 key: peer.key.0,
-                address: peer.address,
+                located: location::Located::new(known),
                 is_up: AtomicBool::new(false),
                 holds: AtomicUsize::new(0),
                 rivals: Rivals::default(),
@@ -158,6 +157,7 @@ impl Gateway {
                 places: Arc::new(Semaphore::new(config.limits.connections)),
                 pace: Pace::default(),
             };
+            far.located.plan(&host, &config, far.key);
             peers.insert(name.clone(), far);
         }
         descriptors::check(&config);
@@ -320,6 +320,13 @@ async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
     let tuning = holding(&inner.config).config().map_err(io::Error::other)?;
     let mut was_said = false;
     loop {
+        if let Err(wrong) = far.locate(&inner).await {
+            if !std::mem::replace(&mut was_said, true) {
+                tracing::warn!("peer {name}: {wrong}; asking again until it is found");
+            }
+            tokio::time::sleep(RETRY).await;
+            continue;
+        }
         let connecting = inner.host.connect(far.address(), far.key, PORT, tuning.clone());
         if let Ok(connection) = connecting.await
             && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
@@ -345,7 +352,7 @@ async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
 impl Far {
     /// Where it is. That of a terminal is known once it has asked.
     fn address(&self) -> SocketAddr {
-        self.address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+        self.located.address().unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
     }
 
     /// Says whether it is up.
@@ -356,5 +363,14 @@ impl Far {
             Some(_) => tracing::warn!("peer {name}: down"),
             None => {}
         }
+    }
+
+    /// Looks up where it is, if that is a name.
+    async fn locate(&self, inner: &Inner) -> Result<(), String> {
+        if self.located.by_name() {
+            self.located.look_up(&self.name, &inner.lookups, inner.config.listen).await?;
+            self.located.plan(&inner.host, &inner.config, self.key);
+        }
+        Ok(())
     }
 }

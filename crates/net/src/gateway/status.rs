@@ -224,7 +224,7 @@ impl Inner {
         let known = self.host.peer_state(far.key);
         PeerStatus {
             name: name.to_owned(),
-            address: known.address.or(far.address),
+            address: known.address.or(far.located.address()),
             up: far.is_up.load(Ordering::Relaxed),
             link: if known.link == 0 { Link::Primary } else { Link::Backup },
             carrier: known.carrier,
