@@ -11,8 +11,8 @@ use crate::shared::lock;
 
 /// The tables; they are there also where a unit of systemd shows processes only.
 const TABLES: [&str; 2] = ["/proc/self/net/route", "/proc/self/net/ipv6_route"];
-/// Seconds for which a table holds.
-const HOLDS: u64 = 5;
+/// Seconds for which a table holds: that of a router of the internet is long.
+const HOLDS: u64 = 30;
 /// What leads further, and what leads nowhere (linux/route.h, linux/ipv6_route.h).
 const GATEWAY: u32 = 0x0002;
 const REJECT: u32 = 0x0200;
