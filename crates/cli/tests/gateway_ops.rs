@@ -148,6 +148,57 @@ fn a_status_for_everybody_has_to_be_meant() {
     assert!(check(&file).status.success());
 }
 
+#[test]
+fn a_check_says_all_that_is_wrong_and_that_nothing_is() {
+    let place = Place::new();
+    let hub = place.hub("");
+    let output = check(&hub);
+    assert!(output.status.success());
+    assert_eq!(text(&output.stdout), format!("{}: configuration OK\n", hub.display()));
+    let written = fs::read_to_string(&hub).expect("a file");
+    let placeholder = "ReplaceThisWithTheKeyThatTheOtherEndPrints0=";
+    let doubtful = written
+        .replace("allow = [\"127.0.0.0/8\"]", "")
+        .replace(&place.keys[0], placeholder)
+        .replace("[ops]", &format!("[peers.own]\nkey = \"{}\"\n[ops]", place.keys[1]));
+    fs::write(&hub, doubtful).expect("written");
+    let output = check(&hub);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    for key in ["peers.own.key", "peers.sea.key", "allow"] {
+        assert!(said.contains(&format!("`{key}`: ")), "{key}: {said}");
+    }
+    let terminal =
+        place.terminal("127.0.0.1:0".parse().expect("an address"), "[limits]\nbuffer = \"1 kB\"");
+    let said = text(&check(&terminal).stderr);
+    for key in ["peers.land.address", "limits.buffer"] {
+        assert!(said.contains(&format!("`{key}`: ")), "{key}: {said}");
+    }
+}
+
+#[test]
+fn a_gateway_opens_as_many_files_as_it_may_and_says_where_that_is_too_few() {
+    let place = Place::new();
+    let limited = format!(
+        "ulimit -Sn 300; ulimit -Hn 400; exec {} gateway --config {}",
+        env!("CARGO_BIN_EXE_bentpipe"),
+        place.hub("").display()
+    );
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &limited]).env_remove("RUST_LOG").stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut said = String::new();
+    while !said.contains("the gateway is up") {
+        assert!(log.read_line(&mut said).expect("a log") > 0, "it ended: {said}");
+    }
+    let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).expect("limits");
+    stop(child, log);
+    assert!(said.contains("this process may open 400: raise LimitNOFILE="), "{said}");
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("the line");
+    assert!(line.split_whitespace().nth(3) == Some("400"), "{line}");
+}
+
 /// Starts a gateway with more arguments and this filter of its log, and returns it with the lines of its log up to the
 /// one that says that it is up.
 fn start_logged(

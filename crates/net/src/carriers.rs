@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,24 +16,31 @@ use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::hub::{Carrier, Hub, Route, Train};
+use crate::listening;
+use crate::places::{Kind, Place, Places, Rule};
 use crate::shared::{Shared, lock};
 
 /// Datagrams that wait for one connection.
 const QUEUE: usize = 1024;
 /// Datagrams written at once.
 const GATHER: usize = 64;
-/// Time for a connection to be made, and for who made it to say something authentic.
+/// Time for a connection to be made, and for who accepted it to say something authentic.
 const OPENING: Duration = Duration::from_secs(10);
+/// Time for who made a connection to say something authentic: he does so at once, and a satellite is two seconds away
+/// at most.
+const PROOF: Duration = Duration::from_secs(3);
 /// A connection by which nothing authentic came for so long is closed.
 const IDLE: Duration = Duration::from_secs(60);
-/// Connections that others may have made at the same time.
+/// Connections of peers at the same time.
 const PLACES: usize = 1024;
-/// Pause after an accept that failed, for lack of files most likely.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Connections of which nothing authentic has come yet, in all and of one address: behind one there may be several
+/// peers, which share it.
+const UNKNOWN: usize = 1024;
+const EACH: usize = 16;
 
 /// The TCP connections of a host.
 #[derive(Debug)]
@@ -84,7 +92,7 @@ impl Carriers {
         self.tasks.spawn(async move {
             let connecting = tokio::time::timeout(OPENING, connect(route)).await;
             let ended = match connecting {
-                Ok(Ok(tcp)) => carry(tcp, route, waiting, &shared).await,
+                Ok(Ok(tcp)) => carry(tcp, route, waiting, &shared, None).await,
                 Ok(Err(error)) => Err(error),
                 Err(late) => Err(late.into()),
             };
@@ -105,49 +113,68 @@ async fn connect(route: Route) -> io::Result<TcpStream> {
     socket.connect(route.address).await
 }
 
+/// Those who have connected.
+#[derive(Clone)]
+struct Visitors {
+    shared: Arc<Shared<Hub>>,
+    open: Arc<Mutex<Open>>,
+    /// Places for those who have shown that they are peers.
+    known: Arc<Places>,
+}
+
 /// Takes connections that others make, for ever.
 async fn accept(listener: TcpListener, shared: Arc<Shared<Hub>>, open: Arc<Mutex<Open>>) {
-    let places = Arc::new(Semaphore::new(PLACES));
-    let mut tasks = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            Some(_) = tasks.join_next() => continue,
+    let known = Places::new(PLACES, Rule::Newest { each: PLACES });
+    let unknown = Places::new(UNKNOWN, Rule::Newest { each: EACH });
+    let visitors = Visitors { shared, open, known };
+    let served = listening::serve(listener, unknown, move |tcp, from, unknown| {
+        let visitors = visitors.clone();
+        async move { visitors.serve(tcp, from, unknown).await }
+    });
+    if let Err(error) = served.await {
+        tracing::error!(%error, "no TCP connections any more");
+    }
+}
+
+impl Visitors {
+    /// Serves a connection until it ends, or somebody else gets its place.
+    async fn serve(&self, tcp: TcpStream, from: SocketAddr, unknown: Place) -> io::Result<()> {
+        let local = tcp.local_addr()?;
+        let route = Route {
+            address: SocketAddr::new(from.ip().to_canonical(), from.port()),
+            local: Some(local.ip().to_canonical()),
+            carrier: Carrier::Tcp,
         };
-        match accepted {
-            Ok((tcp, from)) => {
-                // Without a place the connection is closed again.
-                if let Ok(place) = places.clone().try_acquire_owned() {
-                    tasks.spawn(serve(tcp, from, place, shared.clone(), open.clone()));
-                }
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a TCP connection could not be accepted");
-                tokio::time::sleep(PAUSE).await;
-            }
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        lock(&self.open).insert(route, queue);
+        // However this ends.
+        let _listed = Listed { open: &self.open, route };
+        let (proved, mut proof) = oneshot::channel();
+        let mut carried = pin!(carry(tcp, route, waiting, &self.shared, Some(proved)));
+        let known = tokio::select! {
+            ended = &mut carried => return ended,
+            Ok(()) = &mut proof => self.known.take(from.ip(), Kind::Connection, 0),
+        };
+        drop(unknown);
+        let Some(known) = known else { return Ok(()) };
+        let stay = known.stay();
+        tokio::select! {
+            ended = carried => ended,
+            () = stay.over() => Ok(()),
         }
     }
 }
 
-async fn serve(
-    tcp: TcpStream,
-    from: SocketAddr,
-    _place: OwnedSemaphorePermit,
-    shared: Arc<Shared<Hub>>,
-    open: Arc<Mutex<Open>>,
-) {
-    let Ok(local) = tcp.local_addr() else { return };
-    let route = Route {
-        address: SocketAddr::new(from.ip().to_canonical(), from.port()),
-        local: Some(local.ip().to_canonical()),
-        carrier: Carrier::Tcp,
-    };
-    let (queue, waiting) = mpsc::channel(QUEUE);
-    lock(&open).insert(route, queue);
-    if let Err(error) = carry(tcp, route, waiting, &shared).await {
-        tracing::debug!(%from, %error, "no TCP connection any more");
+/// A connection among those that are open.
+struct Listed<'a> {
+    open: &'a Mutex<Open>,
+    route: Route,
+}
+
+impl Drop for Listed<'_> {
+    fn drop(&mut self) {
+        lock(self.open).remove(&self.route);
     }
-    lock(&open).remove(&route);
 }
 
 /// Carries datagrams both ways until the connection ends or nothing authentic comes any more.
@@ -156,20 +183,27 @@ async fn carry(
     route: Route,
     waiting: mpsc::Receiver<Bytes>,
     shared: &Shared<Hub>,
+    proved: Option<oneshot::Sender<()>>,
 ) -> io::Result<()> {
     tcp.set_nodelay(true)?;
     // Better over a lossy link, where the kernel has it.
     let _ = SockRef::from(&tcp).set_tcp_congestion(b"bbr");
     let (reader, writer) = tcp.into_split();
     tokio::select! {
-        ended = read(reader, route, shared) => ended,
+        ended = read(reader, route, shared, proved) => ended,
         ended = write(writer, waiting) => ended,
     }
 }
 
-async fn read(mut tcp: OwnedReadHalf, route: Route, shared: &Shared<Hub>) -> io::Result<()> {
+async fn read(
+    mut tcp: OwnedReadHalf,
+    route: Route,
+    shared: &Shared<Hub>,
+    mut proved: Option<oneshot::Sender<()>>,
+) -> io::Result<()> {
     let mut buffer = BytesMut::with_capacity(64 * 1024);
-    let mut until = tokio::time::Instant::now() + OPENING;
+    let first = if proved.is_some() { PROOF } else { OPENING };
+    let mut until = tokio::time::Instant::now() + first;
     loop {
         buffer.reserve(16 * 1024);
         if tokio::time::timeout_at(until, tcp.read_buf(&mut buffer)).await?? == 0 {
@@ -185,6 +219,9 @@ async fn read(mut tcp: OwnedReadHalf, route: Route, shared: &Shared<Hub>) -> io:
         }
         if authentic {
             until = tokio::time::Instant::now() + IDLE;
+            if let Some(proved) = proved.take() {
+                let _ = proved.send(());
+            }
         }
         shared.changed.notify_one();
     }
@@ -213,9 +250,35 @@ async fn write(mut tcp: OwnedWriteHalf, mut waiting: mpsc::Receiver<Bytes>) -> i
 
 #[cfg(test)]
 mod tests {
+    use bentpipe_units::Instant;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::association::Security;
+    use crate::clock::Clock;
+    use crate::key::SecretKey;
+
+    #[tokio::test]
+    async fn who_says_nothing_authentic_gives_way_to_those_after_him() {
+        let key = SecretKey::from_bytes([1; 32]);
+        let hub = Hub::new(key, Security::Full, 0, Box::new(|| 5), Instant::ZERO);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let to = listener.local_addr().expect("an address");
+        let carriers = Carriers::new(Arc::new(Shared::new(hub, Clock::start())), Some(listener));
+        let mut silent = Vec::new();
+        for _ in 0..2 * EACH {
+            silent.push(TcpStream::connect(to).await.expect("a connection"));
+        }
+        for first in &mut silent[..EACH] {
+            assert_eq!(
+                first.read_u8().await.expect_err("an end").kind(),
+                io::ErrorKind::UnexpectedEof
+            );
+        }
+        let last = silent[EACH].try_read(&mut [0]).expect_err("nothing");
+        assert_eq!(last.kind(), io::ErrorKind::WouldBlock);
+        drop(carriers);
+    }
 
     proptest! {
         #[test]

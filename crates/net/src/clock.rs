@@ -1,9 +1,21 @@
 //! The wall clock.
 #![expect(clippy::disallowed_types, reason = "this is where the wall clock comes in")]
 
+use std::sync::LazyLock;
 use std::time::{Duration, SystemTime};
 
 use bentpipe_units::Instant;
+
+/// Milliseconds since this was asked first.
+pub(crate) fn millis() -> u64 {
+    static START: LazyLock<tokio::time::Instant> = LazyLock::new(tokio::time::Instant::now);
+    START.elapsed().as_millis() as u64
+}
+
+/// The same in seconds.
+pub(crate) fn seconds() -> u64 {
+    millis() / 1000
+}
 
 /// Counts nanoseconds from its own start.
 #[derive(Clone, Copy, Debug)]

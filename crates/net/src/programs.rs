@@ -14,6 +14,15 @@ pub(crate) fn nft(rules: &str) -> io::Result<()> {
     feed("nft", "nftables", &["-f", "-"], rules)
 }
 
+/// What `nft` says of a table in the network of the calling thread; `None` if there is no such table.
+pub(crate) fn nft_table(family: &str, name: &str) -> io::Result<Option<String>> {
+    let mut command = Command::new("nft");
+    command.args(["list", "table", family, name]).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().map_err(|error| missing("nft", "nftables", &error))?;
+    let listed = output.status.success();
+    Ok(listed.then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
 fn feed(program: &str, package: &str, args: &[&str], input: &str) -> io::Result<()> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

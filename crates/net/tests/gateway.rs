@@ -10,7 +10,7 @@ use bentpipe_testkit::pattern;
 use bentpipe_units::ByteCount;
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use gateways::fetching::until;
@@ -404,4 +404,80 @@ async fn with_little_memory_slow_readers_stop_nobody_and_get_everything_later() 
         all(tcp).await;
         check();
     }
+}
+
+#[tokio::test]
+async fn one_client_that_keeps_all_places_gives_way_to_another_one() {
+    let to = server(echo).await;
+    let pair = pair(&to.to_string(), "[limits]\nconnections = 6", OPEN).await;
+    let connect = async |host: u8| {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(([127, 0, 0, host], 0).into()).expect("an address");
+        socket.connect(pair.site.forward).await.expect("a connection")
+    };
+    let mut greedy = Vec::new();
+    for n in 0..6 {
+        greedy.push(connect(2).await);
+        let open = || pair.terminal.status().totals.open == n + 1;
+        until("it is open", open).await;
+    }
+    let data = pattern(100_000);
+    let mut honest = connect(3).await;
+    let answer = tokio::time::timeout(LONG, exchange(&mut honest, &data)).await;
+    assert!(answer.expect("in time") == data);
+    // One of the others has ended by a reset, and is not the one that would have been whole.
+    let ended = greedy[0].read_u8().await.expect_err("no byte");
+    assert_eq!(ended.kind(), std::io::ErrorKind::ConnectionReset);
+    let last = greedy.last_mut().expect("one");
+    assert!(exchange(last, &data).await == data);
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_is_refused_and_why_flows_were_refused_is_counted() {
+    let pair = pair("127.0.0.1:1", "", "allow = [\"127.0.0.0/8:7\"]").await;
+    // Although clients are answered early.
+    let [nobody] = free().await;
+    assert_eq!(socks5(pair.site.socks5, SocketAddr::new(nobody.ip(), 0)).await.1, 4);
+    let mut tcp = TcpStream::connect(pair.site.socks5).await.expect("a connection");
+    tcp.write_all(&[5, 1, 0, 5, 1, 0, 3, 0, 0, 80]).await.expect("room");
+    let mut reply = [0; 4];
+    tcp.read_exact(&mut reply).await.expect("a reply");
+    assert_eq!(reply, [5, 0, 5, 4], "host unreachable");
+    let right = "Proxy-Authorization: Basic ZXZlOmFwcGxl\r\n";
+    let line = connect(pair.site.http, "127.0.0.1:0", right).await.1;
+    assert_eq!(line, "HTTP/1.1 400 Bad Request");
+    let refused = |gateway: &Gateway| gateway.status().totals.refused_by;
+    assert_eq!(refused(&pair.terminal), refused(&pair.hub), "none was begun");
+    let (mut tcp, reply) = socks5(pair.site.socks5, nobody).await;
+    assert_eq!(reply, 0, "an early answer");
+    tcp.read_u8().await.expect_err("a reset");
+    for gateway in [&pair.terminal, &pair.hub] {
+        until("it is counted", || gateway.status().totals.refused == 1).await;
+        assert_eq!(refused(gateway).denied_by_allow, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_burst_of_flows_waits_its_turn_instead_of_being_reset() {
+    let to = server(echo).await;
+    let hub = format!("{OPEN}\n[limits]\nnew_per_second = 20");
+    let pair = pair("127.0.0.1:1", "early_accept = false", &hub).await;
+    until("the hub answers", || pair.terminal.is_up("hub")).await;
+    let mut asked = JoinSet::new();
+    for _ in 0..30 {
+        asked.spawn(socks5(pair.site.socks5, to));
+    }
+    let replies: Vec<u8> = asked.join_all().await.into_iter().map(|(_, reply)| reply).collect();
+    assert_eq!(replies, [0; 30]);
+}
+
+#[tokio::test]
+async fn a_hub_is_found_by_its_name() {
+    let to = server(echo).await;
+    let site = Site::new(&to.to_string(), None, ["", OPEN]).await.by_name("localhost");
+    let (_hub, _terminal) = (site.hub(), site.terminal());
+    let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
+    let data = pattern(100_000);
+    let answer = tokio::time::timeout(LONG, exchange(&mut tcp, &data)).await.expect("in time");
+    assert!(answer == data);
 }

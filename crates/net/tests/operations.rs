@@ -80,7 +80,7 @@ async fn until(gateway: &Gateway, wanted: impl Fn(&Status) -> bool) -> Status {
 /// The code and the body of what is at this path.
 async fn get(address: SocketAddr, path: &str) -> (u16, String) {
     let mut tcp = TcpStream::connect(address).await.expect("a connection");
-    let request = format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     tcp.write_all(request.as_bytes()).await.expect("room");
     let mut answer = String::new();
     tokio::time::timeout(LONG, tcp.read_to_string(&mut answer))

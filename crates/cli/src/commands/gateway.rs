@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use bentpipe_net::SecretKey;
-use bentpipe_net::gateway::{Config, Firewall, Gateway, Installed};
+use bentpipe_net::gateway::{Config, Firewall, Gateway, Installed, raise_descriptor_limit};
+use bentpipe_net::{PublicKey, SecretKey};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args;
@@ -20,16 +20,21 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     if args.print_firewall || args.remove_firewall {
         return firewall_only(args, &config);
     }
+    if args.check.is_some() {
+        return check(file, &config);
+    }
     let privileges = Privileges::of(&config)
         .map_err(|message| Failure::Input(format!("{}, `user`: {message}", file.display())))?;
     let key = own_key(&config).map_err(|(key, message)| {
         Failure::Input(format!("{}, `{key}`: {message}", file.display()))
     })?;
-    if args.check.is_some() {
-        writeln!(std::io::stdout(), "{}: good", file.display())?;
-        return Ok(());
-    }
     log::start("info", args.log_json);
+    if let Err(doubts) = config.doubt(file) {
+        doubts.to_string().lines().for_each(|doubt| tracing::warn!("{doubt}"));
+    }
+    if let Err(error) = raise_descriptor_limit() {
+        tracing::warn!(%error, "cannot raise the limit of file descriptors");
+    }
     // Threads have privileges of their own and take over those of the one that makes them.
     if let Some(privileges) = &privileges {
         privileges.become_user().map_err(Failure::System)?;
@@ -39,11 +44,12 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     runtime_after(give_up_binding)?.block_on(async {
         let mut stop = Stop::listen()?;
         let mut hangups = signal(SignalKind::hangup())?;
+        let owner = key.public();
         let mut gateway = Gateway::start(config.clone(), key)
             .map_err(|error| Failure::System(error.to_string()))?;
         give_up_binding();
         gateway.keep_times(times_of(&config)).map_err(|error| Failure::Input(error.to_string()))?;
-        let _rules = if args.setup_firewall { rules(&config)? } else { None };
+        let _rules = if args.setup_firewall { rules(&config, owner)? } else { None };
         tracing::info!(address = %gateway.local_addr(), "the gateway is up");
         if let Some(address) = gateway.ops_addr() {
             tracing::info!(%address, "metrics, health and status are served");
@@ -60,6 +66,24 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         gateway.stop().await;
         Ok(())
     })
+}
+
+/// Says all that is wrong with a configuration or most likely not meant.
+fn check(file: &Path, config: &Config) -> Result<(), Failure> {
+    let mut wrong = Vec::new();
+    if let Err(message) = Privileges::of(config) {
+        wrong.push(format!("{}, `user`: {message}", file.display()));
+    }
+    if let Err((key, message)) = own_key(config) {
+        wrong.push(format!("{}, `{key}`: {message}", file.display()));
+    }
+    if let Err(doubts) = config.doubt(file) {
+        wrong.push(doubts.to_string());
+    }
+    if !wrong.is_empty() {
+        return Err(Failure::Input(wrong.join("\n")));
+    }
+    Ok(writeln!(std::io::stdout(), "{}: configuration OK", file.display())?)
 }
 
 /// Where the times of requests are kept: where systemd says, or beside the key.
@@ -97,8 +121,8 @@ fn firewall_only(args: &args::Gateway, config: &Config) -> Result<(), Failure> {
 }
 
 /// Installs the rules of the firewall until what is returned is dropped.
-fn rules(config: &Config) -> Result<Option<Installed>, Failure> {
-    let installed = Firewall::of(config).map(|firewall| firewall.install()).transpose();
+fn rules(config: &Config, owner: PublicKey) -> Result<Option<Installed>, Failure> {
+    let installed = Firewall::of(config).map(|firewall| firewall.install(owner)).transpose();
     installed.map_err(|error| Failure::System(error.to_string()))
 }
 

@@ -40,7 +40,7 @@ impl Privileges {
     /// To be called while the process has one thread only.
     pub(crate) fn become_user(&self) -> Result<(), String> {
         self.change()
-            .map_err(|error| format!("can not become {}: {error}", self.name.to_string_lossy()))
+            .map_err(|error| format!("cannot become {}: {error}", self.name.to_string_lossy()))
     }
 
     fn change(&self) -> Result<(), Box<dyn std::error::Error>> {
@@ -58,6 +58,8 @@ impl Privileges {
         caps::clear(None, CapSet::Effective)?;
         caps::set(None, CapSet::Permitted, &until_bound)?;
         caps::set(None, CapSet::Effective, &until_bound)?;
+        // It was for this change of the user and for no other one.
+        caps::securebits::set_keepcaps(false)?;
         // Programs that the gateway starts, for rules of the firewall, need the same.
         caps::set(None, CapSet::Inheritable, &kept)?;
         if let Some(capability) = self.kept {
@@ -79,6 +81,6 @@ pub(crate) fn give_up_binding() {
         .into_iter()
         .try_for_each(|set| caps::drop(None, set, binding));
     if let Err(error) = given_up {
-        tracing::warn!(%error, "a privilege could not be given up");
+        tracing::warn!(%error, "cannot drop a privilege");
     }
 }

@@ -43,7 +43,7 @@ pub(crate) async fn echo() -> SocketAddr {
 /// What a server says to a request for this path, from the first line to the end of the body.
 pub(crate) async fn get(address: SocketAddr, path: &str) -> String {
     let mut tcp = TcpStream::connect(address).await.expect("a connection");
-    let request = format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     tcp.write_all(request.as_bytes()).await.expect("room");
     let mut answer = String::new();
     tcp.read_to_string(&mut answer).await.expect("text");

@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::counters::Counters;
 use super::flow::Reach;
-use super::flows::Flow;
+use super::flows::{Flow, Room};
 use super::open::{self, Destination, Open, Verdict};
 use super::{Far, Inner, relay};
 use crate::connection::Connection;
@@ -20,6 +19,13 @@ use crate::sockets;
 
 /// Time for a far gateway to say what it wants.
 const GREETING: Duration = Duration::from_secs(60);
+
+/// A flow waits no longer than this because so many begin at once: browsers open dozens of connections in a moment, and a
+/// client takes a reset for an answer.
+const BURST: Duration = Duration::from_secs(2);
+/// Time for a name to be looked up.
+const LOOKUP: Duration = Duration::from_secs(10);
+const SECOND: u64 = 1_000_000_000;
 
 /// Serves far gateways for ever.
 pub(super) async fn serve(inner: Arc<Inner>) -> io::Result<()> {
@@ -51,12 +57,22 @@ async fn greet(inner: &Inner, connection: Connection) -> io::Result<()> {
     let (open, first) = greeting.await.map_err(io::Error::from)??;
     match open {
         Open::Hold => {
-            far.is_up.store(true, Ordering::Relaxed);
+            if !far.is_up.swap(true, Ordering::Relaxed) {
+                far.say_whether_up(true);
+            }
             far.holds.fetch_add(1, Ordering::Relaxed);
+            let address = inner.host.peer_state(far.key).address;
+            if let Some((one, other)) = address.and_then(|from| far.rivals.note(from)) {
+                let name = &far.name;
+                tracing::warn!(
+                    "peer {name}: up from {one} and from {other} by turns; have two terminals the same key?"
+                );
+            }
             while let Ok(Some(_)) = connection.read_bytes().await {}
             // A terminal that was restarted holds another one by now.
             if far.holds.fetch_sub(1, Ordering::Relaxed) == 1 {
                 far.is_up.store(false, Ordering::Relaxed);
+                far.say_whether_up(false);
             }
             Ok(())
         }
@@ -74,22 +90,25 @@ async fn serve_flow(
     from: SocketAddr,
 ) -> io::Result<()> {
     let refuse = async |verdict: Verdict| {
-        tracing::debug!(%from, %to, %verdict, "a flow was not connected");
-        Counters::add(&inner.counters.refused, 1);
+        inner.refused(&far.name, from, &to, verdict);
         connection.write_bytes(open::frame(&verdict)).await
     };
-    let permit = far.places.clone().try_acquire_owned().ok().filter(|_| far.pace.admits(inner));
-    let Some(permit) = permit else { return refuse(Verdict::Busy).await };
-    let flow = Flow::begin(inner, far, from, to.clone(), permit);
+    let Some(wait) = far.pace.reserve(inner, BURST) else { return refuse(Verdict::Busy).await };
+    if !wait.is_zero() {
+        tokio::time::sleep(wait).await;
+    }
+    let permit = far.places.clone().try_acquire_owned();
+    let Ok(permit) = permit else { return refuse(Verdict::Busy).await };
+    let flow = Flow::begin(inner, far, from, to.clone(), Room::There { _permit: permit });
     flow.goes_by(&connection);
     let source = inner.source(from);
-    let mut tcp = match inner.connect_allowed(&to, source).await {
+    let mut tcp = match inner.connect_allowed(&far.name, &to, source).await {
         Ok(tcp) => tcp,
         Err(verdict) => return refuse(verdict).await,
     };
     connection.write_bytes(open::frame(&Verdict::Connected)).await?;
     let ended = relay::relay(&mut tcp, connection, relay::Before::Bytes(first), &flow).await;
-    inner.note(ended)
+    inner.note(ended, &flow)
 }
 
 impl Inner {
@@ -97,20 +116,22 @@ impl Inner {
     /// if there is one.
     async fn connect_allowed(
         &self,
+        peer: &str,
         to: &Destination,
         source: Option<SocketAddr>,
     ) -> Result<TcpStream, Verdict> {
-        self.connect_those(to, source, |address| self.policy.allows(address)).await
+        self.connect_those(peer, to, source, |address| self.policy.allows(address)).await
     }
 
     /// Connects to a destination without the far gateway.
     pub(super) async fn connect_directly(
         &self,
         to: &Destination,
+        client: SocketAddr,
         reach: Reach,
     ) -> Result<TcpStream, Verdict> {
         let may = |address| reach == Reach::Everywhere || self.policy.allows_outside(address);
-        self.connect_those(to, None, may).await
+        self.connect_those(&client.ip().to_string(), to, None, may).await
     }
 
     /// The address from which to connect for a client, if that is the client's. One that means only its own
@@ -130,24 +151,30 @@ impl Inner {
         (self.config.transparent_source && !is_own).then_some(client)
     }
 
-    /// The addresses of a destination.
-    pub(super) async fn look_up(&self, to: &Destination) -> Result<Vec<SocketAddr>, Verdict> {
+    /// The addresses of a destination, looked up for `owner`.
+    pub(super) async fn look_up(
+        &self,
+        owner: &str,
+        to: &Destination,
+    ) -> Result<Vec<SocketAddr>, Verdict> {
         match to {
             Destination::Address(address) => Ok(vec![*address]),
             Destination::Name(name, port) => {
-                let found = lookup_host((name.as_str(), *port)).await;
-                Ok(found.map_err(|_| Verdict::UnknownName)?.collect())
+                let patience =
+                    Duration::from_nanos(self.config.limits.connect_timeout.0.as_nanos());
+                self.lookups.look_up(owner, name, *port, patience.min(LOOKUP)).await
             }
         }
     }
 
     async fn connect_those(
         &self,
+        owner: &str,
         to: &Destination,
         source: Option<SocketAddr>,
         those: impl Fn(SocketAddr) -> bool,
     ) -> Result<TcpStream, Verdict> {
-        let addresses = self.look_up(to).await?;
+        let addresses = self.look_up(owner, to).await?;
         let patience = Duration::from_nanos(self.config.limits.connect_timeout.0.as_nanos());
         let mut verdict = Verdict::Forbidden;
         for address in addresses.into_iter().filter(|address| those(*address)) {
@@ -161,22 +188,49 @@ impl Inner {
     }
 }
 
-/// How many flows began in this second.
+/// Lets only so many flows begin in a second.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    /// The second in the upper half, the flows in the lower.
-    packed: AtomicU64,
+    /// When all that began so far would have begun one after the other, in nanoseconds.
+    due: AtomicU64,
 }
 
 impl Pace {
-    /// Whether one more may begin.
-    pub(super) fn admits(&self, inner: &Inner) -> bool {
-        let second = inner.began.elapsed().as_secs();
-        let most = u64::from(inner.config.limits.new_per_second);
-        let more = self.packed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |packed| {
-            let count = if packed >> 32 == second { packed & 0xffff_ffff } else { 0 };
-            (count < most).then_some(second << 32 | (count + 1))
+    /// How long one more flow has to wait before it begins; `None` if that is longer than `most`.
+    pub(super) fn reserve(&self, inner: &Inner, most: Duration) -> Option<Duration> {
+        let now = inner.began.elapsed().as_nanos() as u64;
+        self.reserve_at(now, inner.config.limits.new_per_second, most)
+    }
+
+    /// The same at this time. As many as are allowed in a second may begin at once.
+    fn reserve_at(&self, now: u64, per_second: u32, most: Duration) -> Option<Duration> {
+        let each = SECOND / u64::from(per_second.max(1));
+        let wait =
+            |due: u64| Duration::from_nanos((due.max(now) + each).saturating_sub(now + SECOND));
+        let more = self.due.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |due| {
+            (wait(due) <= most).then_some(due.max(now) + each)
         });
-        more.is_ok()
+        more.ok().map(wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_waits_its_turn_and_what_would_wait_too_long_is_refused() {
+        let pace = Pace::default();
+        let all: Vec<Option<u128>> =
+            (0..16).map(|_| Some(pace.reserve_at(5, 4, BURST)?.as_millis())).collect();
+        let waits = [0, 0, 0, 0, 250, 500, 750, 1000, 1250, 1500, 1750, 2000];
+        assert_eq!(all[..12], waits.map(Some));
+        assert_eq!(all[12..], [None; 4]);
+        assert_eq!(
+            pace.reserve_at(5 + SECOND, 4, Duration::ZERO),
+            None,
+            "it comes behind the others"
+        );
+        assert_eq!(pace.reserve_at(5 + 4 * SECOND, 4, Duration::ZERO), Some(Duration::ZERO));
     }
 }

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bentpipe_units::ByteCount;
 
+use super::open::Verdict;
+
 /// The counts of a gateway since its start.
 #[derive(Debug, Default)]
 pub struct Counters {
@@ -13,6 +15,8 @@ pub struct Counters {
     pub flows: AtomicU64,
     /// Flows that could not be connected.
     pub refused: AtomicU64,
+    /// The same by what became of them.
+    pub(super) refused_by: [AtomicU64; Verdict::ALL],
     /// Flows that were cut off because the connection between the gateways failed.
     pub cut: AtomicU64,
     /// Bytes taken from TCP.
@@ -22,6 +26,12 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// A flow could not be connected.
+    pub(super) fn refuse(&self, why: Verdict) {
+        Self::add(&self.refused, 1);
+        Self::add(&self.refused_by[why as usize], 1);
+    }
+
     /// Adds to a count.
     pub(super) fn add(count: &AtomicU64, more: u64) {
         count.fetch_add(more, Ordering::Relaxed);

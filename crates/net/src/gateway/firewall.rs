@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::{Config, Udp};
+use crate::key::PublicKey;
 use crate::programs;
 
 /// Mark of packets for sockets of this machine.
@@ -134,6 +135,13 @@ impl Firewall {
         Some(Self { rules, reflects: config.transparent_source })
     }
 
+    /// The rules with the name of the gateway: a chain that nothing leads to, because old versions of nft know no comments
+    /// on tables.
+    fn owned_by(&self, owner: PublicKey) -> String {
+        let table = "table inet bentpipe {\n";
+        self.rules.replacen(table, &format!("{table}  chain {} {{\n  }}\n", name_of(owner)), 1)
+    }
+
     /// A shell script that does what [`Firewall::install`] does.
     pub fn script(&self) -> String {
         let mut script = format!(
@@ -156,11 +164,19 @@ impl Firewall {
         script
     }
 
-    /// Installs the rules, in place of those of an earlier run.
+    /// Installs the rules of the gateway with this key, in place of those of an earlier run.
     ///
     /// # Errors
-    /// When `nft` or `ip` is missing or may not do this: it takes `CAP_NET_ADMIN`.
-    pub fn install(&self) -> io::Result<Installed> {
+    /// When the rules of another gateway are there, `nft` or `ip` is missing or may not do this: it takes
+    /// `CAP_NET_ADMIN`.
+    pub fn install(&self, owner: PublicKey) -> io::Result<Installed> {
+        let found = programs::nft_table("inet", "bentpipe")?;
+        if is_another_ones(found.as_deref().unwrap_or_default(), owner) {
+            return Err(io::Error::other(
+                "another gateway's rules are in this network, and there can be only one's: if that gateway is gone, \
+                 --remove-firewall removes them",
+            ));
+        }
         Self::remove()?;
         // From here on what was done is undone if the rest fails.
         let mut installed = Installed { switched: Vec::new() };
@@ -175,7 +191,7 @@ impl Firewall {
             }
             programs::ip(&[version], &batch)?;
         }
-        programs::nft(&self.rules)?;
+        programs::nft(&self.owned_by(owner))?;
         if self.reflects {
             installed.switched = reflect();
         }
@@ -214,6 +230,23 @@ impl Firewall {
         }
         Ok(found)
     }
+}
+
+/// How a chain is called that says whose the rules are.
+const OWNER: &str = "gateway_";
+
+/// The name of the chain that says that the rules are those of the gateway with this key.
+fn name_of(owner: PublicKey) -> String {
+    let letters = owner.to_string().chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+    format!("{OWNER}{letters}")
+}
+
+/// Whether the rules that `nft` lists are those of another gateway. Those that do not say whose they are were made by an
+/// earlier version or by a script.
+fn is_another_ones(listed: &str, owner: PublicKey) -> bool {
+    let chains = listed.lines().filter_map(|line| line.trim().strip_prefix("chain "));
+    let mut owners = chains.filter_map(|chain| chain.split_whitespace().next());
+    owners.any(|chain| chain.starts_with(OWNER) && chain != name_of(owner))
 }
 
 /// Whether this machine speaks IPv6. The path is there also where a unit of systemd shows processes only.
@@ -268,6 +301,16 @@ mod tests {
             assert!(rules.contains(&line), "{rules}");
         }
         assert_eq!(rules.matches("tproxy").count(), 1, "{rules}");
+    }
+
+    #[test]
+    fn rules_of_another_gateway_stay_and_those_of_an_earlier_run_or_of_nobody_do_not() {
+        let [own, other] = [1, 2].map(|n| crate::SecretKey::from_bytes([n; 32]).public());
+        let firewall = firewall("transparent_source = true").expect("rules");
+        let listed = firewall.owned_by(own);
+        assert!(!is_another_ones(&listed, own), "{listed}");
+        assert!(is_another_ones(&listed, other), "{listed}");
+        assert!(!is_another_ones(&firewall.rules, other) && !is_another_ones("", other));
     }
 
     #[test]

@@ -3,17 +3,20 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::counters::Counters;
-use super::flows::Flow;
+use super::flows::{Flow, Room};
 use super::open::{self, Destination, Open, Verdict};
 use super::relay::{self, Before, Ended};
-use super::{Fallback, Inner};
+use super::{Fallback, Far, Inner};
+use crate::clock;
 use crate::connection::Connection;
+use crate::places::{Kind, Place};
 use crate::sockets;
 
 /// Where a flow may lead that goes without the far gateway.
@@ -41,6 +44,11 @@ enum Way {
 }
 
 impl Begun {
+    /// Its client has shown that it is where it says.
+    pub(super) fn prove(&mut self) {
+        self.flow.prove();
+    }
+
     /// Nobody wants it any more: the server sees a reset.
     pub(super) fn give_up(self) {
         if let Way::Far(connection, _) = self.way {
@@ -50,7 +58,8 @@ impl Begun {
 }
 
 impl Inner {
-    /// Begins a flow. With an early accept nobody waits for the far gateway, and what it says comes to
+    /// Begins a flow. Its client has a place among those of whom nothing was known, which ends now that it has one among
+    /// the flows. With an early accept nobody waits for the far gateway, and what it says comes to
     /// light later.
     ///
     /// # Errors
@@ -61,10 +70,11 @@ impl Inner {
         from: SocketAddr,
         to: Destination,
         reach: Reach,
+        unknown: Option<Place>,
     ) -> Result<Begun, Verdict> {
-        let begun = self.try_begin(peer, from, to, reach).await;
-        if begun.is_err() {
-            Counters::add(&self.counters.refused, 1);
+        let begun = self.try_begin(peer, from, to.clone(), reach, unknown).await;
+        if let Err(why) = begun {
+            self.refused(peer, from, &to, why);
         }
         begun
     }
@@ -75,16 +85,40 @@ impl Inner {
         from: SocketAddr,
         to: Destination,
         reach: Reach,
+        unknown: Option<Place>,
     ) -> Result<Begun, Verdict> {
         tracing::debug!(%from, %to, "a flow");
-        let permit = self.places.clone().try_acquire_owned().map_err(|_| Verdict::Busy)?;
+        // Whose request waits for the far gateway has shown nothing yet.
+        let kind = if unknown.is_some() { Kind::Connection } else { Kind::Datagrams };
+        let place = self.places.take(from.ip(), kind, clock::millis()).ok_or(Verdict::Busy)?;
+        drop(unknown);
+        let stay = place.stay();
         let far = &self.peers[peer];
-        let flow = Flow::begin(self, far, from, to.clone(), permit);
+        let flow = Flow::begin(self, far, from, to.clone(), Room::Here(place));
+        tokio::select! {
+            begun = self.ask(far, flow, from, to, reach) => begun,
+            () = stay.over() => Err(Verdict::Busy),
+        }
+    }
+
+    /// Asks the far gateway for a flow, or the destination itself.
+    async fn ask(
+        &self,
+        far: &Far,
+        flow: Flow,
+        from: SocketAddr,
+        to: Destination,
+        reach: Reach,
+    ) -> Result<Begun, Verdict> {
         if self.config.fallback == Fallback::Direct && !far.is_up.load(Ordering::Relaxed) {
             flow.goes_directly();
-            let way = Way::Direct(self.connect_directly(&to, reach).await?);
+            let way = Way::Direct(self.connect_directly(&to, from, reach).await?);
             return Ok(Begun { flow, way });
         }
+        // Whose place is looked up still is not waited for longer than for one that does not answer.
+        let patience = Duration::from_nanos(self.config.limits.patience.0.as_nanos());
+        let located = tokio::time::timeout(patience, far.located.known()).await;
+        located.map_err(|_| Verdict::Unreachable)?;
         let connection = self.host.open(far.address(), far.key, super::PORT, self.tuning.clone());
         flow.goes_by(&connection);
         let greeting = open::frame(&Open::Flow { to, from });
@@ -101,7 +135,8 @@ impl Inner {
         Ok(Begun { flow, way: Way::Far(connection, Before::Bytes(first)) })
     }
 
-    /// Carries a flow until it has ended. `first` was read from the client already.
+    /// Carries a flow until it has ended, or its place goes to another client. `first` was read from the client
+    /// already.
     ///
     /// # Errors
     /// When it was cut off.
@@ -112,35 +147,59 @@ impl Inner {
         first: Bytes,
     ) -> io::Result<()> {
         sockets::prepare(&tcp)?;
+        sockets::guard(&tcp)?;
         let Begun { flow, way } = begun;
+        let Some(stay) = flow.stay() else { return Ok(()) };
+        tokio::select! {
+            ended = self.carry_by(way, &flow, &mut tcp, first) => ended,
+            () = stay.over() => self.note(Err(io::Error::other("its place went to another client")), &flow),
+        }
+    }
+
+    async fn carry_by(
+        &self,
+        way: Way,
+        flow: &Flow,
+        tcp: &mut TcpStream,
+        first: Bytes,
+    ) -> io::Result<()> {
         match way {
             Way::Direct(mut far) => {
-                sockets::guard(&tcp)?;
                 sockets::guard(&far)?;
                 far.write_all(&first).await?;
-                let copied = tokio::io::copy_bidirectional(&mut tcp, &mut far).await?;
+                let copied = tokio::io::copy_bidirectional(tcp, &mut far).await?;
                 flow.sent(first.len() + copied.0 as usize);
                 flow.received(copied.1 as usize);
-                sockets::complete(&tcp)?;
+                sockets::complete(tcp)?;
                 sockets::complete(&far)
             }
             Way::Far(connection, before) => {
-                relay::send_first(&connection, first, &flow).await?;
-                self.note(relay::relay(&mut tcp, connection, before, &flow).await)
+                relay::send_first(&connection, first, flow).await?;
+                self.note(relay::relay(tcp, connection, before, flow).await, flow)
             }
         }
     }
 
     /// Counts how a flow ended.
-    pub(super) fn note(&self, ended: io::Result<Ended>) -> io::Result<()> {
+    pub(super) fn note(&self, ended: io::Result<Ended>, flow: &Flow) -> io::Result<()> {
         match &ended {
             Ok(Ended::Carried) => {}
             Ok(Ended::NotConnected(verdict)) => {
-                tracing::debug!(%verdict, "a flow was not connected");
-                Counters::add(&self.counters.refused, 1);
+                let entry = flow.entry();
+                self.refused(&entry.peer, entry.client, &entry.destination, *verdict);
             }
             Err(_) => Counters::add(&self.counters.cut, 1),
         }
         ended.map(drop)
+    }
+
+    /// Counts a flow that could not be connected, and says so: the client has seen a reset, and no more.
+    pub(super) fn refused(&self, peer: &str, client: SocketAddr, to: &Destination, why: Verdict) {
+        self.counters.refuse(why);
+        if let Some(skipped) = self.refusals.admit_now() {
+            // A peer writes what it likes there.
+            let to = to.to_string();
+            tracing::info!(peer, %client, ?to, reason = %why, skipped, "flow refused");
+        }
     }
 }

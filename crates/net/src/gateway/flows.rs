@@ -9,8 +9,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::counters::{Counters, Traffic};
 use super::open::Destination;
 use super::{Far, Inner};
+use crate::clock;
 use crate::connection::Connection;
 use crate::hub::ConnectionRef;
+use crate::places::{Place, Stay};
 use crate::shared::lock;
 
 /// The flows that are open, by number. Each has a permit, so that there are never more than may be open.
@@ -71,6 +73,24 @@ impl Flows {
     }
 }
 
+/// The place of a flow among those that may be open.
+#[derive(Debug)]
+pub(super) enum Room {
+    /// It began here, where clients share places.
+    Here(Place),
+    /// It began at a far gateway, which has places of its own.
+    There { _permit: OwnedSemaphorePermit },
+}
+
+impl Room {
+    /// Something was heard of the flow.
+    fn touch(&self) {
+        if let Self::Here(place) = self {
+            place.touch(clock::millis());
+        }
+    }
+}
+
 /// An open flow: as long as this exists, it is among those that are open.
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -78,8 +98,7 @@ pub(super) struct Flow {
     flows: Arc<Flows>,
     counters: Arc<Counters>,
     peer: Arc<Traffic>,
-    /// Its place among those that may be open.
-    _permit: OwnedSemaphorePermit,
+    room: Room,
 }
 
 impl Flow {
@@ -89,7 +108,7 @@ impl Flow {
         far: &Far,
         client: SocketAddr,
         destination: Destination,
-        permit: OwnedSemaphorePermit,
+        room: Room,
     ) -> Self {
         Counters::add(&inner.counters.open, 1);
         Counters::add(&inner.counters.flows, 1);
@@ -110,7 +129,7 @@ impl Flow {
             flows: inner.flows.clone(),
             counters: inner.counters.clone(),
             peer: far.traffic.clone(),
-            _permit: permit,
+            room,
         }
     }
 
@@ -124,8 +143,29 @@ impl Flow {
         let _ = self.entry.way.set(Way::Direct);
     }
 
+    /// What is known of it.
+    pub(super) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// Its client has shown that it is where it says.
+    pub(super) fn prove(&mut self) {
+        if let Room::Here(place) = &mut self.room {
+            place.prove();
+        }
+    }
+
+    /// What is over when the place goes to another client; one that began at a far gateway keeps its own.
+    pub(super) fn stay(&self) -> Option<Stay> {
+        match &self.room {
+            Room::Here(place) => Some(place.stay()),
+            Room::There { .. } => None,
+        }
+    }
+
     /// So many bytes were taken from TCP.
     pub(super) fn sent(&self, bytes: usize) {
+        self.room.touch();
         for count in [&self.counters.sent, &self.peer.sent, &self.entry.traffic.sent] {
             Counters::add(count, bytes as u64);
         }
@@ -133,6 +173,7 @@ impl Flow {
 
     /// So many bytes were given to TCP.
     pub(super) fn received(&self, bytes: usize) {
+        self.room.touch();
         for count in [&self.counters.received, &self.peer.received, &self.entry.traffic.received] {
             Counters::add(count, bytes as u64);
         }

@@ -7,14 +7,19 @@ mod accept;
 mod capture;
 mod config;
 mod counters;
+mod descriptors;
 mod firewall;
 mod flow;
 mod flows;
+mod location;
+mod lookups;
+mod neighbours;
 mod open;
 mod ops;
 mod plain;
 mod policy;
 mod relay;
+mod rivals;
 mod status;
 mod udp;
 
@@ -34,22 +39,26 @@ use tokio::task::JoinSet;
 use self::accept::Pace;
 use self::counters::Traffic;
 use self::open::Open;
+use self::rivals::Rivals;
 use crate::association::Security;
 use crate::host::Host;
 use crate::key::{PublicKey, SecretKey};
+use crate::log_limit::LogLimit;
+use crate::places::{Places, Rule};
 use crate::times_file::TimesError;
 use crate::tuning::Tuning;
 
 pub use self::config::{
-    Backup, Carriers, Config, ConfigError, Fallback, Forward, Limits, LinkConfig, Mode, Parsed,
-    Password, Peer, Protocol, Proxy, Role, Transparent, Udp,
+    Backup, Carriers, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig,
+    Mode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp,
 };
 pub use self::counters::Counters;
+pub use self::descriptors::raise as raise_descriptor_limit;
 pub use self::firewall::{Firewall, Installed};
 pub use self::open::Destination;
 pub use self::ops::Ops;
 pub use self::policy::Range;
-pub use self::status::{ConnectionStatus, FlowStatus, Link, PeerStatus, Status, Totals};
+pub use self::status::{ConnectionStatus, FlowStatus, Link, PeerStatus, Refusals, Status, Totals};
 
 /// The service number of gateways.
 const PORT: u16 = 2;
@@ -57,6 +66,9 @@ const PORT: u16 = 2;
 const ANSWERS_WITHIN: Span = Span::from_secs(15);
 /// Time between two attempts to reach a far gateway that is gone.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// Most connections of which it is not known yet what they want.
+const UNKNOWN: usize = 1024;
 
 /// What opens a flow or says what became of it, and the first bytes of the application behind that: they are written
 /// one after the other, and leave like that.
@@ -82,8 +94,13 @@ struct Inner {
     flows: Arc<flows::Flows>,
     tunnel: udp::Tunnel,
     /// Places for flows that begin here.
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
+    /// Places for those who have connected and have not said yet what they want.
+    unknown: Arc<Places>,
     policy: policy::Policy,
+    lookups: Arc<lookups::Lookups>,
+    /// Lines about flows that were refused.
+    refusals: LogLimit,
     began: tokio::time::Instant,
 }
 
@@ -92,11 +109,14 @@ struct Inner {
 struct Far {
     name: String,
     key: PublicKey,
-    address: Option<SocketAddr>,
+    located: location::Located,
     /// It answers.
     is_up: AtomicBool,
     /// Connections that it holds up here.
     holds: AtomicUsize,
+    rivals: Rivals,
+    /// Lines about whether it is up.
+    lines: LogLimit,
     traffic: Arc<Traffic>,
     /// Places for flows that begin there.
     places: Arc<Semaphore>,
@@ -124,27 +144,32 @@ impl Gateway {
         let mut peers = BTreeMap::new();
         for (name, peer) in &config.peers {
             host.allow(peer.key.0);
-            if let Some(plan) = config.plan(peer) {
-                host.plan(peer.key.0, plan);
-            }
+            let known = [&peer.address, &peer.backup].map(|at| at.as_ref().map(|at| at.0.clone()));
             let far = Far {
                 name: name.clone(),
                 key: peer.key.0,
-                address: peer.address,
+                located: location::Located::new(known),
                 is_up: AtomicBool::new(false),
                 holds: AtomicUsize::new(0),
+                rivals: Rivals::default(),
+                lines: LogLimit::new(),
                 traffic: Arc::default(),
                 places: Arc::new(Semaphore::new(config.limits.connections)),
                 pace: Pace::default(),
             };
+            far.located.plan(&host, &config, far.key);
             peers.insert(name.clone(), far);
         }
+        descriptors::check(&config);
         let tuning = tuning(&config).config().map_err(io::Error::other)?;
         host.listen(tuning.clone());
         let allowed = config.allow.iter().map(|range| range.0).collect();
         let inner = Arc::new(Inner {
-            places: Arc::new(Semaphore::new(config.limits.connections)),
+            places: Places::new(config.limits.connections, Rule::Fair),
+            unknown: unknown(),
             policy: policy::Policy::new(allowed),
+            lookups: Arc::default(),
+            refusals: LogLimit::new(),
             counters: Arc::default(),
             flows: Arc::default(),
             tunnel: udp::Tunnel::default(),
@@ -240,6 +265,12 @@ impl Gateway {
 #[error("only rates and weights can change at run time; restart the gateway for the rest")]
 pub struct NeedsRestart;
 
+/// Places for those who have said nothing yet: each costs a file descriptor, and most of those are for flows.
+fn unknown() -> Arc<Places> {
+    let all = (descriptors::limit() / 8).clamp(16, UNKNOWN);
+    Places::new(all, Rule::Newest { each: all / 4 })
+}
+
 /// Shares dedicated links out.
 fn share(host: &Host, config: &Config) {
     for (link, rate) in config.rates() {
@@ -289,22 +320,29 @@ async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
     let tuning = holding(&inner.config).config().map_err(io::Error::other)?;
     let mut was_said = false;
     loop {
+        if let Err(wrong) = far.locate(&inner).await {
+            if !std::mem::replace(&mut was_said, true) {
+                tracing::warn!("peer {name}: {wrong}; asking again until it is found");
+            }
+            tokio::time::sleep(RETRY).await;
+            continue;
+        }
         let connecting = inner.host.connect(far.address(), far.key, PORT, tuning.clone());
         if let Ok(connection) = connecting.await
             && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
         {
-            tracing::info!(peer = name, "the far gateway answers");
+            far.say_whether_up(true);
             far.is_up.store(true, Ordering::Relaxed);
             // It says nothing; this ends when it is gone.
             while let Ok(Some(_)) = connection.read_bytes().await {}
             far.is_up.store(false, Ordering::Relaxed);
-            tracing::warn!(peer = name, "the far gateway is gone");
+            far.say_whether_up(false);
             was_said = true;
         } else if !std::mem::replace(&mut was_said, true) {
             let address = far.address();
             tracing::warn!(
-                peer = name, %address,
-                "the far gateway does not answer: is it up, is this its address, has each the other's key?"
+                %address,
+                "peer {name}: no answer; is it up, is this its address, has each the other's key?"
             );
         }
         tokio::time::sleep(RETRY).await;
@@ -314,6 +352,25 @@ async fn hold(inner: Arc<Inner>, name: String) -> io::Result<()> {
 impl Far {
     /// Where it is. That of a terminal is known once it has asked.
     fn address(&self) -> SocketAddr {
-        self.address.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+        self.located.address().unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+    }
+
+    /// Says whether it is up.
+    fn say_whether_up(&self, is_up: bool) {
+        let name = &self.name;
+        match self.lines.admit_now() {
+            Some(_) if is_up => tracing::info!("peer {name}: up"),
+            Some(_) => tracing::warn!("peer {name}: down"),
+            None => {}
+        }
+    }
+
+    /// Looks up where it is, if that is a name.
+    async fn locate(&self, inner: &Inner) -> Result<(), String> {
+        if self.located.by_name() {
+            self.located.look_up(&self.name, &inner.lookups, inner.config.listen).await?;
+            self.located.plan(&inner.host, &inner.config, self.key);
+        }
+        Ok(())
     }
 }

@@ -23,6 +23,24 @@ pub enum Destination {
     Name(String, u16),
 }
 
+impl Destination {
+    /// The address, where it is one.
+    pub(super) const fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Address(address) => Some(*address),
+            Self::Name(..) => None,
+        }
+    }
+
+    /// Whether anybody could be there: a host has a name, and a service a port.
+    pub(super) fn leads_anywhere(&self) -> bool {
+        match self {
+            Self::Address(address) => address.port() != 0,
+            Self::Name(name, port) => !name.is_empty() && *port != 0,
+        }
+    }
+}
+
 impl From<SocketAddr> for Destination {
     fn from(address: SocketAddr) -> Self {
         // What came through a socket for both kinds of addresses.
@@ -93,16 +111,21 @@ pub(super) enum Verdict {
     Busy,
 }
 
+impl Verdict {
+    /// How many there are.
+    pub(super) const ALL: usize = Self::Busy as usize + 1;
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Connected => "connected",
             Self::Refused => "connection refused",
-            Self::Unreachable => "no route",
+            Self::Unreachable => "host unreachable",
             Self::TimedOut => "timed out",
-            Self::Forbidden => "not allowed by the far gateway",
-            Self::UnknownName => "no such name",
-            Self::Busy => "the far gateway has no room",
+            Self::Forbidden => "denied by allow",
+            Self::UnknownName => "name not found",
+            Self::Busy => "no place free",
         })
     }
 }

@@ -5,10 +5,17 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 
+use super::neighbours::Neighbours;
 use crate::sockets;
 
-/// Networks that only who names them may reach: the host itself, private and local ones.
-const INNER: [&str; 18] = [
+/// Networks that only who names them may reach: what tells a host of a cloud its secrets, the host itself, private and local
+/// ones. Of two that an address is of the first one counts.
+const INNER: [&str; 23] = [
+    "169.254.169.254/32",
+    "168.63.129.16/32",
+    "100.100.100.200/32",
+    "192.0.0.192/32",
+    "fd00:ec2::254/128",
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
@@ -33,6 +40,11 @@ const INNER: [&str; 18] = [
 /// The inner network that an address is of.
 fn inner(ip: IpAddr) -> Option<IpNet> {
     INNER.iter().filter_map(|n| n.parse::<IpNet>().ok()).find(|n| n.contains(&ip))
+}
+
+/// The network that only who names it may reach, if it is of one: else of one beside this host.
+fn closed(ip: IpAddr, beside: impl FnOnce(IpAddr) -> Option<IpNet>) -> Option<IpNet> {
+    inner(ip).or_else(|| beside(ip))
 }
 
 /// Destinations: a network, and a port if only one is meant.
@@ -65,35 +77,46 @@ impl FromStr for Range {
 }
 
 /// What is allowed.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Policy {
     allowed: Vec<Range>,
+    neighbours: Neighbours,
 }
 
 impl Policy {
     /// These destinations and no others.
-    pub(super) const fn new(allowed: Vec<Range>) -> Self {
-        Self { allowed }
+    pub(super) fn new(allowed: Vec<Range>) -> Self {
+        Self { allowed, neighbours: Neighbours::default() }
     }
 
     /// Whether a flow may lead there.
     pub(super) fn allows(&self, to: SocketAddr) -> bool {
-        self.allows_beside(to, sockets::is_own)
+        self.allows_beside(to, sockets::is_own, |ip| self.neighbours.network_of(ip))
     }
 
     /// Whether somebody who uses a proxy here may be led there without the far gateway: as through it, or out of this
     /// host's networks.
     pub(super) fn allows_outside(&self, to: SocketAddr) -> bool {
-        self.allows(to) || inner(to.ip().to_canonical()).is_none() && !sockets::is_own(to)
+        self.allows(to) || Self::is_outside(to, |ip| self.neighbours.network_of(ip))
     }
 
-    /// The same with the addresses of this host that `is_own` knows. One of them must be named by itself, but for
+    /// Whether it is neither this host, nor in its networks, nor in one `beside` it.
+    fn is_outside(to: SocketAddr, beside: impl FnOnce(IpAddr) -> Option<IpNet>) -> bool {
+        closed(to.ip().to_canonical(), beside).is_none() && !sockets::is_own(to)
+    }
+
+    /// The same with the addresses of this host that `is_own` knows and the networks `beside` it. One of them must be named by itself, but for
     /// those of the loopback device, which are all its own.
-    fn allows_beside(&self, to: SocketAddr, is_own: impl Fn(SocketAddr) -> bool) -> bool {
+    fn allows_beside(
+        &self,
+        to: SocketAddr,
+        is_own: impl Fn(SocketAddr) -> bool,
+        beside: impl FnOnce(IpAddr) -> Option<IpNet>,
+    ) -> bool {
         let ip = to.ip().to_canonical();
-        let inner = inner(ip);
+        let closed = closed(ip, beside);
         let covers = |range: &&Range| {
-            let named = inner.is_none_or(|inner| inner.contains(&range.network));
+            let named = closed.is_none_or(|closed| closed.contains(&range.network));
             named && range.network.contains(&ip) && range.port.is_none_or(|port| port == to.port())
         };
         let alone = |network: IpNet| network.prefix_len() == network.max_prefix_len();
@@ -109,7 +132,7 @@ mod tests {
 
     fn allows(ranges: &[&str], to: &str) -> bool {
         let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
-        Policy::new(ranges).allows_beside(to.parse().expect("an address"), |_| false)
+        Policy::new(ranges).allows_beside(to.parse().expect("an address"), |_| false, |_| None)
     }
 
     #[test]
@@ -136,11 +159,38 @@ mod tests {
     }
 
     #[test]
+    fn everywhere_does_not_mean_the_hubs_neighbours_nor_what_clouds_tell_their_hosts() {
+        let allows = |ranges: &[&str], to: &str| {
+            let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
+            let near: [IpNet; 2] =
+                ["203.0.113.0/24", "2001:db8:1::/64"].map(|n| n.parse().expect("a network"));
+            let beside = |ip: IpAddr| near.into_iter().find(|network| network.contains(&ip));
+            let to = to.parse().expect("an address");
+            Policy::new(ranges).allows_beside(to, |_| false, beside)
+        };
+        let everywhere = ["0.0.0.0/0", "::/0"];
+        for to in ["203.0.113.7:80", "[2001:db8:1::7]:80", "168.63.129.16:80", "[fd00:ec2::254]:80"]
+        {
+            assert!(!allows(&everywhere, to), "{to}");
+        }
+        assert!(
+            allows(&everywhere, "198.51.100.7:80") && allows(&everywhere, "[2001:db8:2::7]:80")
+        );
+        assert!(allows(&["0.0.0.0/0", "203.0.113.0/24"], "203.0.113.7:80"));
+        assert!(allows(&["203.0.113.7:80"], "203.0.113.7:80"));
+        // Who names the network around it has not thought of it.
+        assert!(!allows(&["100.64.0.0/10", "169.254.0.0/16"], "100.100.100.200:80"));
+        assert!(!allows(&["100.64.0.0/10", "169.254.0.0/16"], "169.254.169.254:80"));
+        assert!(allows(&["169.254.169.254:80"], "169.254.169.254:80"));
+        assert!(allows(&["100.64.0.0/10"], "100.100.100.201:80"));
+    }
+
+    #[test]
     fn an_address_of_the_hub_itself_is_named_by_itself_or_closed() {
         let allows = |ranges: &[&str]| {
             let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
             let to = "203.0.113.5:22".parse().expect("an address");
-            Policy::new(ranges).allows_beside(to, |_| true)
+            Policy::new(ranges).allows_beside(to, |_| true, |_| None)
         };
         assert!(!allows(&["0.0.0.0/0"]));
         assert!(!allows(&["203.0.113.0/24"]));
@@ -155,7 +205,7 @@ mod tests {
             let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
             let is_own =
                 |to: SocketAddr| to.ip().is_loopback() || to.ip().to_string() == "10.1.0.1";
-            Policy::new(ranges).allows_beside(to.parse().expect("an address"), is_own)
+            Policy::new(ranges).allows_beside(to.parse().expect("an address"), is_own, |_| None)
         };
         assert!(!allows(&["10.1.0.0/16"], "10.1.0.1:22"));
         assert!(allows(&["10.1.0.0/16"], "10.1.0.2:22"));
@@ -169,7 +219,9 @@ mod tests {
         for inner in ["127.0.0.1:9100", "10.0.0.1:80", "[::1]:80", "169.254.169.254:80"] {
             assert!(!policy.allows_outside(inner.parse().expect("an address")), "{inner}");
         }
-        assert!(policy.allows_outside("192.0.2.1:80".parse().expect("an address")));
+        let to = "192.0.2.1:80".parse().expect("an address");
+        assert!(Policy::is_outside(to, |_| None));
+        assert!(!Policy::is_outside(to, |_| "192.0.2.0/24".parse().ok()));
         let named = Policy::new(vec!["10.0.0.0/8".parse().expect("a range")]);
         assert!(named.allows_outside("10.0.0.1:80".parse().expect("an address")));
     }

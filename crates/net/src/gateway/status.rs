@@ -8,8 +8,9 @@ use bentpipe_transport::SenderState;
 use bentpipe_units::{BitRate, ByteCount, Span};
 use serde::{Deserialize, Serialize};
 
-use super::counters::load;
+use super::counters::{Counters, load};
 use super::flows::Entry;
+use super::open::Verdict;
 use super::{Far, Inner, Role, plain};
 use crate::hub::Carrier;
 
@@ -41,6 +42,9 @@ pub struct Totals {
     pub flows: u64,
     /// Flows that could not be connected.
     pub refused: u64,
+    /// The same by their reasons.
+    #[serde(default)]
+    pub refused_by: Refusals,
     /// Flows that were cut off because the connection between the gateways failed.
     pub cut: u64,
     /// Bytes taken from TCP.
@@ -49,6 +53,49 @@ pub struct Totals {
     /// Bytes given to TCP.
     #[serde(rename = "received_bytes", with = "plain")]
     pub received: ByteCount,
+}
+
+/// Flows that could not be connected, by their reasons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusals {
+    /// The far gateway does not allow it.
+    pub denied_by_allow: u64,
+    /// Nobody listens there.
+    pub connection_refused: u64,
+    /// There is no way there.
+    pub host_unreachable: u64,
+    /// Nobody answered.
+    pub timed_out: u64,
+    /// There is no such name.
+    pub name_not_found: u64,
+    /// All places were taken, or too many flows began at once.
+    pub no_place: u64,
+}
+
+impl Refusals {
+    fn of(counters: &Counters) -> Self {
+        let of = |why: Verdict| counters.refused_by[why as usize].load(Ordering::Relaxed);
+        Self {
+            denied_by_allow: of(Verdict::Forbidden),
+            connection_refused: of(Verdict::Refused),
+            host_unreachable: of(Verdict::Unreachable),
+            timed_out: of(Verdict::TimedOut),
+            name_not_found: of(Verdict::UnknownName),
+            no_place: of(Verdict::Busy),
+        }
+    }
+
+    /// Each with its name.
+    pub(super) const fn named(&self) -> [(&'static str, u64); 6] {
+        [
+            ("denied_by_allow", self.denied_by_allow),
+            ("connection_refused", self.connection_refused),
+            ("host_unreachable", self.host_unreachable),
+            ("timed_out", self.timed_out),
+            ("name_not_found", self.name_not_found),
+            ("no_place", self.no_place),
+        ]
+    }
 }
 
 /// One of the links of a gateway.
@@ -163,6 +210,7 @@ impl Inner {
                 open: self.counters.open.load(Ordering::Relaxed),
                 flows: self.counters.flows.load(Ordering::Relaxed),
                 refused: self.counters.refused.load(Ordering::Relaxed),
+                refused_by: Refusals::of(&self.counters),
                 cut: self.counters.cut.load(Ordering::Relaxed),
                 sent: load(&self.counters.sent),
                 received: load(&self.counters.received),
@@ -176,7 +224,7 @@ impl Inner {
         let known = self.host.peer_state(far.key);
         PeerStatus {
             name: name.to_owned(),
-            address: known.address.or(far.address),
+            address: known.address.or(far.located.address()),
             up: far.is_up.load(Ordering::Relaxed),
             link: if known.link == 0 { Link::Primary } else { Link::Backup },
             carrier: known.carrier,

@@ -17,10 +17,12 @@ use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::flows::Flow;
+use super::flows::{Flow, Room};
 use super::open::{Destination, Verdict};
 use super::{Far, Inner, Role};
+use crate::clock;
 use crate::hub::MOST_DATAGRAM;
+use crate::places::Kind;
 use crate::shared::lock;
 use crate::udp_sockets;
 
@@ -115,9 +117,15 @@ fn begin(
     far: &Far,
     whose: &Whose,
 ) -> Option<(Flow, mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>)> {
-    let places = if inner.config.role == Role::Hub { &far.places } else { &inner.places };
-    let permit = places.clone().try_acquire_owned().ok().filter(|_| far.pace.admits(inner))?;
-    let flow = Flow::begin(inner, far, whose.client, whose.to.clone(), permit);
+    // Datagrams do not wait.
+    far.pace.reserve(inner, Duration::ZERO)?;
+    let room = if inner.config.role == Role::Hub {
+        Room::There { _permit: far.places.clone().try_acquire_owned().ok()? }
+    } else {
+        let client = whose.client.ip();
+        Room::Here(inner.places.take(client, Kind::Datagrams, clock::millis())?)
+    };
+    let flow = Flow::begin(inner, far, whose.client, whose.to.clone(), room);
     let (queue, waiting) = mpsc::channel(WAITING);
     inner.tunnel.lock().insert((far.name.clone(), whose.clone()), queue.clone());
     Some((flow, queue, waiting))
@@ -127,7 +135,7 @@ fn begin(
 async fn lead(inner: &Inner, far: &Far, whose: Whose, flow: Flow, waiting: mpsc::Receiver<Bytes>) {
     let source = inner.source(whose.client);
     let led = async {
-        let addresses = inner.look_up(&whose.to).await?;
+        let addresses = inner.look_up(&far.name, &whose.to).await?;
         let allowed = addresses.into_iter().find(|address| inner.policy.allows(*address));
         let to = allowed.ok_or(Verdict::Forbidden)?;
         let socket = udp_sockets::to(to, source).map_err(|error| Verdict::from(&error))?;
@@ -135,9 +143,7 @@ async fn lead(inner: &Inner, far: &Far, whose: Whose, flow: Flow, waiting: mpsc:
     };
     match led.await {
         Ok(with) => carry(inner, far, &whose, &flow, with, waiting).await,
-        Err(verdict) => {
-            tracing::debug!(client = %whose.client, to = %whose.to, %verdict, "no UDP flow");
-        }
+        Err(verdict) => inner.refused(&far.name, whose.client, &whose.to, verdict),
     }
     inner.tunnel.lock().remove(&(far.name.clone(), whose));
 }
@@ -182,8 +188,17 @@ async fn carry(
     mut waiting: mpsc::Receiver<Bytes>,
 ) {
     let mut buffer = BytesMut::zeroed(LONGEST);
+    let stay = flow.stay();
+    let over = async {
+        match &stay {
+            Some(stay) => stay.over().await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut over = std::pin::pin!(over);
     loop {
         tokio::select! {
+            () = &mut over => return,
             datagram = waiting.recv() => {
                 let Some(datagram) = datagram else { return };
                 flow.received(datagram.len());

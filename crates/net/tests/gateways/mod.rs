@@ -77,6 +77,14 @@ impl Site {
         self
     }
 
+    /// The terminal knows the hub's name only.
+    pub(crate) fn by_name(mut self, name: &str) -> Self {
+        let named = format!("address = \"{name}:{}\"", self.udp.port());
+        self.terminal = self.terminal.replacen(&format!("address = \"{}\"", self.udp), &named, 1);
+        assert!(self.terminal.contains(name));
+        self
+    }
+
     /// With more settings of the hub as the terminal's peer.
     pub(crate) fn with_peer(mut self, settings: &str) -> Self {
         self.terminal =

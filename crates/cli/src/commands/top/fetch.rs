@@ -37,9 +37,12 @@ async fn ask(address: &str) -> Result<Status, String> {
 
 async fn body(address: &str, tcp: TcpStream) -> Result<Bytes, String> {
     let wrong = |error: hyper::Error| no_gateway(address, &error.to_string());
+    // By its address, by whatever name it was found.
+    let host = tcp.peer_addr().map_err(|error| no_gateway(address, &error.to_string()))?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(tcp)).await.map_err(wrong)?;
     tokio::spawn(connection);
-    let request = Request::get("/status").header(HOST, address).body(Empty::<Bytes>::new());
+    let request =
+        Request::get("/status").header(HOST, host.to_string()).body(Empty::<Bytes>::new());
     let request = request.map_err(|error| no_gateway(address, &error.to_string()))?;
     let response = sender.send_request(request).await.map_err(wrong)?;
     if response.status() != StatusCode::OK {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::{Inner, carry, datagrams, listen, serve};
+use super::{Inner, carry, datagrams, listen};
 use crate::gateway::Protocol;
+use crate::listening::serve;
 
 /// Opens the ports.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
@@ -18,9 +19,10 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
         }
         let listener = listen(forward.listen, false)?;
         let (inner, to) = (inner.clone(), forward.to.0.clone());
-        tasks.spawn(serve(listener, move |tcp, from| {
+        let unknown = inner.unknown.clone();
+        tasks.spawn(serve(listener, unknown, move |tcp, from, unknown| {
             let (inner, peer, to) = (inner.clone(), peer.clone(), to.clone());
-            async move { carry(&inner, &peer, tcp, from, to).await }
+            async move { carry(&inner, &peer, tcp, from, to, unknown).await }
         }));
     }
     Ok(())

@@ -22,6 +22,7 @@ use crate::gateway::firewall::{HELD_DEVICE, HELD_TABLE, has_ipv6};
 use crate::gateway::flow::Begun;
 use crate::gateway::flow::Reach;
 use crate::gateway::open::Verdict;
+use crate::places::{Kind, Place, Places, Rule, Stay};
 use crate::programs;
 use crate::shared::lock;
 
@@ -32,19 +33,24 @@ const CLAIM: Duration = Duration::from_secs(15);
 /// Where the kernel has its switches for IPv4.
 const SWITCHES: &str = "/proc/sys/net/ipv4";
 
+/// A client and where it wants to go.
+type Ends = (SocketAddr, SocketAddr);
+
 /// The openings that wait.
 pub(super) struct Held {
     inner: Arc<Inner>,
     peer: String,
     device: AsyncDevice,
+    /// Places for those that wait. Anybody may send requests in the name of others.
+    places: Arc<Places>,
     /// By client and destination.
-    openings: Mutex<HashMap<(SocketAddr, SocketAddr), Opening>>,
+    openings: Mutex<HashMap<Ends, Opening>>,
 }
 
 /// How far one is.
 enum Opening {
     /// The far gateway has been asked; the latest request of the client.
-    Asked(Syn),
+    Asked { syn: Syn, _place: Place },
     /// The far gateway has connected, and the client is about to be. Whoever waits for that sees the end of `_claimed`.
     Connected { begun: Begun, _claimed: oneshot::Sender<()> },
 }
@@ -61,10 +67,12 @@ pub(super) fn start(
     let named = |error: io::Error| {
         io::Error::new(error.kind(), format!("{HELD_DEVICE}, for early_accept = false: {error}"))
     };
+    let waiting = (inner.config.limits.connections / 4).max(1);
     let held = Held {
         inner: inner.clone(),
         peer,
         device: open().map_err(named)?,
+        places: Places::new(waiting, Rule::Newest { each: (waiting / 4).max(1) }),
         openings: Mutex::default(),
     };
     let held = Arc::new(held);
@@ -110,27 +118,29 @@ impl Held {
                 Some(_) = asked.join_next() => continue,
             };
             if let Some(syn) = Syn::parse(&packet[..len])
-                && let Some((from, to)) = self.take(syn)
+                && let Some(((from, to), stay)) = self.take(syn)
             {
-                asked.spawn(self.clone().ask(from, to));
+                asked.spawn(self.clone().ask(from, to, stay));
             }
         }
     }
 
-    fn openings(&self) -> MutexGuard<'_, HashMap<(SocketAddr, SocketAddr), Opening>> {
+    fn openings(&self) -> MutexGuard<'_, HashMap<Ends, Opening>> {
         lock(&self.openings)
     }
 
-    /// Takes a request. Gives whose it is and where it leads if the far gateway is to be asked.
-    fn take(&self, syn: Syn) -> Option<(SocketAddr, SocketAddr)> {
+    /// Takes a request. Gives whose it is and where it leads if the far gateway is to be asked, and how long it may wait.
+    fn take(&self, syn: Syn) -> Option<(Ends, Stay)> {
         let ends = (syn.from, syn.to);
         match self.openings().entry(ends) {
             Entry::Vacant(vacant) => {
-                vacant.insert(Opening::Asked(syn));
-                return Some(ends);
+                let place = self.places.take(ends.0.ip(), Kind::Connection, 0)?;
+                let stay = place.stay();
+                vacant.insert(Opening::Asked { syn, _place: place });
+                return Some((ends, stay));
             }
             Entry::Occupied(mut opening) => match opening.get_mut() {
-                Opening::Asked(latest) => *latest = syn,
+                Opening::Asked { syn: latest, .. } => *latest = syn,
                 // The one that was sent on was lost.
                 Opening::Connected { .. } => self.send(syn.packet()),
             },
@@ -139,8 +149,11 @@ impl Held {
     }
 
     /// Asks the far gateway, lets the client know what became of it, and waits for it to be there.
-    async fn ask(self: Arc<Self>, from: SocketAddr, to: SocketAddr) {
-        let asked = self.inner.begin(&self.peer, from, to.into(), Reach::Everywhere).await;
+    async fn ask(self: Arc<Self>, from: SocketAddr, to: SocketAddr, stay: Stay) {
+        let asked = tokio::select! {
+            asked = self.inner.begin(&self.peer, from, to.into(), Reach::Everywhere, None) => asked,
+            () = stay.over() => Err(Verdict::Busy),
+        };
         let Some(claimed) = self.answer((from, to), asked) else { return };
         if tokio::time::timeout(CLAIM, claimed).await.is_err()
             && let Some(begun) = self.claim(from, to)
@@ -151,13 +164,9 @@ impl Held {
     }
 
     /// Lets a client know what became of its request. If it is to be connected, what is returned ends when it is there.
-    fn answer(
-        &self,
-        ends: (SocketAddr, SocketAddr),
-        asked: Result<Begun, Verdict>,
-    ) -> Option<oneshot::Receiver<()>> {
+    fn answer(&self, ends: Ends, asked: Result<Begun, Verdict>) -> Option<oneshot::Receiver<()>> {
         let mut openings = self.openings();
-        let Some(Opening::Asked(syn)) = openings.remove(&ends) else { return None };
+        let Some(Opening::Asked { syn, .. }) = openings.remove(&ends) else { return None };
         match asked {
             Ok(begun) => {
                 let (claimed, waits) = oneshot::channel();
@@ -180,7 +189,10 @@ impl Held {
         let [from, to] = [from, to].map(|address| SocketAddr::new(address.ip(), address.port()));
         let mut openings = self.openings();
         match openings.remove(&(from, to))? {
-            Opening::Connected { begun, .. } => Some(begun),
+            Opening::Connected { mut begun, .. } => {
+                begun.prove();
+                Some(begun)
+            }
             asked => {
                 // A request after this connection, by the same port.
                 openings.insert((from, to), asked);

@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
+use hyper::header::{CONNECTION, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
@@ -19,10 +19,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Inner, listen, serve};
+use super::{Inner, listen};
 use crate::gateway::Proxy;
 use crate::gateway::flow::{Begun, Reach};
 use crate::gateway::open::{Destination, Verdict};
+use crate::listening::serve;
+use crate::places::Place;
 use crate::shared::lock;
 
 /// Opens the server.
@@ -32,12 +34,13 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
     let peer = inner.config.peer(proxy.peer.as_deref()).map_err(io::Error::other)?;
     let entrance =
         Arc::new(Entrance { inner: inner.clone(), peer: peer.to_owned(), proxy: proxy.clone() });
-    tasks.spawn(serve(listener, move |tcp, from| {
+    let unknown = inner.unknown.clone();
+    tasks.spawn(serve(listener, unknown, move |tcp, from, unknown| {
         let entrance = entrance.clone();
         async move {
-            let accepted = Mutex::new(None);
+            let (accepted, unknown) = (Mutex::new(None), Mutex::new(Some(unknown)));
             let service = service_fn(async |request| {
-                let (response, flow) = entrance.answer(request, from).await;
+                let (response, flow) = entrance.answer(request, from, &unknown).await;
                 *lock(&accepted) = flow;
                 Ok::<_, Infallible>(response)
             });
@@ -70,8 +73,9 @@ impl Entrance {
         &self,
         request: Request<Incoming>,
         from: SocketAddr,
+        unknown: &Mutex<Option<Place>>,
     ) -> (Response<Full<Bytes>>, Option<(Begun, OnUpgrade)>) {
-        match self.begin(&request, from).await {
+        match self.begin(&request, from, unknown).await {
             Ok(begun) => (Response::default(), Some((begun, hyper::upgrade::on(request)))),
             Err(response) => (response, None),
         }
@@ -81,6 +85,7 @@ impl Entrance {
         &self,
         request: &Request<Incoming>,
         from: SocketAddr,
+        unknown: &Mutex<Option<Place>>,
     ) -> Result<Begun, Response<Full<Bytes>>> {
         if request.method() != Method::CONNECT {
             return Err(said(StatusCode::METHOD_NOT_ALLOWED, "only CONNECT is served here"));
@@ -92,11 +97,17 @@ impl Entrance {
             return Err(response);
         }
         let to = request.uri().authority().map(|to| to.as_str().parse::<Destination>());
-        let Some(Ok(to)) = to else {
+        let Some(to) = to.and_then(Result::ok).filter(Destination::leads_anywhere) else {
             return Err(said(StatusCode::BAD_REQUEST, "CONNECT needs HOST:PORT"));
         };
-        let begun = self.inner.begin(&self.peer, from, to, Reach::Outside).await;
-        begun.map_err(|verdict| said(status(verdict), &verdict.to_string()))
+        let unknown = lock(unknown).take();
+        let begun = self.inner.begin(&self.peer, from, to, Reach::Outside, unknown).await;
+        begun.map_err(|verdict| {
+            let mut response = said(status(verdict), &verdict.to_string());
+            // It has no place any more.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            response
+        })
     }
 
     /// Whether the client may use the proxy.

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use super::Inner;
 use super::open::Destination;
 use crate::gateway::flow::Reach;
+use crate::places::Place;
 use crate::sockets;
 
 /// Pause after an accept or a receive that failed, for lack of files or memory most likely.
@@ -41,35 +42,6 @@ fn listen(address: SocketAddr, transparent: bool) -> io::Result<TcpListener> {
         .map_err(|error| io::Error::new(error.kind(), format!("TCP {address}: {error}")))
 }
 
-/// Serves every connection of a listener on a task of its own, for ever.
-async fn serve<F: Future<Output = io::Result<()>> + Send + 'static>(
-    listener: TcpListener,
-    serve: impl Fn(TcpStream, SocketAddr) -> F,
-) -> io::Result<()> {
-    // With this future end all of them.
-    let mut flows = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            Some(_) = flows.join_next() => continue,
-        };
-        match accepted {
-            Ok((tcp, from)) => {
-                let served = serve(tcp, from);
-                flows.spawn(async move {
-                    if let Err(error) = served.await {
-                        tracing::debug!(%from, %error, "a flow ended early");
-                    }
-                });
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
-    }
-}
-
 /// Carries a connection whose client was never told of a gateway.
 async fn carry(
     inner: &Inner,
@@ -77,8 +49,9 @@ async fn carry(
     tcp: TcpStream,
     from: SocketAddr,
     to: Destination,
+    unknown: Place,
 ) -> io::Result<()> {
-    match inner.begin(peer, from, to, Reach::Everywhere).await {
+    match inner.begin(peer, from, to, Reach::Everywhere, Some(unknown)).await {
         Ok(begun) => inner.carry(begun, tcp, Bytes::new()).await,
         Err(_) => sockets::guard(&tcp),
     }

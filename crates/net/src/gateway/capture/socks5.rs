@@ -12,10 +12,12 @@ use fast_socks5::{ReplyError, Socks5Command};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Inner, listen, serve};
+use super::{Inner, listen};
 use crate::gateway::Proxy;
 use crate::gateway::flow::Reach;
 use crate::gateway::open::{Destination, Verdict};
+use crate::listening::serve;
+use crate::places::Place;
 
 /// Time for a client to say what it wants.
 const GREETING: Duration = Duration::from_secs(30);
@@ -26,9 +28,10 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
     let listener = listen(proxy.listen, false)?;
     let peer = inner.config.peer(proxy.peer.as_deref()).map_err(io::Error::other)?.to_owned();
     let (inner, proxy) = (inner.clone(), Arc::new(proxy.clone()));
-    tasks.spawn(serve(listener, move |tcp, from| {
+    let unknown = inner.unknown.clone();
+    tasks.spawn(serve(listener, unknown, move |tcp, from, unknown| {
         let (inner, peer, proxy) = (inner.clone(), peer.clone(), proxy.clone());
-        async move { client(&inner, &peer, &proxy, tcp, from).await }
+        async move { client(&inner, &peer, &proxy, (tcp, from), unknown).await }
     }));
     Ok(())
 }
@@ -38,8 +41,8 @@ async fn client(
     inner: &Inner,
     peer: &str,
     proxy: &Proxy,
-    tcp: TcpStream,
-    from: SocketAddr,
+    (tcp, from): (TcpStream, SocketAddr),
+    unknown: Place,
 ) -> io::Result<()> {
     let asked = async {
         let known = if proxy.users.is_empty() {
@@ -61,7 +64,10 @@ async fn client(
         }
         _ => return waiting.reply_error(&ReplyError::CommandNotSupported).await.map_err(other),
     };
-    match inner.begin(peer, from, to, Reach::Outside).await {
+    if !to.leads_anywhere() {
+        return waiting.reply_error(&ReplyError::HostUnreachable).await.map_err(other);
+    }
+    match inner.begin(peer, from, to, Reach::Outside, Some(unknown)).await {
         Ok(begun) => {
             // The address at the far end is not known here.
             let tcp = waiting.reply_success((Ipv4Addr::UNSPECIFIED, 0).into()).await;

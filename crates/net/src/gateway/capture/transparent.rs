@@ -5,10 +5,12 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Inner, carry, datagrams, held, listen, serve};
+use super::{Inner, carry, datagrams, held, listen};
 use crate::gateway::Udp;
+use crate::listening::serve;
 
 /// Opens the port that the firewall leads to, for both kinds of addresses.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
@@ -34,7 +36,8 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
             datagrams::transparent(inner, tasks, address, peer.clone())?;
         }
         let (inner, peer, held) = (inner.clone(), peer.clone(), held.clone());
-        tasks.spawn(serve(listener, move |tcp, from| {
+        let unknown = inner.unknown.clone();
+        tasks.spawn(serve(listener, unknown, move |tcp: TcpStream, from, unknown| {
             let (inner, peer, held) = (inner.clone(), peer.clone(), held.clone());
             async move {
                 // The address that the client meant is the local one.
@@ -43,8 +46,11 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
                     return Err(io::Error::other("this port serves what the firewall leads to it"));
                 }
                 match held.and_then(|held| held.claim(from, to)) {
-                    Some(begun) => inner.carry(begun, tcp, Bytes::new()).await,
-                    None => carry(&inner, &peer, tcp, from, to.into()).await,
+                    Some(begun) => {
+                        drop(unknown);
+                        inner.carry(begun, tcp, Bytes::new()).await
+                    }
+                    None => carry(&inner, &peer, tcp, from, to.into(), unknown).await,
                 }
             }
         }));

@@ -5,11 +5,14 @@ use std::net::IpAddr;
 
 use bentpipe_units::ByteCount;
 
-use super::{Config, Forward, Password, Protocol, Proxy, Role, Udp};
+use super::{Config, Parsed, Password, Protocol, Proxy, Role, Udp};
 use crate::gateway::Ops;
 
 /// What `limits.memory` is at least for each of `limits.connections`.
 const LEAST_EACH: ByteCount = ByteCount::new(32_000);
+
+/// Nobody listens there.
+const NO_PORT: &str = "port 0 leads nowhere: it is HOST:PORT";
 
 /// Whether this may be the name of a network device, which goes into rules of the firewall as it is.
 fn is_device(name: &str) -> bool {
@@ -25,34 +28,48 @@ fn is_of_this_site(ip: IpAddr) -> bool {
     }
 }
 
-type Wrong = Result<(), (String, String)>;
+/// What is wrong with a configuration, by key.
+#[derive(Debug, Default)]
+pub(super) struct Found(Vec<(String, String)>);
 
-fn wrong(key: &str, message: String) -> Wrong {
-    Err((key.to_owned(), message))
+impl Found {
+    /// This is wrong with this key.
+    pub(super) fn add(&mut self, key: impl Into<String>, message: impl Into<String>) {
+        self.0.push((key.into(), message.into()));
+    }
+
+    /// All of it.
+    pub(super) fn all(self) -> Vec<(String, String)> {
+        self.0
+    }
 }
 
 impl Config {
-    /// Whether the parts fit together; otherwise the key and what is wrong.
-    pub(super) fn check(&self) -> Wrong {
+    /// Whether the parts fit together; otherwise the keys and what is wrong.
+    pub(super) fn check(&self) -> Vec<(String, String)> {
+        let mut found = Found::default();
         if self.peers.is_empty() {
-            return wrong("peers", "there is none: name the far gateway in [peers.NAME]".into());
+            found.add("peers", "there is none: name the far gateway in [peers.NAME]");
         }
         for (name, peer) in &self.peers {
             if self.role == Role::Terminal && peer.address.is_none() {
-                let message = "a terminal must know its peer's UDP address, HOST:PORT".into();
-                return wrong(&format!("peers.{name}.address"), message);
+                let message = "a terminal must know its peer's UDP address, HOST:PORT";
+                found.add(format!("peers.{name}.address"), message);
             }
         }
-        self.check_link()?;
-        self.ops.as_ref().map_or(Ok(()), Ops::check)?;
-        self.check_limits()?;
-        self.check_peers()?;
-        self.check_proxies()?;
-        self.check_entrances()
+        self.check_link(&mut found);
+        if let Some(Err((key, message))) = self.ops.as_ref().map(Ops::check) {
+            found.add(key, message);
+        }
+        self.check_limits(&mut found);
+        self.check_peers(&mut found);
+        self.check_proxies(&mut found);
+        self.check_entrances(&mut found);
+        found.all()
     }
 
     /// Whether limits leave room for anything.
-    fn check_limits(&self) -> Wrong {
+    fn check_limits(&self, found: &mut Found) {
         let limits = &self.limits;
         for (key, is_zero) in [
             ("limits.patience", limits.patience.0.is_zero()),
@@ -60,40 +77,54 @@ impl Config {
             ("limits.new_per_second", limits.new_per_second == 0),
         ] {
             if is_zero {
-                return wrong(key, "it is above zero".into());
+                found.add(key, "it is above zero");
             }
         }
         if self.limits.connections == 0 {
-            return wrong("limits.connections", "it is at least 1".into());
+            found.add("limits.connections", "it is at least 1");
         }
         if self.limits.buffer.0 < ByteCount::new(64_000) {
-            return wrong("limits.buffer", "it is at least 64 kB".into());
+            found.add("limits.buffer", "it is at least 64 kB");
         }
-        let least = LEAST_EACH * self.limits.connections as u64;
-        if self.limits.memory.0 < least {
-            let (needs, connections) = (least.get(), self.limits.connections);
-            let message = format!("it is at least {needs} B for {connections} connections");
-            return wrong("limits.memory", message);
+        let least = LEAST_EACH.get().saturating_mul(self.limits.connections as u64);
+        if self.limits.memory.0.get() < least {
+            let connections = self.limits.connections;
+            let message = format!("it is at least {least} B for {connections} connections");
+            found.add("limits.memory", message);
         }
-        Ok(())
     }
 
     /// Whether connections can come in everywhere where they should.
-    fn check_entrances(&self) -> Wrong {
+    fn check_entrances(&self, found: &mut Found) {
         let names = self.transparent.iter().flat_map(|t| &t.interfaces);
-        if let Some(name) = names.into_iter().find(|name| !is_device(name)) {
+        for name in names.filter(|name| !is_device(name)) {
             let message = format!("`{name}` is no name of a network device, such as \"eth0\"");
-            return wrong("transparent.interfaces", message);
+            found.add("transparent.interfaces", message);
         }
-        let by_udp = |forward: &Forward| forward.protocol == Protocol::Udp;
-        if let Some(n) = self.forward.iter().position(by_udp)
-            && self.udp != Udp::Tunnel
-        {
-            return wrong(&format!("forward[{n}].protocol"), "UDP needs udp = \"tunnel\"".into());
+        for (n, forward) in self.forward.iter().enumerate() {
+            if forward.protocol == Protocol::Udp && self.udp != Udp::Tunnel {
+                found.add(format!("forward[{n}].protocol"), "UDP needs udp = \"tunnel\"");
+            }
+            if !forward.to.0.leads_anywhere() {
+                found.add(format!("forward[{n}].to"), NO_PORT);
+            }
         }
         if self.transparent.as_ref().is_some_and(|t| t.port == 0) {
-            return wrong("transparent.port", "it is a TCP port that nothing else uses".into());
+            found.add("transparent.port", "it is a TCP port that nothing else uses");
         }
+        self.check_listeners(found);
+        for (key, peer) in self.entrances() {
+            // Without any peer that is what is wrong.
+            if let Err(message) = self.peer(peer)
+                && !self.peers.is_empty()
+            {
+                found.add(format!("{key}.peer"), message);
+            }
+        }
+    }
+
+    /// Whether each listener has its own address.
+    fn check_listeners(&self, found: &mut Found) {
         let forwards = self.forward.iter().enumerate();
         let forwards =
             forwards.map(|(n, f)| (format!("forward[{n}].listen"), (f.protocol, f.listen)));
@@ -104,23 +135,19 @@ impl Config {
         for (key, place) in forwards.chain(proxies).chain(ops).filter(|(_, (_, at))| at.port() != 0)
         {
             if let Some(other) = places.insert(place, key.clone()) {
-                return wrong(&key, format!("{} is that of {other} already", place.1));
+                found.add(key, format!("{} is that of {other} already", place.1));
             }
         }
-        for (key, peer) in self.entrances() {
-            self.peer(peer).map_err(|message| (format!("{key}.peer"), message))?;
-        }
-        Ok(())
     }
 
     /// The proxies, by key.
-    fn proxies(&self) -> impl Iterator<Item = (&'static str, &Proxy)> {
+    pub(super) fn proxies(&self) -> impl Iterator<Item = (&'static str, &Proxy)> {
         let proxies = [("socks5", &self.socks5), ("http", &self.http)];
         proxies.into_iter().filter_map(|(key, proxy)| Some((key, proxy.as_ref()?)))
     }
 
     /// Whether proxies are for those that their operator means.
-    fn check_proxies(&self) -> Wrong {
+    fn check_proxies(&self, found: &mut Found) {
         for (key, proxy) in self.proxies() {
             // As long as the protocols can say them (RFC 1929, section 2; RFC 7617, section 2).
             let fits = |length: usize| (1..=255).contains(&length);
@@ -129,7 +156,7 @@ impl Config {
             };
             if proxy.users.iter().any(|user| is_wrong(&user)) {
                 let message = "names and passwords have 1 to 255 bytes, and names no colon";
-                return wrong(&format!("{key}.users"), message.into());
+                found.add(format!("{key}.users"), message);
             }
             let is_ours = is_of_this_site(proxy.listen.ip().to_canonical());
             if proxy.users.is_empty() && !proxy.open && !is_ours {
@@ -138,28 +165,29 @@ impl Config {
                      private address, name users, or set open = true",
                     proxy.listen
                 );
-                return wrong(&format!("{key}.listen"), message);
+                found.add(format!("{key}.listen"), message);
             }
         }
-        Ok(())
     }
 
     /// Whether peers can be told apart and reached.
-    fn check_peers(&self) -> Wrong {
+    fn check_peers(&self, found: &mut Found) {
         let mut keys = BTreeMap::new();
         for (name, peer) in &self.peers {
             if let Some(other) = keys.insert(peer.key.0.to_string(), name) {
-                return wrong(
-                    &format!("peers.{name}.key"),
-                    format!("it is that of {other} already"),
-                );
+                found.add(format!("peers.{name}.key"), format!("it is that of {other} already"));
             }
-            // An IPv6 socket reaches both.
-            if self.listen.is_ipv4() && peer.address.is_some_and(|address| address.is_ipv6()) {
-                let message = "it is IPv6, which `listen` at an IPv4 address does not reach";
-                return wrong(&format!("peers.{name}.address"), message.into());
+            for (key, address) in [("address", &peer.address), ("backup", &peer.backup)] {
+                let Some(Parsed(address)) = address else { continue };
+                let key = format!("peers.{name}.{key}");
+                if !address.leads_anywhere() {
+                    found.add(&key, NO_PORT);
+                }
+                // An IPv6 socket reaches both.
+                if self.listen.is_ipv4() && address.address().is_some_and(|a| a.is_ipv6()) {
+                    found.add(key, "it is IPv6, which `listen` at an IPv4 address does not reach");
+                }
             }
         }
-        Ok(())
     }
 }

@@ -32,6 +32,38 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// All that is wrong with a configuration, one in each line. There is at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigErrors(Vec<ConfigError>);
+
+impl ConfigErrors {
+    /// What is wrong with keys of a file.
+    pub(super) fn of(file: &str, found: Vec<(String, String)>) -> Self {
+        let error = |(key, message)| ConfigError {
+            file: file.to_owned(),
+            line: None,
+            key: Some(key),
+            message,
+        };
+        Self(found.into_iter().map(error).collect())
+    }
+}
+
+impl From<ConfigError> for ConfigErrors {
+    fn from(error: ConfigError) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&all.join("\n"))
+    }
+}
+
+impl std::error::Error for ConfigErrors {}
+
 /// Reads TOML that came from `file`.
 pub(super) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ConfigError> {
     let wrong = |error: &toml::de::Error, key: Option<String>| {

@@ -5,7 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use bentpipe_units::BitRate;
 use serde::Deserialize;
 
-use super::{Config, Parsed, Peer, Role};
+use super::check::Found;
+use super::{Config, Destination, Parsed, Role};
 use crate::hub::{Carrier, Fec, Plan, PlannedWay, Route, Share};
 use crate::key::PublicKey;
 
@@ -75,124 +76,113 @@ impl Carriers {
     }
 }
 
-type Wrong = Result<(), (String, String)>;
-
-fn wrong(key: impl Into<String>, message: &str) -> Wrong {
-    Err((key.into(), message.to_owned()))
-}
-
 /// Whether one can be reached from the other.
-fn check_family(source: Option<IpAddr>, peer: Option<SocketAddr>, key: &str, of: &str) -> Wrong {
-    let (Some(source), Some(peer)) = (source, peer) else { return Ok(()) };
+fn check_family(
+    source: Option<IpAddr>,
+    peer: Option<&Parsed<Destination>>,
+    key: &str,
+    of: &str,
+    found: &mut Found,
+) {
+    let peer = peer.and_then(|peer| peer.0.address());
+    let (Some(source), Some(peer)) = (source, peer) else { return };
     let family = |is_ipv4| if is_ipv4 { "IPv4" } else { "IPv6" };
-    if source.is_ipv4() == peer.is_ipv4() {
-        return Ok(());
+    if source.is_ipv4() != peer.is_ipv4() {
+        let (has, needs) = (family(source.is_ipv4()), family(peer.is_ipv4()));
+        found.add(key, format!("it is {has}, but {of} is {needs}"));
     }
-    let (has, needs) = (family(source.is_ipv4()), family(peer.is_ipv4()));
-    wrong(key, &format!("it is {has}, but {of} is {needs}"))
 }
 
 impl Config {
     /// Whether what is said of the link fits together.
-    pub(super) fn check_link(&self) -> Wrong {
+    pub(super) fn check_link(&self, found: &mut Found) {
         let LinkConfig { mode, rate, controller, .. } = &self.link;
         match (mode, rate, controller) {
             (Mode::Dedicated, None, _) => {
-                return wrong("link.rate", "a dedicated link has one, such as \"10 Mbit/s\"");
+                found.add("link.rate", "a dedicated link has one, such as \"10 Mbit/s\"");
             }
             (Mode::Dedicated, _, Some(_)) => {
-                return wrong(
-                    "link.controller",
-                    "flows on a dedicated link take turns without one",
-                );
+                found.add("link.controller", "flows on a dedicated link take turns without one");
             }
             (Mode::Shared, Some(_), _) => {
-                return wrong("link.rate", "it needs mode = \"dedicated\"");
+                found.add("link.rate", "it needs mode = \"dedicated\"");
             }
-            _ => {}
+            _ => {
+                if let Err(error) = crate::gateway::tuning(self).config() {
+                    let key = if controller.is_some() { "link.controller" } else { "link.rate" };
+                    found.add(key, error.to_string());
+                }
+            }
         }
         for (name, peer) in &self.peers {
             if peer.rate.is_some_and(|own| rate.is_none_or(|all| own.0 > all.0)) {
-                return wrong(
-                    format!("peers.{name}.rate"),
-                    "it is at most link.rate, which must be set",
-                );
+                let message = "it is at most link.rate, which must be set";
+                found.add(format!("peers.{name}.rate"), message);
             }
             if peer.weight == 0 {
-                return wrong(format!("peers.{name}.weight"), "it is at least 1");
+                found.add(format!("peers.{name}.weight"), "it is at least 1");
+            } else if self.link.mode == Mode::Shared && peer.weight != 1 {
+                let message = "peers have parts of a dedicated link: it needs mode = \"dedicated\"";
+                found.add(format!("peers.{name}.weight"), message);
             }
-            if self.link.mode == Mode::Shared && peer.weight != 1 {
-                return wrong(
-                    format!("peers.{name}.weight"),
-                    "peers have parts of a dedicated link: it needs mode = \"dedicated\"",
-                );
-            }
-        }
-        if let Err(error) = crate::gateway::tuning(self).config() {
-            let key = if controller.is_some() { "link.controller" } else { "link.rate" };
-            return wrong(key, &error.to_string());
-        }
-        for (name, peer) in &self.peers {
-            let source = self.link.source;
-            check_family(source, peer.address, "link.source", &format!("peers.{name}.address"))?;
+            let (source, of) = (self.link.source, format!("peers.{name}.address"));
+            check_family(source, peer.address.as_ref(), "link.source", &of, found);
             let source = self.backup.as_ref().and_then(|backup| backup.source);
-            check_family(source, peer.backup, "backup.source", &format!("peers.{name}.backup"))?;
+            let of = format!("peers.{name}.backup");
+            check_family(source, peer.backup.as_ref(), "backup.source", &of, found);
         }
-        self.check_backup()
+        self.check_backup(found);
     }
 
     /// Whether what is said of the second link does.
-    fn check_backup(&self) -> Wrong {
-        let addressed = self.peers.iter().find(|(_, peer)| peer.backup.is_some());
+    fn check_backup(&self, found: &mut Found) {
+        let addressed = self.peers.iter().filter(|(_, peer)| peer.backup.is_some());
+        let addressed: Vec<_> = addressed.collect();
         let Some(backup) = &self.backup else {
-            return match addressed {
-                Some((name, _)) => wrong(
-                    format!("peers.{name}.backup"),
-                    "there is no second link: describe it in [backup]",
-                ),
-                None => Ok(()),
-            };
+            for (name, _) in addressed {
+                let message = "there is no second link: describe it in [backup]";
+                found.add(format!("peers.{name}.backup"), message);
+            }
+            return;
         };
         if backup.rate.is_some_and(|rate| rate.0 < BitRate::from_bps(1000)) {
-            return wrong("backup.rate", "it is at least 1 kbit/s");
+            found.add("backup.rate", "it is at least 1 kbit/s");
         }
         match (self.link.mode, backup.rate) {
             (Mode::Dedicated, None) => {
-                return wrong("backup.rate", "a dedicated link has one, such as \"1 Mbit/s\"");
+                found.add("backup.rate", "a dedicated link has one, such as \"1 Mbit/s\"");
             }
             (Mode::Shared, Some(_)) => {
-                return wrong("backup.rate", "it needs mode = \"dedicated\" in [link]");
+                found.add("backup.rate", "it needs mode = \"dedicated\" in [link]");
             }
             _ => {}
         }
         if self.role == Role::Hub {
             if backup.aggregate {
-                return wrong("backup.aggregate", "the terminal decides: say it there");
+                found.add("backup.aggregate", "the terminal decides: say it there");
             }
-            return Ok(());
+            return;
         }
-        if addressed.is_none() {
+        if addressed.is_empty() {
             let message = "no peer has an address over it: set peers.NAME.backup, HOST:PORT";
-            return wrong("backup", message);
+            found.add("backup", message);
         }
-        for (name, peer) in &self.peers {
-            let same = peer.backup.is_some() && peer.backup == peer.address;
-            if same && backup.source == self.link.source {
+        for (name, peer) in addressed {
+            if peer.backup == peer.address && backup.source == self.link.source {
                 let message = "it is that over the first link: give another one, or set \
                                link.source and backup.source";
-                return wrong(format!("peers.{name}.backup"), message);
+                found.add(format!("peers.{name}.backup"), message);
             }
         }
-        Ok(())
     }
 
-    /// The ways to a peer whose address is known.
-    pub(in crate::gateway) fn plan(&self, peer: &Peer) -> Option<Plan> {
+    /// The ways to a peer at these addresses over the two links.
+    pub(in crate::gateway) fn plan(
+        &self,
+        [first, second]: [Option<SocketAddr>; 2],
+    ) -> Option<Plan> {
         let backup = self.backup.as_ref();
-        let links = [
-            (peer.address, self.link.source),
-            (peer.backup, backup.and_then(|backup| backup.source)),
-        ];
+        let links = [(first, self.link.source), (second, backup.and_then(|backup| backup.source))];
         let ways = links.into_iter().enumerate().flat_map(|(link, (address, local))| {
             let way = move |address, carrier| PlannedWay {
                 route: Route { address, local, carrier },
@@ -203,7 +193,7 @@ impl Config {
         });
         let ways: Vec<PlannedWay> = ways.collect();
         let spread = backup.is_some_and(|backup| backup.aggregate);
-        peer.address.map(|_| Plan { ways, spread })
+        first.map(|_| Plan { ways, spread })
     }
 
     /// The rate of each link of this end, if it is dedicated.
@@ -254,9 +244,14 @@ mod tests {
 
     const BACKUP: &str = "backup = \"198.51.100.1:25300\"";
 
+    fn addresses(config: &Config) -> [Option<SocketAddr>; 2] {
+        let peer = &config.peers["hub"];
+        [&peer.address, &peer.backup].map(|known| known.as_ref()?.0.address())
+    }
+
     /// Links and carriers of the ways to the peer, in their order.
     fn ways(config: &Config) -> Vec<(usize, Carrier)> {
-        let plan = config.plan(&config.peers["hub"]).expect("ways");
+        let plan = config.plan(addresses(config)).expect("ways");
         plan.ways.iter().map(|way| (way.link, way.route.carrier)).collect()
     }
 
@@ -278,7 +273,7 @@ mod tests {
         let rates: Vec<(usize, u64)> =
             config.shares().map(|(link, _, share)| (link, share.rate.as_bps())).collect();
         assert_eq!(rates, [(0, 10_000_000), (1, 1_000_000)]);
-        let plan = config.plan(&config.peers["hub"]).expect("ways");
+        let plan = config.plan(addresses(&config)).expect("ways");
         let locals: Vec<bool> = plan.ways.iter().map(|way| way.route.local.is_some()).collect();
         assert_eq!((plan.spread, locals), (true, vec![false, false, true, true]));
     }

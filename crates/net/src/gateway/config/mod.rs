@@ -1,6 +1,7 @@
 //! The configuration of a gateway.
 
 mod check;
+mod doubts;
 mod error;
 mod link;
 mod values;
@@ -13,7 +14,7 @@ use bentpipe_units::{BitRate, ByteCount, Span};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-pub use self::error::ConfigError;
+pub use self::error::{ConfigError, ConfigErrors};
 pub use self::link::{Backup, Carriers, LinkConfig, Mode};
 pub use self::values::{Parsed, Password};
 use super::open::Destination;
@@ -155,10 +156,10 @@ impl Default for Limits {
 pub struct Peer {
     /// Its public key.
     pub key: Parsed<PublicKey>,
-    /// Its UDP address; a hub does not need those of its terminals.
-    pub address: Option<SocketAddr>,
-    /// Its UDP address over the second link.
-    pub backup: Option<SocketAddr>,
+    /// Where it is, HOST:PORT of UDP; a hub does not need those of its terminals.
+    pub address: Option<Parsed<Destination>>,
+    /// The same over the second link.
+    pub backup: Option<Parsed<Destination>>,
     /// What this end may send to it on a dedicated link; all of the link's rate if left out.
     pub rate: Option<Parsed<BitRate>>,
     /// Its weight among the peers on a dedicated link.
@@ -229,7 +230,7 @@ impl Config {
     /// # Errors
     /// When it can not be read, or is not a configuration: file, line or key, what is wrong and what would
     /// be right.
-    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+    pub fn load(path: &Path) -> Result<Self, ConfigErrors> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
             file: file.clone(),
@@ -248,16 +249,13 @@ impl Config {
     /// Reads a configuration from a text that came from `file`.
     ///
     /// # Errors
-    /// When it is not one.
-    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
+    /// When it is not one: all that does not fit together, or the first thing that can not be read.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigErrors> {
         let config: Self = error::read(file, text)?;
-        config.check().map_err(|(key, message)| ConfigError {
-            file: file.to_owned(),
-            line: None,
-            key: Some(key),
-            message,
-        })?;
-        Ok(config)
+        match config.check() {
+            found if found.is_empty() => Ok(config),
+            found => Err(ConfigErrors::of(file, found)),
+        }
     }
 
     /// Whether this host, with this key, may have the configuration.
@@ -282,7 +280,7 @@ impl Config {
     }
 
     /// The keys of everything where connections come in, and the peers that they name.
-    fn entrances(&self) -> impl Iterator<Item = (String, Option<&str>)> {
+    pub(super) fn entrances(&self) -> impl Iterator<Item = (String, Option<&str>)> {
         let forward = self.forward.iter().enumerate();
         let forward = forward.map(|(n, f)| (format!("forward[{n}]"), f.peer.as_deref()));
         let socks5 = self.socks5.iter().map(|p| ("socks5".to_owned(), p.peer.as_deref()));
@@ -466,6 +464,12 @@ mod tests {
             (format!("{peer}weight = 7"), "peers.hub.weight"),
             (format!("{peer}{twice}"), "peers.other.key"),
             (peer.replace("192.0.2.1", "[2001:db8::1]"), "peers.hub.address"),
+            (peer.replace("25300", "0"), "`peers.hub.address`: port 0"),
+            (
+                format!("{peer}[[forward]]\nlisten = \"127.0.0.1:1\"\nto = \"a.example:0\""),
+                "`forward[0].to`: port 0",
+            ),
+            (peer.replace("192.0.2.1:25300", "hub.example"), "HOST:PORT"),
             (format!("{peer}[limits]\npatience = \"0 s\""), "limits.patience"),
             (format!("{peer}[limits]\nconnect_timeout = \"0 s\""), "limits.connect_timeout"),
             (format!("{peer}[limits]\nnew_per_second = 0"), "limits.new_per_second"),
@@ -492,6 +496,38 @@ mod tests {
             let message = parse(&text).expect_err(key);
             assert!(message.contains(key), "{key}: {message}");
         }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_said_at_once() {
+        let message = parse(
+            "[peers.a]\nkey = \"KEY\"\n[peers.b]\nkey = \"KEY\"\naddress = \"192.0.2.1:0\"\nweight = 0\n\
+             [limits]\nbuffer = \"1 kB\"\n[transparent]\nport = 0\npeer = \"c\"\n[link]\nrate = \"1 Mbit/s\"",
+        )
+        .expect_err("much");
+        let lines: Vec<&str> = message.lines().collect();
+        for key in [
+            "peers.a.address",
+            "peers.b.key",
+            "peers.b.address",
+            "peers.b.weight",
+            "limits.buffer",
+            "transparent.port",
+            "transparent.peer",
+            "link.rate",
+        ] {
+            let start = format!("gateway.toml, `{key}`: ");
+            assert!(lines.iter().any(|line| line.starts_with(&start)), "{key}\n{message}");
+        }
+        assert_eq!(lines.len(), 8, "{message}");
+    }
+
+    #[test]
+    fn a_peer_has_an_address_or_a_name() {
+        let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"hub.example.com:25300\"";
+        let config = parse(peer).expect("a name");
+        let Some(Parsed(address)) = &config.peers["hub"].address else { panic!("an address") };
+        assert_eq!(address, &Destination::Name("hub.example.com".into(), 25_300));
     }
 
     #[test]

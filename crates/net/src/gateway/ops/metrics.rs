@@ -39,7 +39,12 @@ impl Collector for Metrics {
         out.gauge("uptime_seconds", "Time since the start", uptime.as_secs_f64())?;
         out.gauge("flows_open", "Flows that are open", totals.open)?;
         out.counter("flows", "Flows that began", totals.flows)?;
-        out.counter("flows_refused", "Flows that could not be connected", totals.refused)?;
+        let refused = totals.refused_by.named();
+        out.counters(
+            "flows_refused",
+            "Flows that could not be connected",
+            refused.map(|(reason, count)| ([("reason", reason)], count)),
+        )?;
         let help = "Flows that were cut off because the far gateway was gone";
         out.counter("flows_cut", help, totals.cut)?;
         out.counters(
@@ -170,10 +175,13 @@ mod tests {
         status.link_rate = Some(BitRate::from_bps(20_000_000));
         status.totals.sent = ByteCount::new(5);
         status.totals.cut = 3;
+        status.totals.refused_by.denied_by_allow = 2;
         let text = text(status).expect("text");
         for line in [
             "bentpipe_gateway_flows_open 1",
             "bentpipe_gateway_flows_cut_total 3",
+            "bentpipe_gateway_flows_refused_total{reason=\"denied_by_allow\"} 2",
+            "bentpipe_gateway_flows_refused_total{reason=\"no_place\"} 0",
             "bentpipe_gateway_bytes_total{direction=\"sent\"} 5",
             "bentpipe_gateway_bytes_total{direction=\"received\"} 0",
             "bentpipe_gateway_link_rate_bits_per_second 20000000",

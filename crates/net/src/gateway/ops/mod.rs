@@ -1,7 +1,7 @@
 //! What operators see, over HTTP: `/metrics`, `/health` and `/status`.
 //!
 //! Whoever asks gets one answer and is gone. A few are served at a time and each for a short while only, so
-//! that nobody holds memory or tasks by asking slowly or much; the others wait in the kernel.
+//! that nobody holds memory or tasks by asking slowly or much; who comes then takes the place of the slowest.
 
 mod config;
 mod metrics;
@@ -14,32 +14,34 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::{Inner, Role, Status};
+use crate::listening;
+use crate::places::{Places, Rule};
 use crate::sockets;
 
 pub use self::config::Ops;
 
-/// Clients that are served at the same time.
-const PLACES: usize = 8;
+/// Clients that are served at the same time, and of one address: one more gets the place of the oldest.
+const PLACES: usize = 32;
+const EACH: usize = 8;
+/// Time for a client to ask.
+const ASKS_WITHIN: Duration = Duration::from_secs(2);
 /// Time for the task that carries datagrams to do something.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 /// Time for a client to ask and to take its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of a request; the least that hyper takes.
 const REQUEST: usize = 8192;
-/// Pause after an accept that failed, for lack of files most likely.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// Opens the server, if there is to be one. Returns its address.
 ///
@@ -59,26 +61,17 @@ pub(super) fn start(
 
 /// Serves for ever.
 async fn serve(inner: Arc<Inner>, listener: TcpListener) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(PLACES));
-    loop {
-        let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
-        match listener.accept().await {
-            Ok((tcp, from)) => {
-                let inner = inner.clone();
-                tokio::spawn(async move {
-                    let served = client(tcp, PATIENCE, &*inner).await;
-                    if let Err(error) = served {
-                        tracing::debug!(%from, %error, "a client of the status was not served");
-                    }
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a client of the status could not be accepted");
-                tokio::time::sleep(PAUSE).await;
-            }
+    let places = Places::new(PLACES, Rule::Newest { each: EACH });
+    listening::serve(listener, places, move |tcp, _, place| {
+        let inner = inner.clone();
+        async move {
+            let served = client(tcp, PATIENCE, &*inner).await;
+            // It had one all the time.
+            drop(place);
+            served
         }
-    }
+    })
+    .await
 }
 
 /// What is asked about.
@@ -88,6 +81,9 @@ trait Watched {
 
     /// The same without the flows.
     fn overview(&self) -> Status;
+
+    /// The names by which it may be asked.
+    fn names(&self) -> &[String];
 
     /// Whether what carries datagrams does something when it is asked to.
     fn answers(&self) -> impl Future<Output = bool> + Send;
@@ -102,6 +98,10 @@ impl Watched for Inner {
         self.overview()
     }
 
+    fn names(&self) -> &[String] {
+        self.config.ops.as_ref().map_or(&[], |ops| &ops.names)
+    }
+
     fn answers(&self) -> impl Future<Output = bool> + Send {
         self.host.answers(ANSWERS_WITHIN)
     }
@@ -114,10 +114,19 @@ async fn client(
     gateway: &impl Watched,
 ) -> io::Result<()> {
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
-        let answer = answer(request.method(), request.uri().path(), gateway).await;
-        Ok::<_, Infallible>(answer)
+        let is_meant =
+            request.headers().get(HOST).is_none_or(|host| config::is_meant(host, gateway.names()));
+        if !is_meant {
+            return Ok::<_, Infallible>(text(
+                StatusCode::MISDIRECTED_REQUEST,
+                "ask by an address, localhost or one of ops.names\n",
+            ));
+        }
+        Ok(answer(request.method(), request.uri().path(), gateway).await)
     });
     let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(ASKS_WITHIN)
         .keep_alive(false)
         .max_buf_size(REQUEST)
         .serve_connection(TokioIo::new(io), service);
@@ -209,6 +218,10 @@ mod tests {
             Self { flows: Vec::new(), ..self.clone() }
         }
 
+        fn names(&self) -> &[String] {
+            &[]
+        }
+
         fn answers(&self) -> impl Future<Output = bool> + Send {
             std::future::ready(true)
         }
@@ -227,7 +240,7 @@ mod tests {
     }
 
     fn get(path: &str) -> String {
-        format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n")
+        format!("GET {path} HTTP/1.1\r\nHost: [::1]:9100\r\n\r\n")
     }
 
     #[tokio::test]
@@ -254,6 +267,10 @@ mod tests {
 
         fn overview(&self) -> Status {
             panic!("nobody gets the status of a task that hangs")
+        }
+
+        fn names(&self) -> &[String] {
+            &[]
         }
 
         fn answers(&self) -> impl Future<Output = bool> + Send {
@@ -289,6 +306,24 @@ mod tests {
         ] {
             let (first, _) = ask(&request, status(Role::Hub, vec![])).await;
             assert!(first.starts_with(&format!("HTTP/1.1 {code}")), "{first}: {request:.40}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_page_whose_name_leads_here_learns_nothing() {
+        for (host, code) in [
+            ("evil.example:9100", "421"),
+            ("127.0.0.1.evil.example", "421"),
+            ("localhost.evil.example", "421"),
+            ("", "421"),
+            ("localhost:9100", "200"),
+            ("127.0.0.1", "200"),
+            ("192.0.2.1:9100", "200"),
+        ] {
+            let request = get("/status").replace("[::1]:9100", host);
+            let (first, rest) = ask(&request, status(Role::Hub, vec![])).await;
+            assert!(first.starts_with(&format!("HTTP/1.1 {code}")), "{host}: {first}");
+            assert_eq!(rest.contains("flows"), code == "200", "{host}");
         }
     }
 
