@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 BIN = target/release/bentpipe
 
-.PHONY: demo test storms test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
+.PHONY: deny demo test storms test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
@@ -56,7 +56,15 @@ validate:
 sctp-table:
 	$(CARGO) run --release --locked -p bentpipe-scenario --example sctp_windows
 
-lint:
+# Licences, sources and doubled versions of what is depended on.
+CARGO_DENY = 0.18.9
+
+deny:
+	@$(CARGO) deny --version 2>/dev/null | grep -q '$(CARGO_DENY)' || \
+		$(CARGO) install --locked cargo-deny --version $(CARGO_DENY)
+	$(CARGO) deny check licenses bans sources
+
+lint: deny
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --quiet
