@@ -54,5 +54,6 @@ pub use controller::{
 };
 pub use ensemble::Ensemble;
 pub use event::{Ack, Loss, LossCause, QueueLevel, RateSample, Sent, Signal};
+pub use rate::DedicatedLink;
 pub use registry::{Build, BuildError, Choice, Row, find, rows};
 pub use shared::SharedState;

@@ -2,8 +2,10 @@
 //!
 //! Where the rate of a link is known nobody has to find out what may be sent. The connections of an
 //! association take turns on its line, and the associations of a host on the host's, for each link: no queue
-//! stands anywhere but here, and what is short or repairs goes ahead of bulk.
+//! stands anywhere but here, and what is short or repairs goes ahead of bulk. What the link to a peer really carries
+//! its connections find out together ([`DedicatedLink`]).
 
+use bentpipe_cc::DedicatedLink;
 use bentpipe_pep::scheduler::{Scheduler, Turns};
 use bentpipe_transport::{Endpoint as _, Host as _, hear};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
@@ -34,6 +36,8 @@ pub struct Share {
 #[derive(Debug)]
 pub(super) struct OwnLine {
     pub(super) line: Line<Member>,
+    /// What is known of the link to the peer.
+    pub(super) link: DedicatedLink,
     /// Its number on the line of the host.
     pub(super) member: u32,
     /// Datagrams of applications that wait, and their number on the line.
@@ -53,11 +57,21 @@ pub(super) enum Member {
 impl OwnLine {
     /// A datagram of an application asks for its turn; false if there is no room.
     pub(super) fn offer(&mut self, datagram: Bytes) -> bool {
-        let fits = self.datagrams.push(datagram, self.line.rate());
+        let fits = self.datagrams.push(datagram, self.link.carried());
         let line = &mut self.line;
         let member = *self.asks.get_or_insert_with(|| line.join(Member::Datagrams, DATAGRAMS));
         line.wake(member);
         fits
+    }
+
+    /// So many bytes have left since this was asked last.
+    fn take_sent(&mut self, now: Instant) -> ByteCount {
+        let bytes = std::mem::take(&mut self.on_wire);
+        if bytes > ByteCount::ZERO {
+            self.link.sent(now, bytes);
+        }
+        self.line.set_rate(self.link.pace());
+        bytes
     }
 }
 
@@ -154,6 +168,7 @@ impl Hub {
             let Some(share) = share else { continue };
             let own = own.get_or_insert_with(|| OwnLine {
                 line: Line::new(share.rate),
+                link: DedicatedLink::new(share.rate),
                 datagrams: Queue::default(),
                 asks: None,
                 member: line.join(id, share.weight),
@@ -161,7 +176,8 @@ impl Hub {
                 on_wire: ByteCount::ZERO,
             });
             line.scheduler.weigh(own.member, share.weight);
-            own.line.set_rate(share.rate);
+            own.link.set_rate(share.rate);
+            own.line.set_rate(own.link.pace());
         }
         let connections: Vec<usize> = association.numbers.values().copied().collect();
         for connection in connections {
@@ -176,8 +192,14 @@ impl Hub {
         let Some(own) = self.associations[connection.association].own_line(connection.way) else {
             return;
         };
-        connection.member.get_or_insert_with(|| own.line.join(Member::Connection(id), AHEAD));
-        connection.stream.endpoint.handle_link_rate(now, own.line.rate());
+        if connection.member.is_none() {
+            connection.member = Some(own.line.join(Member::Connection(id), AHEAD));
+            let session = &mut connection.stream.endpoint;
+            if session.config().controller.name() == "rate" {
+                session.share_link(&own.link);
+            }
+        }
+        connection.stream.endpoint.handle_link_rate(now, own.link.rate());
     }
 
     /// A connection takes no part in its line any more.
@@ -250,7 +272,7 @@ impl Hub {
     ) -> Option<ByteCount> {
         loop {
             let own = self.associations[id].lines[link].as_mut()?;
-            let others = std::mem::take(&mut own.on_wire);
+            let others = own.take_sent(now);
             own.line.scheduler.charge(now, others);
             self.lines[link].scheduler.charge(now, others);
             let (member, who) = own.line.next(now)?;
@@ -259,7 +281,7 @@ impl Hub {
                 Member::Datagrams => self.send_queued(now, link, id),
             };
             let own = self.associations[id].lines[link].as_mut()?;
-            let bytes = std::mem::take(&mut own.on_wire);
+            let bytes = own.take_sent(now);
             if sent {
                 if let Member::Connection(connection) = who {
                     let connection = &mut self.connections[connection];

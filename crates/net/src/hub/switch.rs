@@ -20,7 +20,8 @@ impl Hub {
             let connections = association.numbers.values().filter(on_it).count() as u128;
             let link = association.ways.get(way).link;
             // Without a known rate all are taken for equal.
-            let rate = association.lines[link].as_ref().map_or(1, |own| own.line.rate().as_bps());
+            let rate =
+                association.lines[link].as_ref().map_or(1, |own| own.link.carried().as_bps());
             (connections + 1, u128::from(rate.max(1)))
         };
         let less = |a: &usize, b: &usize| {

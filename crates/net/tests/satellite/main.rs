@@ -3,6 +3,8 @@
 
 mod dedicated;
 mod download;
+mod fades;
+mod fading;
 mod world;
 
 use bentpipe_link::ModelSpec;

@@ -13,6 +13,7 @@ use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
 use crate::download::Download;
+use crate::fading::{Direction, Fading};
 
 pub(crate) const TERMINAL: usize = 0;
 pub(crate) const SERVER: usize = 1;
@@ -84,6 +85,8 @@ pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) hubs: [Hub; 2],
     path: Path<Bytes>,
+    /// Instead of the path, if the link changes.
+    fading: Option<Fading>,
     config: Arc<Config>,
     pub(crate) rate: BitRate,
 }
@@ -138,6 +141,7 @@ impl World {
             now: Instant::ZERO,
             hubs: [hub(TERMINAL), hub(SERVER)],
             path: Path::new(&[link.hop()], seed),
+            fading: None,
             config: settings(link.up),
             rate: rate(link.down),
         };
@@ -165,7 +169,10 @@ impl World {
             while let Some(train) = self.hubs[end].outbox().front(1) {
                 let bytes = Bytes::copy_from_slice(train.bytes);
                 let len = bytes.len();
-                self.path.enter(self.now, way, len as u64 + IP_UDP, bytes);
+                match &mut self.fading {
+                    Some(fading) => fading.enter(self.now, way, len as u64 + IP_UDP, bytes),
+                    None => self.path.enter(self.now, way, len as u64 + IP_UDP, bytes),
+                }
                 self.hubs[end].outbox().pop(len);
             }
         }
@@ -176,12 +183,13 @@ impl World {
         self.pump();
         let timers = self.hubs.iter().map(Hub::next_deadline);
         let next = timers.fold(self.path.next(), Instant::earliest);
+        let next = Instant::earliest(next, self.fading.as_ref().and_then(Fading::next));
         let Some(next) = next.filter(|next| *next <= until) else {
             self.now = until;
             return false;
         };
         self.now = self.now.max(next);
-        while let Some((way, bytes)) = self.path.leave(self.now) {
+        while let Some((way, bytes)) = self.arrival() {
             let (to, from) = match way {
                 Way::Forth => (SERVER, address(TERMINAL)),
                 Way::Back => (TERMINAL, address(SERVER)),
@@ -192,6 +200,26 @@ impl World {
             hub.handle_timeout(self.now);
         }
         true
+    }
+
+    fn arrival(&mut self) -> Option<(Way, Bytes)> {
+        let fading = self.fading.as_mut().and_then(|fading| fading.leave(self.now));
+        fading.or_else(|| self.path.leave(self.now))
+    }
+
+    /// From now on the link is one that changes, with queues of one product; as it was for now.
+    pub(crate) fn fade(&mut self, link: &Link) {
+        let direction = |mbits: f64| {
+            let room = rate(mbits).bytes_in(link.round_trip).max(ByteCount::new(20_000));
+            Direction::new(rate(mbits), link.round_trip / 2, room)
+        };
+        self.fading = Some(Fading([direction(link.up), direction(link.down)]));
+    }
+
+    /// The direction from the server to the terminal.
+    pub(crate) fn downlink(&mut self) -> &mut Direction {
+        let fading = self.fading.as_mut().expect("a link that changes");
+        fading.direction(Way::Back)
     }
 
     pub(crate) fn run(&mut self, span: Span) {

@@ -209,6 +209,7 @@ impl Sender {
         let patience = self.rtt.srtt() * u64::from(self.polls.backoff());
         let rule = self.config.stat_rule;
         self.picked.clear();
+        self.newly_lost = 0;
         for gap in &report.gaps {
             for offset in gap.lower..gap.upper {
                 let seq = report.next.plus(u32::from(offset));
@@ -222,6 +223,8 @@ impl Sender {
                 };
                 if valid {
                     self.picked.push(seq);
+                    // What waits to be repaired was found before.
+                    self.newly_lost += if entry.queued { 0 } else { u64::from(entry.len) };
                 }
             }
         }
@@ -250,10 +253,8 @@ impl Sender {
         let fresh = fresh.filter(|entry| entry.retransmissions == 0).count() as u64;
         let looks_corrupt = self.config.forgive_noise && self.queue.get().lost(fresh);
         let new_episode = !looks_corrupt && !self.cache.oldest().is_before(self.recover);
-        let lost: usize =
-            self.picked.iter().filter_map(|s| self.cache.get(*s)).map(|e| usize::from(e.len)).sum();
         let path = self.path_view(now);
-        let bytes = ByteCount::new(lost as u64);
+        let bytes = ByteCount::new(self.newly_lost);
         let loss = Loss { bytes, cause, new_episode, again: false, looks_corrupt };
         self.controller.on_loss(&path, &loss);
         self.follow_controller();

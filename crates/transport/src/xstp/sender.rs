@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, PathView, Signal};
+use bentpipe_cc::{Controller, DedicatedLink, PathView, Signal};
 use bentpipe_units::{BitRate, ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -63,6 +63,8 @@ pub(super) struct Sender {
     pub(super) round: Round,
     /// Numbers picked from a report, kept for its memory only.
     pub(super) picked: Vec<Seq32>,
+    /// Bytes of them that were not known to be lost.
+    pub(super) newly_lost: u64,
     pub(super) activity: Activity,
     pub(super) open: bool,
     pub(super) flushing: bool,
@@ -122,6 +124,7 @@ impl Sender {
             reductions: 0,
             round: Round { number: 0, ends_after: first, began: Instant::ZERO, delivered: 0 },
             picked: Vec::new(),
+            newly_lost: 0,
             activity: Activity::Idle,
             open: false,
             flushing: false,
@@ -392,12 +395,25 @@ impl Sender {
         {
             self.rtt = RttEstimator::new(known, self.config.rto_min);
         }
-        (self.shared, self.controller) = (true, path.controller());
-        self.follow_controller();
+        self.take_controller(path.controller());
         if self.activity == Activity::Transmitting {
             self.signal(now, &Signal::Begins);
         }
         self.stale = true;
+    }
+
+    /// The link is shared with other sessions from now on: what they know of it counts.
+    pub(super) fn share_link(&mut self, link: &DedicatedLink) {
+        let mss = u64::from(self.mss);
+        let most = ByteCount::new(self.config.cwnd_max(self.mss) * mss);
+        self.take_controller(link.join(ByteCount::new(mss), most));
+        self.stale = true;
+    }
+
+    fn take_controller(&mut self, controller: Box<dyn Controller>) {
+        self.follows_sending = controller.follows_sending();
+        (self.shared, self.controller) = (true, controller);
+        self.follow_controller();
     }
 
     /// What this session gets of a shared path beside those with weight 1.
@@ -417,6 +433,7 @@ impl Sender {
         (self.shared, self.queue) = (false, SharedWatch::new());
         self.handle_new_round_trip(now);
         self.controller = build_controller(&self.config, self.mss);
+        self.follows_sending = self.controller.follows_sending();
         self.follow_controller();
         // Losses of before are no sign of congestion here.
         self.recover = self.cache.next();

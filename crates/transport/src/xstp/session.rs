@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use bentpipe_cc::DedicatedLink;
 use bentpipe_record::{ProbingSummary, TransportCounters};
 use bentpipe_units::{BitRate, ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Body, Flow, ResetReason, Segment as XstpSegment};
@@ -219,6 +220,13 @@ impl Session {
     /// which each has its part, and what they know of the path counts here.
     pub fn share_path(&mut self, now: Instant, path: &SharedPath) {
         self.tx.share(now, path);
+        self.stir();
+    }
+
+    /// The link to the peer, whose rate is known, is shared with other sessions from now on, and what they know of it
+    /// counts here. Whoever shares it counts what leaves. For sessions whose controller keeps to a rate.
+    pub fn share_link(&mut self, link: &DedicatedLink) {
+        self.tx.share_link(link);
         self.stir();
     }
 
