@@ -30,6 +30,15 @@ pub enum HandshakeError {
     Unknown(PublicKey),
 }
 
+/// The beginning of a handshake. Its ephemeral key is drawn unless it is given, as vectors need it.
+fn builder(security: Security, ephemeral: Option<&[u8; 32]>) -> Builder<'_> {
+    let builder = security.builder(PATTERN);
+    match ephemeral {
+        Some(key) => builder.fixed_ephemeral_key_for_testing_only(key),
+        None => builder,
+    }
+}
+
 /// Key of the hash that shows that the sender of a request knows whom it talks to: a host that does
 /// not know the public key gets no sign that anything is here.
 fn mac1_key(responder: &PublicKey) -> [u8; 32] {
@@ -60,8 +69,19 @@ impl Initiator {
         time: u64,
         payload: &[u8],
     ) -> Self {
-        let mut noise = security
-            .builder(PATTERN)
+        Self::make(security, key, (responder, index), time, payload, None)
+    }
+
+    /// The same, with an ephemeral key that is known beforehand where there is one.
+    fn make(
+        security: Security,
+        key: &SecretKey,
+        (responder, index): (PublicKey, Index),
+        time: u64,
+        payload: &[u8],
+        ephemeral: Option<&[u8; 32]>,
+    ) -> Self {
+        let mut noise = builder(security, ephemeral)
             .local_private_key(key.secret())
             .and_then(|builder| builder.remote_public_key(responder.as_bytes()))
             .and_then(|builder| builder.prologue(security.prologue()))
@@ -153,9 +173,17 @@ impl Responder {
     /// # Errors
     /// When it is not authentic.
     pub fn greet(&self, sender: Index, message: &[u8]) -> Result<Greeting, HandshakeError> {
-        let mut noise = self
-            .security
-            .builder(PATTERN)
+        self.read(sender, message, None)
+    }
+
+    /// The same, to be answered with an ephemeral key that is known beforehand where there is one.
+    fn read(
+        &self,
+        sender: Index,
+        message: &[u8],
+        ephemeral: Option<&[u8; 32]>,
+    ) -> Result<Greeting, HandshakeError> {
+        let mut noise = builder(self.security, ephemeral)
             .local_private_key(self.key.secret())
             .and_then(|builder| builder.prologue(self.security.prologue()))
             .and_then(Builder::build_responder)
@@ -188,6 +216,9 @@ impl Greeting {
         (Traffic::new(self.security, sending, receiving, self.sender), datagram)
     }
 }
+
+#[cfg(test)]
+mod vectors;
 
 #[cfg(test)]
 mod tests {
