@@ -1,6 +1,6 @@
 //! Segments that arrived out of order, sorted by number (paper, section 3).
 
-use std::collections::{BTreeMap, btree_map};
+use std::collections::{VecDeque, vec_deque};
 
 use bentpipe_units::Seq32;
 use bytes::Bytes;
@@ -8,8 +8,9 @@ use bytes::Bytes;
 /// The cache: what arrived beyond VR(R). A number far ahead costs no more than one near by.
 #[derive(Debug)]
 pub(super) struct ReceiveCache {
-    /// By its serial: how many numbers lie between it and the first one of all.
-    waiting: BTreeMap<u64, Bytes>,
+    /// Each with its serial, which says how many numbers lie between it and the first one of all, in their order. Most
+    /// come at the end; memory that was once needed is used again.
+    waiting: VecDeque<(u64, Bytes)>,
     next: Seq32,
     /// The serial of `next`.
     serial: u64,
@@ -20,7 +21,7 @@ pub(super) struct ReceiveCache {
 impl ReceiveCache {
     /// An empty cache that expects `first`.
     pub(super) fn new(first: Seq32) -> Self {
-        Self { waiting: BTreeMap::new(), next: first, serial: 0, bytes: 0 }
+        Self { waiting: VecDeque::new(), next: first, serial: 0, bytes: 0 }
     }
 
     /// VR(R): the next number in sequence.
@@ -48,16 +49,26 @@ impl ReceiveCache {
         self.serial + u64::from(seq.distance_from(self.next))
     }
 
+    /// Where a serial is, or where its place is.
+    fn find(&self, serial: u64) -> Result<usize, usize> {
+        match self.waiting.back() {
+            Some((last, _)) if *last < serial => Err(self.waiting.len()),
+            _ => self.waiting.binary_search_by_key(&serial, |(serial, _)| *serial),
+        }
+    }
+
     /// True when this number has arrived and waits, or was delivered before.
     pub(super) fn has(&self, seq: Seq32) -> bool {
-        let waits = !self.is_empty() && self.waiting.contains_key(&self.serial_of(seq));
-        seq.is_before(self.next) || waits
+        seq.is_before(self.next) || !self.is_empty() && self.find(self.serial_of(seq)).is_ok()
     }
 
     /// Puts a segment that is not here into its place. The caller has checked that it lies in the window.
     pub(super) fn insert(&mut self, seq: Seq32, payload: Bytes) {
-        self.bytes += payload.len();
-        self.waiting.insert(self.serial_of(seq), payload);
+        let serial = self.serial_of(seq);
+        if let Err(place) = self.find(serial) {
+            self.bytes += payload.len();
+            self.waiting.insert(place, (serial, payload));
+        }
     }
 
     /// Skips VR(R), which was delivered without being cached.
@@ -68,8 +79,8 @@ impl ReceiveCache {
 
     /// The next segment in sequence, if it is here.
     pub(super) fn take_next(&mut self) -> Option<Bytes> {
-        let first = self.waiting.first_entry().filter(|first| *first.key() == self.serial)?;
-        let payload = first.remove();
+        self.waiting.front().filter(|(serial, _)| *serial == self.serial)?;
+        let (_, payload) = self.waiting.pop_front()?;
         self.bytes -= payload.len();
         self.advance_past_delivered();
         Some(payload)
@@ -80,7 +91,8 @@ impl ReceiveCache {
         let from = if from.is_before(self.next) { self.next } else { from };
         let at = self.serial_of(from);
         let end = if end.is_after(from) { at + u64::from(end.distance_from(from)) } else { at };
-        Missing { cache: self, waiting: self.waiting.range(at..end), at, end }
+        let first = self.waiting.partition_point(|(serial, _)| *serial < at);
+        Missing { cache: self, waiting: self.waiting.range(first..), at, end }
     }
 
     /// Forgets everything.
@@ -93,7 +105,7 @@ impl ReceiveCache {
 #[derive(Debug)]
 pub(super) struct Missing<'a> {
     cache: &'a ReceiveCache,
-    waiting: btree_map::Range<'a, u64, Bytes>,
+    waiting: vec_deque::Iter<'a, (u64, Bytes)>,
     at: u64,
     end: u64,
 }
@@ -105,7 +117,7 @@ impl Iterator for Missing<'_> {
         let number = |serial: u64| self.cache.next.plus((serial - self.cache.serial) as u32);
         while self.at < self.end {
             let first = self.at;
-            let until = self.waiting.next().map_or(self.end, |(serial, _)| *serial);
+            let until = self.waiting.next().map_or(self.end, |(serial, _)| *serial).min(self.end);
             self.at = until + 1;
             if until > first {
                 return Some((number(first), number(until)));
