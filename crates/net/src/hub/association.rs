@@ -58,7 +58,7 @@ pub(super) struct Association {
     pub(super) ways: Ways,
     /// Its keys as they come and go.
     pub(super) keys: Keyring<Traffic, Box<Initiator>, Held>,
-    /// The time of the request whose connections exist although the peer has not used the keys yet.
+    /// The epoch of the peer whose connections exist although it has not used its keys yet.
     pub(super) unproven: Option<u64>,
     /// Connections in the hub that name this association, those among them that have ended.
     pub(super) named: usize,

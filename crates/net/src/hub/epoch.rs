@@ -46,11 +46,11 @@ impl Hub {
         self.end_connections(now, id, Ending::Known);
     }
 
-    /// A request of this time opens connections, before its sender has proved to be the peer of now. Those of a request
-    /// before it end: it opens again what it still wants.
-    pub(super) fn begin_unproven(&mut self, now: Instant, id: AssociationId, time: Option<u64>) {
-        let before = std::mem::replace(&mut self.associations[id].unproven, time);
-        if before.is_some() {
+    /// A request of this epoch opens connections, before its sender has proved to be the peer of now. Those of another
+    /// epoch end; those of this one may be known to the peer, whose answer came and whose word was lost.
+    pub(super) fn begin_unproven(&mut self, now: Instant, id: AssociationId, epoch: Option<u64>) {
+        let before = std::mem::replace(&mut self.associations[id].unproven, epoch);
+        if before.is_some() && before != epoch {
             self.end_connections(now, id, Ending::Theirs);
         }
     }

@@ -92,7 +92,7 @@ impl Hub {
             return None;
         }
         let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from));
-        let held = self.open_early(now, id, from, (epoch, greeting.time), early);
+        let held = self.open_early(now, id, from, epoch, early);
         let payload = self.greeting(id);
         let association = &mut self.associations[id];
         let _ = association.early.take_rest();
@@ -115,7 +115,7 @@ impl Hub {
         now: Instant,
         id: AssociationId,
         from: Route,
-        (epoch, time): (u64, u64),
+        epoch: u64,
         early: &[u8],
     ) -> Vec<Bytes> {
         let segments = segments(early).map(Bytes::copy_from_slice);
@@ -124,7 +124,7 @@ impl Hub {
             return segments.collect();
         }
         if known.is_none() {
-            self.begin_unproven(now, id, Some(time));
+            self.begin_unproven(now, id, Some(epoch));
         }
         self.associations[id].collects = true;
         for segment in segments {
