@@ -1,4 +1,4 @@
-//! Which requests are read: each costs two hundred microseconds of arithmetic, whoever sent it.
+//! Which requests are read: each costs a key exchange, whoever sent it.
 //!
 //! A request that was read before is a replay. Above [`FLOOD`] requests a second only those count whose sender
 //! has proved its address, and of each address few. All together never cost more than [`BUDGET`] allows, so that
@@ -16,7 +16,7 @@ use crate::key::PublicKey;
 
 /// More requests than this in a second are a flood.
 const FLOOD: u32 = 200;
-/// Requests read in a second in a flood, and at once: about a twentieth of a processor.
+/// Requests read in a second in a flood, and at once.
 const BUDGET: u32 = 250;
 /// Requests read in a second of one address in a flood, and at once.
 const EACH: u32 = 20;
