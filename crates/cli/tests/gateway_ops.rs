@@ -244,6 +244,22 @@ fn the_log_is_json_line_by_line_if_that_is_wanted() {
 }
 
 #[tokio::test]
+async fn a_gateway_whose_log_nobody_reads_any_more_goes_on() {
+    let place = Place::new();
+    let hub = start(&place.hub(""));
+    let file = place.terminal(hub.address, DEDICATED);
+    let mut terminal = start(&file);
+    terminal.close_log();
+    let before = fs::read_to_string(&file).expect("a file");
+    fs::write(&file, before.replace("50 Mbit/s", "3 Mbit/s")).expect("written");
+    kill_process(Pid::from_child(&terminal.child), Signal::HUP).expect("sent");
+    let now = "\nbentpipe_gateway_link_rate_bits_per_second 3000000\n";
+    while !get(terminal.ops, "/metrics").await.contains(now) {}
+    kill_process(Pid::from_child(&terminal.child), Signal::TERM).expect("sent");
+    assert!(terminal.child.wait().expect("an end").success());
+}
+
+#[tokio::test]
 async fn passwords_and_keys_are_in_no_log_whatever_is_logged() {
     let place = Place::new();
     let (socks5, http, to) = (free().await, free().await, echo().await);

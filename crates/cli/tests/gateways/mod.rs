@@ -53,7 +53,8 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> String {
 /// A gateway that ends with the test.
 pub(crate) struct Running {
     pub(crate) child: Child,
-    log: BufReader<ChildStderr>,
+    /// Its log, as long as somebody reads it.
+    log: Option<BufReader<ChildStderr>>,
     /// Where the others reach it, and where its status is.
     pub(crate) address: SocketAddr,
     pub(crate) ops: SocketAddr,
@@ -62,13 +63,18 @@ pub(crate) struct Running {
 impl Running {
     /// The next line of its log that contains this.
     pub(crate) fn line(&mut self, part: &str) -> String {
-        line(&mut self.log, part)
+        line(self.log.as_mut().expect("a log"), part)
+    }
+
+    /// Nobody reads its log from now on: what it says is refused.
+    pub(crate) fn close_log(&mut self) {
+        self.log = None;
     }
 
     /// What is left of its log when it has ended.
     pub(crate) fn rest(&mut self) -> String {
         let mut all = String::new();
-        self.log.read_to_string(&mut all).expect("a log");
+        self.log.as_mut().expect("a log").read_to_string(&mut all).expect("a log");
         all
     }
 }
@@ -149,7 +155,7 @@ pub(crate) fn start(config: &PathBuf) -> Running {
     let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
     let up = address(&line(&mut log, "the gateway is up"));
     let ops = address(&line(&mut log, "metrics, health and status"));
-    Running { child, log, address: up, ops }
+    Running { child, log: Some(log), address: up, ops }
 }
 
 /// What `--check` says of a configuration.
