@@ -290,12 +290,23 @@ function assoc.dissector(buffer, pinfo, root)
 end
 
 -- Both share the port. A datagram of an association begins with its kind, a segment with a port: none
--- from 256 to 1279. A readable datagram may begin like a segment, which has more to show: its version
--- and a header that fits.
+-- from 256 to 1279. A readable datagram may begin like a segment, which has more to show: its version, types
+-- that go together and the header that they need.
 local function is_segment(buffer)
-  if buffer:len() < 16 then return false end
+  local length = buffer:len()
+  if length < 16 then return false end
+  local word = buffer(4, 2):uint()
+  local kinds = word % 4096
   local header = 4 * buffer(14, 1):uint()
-  return math.floor(buffer(4, 1):uint() / 16) == 1 and header >= 16 and header <= buffer:len()
+  if math.floor(word / 4096) ~= 1 or header > length then return false end
+  if has(kinds, 0x001) ~= (header < length) then return false end
+  if kinds == 0x010 or kinds == 0x020 then return header == 28 end
+  if kinds == 0x100 then return header == 20 end
+  if kinds == 0 or kinds % 0x040 >= 0x010 or kinds >= 0x100 then return false end
+  if has(kinds, 0x004) and has(kinds, 0x008) or has(kinds, 0x001) and has(kinds, 0x040) then return false end
+  local least = 16 + (has(kinds, 0x002) and 4 or 0) + (has(kinds, 0x080) and 4 or 0)
+  if has(kinds, 0x004) or has(kinds, 0x008) then return header >= least + 12 end
+  return header == least
 end
 
 local both = Proto("bentpipe_udp", "Bentpipe over UDP")
