@@ -442,3 +442,20 @@ proptest! {
         prop_assert_eq!(world.hubs[SERVER].connections(), 0);
     }
 }
+
+#[test]
+fn an_answer_that_takes_no_time_makes_no_polls_without_end() {
+    let mut world = World::new().with_wire(|_, _| vec![Span::ZERO]);
+    let connection = world.connect();
+    let cx = &mut Context::from_waker(Waker::noop());
+    for delay in [Span::ZERO, Span::from_millis(20)] {
+        world.wire = Box::new(move |_, _| vec![delay]);
+        let mut data = pattern(5_000);
+        assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+        let until = world.now + Span::from_millis(200);
+        // POLLs are sent by the round trip: ten thousand a second at most.
+        while world.step(until) {
+            assert!(world.sent.len() < 3_000, "{} datagrams", world.sent.len());
+        }
+    }
+}

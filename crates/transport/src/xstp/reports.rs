@@ -15,6 +15,8 @@ pub(super) struct Ignored;
 
 /// Time by which a retransmission may come early, for clocks that round.
 const ROUNDING: Span = Span::from_micros(1);
+/// No round trip is shorter, whatever a peer that guesses timestamps makes of it.
+const LEAST_ROUND_TRIP: Span = Span::from_micros(1);
 
 impl Sender {
     /// Handles a report that came with the receive credit `window`.
@@ -49,7 +51,7 @@ impl Sender {
 
     fn handle_stat(&mut self, now: Instant, stat: &Report, edge: Seq32) -> Result<(), Ignored> {
         let poll_sent = self.polls.answered(stat.ts_echo, now).ok_or(Ignored)?;
-        let measured = now.since(poll_sent);
+        let measured = now.since(poll_sent).max(LEAST_ROUND_TRIP);
         let srtt_before = self.rtt.srtt();
         self.rtt.sample(measured); // P15: also while probing.
         self.polls.accept(stat.ts_echo, poll_sent, now);

@@ -19,6 +19,7 @@ use super::queue_watch::QueueWatch;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
 use super::shared_path::{SharedPath, SharedWatch};
+use super::timestamp;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
@@ -342,12 +343,15 @@ impl Sender {
     /// Time between POLLs.
     pub(super) fn interval(&self) -> Span {
         let srtt = self.rtt.srtt();
-        if self.probing.is_active() {
-            return srtt; // P12
-        }
-        // Rounded up: a STAT that is due together with a POLL must come first, or every break in the
-        // rhythm of nanoseconds would look like a loss.
-        srtt.mul_div_ceil(u64::from(self.polls.backoff()), u64::from(self.config.poll_rate))
+        let interval = if self.probing.is_active() {
+            srtt // P12
+        } else {
+            // Rounded up: a STAT that is due together with a POLL must come first, or every break in the
+            // rhythm of nanoseconds would look like a loss.
+            srtt.mul_div_ceil(u64::from(self.polls.backoff()), u64::from(self.config.poll_rate))
+        };
+        // A peer that answers before it is asked would have POLLs without end.
+        interval.max(timestamp::TICK)
     }
 
     /// Queues a segment to be sent again.
