@@ -311,3 +311,66 @@ fn keys_end_where_every_renewal_is_lost() {
     }
     assert!(world.sent[from..].iter().all(|(_, bytes)| bytes[0] == 1), "only requests");
 }
+
+#[test]
+fn what_a_captured_request_opened_is_nobodys_once_the_peer_has_answered_in_a_later_epoch() {
+    for mut world in World::of_both_orders() {
+        world.let_in(CLIENT);
+        let _ = world.connect();
+        world.pump();
+        let captured = requests(&world, CLIENT);
+        world.flying.clear();
+        // Both are started anew, and the request comes late.
+        world.restart(CLIENT);
+        world.restart(SERVER);
+        let from = world.addresses[CLIENT];
+        world.hubs[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured[0]);
+        let connection = world.connect_from(SERVER);
+        world.run(secs(30));
+        let cx = &mut Context::from_waker(Waker::noop());
+        assert_eq!(world.hubs[SERVER].poll_connected(connection, cx), Poll::Ready(Ok(())));
+        assert_eq!(world.hubs[SERVER].poll_accept(cx), Poll::Pending);
+        arrives_within(&mut world, secs(4));
+    }
+}
+
+#[test]
+fn a_captured_request_from_elsewhere_leads_nobody_away_from_where_the_peer_is_said_to_be() {
+    for mut world in World::of_both_orders() {
+        world.let_in(CLIENT);
+        let _ = world.connect();
+        world.pump();
+        let captured = requests(&world, CLIENT);
+        world.flying.clear();
+        world.restart(CLIENT);
+        world.restart(SERVER);
+        // Nobody is there, or it is the server itself.
+        let from: SocketAddr = "10.0.0.67:9".parse().expect("an address");
+        world.hubs[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured[0]);
+        let connection = world.connect_from(SERVER);
+        world.run(secs(10));
+        let cx = &mut Context::from_waker(Waker::noop());
+        assert_eq!(world.hubs[SERVER].poll_connected(connection, cx), Poll::Ready(Ok(())));
+    }
+}
+
+#[test]
+fn a_peer_that_moved_and_came_home_again_is_found_at_home() {
+    for mut world in World::of_both_orders() {
+        let _ = busy(&mut world);
+        // The server has another address for a while, and ends there.
+        let home = world.addresses[SERVER];
+        world.addresses[SERVER] = address(99);
+        world.hubs[SERVER].flush(world.now);
+        let cx = &mut Context::from_waker(Waker::noop());
+        let moved = world.hubs[SERVER].connections();
+        assert!(moved > 0);
+        world.run(secs(30));
+        world.addresses[SERVER] = home;
+        world.restart(SERVER);
+        let peer = world.peer_of(CLIENT);
+        let again = world.hubs[CLIENT].connect(world.now, home, peer, 7, world.config.clone());
+        world.run(secs(40));
+        assert_eq!(world.hubs[CLIENT].poll_connected(again, cx), Poll::Ready(Ok(())));
+    }
+}

@@ -55,6 +55,14 @@ impl Hub {
         }
     }
 
+    /// The peer has proved which epoch is its own. Connections of a request of another one, which somebody may have kept,
+    /// end: their numbers will mean others.
+    pub(super) fn begin_proven(&mut self, now: Instant, id: AssociationId) {
+        let proven = self.associations[id].keys.epoch();
+        self.begin_unproven(now, id, proven);
+        self.associations[id].unproven = None;
+    }
+
     /// A host with an unknown key asks for an association. It is logged once a minute, for whoever has put the wrong key
     /// into a configuration.
     pub(super) fn log_unknown(&mut self, now: Instant, from: Route, key: PublicKey) {

@@ -39,11 +39,8 @@ impl Hub {
         let (security, peer) = (self.security, association.peer);
         let initiator = Initiator::new(security, &self.key, peer, index, time, &payload);
         association.keys.asked(now, Box::new(initiator), index);
-        let way = match association.asked_by {
-            Some(before) => association.ways.after(before),
-            None => association.ways.main(),
-        };
-        association.asked_by = Some(way);
+        let is_proven = association.keys.epoch().is_some();
+        association.asked_by = Some(association.ways.to_ask_by(association.asked_by, is_proven));
         self.send_request(id, index);
         self.set_timer(now, id);
     }
@@ -55,7 +52,7 @@ impl Hub {
         let Some(initiator) = &request.initiator else { return };
         let datagram = initiator.datagram(request.cookie.as_ref());
         let way = association.asked_by.unwrap_or(association.ways.main());
-        let route = association.ways.get(way).route;
+        let route = association.ways.route_to_ask(way);
         self.outbox.push(route, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
     }
 
@@ -138,8 +135,8 @@ impl Hub {
     /// The peer has used the keys that it asked for.
     pub(super) fn handle_agreed(&mut self, now: Instant, id: AssociationId, agreed: Agreed<Held>) {
         self.follow_keys(id);
+        self.begin_proven(now, id);
         let association = &mut self.associations[id];
-        association.unproven = None;
         association.asked_by = None;
         let Held { route, segments } = agreed.held;
         if agreed.new_epoch {
@@ -190,15 +187,15 @@ impl Hub {
         };
         let epoch = u64::from_be_bytes(*epoch);
         let asked_by = association.asked_by.unwrap_or(association.ways.main());
-        let route = association.ways.get(asked_by).route;
+        let route = association.ways.route_to_ask(asked_by);
         let agreed = association.take_over(now, traffic, epoch)?;
         association.ways.answered_by(asked_by);
         self.follow_keys(id);
         if agreed.new_epoch {
             self.begin_epoch(now, id, route);
         }
+        self.begin_proven(now, id);
         let association = &mut self.associations[id];
-        association.unproven = None;
         let main = association.ways.main();
         // The peer sends nothing before it has seen that the keys are in use.
         let rest = association.early.take_rest();

@@ -278,8 +278,8 @@ impl Hub {
         self.plans.insert(peer, plan);
     }
 
-    /// Opens a connection to service `port` of a peer that is reached by `route`, if there is no
-    /// [`Hub::plan`] for it.
+    /// Opens a connection to service `port` of a peer. If there is no [`Hub::plan`] for it and it has not proved to be
+    /// elsewhere, it is reached by `route`, and sought there again whenever it does not answer.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -289,11 +289,13 @@ impl Hub {
         config: Arc<Config>,
     ) -> ConnectionId {
         self.allow(peer);
+        let route = route.into();
         let id = match self.by_peer.get(&peer) {
             Some(id) => *id,
-            None => self.associate(now, peer, route.into()),
+            None => self.associate(now, peer, route),
         };
         let association = &mut self.associations[id];
+        association.ways.set_home(route);
         let number = association.number();
         let ports = Ports { local: number as u16, peer: port };
         let mut session = Session::connect(config, now, PathId(0), ports, (self.entropy)());
@@ -432,7 +434,9 @@ impl Hub {
             association.shield.object_ended(now, began);
         }
         self.timers.set(Owner::Connection(id), deadline);
-        if connection.unaccepted && connection.stream.told.connected && association.is_up() {
+        let told = &connection.stream.told;
+        let is_open = told.connected && told.failed.is_none();
+        if connection.unaccepted && is_open && association.is_up() {
             connection.unaccepted = false;
             self.accepted.push(id);
         }

@@ -96,6 +96,8 @@ pub(super) struct Ways {
     told: usize,
     /// Where the peer may be.
     candidates: Candidates,
+    /// Where an application of this host said that the peer is.
+    home: Option<Route>,
 }
 
 impl Ways {
@@ -123,6 +125,37 @@ impl Ways {
             heard: None,
             told: 0,
             candidates: Candidates::default(),
+            home: None,
+        }
+    }
+
+    /// An application of this host says that the peer is there.
+    pub(super) fn set_home(&mut self, route: Route) {
+        self.home = Some(route);
+    }
+
+    /// The number of the way that leads there, where no other one does.
+    fn away_from_home(&self) -> Option<usize> {
+        let home = self.home.filter(|_| self.watch.is_none())?;
+        let leads = |way: &Way| way.route.ends_like(&home);
+        (!self.list.iter().any(leads)).then_some(self.list.len())
+    }
+
+    /// The way to ask by, `before` being the one that brought no answer. What is known of a peer that has never proved
+    /// where it is may be anybody's word: it is sought at home first.
+    pub(super) fn to_ask_by(&self, before: Option<usize>, is_proven: bool) -> usize {
+        let home = self.away_from_home();
+        match before {
+            Some(before) => (before + 1) % home.map_or(self.list.len(), |home| home + 1),
+            None => home.filter(|_| !is_proven).unwrap_or(self.main),
+        }
+    }
+
+    /// Where a request by this way goes.
+    pub(super) fn route_to_ask(&self, way: usize) -> Route {
+        match self.home {
+            Some(home) if self.away_from_home() == Some(way) => home,
+            _ => self.get(way).route,
         }
     }
 
@@ -182,13 +215,12 @@ impl Ways {
         !self.open().contains(&way)
     }
 
-    /// The way after `way`, for one who got no answer by that.
-    pub(super) fn after(&self, way: usize) -> usize {
-        (way + 1) % self.list.len()
-    }
-
     /// The peer has answered a request that went by this way: it works.
     pub(super) fn answered_by(&mut self, way: usize) {
+        let route = self.route_to_ask(way);
+        if self.away_from_home() == Some(way) {
+            return self.list[self.main].lead(route);
+        }
         self.main = way.min(self.list.len() - 1);
         if let Some(watch) = &mut self.watch {
             watch.associated(self.main);
@@ -238,7 +270,7 @@ impl Ways {
     /// The peer was restarted and is there: what it told of ways is forgotten.
     pub(super) fn forget(&mut self, route: Route) {
         if self.watch.is_none() {
-            *self = Self::single(route);
+            *self = Self { home: self.home, ..Self::single(route) };
         }
     }
 
