@@ -3,6 +3,7 @@
 //! The targets under `fuzz/` only call these functions, so that the same checks run in the ordinary
 //! tests, with a fixed number of deterministic inputs.
 
+mod headers;
 mod icmp;
 mod sctp;
 mod tcp;
@@ -16,6 +17,7 @@ use bentpipe_wire::xstp::{
 };
 use bytes::{Bytes, BytesMut};
 
+pub use headers::{header_seeds, udp_datagram, with_udp_checksum, xcp_header};
 pub use icmp::{icmp_message, icmp_seeds, with_icmp_checksum};
 pub use sctp::{sctp_packet, sctp_seeds, with_sctp_checksum};
 pub use tcp::{ADDRESSES, tcp_seeds, tcp_segment, with_tcp_checksum};

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bentpipe_testkit::fuzz::{
-    ADDRESSES, bounded_runs, compact_segment, icmp_message, icmp_seeds, qlp_frame, sctp_packet,
-    sctp_seeds, tcp_seeds, tcp_segment, with_checksum, with_icmp_checksum, with_length,
-    with_sctp_checksum, with_tcp_checksum, xstp_seeds, xstp_segment,
+    ADDRESSES, bounded_runs, compact_segment, header_seeds, icmp_message, icmp_seeds, qlp_frame,
+    sctp_packet, sctp_seeds, tcp_seeds, tcp_segment, udp_datagram, with_checksum,
+    with_icmp_checksum, with_length, with_sctp_checksum, with_tcp_checksum, with_udp_checksum,
+    xcp_header, xstp_seeds, xstp_segment,
 };
 use bentpipe_wire::xstp::{DecodeError, decode};
-use bentpipe_wire::{Kind, icmp, qlp, sctp, tcp};
+use bentpipe_wire::{Kind, icmp, qlp, sctp, tcp, udp, xcp};
 
 #[test]
 fn a_hundred_thousand_inputs_break_no_xstp_decoder() {
@@ -39,6 +40,27 @@ fn a_hundred_thousand_inputs_break_no_decoder_of_icmp() {
         MESSAGES.fetch_add(decoded.is_ok().into(), Ordering::Relaxed);
     });
     assert!(MESSAGES.load(Ordering::Relaxed) > 20_000, "{MESSAGES:?} messages");
+}
+
+#[test]
+fn a_hundred_thousand_inputs_break_no_decoder_of_udp() {
+    static DATAGRAMS: AtomicU64 = AtomicU64::new(0);
+    bounded_runs(100_000, &header_seeds()[0], |data| {
+        udp_datagram(data);
+        let decoded = udp::decode(with_udp_checksum(data).into(), &ADDRESSES);
+        DATAGRAMS.fetch_add(decoded.is_ok().into(), Ordering::Relaxed);
+    });
+    assert!(DATAGRAMS.load(Ordering::Relaxed) > 50_000, "{DATAGRAMS:?} datagrams");
+}
+
+#[test]
+fn a_hundred_thousand_inputs_break_no_decoder_of_congestion_headers() {
+    static HEADERS: AtomicU64 = AtomicU64::new(0);
+    bounded_runs(100_000, &header_seeds()[1], |data| {
+        xcp_header(data);
+        HEADERS.fetch_add(xcp::Header::decode(data).is_ok().into(), Ordering::Relaxed);
+    });
+    assert!(HEADERS.load(Ordering::Relaxed) > 20_000, "{HEADERS:?} headers");
 }
 
 #[test]

@@ -11,6 +11,8 @@ mod descriptors;
 mod firewall;
 mod flow;
 mod flows;
+#[doc(hidden)]
+pub mod fuzz;
 mod location;
 mod lookups;
 mod neighbours;

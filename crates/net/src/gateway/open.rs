@@ -169,7 +169,7 @@ pub(super) async fn read<M: for<'a> Deserialize<'a>>(
 }
 
 /// Takes a message from the front, once all of it is there.
-fn take<M: for<'a> Deserialize<'a>>(read: &mut BytesMut) -> io::Result<Option<M>> {
+pub(super) fn take<M: for<'a> Deserialize<'a>>(read: &mut BytesMut) -> io::Result<Option<M>> {
     let Some(len) = read.first_chunk().map(|len| usize::from(u16::from_be_bytes(*len))) else {
         return Ok(None);
     };

@@ -37,21 +37,21 @@ const LONGEST: usize = MOST_DATAGRAM + 1;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Whose {
     /// The client.
-    client: SocketAddr,
+    pub(super) client: SocketAddr,
     /// Whom it talks to.
-    to: Destination,
+    pub(super) to: Destination,
 }
 
 impl Whose {
     /// A datagram that says whose it is.
-    fn label(&self, datagram: &[u8]) -> Bytes {
+    pub(super) fn label(&self, datagram: &[u8]) -> Bytes {
         let mut labelled = postcard::to_stdvec(self).expect("there are no unusual types in it");
         labelled.extend_from_slice(datagram);
         labelled.into()
     }
 
     /// Whose a datagram is, and what is in it; `None` where it does not say.
-    fn read(labelled: &Bytes) -> Option<(Self, Bytes)> {
+    pub(super) fn read(labelled: &Bytes) -> Option<(Self, Bytes)> {
         let (whose, rest) = postcard::take_from_bytes(labelled).ok()?;
         Some((whose, labelled.slice(labelled.len() - rest.len()..)))
     }

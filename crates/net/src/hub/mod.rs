@@ -11,6 +11,8 @@ mod datagrams;
 mod early;
 mod ecn;
 mod epoch;
+#[doc(hidden)]
+pub mod fuzz;
 mod handshake;
 mod line;
 mod marks;

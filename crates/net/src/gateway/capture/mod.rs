@@ -8,6 +8,8 @@ mod socks5;
 mod syn;
 mod transparent;
 
+pub(super) use syn::Syn;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -20,7 +20,7 @@ const REPEATED_V6: usize = 1280 - 40 - 8;
 
 /// A request to open a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Syn {
+pub(in crate::gateway) struct Syn {
     /// The client.
     pub(super) from: SocketAddr,
     /// Where it wants to go.
@@ -33,7 +33,7 @@ pub(super) struct Syn {
 
 impl Syn {
     /// The request that an IP packet is; `None` if it is something else.
-    pub(super) fn parse(packet: &[u8]) -> Option<Self> {
+    pub(in crate::gateway) fn parse(packet: &[u8]) -> Option<Self> {
         let sliced = SlicedPacket::from_ip(packet).ok()?;
         let Some(TransportSlice::Tcp(tcp)) = sliced.transport else { return None };
         if !tcp.syn() || tcp.ack() || tcp.rst() || tcp.fin() {
@@ -63,7 +63,7 @@ impl Syn {
     }
 
     /// What tells the client that this became of it; `None` where it would hear nothing, and ask again.
-    pub(super) fn answer(&self, verdict: Verdict) -> Option<Vec<u8>> {
+    pub(in crate::gateway) fn answer(&self, verdict: Verdict) -> Option<Vec<u8>> {
         use DestUnreachableCode as V6;
         use DestUnreachableHeader as V4;
         match verdict {
