@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 BIN = target/release/bentpipe
 
-.PHONY: deny demo test storms test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
+.PHONY: deny demo test storms fuzz test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
@@ -21,6 +21,16 @@ test: setup
 # File transfers that are broken off at random, a thousand times.
 storms:
 	BENTPIPE_TRANSFER_STORMS=1000 $(CARGO) test --locked -p bentpipe-net --test transfer_storms
+
+# Every fuzz target for a number of executions, with coverage. No sanitizer: there is no unsafe code.
+CARGO_FUZZ = 0.13.2
+FUZZ_RUNS ?= 1000000
+
+fuzz:
+	@$(CARGO) fuzz --version 2>/dev/null | grep -q '$(CARGO_FUZZ)' || \
+		$(CARGO) install --locked cargo-fuzz --version $(CARGO_FUZZ)
+	cd fuzz && for target in $$($(CARGO) fuzz list); do \
+		RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run -s none -O $$target -- -runs=$(FUZZ_RUNS) -max_len=1500 || exit 1; done
 
 # 100 MB each way between this SCTP and usrsctp.
 interop: setup

@@ -94,7 +94,7 @@ pub fn gateway_seeds() -> [Vec<Vec<u8>>; 3] {
         "[2001:db8::/32]:80".to_owned(),
         format!(
             "role = \"hub\"\nkey = \"hub.key\"\nlisten = \"0.0.0.0:25300\"\nallow = [\"10.0.0.0/8:443\"]\n\
-             [limits]\nmemory = \"1 GB\"\n[peers.sea]\n{key}\nrate = \"2 Mbit/s\"\n"
+             [limits]\nmemory = \"1 GB\"\n[peers.sea]\n{key}\n"
         ),
         format!(
             "role = \"terminal\"\nkey = \"t.key\"\nlisten = \"0.0.0.0:25300\"\n[link]\nmode = \"dedicated\"\n\

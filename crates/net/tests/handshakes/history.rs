@@ -1,5 +1,6 @@
 //! Two hosts and somebody who has the network in his hands: he delivers, loses, keeps, repeats, changes and mixes what
 //! they send, restarts them and sets their calendars.
+#![allow(dead_code, reason = "the fuzzer has no seeds")]
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;

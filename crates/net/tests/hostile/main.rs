@@ -1,21 +1,26 @@
 //! Peers with a valid key that say anything: they get no more memory than is theirs, end nobody else's
 //! connection and stop no hub.
 
+mod history;
 mod peer;
 mod stage;
 
 use bentpipe_net::hub::Streams as _;
-use bentpipe_net::{PublicKey, SecretKey};
+use bentpipe_testkit::fuzz::bounded_runs;
 use bentpipe_units::Span;
 use bentpipe_wire::Ecn;
 use proptest::prelude::*;
 
+use history::{hostile_history, hostile_seeds};
 use peer::{begin, data};
-use stage::{LIMIT, Stage};
+use stage::{LIMIT, Stage, hostile};
 
-/// The key of the hostile peer.
-fn hostile() -> PublicKey {
-    SecretKey::from_bytes([9; 32]).public()
+#[test]
+fn whatever_the_bytes_are_that_a_peer_says_the_others_go_on() {
+    for seed in hostile_seeds() {
+        hostile_history(&seed);
+    }
+    bounded_runs(300, &hostile_seeds(), hostile_history);
 }
 
 #[test]

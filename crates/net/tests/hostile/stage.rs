@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_net::hub::{ConnectionId, Hub, Streams as _};
-use bentpipe_net::{SecretKey, Security};
+use bentpipe_net::{PublicKey, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -22,6 +22,11 @@ pub(crate) const CONNECTIONS: usize = 100;
 
 fn key(n: u8) -> SecretKey {
     SecretKey::from_bytes([n; 32])
+}
+
+/// The key of the hostile peer.
+pub(crate) fn hostile() -> PublicKey {
+    key(9).public()
 }
 
 fn hub(n: u8) -> Hub {
