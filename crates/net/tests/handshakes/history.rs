@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_net::hub::{ConnectionId, Hub, Streams as _, Times};
-use bentpipe_net::{SecretKey, Security};
+use bentpipe_net::{Fec, SecretKey, Security};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -34,7 +34,8 @@ const HEALED: Span = Span::from_secs(40);
 /// or which keep the times of requests, cannot reach each other when they are let be again.
 pub(crate) fn handshake_history(input: &[u8]) {
     let (order, steps) = input.split_first().unwrap_or((&0, &[]));
-    let mut history = History::new(order % 2 == 1);
+    let mut history =
+        History::new(order % 2 == 1, if order & 8 == 0 { Fec::Off } else { Fec::Auto });
     for step in steps.chunks_exact(4).take(80) {
         history.step(step[0], [step[1], step[2], step[3]]);
         history.read();
@@ -111,8 +112,50 @@ struct End {
     /// It keeps no times of requests, and its calendar is before the last of them.
     is_lost: bool,
     has_left: bool,
-    /// Connections that it has accepted: what was read, and whether they have ended.
-    accepted: Vec<(ConnectionId, Vec<u8>, bool)>,
+    /// Connections that it has accepted.
+    accepted: Vec<Taken>,
+}
+
+/// A connection that was accepted.
+struct Taken {
+    id: ConnectionId,
+    /// The name of its stream, as far as it has come, and how many bytes have.
+    name: Vec<u8>,
+    read: usize,
+    has_ended: bool,
+}
+
+impl Taken {
+    /// Bytes came, or the end: those that were written, once.
+    fn check(
+        &mut self,
+        end: usize,
+        came: Option<Bytes>,
+        streams: &[Stream],
+        seen: &mut BTreeMap<u16, bool>,
+    ) {
+        let had = self.name.len();
+        let bytes = came.clone().unwrap_or_default();
+        self.name.extend(bytes.iter().take(2 - had));
+        let Some(name) = self.name.first_chunk() else {
+            assert!(came.is_some(), "an end of nothing");
+            self.read += bytes.len();
+            return;
+        };
+        let name = u16::from_be_bytes(*name);
+        let stream = &streams[usize::from(name)];
+        let range = self.read..self.read + bytes.len();
+        assert!(stream.of != end && range.end <= stream.written, "{name} at {end}");
+        assert_eq!(bytes, content(name, range.clone()), "stream {name}");
+        self.read = range.end;
+        if had < 2 {
+            assert!(seen.insert(name, false).is_none(), "stream {name} came twice");
+        }
+        if came.is_none() {
+            assert!(stream.is_closed && self.read == stream.written, "end of {name}");
+            seen.insert(name, true);
+        }
+    }
 }
 
 /// A connection that an end has opened.
@@ -125,6 +168,7 @@ struct Stream {
 }
 
 struct History {
+    fec: Fec,
     now: Instant,
     ends: [End; 2],
     /// What is under way, when it arrives if he lets it, and where.
@@ -137,7 +181,7 @@ struct History {
 }
 
 impl History {
-    fn new(is_reversed: bool) -> Self {
+    fn new(is_reversed: bool, fec: Fec) -> Self {
         let keys = if is_reversed { [2, 1] } else { [1, 2] };
         let ends = [0, 1].map(|end: usize| {
             let key = SecretKey::from_bytes([keys[end]; 32]);
@@ -147,6 +191,7 @@ impl History {
             End { key, hub, address, born, wrong: 0, is_lost: false, has_left: false, accepted }
         });
         let mut history = Self {
+            fec,
             now: Instant::ZERO,
             ends,
             flying: VecDeque::new(),
@@ -185,6 +230,7 @@ impl History {
         if let Some(kept) = kept {
             this.hub.set_times(kept);
         }
+        this.hub.set_fec(self.fec);
         this.hub.allow(peer);
         this.hub.listen(config());
         for stream in self.streams.iter_mut().filter(|stream| stream.of == end) {
@@ -239,7 +285,7 @@ impl History {
             }
             6 => {
                 let unit = [1_000_000, 30_000_000, 200_000_000, 3_000_000_000][usize::from(b % 4)];
-                self.let_time_pass(Span::from_nanos(u64::from(a) * unit), false);
+                self.let_time_pass(Span::from_nanos(u64::from(a % 64) * unit), false);
             }
             7 => {
                 let kept = (c & 2 == 0).then(|| self.ends[end].hub.times().clone());
@@ -297,8 +343,8 @@ impl History {
         let now = self.clock(end);
         let accepted = &mut self.ends[end].accepted;
         if !accepted.is_empty() {
-            let (id, ..) = accepted.swap_remove(which % accepted.len());
-            self.ends[end].hub.release(now, id);
+            let taken = accepted.swap_remove(which % accepted.len());
+            self.ends[end].hub.release(now, taken.id);
         }
     }
 
@@ -373,39 +419,24 @@ impl History {
             let now = self.clock(end);
             let this = &mut self.ends[end];
             while let Poll::Ready(id) = this.hub.poll_accept(cx) {
-                this.accepted.push((id, Vec::new(), false));
+                this.accepted.push(Taken { id, name: Vec::new(), read: 0, has_ended: false });
             }
-            for (id, read, has_ended) in &mut this.accepted {
-                let before = read.len();
-                let mut ended = false;
-                while !*has_ended {
-                    match this.hub.poll_read(now, *id, cx) {
-                        Poll::Ready(Ok(Some(bytes))) => read.extend_from_slice(&bytes),
-                        Poll::Ready(Ok(None)) => {
-                            *has_ended = true;
-                            ended = true;
+            for taken in &mut this.accepted {
+                while !taken.has_ended {
+                    let came = match this.hub.poll_read(now, taken.id, cx) {
+                        Poll::Ready(Ok(Some(bytes))) => Some(bytes),
+                        Poll::Ready(Ok(None)) => None,
+                        Poll::Ready(Err(_)) => {
+                            taken.has_ended = true;
+                            break;
                         }
-                        Poll::Ready(Err(_)) => *has_ended = true,
                         Poll::Pending => break,
-                    }
+                    };
+                    taken.has_ended = came.is_none();
+                    taken.check(end, came, &self.streams, &mut self.seen);
                 }
-                this.hub.was_read(*id);
-                this.hub.changed(*id);
-                let Some(name) = read.first_chunk() else {
-                    assert!(!ended, "an end of nothing");
-                    continue;
-                };
-                let name = u16::from_be_bytes(*name);
-                let stream = &self.streams[usize::from(name)];
-                assert!(stream.of != end && read.len() <= stream.written, "{name} at {end}");
-                assert_eq!(*read, content(name, 0..read.len()), "stream {name}");
-                if before < 2 {
-                    assert!(self.seen.insert(name, false).is_none(), "stream {name} came twice");
-                }
-                if ended {
-                    assert!(stream.is_closed && read.len() == stream.written, "end of {name}");
-                    self.seen.insert(name, true);
-                }
+                this.hub.was_read(taken.id);
+                this.hub.changed(taken.id);
             }
         }
     }

@@ -19,9 +19,11 @@ use super::queue_watch::QueueWatch;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
 use super::shared_path::{SharedPath, SharedWatch};
-use super::timestamp;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
+
+/// Time between POLLs at least, or a peer that answers before it is asked would have them without end.
+const LEAST_INTERVAL: Span = Span::from_millis(1);
 
 /// What the sender is doing (paper, section 3). Probing supersedes all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -343,15 +345,13 @@ impl Sender {
     /// Time between POLLs.
     pub(super) fn interval(&self) -> Span {
         let srtt = self.rtt.srtt();
-        let interval = if self.probing.is_active() {
-            srtt // P12
-        } else {
-            // Rounded up: a STAT that is due together with a POLL must come first, or every break in the
-            // rhythm of nanoseconds would look like a loss.
-            srtt.mul_div_ceil(u64::from(self.polls.backoff()), u64::from(self.config.poll_rate))
-        };
-        // A peer that answers before it is asked would have POLLs without end.
-        interval.max(timestamp::TICK)
+        if self.probing.is_active() {
+            return srtt.max(LEAST_INTERVAL); // P12
+        }
+        let (backoff, rate) = (u64::from(self.polls.backoff()), u64::from(self.config.poll_rate));
+        // Rounded up: a STAT that is due together with a POLL must come first, or every break in the
+        // rhythm of nanoseconds would look like a loss.
+        srtt.mul_div_ceil(backoff, rate).max(LEAST_INTERVAL * backoff)
     }
 
     /// Queues a segment to be sent again.

@@ -5,9 +5,6 @@ use bentpipe_units::{Instant, Span};
 /// Length of a tick of the wire's clock.
 const TICK_NANOS: u64 = 100_000;
 
-/// The same as a span.
-pub(super) const TICK: Span = Span::from_nanos(TICK_NANOS);
-
 /// The wire's clock at `now`, rounded down.
 pub(super) const fn at(now: Instant) -> u32 {
     (now.as_nanos() / TICK_NANOS) as u32
