@@ -38,6 +38,9 @@ pub struct Config {
     /// Segments at the beginning of a session that leave as soon as the window has room, and are not spread over a
     /// round trip: what a first window may send in a row (RFC 6928).
     pub unpaced: u32,
+    /// A peer that says a smaller MSS is taken to have said this: a window has more of small segments, and each costs as
+    /// much as a large one.
+    pub least_mss: u16,
     /// The window in segments never falls below this.
     pub cwnd_min: u32,
     /// Most segments sent back to back.
@@ -156,6 +159,7 @@ impl Default for Config {
             rcv_buf: ByteCount::new(64_000),
             cwnd_init: 1,
             unpaced: 0,
+            least_mss: LEAST_MSS,
             cwnd_min: 1,
             max_burst: 8,
             burst_min: 4,
@@ -234,6 +238,10 @@ impl Config {
         }
         if self.mss < LEAST_MSS {
             return wrong("mss", format!("is {}: it must be {LEAST_MSS} to 65535", self.mss));
+        }
+        if self.least_mss < LEAST_MSS {
+            let problem = format!("is {}: it must be {LEAST_MSS} to 65535", self.least_mss);
+            return wrong("least_mss", problem);
         }
         let mss = u64::from(self.mss);
         for (field, value) in [("snd_buf", self.snd_buf), ("rcv_buf", self.rcv_buf)] {

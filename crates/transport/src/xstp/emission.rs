@@ -158,6 +158,7 @@ impl Sender {
         self.cache.push(offset, len, now);
         self.last_new_data = Some(now);
         self.timer.left();
+        self.ustat_room = self.ustat_room.saturating_add(1);
         self.since_poll += u64::from(len);
         self.stale = true;
         seq

@@ -8,7 +8,6 @@ use super::sender::Activity;
 use super::session::Session;
 use super::{State, timestamp};
 use crate::Failure;
-use crate::LEAST_MSS;
 
 /// Shortest time that a closed session still answers a repeated END.
 const QUIET_MIN: Span = Span::from_secs(1);
@@ -16,7 +15,7 @@ const QUIET_MIN: Span = Span::from_secs(1);
 impl Session {
     /// The peer's parameters are known.
     pub(super) fn establish(&mut self, now: Instant, begin: &Begin, isn: Seq32, window: u16) {
-        let mss = begin.mss.max(LEAST_MSS).min(self.config.mss);
+        let mss = begin.mss.max(self.config.least_mss).min(self.config.mss);
         self.state = State::Established;
         self.begin.stop();
         self.rx = Receiver::new(self.config.clone(), isn, mss, begin.many_gaps);

@@ -5,15 +5,22 @@ use std::collections::{VecDeque, vec_deque};
 use bentpipe_units::Seq32;
 use bytes::Bytes;
 
-/// The cache: what arrived beyond VR(R). A number far ahead costs no more than one near by.
+/// Most segments of a piece: as many are moved at most when one comes between others.
+const PIECE: usize = 1_024;
+
+/// Segments in their order, each with its serial, which says how many numbers lie between it and the first one of all.
+type Piece = VecDeque<(u64, Bytes)>;
+
+/// The cache: what arrived beyond VR(R). A number far ahead costs no more than one near by, in whatever order they come.
 #[derive(Debug)]
 pub(super) struct ReceiveCache {
-    /// Each with its serial, which says how many numbers lie between it and the first one of all, in their order. Most
-    /// come at the end; memory that was once needed is used again.
-    waiting: VecDeque<(u64, Bytes)>,
+    /// None is empty. Most segments come at the end; memory that was once needed is used again.
+    pieces: VecDeque<Piece>,
+    spare: Piece,
     next: Seq32,
     /// The serial of `next`.
     serial: u64,
+    segments: usize,
     /// Bytes of the segments that wait here.
     bytes: usize,
 }
@@ -21,7 +28,8 @@ pub(super) struct ReceiveCache {
 impl ReceiveCache {
     /// An empty cache that expects `first`.
     pub(super) fn new(first: Seq32) -> Self {
-        Self { waiting: VecDeque::new(), next: first, serial: 0, bytes: 0 }
+        let (pieces, spare) = (VecDeque::new(), Piece::new());
+        Self { pieces, spare, next: first, serial: 0, segments: 0, bytes: 0 }
     }
 
     /// VR(R): the next number in sequence.
@@ -30,13 +38,13 @@ impl ReceiveCache {
     }
 
     /// Nothing is out of order.
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+    pub(super) const fn is_empty(&self) -> bool {
+        self.segments == 0
     }
 
     /// Segments that wait here.
-    pub(super) fn segments(&self) -> usize {
-        self.waiting.len()
+    pub(super) const fn segments(&self) -> usize {
+        self.segments
     }
 
     /// Bytes of the segments that wait here.
@@ -49,26 +57,46 @@ impl ReceiveCache {
         self.serial + u64::from(seq.distance_from(self.next))
     }
 
-    /// Where a serial is, or where its place is.
-    fn find(&self, serial: u64) -> Result<usize, usize> {
-        match self.waiting.back() {
-            Some((last, _)) if *last < serial => Err(self.waiting.len()),
-            _ => self.waiting.binary_search_by_key(&serial, |(serial, _)| *serial),
+    /// The first piece that ends with this serial or behind it.
+    fn piece(&self, serial: u64) -> usize {
+        let ends_before = |piece: &Piece| piece.back().is_some_and(|(last, _)| *last < serial);
+        match self.pieces.back() {
+            Some(last) if ends_before(last) => self.pieces.len(),
+            _ => self.pieces.partition_point(ends_before),
         }
     }
 
     /// True when this number has arrived and waits, or was delivered before.
     pub(super) fn has(&self, seq: Seq32) -> bool {
-        seq.is_before(self.next) || !self.is_empty() && self.find(self.serial_of(seq)).is_ok()
+        if seq.is_before(self.next) {
+            return true;
+        }
+        let serial = self.serial_of(seq);
+        let piece = self.pieces.get(self.piece(serial));
+        piece.is_some_and(|piece| piece.binary_search_by_key(&serial, |(s, _)| *s).is_ok())
     }
 
     /// Puts a segment that is not here into its place. The caller has checked that it lies in the window.
     pub(super) fn insert(&mut self, seq: Seq32, payload: Bytes) {
         let serial = self.serial_of(seq);
-        if let Err(place) = self.find(serial) {
-            self.bytes += payload.len();
-            self.waiting.insert(place, (serial, payload));
+        let len = payload.len();
+        let at = self.piece(serial);
+        if let Some(piece) = self.pieces.get_mut(at) {
+            let Err(place) = piece.binary_search_by_key(&serial, |(s, _)| *s) else { return };
+            piece.insert(place, (serial, payload));
+            if piece.len() > PIECE {
+                let rest = piece.split_off(PIECE / 2);
+                self.pieces.insert(at + 1, rest);
+            }
+        } else if let Some(last) = self.pieces.back_mut().filter(|last| last.len() < PIECE) {
+            last.push_back((serial, payload));
+        } else {
+            let mut piece = std::mem::take(&mut self.spare);
+            piece.push_back((serial, payload));
+            self.pieces.push_back(piece);
         }
+        self.segments += 1;
+        self.bytes += len;
     }
 
     /// Skips VR(R), which was delivered without being cached.
@@ -79,8 +107,13 @@ impl ReceiveCache {
 
     /// The next segment in sequence, if it is here.
     pub(super) fn take_next(&mut self) -> Option<Bytes> {
-        self.waiting.front().filter(|(serial, _)| *serial == self.serial)?;
-        let (_, payload) = self.waiting.pop_front()?;
+        let piece = self.pieces.front_mut()?;
+        piece.front().filter(|(serial, _)| *serial == self.serial)?;
+        let (_, payload) = piece.pop_front()?;
+        if piece.is_empty() {
+            self.spare = self.pieces.pop_front().unwrap_or_default();
+        }
+        self.segments -= 1;
         self.bytes -= payload.len();
         self.advance_past_delivered();
         Some(payload)
@@ -91,8 +124,11 @@ impl ReceiveCache {
         let from = if from.is_before(self.next) { self.next } else { from };
         let at = self.serial_of(from);
         let end = if end.is_after(from) { at + u64::from(end.distance_from(from)) } else { at };
-        let first = self.waiting.partition_point(|(serial, _)| *serial < at);
-        Missing { cache: self, waiting: self.waiting.range(first..), at, end }
+        let mut pieces = self.pieces.range(self.piece(at)..);
+        let first = pieces
+            .next()
+            .map(|piece| piece.range(piece.partition_point(|(serial, _)| *serial < at)..));
+        Missing { cache: self, piece: first.unwrap_or_default(), pieces, at, end }
     }
 
     /// Forgets everything.
@@ -105,21 +141,35 @@ impl ReceiveCache {
 #[derive(Debug)]
 pub(super) struct Missing<'a> {
     cache: &'a ReceiveCache,
-    waiting: vec_deque::Iter<'a, (u64, Bytes)>,
+    piece: vec_deque::Iter<'a, (u64, Bytes)>,
+    pieces: vec_deque::Iter<'a, Piece>,
     at: u64,
     end: u64,
+}
+
+impl Missing<'_> {
+    /// The serial of the next segment that is here.
+    fn here(&mut self) -> Option<u64> {
+        loop {
+            match self.piece.next() {
+                Some((serial, _)) => return Some(*serial),
+                None => self.piece = self.pieces.next()?.iter(),
+            }
+        }
+    }
 }
 
 impl Iterator for Missing<'_> {
     type Item = (Seq32, Seq32);
 
     fn next(&mut self) -> Option<(Seq32, Seq32)> {
-        let number = |serial: u64| self.cache.next.plus((serial - self.cache.serial) as u32);
         while self.at < self.end {
             let first = self.at;
-            let until = self.waiting.next().map_or(self.end, |(serial, _)| *serial).min(self.end);
+            let until = self.here().map_or(self.end, |serial| serial.min(self.end));
             self.at = until + 1;
             if until > first {
+                let (next, serial) = (self.cache.next, self.cache.serial);
+                let number = |of: u64| next.plus((of - serial) as u32);
                 return Some((number(first), number(until)));
             }
         }
@@ -163,6 +213,28 @@ mod tests {
         assert_eq!(cache.take_next(), Some(Bytes::from_static(b"b")));
         assert!(cache.is_empty());
         assert_eq!(cache.next(), first.plus(2));
+    }
+
+    #[test]
+    fn thousands_from_both_ends_to_the_middle_wait_in_pieces_and_leave_in_order() {
+        let first = Seq32::new(0);
+        let mut cache = ReceiveCache::new(first);
+        let most = 10_001u32;
+        for n in 1..=most / 2 {
+            for seq in [n, most - n] {
+                cache.insert(first.plus(seq), Bytes::from(seq.to_be_bytes().to_vec()));
+                assert!(cache.has(first.plus(seq)));
+            }
+        }
+        assert!(cache.pieces.iter().all(|piece| (1..=PIECE).contains(&piece.len())));
+        assert_eq!(cache.segments(), most as usize - 1);
+        let missing: Vec<_> = cache.missing(first, first.plus(most + 2)).collect();
+        assert_eq!(missing, [(first, first.plus(1)), (first.plus(most), first.plus(most + 2))]);
+        cache.advance_past_delivered();
+        for seq in 1..most {
+            assert_eq!(cache.take_next().as_deref(), Some(&seq.to_be_bytes()[..]));
+        }
+        assert!(cache.is_empty() && cache.bytes() == 0 && cache.pieces.is_empty());
     }
 
     proptest! {

@@ -40,6 +40,8 @@ pub(super) struct Receiver {
 struct TrackedGap {
     lower: Seq32,
     upper: Seq32,
+    /// Segments of it that have not arrived.
+    missing: u32,
     /// Segments that arrived beyond it.
     beyond: u32,
 }
@@ -162,10 +164,12 @@ impl Receiver {
             self.track_gap(seq);
         }
         // A tracked gap that was filled was reordering.
-        if let Some(gap) = self.tracked
-            && self.cache.missing(gap.lower, gap.upper).next().is_none()
+        if let Some(gap) = &mut self.tracked
+            && !seq.is_before(gap.lower)
+            && seq.is_before(gap.upper)
         {
-            self.tracked = None;
+            gap.missing -= 1;
+            self.tracked = self.tracked.filter(|gap| gap.missing > 0);
         }
     }
 
@@ -188,7 +192,9 @@ impl Receiver {
             if let Some(first) = self.tracked.take() {
                 self.report_gap(first.lower, first.upper);
             }
-            self.tracked = Some(TrackedGap { lower: self.highest, upper: seq, beyond: 1 });
+            let missing = seq.distance_from(self.highest);
+            let (lower, upper) = (self.highest, seq);
+            self.tracked = Some(TrackedGap { lower, upper, missing, beyond: 1 });
         }
         if !seq.is_before(self.highest) {
             self.highest = seq.plus(1);

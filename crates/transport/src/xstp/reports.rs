@@ -98,6 +98,9 @@ impl Sender {
         } else {
             self.acknowledge(now, ustat.next);
         }
+        let named = ustat.gaps.iter().map(|gap| u32::from(gap.upper - gap.lower)).sum();
+        let Some(room) = self.ustat_room.checked_sub(named) else { return };
+        self.ustat_room = room;
         self.pick_valid(now, ustat, now);
         if self.picked.is_empty() {
             return;

@@ -25,6 +25,9 @@ use crate::send_buffer::SendBuffer;
 /// Time between POLLs at least, or a peer that answers before it is asked would have them without end.
 const LEAST_INTERVAL: Span = Span::from_millis(1);
 
+/// Numbers that USTATs may name at once. Who names the same ones again and again has no more of them looked at.
+const USTAT_ROOM: u32 = 1 << 16;
+
 /// What the sender is doing (paper, section 3). Probing supersedes all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
@@ -64,6 +67,8 @@ pub(super) struct Sender {
     pub(super) last_new_data: Option<Instant>,
     pub(super) reductions: u64,
     pub(super) round: Round,
+    /// Numbers that USTATs may still name: a few more than were sent, for each is lost once.
+    pub(super) ustat_room: u32,
     /// Numbers picked from a report, kept for its memory only.
     pub(super) picked: Vec<Seq32>,
     /// Bytes of them that were not known to be lost.
@@ -126,6 +131,7 @@ impl Sender {
             last_new_data: None,
             reductions: 0,
             round: Round { number: 0, ends_after: first, began: Instant::ZERO, delivered: 0 },
+            ustat_room: USTAT_ROOM,
             picked: Vec::new(),
             newly_lost: 0,
             activity: Activity::Idle,
@@ -195,7 +201,7 @@ impl Sender {
             Some(rate) => rate.bytes_in(self.rtt.srtt()).get(),
             None => u64::from(self.cwnd) * u64::from(self.payload.get()),
         };
-        least.get().max(2 * round_trip) as usize
+        least.get().max(round_trip.saturating_mul(2)) as usize
     }
 
     /// Takes from `data` what fits.
