@@ -11,6 +11,8 @@ use bentpipe_wire::xstp::PLAIN_HEADER;
 /// Payload of a full segment on a path that carries 1,500 bytes: with all headers and a POLL it fills
 /// them. What a path carries is found out, and less is sent until then.
 const MSS: u16 = 1440;
+/// What every path carries (RFC 9293, section 3.7.1): no peer needs less.
+const LEAST_MSS: u16 = 536;
 /// Headers of IPv4, UDP, the association and a plain data segment.
 const OVERHEAD: ByteCount =
     ByteCount::new(28 + crate::association::OVERHEAD as u64 + 1 + PLAIN_HEADER as u64);
@@ -142,6 +144,7 @@ impl Tuning {
         let rcv_buf = self.buffer.unwrap_or(BUFFER.max(snd_buf));
         Ok(Arc::new(Config {
             mss: MSS,
+            least_mss: LEAST_MSS,
             overhead: OVERHEAD,
             adapt_payload: true,
             tail_copies: true,

@@ -131,7 +131,7 @@ impl Association {
             asked_by: None,
             pieces: Pieces::default(),
             marks: Marks::default(),
-            shield: Shield::new(fec),
+            shield: Shield::new(fec, memory.for_parity()),
             memory,
             shared: [const { None }; MOST_WAYS],
             switched: None,

@@ -21,7 +21,7 @@ const WAIT: Span = Span::from_millis(200);
 /// Bytes that may wait in any case.
 const LEAST: ByteCount = ByteCount::new(3_000);
 /// Datagrams of one peer that wait for this host's application.
-const UNREAD: usize = 512;
+const UNREAD: usize = 256;
 
 /// Datagrams that have come. Peers take turns, so that none keeps another's waiting.
 #[derive(Debug, Default)]
@@ -33,10 +33,10 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// One has come; it is lost if too many of its sender wait.
+    /// One has come; it is lost if too many of its sender wait, or if it is longer than any that is sent.
     pub(super) fn push(&mut self, from: PublicKey, datagram: &Bytes) {
         let waiting = self.peers.entry(from).or_default();
-        if waiting.len() < UNREAD {
+        if waiting.len() < UNREAD && datagram.len() <= MOST_DATAGRAM {
             // It does not hold what arrived beside it as well.
             waiting.push_back(Bytes::copy_from_slice(datagram));
             if let Some(waker) = self.waiting.take() {

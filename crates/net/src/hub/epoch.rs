@@ -94,6 +94,7 @@ impl Hub {
                 self.associations[id].tell(now, &Control::Leaving, &mut self.outbox);
             }
             self.end_connections(now, id, Ending::All);
+            self.associations[id].keys.withdraw();
             self.forget_keys(now, id);
         }
         self.flush(now);

@@ -133,7 +133,13 @@ impl Hub {
     }
 
     /// The peer has used the keys that it asked for.
-    pub(super) fn handle_agreed(&mut self, now: Instant, id: AssociationId, agreed: Agreed<Held>) {
+    pub(super) fn handle_agreed(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        agreed: Agreed<Held>,
+        had_keys: bool,
+    ) {
         self.follow_keys(id);
         self.begin_proven(now, id);
         let association = &mut self.associations[id];
@@ -145,18 +151,21 @@ impl Hub {
             // The answer arrived there.
             self.switch(now, id);
         }
-        self.go_on(id);
+        self.go_on(id, had_keys);
         for segment in segments {
             self.handle_plain(now, id, NO_DATAGRAM, route, segment);
         }
     }
 
     /// Connections that waited for keys can go on. What a request to open was sealed with, the peer may not have had.
-    fn go_on(&mut self, id: AssociationId) {
-        let waiting: Vec<usize> = self.associations[id].numbers.values().copied().collect();
-        for connection in waiting {
-            self.connections[connection].stream.endpoint.repeat_opening();
-            self.stir(connection);
+    fn go_on(&mut self, id: AssociationId, had_keys: bool) {
+        let all: Vec<usize> = self.associations[id].numbers.values().copied().collect();
+        for connection in all {
+            let endpoint = &mut self.connections[connection].stream.endpoint;
+            if !had_keys || endpoint.is_opening() {
+                endpoint.repeat_opening();
+                self.stir(connection);
+            }
         }
     }
 
@@ -171,6 +180,7 @@ impl Hub {
     ) -> Option<()> {
         let &id = self.by_index.get(&receiver)?;
         let association = &mut self.associations[id];
+        let had_keys = association.is_up();
         let request = association.keys.request(receiver)?;
         let initiator = request.initiator.take()?;
         let (traffic, payload) = match initiator.finish(sender, noise) {
@@ -208,7 +218,7 @@ impl Hub {
         }
         // What waited for keys can go, by the way that was answered.
         self.switch(now, id);
-        self.go_on(id);
+        self.go_on(id, had_keys);
         self.set_timer(now, id);
         Some(())
     }

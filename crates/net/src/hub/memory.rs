@@ -38,21 +38,24 @@ pub(super) struct Allowance {
     each: usize,
     /// How many connections the peer may open.
     connections: usize,
+    /// Of what came while parity is expected.
+    parity: usize,
 }
 
 impl Allowance {
     /// No bound.
     pub(super) const UNLIMITED: Self =
-        Self { common: usize::MAX, each: 0, connections: MOST_CONNECTIONS };
+        Self { common: usize::MAX, each: 0, connections: MOST_CONNECTIONS, parity: usize::MAX };
 
     /// So many bytes for so many connections.
     pub(super) fn new(bytes: ByteCount, connections: usize) -> Self {
+        let of_32 = |parts| usize::try_from(bytes.get() / 32 * parts).unwrap_or(usize::MAX);
         // What is taken is cut into segments later, each of which takes a little more.
-        let half = usize::try_from(bytes.get() / 16 * 7).unwrap_or(usize::MAX);
+        let (half, parity) = (of_32(13), of_32(2));
         // Those that are closing are there for a while beside those that follow them.
         let connections =
             connections.saturating_add(connections / 4 + CLOSING).min(MOST_CONNECTIONS);
-        Self { common: half, each: half / connections, connections }
+        Self { common: half, each: half / connections, connections, parity }
     }
 }
 
@@ -75,6 +78,11 @@ impl Memory {
     /// What all of them hold.
     pub(super) const fn held(&self) -> usize {
         self.held
+    }
+
+    /// Most bytes of what came that are kept while parity is expected.
+    pub(super) const fn for_parity(&self) -> usize {
+        self.allowance.parity
     }
 
     /// Whether the peer may open one more connection, if so many that it opened exist.
@@ -202,25 +210,25 @@ mod tests {
             memory.change(holds[0], holds[0] + 1_000);
             holds[0] += 1_000;
         }
-        assert_eq!(holds[0], 700_000);
+        assert_eq!(holds[0], 650_000);
         for held in &mut holds[1..] {
             while memory.room(*held) >= 1_000 {
                 memory.change(*held, *held + 1_000);
                 *held += 1_000;
             }
-            assert_eq!(*held, 35_000);
+            assert_eq!(*held, 32_000);
         }
         assert_eq!(memory.held(), holds.iter().sum::<usize>());
         assert!(memory.held() <= bytes as usize && tight.load(Ordering::Relaxed) == 1);
         memory.change(holds[0], 0);
-        assert_eq!(memory.room(holds[1]), 700_000 - 9 * 35_000);
+        assert_eq!(memory.room(holds[1]), 650_000 - 9 * 32_000);
         holds[1..].iter().for_each(|held| memory.change(*held, 0));
         assert_eq!(tight.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn writers_are_woken_in_turn_and_no_more_than_there_is_room_for() {
-        let allowance = Allowance { common: 10 * WRITE, each: WRITE, connections: 10 };
+        let allowance = Allowance { common: 10 * WRITE, each: WRITE, connections: 10, parity: 0 };
         let mut memory = Memory::new(allowance, Arc::default());
         memory.change(0, 10 * WRITE);
         (0..5).for_each(|connection| memory.wait(connection));

@@ -55,6 +55,7 @@ impl Hub {
     ) -> bool {
         let Some(&id) = self.by_index.get(&receiver) else { return false };
         let Some(association) = self.associations.get_mut(id) else { return false };
+        let had_keys = association.is_up();
         let opened = &mut self.scratch.opened;
         let became = association.open(now, receiver, number, sealed, opened);
         let plain = opened.split().freeze();
@@ -64,7 +65,7 @@ impl Hub {
             association.marks.saw();
         }
         if let Some(agreed) = agreed {
-            self.handle_agreed(now, id, agreed);
+            self.handle_agreed(now, id, agreed, had_keys);
         } else if is_newest {
             self.associations[id].ways.came_by(now, from, &mut self.entropy);
         }

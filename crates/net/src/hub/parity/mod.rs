@@ -24,8 +24,8 @@ pub(super) use self::shield::Shield;
 pub(super) const PARITY_HEADER: usize = 17;
 
 /// Most datagrams under one parity, and most bytes of shards.
-const MOST: usize = 15_000;
-const MOST_BYTES: usize = 24_000_000;
+const MOST: usize = 8_000;
+const MOST_BYTES: usize = 8_000_000;
 /// Most parity datagrams of a block.
 const MOST_PARITY: u16 = 1024;
 /// A full datagram has a little more than a parity datagram has room for. It is cut into so many shards,

@@ -13,20 +13,28 @@ use crate::association::Index;
 /// What arrives is kept for so long after the peer said that parity will come.
 const KEEP: Span = Span::from_secs(5);
 
-/// Bytes of arithmetic that each datagram of the peer is worth: as many as its longest has.
-const WORTH: usize = 1_500;
+/// Bytes of arithmetic that each byte of the peer is worth, with so many around what it carries.
+const WORTH: usize = 2;
+const AROUND: usize = 64;
 /// Most bytes of arithmetic that were done and are not made good.
 const MOST_DEBT: usize = 2 * MOST_BYTES;
+/// After more datagrams in a row that did not come nothing can be made: it begins anew.
+const LEAP: u64 = MOST_PARITY as u64;
+/// What the allocator takes for a slot besides its bytes.
+const SLOT: usize = 48;
 
 /// What has arrived.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Rebuilder {
+    /// Most bytes that are kept.
+    room: usize,
     keep_until: Option<Instant>,
     keys: Option<Index>,
     /// Number of the first slot.
     first: u64,
     /// What came under each number; empty for what counts as nothing.
     slots: VecDeque<Option<Bytes>>,
+    /// Bytes that the slots take.
     bytes: usize,
     block: Option<Block>,
     /// Bytes of arithmetic that were done, less what the datagrams that came are worth: who sends parity that is
@@ -50,6 +58,13 @@ struct Block {
 }
 
 impl Rebuilder {
+    /// Nothing has arrived; no more than so many bytes will be kept.
+    pub(super) fn new(room: usize) -> Self {
+        let (slots, debt) = (VecDeque::new(), 0);
+        let room = room.min(MOST_BYTES);
+        Self { room, keep_until: None, keys: None, first: 0, slots, bytes: 0, block: None, debt }
+    }
+
     /// The peer says that parity will come.
     pub(super) fn expect(&mut self, now: Instant) {
         self.keep_until = Some(now + KEEP);
@@ -63,32 +78,35 @@ impl Rebuilder {
     /// Forgets what is old.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if self.keep_until.is_some_and(|until| until <= now) {
-            *self = Self::default();
+            *self = Self { debt: self.debt, ..Self::new(self.room) };
         }
     }
 
     /// A datagram of this number came and carries this; nothing if it is not protected. Returns what
     /// was lost and can be made now.
-    pub(super) fn received(&mut self, keys: Index, number: u64, plain: Bytes) -> Vec<Bytes> {
+    pub(super) fn received(&mut self, keys: Index, number: u64, plain: &[u8]) -> Vec<Bytes> {
         if self.keep_until.is_none() {
             return Vec::new();
         }
-        if self.keys != Some(keys) || number > self.first + (self.slots.len() + MOST) as u64 {
+        self.debt = self.debt.saturating_sub(WORTH * (plain.len() + AROUND));
+        let next = self.first + self.slots.len() as u64;
+        if self.keys != Some(keys) || number > next + LEAP {
             (self.slots, self.bytes, self.block) = (VecDeque::new(), 0, None);
             (self.keys, self.first) = (Some(keys), number);
         }
-        self.debt = self.debt.saturating_sub(WORTH);
         let Some(place) = number.checked_sub(self.first) else { return Vec::new() };
         let place = place as usize;
         if place >= self.slots.len() {
+            self.bytes += (place + 1 - self.slots.len()) * SLOT;
             self.slots.resize(place + 1, None);
         }
         self.bytes += plain.len();
-        let before = self.slots[place].replace(plain);
+        // What came beside it in one piece of memory is not held with it.
+        let before = self.slots[place].replace(Bytes::copy_from_slice(plain));
         self.bytes -= before.map_or(0, |before| before.len());
-        while self.slots.len() > MOST || self.bytes > MOST_BYTES {
-            let first = self.slots.pop_front().flatten();
-            self.bytes -= first.map_or(0, |first| first.len());
+        while self.slots.len() > MOST || self.bytes > self.room {
+            let Some(first) = self.slots.pop_front() else { break };
+            self.bytes -= first.map_or(0, |first| first.len()) + SLOT;
             self.first += 1;
         }
         // Only one that was late can complete a block.
@@ -119,7 +137,7 @@ impl Rebuilder {
         if missing * usize::from(block.slices) > block.parity.len() * carried(block.slices) {
             return Vec::new();
         }
-        let cost = usize::from(block.of) * usize::from(block.slices) * block.len;
+        let cost = block.work();
         if missing > 0 && self.debt + cost > MOST_DEBT {
             return Vec::new();
         }
@@ -193,10 +211,16 @@ impl Block {
         let behind = u64::from(index) + u64::from(of);
         let first = number.checked_sub(behind).filter(|_| sane)?;
         let len = shards.len() / carried(slices);
-        let fits = usize::from(of) * usize::from(slices) * len <= 2 * MOST_BYTES;
         let whole = len > 0 && len.is_multiple_of(2) && len * carried(slices) == shards.len();
         let block = Self { first, of, count, slices, check, len, parity: Vec::new(), done: false };
-        (fits && whole).then_some(block)
+        (whole && block.work() <= MOST_DEBT).then_some(block)
+    }
+
+    /// Bytes of arithmetic, and of memory, that decoding takes: shards are transformed by powers of two.
+    fn work(&self) -> usize {
+        let originals = usize::from(self.of) * usize::from(self.slices);
+        let recovery = usize::from(self.count) * carried(self.slices);
+        (originals.next_power_of_two() + recovery.next_power_of_two()) * self.len
     }
 
     /// Whether both are one.
@@ -251,7 +275,7 @@ mod tests {
             late in prop::collection::btree_set(0u64..220, 0..5),
         ) {
             let parity = burst(first, of, count);
-            let mut rebuilder = Rebuilder::default();
+            let mut rebuilder = Rebuilder::new(MOST_BYTES);
             rebuilder.expect(Instant::ZERO);
             // The first one shows where numbers begin.
             let lost: BTreeSet<u64> = lost.into_iter().filter(|place| *place != 0).collect();
@@ -259,7 +283,7 @@ mod tests {
                 late.into_iter().filter(|place| *place < of && lost.contains(place)).collect();
             for place in (0..of).filter(|place| !lost.contains(place)) {
                 let number = first + place;
-                prop_assert!(rebuilder.received(KEYS, number, plain(number)).is_empty());
+                prop_assert!(rebuilder.received(KEYS, number, &plain(number)).is_empty());
             }
             let mut made = Vec::new();
             let mut came = 0;
@@ -282,7 +306,7 @@ mod tests {
                 }
                 missing.remove(&place);
                 let number = first + place;
-                made.extend(rebuilder.received(KEYS, number, plain(number)));
+                made.extend(rebuilder.received(KEYS, number, &plain(number)));
             }
             let expected = missing.iter().map(|place| plain(first + place));
             let expected: Vec<Bytes> = expected.filter(|plain| !plain.is_empty()).collect();
@@ -299,9 +323,9 @@ mod tests {
             slices in any::<u8>(),
             shards in prop::collection::vec(any::<u8>(), 0..40),
         ) {
-            let mut rebuilder = Rebuilder::default();
+            let mut rebuilder = Rebuilder::new(MOST_BYTES);
             rebuilder.expect(Instant::ZERO);
-            rebuilder.received(KEYS, number.saturating_sub(3), plain(1));
+            rebuilder.received(KEYS, number.saturating_sub(3), &plain(1));
             let parity = Parity { of, count, index, slices, check: 7, shards: shards.into() };
             rebuilder.parity(Instant::ZERO, number, parity.clone());
             rebuilder.parity(Instant::ZERO, number, parity);
@@ -310,11 +334,11 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_what_was_covered_is_not_made() {
-        let mut rebuilder = Rebuilder::default();
+        let mut rebuilder = Rebuilder::new(MOST_BYTES);
         rebuilder.expect(Instant::ZERO);
         // The numbers of this end are one off.
         for number in (0..20).filter(|number| *number != 5) {
-            rebuilder.received(KEYS, number + 1, plain(number));
+            rebuilder.received(KEYS, number + 1, &plain(number));
         }
         for parity in burst(0, 20, 2) {
             assert_eq!(rebuilder.parity(Instant::ZERO, 20, parity), Vec::<Bytes>::new());
@@ -323,11 +347,11 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_unless_parity_will_come_and_not_longer_than_needed() {
-        let mut rebuilder = Rebuilder::default();
-        rebuilder.received(KEYS, 0, plain(0));
+        let mut rebuilder = Rebuilder::new(MOST_BYTES);
+        rebuilder.received(KEYS, 0, &plain(0));
         assert!(rebuilder.slots.is_empty());
         rebuilder.expect(Instant::ZERO);
-        rebuilder.received(KEYS, 1, plain(1));
+        rebuilder.received(KEYS, 1, &plain(1));
         let end = rebuilder.deadline().expect("an end");
         rebuilder.handle_timeout(end);
         assert!(rebuilder.slots.is_empty() && rebuilder.deadline().is_none());
@@ -335,11 +359,11 @@ mod tests {
 
     #[test]
     fn parity_that_is_never_right_costs_no_more_than_what_came_is_worth() {
-        let mut rebuilder = Rebuilder::default();
+        let mut rebuilder = Rebuilder::new(MOST_BYTES);
         rebuilder.expect(Instant::ZERO);
         let (of, len) = (1_000u16, 1_400);
         for number in 1..u64::from(of) {
-            rebuilder.received(KEYS, number, Bytes::from_static(&[1; 1_400]));
+            rebuilder.received(KEYS, number, &[1; 1_400]);
         }
         let mut decoded = 0;
         for check in 0..100 {
@@ -350,19 +374,19 @@ mod tests {
             rebuilder.parity(Instant::ZERO, u64::from(of), parity);
             decoded += u32::from(rebuilder.debt > before);
         }
-        let most = MOST_DEBT / (usize::from(of) * len);
+        let most = MOST_DEBT / (1_025 * len);
         assert_eq!(decoded as usize, most);
     }
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut rebuilder = Rebuilder::default();
+        let mut rebuilder = Rebuilder::new(MOST_BYTES);
         rebuilder.expect(Instant::ZERO);
         for number in 0..2 * MOST as u64 {
-            rebuilder.received(KEYS, number, Bytes::from_static(&[1; 2000]));
+            rebuilder.received(KEYS, number, &[1; 2000]);
         }
         assert!(rebuilder.bytes <= MOST_BYTES && rebuilder.slots.len() <= MOST);
-        rebuilder.received(KEYS, 1 << 50, plain(1));
+        rebuilder.received(KEYS, 1 << 50, &plain(1));
         assert_eq!(rebuilder.slots.len(), 1);
     }
 }

@@ -27,13 +27,13 @@ pub(in crate::hub) struct Shield {
 }
 
 impl Shield {
-    /// Nothing has been sent or received.
-    pub(in crate::hub) fn new(fec: Fec) -> Self {
+    /// Nothing has been sent or received; what arrives is kept in so many bytes.
+    pub(in crate::hub) fn new(fec: Fec, room: usize) -> Self {
         Self {
             fec,
             losses: Losses::default(),
             protector: Protector::default(),
-            rebuilder: Rebuilder::default(),
+            rebuilder: Rebuilder::new(room),
             busy: 0,
             round_trip: None,
         }
@@ -103,8 +103,7 @@ impl Shield {
     ) -> Vec<Bytes> {
         let content = has_content(plain);
         self.losses.saw(now, keys, number, content);
-        let plain = if content { plain.clone() } else { Bytes::new() };
-        self.rebuilder.received(keys, number, plain)
+        self.rebuilder.received(keys, number, if content { plain } else { &[] })
     }
 
     /// The peer says that parity will come.
