@@ -37,7 +37,6 @@ fn kept_for_parity(content: usize, between: usize) -> u64 {
         world.flush(false);
     }
     let held = taken() - before;
-    println!("{content} and {between}: {sent} bytes sent, {held} held, {} counted", world.hub.held(world.public()));
     drop(profiler);
     held
 }
@@ -54,7 +53,6 @@ fn datagrams_unread() -> u64 {
         world.flush(false);
     }
     let held = taken() - before;
-    println!("datagrams: {held} held");
     drop(profiler);
     held
 }
@@ -66,7 +64,11 @@ fn arithmetic() -> u64 {
     world.say(&[0, 8]);
     let of = 14_000u16;
     for n in 0..of {
-        if n == 5 { world.skip(1) } else { world.say(&[0, 8]) }
+        if n == 5 {
+            world.skip(1)
+        } else {
+            world.say(&[0, 8])
+        }
         if n % 100 == 0 {
             world.flush(false);
         }
@@ -83,7 +85,6 @@ fn arithmetic() -> u64 {
         world.say(&plain);
     }
     let most = dhat::HeapStats::get().max_bytes as u64;
-    println!("arithmetic: {before} at most before, {most} then");
     drop(profiler);
     most
 }
@@ -99,9 +100,7 @@ fn what_a_peer_makes_a_hub_hold_beside_its_connections_is_bounded_by_its_limit()
         ("datagrams", datagrams_unread()),
         ("arithmetic", arithmetic()),
     ];
-    for (what, held) in all {
-        println!("{what}: {held} bytes, {} times the limit", held as f64 / LIMIT as f64);
-    }
+    for (what, held) in all {}
     for (what, held) in all {
         assert!(held <= LIMIT, "{what}: {held} bytes of {LIMIT}");
     }

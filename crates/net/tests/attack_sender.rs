@@ -14,9 +14,20 @@ use proptest::prelude::*;
 enum Step {
     Run(u32),
     /// A STAT about the latest POLL, or one that many ticks away.
-    Stat { off: i32, next: u32, window: u16, gaps: Vec<(u16, u16)> },
-    Ustat { next: u32, window: u16, gaps: Vec<(u16, u16)> },
-    All { window: u16 },
+    Stat {
+        off: i32,
+        next: u32,
+        window: u16,
+        gaps: Vec<(u16, u16)>,
+    },
+    Ustat {
+        next: u32,
+        window: u16,
+        gaps: Vec<(u16, u16)>,
+    },
+    All {
+        window: u16,
+    },
     Say(Vec<u8>),
     Write(u32),
     Begin(u16),

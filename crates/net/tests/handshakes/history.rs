@@ -130,12 +130,12 @@ impl Taken {
     fn check(
         &mut self,
         end: usize,
-        came: Option<Bytes>,
+        came: Option<&Bytes>,
         streams: &[Stream],
         seen: &mut BTreeMap<u16, bool>,
     ) {
         let had = self.name.len();
-        let bytes = came.clone().unwrap_or_default();
+        let bytes = came.cloned().unwrap_or_default();
         self.name.extend(bytes.iter().take(2 - had));
         let Some(name) = self.name.first_chunk() else {
             assert!(came.is_some(), "an end of nothing");
@@ -433,7 +433,7 @@ impl History {
                         Poll::Pending => break,
                     };
                     taken.has_ended = came.is_none();
-                    taken.check(end, came, &self.streams, &mut self.seen);
+                    taken.check(end, came.as_ref(), &self.streams, &mut self.seen);
                 }
                 this.hub.was_read(taken.id);
                 this.hub.changed(taken.id);
