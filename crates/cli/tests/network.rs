@@ -354,3 +354,49 @@ fn an_interrupted_sender_says_that_the_same_command_resumes() {
     assert!(!text(&resumed.stdout).contains(" 0 B there already"), "{}", text(&resumed.stdout));
     assert!(fs::read(hosts.inbox("file")).expect("read") == fs::read(&path).expect("read"));
 }
+
+#[test]
+fn a_receiver_whose_output_nobody_reads_goes_on() {
+    let hosts = Hosts::new();
+    let tree = hosts.dir.path().join("tree");
+    fs::create_dir(&tree).expect("made");
+    // Their lines are longer than what a pipe holds.
+    for n in 0..900 {
+        fs::write(tree.join(format!("{n:0>100}")), b"x").expect("written");
+    }
+    let mut command = bentpipe();
+    command.args(["recv", "--listen", "127.0.0.1:0", "--peer", &hosts.sender, "--dir"]);
+    command.arg(hosts.dir.path().join("inbox"));
+    command.arg("--key").arg(hosts.dir.path().join("receiver")).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut unread = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut first = String::new();
+    unread.read_line(&mut first).expect("a line");
+    let address = first.split_whitespace().find_map(|word| word.parse().ok()).expect("an address");
+    let _receiver = Background { child, address };
+    assert_success(&hosts.send(address, &tree, &[]).output().expect("it runs"));
+    assert_eq!(fs::read_dir(hosts.inbox("tree")).expect("a directory").count(), 900);
+}
+
+#[test]
+fn a_receiver_whose_output_can_not_be_written_goes_on() {
+    let hosts = Hosts::new();
+    let tree = hosts.dir.path().join("tree");
+    fs::create_dir(&tree).expect("made");
+    for n in 0..20 {
+        fs::write(tree.join(n.to_string()), b"x").expect("written");
+    }
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let mut command = bentpipe();
+    command.args(["recv", "--listen", "127.0.0.1:0", "--peer", &hosts.sender, "--dir"]);
+    command.arg(hosts.dir.path().join("inbox"));
+    command.arg("--key").arg(hosts.dir.path().join("receiver")).stderr(Stdio::piped());
+    let receiver = start(&mut command, false);
+    assert_success(&hosts.send(receiver.address, &tree, &[]).output().expect("it runs"));
+    // The sender says that its own words were lost, and not that the files were.
+    let output = hosts.send(receiver.address, &tree, &[]).stdout(full()).output();
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("can not write the output"), "{said}");
+}

@@ -22,7 +22,6 @@ fn kept_for_parity(content: usize, between: usize) -> u64 {
     let begun = world.traffic.is_some();
     assert!(begun);
     world.say(&[0, 8]);
-    let mut sent = 0u64;
     for _ in 0..7_400 {
         // A segment of a connection that does not exist, and a probe behind it, of which nothing is kept.
         let mut plain = vec![1; content];
@@ -33,7 +32,6 @@ fn kept_for_parity(content: usize, between: usize) -> u64 {
             probe[1] = 8;
             world.say(&probe);
         }
-        sent += (content + between) as u64;
         world.flush(false);
     }
     let held = taken() - before;
@@ -65,15 +63,14 @@ fn arithmetic() -> u64 {
     let of = 14_000u16;
     for n in 0..of {
         if n == 5 {
-            world.skip(1)
+            world.skip(1);
         } else {
-            world.say(&[0, 8])
+            world.say(&[0, 8]);
         }
         if n % 100 == 0 {
             world.flush(false);
         }
     }
-    let before = dhat::HeapStats::get().max_bytes as u64;
     for index in 0..2u16 {
         let mut plain = vec![0, 9];
         for field in [of, 1024, index] {
@@ -100,7 +97,6 @@ fn what_a_peer_makes_a_hub_hold_beside_its_connections_is_bounded_by_its_limit()
         ("datagrams", datagrams_unread()),
         ("arithmetic", arithmetic()),
     ];
-    for (what, held) in all {}
     for (what, held) in all {
         assert!(held <= LIMIT, "{what}: {held} bytes of {LIMIT}");
     }

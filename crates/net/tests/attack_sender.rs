@@ -160,7 +160,7 @@ proptest! {
         let mut opened = 0;
         for step in steps {
             // No round trip of nothing: another test has that.
-            liar.world.now = liar.world.now + Span::from_millis(20);
+            liar.world.now += Span::from_millis(20);
             match step {
                 Step::Run(micros) => {
                     let turns = liar.world.run(Span::from_micros(micros.into()), true);

@@ -60,6 +60,14 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     runtime_after(|| ())
 }
 
+/// Does this in a runtime, at whose end a thread that waits for a file system that does not answer holds nothing up.
+pub(crate) fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = runtime()?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    done
+}
+
 /// A runtime each of whose threads does this first.
 pub(crate) fn runtime_after(
     first: impl Fn() + Send + Sync + 'static,

@@ -1,6 +1,7 @@
 //! The commands over message queues: source, router and sink as processes of one machine.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use bentpipe_net::Tuning;
 use bentpipe_net::emulate::Path;
@@ -13,8 +14,9 @@ use super::emulate::signals::Signals;
 use super::recv::{Arrival, serve_all};
 use super::send::{Parcel, nothing_more};
 use crate::args::{Emulate, Queues, Recv, Send};
-use crate::commands::{Stop, runtime};
+use crate::commands::{Stop, in_runtime, runtime};
 use crate::failure::Failure;
+use crate::output::lines::Lines;
 
 /// What became of the frames of a node, for reports.
 #[derive(Debug, Serialize)]
@@ -46,7 +48,7 @@ pub(super) fn send(node: NodeId, args: &Send, tuning: &Tuning) -> Result<(), Fai
     let peer: NodeId = args.to.parse().map_err(|error| wrong(&error))?;
     let config = qlp::config(tuning).map_err(|error| wrong(&error))?;
     let parcel = Parcel::gather(args)?;
-    runtime()?.block_on(async {
+    in_runtime(async {
         let open = Node::open(node, routes(&args.queues))?;
         announce(node, open.depth());
         let connecting = open.connect(peer, PORT, config);
@@ -59,7 +61,7 @@ pub(super) fn send(node: NodeId, args: &Send, tuning: &Tuning) -> Result<(), Fai
 }
 
 /// Receives as a node, until it is stopped or once.
-pub(super) fn recv(node: NodeId, args: &Recv) -> Result<(), Failure> {
+pub(super) fn recv(node: NodeId, args: &Recv, lines: &Arc<Lines>) -> Result<(), Failure> {
     let config = qlp::config(&Tuning::default());
     let config = config.map_err(|error| Failure::System(error.to_string()))?;
     runtime()?.block_on(async {
@@ -73,7 +75,7 @@ pub(super) fn recv(node: NodeId, args: &Recv) -> Result<(), Failure> {
             Arrival { peer: format!("node {peer}"), sender: None, connection }
         };
         let served = tokio::select! {
-            served = serve_all(args, accept) => served,
+            served = serve_all(args, lines, accept) => served,
             () = stop.wait() => Ok(()),
         };
         remark(&open.counters());

@@ -1,9 +1,10 @@
 //! `bentpipe recv`: files from peers.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use bentpipe_net::hub::Streams;
@@ -11,13 +12,13 @@ use bentpipe_net::transfer::{Inbox, Progress, Rules, receive};
 use bentpipe_net::{Connection, PublicKey, Tuning};
 use bentpipe_units::ByteCount;
 use indicatif::DecimalBytes;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::args::{Recv, Transport};
 use crate::commands::{identity, log, mqueue, runtime, sctp};
 use crate::failure::Failure;
 use crate::output::harmless::harmless;
+use crate::output::lines::Lines;
 
 /// Where it listens if nothing is said.
 const DEFAULT_ADDRESS: SocketAddr =
@@ -25,22 +26,23 @@ const DEFAULT_ADDRESS: SocketAddr =
 
 /// Time for a sender that has sent everything to take its leave.
 const FAREWELL: Duration = Duration::from_secs(10);
-/// Transfers at the same time, of all peers. Others wait.
-const MOST_TRANSFERS: usize = 64;
+/// Transfers of one peer at the same time. One that hangs keeps its place, and nobody else's.
+const MOST_TRANSFERS: usize = 16;
 /// What the connections of one peer may hold together, and how many share it.
 const MEMORY: (ByteCount, usize) = (ByteCount::new(64_000_000), 16);
 
 /// Receives files until it is stopped, or once.
 pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
-    log::start("warn", false);
+    let lines = Arc::new(Lines::new());
+    log::start_on(lines.log(), "warn", false);
     if !args.dir.is_dir() {
         return Err(Failure::Input(format!("--dir {}: not a directory", args.dir.display())));
     }
     if let Some(node) = args.queues.node {
-        return mqueue::recv(node, args);
+        return mqueue::recv(node, args, &lines);
     }
     if args.transport == Transport::Sctp {
-        return sctp::recv(args);
+        return sctp::recv(args, &lines);
     }
     let listen = match args.listen[..] {
         [] => DEFAULT_ADDRESS,
@@ -71,7 +73,7 @@ pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
             Arrival { sender: Some(peer.clone()), peer, connection }
         };
         tokio::select! {
-            served = serve_all(args, accept) => served,
+            served = serve_all(args, &lines, accept) => served,
             () = host.failed() => Err(Failure::ended()),
         }
     })
@@ -89,32 +91,85 @@ pub(super) struct Arrival<S: Streams> {
 /// Receives on every connection that `accept` gives out.
 pub(super) async fn serve_all<S: Streams>(
     args: &Recv,
+    lines: &Arc<Lines>,
     mut accept: impl AsyncFnMut() -> Arrival<S>,
 ) -> Result<(), Failure> {
     let inbox = Inbox::new(&args.dir);
-    let places = Arc::new(Semaphore::new(MOST_TRANSFERS));
+    let places = Places::default();
     loop {
         let arrival = accept().await;
-        let inbox = inbox.clone();
+        let (inbox, lines) = (inbox.clone(), lines.clone());
         let rules = Rules { sender: arrival.sender.clone(), overwrite: args.overwrite };
         if args.once {
-            return serve(arrival, inbox, rules).await;
+            return serve(arrival, inbox, rules, &lines).await;
         }
-        let place = places.clone().acquire_owned().await;
-        let place = place.map_err(|error| Failure::System(error.to_string()))?;
+        let Some(place) = places.take(&arrival.peer) else {
+            let peer = &arrival.peer;
+            lines.complain(format_args!(
+                "{peer}: refused, it has {MOST_TRANSFERS} transfers under way"
+            ));
+            arrival.connection.abort();
+            continue;
+        };
         tokio::spawn(async move {
+            let _place = place;
             if let Err(Failure::Input(message) | Failure::System(message)) =
-                serve(arrival, inbox, rules).await
+                serve(arrival, inbox, rules, &lines).await
             {
-                anstream::eprintln!("bentpipe: {message}");
+                lines.complain(message);
             }
-            drop(place);
         });
     }
 }
 
+/// How many transfers of each peer are under way.
+#[derive(Clone, Debug, Default)]
+struct Places(Arc<Mutex<BTreeMap<String, usize>>>);
+
+impl Places {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+        self.0.lock().expect("nobody has panicked while he held it")
+    }
+
+    /// A place for one more, if the peer has not too many.
+    fn take(&self, peer: &str) -> Option<Place> {
+        let mut taken = self.lock();
+        let of_peer = taken.entry(peer.to_owned()).or_default();
+        *of_peer += 1;
+        if *of_peer > MOST_TRANSFERS {
+            *of_peer -= 1;
+            return None;
+        }
+        Some(Place { places: self.clone(), peer: peer.to_owned() })
+    }
+}
+
+/// A place of a transfer, until it is dropped.
+#[derive(Debug)]
+struct Place {
+    places: Places,
+    peer: String,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.places.lock();
+        if let Some(of_peer) = taken.get_mut(&self.peer) {
+            *of_peer -= 1;
+            if *of_peer == 0 {
+                taken.remove(&self.peer);
+            }
+        }
+    }
+}
+
 /// Receives what one peer sends on one connection.
-async fn serve<S: Streams>(arrival: Arrival<S>, inbox: Inbox, rules: Rules) -> Result<(), Failure> {
+async fn serve<S: Streams>(
+    arrival: Arrival<S>,
+    inbox: Inbox,
+    rules: Rules,
+    lines: &Lines,
+) -> Result<(), Failure> {
     let Arrival { peer, connection, .. } = arrival;
     // The file that is received, since when, and its size.
     let under_way = Mutex::new(None);
@@ -125,21 +180,21 @@ async fn serve<S: Streams>(arrival: Arrival<S>, inbox: Inbox, rules: Rules) -> R
             Progress::Done { name } => {
                 let name = harmless(&name);
                 let Some((began, size)) = under_way.take() else {
-                    anstream::println!("{name}  symbolic link  from {peer}");
+                    lines.say(format_args!("{name}  symbolic link  from {peer}"));
                     return;
                 };
                 let rate = size as f64 * 8e-6 / began.elapsed().as_secs_f64().max(1e-3);
                 let size = DecimalBytes(size);
-                anstream::println!("{name}  {size}  {rate:.2} Mbit/s  from {peer}");
+                lines.say(format_args!("{name}  {size}  {rate:.2} Mbit/s  from {peer}"));
             }
             Progress::Failed { name, reason } => {
                 under_way.take();
                 let (name, reason) = (harmless(&name), harmless(&reason));
-                anstream::eprintln!("bentpipe: {name} from {peer}: {reason}");
+                lines.complain(format_args!("{name} from {peer}: {reason}"));
             }
             Progress::Skipped { name, reason } => {
                 let (name, reason) = (harmless(&name), harmless(&reason));
-                anstream::eprintln!("bentpipe: {name} from {peer}: skipped: {reason}");
+                lines.complain(format_args!("{name} from {peer}: skipped: {reason}"));
             }
             Progress::Kept { .. } => *under_way = None,
             Progress::At { .. } => {}
@@ -148,7 +203,8 @@ async fn serve<S: Streams>(arrival: Arrival<S>, inbox: Inbox, rules: Rules) -> R
     let got = receive(&connection, inbox, rules, report).await;
     let got = got.map_err(|error| Failure::System(format!("transfer from {peer}: {error}")))?;
     if got.kept > 0 {
-        anstream::println!("{} of {} entries from {peer} were there already", got.kept, got.done);
+        let (kept, done) = (got.kept, got.done);
+        lines.say(format_args!("{kept} of {done} entries from {peer} were there already"));
     }
     // Everything is here; how the sender takes its leave changes nothing.
     let _ = tokio::time::timeout(FAREWELL, connection.finish()).await;
@@ -175,4 +231,21 @@ fn read_peers(path: &Path) -> Result<Vec<PublicKey>, Failure> {
         peers.push(peer);
     }
     Ok(peers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_many_transfers_under_way_gets_no_more_and_others_do() {
+        let places = Places::default();
+        let mut held: Vec<_> = (0..MOST_TRANSFERS).filter_map(|_| places.take("a")).collect();
+        assert_eq!(held.len(), MOST_TRANSFERS);
+        assert!(places.take("a").is_none() && places.take("b").is_some());
+        held.pop();
+        assert!(places.take("a").is_some());
+        held.clear();
+        assert!(places.lock().is_empty());
+    }
 }

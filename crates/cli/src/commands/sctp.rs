@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use bentpipe_net::sctp::{self, Connection, Node, PathChange, UDP_PORT};
 use bentpipe_net::transfer::PORT;
@@ -11,8 +12,9 @@ use super::identity::warn;
 use super::recv::{Arrival, serve_all};
 use super::send::{Bar, Never, Parcel, any_towards, resolve};
 use crate::args::{Identity, Recv, Send};
-use crate::commands::runtime;
+use crate::commands::{in_runtime, runtime};
 use crate::failure::Failure;
+use crate::output::lines::Lines;
 
 /// Sends files to a peer.
 pub(super) fn send(args: &Send, tuning: &Tuning) -> Result<(), Failure> {
@@ -22,7 +24,7 @@ pub(super) fn send(args: &Send, tuning: &Tuning) -> Result<(), Failure> {
     }
     let config = sctp::config(tuning).map_err(|error| Failure::Input(error.to_string()))?;
     let parcel = Parcel::gather(args)?;
-    runtime()?.block_on(async {
+    in_runtime(async {
         let to = resolve(&args.to).await?;
         let from: Vec<SocketAddr> = match &args.bind[..] {
             [] => vec![any_towards(to)],
@@ -38,7 +40,7 @@ pub(super) fn send(args: &Send, tuning: &Tuning) -> Result<(), Failure> {
 }
 
 /// Receives files until it is stopped, or once.
-pub(super) fn recv(args: &Recv) -> Result<(), Failure> {
+pub(super) fn recv(args: &Recv, lines: &Arc<Lines>) -> Result<(), Failure> {
     permitted(&args.identity, !args.peer.is_empty() || args.peers.is_some())?;
     let config = sctp::config(&Tuning::default());
     let config = config.map_err(|error| Failure::System(error.to_string()))?;
@@ -53,7 +55,7 @@ pub(super) fn recv(args: &Recv) -> Result<(), Failure> {
             let (peer, connection) = node.accept().await;
             Arrival { peer: peer.to_string(), sender: None, connection }
         };
-        serve_all(args, accept).await
+        serve_all(args, lines, accept).await
     })
 }
 

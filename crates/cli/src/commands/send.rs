@@ -1,7 +1,7 @@
 //! `bentpipe send`: files to a peer.
 
 use std::fmt::Display;
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::args::{Send, Transport, Way};
 use crate::commands::connecting::Wait;
 use crate::commands::memory::Memory;
-use crate::commands::{Stop, identity, log, mqueue, runtime, sctp};
+use crate::commands::{Stop, identity, in_runtime, log, mqueue, sctp};
 use crate::failure::Failure;
 use crate::output::harmless::harmless;
 
@@ -46,7 +46,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     let config = tuning.persistent_config();
     let config = config.map_err(|error| Failure::Input(error.to_string()))?;
     let parcel = Parcel::gather(args)?;
-    runtime()?.block_on(async {
+    in_runtime(async {
         let address = resolve(&args.to).await?;
         let local = match args.bind[..] {
             [] => any_towards(address),
@@ -150,7 +150,8 @@ impl<'a> Parcel<'a> {
         let (state, counters) = connection.state();
         // The peer has said what became of each entry; how it takes its leave changes nothing.
         let _ = tokio::time::timeout(FAREWELL, connection.finish()).await;
-        anstream::println!(
+        let said = writeln!(
+            anstream::stdout(),
             "{} of {} entries, {} sent in {seconds:.2} s ({:.2} Mbit/s), {} there already, \
              {:.2} % sent again",
             outcome.done,
@@ -160,6 +161,7 @@ impl<'a> Parcel<'a> {
             indicatif::DecimalBytes(outcome.had),
             100.0 * counters.retransmitted_segments as f64 / counters.data_segments.max(1) as f64,
         );
+        said?;
         let (bytes, failed) = (outcome.sent, outcome.failed);
         Ok(Sent { bytes, seconds, round_trip: state.srtt, failed })
     }
