@@ -73,8 +73,17 @@ fn a_server_that_returns_is_found_whatever_its_key_and_its_absence() {
             world.run(secs(absence));
             world.addresses[SERVER] = at;
             world.hubs[CLIENT].flush(world.now);
-            // A request is repeated every twelve seconds.
-            arrives_within(&mut world, secs(18));
+            // Who has not heard of it yet finds it out by the next connection, which ends if the one of before may have
+            // taken what it sent. A request is repeated every twelve seconds.
+            let next = world.connect();
+            let cx = &mut Context::from_waker(Waker::noop());
+            let mut data = pattern(100);
+            assert!(world.hubs[CLIENT].poll_write(world.now, next, &mut data, cx).is_ready());
+            world.run(secs(18));
+            let became = world.hubs[CLIENT].poll_connected(next, cx);
+            let restarted = StreamError::Failed(Failure::PeerRestarted);
+            assert!(became == Poll::Ready(Ok(())) || became == Poll::Ready(Err(restarted)));
+            arrives_within(&mut world, secs(4));
         }
     }
 }
@@ -372,5 +381,29 @@ fn a_peer_that_moved_and_came_home_again_is_found_at_home() {
         let again = world.hubs[CLIENT].connect(world.now, home, peer, 7, world.config.clone());
         world.run(secs(40));
         assert_eq!(world.hubs[CLIENT].poll_connected(again, cx), Poll::Ready(Ok(())));
+    }
+}
+
+#[test]
+fn what_one_process_of_the_peer_has_read_is_not_sent_to_the_next_one() {
+    for mut world in World::of_both_orders() {
+        arrives_within(&mut world, secs(10));
+        // What the server answers is lost, so that nobody knows that it has read.
+        world.wire = Box::new(|end, _| if end == SERVER { Vec::new() } else { vec![DELAY] });
+        let connection = world.connect();
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut data = pattern(100);
+        assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+        world.run(secs(2));
+        let Poll::Ready(first) = world.hubs[SERVER].poll_accept(cx) else { panic!("none") };
+        let read = world.hubs[SERVER].poll_read(world.now, first, cx);
+        assert!(matches!(read, Poll::Ready(Ok(Some(_)))), "{read:?}");
+        world.restart(SERVER);
+        world.wire = Box::new(|_, _| vec![DELAY]);
+        world.run(secs(60));
+        assert_eq!(world.hubs[SERVER].poll_accept(cx), Poll::Pending);
+        let failed = world.hubs[CLIENT].poll_connected(connection, cx);
+        let restarted = StreamError::Failed(Failure::PeerRestarted);
+        assert_eq!(failed, Poll::Ready(Err(restarted)));
     }
 }

@@ -23,7 +23,7 @@ enum Ending {
     /// All of them.
     All,
     /// Those that both ends know. What this host has opened and the peer has not answered waits for whoever
-    /// answers.
+    /// answers, if nothing was sent by it that the one of before may have taken.
     Known,
     /// Those that the peer has opened.
     Theirs,
@@ -129,7 +129,9 @@ impl Hub {
             let ours = self.associations[id].is_ours(number);
             let stays = match which {
                 Ending::All => false,
-                Ending::Known => ours && stream.endpoint.is_opening(),
+                Ending::Known => {
+                    ours && stream.endpoint.is_opening() && !stream.endpoint.has_sent()
+                }
                 Ending::Theirs => ours,
             };
             if !stays {

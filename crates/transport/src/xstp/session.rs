@@ -185,6 +185,11 @@ impl Session {
         self.state == State::BgnSent
     }
 
+    /// Whether data have been sent, also those that followed the request to open at once.
+    pub const fn has_sent(&self) -> bool {
+        self.tx.buffer.sent() > 0
+    }
+
     /// The peer can be reached again: a request to open that was not answered is repeated at once.
     pub fn repeat_opening(&mut self) {
         self.begin.again(self.config.ctl_rto_init);
