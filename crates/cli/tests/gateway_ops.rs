@@ -260,6 +260,31 @@ async fn a_gateway_whose_log_nobody_reads_any_more_goes_on() {
 }
 
 #[tokio::test]
+async fn a_gateway_whose_log_has_a_reader_that_stalls_goes_on() {
+    let place = Place::new();
+    let hub = start(&place.hub(""));
+    let http = free().await;
+    let file = place.terminal(hub.address, &format!("[http]\nlisten = \"{http}\"\n"));
+    // More is said of the flows than a pipe holds.
+    let (mut terminal, log, _) = start_logged(&file, &[], "debug");
+    let mut answers = 0;
+    for _ in 0..1_000 {
+        let mut tcp = TcpStream::connect(http).await.expect("a connection");
+        let request = b"CONNECT 192.0.2.1:80 HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n";
+        tcp.write_all(request).await.expect("room");
+        let mut answer = [0; 12];
+        // Some of so many at once are turned away at the door.
+        if tcp.read_exact(&mut answer).await.is_ok() {
+            answers += u32::from(answer.starts_with(b"HTTP/1.1"));
+        }
+    }
+    assert!(answers > 600, "{answers}");
+    kill_process(Pid::from_child(&terminal), Signal::TERM).expect("sent");
+    assert!(terminal.wait().expect("an end").success());
+    drop(log);
+}
+
+#[tokio::test]
 async fn passwords_and_keys_are_in_no_log_whatever_is_logged() {
     let place = Place::new();
     let (socks5, http, to) = (free().await, free().await, echo().await);
@@ -269,7 +294,7 @@ async fn passwords_and_keys_are_in_no_log_whatever_is_logged() {
     let hub = start(&place.hub(""));
     let file = place.terminal(hub.address, &entrances);
     let (child, log, lines) = start_logged(&file, &[], "trace");
-    // Whoever writes a log that nobody reads comes to a stop.
+    // Lines that wait too long for their reader are lost.
     let rest = tokio::task::spawn_blocking(move || {
         let (mut log, mut rest) = (log, String::new());
         log.read_to_string(&mut rest).map(|_| rest)

@@ -11,6 +11,7 @@ use crate::args;
 use crate::commands::privileges::{Privileges, give_up_binding};
 use crate::commands::{Stop, log, runtime_after};
 use crate::failure::Failure;
+use crate::output::lines::Lines;
 
 /// Runs a gateway until it is told to end, or only checks its configuration.
 pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
@@ -28,17 +29,20 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     let key = own_key(&config).map_err(|(key, message)| {
         Failure::Input(format!("{}, `{key}`: {message}", file.display()))
     })?;
-    log::start("info", args.log_json);
-    if let Err(doubts) = config.doubt(file) {
-        doubts.to_string().lines().for_each(|doubt| tracing::warn!("{doubt}"));
-    }
-    if let Err(error) = raise_descriptor_limit() {
-        tracing::warn!(%error, "cannot raise the limit of file descriptors");
-    }
+    let limit = raise_descriptor_limit();
     // Threads have privileges of their own and take over those of the one that makes them.
     if let Some(privileges) = &privileges {
         privileges.become_user().map_err(Failure::System)?;
-    } else if nix::unistd::geteuid().is_root() {
+    }
+    let lines = after(give_up_binding, Lines::new)?;
+    log::start_on(lines.log(), "info", args.log_json);
+    if let Err(doubts) = config.doubt(file) {
+        doubts.to_string().lines().for_each(|doubt| tracing::warn!("{doubt}"));
+    }
+    if let Err(error) = limit {
+        tracing::warn!(%error, "cannot raise the limit of file descriptors");
+    }
+    if privileges.is_none() && nix::unistd::geteuid().is_root() {
         tracing::warn!("it stays root: with `user` it keeps only the capabilities that it needs");
     }
     runtime_after(give_up_binding)?.block_on(async {
@@ -66,6 +70,18 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         gateway.stop().await;
         Ok(())
     })
+}
+
+/// What `make` gives in a thread that has done this first, as the threads that it starts have then.
+fn after<T: Send + 'static>(
+    first: impl FnOnce() + Send + 'static,
+    make: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    let made = std::thread::spawn(|| {
+        first();
+        make()
+    });
+    made.join().map_err(|_| Failure::System("can not start".to_owned()))
 }
 
 /// Says all that is wrong with a configuration or most likely not meant.
