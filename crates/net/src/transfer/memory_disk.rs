@@ -31,6 +31,8 @@ struct State {
     lies: u64,
     /// Bytes that there is room for.
     room: Option<u64>,
+    /// It makes no symbolic links.
+    no_links: bool,
     /// Another transfer does this before a file is locked.
     rename: Option<(PathBuf, PathBuf)>,
 }
@@ -72,6 +74,11 @@ impl MemoryDisk {
     pub fn fail(&self, failures: u64, lies: u64, room: Option<u64>) {
         let mut state = self.state();
         (state.failures, state.lies, state.room) = (failures, lies, room);
+    }
+
+    /// From now on no symbolic link can be made, as on a file system that has none.
+    pub fn refuse_links(&self) {
+        self.state().no_links = true;
     }
 
     /// The power goes: of what was not synchronised some is lost, some is zeros and some is there. Nothing is open
@@ -250,6 +257,9 @@ impl Disk for MemoryDisk {
         let mut state = self.state();
         state.may_fail()?;
         state.parent_is_there(path)?;
+        if state.no_links {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }

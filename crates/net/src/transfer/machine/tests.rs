@@ -8,6 +8,11 @@ fn offer(name: &str, size: u64, changed: i128) -> Frame<Message> {
     Frame::Message(Message::Offer(Offer { name: name.to_owned(), kind, mode: 0o644, changed }))
 }
 
+fn link(name: &str, target: &str) -> Frame<Message> {
+    let kind = Kind::Link { target: target.to_owned() };
+    Frame::Message(Message::Offer(Offer { name: name.to_owned(), kind, mode: 0o777, changed: 5 }))
+}
+
 fn end(bytes: &[u8]) -> Frame<Message> {
     Frame::Message(Message::End { hash: *blake3::hash(bytes).as_bytes() })
 }
@@ -129,4 +134,38 @@ fn offers_of_directories_take_no_memory_without_end() {
     }
     assert!(machine.tasks.len() <= MOST_TASKS && machine.dirs.len() <= MOST_DEPTH);
     assert!(machine.synced.len() <= 1);
+}
+
+#[test]
+fn a_link_that_cannot_be_made_leaves_what_was_there() {
+    let disk = MemoryDisk::new(0);
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
+    disk.refuse_links();
+    give(&mut machine, [link("f", "g"), Frame::Message(Message::Bye)]);
+    assert_eq!(machine.result().map(|got| (got.done, got.failed)), Some((1, 1)));
+    assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"abc"[..]));
+}
+
+#[test]
+fn at_every_moment_the_file_or_the_link_that_replaces_it_is_there() {
+    // The power goes after each step of making the link, and each other way round.
+    for seed in 0..200 {
+        let disk = MemoryDisk::new(seed);
+        give(&mut machine(&disk, "a"), [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
+        disk.fail(300, 0, None);
+        give(&mut machine(&disk, "a"), [link("f", "g")]);
+        disk.lose_power();
+        disk.fail(0, 0, None);
+        let kind = disk.look(Path::new("f")).expect("a look").map(|found| found.kind);
+        assert!(
+            matches!(&kind, Some(FoundKind::File)) || kind == Some(FoundKind::Link("g".to_owned())),
+            "seed {seed}: {kind:?}"
+        );
+        // What was left of it is in nobody's way.
+        give(&mut machine(&disk, "a"), [link("f", "g")]);
+        let kind = disk.look(Path::new("f")).expect("a look").map(|found| found.kind);
+        assert_eq!(kind, Some(FoundKind::Link("g".to_owned())), "seed {seed}");
+        assert_eq!(disk.paths(), [Path::new("f")], "seed {seed}");
+    }
 }
