@@ -1,11 +1,15 @@
 //! The sender's side.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
@@ -39,6 +43,8 @@ const MOST_UNSENT: usize = 256 * 1024;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Why a file that changed is not sent to its end.
 const CHANGED: &str = "the file changed while it was sent";
+/// Why what is no file any more is not sent.
+const NO_FILE: &str = "it is no file any more";
 
 /// What the receiver has of a file.
 #[derive(Clone, Copy, Debug)]
@@ -150,8 +156,7 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
             let Kind::File { size } = offer.kind else { continue };
             (self.progress)(Progress::Begins { name: offer.name.clone(), size });
             let path = self.entries[number].path.clone();
-            let opened =
-                spawn_blocking(move || File::open(path)).await.map_err(io::Error::other)?;
+            let opened = spawn_blocking(move || open(&path)).await.map_err(io::Error::other)?;
             let end = match opened {
                 Ok(file) => self.write_file(file, number as u64, &offer, size).await?,
                 Err(error) => Message::Skip { reason: error.to_string() },
@@ -250,6 +255,23 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
         } else {
             Ok(Message::Skip { reason: CHANGED.to_owned() })
         }
+    }
+}
+
+/// Opens a file to be sent. What has taken its place since it was found may be anything: nobody may ever write to a FIFO,
+/// and a link leads elsewhere.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let other = |error: &io::Error| {
+        [Errno::LOOP, Errno::NXIO]
+            .iter()
+            .any(|kind| error.raw_os_error() == Some(kind.raw_os_error()))
+    };
+    match opened {
+        Ok(file) if !file.metadata()?.is_file() => Err(io::Error::other(NO_FILE)),
+        Err(error) if other(&error) => Err(io::Error::other(NO_FILE)),
+        opened => opened,
     }
 }
 
