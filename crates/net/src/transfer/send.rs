@@ -1,9 +1,9 @@
 //! The sender's side.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -45,6 +45,28 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 const CHANGED: &str = "the file changed while it was sent";
 /// Why what is no file any more is not sent.
 const NO_FILE: &str = "it is no file any more";
+
+/// What tells two states of a file apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    changed: i128,
+    /// Device and inode.
+    id: (u64, u64),
+    /// When anything of it was changed. No program sets that back.
+    touched: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> io::Result<Self> {
+        Ok(Self {
+            size: metadata.len(),
+            changed: changed(metadata)?,
+            id: (metadata.dev(), metadata.ino()),
+            touched: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+}
 
 /// What the receiver has of a file.
 #[derive(Clone, Copy, Debug)]
@@ -158,7 +180,7 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
             let path = self.entries[number].path.clone();
             let opened = spawn_blocking(move || open(&path)).await.map_err(io::Error::other)?;
             let end = match opened {
-                Ok(file) => self.write_file(file, number as u64, &offer, size).await?,
+                Ok((file, stamp)) => self.write_file(file, stamp, number as u64, &offer).await?,
                 Err(error) => Message::Skip { reason: error.to_string() },
             };
             self.connection.write_bytes(message(&end)).await?;
@@ -192,10 +214,14 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
     async fn write_file(
         &mut self,
         mut file: File,
+        stamp: Stamp,
         number: u64,
         offer: &Offer,
-        size: u64,
     ) -> Result<Message, TransferError> {
+        let size = stamp.size;
+        if (Kind::File { size }, stamp.changed) != (offer.kind.clone(), offer.changed) {
+            return Ok(Message::Skip { reason: CHANGED.to_owned() });
+        }
         let (mut at, mut hasher, mut heard) = (0, blake3::Hasher::new(), false);
         loop {
             let (have, failed) = {
@@ -215,7 +241,7 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
                 && file.seek(SeekFrom::Start(have.len)).is_ok()
             {
                 self.outcome.had += have.len.saturating_sub(at);
-                if have.whole && have.len == size && is_unchanged(&file, offer) {
+                if have.whole && have.len == size && is_unchanged(&file, stamp) {
                     return Ok(Message::Keep);
                 }
                 if !have.whole {
@@ -250,7 +276,7 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
             self.connection.write_bytes(data(&piece)).await?;
             (self.progress)(Progress::At { offset: at });
         }
-        if at == size && is_unchanged(&file, offer) {
+        if at == size && is_unchanged(&file, stamp) {
             Ok(Message::End { hash: *hasher.finalize().as_bytes() })
         } else {
             Ok(Message::Skip { reason: CHANGED.to_owned() })
@@ -260,7 +286,7 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
 
 /// Opens a file to be sent. What has taken its place since it was found may be anything: nobody may ever write to a FIFO,
 /// and a link leads elsewhere.
-fn open(path: &Path) -> io::Result<File> {
+fn open(path: &Path) -> io::Result<(File, Stamp)> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let other = |error: &io::Error| {
@@ -268,19 +294,18 @@ fn open(path: &Path) -> io::Result<File> {
             .iter()
             .any(|kind| error.raw_os_error() == Some(kind.raw_os_error()))
     };
-    match opened {
-        Ok(file) if !file.metadata()?.is_file() => Err(io::Error::other(NO_FILE)),
-        Err(error) if other(&error) => Err(io::Error::other(NO_FILE)),
-        opened => opened,
+    let no_file = || io::Error::other(NO_FILE);
+    let file = opened.map_err(|error| if other(&error) { no_file() } else { error })?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(no_file());
     }
+    Ok((file, Stamp::of(&metadata)?))
 }
 
-/// Whether a file is still the one that was offered.
-fn is_unchanged(file: &File, offer: &Offer) -> bool {
-    let now = file.metadata().and_then(|metadata| Ok((metadata.len(), changed(&metadata)?)));
-    now.is_ok_and(|(size, changed)| {
-        (Kind::File { size }, changed) == (offer.kind.clone(), offer.changed)
-    })
+/// Whether a file is still what it was when it was opened.
+fn is_unchanged(file: &File, before: Stamp) -> bool {
+    file.metadata().and_then(|metadata| Stamp::of(&metadata)).is_ok_and(|now| now == before)
 }
 
 /// Reads the next piece of a file.
