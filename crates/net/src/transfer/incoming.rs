@@ -61,6 +61,8 @@ pub(super) enum PlaceError {
     Busy,
     #[error("what arrived is not what was sent")]
     Wrong,
+    #[error("another program has put something else in the place of what arrived")]
+    Exchanged,
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -227,13 +229,22 @@ impl<F: DiskFile> Incoming<F> {
         file.dress(mode, changed)?;
         file.set_mark(&rules.complete_mark(&file.found()?));
         file.sync()?;
+        let id = file.found()?.id;
         let there = disk.look(&self.path)?;
         match &there {
             Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
             Some(found) if !rules.may_replace(found) => return Err(PlaceError::Exists),
             _ => {}
         }
+        // What was compared gets the name, and not what somebody has put in its place.
+        let check = |path| match disk.look(path)? {
+            Some(found) if found.id == id => Ok(()),
+            _ => Err(PlaceError::Exchanged),
+        };
+        check(&self.partial)?;
         disk.rename(&self.partial, &self.path, there.is_some())?;
+        // There is no way to name the open file in that step. At least nobody is told that it arrived.
+        check(&self.path)?;
         disk.sync_dir(parent_of(&self.path))?;
         Ok(false)
     }

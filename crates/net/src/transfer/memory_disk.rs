@@ -35,6 +35,8 @@ struct State {
     no_links: bool,
     /// Another transfer does this before a file is locked.
     rename: Option<(PathBuf, PathBuf)>,
+    /// Somebody puts these bytes in the place of the next file that gets another name.
+    exchange: Option<Vec<u8>>,
 }
 
 type Names = BTreeMap<PathBuf, u64>;
@@ -115,6 +117,11 @@ impl MemoryDisk {
     /// Before the next file is locked, somebody gives one another name.
     pub fn rename_before_lock(&self, from: &Path, to: &Path) {
         self.state().rename = Some((from.to_owned(), to.to_owned()));
+    }
+
+    /// Before the next file gets another name, somebody puts one with these bytes in its place.
+    pub fn exchange_before_rename(&self, bytes: &[u8]) {
+        self.state().exchange = Some(bytes.to_vec());
     }
 
     /// Puts a file there, as somebody of this machine would.
@@ -270,6 +277,9 @@ impl Disk for MemoryDisk {
     fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
         let mut state = self.state();
         state.may_fail()?;
+        if let Some(bytes) = state.exchange.take() {
+            state.add(from, FoundKind::File, Content { bytes, ..Content::default() });
+        }
         if !replace && state.names.contains_key(to) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }

@@ -169,3 +169,25 @@ fn at_every_moment_the_file_or_the_link_that_replaces_it_is_there() {
         assert_eq!(disk.paths(), [Path::new("f")], "seed {seed}");
     }
 }
+
+#[test]
+fn what_was_put_in_the_place_of_what_arrived_gets_no_name() {
+    let (disk, partial) = (MemoryDisk::new(0), Path::new(".f.bentpipe-part"));
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5), data(b"abc")]);
+    disk.remove(partial).expect("removed");
+    disk.put(partial, b"xyz");
+    give(&mut machine, [end(b"abc"), Frame::Message(Message::Bye)]);
+    assert_eq!(machine.result().map(|got| (got.done, got.failed)), Some((0, 1)));
+    assert_eq!(disk.bytes(Path::new("f")), None);
+}
+
+#[test]
+fn nobody_is_told_that_what_was_exchanged_at_the_last_moment_arrived() {
+    let disk = MemoryDisk::new(0);
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5), data(b"abc")]);
+    disk.exchange_before_rename(b"xyz");
+    give(&mut machine, [end(b"abc"), Frame::Message(Message::Bye)]);
+    assert_eq!(machine.result().map(|got| (got.done, got.failed)), Some((0, 1)));
+}
