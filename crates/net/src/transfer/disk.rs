@@ -21,11 +21,17 @@ pub trait Disk: Send + Sync + 'static {
     /// When it is not there or cannot be read.
     fn open(&self, path: &Path) -> io::Result<Self::File>;
 
-    /// Opens a file to be read and written, which nobody else may read; makes it if it is not there.
+    /// Makes a file to be read and written, which nobody else may read.
+    ///
+    /// # Errors
+    /// When it cannot be made, also because something is there.
+    fn create(&self, path: &Path) -> io::Result<Self::File>;
+
+    /// Opens a file of ours that is there to be read and written.
     ///
     /// # Errors
     /// When it cannot be opened.
-    fn create(&self, path: &Path) -> io::Result<Self::File>;
+    fn reopen(&self, path: &Path) -> io::Result<Self::File>;
 
     /// Makes a directory and marks it with a sender.
     ///
@@ -122,6 +128,8 @@ pub struct Found {
     pub id: (u64, u64),
     /// Who sent it, if it is marked.
     pub mark: Option<String>,
+    /// It belongs to the user that receives and has no other name: what is written to it changes nothing else.
+    pub own: bool,
 }
 
 /// What there can be at a path.

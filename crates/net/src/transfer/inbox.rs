@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, OFlags, RenameFlags, XattrFlags, fgetxattr, fsetxattr, renameat_with};
+use rustix::process::geteuid;
 
 use super::disk::{Disk, DiskFile, Found, FoundKind};
 
@@ -15,6 +16,8 @@ use super::disk::{Disk, DiskFile, Found, FoundKind};
 const MARK: &str = "user.bentpipe.sender";
 /// Longest mark that is read.
 const MOST_MARK: usize = 256;
+/// What has taken the place of a file is not followed and not waited for.
+const UNFOLLOWED: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
 /// The mask of permissions where the system does not tell it.
 const STRICT: u32 = 0o077;
 
@@ -71,14 +74,20 @@ impl Disk for Inbox {
 
     fn open(&self, path: &Path) -> io::Result<InboxFile> {
         let mut options = OpenOptions::new();
-        options.read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+        options.read(true).custom_flags(UNFOLLOWED.bits() as i32);
         Ok(InboxFile { file: options.open(self.full(path))?, umask: self.umask })
     }
 
     fn create(&self, path: &Path) -> io::Result<InboxFile> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
+        // Something that is there is not opened, not even a link to nowhere.
+        options.read(true).write(true).create_new(true).mode(0o600);
+        Ok(InboxFile { file: options.open(self.full(path))?, umask: self.umask })
+    }
+
+    fn reopen(&self, path: &Path) -> io::Result<InboxFile> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(UNFOLLOWED.bits() as i32);
         Ok(InboxFile { file: options.open(self.full(path))?, umask: self.umask })
     }
 
@@ -176,7 +185,8 @@ fn kind_of(metadata: &Metadata) -> FoundKind {
 
 fn found(kind: FoundKind, metadata: &Metadata, mark: Option<String>) -> Found {
     let changed = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
-    Found { kind, len: metadata.len(), changed, id: (metadata.dev(), metadata.ino()), mark }
+    let own = metadata.uid() == geteuid().as_raw() && metadata.nlink() <= 1;
+    Found { kind, len: metadata.len(), changed, id: (metadata.dev(), metadata.ino()), mark, own }
 }
 
 fn text(bytes: &[u8], len: rustix::io::Result<usize>) -> Option<String> {

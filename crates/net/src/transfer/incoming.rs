@@ -1,6 +1,6 @@
 //! A file that is being received: a partial file until it is complete, the final name in one step.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, DiskFile, Found, FoundKind};
@@ -122,7 +122,9 @@ impl<F: DiskFile> Incoming<F> {
             }
             Some(found) if !rules.may_replace(found) => return Err(PlaceError::Exists),
             _ => match disk.look(&partial)? {
-                Some(found) if found.kind == FoundKind::File && !rules.foreign(&found) => {
+                Some(found)
+                    if found.kind == FoundKind::File && found.own && !rules.foreign(&found) =>
+                {
                     let len = found.len.min(size);
                     let hash = hash_prefix(&disk.open(&partial)?, len)?;
                     Known { len, hash, whole: false }
@@ -292,19 +294,31 @@ impl<F: DiskFile> Incoming<F> {
 /// Opens and locks a partial file.
 fn open_partial<D: Disk>(disk: &D, rules: &Rules, path: &Path) -> Result<D::File, PlaceError> {
     for _ in 0..OPENINGS {
-        // A link under this name is not followed.
-        match disk.look(path)? {
+        let mut there = disk.look(path)?;
+        match &there {
             Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
-            Some(found) if found.kind != FoundKind::File => disk.remove(path)?,
+            // A link under this name is not followed. What has another name too, or belongs to somebody else, is not
+            // written to: it is not only here that it would change.
+            Some(found) if found.kind != FoundKind::File || !found.own => {
+                disk.remove(path)?;
+                there = None;
+            }
             _ => {}
         }
-        let file = disk.create(path)?;
+        let opened = if there.is_some() { disk.reopen(path) } else { disk.create(path) };
+        let faster = if there.is_some() { ErrorKind::NotFound } else { ErrorKind::AlreadyExists };
+        let file = match opened {
+            // Another transfer has made it or has given it its final name.
+            Err(error) if error.kind() == faster => continue,
+            opened => opened?,
+        };
         if !file.lock() {
             return Err(PlaceError::Busy);
         }
         let found = file.found()?;
-        // Another transfer may have given it its final name after it was opened and before it was locked.
-        if disk.look(path)?.is_none_or(|now| now.id != found.id) {
+        // Also after it was opened and before it was locked.
+        if disk.look(path)?.is_none_or(|now| now.id != found.id) || (there.is_some() && !found.own)
+        {
             continue;
         }
         if rules.foreign(&found) {

@@ -124,6 +124,14 @@ impl MemoryDisk {
         self.state().exchange = Some(bytes.to_vec());
     }
 
+    /// Gives a file one more name, as a snapshot of the directory would.
+    pub fn link_file(&self, path: &Path, name: &Path) {
+        let mut state = self.state();
+        let id = state.names.get(path).copied();
+        put(&mut state.names, name, id);
+        put(&mut state.durable, name, id);
+    }
+
     /// Puts a file there, as somebody of this machine would.
     pub fn put(&self, path: &Path, bytes: &[u8]) {
         let mut state = self.state();
@@ -198,6 +206,7 @@ impl State {
             changed,
             id: (0, id),
             mark,
+            own: self.names.values().filter(|other| **other == id).count() <= 1,
         })
     }
 
@@ -243,9 +252,15 @@ impl Disk for MemoryDisk {
         let mut state = self.state();
         state.may_fail()?;
         state.parent_is_there(path)?;
-        let there = state.names.get(path).copied();
-        let id = there.unwrap_or_else(|| state.add(path, FoundKind::File, Content::default()));
+        if state.names.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let id = state.add(path, FoundKind::File, Content::default());
         Ok(self.file(id))
+    }
+
+    fn reopen(&self, path: &Path) -> io::Result<MemoryFile> {
+        self.open(path)
     }
 
     fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {

@@ -1,5 +1,6 @@
 //! Records in any order.
 
+use super::super::inbox::Inbox;
 use super::super::memory_disk::MemoryDisk;
 use super::*;
 
@@ -23,10 +24,14 @@ fn data(bytes: &'static [u8]) -> Frame<Message> {
 
 /// The receiver of a sender's transfer.
 fn machine(disk: &MemoryDisk, sender: &str) -> Machine<MemoryDisk> {
-    Machine::new(disk.clone(), Rules { sender: Some(sender.to_owned()), overwrite: false })
+    Machine::new(disk.clone(), rules(sender))
 }
 
-fn give(machine: &mut Machine<MemoryDisk>, frames: impl IntoIterator<Item = Frame<Message>>) {
+fn rules(sender: &str) -> Rules {
+    Rules { sender: Some(sender.to_owned()), overwrite: false }
+}
+
+fn give<D: Disk>(machine: &mut Machine<D>, frames: impl IntoIterator<Item = Frame<Message>>) {
     for frame in frames {
         let handled = machine.handle(frame, false).expect("a frame in turn");
         assert!(matches!(handled, Handled::Yes));
@@ -190,4 +195,31 @@ fn nobody_is_told_that_what_was_exchanged_at_the_last_moment_arrived() {
     disk.exchange_before_rename(b"xyz");
     give(&mut machine, [end(b"abc"), Frame::Message(Message::Bye)]);
     assert_eq!(machine.result().map(|got| (got.done, got.failed)), Some((0, 1)));
+}
+
+#[test]
+fn a_partial_file_with_another_name_is_not_written_to() {
+    let (disk, partial) = (MemoryDisk::new(0), Path::new(".f.bentpipe-part"));
+    give(&mut machine(&disk, "a"), [offer("f", 6, 5), data(b"abc")]);
+    disk.link_file(partial, Path::new("snapshot"));
+    let mut again = machine(&disk, "a");
+    give(&mut again, [offer("f", 6, 5)]);
+    let nothing =
+        Reply::Have { entry: 0, len: 0, hash: *blake3::hash(b"").as_bytes(), whole: false };
+    assert_eq!(again.replies(), [message(&nothing)]);
+    give(&mut again, [data(b"ABCDEF"), end(b"ABCDEF")]);
+    assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"ABCDEF"[..]));
+    assert_eq!(disk.bytes(Path::new("snapshot")).as_deref(), Some(&b"abc"[..]));
+}
+
+#[test]
+fn a_file_outside_is_not_written_to_by_a_name_of_it_inside() {
+    let [outside, inside] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let precious = outside.path().join("precious");
+    std::fs::write(&precious, "precious").expect("written");
+    std::fs::hard_link(&precious, inside.path().join(".f.bentpipe-part")).expect("linked");
+    let mut machine = Machine::new(Inbox::new(inside.path()), rules("a"));
+    give(&mut machine, [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
+    assert_eq!(std::fs::read(&precious).expect("read"), b"precious");
+    assert_eq!(std::fs::read(inside.path().join("f")).expect("read"), b"abc");
 }
