@@ -27,7 +27,8 @@ pub trait Disk: Send + Sync + 'static {
     /// When it cannot be made, also because something is there.
     fn create(&self, path: &Path) -> io::Result<Self::File>;
 
-    /// Opens a file of ours that is there to be read and written.
+    /// Opens a file of ours that is there to be read and written, whatever its permissions are. Nobody else may read it
+    /// from then on.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -62,6 +63,12 @@ pub trait Disk: Send + Sync + 'static {
     /// # Errors
     /// When they cannot be put there.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Lets us work in a directory of ours whatever its permissions are.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    fn open_up(&self, path: &Path) -> io::Result<()>;
 
     /// Gives a directory its permissions and time.
     ///
@@ -99,11 +106,17 @@ pub trait DiskFile: Send + 'static {
     /// When that is not possible.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
-    /// Gives it its permissions and time.
+    /// Gives it its time.
     ///
     /// # Errors
     /// When that is not possible.
-    fn dress(&self, mode: u32, changed: i128) -> io::Result<()>;
+    fn set_changed(&self, changed: i128) -> io::Result<()>;
+
+    /// Gives it its permissions. False when it had them.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    fn set_mode(&self, mode: u32) -> io::Result<bool>;
 
     /// Marks it with who sent it. Not every file system can keep that.
     fn set_mark(&self, mark: &str);

@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -75,7 +76,17 @@ impl Disk for Inbox {
     fn open(&self, path: &Path) -> io::Result<InboxFile> {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(UNFOLLOWED.bits() as i32);
-        Ok(InboxFile { file: options.open(self.full(path))?, umask: self.umask })
+        let full = self.full(path);
+        let file = match options.open(&full) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let before = allow(&full, 0o400)?;
+                let file = options.open(&full)?;
+                file.set_permissions(before)?;
+                file
+            }
+            opened => opened?,
+        };
+        Ok(InboxFile { file, umask: self.umask })
     }
 
     fn create(&self, path: &Path) -> io::Result<InboxFile> {
@@ -88,12 +99,23 @@ impl Disk for Inbox {
     fn reopen(&self, path: &Path) -> io::Result<InboxFile> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).custom_flags(UNFOLLOWED.bits() as i32);
-        Ok(InboxFile { file: options.open(self.full(path))?, umask: self.umask })
+        let full = self.full(path);
+        let file = match options.open(&full) {
+            // A transfer that was cut off at its last step leaves it with the permissions of the whole file.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                allow(&full, 0o600)?;
+                options.open(&full)?
+            }
+            opened => opened?,
+        };
+        let file = InboxFile { file, umask: 0 };
+        file.set_mode(0o600)?;
+        Ok(InboxFile { umask: self.umask, ..file })
     }
 
     fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {
         fs::create_dir(self.full(path))?;
-        let dir = File::open(self.full(path))?;
+        let dir = open_dir(&self.full(path))?;
         let _ = fsetxattr(&dir, MARK, mark.as_bytes(), XattrFlags::empty());
         Ok(())
     }
@@ -123,11 +145,17 @@ impl Disk for Inbox {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        File::open(self.full(path))?.sync_all()
+        open_dir(&self.full(path))?.sync_all()
+    }
+
+    fn open_up(&self, path: &Path) -> io::Result<()> {
+        allow(&self.full(path), 0o700).map(drop)
     }
 
     fn dress_dir(&self, path: &Path, mode: u32, changed: i128) -> io::Result<()> {
-        InboxFile { file: File::open(self.full(path))?, umask: self.umask }.dress(mode, changed)
+        let dir = InboxFile { file: open_dir(&self.full(path))?, umask: self.umask };
+        dir.set_changed(changed)?;
+        dir.set_mode(mode).map(drop)
     }
 }
 
@@ -160,9 +188,17 @@ impl DiskFile for InboxFile {
         self.file.set_len(len)
     }
 
-    fn dress(&self, mode: u32, changed: i128) -> io::Result<()> {
-        self.file.set_permissions(Permissions::from_mode(mode & 0o777 & !self.umask))?;
+    fn set_changed(&self, changed: i128) -> io::Result<()> {
         self.file.set_times(FileTimes::new().set_modified(time(changed)))
+    }
+
+    fn set_mode(&self, mode: u32) -> io::Result<bool> {
+        let mode = mode & 0o777 & !self.umask;
+        if self.file.metadata()?.mode() & 0o777 == mode {
+            return Ok(false);
+        }
+        self.file.set_permissions(Permissions::from_mode(mode))?;
+        Ok(true)
     }
 
     fn set_mark(&self, mark: &str) {
@@ -173,6 +209,28 @@ impl DiskFile for InboxFile {
     fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
+}
+
+fn open_dir(full: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(full)
+}
+
+/// Gives the owner more permissions to a file or a directory of ours. Returns what they were before.
+fn allow(full: &Path, bits: u32) -> io::Result<Permissions> {
+    let flags = (OFlags::PATH | OFlags::NOFOLLOW).bits() as i32;
+    let it = OpenOptions::new().read(true).custom_flags(flags).open(full)?;
+    let metadata = it.metadata()?;
+    let before = metadata.permissions();
+    if metadata.uid() != geteuid().as_raw() || kind_of(&metadata) == FoundKind::Other {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    if before.mode() & bits != bits {
+        // By this name it is what was looked at, whatever has taken its place meanwhile.
+        let it = format!("/proc/self/fd/{}", it.as_raw_fd());
+        fs::set_permissions(it, Permissions::from_mode(before.mode() & 0o7777 | bits))?;
+    }
+    Ok(before)
 }
 
 fn kind_of(metadata: &Metadata) -> FoundKind {

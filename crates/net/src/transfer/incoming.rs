@@ -217,6 +217,7 @@ impl<F: DiskFile> Incoming<F> {
             return Err(PlaceError::Wrong);
         }
         let (at, size, mode, changed) = (self.at, self.size, self.mode, self.changed);
+        let path = self.path.clone();
         let file = self.partial_file(disk, rules)?;
         let right = at == size && {
             file.set_len(size)?;
@@ -228,26 +229,29 @@ impl<F: DiskFile> Incoming<F> {
             let _ = disk.remove(&self.partial);
             return Err(PlaceError::Wrong);
         }
-        file.dress(mode, changed)?;
+        file.set_changed(changed)?;
         file.set_mark(&rules.complete_mark(&file.found()?));
-        file.sync()?;
         let id = file.found()?.id;
-        let there = disk.look(&self.path)?;
-        match &there {
-            Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
-            Some(found) if !rules.may_replace(found) => return Err(PlaceError::Exists),
-            _ => {}
-        }
+        let place = || match disk.look(&path)? {
+            Some(found) if found.kind == FoundKind::Directory => Err(PlaceError::Directory),
+            Some(found) if !rules.may_replace(&found) => Err(PlaceError::Exists),
+            there => Ok(there.is_some()),
+        };
+        // Permissions that forbid writing, also of the mark, come last.
+        place()?;
+        file.set_mode(mode)?;
+        file.sync()?;
+        let replace = place()?;
         // What was compared gets the name, and not what somebody has put in its place.
         let check = |path| match disk.look(path)? {
             Some(found) if found.id == id => Ok(()),
             _ => Err(PlaceError::Exchanged),
         };
         check(&self.partial)?;
-        disk.rename(&self.partial, &self.path, there.is_some())?;
+        disk.rename(&self.partial, &path, replace)?;
         // There is no way to name the open file in that step. At least nobody is told that it arrived.
-        check(&self.path)?;
-        disk.sync_dir(parent_of(&self.path))?;
+        check(&path)?;
+        disk.sync_dir(parent_of(&path))?;
         Ok(false)
     }
 
@@ -355,7 +359,7 @@ fn each_chunk(
         let want = (len - at).min(CHUNK as u64) as usize;
         let read = file.read_at(&mut chunk[..want], at)?;
         if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(ErrorKind::UnexpectedEof.into());
         }
         each(at, &chunk[..read])?;
         at += read as u64;

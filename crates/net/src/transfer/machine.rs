@@ -255,6 +255,9 @@ impl<D: Disk> Machine<D> {
                 match self.directory(&path) {
                     Ok(own) => {
                         if own && self.dirs.len() < MOST_DEPTH {
+                            // It has the permissions that it gets in the end, from an earlier transfer. What cannot
+                            // be made in it fails by itself.
+                            let _ = self.disk.open_up(&path);
                             self.dirs.push((path, offer.mode, offer.changed));
                         }
                         self.done(entry);

@@ -260,7 +260,9 @@ impl Disk for MemoryDisk {
     }
 
     fn reopen(&self, path: &Path) -> io::Result<MemoryFile> {
-        self.open(path)
+        let file = self.open(path)?;
+        self.state().node(file.node)?.mode = 0o600;
+        Ok(file)
     }
 
     fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {
@@ -317,6 +319,14 @@ impl Disk for MemoryDisk {
         state.durable.retain(|name, _| !here(name));
         let now = state.names.iter().filter(|(name, _)| here(name));
         state.durable.extend(now.map(|(name, id)| (name.clone(), *id)));
+        Ok(())
+    }
+
+    fn open_up(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.may_fail()?;
+        let id = state.names.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
+        state.node(id)?.mode |= 0o700;
         Ok(())
     }
 
@@ -394,12 +404,18 @@ impl DiskFile for MemoryFile {
         Ok(())
     }
 
-    fn dress(&self, mode: u32, changed: i128) -> io::Result<()> {
+    fn set_changed(&self, changed: i128) -> io::Result<()> {
         let mut state = self.disk.state();
         state.may_fail()?;
-        let node = state.node(self.node)?;
-        (node.mode, node.now.changed) = (mode, changed);
+        state.node(self.node)?.now.changed = changed;
         Ok(())
+    }
+
+    fn set_mode(&self, mode: u32) -> io::Result<bool> {
+        let mut state = self.disk.state();
+        state.may_fail()?;
+        let before = std::mem::replace(&mut state.node(self.node)?.mode, mode);
+        Ok(before != mode)
     }
 
     fn set_mark(&self, mark: &str) {

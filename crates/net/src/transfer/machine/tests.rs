@@ -5,8 +5,11 @@ use super::super::memory_disk::MemoryDisk;
 use super::*;
 
 fn offer(name: &str, size: u64, changed: i128) -> Frame<Message> {
-    let kind = Kind::File { size };
-    Frame::Message(Message::Offer(Offer { name: name.to_owned(), kind, mode: 0o644, changed }))
+    offer_with(name, Kind::File { size }, 0o644, changed)
+}
+
+fn offer_with(name: &str, kind: Kind, mode: u32, changed: i128) -> Frame<Message> {
+    Frame::Message(Message::Offer(Offer { name: name.to_owned(), kind, mode, changed }))
 }
 
 fn link(name: &str, target: &str) -> Frame<Message> {
@@ -222,4 +225,56 @@ fn a_file_outside_is_not_written_to_by_a_name_of_it_inside() {
     give(&mut machine, [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
     assert_eq!(std::fs::read(&precious).expect("read"), b"precious");
     assert_eq!(std::fs::read(inside.path().join("f")).expect("read"), b"abc");
+}
+
+/// Runs something as a user whom permissions bind, whoever runs the tests.
+fn bound_by_permissions(work: impl FnOnce() + Send + 'static) {
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+    let thread = std::thread::spawn(|| {
+        let mut sets = capabilities(None).expect("capabilities");
+        sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+        set_capabilities(None, sets).expect("less of them");
+        work();
+    });
+    thread.join().expect("work that went well");
+}
+
+#[test]
+fn permissions_of_an_earlier_transfer_are_in_nobodys_way() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    bound_by_permissions(|| {
+        let dir = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| dir.path().join(name);
+        let mode = |name: &str| fs::metadata(at(name)).expect("there").permissions().mode() & 0o700;
+        let transfer = |frames: Vec<Frame<Message>>| {
+            let mut machine = Machine::new(Inbox::new(dir.path()), rules("a"));
+            give(&mut machine, frames);
+            give(&mut machine, [Frame::Message(Message::Bye)]);
+            machine.result().map(|got| (got.done, got.failed))
+        };
+        let file = |name: &str, mode| offer_with(name, Kind::File { size: 3 }, mode, 5);
+        // What was cut off at its last step, whatever its permissions.
+        for (name, forbids) in [("f", 0o444), ("g", 0o200), ("h", 0)] {
+            let partial = at(&format!(".{name}.bentpipe-part"));
+            fs::write(&partial, "ab").expect("written");
+            fs::set_permissions(&partial, Permissions::from_mode(forbids)).expect("set");
+            let got = transfer(vec![file(name, 0o444), data(b"abc"), end(b"abc")]);
+            assert_eq!((got, mode(name)), (Some((1, 0)), 0o400), "{forbids:o}");
+        }
+        // A file that forbids writing is still its sender's.
+        let newer = offer_with("f", Kind::File { size: 3 }, 0o400, 6);
+        assert_eq!(transfer(vec![newer, data(b"xyz"), end(b"xyz")]), Some((1, 0)));
+        assert_eq!(fs::read(at("f")).expect("read"), b"xyz");
+        // One that forbids reading is there when it is sent again.
+        let secret = || vec![file("s", 0), data(b"abc"), end(b"abc")];
+        assert_eq!((transfer(secret()), mode("s")), (Some((1, 0)), 0));
+        assert_eq!((transfer(secret()), mode("s")), (Some((1, 0)), 0));
+        // A file comes into a directory that forbids it.
+        let closed = || offer_with("d", Kind::Directory, 0o555, 5);
+        for name in ["d/a", "d/b"] {
+            let got = transfer(vec![closed(), file(name, 0o644), data(b"abc"), end(b"abc")]);
+            assert_eq!((got, mode("d")), (Some((2, 0)), 0o500), "{name}");
+        }
+    });
 }
