@@ -57,6 +57,11 @@ pub(super) enum PlaceError {
         "it is there already and not from this sender; --overwrite at the receiver replaces it"
     )]
     Exists,
+    #[error(
+        "a symbolic link is there already, and a link does not tell who made it; --overwrite at the receiver \
+         replaces it"
+    )]
+    LinkExists,
     #[error("another transfer writes to this file")]
     Busy,
     #[error("what arrived is not what was sent")]
@@ -120,7 +125,7 @@ impl<F: DiskFile> Incoming<F> {
                 let hash = hash_prefix(&disk.open(&path)?, size)?;
                 Known { len: size, hash, whole: true }
             }
-            Some(found) if !rules.may_replace(found) => return Err(PlaceError::Exists),
+            Some(found) if !rules.may_replace(found) => return Err(exists(found)),
             _ => match disk.look(&partial)? {
                 Some(found)
                     if found.kind == FoundKind::File && found.own && !rules.foreign(&found) =>
@@ -211,7 +216,7 @@ impl<F: DiskFile> Incoming<F> {
         if self.known.whole && !matches!(self.state, State::Writing(_)) {
             // All that has come is the same, and nothing was written: there is nothing to be renamed.
             if self.known.hash == *hash {
-                self.discard(disk);
+                self.keep(disk, rules);
                 return Ok(true);
             }
             return Err(PlaceError::Wrong);
@@ -234,7 +239,7 @@ impl<F: DiskFile> Incoming<F> {
         let id = file.found()?.id;
         let place = || match disk.look(&path)? {
             Some(found) if found.kind == FoundKind::Directory => Err(PlaceError::Directory),
-            Some(found) if !rules.may_replace(&found) => Err(PlaceError::Exists),
+            Some(found) if !rules.may_replace(&found) => Err(exists(&found)),
             there => Ok(there.is_some()),
         };
         // Permissions that forbid writing, also of the mark, come last.
@@ -255,8 +260,28 @@ impl<F: DiskFile> Incoming<F> {
         Ok(false)
     }
 
-    /// What is here is what is offered: the beginning of another version is not needed any more.
-    pub(super) fn discard<D: Disk<File = F>>(&mut self, disk: &D) {
+    /// What is here is what is offered. Its permissions may have changed since it was sent, and the beginning of
+    /// another version is not needed any more.
+    pub(super) fn keep<D: Disk<File = F>>(&mut self, disk: &D, rules: &Rules) {
+        // Its bytes are there; that its permissions cannot be set is no reason to fail.
+        let _ = self.set_mode(disk, rules);
+        self.discard(disk);
+    }
+
+    /// Gives the sender's own file its permissions. With another name they would be those of something else too.
+    fn set_mode<D: Disk<File = F>>(&self, disk: &D, rules: &Rules) -> io::Result<()> {
+        let there = disk.look(&self.path)?;
+        let Some(found) = there.filter(|found| found.own && rules.may_replace(found)) else {
+            return Ok(());
+        };
+        let file = disk.open(&self.path)?;
+        if file.found()?.id == found.id && file.set_mode(self.mode)? {
+            file.sync()?;
+        }
+        Ok(())
+    }
+
+    fn discard<D: Disk<File = F>>(&mut self, disk: &D) {
         let writing = matches!(self.state, State::Writing(_));
         let left = || {
             let found = disk.look(&self.partial).ok().flatten()?;
@@ -280,7 +305,7 @@ impl<F: DiskFile> Incoming<F> {
                 && let Some(found) = disk.look(&self.path)?
                 && !rules.may_replace(&found)
             {
-                return Err(PlaceError::Exists);
+                return Err(exists(&found));
             }
             let file = open_partial(disk, rules, &self.partial)?;
             if let State::Same(whole) = &self.state {
@@ -292,6 +317,14 @@ impl<F: DiskFile> Incoming<F> {
             State::Writing(file) => Ok(file),
             _ => Err(PlaceError::Busy),
         }
+    }
+}
+
+/// Why what is there is not replaced.
+pub(super) const fn exists(found: &Found) -> PlaceError {
+    match found.kind {
+        FoundKind::Link(_) => PlaceError::LinkExists,
+        _ => PlaceError::Exists,
     }
 }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::disk::{Disk, FoundKind};
 use super::frames::{Frame, Kind, Message, Offer, Reply, message, reason};
-use super::incoming::{Incoming, PlaceError, Rules};
+use super::incoming::{Incoming, PlaceError, Rules, exists};
 use super::names::{new_link_of, parent_of, path_of, stays_inside};
 use super::{Progress, Received, TransferError};
 
@@ -207,7 +207,7 @@ impl<D: Disk> Machine<D> {
                 if !incoming.known().whole {
                     return Err(broken("a file to be kept that is not here"));
                 }
-                incoming.discard(disk);
+                incoming.keep(disk, rules);
                 let path = incoming.path().to_owned();
                 self.keep(&path)?;
                 self.got.done += 1;
@@ -371,7 +371,7 @@ impl<D: Disk> Machine<D> {
                 return Ok(false);
             }
             Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
-            Some(found) if !self.rules.may_replace(found) => return Err(PlaceError::Exists),
+            Some(found) if !self.rules.may_replace(found) => return Err(exists(found)),
             _ => {}
         }
         // It takes its name in one step: what is there stays when the link cannot be made.

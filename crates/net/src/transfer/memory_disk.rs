@@ -150,6 +150,12 @@ impl MemoryDisk {
         (node.kind == FoundKind::File).then(|| node.now.bytes.clone())
     }
 
+    /// The permissions of what is at a path.
+    pub fn mode(&self, path: &Path) -> Option<u32> {
+        let state = self.state();
+        Some(state.nodes.get(state.names.get(path)?)?.mode)
+    }
+
     /// All paths.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.state().names.keys().cloned().collect()

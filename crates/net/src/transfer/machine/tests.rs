@@ -278,3 +278,38 @@ fn permissions_of_an_earlier_transfer_are_in_nobodys_way() {
         }
     });
 }
+
+#[test]
+fn a_change_of_permissions_alone_arrives_at_the_senders_own_file() {
+    let (disk, path) = (MemoryDisk::new(0), Path::new("f"));
+    give(&mut machine(&disk, "a"), [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
+    let file = |mode| offer_with("f", Kind::File { size: 3 }, mode, 5);
+    let keep = || Frame::Message(Message::Keep);
+    give(&mut machine(&disk, "a"), [file(0o755), keep()]);
+    assert_eq!(disk.mode(path), Some(0o755));
+    // Also when all of it was sent before it was known to be there.
+    give(&mut machine(&disk, "a"), [file(0o700), data(b"abc"), end(b"abc")]);
+    assert_eq!(disk.mode(path), Some(0o700));
+    // Another sender has no say in it.
+    give(&mut machine(&disk, "b"), [file(0o777), keep()]);
+    assert_eq!(disk.mode(path), Some(0o700));
+}
+
+#[test]
+fn a_link_that_leads_elsewhere_now_is_said_to_need_overwrite() {
+    let disk = MemoryDisk::new(0);
+    let mut again = machine(&disk, "a");
+    give(&mut again, [link("l", "x"), link("l", "y")]);
+    let news = again.news();
+    let said = |progress: &Progress| {
+        matches!(progress, Progress::Failed { reason, .. }
+            if reason.contains("a link does not tell who made it") && reason.contains("--overwrite"))
+    };
+    assert!(news.last().is_some_and(said), "{news:?}");
+    let rules = Rules { overwrite: true, ..rules("a") };
+    let mut over = Machine::new(disk.clone(), rules);
+    give(&mut over, [link("l", "y"), Frame::Message(Message::Bye)]);
+    assert_eq!(over.result().map(|got| (got.done, got.failed)), Some((1, 0)));
+    let kind = disk.look(Path::new("l")).expect("a look").map(|found| found.kind);
+    assert_eq!(kind, Some(FoundKind::Link("y".to_owned())));
+}
