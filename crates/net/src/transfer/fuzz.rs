@@ -302,7 +302,7 @@ impl World {
         for path in paths {
             let name = path.to_string_lossy().into_owned();
             let Some(bytes) = self.disk.bytes(&path) else { continue };
-            if name == OWN.0 || name.ends_with(".bentpipe-part") {
+            if name == OWN.0 || name.ends_with("-part") {
                 continue;
             }
             let hash = *blake3::hash(&bytes).as_bytes();

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, DiskFile, Found, FoundKind};
-use super::names::{NameError, parent_of, partial_of};
+use super::names::{NameError, own_partial_of, parent_of, partial_of};
 
 /// Bytes read at a time.
 const CHUNK: usize = 256 * 1024;
@@ -38,9 +38,13 @@ impl Rules {
         found.kind != FoundKind::Directory && (self.overwrite || own())
     }
 
-    /// Whether a partial file or a directory belongs to another sender.
+    /// Whether a partial file or a directory belongs to another sender. A partial file that failed at its last step
+    /// has the mark of a complete one.
     pub(super) fn foreign(&self, found: &Found) -> bool {
-        found.mark.as_ref().is_some_and(|mark| mark != self.mark())
+        found.mark.as_ref().is_some_and(|mark| {
+            let rest = mark.strip_prefix(self.mark());
+            rest.is_none_or(|rest| !rest.is_empty() && !rest.starts_with(' '))
+        })
     }
 }
 
@@ -64,6 +68,8 @@ pub(super) enum PlaceError {
     LinkExists,
     #[error("another transfer writes to this file")]
     Busy,
+    #[error("another sender's file has this name until it is complete")]
+    Foreign,
     #[error("what arrived is not what was sent")]
     Wrong,
     #[error("another program has put something else in the place of what arrived")]
@@ -114,7 +120,7 @@ impl<F: DiskFile> Incoming<F> {
         mode: u32,
         changed: i128,
     ) -> Result<Self, PlaceError> {
-        let partial = partial_of(&path);
+        let partial = place_of(disk, rules, &path)?;
         let there = disk.look(&path)?;
         let known = match &there {
             Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
@@ -307,7 +313,14 @@ impl<F: DiskFile> Incoming<F> {
             {
                 return Err(exists(&found));
             }
-            let file = open_partial(disk, rules, &self.partial)?;
+            let file = match open_partial(disk, rules, &self.partial) {
+                // Another sender began it meanwhile.
+                Err(PlaceError::Foreign) => {
+                    self.partial = own_partial_of(&self.path, rules.mark());
+                    open_partial(disk, rules, &self.partial)?
+                }
+                opened => opened?,
+            };
             if let State::Same(whole) = &self.state {
                 copy(whole, &file, self.at)?;
             }
@@ -318,6 +331,13 @@ impl<F: DiskFile> Incoming<F> {
             _ => Err(PlaceError::Busy),
         }
     }
+}
+
+/// Where a file is until it is complete: what another sender has begun stays his.
+fn place_of(disk: &impl Disk, rules: &Rules, path: &Path) -> io::Result<PathBuf> {
+    let (usual, own) = (partial_of(path), own_partial_of(path, rules.mark()));
+    let foreign = disk.look(&usual)?.is_some_and(|found| rules.foreign(&found));
+    Ok(if foreign || disk.look(&own)?.is_some() { own } else { usual })
 }
 
 /// Why what is there is not replaced.
@@ -334,6 +354,7 @@ fn open_partial<D: Disk>(disk: &D, rules: &Rules, path: &Path) -> Result<D::File
         let mut there = disk.look(path)?;
         match &there {
             Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
+            Some(found) if rules.foreign(found) => return Err(PlaceError::Foreign),
             // A link under this name is not followed. What has another name too, or belongs to somebody else, is not
             // written to: it is not only here that it would change.
             Some(found) if found.kind != FoundKind::File || !found.own => {
@@ -359,7 +380,7 @@ fn open_partial<D: Disk>(disk: &D, rules: &Rules, path: &Path) -> Result<D::File
             continue;
         }
         if rules.foreign(&found) {
-            file.set_len(0)?;
+            return Err(PlaceError::Foreign);
         }
         file.set_mark(rules.mark());
         return Ok(file);

@@ -375,7 +375,7 @@ impl<D: Disk> Machine<D> {
             _ => {}
         }
         // It takes its name in one step: what is there stays when the link cannot be made.
-        let new = new_link_of(path);
+        let new = new_link_of(path, self.rules.mark());
         if self.disk.look(&new)?.is_some() {
             self.disk.remove(&new)?;
         }

@@ -126,8 +126,18 @@ fn the_beginning_that_one_sender_left_is_nothing_to_another() {
     let nothing =
         Reply::Have { entry: 0, len: 0, hash: *blake3::hash(b"").as_bytes(), whole: false };
     assert_eq!(other.replies(), [message(&nothing)]);
-    give(&mut other, [data(b"x"), data(b"yzabc"), end(b"xyzabc")]);
+    give(&mut other, [data(b"x")]);
+    // Both can be taken up.
+    for (sender, begun) in [("a", &b"abc"[..]), ("b", b"x")] {
+        let mut again = machine(&disk, sender);
+        give(&mut again, [offer("f", 6, 5)]);
+        let (len, hash) = (begun.len() as u64, *blake3::hash(begun).as_bytes());
+        assert_eq!(again.replies(), [message(&Reply::Have { entry: 0, len, hash, whole: false })]);
+    }
+    give(&mut other, [data(b"yzabc"), end(b"xyzabc")]);
     assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"xyzabc"[..]));
+    assert_eq!(disk.bytes(Path::new(".f.bentpipe-part")).as_deref(), Some(&b"abc"[..]));
+    assert_eq!(disk.paths().len(), 2);
 }
 
 #[test]
@@ -312,4 +322,16 @@ fn a_link_that_leads_elsewhere_now_is_said_to_need_overwrite() {
     assert_eq!(over.result().map(|got| (got.done, got.failed)), Some((1, 0)));
     let kind = disk.look(Path::new("l")).expect("a look").map(|found| found.kind);
     assert_eq!(kind, Some(FoundKind::Link("y".to_owned())));
+}
+
+#[test]
+fn what_another_sender_begins_meanwhile_stays_his() {
+    let disk = MemoryDisk::new(0);
+    let [mut a, mut b] = ["a", "b"].map(|sender| machine(&disk, sender));
+    give(&mut b, [offer("f", 3, 5)]);
+    give(&mut a, [offer("f", 3, 5), data(b"ab")]);
+    give(&mut b, [data(b"xy")]);
+    drop(b);
+    give(&mut a, [data(b"c"), end(b"abc")]);
+    assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"abc"[..]));
 }
