@@ -27,11 +27,10 @@ pub trait Disk: Send + Sync + 'static {
     /// When it cannot be made, also because something is there.
     fn create(&self, path: &Path) -> io::Result<Self::File>;
 
-    /// Opens a file of ours that is there to be read and written, whatever its permissions are. Nobody else may read it
-    /// from then on.
+    /// Opens a file of ours that is there to be read and written, whatever its permissions are.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// When it cannot be opened; [`io::ErrorKind::WouldBlock`] when another transfer has locked it.
     fn reopen(&self, path: &Path) -> io::Result<Self::File>;
 
     /// Makes a directory and marks it with a sender.

@@ -103,14 +103,16 @@ impl Disk for Inbox {
         let file = match options.open(&full) {
             // A transfer that was cut off at its last step leaves it with the permissions of the whole file.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                // While another transfer is at this step they stay.
+                if !self.open(path)?.lock() {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
                 allow(&full, 0o600)?;
                 options.open(&full)?
             }
             opened => opened?,
         };
-        let file = InboxFile { file, umask: 0 };
-        file.set_mode(0o600)?;
-        Ok(InboxFile { umask: self.umask, ..file })
+        Ok(InboxFile { file, umask: self.umask })
     }
 
     fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {

@@ -368,6 +368,7 @@ fn open_partial<D: Disk>(disk: &D, rules: &Rules, path: &Path) -> Result<D::File
         let file = match opened {
             // Another transfer has made it or has given it its final name.
             Err(error) if error.kind() == faster => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(PlaceError::Busy),
             opened => opened?,
         };
         if !file.lock() {
@@ -381,6 +382,11 @@ fn open_partial<D: Disk>(disk: &D, rules: &Rules, path: &Path) -> Result<D::File
         }
         if rules.foreign(&found) {
             return Err(PlaceError::Foreign);
+        }
+        if there.is_some() {
+            // It may have the permissions of the whole file, and until it is one nobody else reads it. Where they
+            // cannot be set it is written to all the same.
+            let _ = file.set_mode(0o600);
         }
         file.set_mark(rules.mark());
         return Ok(file);

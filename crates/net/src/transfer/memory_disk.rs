@@ -266,9 +266,7 @@ impl Disk for MemoryDisk {
     }
 
     fn reopen(&self, path: &Path) -> io::Result<MemoryFile> {
-        let file = self.open(path)?;
-        self.state().node(file.node)?.mode = 0o600;
-        Ok(file)
+        self.open(path)
     }
 
     fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {

@@ -335,3 +335,25 @@ fn what_another_sender_begins_meanwhile_stays_his() {
     give(&mut a, [data(b"c"), end(b"abc")]);
     assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"abc"[..]));
 }
+
+#[test]
+fn permissions_of_a_file_that_another_transfer_has_stay() {
+    use std::fs::{self, File, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    bound_by_permissions(|| {
+        let dir = tempfile::tempdir().expect("a directory");
+        let partial = dir.path().join(".f.bentpipe-part");
+        fs::write(&partial, "abc").expect("written");
+        for mode in [0o444, 0o644] {
+            let other = File::open(&partial).expect("opened");
+            other.lock().expect("locked");
+            fs::set_permissions(&partial, Permissions::from_mode(mode)).expect("set");
+            let mut machine = Machine::new(Inbox::new(dir.path()), rules("a"));
+            give(&mut machine, [offer("f", 3, 5)]);
+            let handled = machine.handle(data(b"abc"), true).expect("a frame in turn");
+            assert!(matches!(handled, Handled::Busy(_)));
+            let now = fs::metadata(&partial).expect("there").permissions().mode() & 0o777;
+            assert_eq!(now, mode);
+        }
+    });
+}
