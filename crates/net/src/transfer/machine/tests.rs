@@ -238,6 +238,7 @@ fn a_file_outside_is_not_written_to_by_a_name_of_it_inside() {
 }
 
 /// Runs something as a user whom permissions bind, whoever runs the tests.
+#[expect(clippy::disallowed_methods, reason = "capabilities are those of a thread")]
 fn bound_by_permissions(work: impl FnOnce() + Send + 'static) {
     use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
     let thread = std::thread::spawn(|| {
