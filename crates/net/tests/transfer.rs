@@ -397,3 +397,73 @@ async fn a_disk_that_is_full_fails_each_file_by_its_name_and_the_others_go_on() 
         assert!(disk.bytes(Path::new(name)) == len.map(|len| pattern(len).to_vec()), "{name}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_file_any_more_fails_at_once_and_the_others_go_on() {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let [from, to] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let names = ["fifo", "link", "dir", "z"].map(|name| from.path().join(name));
+    for path in &names {
+        fs::write(path, pattern(10)).expect("written");
+    }
+    let (_client, sender, _server, receiver) = pair().await;
+    let (found, _) = entries(&names, Links::Skip);
+    for path in &names[..3] {
+        fs::remove_file(path).expect("removed");
+    }
+    mknodat(CWD, &names[0], FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
+    symlink("/etc/passwd", &names[1]).expect("linked");
+    fs::create_dir(&names[2]).expect("made");
+    let failures = Mutex::new(Vec::new());
+    let note = |progress| {
+        if let Progress::Failed { name, reason } = progress {
+            failures.lock().expect("a lock").push((name, reason));
+        }
+    };
+    let (sent, received) = tokio::join!(
+        send(&sender, &found, note),
+        receive(&receiver, Inbox::new(to.path()), from_a(), silent)
+    );
+    assert_eq!(sent.map(|o| (o.done, o.failed)).expect("an outcome"), (1, 3));
+    received.expect("an outcome");
+    let expected = ["fifo", "link", "dir"].map(|name| (name, "it is no file any more"));
+    let failures = failures.into_inner().expect("a list");
+    let said: Vec<_> = failures.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect();
+    assert_eq!(said, expected);
+    assert_eq!(bytes_in(to.path()).into_keys().collect::<Vec<_>>(), [Path::new("z")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_changes_while_it_is_sent_fails_whatever_time_it_has_afterwards() {
+    use std::os::unix::fs::MetadataExt;
+    let [from, to] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let path = from.path().join("file");
+    fs::write(&path, vec![b'A'; 4_000_000]).expect("written");
+    let before = fs::metadata(&path).expect("a file");
+    let touched = |now: &fs::Metadata| (now.ctime(), now.ctime_nsec());
+    let (_client, sender, _server, receiver) = pair().await;
+    let (found, _) = entries(std::slice::from_ref(&path), Links::Skip);
+    let changed = Mutex::new(false);
+    let change = |progress| {
+        let mut changed = changed.lock().expect("a lock");
+        if matches!(progress, Progress::At { .. }) && !*changed {
+            *changed = true;
+            fs::write(&path, vec![b'B'; 4_000_000]).expect("written");
+            let file = fs::File::open(&path).expect("a file");
+            // The clock of the file system goes in steps.
+            while touched(&file.metadata().expect("a file")) == touched(&before) {
+                file.set_modified(before.modified().expect("a time")).expect("set");
+            }
+            file.set_modified(before.modified().expect("a time")).expect("set");
+        }
+    };
+    let (sent, received) = tokio::join!(
+        send(&sender, &found, change),
+        receive(&receiver, Inbox::new(to.path()), from_a(), silent)
+    );
+    assert_eq!(sent.map(|o| (o.done, o.failed)).expect("an outcome"), (0, 1));
+    received.expect("an outcome");
+    assert!(!to.path().join("file").exists());
+}

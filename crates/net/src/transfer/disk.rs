@@ -21,11 +21,17 @@ pub trait Disk: Send + Sync + 'static {
     /// When it is not there or cannot be read.
     fn open(&self, path: &Path) -> io::Result<Self::File>;
 
-    /// Opens a file to be read and written, which nobody else may read; makes it if it is not there.
+    /// Makes a file to be read and written, which nobody else may read.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// When it cannot be made, also because something is there.
     fn create(&self, path: &Path) -> io::Result<Self::File>;
+
+    /// Opens a file of ours that is there to be read and written, whatever its permissions are.
+    ///
+    /// # Errors
+    /// When it cannot be opened; [`io::ErrorKind::WouldBlock`] when another transfer has locked it.
+    fn reopen(&self, path: &Path) -> io::Result<Self::File>;
 
     /// Makes a directory and marks it with a sender.
     ///
@@ -56,6 +62,12 @@ pub trait Disk: Send + Sync + 'static {
     /// # Errors
     /// When they cannot be put there.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Lets us work in a directory of ours whatever its permissions are.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    fn open_up(&self, path: &Path) -> io::Result<()>;
 
     /// Gives a directory its permissions and time.
     ///
@@ -93,11 +105,17 @@ pub trait DiskFile: Send + 'static {
     /// When that is not possible.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
-    /// Gives it its permissions and time.
+    /// Gives it its time.
     ///
     /// # Errors
     /// When that is not possible.
-    fn dress(&self, mode: u32, changed: i128) -> io::Result<()>;
+    fn set_changed(&self, changed: i128) -> io::Result<()>;
+
+    /// Gives it its permissions. False when it had them.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    fn set_mode(&self, mode: u32) -> io::Result<bool>;
 
     /// Marks it with who sent it. Not every file system can keep that.
     fn set_mark(&self, mark: &str);
@@ -122,6 +140,8 @@ pub struct Found {
     pub id: (u64, u64),
     /// Who sent it, if it is marked.
     pub mark: Option<String>,
+    /// It belongs to the user that receives and has no other name: what is written to it changes nothing else.
+    pub own: bool,
 }
 
 /// What there can be at a path.

@@ -1,9 +1,10 @@
 //! What is to be sent: the files and directories under some paths.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -86,9 +87,24 @@ pub enum EntryError {
         /// The path.
         path: PathBuf,
     },
+    /// It would have the same name at the receiver as another one.
+    #[error(
+        "{first} and {second}: both would be called {name} at the receiver; nothing is sent. Name \
+         directories above them that are called differently, or send them one by one",
+        first = first.display(), second = second.display()
+    )]
+    Twice {
+        /// The path that was found first.
+        first: PathBuf,
+        /// The other one.
+        second: PathBuf,
+        /// The name of both.
+        name: String,
+    },
 }
 
-/// The entries under some paths, each directory before what is in it, and those that cannot be sent.
+/// The entries under some paths, each directory before what is in it, and those that cannot be sent. There are no
+/// entries when two of them would have one name at the receiver: one would replace the other.
 pub fn entries(paths: &[PathBuf], links: Links) -> (Vec<Entry>, Vec<EntryError>) {
     let (mut entries, mut errors) = (Vec::new(), Vec::new());
     for root in paths {
@@ -115,7 +131,42 @@ pub fn entries(paths: &[PathBuf], links: Links) -> (Vec<Entry>, Vec<EntryError>)
             }
         }
     }
+    // Below a single path no name comes twice.
+    if paths.len() > 1 {
+        let twice = take_twice(&mut entries);
+        if !twice.is_empty() {
+            entries.clear();
+            errors.extend(twice);
+        }
+    }
     (entries, errors)
+}
+
+/// Leaves out what was found twice, and tells different things that would have one name. Directories are merged.
+fn take_twice(entries: &mut Vec<Entry>) -> Vec<EntryError> {
+    let mut first: HashMap<String, Entry> = HashMap::with_capacity(entries.len());
+    let mut errors = Vec::new();
+    entries.retain(|entry| {
+        let Some(before) = first.get(entry.name()) else {
+            first.insert(entry.name().to_owned(), entry.clone());
+            return true;
+        };
+        if is_same(&before.path, &entry.path) {
+            return false;
+        }
+        if (&before.offer.kind, &entry.offer.kind) != (&Kind::Directory, &Kind::Directory) {
+            let (first, second) = (before.path.clone(), entry.path.clone());
+            errors.push(EntryError::Twice { first, second, name: entry.name().to_owned() });
+        }
+        true
+    });
+    errors
+}
+
+/// Whether two paths lead to the same thing.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let id = |path| std::fs::symlink_metadata(path).map(|now| (now.dev(), now.ino())).ok();
+    one == other || id(one).is_some_and(|one| id(other) == Some(one))
 }
 
 fn unreadable(path: &Path, error: io::Error) -> EntryError {
@@ -185,5 +236,44 @@ mod tests {
         let link = found.iter().find(|entry| entry.name() == "tree/link").expect("a link");
         assert_eq!(link.offer.kind, Kind::Link { target: "/etc/passwd".to_owned() });
         assert!(errors.is_empty());
+    }
+
+    #[test]
+    fn two_files_that_would_have_one_name_are_an_error_and_nothing_is_sent() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| dir.path().join(name);
+        for (name, text) in [("a/f", "one"), ("b/f", "two22"), ("a/d/x", "1"), ("b/d/y", "2")] {
+            fs::create_dir_all(at(name).parent().expect("a parent")).expect("made");
+            fs::write(at(name), text).expect("written");
+        }
+        let (found, errors) = entries(&[at("a/f"), at("b/f"), at("a/d")], Links::Skip);
+        assert!(found.is_empty());
+        let [error] = &errors[..] else { panic!("{errors:?}") };
+        let said = error.to_string();
+        for part in [at("a/f").display().to_string(), at("b/f").display().to_string()] {
+            assert!(said.contains(&part), "{said}");
+        }
+        // Directories are merged as long as nothing below them has one name.
+        let (found, errors) = entries(&[at("a/d"), at("b/d")], Links::Skip);
+        assert!(errors.is_empty(), "{errors:?}");
+        let names: Vec<_> = found.iter().map(Entry::name).collect();
+        assert_eq!(names, ["d", "d/x", "d", "d/y"]);
+        fs::write(at("b/d/x"), "3").expect("written");
+        let (found, errors) = entries(&[at("a/d"), at("b/d")], Links::Skip);
+        assert!(found.is_empty() && matches!(errors[..], [EntryError::Twice { .. }]));
+        // A file where the other one is a directory.
+        fs::create_dir(at("c")).expect("made");
+        fs::write(at("c/d"), "4").expect("written");
+        let (found, errors) = entries(&[at("a/d"), at("c/d")], Links::Skip);
+        assert!(found.is_empty() && matches!(errors[..], [EntryError::Twice { .. }]));
+    }
+
+    #[test]
+    fn what_is_named_twice_is_sent_once() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::write(dir.path().join("f"), "x").expect("written");
+        let paths = [dir.path().join("f"), dir.path().join("./f"), dir.path().join("f")];
+        let (found, errors) = entries(&paths, Links::Skip);
+        assert!(errors.is_empty() && found.len() == 1, "{found:?} {errors:?}");
     }
 }

@@ -27,6 +27,9 @@ const BYE: [u8; 4] = [8, 0, 0, 0];
 const CUT: [u8; 4] = [9, 0, 0, 0];
 const POWER: [u8; 4] = [10, 0, 0, 0];
 const FAULTS: [u8; 4] = [11, 40, 40, 0];
+const MORE_FAULTS: [u8; 4] = [11, 127, 0, 0];
+/// A symbolic link in the place of the file.
+const LINK: [u8; 4] = [2, 0, 0, 1];
 /// Machines that work on the disk at the same time.
 const MACHINES: usize = 2;
 
@@ -83,7 +86,7 @@ pub fn transfer_records(input: &[u8]) {
 
 /// Inputs for the targets: a file that is sent, taken up, sent again, and frames.
 pub fn transfer_seeds() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    let records: [&[[u8; 4]]; 8] = [
+    let records: [&[[u8; 4]]; 10] = [
         // Sent as a whole.
         &[OFFER, DATA, DATA, END, BYE],
         // Cut off and taken up.
@@ -108,6 +111,9 @@ pub fn transfer_seeds() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
             [3, 128, 90, 0],
             [5, 128, 0, 0],
         ],
+        // A link that replaces a file, on a disk that fails and when the power goes.
+        &[OFFER, DATA, DATA, END, LINK, POWER, LINK, BYE],
+        &[OFFER, DATA, DATA, END, MORE_FAULTS, LINK, LINK, LINK, POWER, LINK, LINK, POWER, LINK],
     ];
     let offer = |name: &str, kind| Offer { name: name.to_owned(), kind, mode: 0o644, changed: 7 };
     let messages = [
@@ -296,7 +302,7 @@ impl World {
         for path in paths {
             let name = path.to_string_lossy().into_owned();
             let Some(bytes) = self.disk.bytes(&path) else { continue };
-            if name == OWN.0 || name.ends_with(".bentpipe-part") {
+            if name == OWN.0 || name.ends_with("-part") {
                 continue;
             }
             let hash = *blake3::hash(&bytes).as_bytes();

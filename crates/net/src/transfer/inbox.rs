@@ -3,11 +3,13 @@
 
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{CWD, OFlags, RenameFlags, XattrFlags, fgetxattr, fsetxattr, renameat_with};
+use rustix::process::geteuid;
 
 use super::disk::{Disk, DiskFile, Found, FoundKind};
 
@@ -15,6 +17,8 @@ use super::disk::{Disk, DiskFile, Found, FoundKind};
 const MARK: &str = "user.bentpipe.sender";
 /// Longest mark that is read.
 const MOST_MARK: usize = 256;
+/// What has taken the place of a file is not followed and not waited for.
+const UNFOLLOWED: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
 /// The mask of permissions where the system does not tell it.
 const STRICT: u32 = 0o077;
 
@@ -71,20 +75,49 @@ impl Disk for Inbox {
 
     fn open(&self, path: &Path) -> io::Result<InboxFile> {
         let mut options = OpenOptions::new();
-        options.read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
-        Ok(InboxFile { file: options.open(self.full(path))?, umask: self.umask })
+        options.read(true).custom_flags(UNFOLLOWED.bits() as i32);
+        let full = self.full(path);
+        let file = match options.open(&full) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let before = allow(&full, 0o400)?;
+                let file = options.open(&full)?;
+                file.set_permissions(before)?;
+                file
+            }
+            opened => opened?,
+        };
+        Ok(InboxFile { file, umask: self.umask })
     }
 
     fn create(&self, path: &Path) -> io::Result<InboxFile> {
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
+        // Something that is there is not opened, not even a link to nowhere.
+        options.read(true).write(true).create_new(true).mode(0o600);
         Ok(InboxFile { file: options.open(self.full(path))?, umask: self.umask })
+    }
+
+    fn reopen(&self, path: &Path) -> io::Result<InboxFile> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).custom_flags(UNFOLLOWED.bits() as i32);
+        let full = self.full(path);
+        let file = match options.open(&full) {
+            // A transfer that was cut off at its last step leaves it with the permissions of the whole file.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                // While another transfer is at this step they stay.
+                if !self.open(path)?.lock() {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                allow(&full, 0o600)?;
+                options.open(&full)?
+            }
+            opened => opened?,
+        };
+        Ok(InboxFile { file, umask: self.umask })
     }
 
     fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {
         fs::create_dir(self.full(path))?;
-        let dir = File::open(self.full(path))?;
+        let dir = open_dir(&self.full(path))?;
         let _ = fsetxattr(&dir, MARK, mark.as_bytes(), XattrFlags::empty());
         Ok(())
     }
@@ -114,11 +147,17 @@ impl Disk for Inbox {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        File::open(self.full(path))?.sync_all()
+        open_dir(&self.full(path))?.sync_all()
+    }
+
+    fn open_up(&self, path: &Path) -> io::Result<()> {
+        allow(&self.full(path), 0o700).map(drop)
     }
 
     fn dress_dir(&self, path: &Path, mode: u32, changed: i128) -> io::Result<()> {
-        InboxFile { file: File::open(self.full(path))?, umask: self.umask }.dress(mode, changed)
+        let dir = InboxFile { file: open_dir(&self.full(path))?, umask: self.umask };
+        dir.set_changed(changed)?;
+        dir.set_mode(mode).map(drop)
     }
 }
 
@@ -151,9 +190,17 @@ impl DiskFile for InboxFile {
         self.file.set_len(len)
     }
 
-    fn dress(&self, mode: u32, changed: i128) -> io::Result<()> {
-        self.file.set_permissions(Permissions::from_mode(mode & 0o777 & !self.umask))?;
+    fn set_changed(&self, changed: i128) -> io::Result<()> {
         self.file.set_times(FileTimes::new().set_modified(time(changed)))
+    }
+
+    fn set_mode(&self, mode: u32) -> io::Result<bool> {
+        let mode = mode & 0o777 & !self.umask;
+        if self.file.metadata()?.mode() & 0o777 == mode {
+            return Ok(false);
+        }
+        self.file.set_permissions(Permissions::from_mode(mode))?;
+        Ok(true)
     }
 
     fn set_mark(&self, mark: &str) {
@@ -166,6 +213,28 @@ impl DiskFile for InboxFile {
     }
 }
 
+fn open_dir(full: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(full)
+}
+
+/// Gives the owner more permissions to a file or a directory of ours. Returns what they were before.
+fn allow(full: &Path, bits: u32) -> io::Result<Permissions> {
+    let flags = (OFlags::PATH | OFlags::NOFOLLOW).bits() as i32;
+    let it = OpenOptions::new().read(true).custom_flags(flags).open(full)?;
+    let metadata = it.metadata()?;
+    let before = metadata.permissions();
+    if metadata.uid() != geteuid().as_raw() || kind_of(&metadata) == FoundKind::Other {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    if before.mode() & bits != bits {
+        // By this name it is what was looked at, whatever has taken its place meanwhile.
+        let it = format!("/proc/self/fd/{}", it.as_raw_fd());
+        fs::set_permissions(it, Permissions::from_mode(before.mode() & 0o7777 | bits))?;
+    }
+    Ok(before)
+}
+
 fn kind_of(metadata: &Metadata) -> FoundKind {
     match () {
         () if metadata.is_file() => FoundKind::File,
@@ -176,7 +245,8 @@ fn kind_of(metadata: &Metadata) -> FoundKind {
 
 fn found(kind: FoundKind, metadata: &Metadata, mark: Option<String>) -> Found {
     let changed = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
-    Found { kind, len: metadata.len(), changed, id: (metadata.dev(), metadata.ino()), mark }
+    let own = metadata.uid() == geteuid().as_raw() && metadata.nlink() <= 1;
+    Found { kind, len: metadata.len(), changed, id: (metadata.dev(), metadata.ino()), mark, own }
 }
 
 fn text(bytes: &[u8], len: rustix::io::Result<usize>) -> Option<String> {

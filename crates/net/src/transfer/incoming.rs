@@ -1,10 +1,10 @@
 //! A file that is being received: a partial file until it is complete, the final name in one step.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, DiskFile, Found, FoundKind};
-use super::names::{NameError, parent_of, partial_of};
+use super::names::{NameError, own_partial_of, parent_of, partial_of};
 
 /// Bytes read at a time.
 const CHUNK: usize = 256 * 1024;
@@ -38,9 +38,13 @@ impl Rules {
         found.kind != FoundKind::Directory && (self.overwrite || own())
     }
 
-    /// Whether a partial file or a directory belongs to another sender.
+    /// Whether a partial file or a directory belongs to another sender. A partial file that failed at its last step
+    /// has the mark of a complete one.
     pub(super) fn foreign(&self, found: &Found) -> bool {
-        found.mark.as_ref().is_some_and(|mark| mark != self.mark())
+        found.mark.as_ref().is_some_and(|mark| {
+            let rest = mark.strip_prefix(self.mark());
+            rest.is_none_or(|rest| !rest.is_empty() && !rest.starts_with(' '))
+        })
     }
 }
 
@@ -57,10 +61,19 @@ pub(super) enum PlaceError {
         "it is there already and not from this sender; --overwrite at the receiver replaces it"
     )]
     Exists,
+    #[error(
+        "a symbolic link is there already, and a link does not tell who made it; --overwrite at the receiver \
+         replaces it"
+    )]
+    LinkExists,
     #[error("another transfer writes to this file")]
     Busy,
+    #[error("another sender's file has this name until it is complete")]
+    Foreign,
     #[error("what arrived is not what was sent")]
     Wrong,
+    #[error("another program has put something else in the place of what arrived")]
+    Exchanged,
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -107,7 +120,7 @@ impl<F: DiskFile> Incoming<F> {
         mode: u32,
         changed: i128,
     ) -> Result<Self, PlaceError> {
-        let partial = partial_of(&path);
+        let partial = place_of(disk, rules, &path)?;
         let there = disk.look(&path)?;
         let known = match &there {
             Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
@@ -118,9 +131,11 @@ impl<F: DiskFile> Incoming<F> {
                 let hash = hash_prefix(&disk.open(&path)?, size)?;
                 Known { len: size, hash, whole: true }
             }
-            Some(found) if !rules.may_replace(found) => return Err(PlaceError::Exists),
+            Some(found) if !rules.may_replace(found) => return Err(exists(found)),
             _ => match disk.look(&partial)? {
-                Some(found) if found.kind == FoundKind::File && !rules.foreign(&found) => {
+                Some(found)
+                    if found.kind == FoundKind::File && found.own && !rules.foreign(&found) =>
+                {
                     let len = found.len.min(size);
                     let hash = hash_prefix(&disk.open(&partial)?, len)?;
                     Known { len, hash, whole: false }
@@ -207,12 +222,13 @@ impl<F: DiskFile> Incoming<F> {
         if self.known.whole && !matches!(self.state, State::Writing(_)) {
             // All that has come is the same, and nothing was written: there is nothing to be renamed.
             if self.known.hash == *hash {
-                self.discard(disk);
+                self.keep(disk, rules);
                 return Ok(true);
             }
             return Err(PlaceError::Wrong);
         }
         let (at, size, mode, changed) = (self.at, self.size, self.mode, self.changed);
+        let path = self.path.clone();
         let file = self.partial_file(disk, rules)?;
         let right = at == size && {
             file.set_len(size)?;
@@ -224,22 +240,54 @@ impl<F: DiskFile> Incoming<F> {
             let _ = disk.remove(&self.partial);
             return Err(PlaceError::Wrong);
         }
-        file.dress(mode, changed)?;
+        file.set_changed(changed)?;
         file.set_mark(&rules.complete_mark(&file.found()?));
+        let id = file.found()?.id;
+        let place = || match disk.look(&path)? {
+            Some(found) if found.kind == FoundKind::Directory => Err(PlaceError::Directory),
+            Some(found) if !rules.may_replace(&found) => Err(exists(&found)),
+            there => Ok(there.is_some()),
+        };
+        // Permissions that forbid writing, also of the mark, come last.
+        place()?;
+        file.set_mode(mode)?;
         file.sync()?;
-        let there = disk.look(&self.path)?;
-        match &there {
-            Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
-            Some(found) if !rules.may_replace(found) => return Err(PlaceError::Exists),
-            _ => {}
-        }
-        disk.rename(&self.partial, &self.path, there.is_some())?;
-        disk.sync_dir(parent_of(&self.path))?;
+        let replace = place()?;
+        // What was compared gets the name, and not what somebody has put in its place.
+        let check = |path| match disk.look(path)? {
+            Some(found) if found.id == id => Ok(()),
+            _ => Err(PlaceError::Exchanged),
+        };
+        check(&self.partial)?;
+        disk.rename(&self.partial, &path, replace)?;
+        // There is no way to name the open file in that step. At least nobody is told that it arrived.
+        check(&path)?;
+        disk.sync_dir(parent_of(&path))?;
         Ok(false)
     }
 
-    /// What is here is what is offered: the beginning of another version is not needed any more.
-    pub(super) fn discard<D: Disk<File = F>>(&mut self, disk: &D) {
+    /// What is here is what is offered. Its permissions may have changed since it was sent, and the beginning of
+    /// another version is not needed any more.
+    pub(super) fn keep<D: Disk<File = F>>(&mut self, disk: &D, rules: &Rules) {
+        // Its bytes are there; that its permissions cannot be set is no reason to fail.
+        let _ = self.set_mode(disk, rules);
+        self.discard(disk);
+    }
+
+    /// Gives the sender's own file its permissions. With another name they would be those of something else too.
+    fn set_mode<D: Disk<File = F>>(&self, disk: &D, rules: &Rules) -> io::Result<()> {
+        let there = disk.look(&self.path)?;
+        let Some(found) = there.filter(|found| found.own && rules.may_replace(found)) else {
+            return Ok(());
+        };
+        let file = disk.open(&self.path)?;
+        if file.found()?.id == found.id && file.set_mode(self.mode)? {
+            file.sync()?;
+        }
+        Ok(())
+    }
+
+    fn discard<D: Disk<File = F>>(&mut self, disk: &D) {
         let writing = matches!(self.state, State::Writing(_));
         let left = || {
             let found = disk.look(&self.partial).ok().flatten()?;
@@ -263,9 +311,16 @@ impl<F: DiskFile> Incoming<F> {
                 && let Some(found) = disk.look(&self.path)?
                 && !rules.may_replace(&found)
             {
-                return Err(PlaceError::Exists);
+                return Err(exists(&found));
             }
-            let file = open_partial(disk, rules, &self.partial)?;
+            let file = match open_partial(disk, rules, &self.partial) {
+                // Another sender began it meanwhile.
+                Err(PlaceError::Foreign) => {
+                    self.partial = own_partial_of(&self.path, rules.mark());
+                    open_partial(disk, rules, &self.partial)?
+                }
+                opened => opened?,
+            };
             if let State::Same(whole) = &self.state {
                 copy(whole, &file, self.at)?;
             }
@@ -278,26 +333,60 @@ impl<F: DiskFile> Incoming<F> {
     }
 }
 
+/// Where a file is until it is complete: what another sender has begun stays his.
+fn place_of(disk: &impl Disk, rules: &Rules, path: &Path) -> io::Result<PathBuf> {
+    let (usual, own) = (partial_of(path), own_partial_of(path, rules.mark()));
+    let foreign = disk.look(&usual)?.is_some_and(|found| rules.foreign(&found));
+    Ok(if foreign || disk.look(&own)?.is_some() { own } else { usual })
+}
+
+/// Why what is there is not replaced.
+pub(super) const fn exists(found: &Found) -> PlaceError {
+    match found.kind {
+        FoundKind::Link(_) => PlaceError::LinkExists,
+        _ => PlaceError::Exists,
+    }
+}
+
 /// Opens and locks a partial file.
 fn open_partial<D: Disk>(disk: &D, rules: &Rules, path: &Path) -> Result<D::File, PlaceError> {
     for _ in 0..OPENINGS {
-        // A link under this name is not followed.
-        match disk.look(path)? {
+        let mut there = disk.look(path)?;
+        match &there {
             Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
-            Some(found) if found.kind != FoundKind::File => disk.remove(path)?,
+            Some(found) if rules.foreign(found) => return Err(PlaceError::Foreign),
+            // A link under this name is not followed. What has another name too, or belongs to somebody else, is not
+            // written to: it is not only here that it would change.
+            Some(found) if found.kind != FoundKind::File || !found.own => {
+                disk.remove(path)?;
+                there = None;
+            }
             _ => {}
         }
-        let file = disk.create(path)?;
+        let opened = if there.is_some() { disk.reopen(path) } else { disk.create(path) };
+        let faster = if there.is_some() { ErrorKind::NotFound } else { ErrorKind::AlreadyExists };
+        let file = match opened {
+            // Another transfer has made it or has given it its final name.
+            Err(error) if error.kind() == faster => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(PlaceError::Busy),
+            opened => opened?,
+        };
         if !file.lock() {
             return Err(PlaceError::Busy);
         }
         let found = file.found()?;
-        // Another transfer may have given it its final name after it was opened and before it was locked.
-        if disk.look(path)?.is_none_or(|now| now.id != found.id) {
+        // Also after it was opened and before it was locked.
+        if disk.look(path)?.is_none_or(|now| now.id != found.id) || (there.is_some() && !found.own)
+        {
             continue;
         }
         if rules.foreign(&found) {
-            file.set_len(0)?;
+            return Err(PlaceError::Foreign);
+        }
+        if there.is_some() {
+            // It may have the permissions of the whole file, and until it is one nobody else reads it. Where they
+            // cannot be set it is written to all the same.
+            let _ = file.set_mode(0o600);
         }
         file.set_mark(rules.mark());
         return Ok(file);
@@ -330,7 +419,7 @@ fn each_chunk(
         let want = (len - at).min(CHUNK as u64) as usize;
         let read = file.read_at(&mut chunk[..want], at)?;
         if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(ErrorKind::UnexpectedEof.into());
         }
         each(at, &chunk[..read])?;
         at += read as u64;

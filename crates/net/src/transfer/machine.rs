@@ -8,8 +8,8 @@ use bytes::Bytes;
 
 use super::disk::{Disk, FoundKind};
 use super::frames::{Frame, Kind, Message, Offer, Reply, message, reason};
-use super::incoming::{Incoming, PlaceError, Rules};
-use super::names::{parent_of, path_of, stays_inside};
+use super::incoming::{Incoming, PlaceError, Rules, exists};
+use super::names::{new_link_of, parent_of, path_of, stays_inside};
 use super::{Progress, Received, TransferError};
 
 /// Most entries that a sender offers ahead of their data.
@@ -207,7 +207,7 @@ impl<D: Disk> Machine<D> {
                 if !incoming.known().whole {
                     return Err(broken("a file to be kept that is not here"));
                 }
-                incoming.discard(disk);
+                incoming.keep(disk, rules);
                 let path = incoming.path().to_owned();
                 self.keep(&path)?;
                 self.got.done += 1;
@@ -255,6 +255,9 @@ impl<D: Disk> Machine<D> {
                 match self.directory(&path) {
                     Ok(own) => {
                         if own && self.dirs.len() < MOST_DEPTH {
+                            // It has the permissions that it gets in the end, from an earlier transfer. What cannot
+                            // be made in it fails by itself.
+                            let _ = self.disk.open_up(&path);
                             self.dirs.push((path, offer.mode, offer.changed));
                         }
                         self.done(entry);
@@ -361,18 +364,25 @@ impl<D: Disk> Machine<D> {
 
     /// Makes a link. False when it was there.
     fn link(&mut self, path: &Path, target: &str) -> Result<bool, PlaceError> {
-        match self.disk.look(path)? {
-            None => self.disk.link(target, path)?,
+        let there = self.disk.look(path)?;
+        match &there {
             Some(found) if found.kind == FoundKind::Link(target.to_owned()) => {
                 self.keep(path)?;
                 return Ok(false);
             }
             Some(found) if found.kind == FoundKind::Directory => return Err(PlaceError::Directory),
-            Some(found) if !self.rules.may_replace(&found) => return Err(PlaceError::Exists),
-            Some(_) => {
-                self.disk.remove(path)?;
-                self.disk.link(target, path)?;
-            }
+            Some(found) if !self.rules.may_replace(found) => return Err(exists(found)),
+            _ => {}
+        }
+        // It takes its name in one step: what is there stays when the link cannot be made.
+        let new = new_link_of(path, self.rules.mark());
+        if self.disk.look(&new)?.is_some() {
+            self.disk.remove(&new)?;
+        }
+        self.disk.link(target, &new)?;
+        if let Err(error) = self.disk.rename(&new, path, there.is_some()) {
+            let _ = self.disk.remove(&new);
+            return Err(error.into());
         }
         self.disk.sync_dir(parent_of(path))?;
         Ok(true)

@@ -31,8 +31,12 @@ struct State {
     lies: u64,
     /// Bytes that there is room for.
     room: Option<u64>,
+    /// It makes no symbolic links.
+    no_links: bool,
     /// Another transfer does this before a file is locked.
     rename: Option<(PathBuf, PathBuf)>,
+    /// Somebody puts these bytes in the place of the next file that gets another name.
+    exchange: Option<Vec<u8>>,
 }
 
 type Names = BTreeMap<PathBuf, u64>;
@@ -74,6 +78,11 @@ impl MemoryDisk {
         (state.failures, state.lies, state.room) = (failures, lies, room);
     }
 
+    /// From now on no symbolic link can be made, as on a file system that has none.
+    pub fn refuse_links(&self) {
+        self.state().no_links = true;
+    }
+
     /// The power goes: of what was not synchronised some is lost, some is zeros and some is there. Nothing is open
     /// any more.
     pub fn lose_power(&self) {
@@ -110,6 +119,19 @@ impl MemoryDisk {
         self.state().rename = Some((from.to_owned(), to.to_owned()));
     }
 
+    /// Before the next file gets another name, somebody puts one with these bytes in its place.
+    pub fn exchange_before_rename(&self, bytes: &[u8]) {
+        self.state().exchange = Some(bytes.to_vec());
+    }
+
+    /// Gives a file one more name, as a snapshot of the directory would.
+    pub fn link_file(&self, path: &Path, name: &Path) {
+        let mut state = self.state();
+        let id = state.names.get(path).copied();
+        put(&mut state.names, name, id);
+        put(&mut state.durable, name, id);
+    }
+
     /// Puts a file there, as somebody of this machine would.
     pub fn put(&self, path: &Path, bytes: &[u8]) {
         let mut state = self.state();
@@ -126,6 +148,12 @@ impl MemoryDisk {
         let state = self.state();
         let node = state.nodes.get(state.names.get(path)?)?;
         (node.kind == FoundKind::File).then(|| node.now.bytes.clone())
+    }
+
+    /// The permissions of what is at a path.
+    pub fn mode(&self, path: &Path) -> Option<u32> {
+        let state = self.state();
+        Some(state.nodes.get(state.names.get(path)?)?.mode)
     }
 
     /// All paths.
@@ -184,6 +212,7 @@ impl State {
             changed,
             id: (0, id),
             mark,
+            own: self.names.values().filter(|other| **other == id).count() <= 1,
         })
     }
 
@@ -229,9 +258,15 @@ impl Disk for MemoryDisk {
         let mut state = self.state();
         state.may_fail()?;
         state.parent_is_there(path)?;
-        let there = state.names.get(path).copied();
-        let id = there.unwrap_or_else(|| state.add(path, FoundKind::File, Content::default()));
+        if state.names.contains_key(path) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let id = state.add(path, FoundKind::File, Content::default());
         Ok(self.file(id))
+    }
+
+    fn reopen(&self, path: &Path) -> io::Result<MemoryFile> {
+        self.open(path)
     }
 
     fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {
@@ -250,6 +285,9 @@ impl Disk for MemoryDisk {
         let mut state = self.state();
         state.may_fail()?;
         state.parent_is_there(path)?;
+        if state.no_links {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -260,6 +298,9 @@ impl Disk for MemoryDisk {
     fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
         let mut state = self.state();
         state.may_fail()?;
+        if let Some(bytes) = state.exchange.take() {
+            state.add(from, FoundKind::File, Content { bytes, ..Content::default() });
+        }
         if !replace && state.names.contains_key(to) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -282,6 +323,14 @@ impl Disk for MemoryDisk {
         state.durable.retain(|name, _| !here(name));
         let now = state.names.iter().filter(|(name, _)| here(name));
         state.durable.extend(now.map(|(name, id)| (name.clone(), *id)));
+        Ok(())
+    }
+
+    fn open_up(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.may_fail()?;
+        let id = state.names.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
+        state.node(id)?.mode |= 0o700;
         Ok(())
     }
 
@@ -359,12 +408,18 @@ impl DiskFile for MemoryFile {
         Ok(())
     }
 
-    fn dress(&self, mode: u32, changed: i128) -> io::Result<()> {
+    fn set_changed(&self, changed: i128) -> io::Result<()> {
         let mut state = self.disk.state();
         state.may_fail()?;
-        let node = state.node(self.node)?;
-        (node.mode, node.now.changed) = (mode, changed);
+        state.node(self.node)?.now.changed = changed;
         Ok(())
+    }
+
+    fn set_mode(&self, mode: u32) -> io::Result<bool> {
+        let mut state = self.disk.state();
+        state.may_fail()?;
+        let before = std::mem::replace(&mut state.node(self.node)?.mode, mode);
+        Ok(before != mode)
     }
 
     fn set_mark(&self, mark: &str) {

@@ -10,6 +10,10 @@ const MOST_PARTS: usize = 256;
 const MOST_PART: usize = 255;
 /// What the name of a file that is not complete begins and ends with.
 const PARTIAL: (&str, &str) = (".", ".bentpipe-part");
+/// The same of one that is not complete while another sender's has the usual name.
+const OWN_PARTIAL: (&str, &str) = (".", ".bentpipe-sender-part");
+/// The same of a symbolic link that is being made.
+const LINK: (&str, &str) = (".", ".bentpipe-link");
 
 /// Why something has no place in the directory.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -31,7 +35,9 @@ pub(super) fn path_of(name: &str) -> Result<PathBuf, NameError> {
     if name.split('/').any(bad) {
         return Err(NameError::Escapes);
     }
-    let reserved = |part: &str| part.starts_with(PARTIAL.0) && part.ends_with(PARTIAL.1);
+    let is =
+        |part: &str, (first, last): (&str, &str)| part.starts_with(first) && part.ends_with(last);
+    let reserved = |part: &str| [PARTIAL, OWN_PARTIAL, LINK].iter().any(|name| is(part, *name));
     if name.split('/').any(reserved) {
         return Err(NameError::Reserved);
     }
@@ -40,11 +46,30 @@ pub(super) fn path_of(name: &str) -> Result<PathBuf, NameError> {
 
 /// Where a file is until it is complete.
 pub(super) fn partial_of(path: &Path) -> PathBuf {
+    let (first, last) = PARTIAL;
     let mut name = path.file_name().unwrap_or_default().to_string_lossy();
-    if name.len() + PARTIAL.0.len() + PARTIAL.1.len() > MOST_PART {
+    if name.len() + first.len() + last.len() > MOST_PART {
         name = blake3::hash(name.as_bytes()).to_hex().to_string().into();
     }
-    path.with_file_name(format!("{}{name}{}", PARTIAL.0, PARTIAL.1))
+    path.with_file_name(format!("{first}{name}{last}"))
+}
+
+/// Where it is when another sender's is there.
+pub(super) fn own_partial_of(path: &Path, sender: &str) -> PathBuf {
+    of_sender(path, sender, OWN_PARTIAL)
+}
+
+/// Where a symbolic link is made.
+pub(super) fn new_link_of(path: &Path, sender: &str) -> PathBuf {
+    of_sender(path, sender, LINK)
+}
+
+/// A name that is that of no other file and no other sender.
+fn of_sender(path: &Path, sender: &str, (first, last): (&str, &str)) -> PathBuf {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+    hasher.update(b"/").update(sender.as_bytes());
+    path.with_file_name(format!("{first}{}{last}", hasher.finalize().to_hex()))
 }
 
 /// The directory that a path is in; empty for that of the whole transfer.
@@ -93,6 +118,10 @@ mod tests {
     fn nobody_sends_the_beginning_of_a_file_of_somebody_else() {
         assert_eq!(path_of(".file.bentpipe-part"), Err(NameError::Reserved));
         assert_eq!(path_of(".d.bentpipe-part/x"), Err(NameError::Reserved));
+        assert_eq!(path_of(".l.bentpipe-link"), Err(NameError::Reserved));
+        assert_eq!(path_of(".f.bentpipe-sender-part"), Err(NameError::Reserved));
+        let [a, b] = ["a", "b"].map(|sender| own_partial_of(Path::new("d/f"), sender));
+        assert!(a != b && a.starts_with("d") && path_of(&a.to_string_lossy()).is_err());
         assert_eq!(partial_of(Path::new("a/file")), Path::new("a/.file.bentpipe-part"));
         let long = "x".repeat(MOST_PART);
         assert!(partial_of(Path::new(&long)).as_os_str().len() <= MOST_PART);

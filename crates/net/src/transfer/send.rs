@@ -1,11 +1,15 @@
 //! The sender's side.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
@@ -39,6 +43,30 @@ const MOST_UNSENT: usize = 256 * 1024;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Why a file that changed is not sent to its end.
 const CHANGED: &str = "the file changed while it was sent";
+/// Why what is no file any more is not sent.
+const NO_FILE: &str = "it is no file any more";
+
+/// What tells two states of a file apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    changed: i128,
+    /// Device and inode.
+    id: (u64, u64),
+    /// When anything of it was changed. No program sets that back.
+    touched: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> io::Result<Self> {
+        Ok(Self {
+            size: metadata.len(),
+            changed: changed(metadata)?,
+            id: (metadata.dev(), metadata.ino()),
+            touched: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+}
 
 /// What the receiver has of a file.
 #[derive(Clone, Copy, Debug)]
@@ -150,10 +178,9 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
             let Kind::File { size } = offer.kind else { continue };
             (self.progress)(Progress::Begins { name: offer.name.clone(), size });
             let path = self.entries[number].path.clone();
-            let opened =
-                spawn_blocking(move || File::open(path)).await.map_err(io::Error::other)?;
+            let opened = spawn_blocking(move || open(&path)).await.map_err(io::Error::other)?;
             let end = match opened {
-                Ok(file) => self.write_file(file, number as u64, &offer, size).await?,
+                Ok((file, stamp)) => self.write_file(file, stamp, number as u64, &offer).await?,
                 Err(error) => Message::Skip { reason: error.to_string() },
             };
             self.connection.write_bytes(message(&end)).await?;
@@ -187,10 +214,14 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
     async fn write_file(
         &mut self,
         mut file: File,
+        stamp: Stamp,
         number: u64,
         offer: &Offer,
-        size: u64,
     ) -> Result<Message, TransferError> {
+        let size = stamp.size;
+        if (Kind::File { size }, stamp.changed) != (offer.kind.clone(), offer.changed) {
+            return Ok(Message::Skip { reason: CHANGED.to_owned() });
+        }
         let (mut at, mut hasher, mut heard) = (0, blake3::Hasher::new(), false);
         loop {
             let (have, failed) = {
@@ -210,7 +241,7 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
                 && file.seek(SeekFrom::Start(have.len)).is_ok()
             {
                 self.outcome.had += have.len.saturating_sub(at);
-                if have.whole && have.len == size && is_unchanged(&file, offer) {
+                if have.whole && have.len == size && is_unchanged(&file, stamp) {
                     return Ok(Message::Keep);
                 }
                 if !have.whole {
@@ -245,7 +276,7 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
             self.connection.write_bytes(data(&piece)).await?;
             (self.progress)(Progress::At { offset: at });
         }
-        if at == size && is_unchanged(&file, offer) {
+        if at == size && is_unchanged(&file, stamp) {
             Ok(Message::End { hash: *hasher.finalize().as_bytes() })
         } else {
             Ok(Message::Skip { reason: CHANGED.to_owned() })
@@ -253,12 +284,28 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
     }
 }
 
-/// Whether a file is still the one that was offered.
-fn is_unchanged(file: &File, offer: &Offer) -> bool {
-    let now = file.metadata().and_then(|metadata| Ok((metadata.len(), changed(&metadata)?)));
-    now.is_ok_and(|(size, changed)| {
-        (Kind::File { size }, changed) == (offer.kind.clone(), offer.changed)
-    })
+/// Opens a file to be sent. What has taken its place since it was found may be anything: nobody may ever write to a FIFO,
+/// and a link leads elsewhere.
+fn open(path: &Path) -> io::Result<(File, Stamp)> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let other = |error: &io::Error| {
+        [Errno::LOOP, Errno::NXIO]
+            .iter()
+            .any(|kind| error.raw_os_error() == Some(kind.raw_os_error()))
+    };
+    let no_file = || io::Error::other(NO_FILE);
+    let file = opened.map_err(|error| if other(&error) { no_file() } else { error })?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(no_file());
+    }
+    Ok((file, Stamp::of(&metadata)?))
+}
+
+/// Whether a file is still what it was when it was opened.
+fn is_unchanged(file: &File, before: Stamp) -> bool {
+    file.metadata().and_then(|metadata| Stamp::of(&metadata)).is_ok_and(|now| now == before)
 }
 
 /// Reads the next piece of a file.

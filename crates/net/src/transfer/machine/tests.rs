@@ -1,11 +1,20 @@
 //! Records in any order.
 
+use super::super::inbox::Inbox;
 use super::super::memory_disk::MemoryDisk;
 use super::*;
 
 fn offer(name: &str, size: u64, changed: i128) -> Frame<Message> {
-    let kind = Kind::File { size };
-    Frame::Message(Message::Offer(Offer { name: name.to_owned(), kind, mode: 0o644, changed }))
+    offer_with(name, Kind::File { size }, 0o644, changed)
+}
+
+fn offer_with(name: &str, kind: Kind, mode: u32, changed: i128) -> Frame<Message> {
+    Frame::Message(Message::Offer(Offer { name: name.to_owned(), kind, mode, changed }))
+}
+
+fn link(name: &str, target: &str) -> Frame<Message> {
+    let kind = Kind::Link { target: target.to_owned() };
+    Frame::Message(Message::Offer(Offer { name: name.to_owned(), kind, mode: 0o777, changed: 5 }))
 }
 
 fn end(bytes: &[u8]) -> Frame<Message> {
@@ -18,10 +27,14 @@ fn data(bytes: &'static [u8]) -> Frame<Message> {
 
 /// The receiver of a sender's transfer.
 fn machine(disk: &MemoryDisk, sender: &str) -> Machine<MemoryDisk> {
-    Machine::new(disk.clone(), Rules { sender: Some(sender.to_owned()), overwrite: false })
+    Machine::new(disk.clone(), rules(sender))
 }
 
-fn give(machine: &mut Machine<MemoryDisk>, frames: impl IntoIterator<Item = Frame<Message>>) {
+fn rules(sender: &str) -> Rules {
+    Rules { sender: Some(sender.to_owned()), overwrite: false }
+}
+
+fn give<D: Disk>(machine: &mut Machine<D>, frames: impl IntoIterator<Item = Frame<Message>>) {
     for frame in frames {
         let handled = machine.handle(frame, false).expect("a frame in turn");
         assert!(matches!(handled, Handled::Yes));
@@ -113,8 +126,18 @@ fn the_beginning_that_one_sender_left_is_nothing_to_another() {
     let nothing =
         Reply::Have { entry: 0, len: 0, hash: *blake3::hash(b"").as_bytes(), whole: false };
     assert_eq!(other.replies(), [message(&nothing)]);
-    give(&mut other, [data(b"x"), data(b"yzabc"), end(b"xyzabc")]);
+    give(&mut other, [data(b"x")]);
+    // Both can be taken up.
+    for (sender, begun) in [("a", &b"abc"[..]), ("b", b"x")] {
+        let mut again = machine(&disk, sender);
+        give(&mut again, [offer("f", 6, 5)]);
+        let (len, hash) = (begun.len() as u64, *blake3::hash(begun).as_bytes());
+        assert_eq!(again.replies(), [message(&Reply::Have { entry: 0, len, hash, whole: false })]);
+    }
+    give(&mut other, [data(b"yzabc"), end(b"xyzabc")]);
     assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"xyzabc"[..]));
+    assert_eq!(disk.bytes(Path::new(".f.bentpipe-part")).as_deref(), Some(&b"abc"[..]));
+    assert_eq!(disk.paths().len(), 2);
 }
 
 #[test]
@@ -129,4 +152,209 @@ fn offers_of_directories_take_no_memory_without_end() {
     }
     assert!(machine.tasks.len() <= MOST_TASKS && machine.dirs.len() <= MOST_DEPTH);
     assert!(machine.synced.len() <= 1);
+}
+
+#[test]
+fn a_link_that_cannot_be_made_leaves_what_was_there() {
+    let disk = MemoryDisk::new(0);
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
+    disk.refuse_links();
+    give(&mut machine, [link("f", "g"), Frame::Message(Message::Bye)]);
+    assert_eq!(machine.result().map(|got| (got.done, got.failed)), Some((1, 1)));
+    assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"abc"[..]));
+}
+
+#[test]
+fn at_every_moment_the_file_or_the_link_that_replaces_it_is_there() {
+    // The power goes after each step of making the link, and each other way round.
+    for seed in 0..200 {
+        let disk = MemoryDisk::new(seed);
+        give(&mut machine(&disk, "a"), [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
+        disk.fail(300, 0, None);
+        give(&mut machine(&disk, "a"), [link("f", "g")]);
+        disk.lose_power();
+        disk.fail(0, 0, None);
+        let kind = disk.look(Path::new("f")).expect("a look").map(|found| found.kind);
+        assert!(
+            matches!(&kind, Some(FoundKind::File)) || kind == Some(FoundKind::Link("g".to_owned())),
+            "seed {seed}: {kind:?}"
+        );
+        // What was left of it is in nobody's way.
+        give(&mut machine(&disk, "a"), [link("f", "g")]);
+        let kind = disk.look(Path::new("f")).expect("a look").map(|found| found.kind);
+        assert_eq!(kind, Some(FoundKind::Link("g".to_owned())), "seed {seed}");
+        assert_eq!(disk.paths(), [Path::new("f")], "seed {seed}");
+    }
+}
+
+#[test]
+fn what_was_put_in_the_place_of_what_arrived_gets_no_name() {
+    let (disk, partial) = (MemoryDisk::new(0), Path::new(".f.bentpipe-part"));
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5), data(b"abc")]);
+    disk.remove(partial).expect("removed");
+    disk.put(partial, b"xyz");
+    give(&mut machine, [end(b"abc"), Frame::Message(Message::Bye)]);
+    assert_eq!(machine.result().map(|got| (got.done, got.failed)), Some((0, 1)));
+    assert_eq!(disk.bytes(Path::new("f")), None);
+}
+
+#[test]
+fn nobody_is_told_that_what_was_exchanged_at_the_last_moment_arrived() {
+    let disk = MemoryDisk::new(0);
+    let mut machine = machine(&disk, "a");
+    give(&mut machine, [offer("f", 3, 5), data(b"abc")]);
+    disk.exchange_before_rename(b"xyz");
+    give(&mut machine, [end(b"abc"), Frame::Message(Message::Bye)]);
+    assert_eq!(machine.result().map(|got| (got.done, got.failed)), Some((0, 1)));
+}
+
+#[test]
+fn a_partial_file_with_another_name_is_not_written_to() {
+    let (disk, partial) = (MemoryDisk::new(0), Path::new(".f.bentpipe-part"));
+    give(&mut machine(&disk, "a"), [offer("f", 6, 5), data(b"abc")]);
+    disk.link_file(partial, Path::new("snapshot"));
+    let mut again = machine(&disk, "a");
+    give(&mut again, [offer("f", 6, 5)]);
+    let nothing =
+        Reply::Have { entry: 0, len: 0, hash: *blake3::hash(b"").as_bytes(), whole: false };
+    assert_eq!(again.replies(), [message(&nothing)]);
+    give(&mut again, [data(b"ABCDEF"), end(b"ABCDEF")]);
+    assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"ABCDEF"[..]));
+    assert_eq!(disk.bytes(Path::new("snapshot")).as_deref(), Some(&b"abc"[..]));
+}
+
+#[test]
+fn a_file_outside_is_not_written_to_by_a_name_of_it_inside() {
+    let [outside, inside] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let precious = outside.path().join("precious");
+    std::fs::write(&precious, "precious").expect("written");
+    std::fs::hard_link(&precious, inside.path().join(".f.bentpipe-part")).expect("linked");
+    let mut machine = Machine::new(Inbox::new(inside.path()), rules("a"));
+    give(&mut machine, [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
+    assert_eq!(std::fs::read(&precious).expect("read"), b"precious");
+    assert_eq!(std::fs::read(inside.path().join("f")).expect("read"), b"abc");
+}
+
+/// Runs something as a user whom permissions bind, whoever runs the tests.
+#[expect(clippy::disallowed_methods, reason = "capabilities are those of a thread")]
+fn bound_by_permissions(work: impl FnOnce() + Send + 'static) {
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+    let thread = std::thread::spawn(|| {
+        let mut sets = capabilities(None).expect("capabilities");
+        sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+        set_capabilities(None, sets).expect("less of them");
+        work();
+    });
+    thread.join().expect("work that went well");
+}
+
+#[test]
+fn permissions_of_an_earlier_transfer_are_in_nobodys_way() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    bound_by_permissions(|| {
+        let dir = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| dir.path().join(name);
+        let mode = |name: &str| fs::metadata(at(name)).expect("there").permissions().mode() & 0o700;
+        let transfer = |frames: Vec<Frame<Message>>| {
+            let mut machine = Machine::new(Inbox::new(dir.path()), rules("a"));
+            give(&mut machine, frames);
+            give(&mut machine, [Frame::Message(Message::Bye)]);
+            machine.result().map(|got| (got.done, got.failed))
+        };
+        let file = |name: &str, mode| offer_with(name, Kind::File { size: 3 }, mode, 5);
+        // What was cut off at its last step, whatever its permissions.
+        for (name, forbids) in [("f", 0o444), ("g", 0o200), ("h", 0)] {
+            let partial = at(&format!(".{name}.bentpipe-part"));
+            fs::write(&partial, "ab").expect("written");
+            fs::set_permissions(&partial, Permissions::from_mode(forbids)).expect("set");
+            let got = transfer(vec![file(name, 0o444), data(b"abc"), end(b"abc")]);
+            assert_eq!((got, mode(name)), (Some((1, 0)), 0o400), "{forbids:o}");
+        }
+        // A file that forbids writing is still its sender's.
+        let newer = offer_with("f", Kind::File { size: 3 }, 0o400, 6);
+        assert_eq!(transfer(vec![newer, data(b"xyz"), end(b"xyz")]), Some((1, 0)));
+        assert_eq!(fs::read(at("f")).expect("read"), b"xyz");
+        // One that forbids reading is there when it is sent again.
+        let secret = || vec![file("s", 0), data(b"abc"), end(b"abc")];
+        assert_eq!((transfer(secret()), mode("s")), (Some((1, 0)), 0));
+        assert_eq!((transfer(secret()), mode("s")), (Some((1, 0)), 0));
+        // A file comes into a directory that forbids it.
+        let closed = || offer_with("d", Kind::Directory, 0o555, 5);
+        for name in ["d/a", "d/b"] {
+            let got = transfer(vec![closed(), file(name, 0o644), data(b"abc"), end(b"abc")]);
+            assert_eq!((got, mode("d")), (Some((2, 0)), 0o500), "{name}");
+        }
+    });
+}
+
+#[test]
+fn a_change_of_permissions_alone_arrives_at_the_senders_own_file() {
+    let (disk, path) = (MemoryDisk::new(0), Path::new("f"));
+    give(&mut machine(&disk, "a"), [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
+    let file = |mode| offer_with("f", Kind::File { size: 3 }, mode, 5);
+    let keep = || Frame::Message(Message::Keep);
+    give(&mut machine(&disk, "a"), [file(0o755), keep()]);
+    assert_eq!(disk.mode(path), Some(0o755));
+    // Also when all of it was sent before it was known to be there.
+    give(&mut machine(&disk, "a"), [file(0o700), data(b"abc"), end(b"abc")]);
+    assert_eq!(disk.mode(path), Some(0o700));
+    // Another sender has no say in it.
+    give(&mut machine(&disk, "b"), [file(0o777), keep()]);
+    assert_eq!(disk.mode(path), Some(0o700));
+}
+
+#[test]
+fn a_link_that_leads_elsewhere_now_is_said_to_need_overwrite() {
+    let disk = MemoryDisk::new(0);
+    let mut again = machine(&disk, "a");
+    give(&mut again, [link("l", "x"), link("l", "y")]);
+    let news = again.news();
+    let said = |progress: &Progress| {
+        matches!(progress, Progress::Failed { reason, .. }
+            if reason.contains("a link does not tell who made it") && reason.contains("--overwrite"))
+    };
+    assert!(news.last().is_some_and(said), "{news:?}");
+    let rules = Rules { overwrite: true, ..rules("a") };
+    let mut over = Machine::new(disk.clone(), rules);
+    give(&mut over, [link("l", "y"), Frame::Message(Message::Bye)]);
+    assert_eq!(over.result().map(|got| (got.done, got.failed)), Some((1, 0)));
+    let kind = disk.look(Path::new("l")).expect("a look").map(|found| found.kind);
+    assert_eq!(kind, Some(FoundKind::Link("y".to_owned())));
+}
+
+#[test]
+fn what_another_sender_begins_meanwhile_stays_his() {
+    let disk = MemoryDisk::new(0);
+    let [mut a, mut b] = ["a", "b"].map(|sender| machine(&disk, sender));
+    give(&mut b, [offer("f", 3, 5)]);
+    give(&mut a, [offer("f", 3, 5), data(b"ab")]);
+    give(&mut b, [data(b"xy")]);
+    drop(b);
+    give(&mut a, [data(b"c"), end(b"abc")]);
+    assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"abc"[..]));
+}
+
+#[test]
+fn permissions_of_a_file_that_another_transfer_has_stay() {
+    use std::fs::{self, File, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    bound_by_permissions(|| {
+        let dir = tempfile::tempdir().expect("a directory");
+        let partial = dir.path().join(".f.bentpipe-part");
+        fs::write(&partial, "abc").expect("written");
+        for mode in [0o444, 0o644] {
+            let other = File::open(&partial).expect("opened");
+            other.lock().expect("locked");
+            fs::set_permissions(&partial, Permissions::from_mode(mode)).expect("set");
+            let mut machine = Machine::new(Inbox::new(dir.path()), rules("a"));
+            give(&mut machine, [offer("f", 3, 5)]);
+            let handled = machine.handle(data(b"abc"), true).expect("a frame in turn");
+            assert!(matches!(handled, Handled::Busy(_)));
+            let now = fs::metadata(&partial).expect("there").permissions().mode() & 0o777;
+            assert_eq!(now, mode);
+        }
+    });
 }
