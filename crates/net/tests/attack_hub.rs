@@ -57,7 +57,7 @@ fn polls_after(round_trip: Span) -> (u64, u64) {
         world.flush(true);
         for _ in 0..1_000 {
             if let Some(poll) = polls(&mut world, &mut near) {
-                world.now = world.now + round_trip;
+                world.now += round_trip;
                 world.say(&report(number, Some(poll), isn, u16::MAX, &[]));
                 world.flush(true);
                 break;
@@ -93,7 +93,7 @@ fn a_peer_that_guesses_polls_makes_no_storm_of_them() {
     for _ in 0..15_000 {
         world.run(Span::from_micros(100), false);
         // No clock stands still.
-        world.now = world.now + Span::from_micros(20);
+        world.now += Span::from_micros(20);
         let tick = (world.now.as_nanos() / 100_000) as u32;
         for echo in [tick.wrapping_sub(1), tick] {
             let plain = report(number, Some(echo), isn, u16::MAX, &[]);
@@ -129,7 +129,7 @@ fn a_flood_of_datagrams_that_ask_for_answers_is_answered_with_no_more_than_came(
         let out = world.seal(&plain);
         said += out.len() as u64;
         world.hand(&out);
-        world.now = world.now + Span::from_millis(10);
+        world.now += Span::from_millis(10);
         let now = world.now;
         world.hub.handle_timeout(now);
         world.flush(false);

@@ -73,7 +73,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
 }
 
 /// What `make` gives in a thread that has done this first, as the threads that it starts have then.
-#[allow(clippy::disallowed_methods, reason = "it ends before anything begins")]
+#[expect(clippy::disallowed_methods, reason = "it ends before anything begins")]
 fn after<T: Send + 'static>(
     first: impl FnOnce() + Send + 'static,
     make: impl FnOnce() -> T + Send + 'static,
