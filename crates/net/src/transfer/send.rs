@@ -284,8 +284,8 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
     }
 }
 
-/// Opens a file to be sent. What has taken its place since it was found may be anything: nobody may ever write to a FIFO,
-/// and a link leads elsewhere.
+/// Opens a file to be sent. What has taken its place since it was found may be anything: nobody may ever write to a
+/// FIFO, and a link leads elsewhere.
 fn open(path: &Path) -> io::Result<(File, Stamp)> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);

@@ -332,6 +332,8 @@ fn what_another_sender_begins_meanwhile_stays_his() {
     give(&mut b, [offer("f", 3, 5)]);
     give(&mut a, [offer("f", 3, 5), data(b"ab")]);
     give(&mut b, [data(b"xy")]);
+    // Nor does he keep the other one from beginning.
+    assert_eq!(disk.paths().len(), 2);
     drop(b);
     give(&mut a, [data(b"c"), end(b"abc")]);
     assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"abc"[..]));
