@@ -10,7 +10,7 @@ use crate::sockets;
 
 /// Networks that only who names them may reach: what tells a host of a cloud its secrets, the host itself, private and local
 /// ones. Of two that an address is of the first one counts.
-const INNER: [&str; 23] = [
+const INNER: [&str; 24] = [
     "169.254.169.254/32",
     "168.63.129.16/32",
     "100.100.100.200/32",
@@ -25,12 +25,13 @@ const INNER: [&str; 23] = [
     "192.0.0.0/24",
     "192.168.0.0/16",
     "224.0.0.0/3",
-    "::/127",
+    "::/96",
     "fc00::/7",
     "fe80::/10",
     "fec0::/10",
     "ff00::/8",
     // Translated, 6to4 and Teredo: they lead to IPv4 addresses, private ones among them.
+    "::ffff:0:0:0/96",
     "64:ff9b::/96",
     "64:ff9b:1::/48",
     "2001::/32",
@@ -147,9 +148,16 @@ mod tests {
 
     #[test]
     fn everywhere_does_not_mean_the_hubs_own_networks() {
-        for inner in
-            ["127.0.0.1", "10.1.2.3", "169.254.169.254", "[::1]", "[fe80::1]", "[64:ff9b::a00:1]"]
-        {
+        for inner in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "169.254.169.254",
+            "[::1]",
+            "[fe80::1]",
+            "[64:ff9b::a00:1]",
+            "[::7f00:1]",
+            "[::ffff:0:7f00:1]",
+        ] {
             assert!(!allows(&["0.0.0.0/0", "::/0"], &format!("{inner}:80")), "{inner}");
         }
         assert!(!allows(&["0.0.0.0/0"], "[::ffff:127.0.0.1]:80"));
