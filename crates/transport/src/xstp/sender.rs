@@ -23,7 +23,7 @@ use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
 /// Time between POLLs at least, or a peer that answers before it is asked would have them without end.
-const LEAST_INTERVAL: Span = Span::from_millis(1);
+const LEAST_INTERVAL: Span = Span::from_micros(100);
 
 /// Numbers that USTATs may name at once. Who names the same ones again and again has no more of them looked at.
 const USTAT_ROOM: u32 = 1 << 16;
