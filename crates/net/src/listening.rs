@@ -39,18 +39,14 @@ pub(crate) async fn serve<F: Future<Output = io::Result<()>> + Send + 'static>(
                 let served = serve(tcp, from, place);
                 tasks.spawn(async move {
                     tokio::select! {
-                        // Whoever has lost his place begins nothing any more.
-                        biased;
-                        () = stay.over() => {
-                            tracing::debug!(%from, "a TCP connection gave way to another one");
-                        }
                         ended = served => if let Err(error) = ended {
                             tracing::debug!(%from, %error, "a TCP connection ended early");
                         },
+                        () = stay.over() => {
+                            tracing::debug!(%from, "a TCP connection gave way to another one");
+                        }
                     }
                 });
-                // In a burst those who came get to say who they are before the next ones take their places.
-                tokio::task::yield_now().await;
             }
             Err(error) => {
                 if let Some(skipped) = FAILED.admit_now() {
