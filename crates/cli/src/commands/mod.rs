@@ -60,11 +60,14 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     runtime_after(|| ())
 }
 
+/// Time for what is left of a command to clean up.
+const CLEANING: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// Does this in a runtime, at whose end a thread that waits for a file system that does not answer holds nothing up.
 pub(crate) fn in_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime()?;
     let done = runtime.block_on(work);
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(CLEANING);
     done
 }
 
