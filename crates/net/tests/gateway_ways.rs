@@ -131,9 +131,9 @@ async fn flows_are_spread_over_both_links_if_that_is_wanted_and_outlive_either_o
     let (primary, backup) = (link(first), link(second));
     let (_hub, terminal) = (site.hub(), site.terminal());
     until(&terminal, |peer| peer.up).await;
-    // Until the second link has answered as well, all go by the first one.
+    // Until the second link has answered as well, and a challenge over it, all go by the first one.
     let mut flows = Vec::new();
-    for _ in 0..24 {
+    for _ in 0..72 {
         let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
         round(&mut tcp, 200_000).await;
         flows.push(tcp);
