@@ -120,6 +120,9 @@ async fn a_flow_goes_on_by_the_second_link_while_the_first_one_is_dark_and_then_
     assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
 
+/// Flows that are spread over two links.
+const FLOWS: u64 = 72;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn flows_are_spread_over_both_links_if_that_is_wanted_and_outlive_either_of_them() {
     let to = server(echo).await;
@@ -131,14 +134,14 @@ async fn flows_are_spread_over_both_links_if_that_is_wanted_and_outlive_either_o
     let (primary, backup) = (link(first), link(second));
     let (_hub, terminal) = (site.hub(), site.terminal());
     until(&terminal, |peer| peer.up).await;
-    // Until the second link has answered as well, and a challenge over it, all go by the first one.
+    // Until the second link has answered three times, half a second apart, all go by the first one: a third of them.
     let mut flows = Vec::new();
-    for _ in 0..72 {
+    for _ in 0..FLOWS {
         let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
         round(&mut tcp, 200_000).await;
         flows.push(tcp);
     }
-    let half = 24 * 200_000 / 2;
+    let half = FLOWS * 200_000 / 2;
     let carried = primary.end().bytes;
     assert!(carried > half / 4, "{carried} bytes by the first link");
     for tcp in &mut flows {
