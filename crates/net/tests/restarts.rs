@@ -321,19 +321,24 @@ fn keys_end_where_every_renewal_is_lost() {
     assert!(world.sent[from..].iter().all(|(_, bytes)| bytes[0] == 1), "only requests");
 }
 
+/// A request of the client, with a connection in it, after which both hosts were started anew.
+fn captured_before_restarts(world: &mut World) -> Vec<u8> {
+    world.let_in(CLIENT);
+    let _ = world.connect();
+    world.pump();
+    let captured = requests(world, CLIENT).swap_remove(0);
+    world.flying.clear();
+    world.restart(CLIENT);
+    world.restart(SERVER);
+    captured
+}
+
 #[test]
 fn what_a_captured_request_opened_is_nobodys_once_the_peer_has_answered_in_a_later_epoch() {
     for mut world in World::of_both_orders() {
-        world.let_in(CLIENT);
-        let _ = world.connect();
-        world.pump();
-        let captured = requests(&world, CLIENT);
-        world.flying.clear();
-        // Both are started anew, and the request comes late.
-        world.restart(CLIENT);
-        world.restart(SERVER);
+        let captured = captured_before_restarts(&mut world);
         let from = world.addresses[CLIENT];
-        world.hubs[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured[0]);
+        world.hubs[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured);
         let connection = world.connect_from(SERVER);
         world.run(secs(30));
         let cx = &mut Context::from_waker(Waker::noop());
@@ -346,16 +351,10 @@ fn what_a_captured_request_opened_is_nobodys_once_the_peer_has_answered_in_a_lat
 #[test]
 fn a_captured_request_from_elsewhere_leads_nobody_away_from_where_the_peer_is_said_to_be() {
     for mut world in World::of_both_orders() {
-        world.let_in(CLIENT);
-        let _ = world.connect();
-        world.pump();
-        let captured = requests(&world, CLIENT);
-        world.flying.clear();
-        world.restart(CLIENT);
-        world.restart(SERVER);
+        let captured = captured_before_restarts(&mut world);
         // Nobody is there, or it is the server itself.
         let from: SocketAddr = "10.0.0.67:9".parse().expect("an address");
-        world.hubs[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured[0]);
+        world.hubs[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured);
         let connection = world.connect_from(SERVER);
         world.run(secs(10));
         let cx = &mut Context::from_waker(Waker::noop());
