@@ -12,12 +12,18 @@ use super::names::parent_of;
 /// Longest file.
 const MOST: u64 = 1 << 26;
 
-/// A disk in memory. Clones are the same disk.
+/// A disk in memory. Clones are the same disk, until the power goes: those of before then reach nothing any more.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryDisk(Arc<Mutex<State>>);
+pub struct MemoryDisk {
+    state: Arc<Mutex<State>>,
+    /// Losses of power before it.
+    losses: u64,
+}
 
 #[derive(Debug, Default)]
 struct State {
+    /// Times that the power went.
+    losses: u64,
     nodes: BTreeMap<u64, Node>,
     names: Names,
     /// Those that outlast a loss of power.
@@ -84,9 +90,10 @@ impl MemoryDisk {
     }
 
     /// The power goes: of what was not synchronised some is lost, some is zeros and some is there. Nothing is open
-    /// any more.
-    pub fn lose_power(&self) {
+    /// any more, and programs of before do nothing any more.
+    pub fn lose_power(&mut self) {
         let mut state = self.state();
+        state.losses += 1;
         state.locked.clear();
         let paths: BTreeSet<PathBuf> =
             state.names.keys().chain(state.durable.keys()).cloned().collect();
@@ -112,6 +119,9 @@ impl MemoryDisk {
             node.durable = node.now.clone();
         }
         state.durable = state.names.clone();
+        let losses = state.losses;
+        drop(state);
+        self.losses = losses;
     }
 
     /// Before the next file is locked, somebody gives one another name.
@@ -162,7 +172,17 @@ impl MemoryDisk {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("nobody has panicked while he held this lock")
+        self.state.lock().expect("nobody has panicked while he held this lock")
+    }
+
+    /// The disk for something that may fail.
+    fn work(&self) -> io::Result<MutexGuard<'_, State>> {
+        let mut state = self.state();
+        if state.losses != self.losses {
+            return Err(io::Error::other("the power is gone"));
+        }
+        state.may_fail()?;
+        Ok(state)
     }
 
     fn file(&self, node: u64) -> MemoryFile {
@@ -242,21 +262,18 @@ impl Disk for MemoryDisk {
     type File = MemoryFile;
 
     fn look(&self, path: &Path) -> io::Result<Option<Found>> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let state = self.work()?;
         Ok(state.names.get(path).and_then(|id| state.found(*id)))
     }
 
     fn open(&self, path: &Path) -> io::Result<MemoryFile> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let state = self.work()?;
         let id = state.names.get(path).copied();
         id.map(|id| self.file(id)).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn create(&self, path: &Path) -> io::Result<MemoryFile> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let mut state = self.work()?;
         state.parent_is_there(path)?;
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -270,8 +287,7 @@ impl Disk for MemoryDisk {
     }
 
     fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let mut state = self.work()?;
         state.parent_is_there(path)?;
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -282,8 +298,7 @@ impl Disk for MemoryDisk {
     }
 
     fn link(&self, target: &str, path: &Path) -> io::Result<()> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let mut state = self.work()?;
         state.parent_is_there(path)?;
         if state.no_links {
             return Err(io::ErrorKind::Unsupported.into());
@@ -296,8 +311,7 @@ impl Disk for MemoryDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let mut state = self.work()?;
         if let Some(bytes) = state.exchange.take() {
             state.add(from, FoundKind::File, Content { bytes, ..Content::default() });
         }
@@ -310,14 +324,12 @@ impl Disk for MemoryDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let mut state = self.work()?;
         state.names.remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let mut state = self.work()?;
         let state = &mut *state;
         let here = |name: &PathBuf| parent_of(name) == path;
         state.durable.retain(|name, _| !here(name));
@@ -327,16 +339,14 @@ impl Disk for MemoryDisk {
     }
 
     fn open_up(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let mut state = self.work()?;
         let id = state.names.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
         state.node(id)?.mode |= 0o700;
         Ok(())
     }
 
     fn dress_dir(&self, path: &Path, mode: u32, changed: i128) -> io::Result<()> {
-        let mut state = self.state();
-        state.may_fail()?;
+        let mut state = self.work()?;
         let id = state.names.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
         let node = state.node(id)?;
         (node.mode, node.now.changed) = (mode, changed);
@@ -346,8 +356,7 @@ impl Disk for MemoryDisk {
 
 impl DiskFile for MemoryFile {
     fn found(&self) -> io::Result<Found> {
-        let mut state = self.disk.state();
-        state.may_fail()?;
+        let state = self.disk.work()?;
         state.found(self.node).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
@@ -356,14 +365,15 @@ impl DiskFile for MemoryFile {
         if let Some((from, to)) = rename {
             let _ = self.disk.rename(&from, &to, true);
         }
-        let new = self.disk.state().locked.insert(self.node);
+        let mut state = self.disk.state();
+        let new = state.losses == self.disk.losses && state.locked.insert(self.node);
+        drop(state);
         self.locks.fetch_or(new, Ordering::Relaxed);
         new
     }
 
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-        let mut state = self.disk.state();
-        state.may_fail()?;
+        let mut state = self.disk.work()?;
         let there = &state.node(self.node)?.now.bytes;
         let rest = there.get(at as usize..).unwrap_or_default();
         let len = rest.len().min(bytes.len());
@@ -372,8 +382,7 @@ impl DiskFile for MemoryFile {
     }
 
     fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
-        let mut state = self.disk.state();
-        state.may_fail()?;
+        let mut state = self.disk.work()?;
         let end = at + bytes.len() as u64;
         if end > MOST {
             return Err(io::ErrorKind::StorageFull.into());
@@ -399,8 +408,7 @@ impl DiskFile for MemoryFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let mut state = self.disk.state();
-        state.may_fail()?;
+        let mut state = self.disk.work()?;
         if len > MOST {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -409,28 +417,28 @@ impl DiskFile for MemoryFile {
     }
 
     fn set_changed(&self, changed: i128) -> io::Result<()> {
-        let mut state = self.disk.state();
-        state.may_fail()?;
+        let mut state = self.disk.work()?;
         state.node(self.node)?.now.changed = changed;
         Ok(())
     }
 
     fn set_mode(&self, mode: u32) -> io::Result<bool> {
-        let mut state = self.disk.state();
-        state.may_fail()?;
+        let mut state = self.disk.work()?;
         let before = std::mem::replace(&mut state.node(self.node)?.mode, mode);
         Ok(before != mode)
     }
 
     fn set_mark(&self, mark: &str) {
-        if let Ok(node) = self.disk.state().node(self.node) {
+        let mut state = self.disk.state();
+        if state.losses == self.disk.losses
+            && let Ok(node) = state.node(self.node)
+        {
             node.now.mark = Some(mark.to_owned());
         }
     }
 
     fn sync(&self) -> io::Result<()> {
-        let mut state = self.disk.state();
-        state.may_fail()?;
+        let mut state = self.disk.work()?;
         let node = state.node(self.node)?;
         node.durable = node.now.clone();
         Ok(())
@@ -439,8 +447,30 @@ impl DiskFile for MemoryFile {
 
 impl Drop for MemoryFile {
     fn drop(&mut self) {
-        if self.locks.load(Ordering::Relaxed) {
-            self.disk.state().locked.remove(&self.node);
+        let mut state = self.disk.state();
+        if self.locks.load(Ordering::Relaxed) && state.losses == self.disk.losses {
+            state.locked.remove(&self.node);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_open_before_a_loss_of_power_changes_nothing_and_unlocks_nothing() {
+        let mut disk = MemoryDisk::new(1);
+        let (before, path) = (disk.clone(), Path::new("f"));
+        disk.put(path, b"abc");
+        let old = before.open(path).expect("opened");
+        assert!(old.lock());
+        disk.lose_power();
+        let new = disk.open(path).expect("opened");
+        assert!(new.lock() && !old.lock());
+        assert!(old.write_at(b"xyz", 0).is_err() && before.open(path).is_err());
+        drop(old);
+        assert!(!disk.open(path).expect("opened").lock());
+        assert_eq!(disk.bytes(path).as_deref(), Some(&b"abc"[..]));
     }
 }

@@ -169,7 +169,7 @@ fn a_link_that_cannot_be_made_leaves_what_was_there() {
 fn at_every_moment_the_file_or_the_link_that_replaces_it_is_there() {
     // The power goes after each step of making the link, and each other way round.
     for seed in 0..200 {
-        let disk = MemoryDisk::new(seed);
+        let mut disk = MemoryDisk::new(seed);
         give(&mut machine(&disk, "a"), [offer("f", 3, 5), data(b"abc"), end(b"abc")]);
         disk.fail(300, 0, None);
         give(&mut machine(&disk, "a"), [link("f", "g")]);
