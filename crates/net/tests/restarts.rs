@@ -406,3 +406,35 @@ fn what_one_process_of_the_peer_has_read_is_not_sent_to_the_next_one() {
         assert_eq!(failed, Poll::Ready(Err(restarted)));
     }
 }
+
+#[test]
+fn a_request_to_open_that_is_repeated_after_its_connection_has_ended_opens_no_other() {
+    // The longer outage outlives all keys and the association.
+    for outage in [2, 600] {
+        for mut world in World::of_both_orders() {
+            arrives_within(&mut world, secs(10));
+            world.wire = Box::new(|end, _| if end == SERVER { Vec::new() } else { vec![DELAY] });
+            let connection = world.connect();
+            let cx = &mut Context::from_waker(Waker::noop());
+            let mut data = pattern(100);
+            assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+            world.run(secs(2));
+            let Poll::Ready(first) = world.hubs[SERVER].poll_accept(cx) else { panic!("none") };
+            let read = world.hubs[SERVER].poll_read(world.now, first, cx);
+            assert!(matches!(read, Poll::Ready(Ok(Some(_)))), "{read:?}");
+            // The application has seen enough, and nobody hears of it.
+            world.hubs[SERVER].release(world.now, first);
+            world.wire = Box::new(|_, _| Vec::new());
+            world.run(secs(outage));
+            world.wire = Box::new(|_, _| vec![DELAY]);
+            world.run(secs(60));
+            assert_eq!(world.hubs[SERVER].poll_accept(cx), Poll::Pending, "outage of {outage} s");
+            let connected = world.hubs[CLIENT].poll_connected(connection, cx);
+            assert!(connected.is_ready(), "after an outage of {outage} s nobody waits any more");
+            world.hubs[CLIENT].release(world.now, connection);
+            world.run(secs(60));
+            assert_eq!(world.hubs[CLIENT].connections() + world.hubs[SERVER].connections(), 0);
+            arrives_within(&mut world, secs(10));
+        }
+    }
+}

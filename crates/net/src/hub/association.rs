@@ -8,12 +8,13 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-use super::connection::{MOST_NUMBER, number_len};
+use super::connection::number_len;
 use super::control::{Control, PIECE_HEADER, has_content};
 use super::early::Early;
 use super::line::OwnLine;
 use super::marks::Marks;
 use super::memory::Memory;
+use super::numbering::Numbering;
 use super::outbox::Outbox;
 use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
 use super::path_mtu::is_full;
@@ -66,7 +67,7 @@ pub(super) struct Association {
     pub(super) opened: usize,
     /// Connections by number.
     pub(super) numbers: BTreeMap<u32, usize>,
-    pub(super) next_number: u32,
+    pub(super) numbering: Numbering,
     /// Something was sent at this time, and nothing was heard since.
     unanswered_since: Option<Instant>,
     /// Something was heard at this time, and nothing was sent since.
@@ -105,13 +106,12 @@ fn draft(outbox: &mut Outbox, write: impl FnOnce(&mut BytesMut)) {
 }
 
 impl Association {
-    /// An association without keys, whose first connection of this host gets number `next_number`. This host's key
-    /// is the larger one, or the peer's is.
+    /// An association without keys. This host's key is the larger one, or the peer's is.
     pub(super) fn new(
         peer: PublicKey,
         is_larger: bool,
         ways: Ways,
-        next_number: u32,
+        numbering: Numbering,
         fec: Fec,
         memory: Memory,
     ) -> Self {
@@ -123,7 +123,7 @@ impl Association {
             named: 0,
             opened: 0,
             numbers: BTreeMap::new(),
-            next_number,
+            numbering,
             unanswered_since: None,
             unsaid_since: None,
             early: Early::default(),
@@ -345,21 +345,20 @@ impl Association {
         changed
     }
 
-    /// A number for a connection that this host opens. After some hundred million they begin anew.
+    /// A number for a connection that this host opens.
     pub(super) fn number(&mut self) -> u32 {
-        loop {
-            let number = self.next_number;
-            let next = number + 2;
-            self.next_number = if next < MOST_NUMBER { next } else { 2 - number % 2 };
-            if !self.numbers.contains_key(&number) {
-                return number;
-            }
-        }
+        self.numbering.take(|number| self.numbers.contains_key(&number))
     }
 
     /// Whether this host opens connections of such numbers.
     pub(super) const fn is_ours(&self, number: u32) -> bool {
-        number % 2 == self.next_number % 2
+        self.numbering.is_ours(number)
+    }
+
+    /// Whether the application has had this connection of the peer's.
+    pub(super) fn was_taken(&self, number: u32) -> bool {
+        let epoch = self.unproven.or(self.keys.epoch());
+        self.numbering.taken.has(epoch, number)
     }
 
     /// Whether datagrams can be sealed.

@@ -17,6 +17,7 @@ mod handshake;
 mod line;
 mod marks;
 mod memory;
+mod numbering;
 mod object;
 mod outbox;
 pub(crate) mod parity;
@@ -53,6 +54,7 @@ use self::connection::{Connection, put_number};
 use self::datagrams::Inbox;
 use self::line::Line;
 use self::memory::{Allowance, Memory};
+use self::numbering::Numbering;
 use self::object::Object;
 pub(crate) use self::timers::Timers;
 pub use self::times::Times;
@@ -108,8 +110,8 @@ pub struct Hub {
     associations: SlotMap<AssociationId, Association>,
     by_index: FxHashMap<Index, AssociationId>,
     by_peer: HashMap<PublicKey, AssociationId>,
-    /// The next numbers of connections to peers without an association.
-    numbered: HashMap<PublicKey, u32>,
+    /// Numbers of connections between this host and peers without an association.
+    numbered: HashMap<PublicKey, Numbering>,
     connections: Slab<Connection>,
     timers: Timers<Owner>,
     /// Connections to be drained.
@@ -312,14 +314,14 @@ impl Hub {
     fn associate(&mut self, now: Instant, peer: PublicKey, route: Route) -> AssociationId {
         // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
         let first = if self.key.public() < peer { 2 } else { 1 };
-        let next = self.numbered.remove(&peer).unwrap_or(first);
+        let numbering = self.numbered.remove(&peer).unwrap_or_else(|| Numbering::new(first));
         let ways = match self.plans.get(&peer) {
             Some(plan) => Ways::planned(now, plan),
             None => Ways::single(route),
         };
         let memory = Memory::new(self.allowance, self.tight.clone());
         let is_larger = self.key.public() > peer;
-        let association = Association::new(peer, is_larger, ways, next, self.fec, memory);
+        let association = Association::new(peer, is_larger, ways, numbering, self.fec, memory);
         let id = self.associations.insert(association);
         self.by_peer.insert(peer, id);
         self.apply_shares(now, id);
@@ -440,6 +442,8 @@ impl Hub {
         let is_open = told.connected && told.failed.is_none();
         if connection.unaccepted && is_open && association.is_up() {
             connection.unaccepted = false;
+            let epoch = association.keys.epoch();
+            association.numbering.taken.add(epoch, connection.number);
             self.accepted.push(id);
         }
         let closed = connection.stream.endpoint.is_closed();

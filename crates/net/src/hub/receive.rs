@@ -153,7 +153,9 @@ impl Hub {
         };
         let Ok(segment) = xstp::decode_compact(plain, &nothing) else { return };
         let owner = &self.associations[association];
-        let has_place = owner.memory.has_place(owner.opened) && !owner.is_ours(number);
+        // What was opened and has ended is not opened again by a request that is repeated because the answer was lost.
+        let is_new = !owner.is_ours(number) && !owner.was_taken(number);
+        let has_place = is_new && owner.memory.has_place(owner.opened);
         let opened = self.listens.clone().filter(|_| has_place).and_then(|config| {
             let entropy = (self.entropy)();
             Session::accept(config, now, PathId(0), &segment, entropy)

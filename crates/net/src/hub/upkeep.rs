@@ -82,8 +82,8 @@ impl Hub {
     fn dissolve(&mut self, id: AssociationId) {
         let Some(association) = self.associations.remove(id) else { return };
         self.by_peer.remove(&association.peer);
-        self.numbered.insert(association.peer, association.next_number);
         self.leave_lines(&association.lines);
+        self.numbered.insert(association.peer, association.numbering);
         self.timers.set(Owner::Association(id), None);
     }
 }
