@@ -67,13 +67,23 @@ impl RateQueue {
     /// When a packet of so many bytes leaves that enters at `at`; `None` when there is no room for it.
     #[inline(always)]
     pub(crate) fn take(&mut self, at: Instant, bytes: ByteCount) -> Option<Instant> {
-        let begins = at.max(self.idle_from);
-        let passes = begins == at && self.waiting.is_empty() || self.limit == QueueLimit::Unlimited;
-        if !passes && !self.admit(at, begins, bytes) {
-            return None;
-        }
+        let begins = self.begin(at, bytes)?;
         self.idle_from = begins + self.time_for(bytes);
         Some(self.idle_from)
+    }
+
+    /// When the transmission of a packet of so many bytes begins that enters at `at`; `None` when there is no room for
+    /// it. Then [`RateQueue::end`] says when it ends.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, at: Instant, bytes: ByteCount) -> Option<Instant> {
+        let begins = at.max(self.idle_from);
+        let passes = begins == at && self.waiting.is_empty() || self.limit == QueueLimit::Unlimited;
+        (passes || self.admit(at, begins, bytes)).then_some(begins)
+    }
+
+    /// The transmission of the last packet ends then.
+    pub(crate) const fn end(&mut self, at: Instant) {
+        self.idle_from = at;
     }
 
     /// What waits at `now`, and how much may; the packet in transmission does not count.

@@ -44,6 +44,16 @@ pub static MODELS: &[ModelRow] = &[
         ],
     },
     ModelRow {
+        name: "fades",
+        summary: "gives the line another rate for a while",
+        source: "rain fades under adaptive coding and modulation",
+        parameters: &[
+            parameter("at", "s", "begin of a fade"),
+            parameter("lasts", "s", "length of a fade"),
+            parameter("rate", "bit/s", "line rate meanwhile"),
+        ],
+    },
+    ModelRow {
         name: "delay",
         summary: "delays every packet by the same time",
         source: "propagation at the speed of light",
@@ -119,7 +129,17 @@ mod tests {
         let names: Vec<_> = MODELS.iter().map(|row| row.name).collect();
         assert_eq!(
             names,
-            ["rate", "delay", "ber", "loss", "gilbert_elliott", "blackouts", "xdeldrop", "script"]
+            [
+                "rate",
+                "fades",
+                "delay",
+                "ber",
+                "loss",
+                "gilbert_elliott",
+                "blackouts",
+                "xdeldrop",
+                "script"
+            ]
         );
     }
 

@@ -3,8 +3,8 @@
 use bentpipe_units::{BitRate, Instant, Span};
 
 use crate::{
-    Action, BitErrors, Blackout, Delay, GilbertElliott, GilbertElliottConfig, QueueLimit,
-    RandomLoss, RateQueue, Rule, Script, Series, Streams, XDelDrop, XDelDropConfig,
+    Action, BitErrors, Blackout, Delay, Fade, FadingRate, GilbertElliott, GilbertElliottConfig,
+    QueueLimit, RandomLoss, RateQueue, Rule, Script, Series, Streams, XDelDrop, XDelDropConfig,
 };
 
 /// One model of a link and its settings.
@@ -16,6 +16,15 @@ pub enum ModelSpec {
         rate: BitRate,
         /// What may wait.
         queue: QueueLimit,
+    },
+    /// [`FadingRate`].
+    FadingRate {
+        /// Line rate between fades.
+        rate: BitRate,
+        /// What may wait.
+        queue: QueueLimit,
+        /// In the order of time, not overlapping.
+        fades: Vec<Fade>,
     },
     /// [`Delay`].
     Delay(Span),
@@ -94,6 +103,9 @@ impl ModelSpec {
         let common = |what: &str| streams.stream(&format!("link/{link}/both/{number}/{what}"));
         match self {
             Self::Rate { rate, queue } => series.push_rate(RateQueue::new(*rate, *queue)),
+            Self::FadingRate { rate, queue, fades } => {
+                series.push(FadingRate::new(*rate, *queue, fades));
+            }
             Self::Delay(span) => series.push_delay(Delay::new(*span)),
             Self::BitErrors(ber) => series.push(BitErrors::new(*ber, own("ber"))),
             Self::RandomLoss(p) => series.push(RandomLoss::new(*p, own("loss"))),

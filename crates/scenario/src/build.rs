@@ -1,7 +1,7 @@
 //! From a scenario file to a run.
 
 use bentpipe_link::{
-    Action, GilbertElliottConfig, ModelSpec, QueueLimit, Rule, StateConfig, XDelDropConfig,
+    Action, Fade, GilbertElliottConfig, ModelSpec, QueueLimit, Rule, StateConfig, XDelDropConfig,
 };
 use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, MtuSpec, RunSpec, SourceSpec, Way};
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -10,7 +10,8 @@ use bentpipe_wire::Kind;
 use crate::agent_table::agents;
 use crate::error::did_you_mean;
 use crate::file::{
-    FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable, StateTable, XDelDropTable,
+    FadeTable, FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable, StateTable,
+    XDelDropTable,
 };
 use crate::named::Named;
 use crate::protocol::{Leg, ProtocolName};
@@ -138,6 +139,12 @@ fn link(
         }
     }
     let mtu = mtu(file, name, table)?;
+    let own = [&table.forth, &table.back];
+    let fades = !table.fades.is_empty()
+        || own.into_iter().flatten().any(|own| own.fades.as_ref().is_some_and(|f| !f.is_empty()));
+    if fades && !file.agents.is_empty() {
+        return problem(&["links", name, "fades"], "with agents no line fades");
+    }
     let forth = direction(name, "forth", table, table.forth.as_ref(), held[0])?;
     let back = direction(name, "back", table, table.back.as_ref(), held[1])?;
     let (name, tells_state) = (name.to_owned(), table.link_state);
@@ -175,8 +182,23 @@ pub(crate) fn direction(
     let mut models = Vec::new();
     let rate = own.and_then(|o| o.rate).or(both.rate);
     let queue = own.and_then(|o| o.queue).or(both.queue);
+    let own_fades = own.and_then(|o| o.fades.as_ref());
+    let fades = own_fades.unwrap_or(&both.fades);
+    let path = if own_fades.is_some() { vec!["links", link, way] } else { vec!["links", link] };
+    let fades = fades_of(&path, fades)?;
+    if !fades.is_empty() && (held || rate.is_none()) {
+        let path = [&path[..], &["fades"]].concat();
+        return problem(&path, "only a line with a `rate` and a drop-tail queue fades");
+    }
     match (rate, queue) {
         _ if held => {}
+        (Some(rate), queue) if !fades.is_empty() => {
+            let queue = match queue {
+                Some(Named(QueueTable::Eager(queue))) => queue,
+                _ => QueueLimit::Unlimited,
+            };
+            models.push(ModelSpec::FadingRate { rate: rate.0, queue, fades });
+        }
         (Some(rate), Some(Named(QueueTable::Eager(queue)))) => {
             models.push(ModelSpec::Rate { rate: rate.0, queue });
         }
@@ -237,6 +259,24 @@ pub(crate) fn direction(
         models.push(xdeldrop(link, table)?);
     }
     Ok(models)
+}
+
+/// The fades of a line, which come one after another.
+fn fades_of(path: &[&str], tables: &[FadeTable]) -> Result<Vec<Fade>, Problem> {
+    let mut fades: Vec<Fade> = Vec::new();
+    for (number, table) in tables.iter().enumerate() {
+        let number = number.to_string();
+        let path = |key| [path, &["fades", &number, key]].concat();
+        let at = Instant::ZERO + table.at.0;
+        if table.lasts.0.is_zero() {
+            return problem(&path("lasts"), "it must be above zero");
+        }
+        if fades.last().is_some_and(|last| last.at + last.lasts > at) {
+            return problem(&path("at"), "the fade before it has not ended then");
+        }
+        fades.push(Fade { at, lasts: table.lasts.0, rate: table.rate.0 });
+    }
+    Ok(fades)
 }
 
 fn rule(path: &[&str], number: usize, table: &RuleTable) -> Result<Rule, Problem> {

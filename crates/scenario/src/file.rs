@@ -178,6 +178,9 @@ pub struct LinkTable {
     pub rate: Option<Quantity<BitRate>>,
     /// What may wait for the line, drop-tail; or a discipline.
     pub queue: Option<Named<QueueTable>>,
+    /// Times at which the line has another rate, in their order; with a drop-tail queue, and without agents.
+    #[serde(default)]
+    pub fades: Vec<FadeTable>,
     /// Probability that a bit is wrong.
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
@@ -213,6 +216,8 @@ pub struct LinkDirection {
     pub rate: Option<Quantity<BitRate>>,
     /// What may wait for the line; or a discipline.
     pub queue: Option<Named<QueueTable>>,
+    /// Times at which the line has another rate.
+    pub fades: Option<Vec<FadeTable>>,
     /// Probability that a bit is wrong.
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
@@ -237,6 +242,18 @@ pub struct GilbertElliottTable {
     pub loss_good: Option<Probability>,
     /// Probability that a packet is lost which meets it bad; 1 if left out.
     pub loss_bad: Option<Probability>,
+}
+
+/// A time at which a line has another rate.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FadeTable {
+    /// When it begins.
+    pub at: Quantity<Span>,
+    /// How long it lasts.
+    pub lasts: Quantity<Span>,
+    /// The rate meanwhile.
+    pub rate: Quantity<BitRate>,
 }
 
 /// A time at which a link is down.

@@ -53,6 +53,7 @@ fn a_key_is_named_in_tables_of_every_form() {
             "links.wire.script.1.nht",
         ),
         ("[links.wire]\nblackouts = [{ at = \"1 s\" }]", 7, "links.wire.blackouts.0.lasts"),
+        ("[links.wire]\nfades = [{ at = \"1 s\", lasts = \"1 s\" }]", 7, "links.wire.fades.0.rate"),
         ("[links.wire.forth]\nloss = 2.0", 7, "links.wire.forth.loss"),
         ("[links.wire]\nbetween = [\n  \"one\",\n  2,\n]", 9, "links.wire.between.1"),
     ] {
@@ -193,4 +194,33 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn fades_come_one_after_another_on_a_line_that_has_a_rate() {
+    let fade = |at: &str, lasts: &str| {
+        format!("{{ at = \"{at}\", lasts = \"{lasts}\", rate = \"1 Mbit/s\" }}")
+    };
+    for (table, key) in [
+        (
+            format!(
+                "rate = \"2 Mbit/s\"\nfades = [{}, {}]",
+                fade("1 s", "2 s"),
+                fade("2 s", "1 s")
+            ),
+            "1.at",
+        ),
+        (format!("rate = \"2 Mbit/s\"\nfades = [{}]", fade("1 s", "0 s")), "0.lasts"),
+    ] {
+        let error = refused(&SMALL.replace("delay = \"5 ms\"", &table));
+        assert_eq!(error.key, Some(format!("links.wire.fades.{key}")), "{error}");
+    }
+    for table in ["", "rate = \"2 Mbit/s\"\nqueue = \"red\"\n"] {
+        let table = format!("{table}fades = [{}]", fade("1 s", "1 s"));
+        let error = refused(&SMALL.replace("delay = \"5 ms\"", &table));
+        assert_eq!(error.key.as_deref(), Some("links.wire.fades"), "{error}");
+    }
+    let right =
+        format!("rate = \"2 Mbit/s\"\nfades = [{}, {}]", fade("1 s", "1 s"), fade("2 s", "1 s"));
+    Scenario::parse("test.toml", &SMALL.replace("delay = \"5 ms\"", &right)).expect("a scenario");
 }
