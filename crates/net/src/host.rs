@@ -161,15 +161,19 @@ impl Host {
     }
 
     /// Keeps the times of requests in this file, from which those of before are taken: to be called before anything
-    /// is sent. It is written once a minute if there is anything new, and by [`Host::leave`].
+    /// is sent. It is written now, then once a minute if there is anything new, and by [`Host::leave`].
     ///
     /// # Errors
     /// When the file is there and cannot be read, or is not such a file.
     pub fn keep_times(&self, path: PathBuf) -> Result<(), TimesError> {
         let times = times_file::load(&path)?;
         let shared = &self.handle.shared;
-        shared.hub().set_times(times.clone());
-        tokio::spawn(Keeper::new(path.clone(), times).run(Arc::downgrade(shared)));
+        let mut keeper = Keeper::new(path.clone(), times.clone());
+        let mut hub = shared.hub();
+        hub.set_times(times);
+        keeper.save(hub.times());
+        drop(hub);
+        tokio::spawn(keeper.run(Arc::downgrade(shared)));
         // Who calls this twice keeps the first file up to date at the end.
         let _ = self.times.set(path);
         Ok(())

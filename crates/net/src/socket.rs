@@ -1,7 +1,7 @@
 //! A UDP socket with batched receiving and segmentation offload.
 
 use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::task::{Context, Poll};
 
 use bentpipe_wire::Ecn;
@@ -23,6 +23,8 @@ const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
 pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
+    /// It is one of IPv6, which knows addresses of IPv4 as parts of its own.
+    is_v6: bool,
     buffers: Vec<Box<[u8]>>,
 }
 
@@ -39,9 +41,10 @@ impl Socket {
         // Less than asked for is fine.
         let _ = state.set_send_buffer_size((&socket).into(), KERNEL_BUFFER);
         let _ = state.set_recv_buffer_size((&socket).into(), KERNEL_BUFFER);
+        let is_v6 = socket.local_addr()?.is_ipv6();
         let io = UdpSocket::from_std(socket)?;
         let buffers = (0..BATCH_SIZE).map(|_| vec![0; RECEIVE_ROOM].into_boxed_slice()).collect();
-        Ok(Self { io, state, buffers })
+        Ok(Self { io, state, is_v6, buffers })
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -77,7 +80,9 @@ impl Socket {
         let Ok(count) = received else { return false };
         for (meta, buffer) in metas[..count].iter().zip(&self.buffers) {
             let ecn = meta.ecn.map_or(Ecn::NotCapable, |ecn| Ecn::from_bits(ecn as u8));
-            let from = Route { address: meta.addr, local: meta.dst_ip, carrier: Carrier::Udp };
+            let address = SocketAddr::new(meta.addr.ip().to_canonical(), meta.addr.port());
+            let local = meta.dst_ip.map(|ip| ip.to_canonical());
+            let from = Route { address, local, carrier: Carrier::Udp };
             for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
                 each(from, ecn, datagram);
             }
@@ -113,19 +118,67 @@ impl Socket {
         full
     }
 
+    /// An address as the system wants to have it for this socket.
+    const fn as_told(&self, ip: IpAddr) -> IpAddr {
+        match ip {
+            IpAddr::V4(ip) if self.is_v6 => IpAddr::V6(ip.to_ipv6_mapped()),
+            ip => ip,
+        }
+    }
+
     /// Sends a train. False when there is no room for it now.
     fn send(&self, train: &Train<'_>) -> bool {
         let segment_size = (train.bytes.len() > train.each).then_some(train.each);
         let transmit = Transmit {
-            destination: train.route.address,
+            destination: SocketAddr::new(
+                self.as_told(train.route.address.ip()),
+                train.route.address.port(),
+            ),
             ecn: EcnCodepoint::from_bits(train.ecn.bits()),
             contents: train.bytes,
             segment_size,
-            src_ip: train.route.local,
+            src_ip: train.route.local.map(|ip| self.as_told(ip)),
         };
         let (io, state) = (&self.io, &self.state);
         let sent = io.try_io(Interest::WRITABLE, || state.try_send(io.into(), &transmit));
         // A datagram that can not be sent is as good as lost.
         !matches!(sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    async fn send(socket: &Socket, to: Route) {
+        let mut outbox = Outbox::default();
+        outbox.push(to, Ecn::Capable0, |out| out.extend_from_slice(b"x"));
+        while socket.send_all(&mut outbox, |_| {}) {
+            poll_fn(|cx| socket.poll_ready(cx, true)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_socket_for_both_families_knows_addresses_of_ipv4_as_what_they_are() {
+        let any: SocketAddr = "[::]:0".parse().expect("an address");
+        let loopback: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+        let Ok(mut both) = Socket::bind(any) else { return };
+        let mut v4 = Socket::bind(loopback).expect("a socket");
+        let port = both.local_addr().expect("an address").port();
+        send(&v4, Route::from(SocketAddr::new(loopback.ip(), port))).await;
+        poll_fn(|cx| both.poll_ready(cx, false)).await;
+        let mut heard = None;
+        both.receive(|from, ecn, bytes| heard = Some((from, ecn, bytes.to_vec())));
+        let (from, ecn, bytes) = heard.expect("a datagram");
+        assert_eq!(from.address, v4.local_addr().expect("an address"));
+        assert_eq!((from.local, ecn, &bytes[..]), (Some(loopback.ip()), Ecn::Capable0, &b"x"[..]));
+        // And back, from that address.
+        send(&both, from).await;
+        poll_fn(|cx| v4.poll_ready(cx, false)).await;
+        let mut answered = None;
+        v4.receive(|from, ecn, _| answered = Some((from.address.port(), ecn)));
+        assert_eq!(answered, Some((port, Ecn::Capable0)));
     }
 }

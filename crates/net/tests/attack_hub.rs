@@ -137,3 +137,36 @@ fn a_flood_of_datagrams_that_ask_for_answers_is_answered_with_no_more_than_came(
     world.run(Span::from_secs(10), false);
     assert!(world.sent_bytes <= 3 * said);
 }
+
+/// A beat from a victim's address, after which the peer is silent and the hub asks where it is.
+#[test]
+fn an_address_that_nobody_has_proved_is_not_asked_for_the_peer() {
+    let mut world = World::new(config(), 20_000_000, 100);
+    let number = world.number(0);
+    world.say(&begin(number, 1_000));
+    world.flush(false);
+    let (own, victim) = (world.from, attack::address(66));
+    world.from = victim;
+    // Way 3, link 0, number 1, way to use 0, those that work 1.
+    world.say(&[0, 10, 3, 0, 0, 0, 0, 1, 0, 1]);
+    world.from = own;
+    let (mut datagrams, mut bytes) = (0, 0);
+    let until = world.now + Span::from_secs(290);
+    loop {
+        let now = world.now;
+        world.hub.flush(now);
+        while let Some(train) = world.hub.outbox().front(1) {
+            let (to, len) = (train.route.address, train.bytes.len());
+            world.hub.outbox().pop(len);
+            if to == victim {
+                (datagrams, bytes) = (datagrams + 1, bytes + len);
+            }
+        }
+        let Some(next) = world.hub.next_deadline().filter(|next| *next <= until) else { break };
+        world.now = world.now.max(next);
+        let now = world.now;
+        world.hub.handle_timeout(now);
+    }
+    // The answer, and three challenges for each of the two ways that may lead there.
+    assert!(datagrams <= 7 && bytes < 300, "{datagrams} datagrams of {bytes} bytes");
+}

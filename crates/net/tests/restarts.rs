@@ -6,14 +6,14 @@ mod world;
 use std::net::SocketAddr;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_net::hub::{StreamError, Streams as _};
+use bentpipe_net::hub::{StreamError, Streams as _, Times};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::Failure;
 use bentpipe_units::Span;
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
-use world::{CLIENT, DELAY, SERVER, World, address, hub, secs};
+use world::{CLIENT, DELAY, SERVER, World, address, hub, hub_at, secs};
 
 /// A connection over which the client writes, accepted by the server, which writes too.
 fn busy(world: &mut World) -> (bentpipe_net::hub::ConnectionId, bentpipe_net::hub::ConnectionId) {
@@ -435,6 +435,61 @@ fn a_request_to_open_that_is_repeated_after_its_connection_has_ended_opens_no_ot
             world.run(secs(60));
             assert_eq!(world.hubs[CLIENT].connections() + world.hubs[SERVER].connections(), 0);
             arrives_within(&mut world, secs(10));
+        }
+    }
+}
+
+/// The calendar of a host is behind what it kept; it crashes, and begins again from what was kept at its first start, or
+/// from what was there before it, where nothing can be written.
+#[test]
+fn of_two_processes_that_begin_from_the_same_times_the_second_reads_nothing_that_the_first_has_read()
+ {
+    for writes in [true, false] {
+        for mut world in World::of_both_orders() {
+            let before = Times::new([], 1 << 50);
+            world.hubs[SERVER].set_times(before.clone());
+            let kept = if writes { world.hubs[SERVER].times().clone() } else { before };
+            arrives_within(&mut world, secs(10));
+            world.wire = Box::new(|end, _| if end == SERVER { Vec::new() } else { vec![DELAY] });
+            let connection = world.connect();
+            let cx = &mut Context::from_waker(Waker::noop());
+            let mut data = pattern(100);
+            assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+            world.run(secs(2));
+            let Poll::Ready(first) = world.hubs[SERVER].poll_accept(cx) else { panic!("none") };
+            assert!(world.hubs[SERVER].poll_read(world.now, first, cx).is_ready());
+            world.restart(SERVER);
+            world.hubs[SERVER].set_times(kept);
+            world.wire = Box::new(|_, _| vec![DELAY]);
+            world.run(secs(60));
+            assert_eq!(world.hubs[SERVER].poll_accept(cx), Poll::Pending);
+            if writes {
+                arrives_within(&mut world, secs(10));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_that_crashed_is_heard_though_its_calendar_is_before_its_last_start() {
+    const SECOND: u64 = 1_000_000_000;
+    const START: u64 = 1 << 60;
+    for back in [0, 30, 70] {
+        for mut world in World::of_both_orders() {
+            world.hubs[CLIENT] = hub(world.keys[CLIENT], START);
+            world.hubs[CLIENT].set_times(Times::new([], START - 100 * SECOND));
+            let kept = world.hubs[CLIENT].times().clone();
+            arrives_within(&mut world, secs(10));
+            world.run(secs(40));
+            // It crashes, and comes back with a calendar that is so far behind.
+            let calendar = START - back * SECOND;
+            world.hubs[CLIENT] = hub_at(world.keys[CLIENT], calendar, world.now);
+            world.hubs[CLIENT].set_times(kept);
+            let connection = world.connect();
+            world.run(secs(10));
+            let cx = &mut Context::from_waker(Waker::noop());
+            let connected = world.hubs[CLIENT].poll_connected(connection, cx);
+            assert!(matches!(connected, Poll::Ready(Ok(()))), "{back} s: {connected:?}");
         }
     }
 }

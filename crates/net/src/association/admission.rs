@@ -22,6 +22,8 @@ const BUDGET: u32 = 250;
 const EACH: u32 = 20;
 /// Cookies given in a second.
 const COOKIES: u32 = 500;
+/// Answers read in a second, and at once.
+const ANSWERS: u32 = 500;
 /// Requests that are remembered, so that a replay of one costs a look.
 const REMEMBERED: usize = 4096;
 /// Addresses that are remembered in a flood.
@@ -75,6 +77,7 @@ pub struct Admission {
     requests: (Instant, u32),
     all: Bucket,
     challenges: Bucket,
+    answers: Bucket,
     addresses: HashMap<IpAddr, Bucket>,
     read: HashSet<[u8; MAC_LEN]>,
     /// The same, the oldest first.
@@ -89,6 +92,7 @@ impl Admission {
             requests: (now, 0),
             all: Bucket::new(now),
             challenges: Bucket::new(now),
+            answers: Bucket::new(now),
             addresses: HashMap::new(),
             read: HashSet::new(),
             order: VecDeque::new(),
@@ -107,6 +111,12 @@ impl Admission {
             self.remember(init.mac1);
         }
         verdict
+    }
+
+    /// Whether an answer to a request of this host is to be read: whoever saw the request can send as many as he likes,
+    /// and each costs as much as a request.
+    pub fn hears_answer(&mut self, now: Instant) -> bool {
+        self.answers.take(now, ANSWERS)
     }
 
     fn judge_in_flood(&mut self, now: Instant, from: SocketAddr, init: &Init<'_>) -> Verdict {
@@ -251,5 +261,13 @@ mod tests {
             assert_eq!(reads, most);
         }
         assert!(admission.addresses.len() <= ADDRESSES && admission.read.len() <= REMEMBERED);
+    }
+
+    #[test]
+    fn of_answers_so_many_are_read_in_a_second() {
+        let mut admission = admission();
+        let mut read = |at| (0..2_000).filter(|_| admission.hears_answer(at)).count() as u32;
+        let seconds = [0, 0, 1, 9].map(|n| read(Instant::ZERO + Span::from_secs(n)));
+        assert_eq!(seconds, [ANSWERS, 0, ANSWERS, ANSWERS]);
     }
 }

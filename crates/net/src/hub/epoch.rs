@@ -4,6 +4,7 @@
 use bentpipe_units::{Instant, Span};
 
 use super::control::Control;
+use super::marks::Marks;
 use super::pieces::Pieces;
 use super::route::Route;
 use super::{AssociationId, Hub};
@@ -42,6 +43,7 @@ impl Hub {
         let association = &mut self.associations[id];
         association.ways.forget(route);
         association.pieces = Pieces::default();
+        association.marks = Marks::default();
         tracing::info!(peer = %association.peer, address = %route.address, "the peer was restarted");
         self.end_connections(now, id, Ending::Known);
     }

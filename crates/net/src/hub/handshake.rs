@@ -159,6 +159,10 @@ impl Hub {
 
     /// Connections that waited for keys can go on. What a request to open was sealed with, the peer may not have had.
     fn go_on(&mut self, id: AssociationId, had_keys: bool) {
+        if !had_keys {
+            // The peer may have forgotten the association, and counts anew what it cuts.
+            self.associations[id].pieces.forget();
+        }
         let all: Vec<usize> = self.associations[id].numbers.values().copied().collect();
         for connection in all {
             let endpoint = &mut self.connections[connection].stream.endpoint;
@@ -182,6 +186,9 @@ impl Hub {
         let association = &mut self.associations[id];
         let had_keys = association.is_up();
         let request = association.keys.request(receiver)?;
+        if !self.admission.hears_answer(now) {
+            return None;
+        }
         let initiator = request.initiator.take()?;
         let (traffic, payload) = match initiator.finish(sender, noise) {
             Ok(finished) => finished,

@@ -5,6 +5,8 @@ use bentpipe_units::{Instant, Span};
 
 /// Shortest time between two messages. A sender reacts once in a round trip anyway.
 const PAUSE: Span = Span::from_millis(25);
+/// No message comes so much later than one that was sent after it: the peer counts anew.
+const LATE: Span = Span::from_secs(2);
 
 /// The marks of one association.
 #[derive(Debug, Default)]
@@ -43,13 +45,15 @@ impl Marks {
     }
 
     /// The peer has seen so many. True when there are new ones among them; one that comes late tells
-    /// nothing, and one that comes sooner than this host would tell waits for the next.
+    /// nothing, and one that comes sooner than this host would tell waits for the next. A peer that has forgotten the
+    /// association counts anew.
     pub(super) fn report(&mut self, now: Instant, count: u32) -> bool {
         if self.heard_at.is_some_and(|at| now < at + PAUSE / 2) {
             return false;
         }
         let more = count.wrapping_sub(self.reported);
-        let newer = more != 0 && more < u32::MAX / 2;
+        let anew = self.heard_at.is_some_and(|at| at + LATE <= now);
+        let newer = more != 0 && (more < u32::MAX / 2 || anew);
         if newer {
             self.reported = count;
             self.heard_at = Some(now);
@@ -88,5 +92,8 @@ mod tests {
         assert!(marks.report(at(300), 4));
         assert!(!marks.report(at(301), 5), "too soon");
         assert!(marks.report(at(325), 6));
+        assert!(!marks.report(at(2_324), 1));
+        assert!(marks.report(at(2_325), 1), "it counts anew");
+        assert!(marks.report(at(2_350), 2));
     }
 }

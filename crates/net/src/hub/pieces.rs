@@ -36,6 +36,11 @@ impl Pieces {
         self.next
     }
 
+    /// The halves that wait are nobody's any more.
+    pub(super) fn forget(&mut self) {
+        self.waiting.clear();
+    }
+
     /// A half arrived. Returns the whole once both are here.
     pub(super) fn join(&mut self, mut piece: Piece) -> Option<Bytes> {
         if piece.bytes.len() > MOST {

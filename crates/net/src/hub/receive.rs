@@ -241,7 +241,7 @@ impl Hub {
                 association.tell_to(now, from, &answer, &mut self.outbox);
             }
             Control::ChallengeAnswer(token) => {
-                if association.ways.proved(token, from) {
+                if association.ways.proved(token, from) && association.may_switch(now) {
                     self.switch(now, id);
                 }
             }

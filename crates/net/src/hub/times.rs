@@ -9,6 +9,8 @@ use crate::key::PublicKey;
 
 /// What is kept may be so much older than what was said last. A host whose calendar went back adds it.
 const KEPT_LATE: Span = Span::from_secs(120);
+/// In nanoseconds.
+const SECOND: u64 = 1_000_000_000;
 
 /// Nanoseconds since 1970 in the newest requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,13 +58,17 @@ impl Hub {
         &self.times
     }
 
-    /// The times as they were kept, a while before this host ended. To be called before anything is sent.
+    /// The times as they were kept, a while before this host ended. To be called before anything is sent, and what
+    /// [`Hub::times`] says then is to be kept at once: the epoch of this process is among it, and no later one may have the
+    /// same.
     pub fn set_times(&mut self, mut times: Times) {
-        if times.own >= self.calendar {
-            // The calendar of this host has gone back, so that only what was said counts.
-            times.own = times.own.saturating_add(KEPT_LATE.as_nanos());
-            self.epoch = times.ask(0);
+        if times.own >= self.epoch {
+            // The calendar of this host has gone back, so that only what was said counts. Where nothing could be kept,
+            // processes differ at least.
+            let differs = (self.entropy)() % SECOND;
+            times.own = times.own.saturating_add(KEPT_LATE.as_nanos() + differs);
         }
+        self.epoch = times.ask(self.epoch);
         self.times = times;
     }
 }

@@ -18,6 +18,9 @@ pub const LINKS: usize = 2;
 /// Most ways: each link by UDP and TCP.
 pub(super) const MOST_WAYS: usize = 2 * LINKS;
 
+/// No beat comes so much later than one that was sent after it.
+const LATE: Span = Span::from_secs(5);
+
 /// What the host that watches the ways tells the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Beat {
@@ -90,8 +93,8 @@ pub(super) struct Ways {
     watch: Option<Watch>,
     /// The way that the peer sends by, as it says.
     theirs: u8,
-    /// The peer watches them, and this was its latest beat.
-    heard: Option<u32>,
+    /// The peer watches them, and this was its latest beat, which came then.
+    heard: Option<(u32, Instant)>,
     /// The way that the peer told this host to use.
     told: usize,
     /// Where the peer may be.
@@ -145,10 +148,13 @@ impl Ways {
     /// where it is may be anybody's word: it is sought at home first.
     pub(super) fn to_ask_by(&self, before: Option<usize>, is_proven: bool) -> usize {
         let home = self.away_from_home();
-        match before {
-            Some(before) => (before + 1) % home.map_or(self.list.len(), |home| home + 1),
-            None => home.filter(|_| !is_proven).unwrap_or(self.main),
-        }
+        let Some(before) = before else {
+            return home.filter(|_| !is_proven).unwrap_or(self.main);
+        };
+        let all = self.list.len() + usize::from(home.is_some());
+        // Where a peer has not proved to be, somebody else may be.
+        let may = |way: &usize| self.list.get(*way).is_none_or(|way| way.is_proved);
+        (1..=all).map(|step| (before + step) % all).find(may).unwrap_or(self.main)
     }
 
     /// Where a request by this way goes.
@@ -283,14 +289,17 @@ impl Ways {
         token: impl FnOnce() -> u64,
     ) -> bool {
         let way = usize::from(beat.way);
-        let newer = |last: u32| beat.serial.wrapping_sub(last).cast_signed() > 0;
+        // No beat comes so late: a peer that has forgotten the association counts anew.
+        let newer = |(last, at): (u32, Instant)| {
+            beat.serial.wrapping_sub(last).cast_signed() > 0 || at + LATE <= now
+        };
         let is_news = self.heard.is_none_or(newer);
         if self.watch.is_some() || way >= MOST_WAYS || !is_news {
             return false;
         }
-        self.heard = Some(beat.serial);
+        self.heard = Some((beat.serial, now));
         while self.list.len() <= way {
-            let is_proved = self.list.iter().any(|way| way.route.ends_like(&from));
+            let is_proved = self.list.iter().any(|way| way.is_proved && way.route.ends_like(&from));
             self.list.push(Way { is_proved, ..Way::new(from, 0) });
         }
         let known = &mut self.list[way];

@@ -274,13 +274,22 @@ pub(crate) fn hub(n: u8, calendar: u64) -> Hub {
 }
 
 pub(crate) fn hub_with(n: u8, security: Security, calendar: u64) -> Hub {
+    begun(n, security, calendar, Instant::ZERO)
+}
+
+/// A host that begins now; the calendar is that at the beginning of the world.
+pub(crate) fn hub_at(n: u8, calendar: u64, now: Instant) -> Hub {
+    begun(n, Security::Full, calendar, now)
+}
+
+fn begun(n: u8, security: Security, calendar: u64, now: Instant) -> Hub {
     let mut state = u64::from(n) + calendar;
     let entropy = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 11
     };
-    Hub::new(key(n), security, calendar, Box::new(entropy), Instant::ZERO)
+    Hub::new(key(n), security, calendar, Box::new(entropy), now)
 }
 
 pub(crate) fn secs(n: u64) -> Span {
