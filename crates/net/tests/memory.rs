@@ -162,3 +162,62 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_reader_leaves_lying_is_not_sent_again_and_again() {
+    for flows in [1, 4] {
+        let config = Config {
+            snd_buf: ByteCount::new(8_000_000),
+            rcv_buf: ByteCount::new(8_000_000),
+            ..(*config()).clone()
+        };
+        let mut world = World::new().with_config(Arc::new(config));
+        world.wire = Box::new(|_, _| vec![Span::from_millis(5)]);
+        world.hubs[SERVER].limit_memory(ByteCount::new(2_000_000), 16);
+        let cx = &mut Context::from_waker(Waker::noop());
+        let content = pattern(3_000_000);
+        let connections: Vec<_> = (0..flows).map(|_| (world.connect(), content.clone())).collect();
+        let mut left = connections;
+        let write = |world: &mut World, left: &mut Vec<(ConnectionId, Bytes)>| {
+            for (id, data) in left {
+                while !data.is_empty()
+                    && world.hubs[CLIENT].poll_write(world.now, *id, data, cx).is_ready()
+                {
+                }
+            }
+        };
+        for _ in 0..100 {
+            write(&mut world, &mut left);
+            world.run(Span::from_millis(100));
+        }
+        // Nobody has read anything for ten seconds.
+        let sent = |world: &World| {
+            let full = world.sent.iter().filter(|(end, bytes)| *end == CLIENT && bytes.len() > 500);
+            full.map(|(_, bytes)| bytes.len() as u64).sum::<u64>()
+        };
+        let stalled = sent(&world);
+        assert!(stalled < 3_000_000, "{flows}: {stalled} bytes for a room of 2 MB");
+        // Then it reads all of it.
+        let mut accepted = Vec::new();
+        while let Poll::Ready(id) = world.hubs[SERVER].poll_accept(cx) {
+            accepted.push((id, Vec::new()));
+        }
+        for _ in 0..3_000 {
+            write(&mut world, &mut left);
+            for (id, read) in &mut accepted {
+                while let Poll::Ready(Ok(Some(bytes))) =
+                    world.hubs[SERVER].poll_read(world.now, *id, cx)
+                {
+                    read.extend_from_slice(&bytes);
+                }
+                world.hubs[SERVER].was_read(*id);
+                world.hubs[SERVER].changed(*id);
+            }
+            world.run(Span::from_millis(10));
+        }
+        assert_eq!(accepted.len(), flows);
+        assert!(accepted.iter().all(|(_, read)| *read == content), "{flows}");
+        let total = sent(&world);
+        assert!(total < flows as u64 * 3_600_000, "{flows}: {total} bytes");
+    }
+}

@@ -2,8 +2,9 @@
 //! that wait for a reader or for a missing segment.
 //!
 //! What an allocator takes for each connection and segment counts too. Half of it is split evenly, so that each connection is sure of its part and goes on whatever the others do; the
-//! other half is for whoever needs more. What does not fit waits with the writer, or is lost on arrival and sent
-//! again by the peer: nothing that was acknowledged is given up.
+//! other half is for whoever needs more. What does not fit waits with the writer, at either end: a peer gets no
+//! more credit than there is room. What connections were promised together and is not there any more is lost on arrival and sent again
+//! once there is room; nothing that was acknowledged is given up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -158,6 +159,7 @@ impl Hub {
         let memory = &mut self.associations[connection.association].memory;
         let holds = connection.stream.endpoint.held() + CONNECTION;
         memory.change(std::mem::replace(&mut connection.holds, holds), holds);
+        connection.stream.endpoint.limit_room(memory.room(holds));
         if connection.waits || memory.has_waiting() {
             self.wake_writers(id);
         }

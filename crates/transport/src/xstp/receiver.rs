@@ -22,6 +22,8 @@ pub(super) struct Receiver {
     ready_bytes: usize,
     /// Bytes that were read and still count as unread.
     withheld: usize,
+    /// Bytes that the host has room for, beside those that are held.
+    room: usize,
     /// The credit that belongs to so many bytes that are free and so many segments out of order; it is asked
     /// for far more often than it changes.
     known_credit: (usize, usize, u16),
@@ -67,6 +69,7 @@ impl Receiver {
             ready: VecDeque::new(),
             ready_bytes: 0,
             withheld: 0,
+            room: usize::MAX,
             known_credit: (usize::MAX, 0, 0),
             readable: false,
             many_gaps: many_gaps && !config.ustat_single,
@@ -80,11 +83,13 @@ impl Receiver {
     }
 
     /// Receive credit in segments: those that wait out of order, which lie inside it, and as many of full
-    /// length as the rest of the buffer holds. Its right edge never moves back: what arrives takes no more
-    /// room than was kept for it.
+    /// length as the rest of the buffer holds. Its right edge never moves back, as long as the host has room: what
+    /// arrives takes no more than was kept for it.
     #[inline]
     pub(super) fn credit(&mut self) -> u16 {
-        let (free, waiting) = (self.free(), self.cache.segments());
+        // A reader who has read everything gets the next segment in any case.
+        let least = if self.ready.is_empty() { usize::from(self.mss) } else { 0 };
+        let (free, waiting) = (self.free().min(self.room.max(least)), self.cache.segments());
         if (self.known_credit.0, self.known_credit.1) != (free, waiting) {
             let credit = (waiting + free / usize::from(self.mss)).min(usize::from(u16::MAX));
             self.known_credit = (free, waiting, credit as u16);
@@ -303,6 +308,12 @@ impl Receiver {
         let payload = self.ready.pop_front()?;
         self.ready_bytes -= payload.len();
         Some(payload)
+    }
+
+    /// The host has room for so many bytes more, whatever the buffer has.
+    #[inline]
+    pub(super) const fn limit(&mut self, room: usize) {
+        self.room = room;
     }
 
     /// So many bytes that were read count as unread. The peer learns of room by the report that its next

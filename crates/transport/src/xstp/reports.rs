@@ -218,6 +218,10 @@ impl Sender {
         for gap in &report.gaps {
             for offset in gap.lower..gap.upper {
                 let seq = report.next.plus(u32::from(offset));
+                if !seq.is_before(self.credit_edge) {
+                    // The peer has no room for it any more: what it says is no sign of a loss.
+                    return;
+                }
                 let Some(entry) = self.cache.get(seq) else { continue };
                 let valid = match (report.kind, rule) {
                     (ReportKind::Ustat, _) => entry.retransmissions == 0 && !entry.queued,

@@ -277,6 +277,12 @@ impl Session {
         self.tx.held() + self.rx.held() + segments * SEGMENT
     }
 
+    /// The host has room for so many received bytes more: the peer is told, and sends no more than that.
+    #[inline]
+    pub fn limit_room(&mut self, room: usize) {
+        self.rx.limit(room);
+    }
+
     /// Whether this is the number of the segment that the reader waits for.
     pub fn waits_for(&self, seq: Seq32) -> bool {
         self.rx.waits_for(seq)
