@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use bentpipe_net::qlp::OpenError;
 use bentpipe_scenario::ScenarioError;
 
+use crate::output::lines::Lines;
+
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -23,11 +25,11 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Self::Input(message) => {
-                anstream::eprintln!("bentpipe: {message}");
+                Lines::new().complain(message);
                 ExitCode::from(2)
             }
             Self::System(message) => {
-                anstream::eprintln!("bentpipe: {message}");
+                Lines::new().complain(message);
                 ExitCode::FAILURE
             }
             Self::Command(code) => ExitCode::from(*code),

@@ -18,6 +18,8 @@ const OVERHEAD: ByteCount =
     ByteCount::new(28 + crate::association::OVERHEAD as u64 + 1 + PLAIN_HEADER as u64);
 /// A round trip over a geostationary satellite, with some to spare.
 const LONG_ROUND_TRIP: Span = Span::from_millis(700);
+/// Fewest signs of life within the patience.
+const SIGNS: u64 = 5;
 /// Windows of four bandwidth-delay products leave room for repairs of repairs.
 const PRODUCTS: u64 = 4;
 /// Buffers when nothing is known of the link.
@@ -48,7 +50,7 @@ pub struct Tuning {
     pub buffer: Option<ByteCount>,
     /// A connection ends when nothing was heard for so long; blackouts may last nearly as long.
     pub patience: Span,
-    /// Time between signs of life on an idle connection, at most `patience`.
+    /// Time between signs of life on an idle connection, or a fifth of `patience` if that is less.
     pub keepalive: Span,
     /// Segments at the beginning that are not spread over a round trip, if no rate is given: short messages that
     /// follow each other do not wait then. Within [the first window](Config::cwnd_init).
@@ -115,9 +117,14 @@ impl Tuning {
         Choice::new(name, parameters)
     }
 
+    /// Time between signs of life: several within the patience, or one that is lost would end the connection.
+    pub(crate) fn signs(&self) -> Span {
+        self.keepalive.min(self.patience / SIGNS)
+    }
+
     /// Signs of life without answer that end an idle connection.
     pub(crate) fn keepalives(&self) -> u32 {
-        (self.patience.as_nanos() / self.keepalive.as_nanos().max(1)).max(1) as u32
+        (self.patience.as_nanos() / self.signs().as_nanos().max(1)).max(1) as u32
     }
 
     /// As [`Tuning::config`], for a connection that asks for an answer until whoever opens it stops waiting.
@@ -159,7 +166,7 @@ impl Tuning {
             catch_up: Span::from_millis(20),
             poll_rate: 16,
             ctl_max_retries: Some(5),
-            keepalive: self.keepalive,
+            keepalive: self.signs(),
             keepalive_max: self.keepalives(),
             no_response: self.patience,
             // As many as fit into a datagram.

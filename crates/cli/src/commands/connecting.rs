@@ -8,6 +8,7 @@ use bentpipe_net::hub::Streams;
 use bentpipe_units::Span;
 
 use crate::failure::Failure;
+use crate::output::lines::Lines;
 
 /// A peer that answers within this time is not waited for.
 const AT_ONCE: Duration = Duration::from_secs(1);
@@ -20,6 +21,7 @@ pub(super) struct Wait<'a> {
     pub(super) patience: Span,
     /// What may be wrong when there is no answer.
     pub(super) silence: String,
+    pub(super) lines: &'a Lines,
 }
 
 impl Wait<'_> {
@@ -71,7 +73,7 @@ impl Wait<'_> {
                 let _ = write!(io::stderr(), "\r{line}\u{1b}[K");
                 said.something.set(true);
             } else if waited >= next {
-                anstream::eprintln!("{line}");
+                self.lines.remark(line);
                 next *= 2;
             }
         }

@@ -35,7 +35,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         privileges.become_user().map_err(Failure::System)?;
     }
     let lines = after(give_up_binding, Lines::new)?;
-    log::start_on(lines.log(), "info", args.log_json);
+    log::start(lines.log(), "info", args.log_json);
     if let Err(doubts) = config.doubt(file) {
         doubts.to_string().lines().for_each(|doubt| tracing::warn!("{doubt}"));
     }

@@ -5,13 +5,8 @@ use std::io::IsTerminal as _;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Starts the log; RUST_LOG says what is in it, `otherwise` if it is not set.
-pub(super) fn start(otherwise: &str, json: bool) {
-    start_on(std::io::stderr, otherwise, json);
-}
-
-/// The same, written by this to standard error.
-pub(super) fn start_on<W>(writer: W, otherwise: &str, json: bool)
+/// Starts the log, written by this to standard error; RUST_LOG says what is in it, `otherwise` if it is not set.
+pub(super) fn start<W>(writer: W, otherwise: &str, json: bool)
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {

@@ -1,6 +1,5 @@
 //! The commands over message queues: source, router and sink as processes of one machine.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use bentpipe_net::Tuning;
@@ -43,18 +42,23 @@ impl From<&Counters> for Frames {
 }
 
 /// Sends as a node.
-pub(super) fn send(node: NodeId, args: &Send, tuning: &Tuning) -> Result<(), Failure> {
+pub(super) fn send(
+    node: NodeId,
+    args: &Send,
+    tuning: &Tuning,
+    lines: &Arc<Lines>,
+) -> Result<(), Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::Input(error.to_string());
     let peer: NodeId = args.to.parse().map_err(|error| wrong(&error))?;
     let config = qlp::config(tuning).map_err(|error| wrong(&error))?;
-    let parcel = Parcel::gather(args)?;
+    let Some(parcel) = Parcel::gather(args, lines)? else { return Ok(()) };
     in_runtime(async {
         let open = Node::open(node, routes(&args.queues))?;
         announce(node, open.depth());
         let connecting = open.connect(peer, PORT, config);
         let silence = "nobody is there, or a node on the way passes nothing on".to_owned();
         let sent = parcel.deliver(connecting, std::future::pending(), silence, nothing_more).await;
-        let sent = sent.and_then(|sent| parcel.verdict(&sent));
+        let sent = sent.and_then(|sent| parcel.verdict(sent));
         remark(&open.counters());
         sent
     })
@@ -69,7 +73,7 @@ pub(super) fn recv(node: NodeId, args: &Recv, lines: &Arc<Lines>) -> Result<(), 
         let open = Node::open(node, routes(&args.queues))?;
         announce(node, open.depth());
         open.listen(config);
-        writeln!(std::io::stdout(), "listening as node {node}")?;
+        lines.say(format_args!("listening as node {node}"));
         let accept = async || {
             let (peer, connection) = open.accept().await;
             Arrival { peer: format!("node {peer}"), sender: None, connection }

@@ -1,7 +1,6 @@
 //! `bentpipe recv`: files from peers.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -34,7 +33,7 @@ const MEMORY: (ByteCount, usize) = (ByteCount::new(64_000_000), 16);
 /// Receives files until it is stopped, or once.
 pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
     let lines = Arc::new(Lines::new());
-    log::start_on(lines.log(), "warn", false);
+    log::start(lines.log(), "warn", false);
     if !args.dir.is_dir() {
         return Err(Failure::Input(format!("--dir {}: not a directory", args.dir.display())));
     }
@@ -66,7 +65,7 @@ pub(crate) fn recv(args: &Recv) -> Result<(), Failure> {
         peers.into_iter().for_each(|peer| host.allow(peer));
         let config = Tuning::default().config();
         host.listen(config.map_err(|error| Failure::System(error.to_string()))?);
-        writeln!(std::io::stdout(), "listening on {} as {}", host.local_addr(), host.public_key())?;
+        lines.say(format_args!("listening on {} as {}", host.local_addr(), host.public_key()));
         let accept = async || {
             let connection = host.accept().await;
             let peer = connection.peer().to_string();

@@ -1,6 +1,5 @@
 //! Files over SCTP: several paths, no encryption.
 
-use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -17,13 +16,13 @@ use crate::failure::Failure;
 use crate::output::lines::Lines;
 
 /// Sends files to a peer.
-pub(super) fn send(args: &Send, tuning: &Tuning) -> Result<(), Failure> {
+pub(super) fn send(args: &Send, tuning: &Tuning, lines: &Arc<Lines>) -> Result<(), Failure> {
     permitted(&args.identity, args.peer.is_some())?;
     if tuning.probing.is_some() {
         return Err(Failure::Input("--probing: only XSTP probes".to_owned()));
     }
     let config = sctp::config(tuning).map_err(|error| Failure::Input(error.to_string()))?;
-    let parcel = Parcel::gather(args)?;
+    let Some(parcel) = Parcel::gather(args, lines)? else { return Ok(()) };
     in_runtime(async {
         let to = resolve(&args.to).await?;
         let from: Vec<SocketAddr> = match &args.bind[..] {
@@ -35,7 +34,7 @@ pub(super) fn send(args: &Send, tuning: &Tuning) -> Result<(), Failure> {
         let silence = "nobody is there, or a firewall lets nothing pass".to_owned();
         let (connecting, refused) = (node.connect(to, PORT, config), refusal(from[0].ip(), to));
         let sent = parcel.deliver(connecting, refused, silence, tell_of_paths).await?;
-        parcel.verdict(&sent)
+        parcel.verdict(sent)
     })
 }
 
@@ -50,7 +49,7 @@ pub(super) fn recv(args: &Recv, lines: &Arc<Lines>) -> Result<(), Failure> {
         warn("Everybody on the way can read and change all names and contents, and anybody can send.");
         node.listen(PORT, config);
         let addresses: Vec<_> = node.local_addrs().iter().map(SocketAddr::to_string).collect();
-        writeln!(std::io::stdout(), "listening on {}", addresses.join(" and "))?;
+        lines.say(format_args!("listening on {}", addresses.join(" and ")));
         let accept = async || {
             let (peer, connection) = node.accept().await;
             Arrival { peer: peer.to_string(), sender: None, connection }

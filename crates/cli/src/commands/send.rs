@@ -1,7 +1,7 @@
 //! `bentpipe send`: files to a peer.
 
 use std::fmt::Display;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +20,7 @@ use crate::commands::memory::Memory;
 use crate::commands::{Stop, identity, in_runtime, log, mqueue, sctp};
 use crate::failure::Failure;
 use crate::output::harmless::harmless;
+use crate::output::lines::Lines;
 
 /// Time between two looks at the connection for the progress bar.
 const REFRESH: Duration = Duration::from_millis(200);
@@ -30,13 +31,14 @@ const BREAK_OFF: Duration = Duration::from_millis(100);
 
 /// Sends files and directories.
 pub(crate) fn send(args: &Send) -> Result<(), Failure> {
-    log::start("warn", false);
+    let lines = Arc::new(Lines::new());
+    log::start(lines.log(), "warn", false);
     let mut tuning = tuning(&args.way);
     if let Some(node) = args.queues.node {
-        return mqueue::send(node, args, &tuning);
+        return mqueue::send(node, args, &tuning, &lines);
     }
     if args.transport == Transport::Sctp {
-        return sctp::send(args, &tuning);
+        return sctp::send(args, &tuning, &lines);
     }
     let missing = || Failure::Input("name the peer's public key with --peer KEY".to_owned());
     let peer = args.peer.ok_or_else(missing)?;
@@ -45,7 +47,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     // How long it asks for an answer is a matter of the user's patience.
     let config = tuning.persistent_config();
     let config = config.map_err(|error| Failure::Input(error.to_string()))?;
-    let parcel = Parcel::gather(args)?;
+    let Some(parcel) = Parcel::gather(args, &lines)? else { return Ok(()) };
     in_runtime(async {
         let address = resolve(&args.to).await?;
         let local = match args.bind[..] {
@@ -73,7 +75,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
         if let Some(round_trip) = sent.round_trip.filter(|_| args.way.rate.is_none()) {
             memory.note(peer, sent.bytes, sent.seconds, round_trip);
         }
-        parcel.verdict(&sent)
+        parcel.verdict(sent)
     })
 }
 
@@ -84,28 +86,32 @@ pub(super) struct Parcel<'a> {
     found: Vec<Entry>,
     /// Paths that were named and can not be sent.
     missing: u64,
+    lines: Arc<Lines>,
 }
 
 impl<'a> Parcel<'a> {
-    /// Looks for what is to be sent.
-    pub(super) fn gather(args: &'a Send) -> Result<Self, Failure> {
+    /// Looks for what is to be sent. There may be nothing but links, which are skipped.
+    pub(super) fn gather(args: &'a Send, lines: &Arc<Lines>) -> Result<Option<Self>, Failure> {
         let links = if args.links { Links::Send } else { Links::Skip };
         let (found, errors) = entries(&args.paths, links);
         let (skipped, missing): (Vec<_>, Vec<_>) =
             errors.into_iter().partition(|error| matches!(error, EntryError::Link { .. }));
         for error in &missing {
-            anstream::eprintln!("bentpipe: {}", harmless(&error.to_string()));
+            lines.complain(harmless(&error.to_string()));
         }
         match skipped.len() {
             0 => {}
-            1 => anstream::eprintln!("1 item skipped (symbolic link)"),
-            more => anstream::eprintln!("{more} items skipped (symbolic links)"),
+            1 => lines.remark("1 item skipped (symbolic link)"),
+            more => lines.remark(format_args!("{more} items skipped (symbolic links)")),
         }
         if found.is_empty() {
+            if missing.is_empty() && !skipped.is_empty() {
+                return Ok(None);
+            }
             return Err(Failure::Input("there is nothing to send".to_owned()));
         }
         let (to, patience, missing) = (&args.to, args.way.patience, missing.len() as u64);
-        Ok(Self { to, patience, found, missing })
+        Ok(Some(Self { to, patience, found, missing, lines: lines.clone() }))
     }
 
     /// Sends it over the connection that `connecting` opens, and prints what became of it. `refused` says when
@@ -122,12 +128,12 @@ impl<'a> Parcel<'a> {
         let mut stop = Stop::listen()?;
         let stopped =
             || Failure::System("stopped; the same command resumes the transfer".to_owned());
-        let wait = Wait { to: self.to, patience: self.patience, silence };
+        let wait = Wait { to: self.to, patience: self.patience, silence, lines: &self.lines };
         let connection = tokio::select! {
             connected = wait.connect(connecting, refused) => connected?,
             () = stop.wait() => return Err(stopped()),
         };
-        let bar = Arc::new(Bar::new(self.found.iter().filter_map(Entry::size).sum()));
+        let bar = Arc::new(Bar::new(&self.lines, self.found.iter().filter_map(Entry::size).sum()));
         let sent = {
             let watched = watch(&connection, &bar);
             let sending = send_entries(&connection, &self.found, |progress| bar.note(progress));
@@ -150,8 +156,7 @@ impl<'a> Parcel<'a> {
         let (state, counters) = connection.state();
         // The peer has said what became of each entry; how it takes its leave changes nothing.
         let _ = tokio::time::timeout(FAREWELL, connection.finish()).await;
-        let said = writeln!(
-            anstream::stdout(),
+        let said = Lines::conclude(format!(
             "{} of {} entries, {} sent in {seconds:.2} s ({:.2} Mbit/s), {} there already, \
              {:.2} % sent again",
             outcome.done,
@@ -160,19 +165,19 @@ impl<'a> Parcel<'a> {
             outcome.sent as f64 * 8e-6 / seconds,
             indicatif::DecimalBytes(outcome.had),
             100.0 * counters.retransmitted_segments as f64 / counters.data_segments.max(1) as f64,
-        );
-        said?;
+        ));
+        let said = said.await;
         let (bytes, failed) = (outcome.sent, outcome.failed);
-        Ok(Sent { bytes, seconds, round_trip: state.srtt, failed })
+        Ok(Sent { bytes, seconds, round_trip: state.srtt, failed, said })
     }
 
-    /// Whether everything that was named has arrived.
-    pub(super) fn verdict(&self, sent: &Sent) -> Result<(), Failure> {
+    /// Whether everything that was named has arrived, whoever has read that, and then whether it could be told.
+    pub(super) fn verdict(&self, sent: Sent) -> Result<(), Failure> {
         let failed = sent.failed + self.missing;
         if failed > 0 {
             return Err(Failure::System(format!("{failed} entries were not sent")));
         }
-        Ok(())
+        Ok(sent.said?)
     }
 }
 
@@ -183,6 +188,8 @@ pub(super) struct Sent {
     round_trip: Option<Span>,
     /// Entries that were found and could not be sent.
     failed: u64,
+    /// Whether the user could be told.
+    said: io::Result<()>,
 }
 
 fn tuning(way: &Way) -> Tuning {
@@ -231,24 +238,29 @@ pub(super) async fn nothing_more<S: Streams>(_: &Connection<S>, _: &Bar) -> Neve
 /// The progress bar: bytes over all files.
 pub(super) struct Bar {
     bar: ProgressBar,
+    lines: Arc<Lines>,
     /// Bytes of the files that are behind us, and of the one that is under way.
     behind: std::sync::Mutex<(u64, u64)>,
 }
 
 impl Bar {
-    fn new(total: u64) -> Self {
+    fn new(lines: &Arc<Lines>, total: u64) -> Self {
         let bar = ProgressBar::new(total);
         let style = "{bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, \
                      {eta} left, {msg}";
         if let Ok(style) = ProgressStyle::with_template(style) {
             bar.set_style(style);
         }
-        Self { bar, behind: std::sync::Mutex::new((0, 0)) }
+        Self { bar, lines: lines.clone(), behind: std::sync::Mutex::new((0, 0)) }
     }
 
     /// Prints a line beside the bar.
     pub(super) fn say(&self, line: &str) {
-        self.bar.suspend(|| anstream::eprintln!("bentpipe: {line}"));
+        if self.bar.is_hidden() {
+            self.lines.complain(line);
+        } else {
+            self.bar.println(format!("bentpipe: {line}"));
+        }
     }
 
     fn note(&self, progress: Progress) {

@@ -22,7 +22,7 @@ pub fn config(tuning: &Tuning) -> Result<Arc<Config>, BuildError> {
         overhead: ByteCount::new((HEADER + PLAIN_HEADER) as u64),
         catch_up: Span::from_millis(20),
         ctl_max_retries: Some(5),
-        keepalive: Tuning::KEEPALIVE,
+        keepalive: tuning.signs(),
         keepalive_max: tuning.keepalives(),
         no_response: tuning.patience,
         probing: tuning.probing.unwrap_or(tuning.rate.is_none()),

@@ -4,7 +4,7 @@
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -116,7 +116,8 @@ impl Disk for Inbox {
     }
 
     fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {
-        fs::create_dir(self.full(path))?;
+        // It gets its permissions when all is in it. Until then nobody else looks into it.
+        fs::DirBuilder::new().mode(0o700).create(self.full(path))?;
         let dir = open_dir(&self.full(path))?;
         let _ = fsetxattr(&dir, MARK, mark.as_bytes(), XattrFlags::empty());
         Ok(())

@@ -33,9 +33,12 @@ impl Rules {
 
     /// Whether the sender may replace what is there.
     pub(super) fn may_replace(&self, found: &Found) -> bool {
-        let own =
-            || self.sender.is_some() && found.mark.as_ref() == Some(&self.complete_mark(found));
-        found.kind != FoundKind::Directory && (self.overwrite || own())
+        found.kind != FoundKind::Directory && (self.overwrite || self.owns(found))
+    }
+
+    /// Whether this sender has sent it, and nobody has changed it since.
+    fn owns(&self, found: &Found) -> bool {
+        self.sender.is_some() && found.mark.as_ref() == Some(&self.complete_mark(found))
     }
 
     /// Whether a partial file or a directory belongs to another sender. A partial file that failed at its last step
@@ -128,7 +131,12 @@ impl<F: DiskFile> Incoming<F> {
                 if found.kind == FoundKind::File
                     && (found.len, found.changed) == (size, changed) =>
             {
-                let hash = hash_prefix(&disk.open(&path)?, size)?;
+                let file = disk.open(&path)?;
+                let hash = hash_prefix(&file, size)?;
+                // It is said to be there, and so it has to stay there: somebody may have put it there a moment ago, or a
+                // transfer that failed at its last step.
+                file.sync()?;
+                disk.sync_dir(parent_of(&path))?;
                 Known { len: size, hash, whole: true }
             }
             Some(found) if !rules.may_replace(found) => return Err(exists(found)),
@@ -149,10 +157,6 @@ impl<F: DiskFile> Incoming<F> {
 
     pub(super) const fn known(&self) -> &Known {
         &self.known
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     pub(super) const fn size(&self) -> u64 {
@@ -251,7 +255,11 @@ impl<F: DiskFile> Incoming<F> {
         // Permissions that forbid writing, also of the mark, come last.
         place()?;
         file.set_mode(mode)?;
-        file.sync()?;
+        if let Err(error) = file.sync() {
+            // What was not written then is not written later either, and reads as if it were.
+            let _ = disk.remove(&self.partial);
+            return Err(error.into());
+        }
         let replace = place()?;
         // What was compared gets the name, and not what somebody has put in its place.
         let check = |path| match disk.look(path)? {
@@ -271,13 +279,13 @@ impl<F: DiskFile> Incoming<F> {
     pub(super) fn keep<D: Disk<File = F>>(&mut self, disk: &D, rules: &Rules) {
         // Its bytes are there; that its permissions cannot be set is no reason to fail.
         let _ = self.set_mode(disk, rules);
-        self.discard(disk);
+        self.discard(disk, rules);
     }
 
     /// Gives the sender's own file its permissions. With another name they would be those of something else too.
     fn set_mode<D: Disk<File = F>>(&self, disk: &D, rules: &Rules) -> io::Result<()> {
         let there = disk.look(&self.path)?;
-        let Some(found) = there.filter(|found| found.own && rules.may_replace(found)) else {
+        let Some(found) = there.filter(|found| found.own && rules.owns(found)) else {
             return Ok(());
         };
         let file = disk.open(&self.path)?;
@@ -287,17 +295,20 @@ impl<F: DiskFile> Incoming<F> {
         Ok(())
     }
 
-    fn discard<D: Disk<File = F>>(&mut self, disk: &D) {
-        let writing = matches!(self.state, State::Writing(_));
+    fn discard<D: Disk<File = F>>(&mut self, disk: &D, rules: &Rules) {
         let left = || {
             let found = disk.look(&self.partial).ok().flatten()?;
-            let file = (found.kind == FoundKind::File).then(|| disk.open(&self.partial).ok())??;
-            (file.lock() && file.found().is_ok_and(|now| now.id == found.id)).then_some(())
+            let is_ours = found.kind == FoundKind::File && !rules.foreign(&found);
+            let file = is_ours.then(|| disk.open(&self.partial).ok())??;
+            (file.lock() && file.found().is_ok_and(|now| now.id == found.id)).then_some(file)
         };
-        if writing || left().is_some() {
+        let locked = match std::mem::replace(&mut self.state, State::Waiting) {
+            State::Writing(file) => Some(file),
+            _ => left(),
+        };
+        if locked.is_some() {
             let _ = disk.remove(&self.partial);
         }
-        self.state = State::Waiting;
     }
 
     /// The partial file, opened and locked. What was compared so far is copied into it.

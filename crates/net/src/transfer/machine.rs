@@ -194,8 +194,6 @@ impl<D: Disk> Machine<D> {
             Frame::Message(Message::End { hash }) => {
                 let (entry, name) = (file.entry, file.name.clone());
                 if incoming.finish(disk, rules, hash)? {
-                    let path = incoming.path().to_owned();
-                    self.keep(&path)?;
                     self.got.kept += 1;
                     self.news.push(Progress::Kept { name });
                 } else {
@@ -208,8 +206,6 @@ impl<D: Disk> Machine<D> {
                     return Err(broken("a file to be kept that is not here"));
                 }
                 incoming.keep(disk, rules);
-                let path = incoming.path().to_owned();
-                self.keep(&path)?;
                 self.got.done += 1;
                 self.got.kept += 1;
                 self.news.push(Progress::Kept { name: file.name.clone() });

@@ -37,6 +37,8 @@ struct State {
     lies: u64,
     /// Bytes that there is room for.
     room: Option<u64>,
+    /// The next file that is synchronised is not.
+    loses: bool,
     /// It makes no symbolic links.
     no_links: bool,
     /// Another transfer does this before a file is locked.
@@ -53,6 +55,9 @@ struct Node {
     mode: u32,
     now: Content,
     durable: Content,
+    /// It could not be synchronised once. What could not be written is clean from then on, as in Linux: nobody writes
+    /// it later.
+    was_lost: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -82,6 +87,11 @@ impl MemoryDisk {
     pub fn fail(&self, failures: u64, lies: u64, room: Option<u64>) {
         let mut state = self.state();
         (state.failures, state.lies, state.room) = (failures, lies, room);
+    }
+
+    /// The next file that is synchronised cannot be, and what was written to it is lost with the power.
+    pub fn lose_next(&self) {
+        self.state().loses = true;
     }
 
     /// From now on no symbolic link can be made, as on a file system that has none.
@@ -210,7 +220,7 @@ impl State {
     fn add(&mut self, path: &Path, kind: FoundKind, now: Content) -> u64 {
         self.last += 1;
         let durable = Content::default();
-        self.nodes.insert(self.last, Node { kind, mode: 0o600, now, durable });
+        self.nodes.insert(self.last, Node { kind, mode: 0o600, now, durable, was_lost: false });
         self.names.insert(path.to_owned(), self.last);
         self.last
     }
@@ -439,8 +449,16 @@ impl DiskFile for MemoryFile {
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.work()?;
+        let fails = std::mem::take(&mut state.loses);
         let node = state.node(self.node)?;
+        node.was_lost |= fails;
+        if fails {
+            return Err(io::Error::other("the disk fails"));
+        }
         node.durable = node.now.clone();
+        if node.was_lost {
+            node.durable.bytes.fill(0);
+        }
         Ok(())
     }
 }

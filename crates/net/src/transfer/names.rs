@@ -31,7 +31,7 @@ pub(super) fn path_of(name: &str) -> Result<PathBuf, NameError> {
     if name.len() > MOST_NAME || name.split('/').count() > MOST_PARTS {
         return Err(NameError::Long);
     }
-    let bad = |part: &str| matches!(part, "" | "." | "..") || part.contains(['\\', '\0']);
+    let bad = |part: &str| matches!(part, "" | "." | "..") || part.contains('\0');
     if name.split('/').any(bad) {
         return Err(NameError::Escapes);
     }
@@ -80,7 +80,7 @@ pub(super) fn parent_of(path: &Path) -> &Path {
 /// Whether a link with this name and target leads to something inside of the directory. `..` may only stand in
 /// front, where it leaves real directories: behind another link it could lead anywhere.
 pub(super) fn stays_inside(path: &Path, target: &str) -> bool {
-    if target.is_empty() || target.len() > MOST_NAME || target.contains(['\0', '\\']) {
+    if target.is_empty() || target.len() > MOST_NAME || target.contains('\0') {
         return false;
     }
     let mut depth = parent_of(path).iter().count();
@@ -105,12 +105,12 @@ mod tests {
 
     #[test]
     fn names_that_leave_the_directory_are_refused() {
-        for name in
-            ["", "/etc/passwd", "../x", "a/../../x", "a//b", ".", "a/.", "a\\b", "a\0b", "a/"]
-        {
+        for name in ["", "/etc/passwd", "../x", "a/../../x", "a//b", ".", "a/.", "a\0b", "a/"] {
             assert_eq!(path_of(name), Err(NameError::Escapes), "{name:?}");
         }
-        assert_eq!(path_of("a/b/..c"), Ok(PathBuf::from("a/b/..c")));
+        for name in ["a/b/..c", "dev-disk\\x2dby.device"] {
+            assert_eq!(path_of(name), Ok(PathBuf::from(name)));
+        }
         assert_eq!(path_of(&"x/".repeat(3000)), Err(NameError::Long));
     }
 
