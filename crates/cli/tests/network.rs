@@ -1,7 +1,7 @@
 //! The commands that use the network, end to end on the loopback interface.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -399,4 +399,50 @@ fn a_receiver_whose_output_can_not_be_written_goes_on() {
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     assert!(said.contains("can not write the output"), "{said}");
+}
+
+/// Somebody who has gone, a disk that is full, and somebody who takes nothing as long as he is held.
+fn bad_readers() -> Vec<(&'static str, Stdio, Option<std::io::PipeReader>)> {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("opened");
+    let (reader, gone) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let (reader, mut stalled) = std::io::pipe().expect("a pipe");
+    // What a pipe has room for.
+    stalled.write_all(&[b'.'; 65_536]).expect("written");
+    vec![
+        ("gone", gone.into(), None),
+        ("full", full.into(), None),
+        ("stalled", stalled.into(), Some(reader)),
+    ]
+}
+
+#[test]
+fn whoever_reads_what_send_says_the_exit_code_is_true_and_the_files_arrive() {
+    for stream in ["stdout", "stderr"] {
+        for (name, bad, _held) in bad_readers() {
+            let hosts = Hosts::new();
+            let (receiver, file) = (hosts.recv(), hosts.file(50_000));
+            let mut command = bentpipe();
+            command.arg("send").arg(&file).arg(hosts.dir.path().join("missing"));
+            command.arg(receiver.address.to_string()).args(["--peer", &hosts.receiver]);
+            command.arg("--key").arg(hosts.dir.path().join("sender"));
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            let _ = if stream == "stdout" { command.stdout(bad) } else { command.stderr(bad) };
+            let status = command.status().expect("it runs");
+            assert_eq!(status.code(), Some(1), "{stream} {name}: one file is missing");
+            let sent = fs::read(hosts.inbox("file")).expect("it arrived");
+            assert!(sent == fs::read(&file).expect("read"), "{stream} {name}");
+        }
+    }
+}
+
+#[test]
+fn where_there_are_only_links_there_is_nothing_wrong() {
+    let hosts = Hosts::new();
+    let link = hosts.dir.path().join("link");
+    std::os::unix::fs::symlink("nowhere", &link).expect("made");
+    let sent = hosts.send(SocketAddr::from(([127, 0, 0, 1], 9)), &link, &[]).output();
+    let sent = sent.expect("it runs");
+    assert_success(&sent);
+    assert!(text(&sent.stderr).contains("1 item skipped (symbolic link)"), "{sent:?}");
 }

@@ -197,6 +197,16 @@ mod tests {
     }
 
     #[test]
+    fn several_signs_of_life_fit_into_any_patience() {
+        for (patience, keepalive, most) in [(300, 10_000, 30), (20, 4_000, 5), (5, 1_000, 5)] {
+            let patience = Span::from_secs(patience);
+            let config = Tuning { patience, ..Tuning::default() }.config().expect("settings");
+            assert_eq!(config.keepalive, Span::from_millis(keepalive));
+            assert_eq!((config.keepalive_max, config.no_response), (most, patience));
+        }
+    }
+
+    #[test]
     fn a_known_link_is_filled_from_the_first_round_trip_on() {
         let known =
             KnownLink { rate: BitRate::from_bps(9_600_000), round_trip: Span::from_millis(600) };

@@ -70,7 +70,6 @@ impl History {
         let at = usize::from(how % 2);
         match what % 8 {
             0 if self.state.hosts[at].asks < ASKS => drop(self.state.ask(at)),
-            0 => {}
             1 => drop(self.state.say(at)),
             2 | 6 => {
                 let which = usize::from(how) % self.state.captured.len().max(1);
@@ -79,7 +78,7 @@ impl History {
                 }
             }
             3 if self.state.hosts[at].restarts < 100 => self.state.restart(at, keeps_times),
-            3 => {}
+            0 | 3 => {}
             4 => {
                 let units = [1, 50, 1_000, 2_000].map(Span::from_millis);
                 let span = units[usize::from(how % 4)] * u64::from(how / 4);
