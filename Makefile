@@ -36,14 +36,19 @@ fuzz:
 interop: setup
 	BENTPIPE_USRSCTP_MB=100 $(CARGO) test --locked -p bentpipe-net --test usrsctp
 
-# A Debian package.
+# A Debian package, with the notices of those whose work is in it.
 CARGO_DEB = 3.8.0
+CARGO_ABOUT = 0.9.3
 DEB = $(OUT)/bentpipe.deb
 
 deb: build
 	@$(CARGO) deb --version 2>/dev/null | grep -q '$(CARGO_DEB)' || \
 		$(CARGO) install --locked cargo-deb --version $(CARGO_DEB)
+	@$(CARGO) about --version 2>/dev/null | grep -q '$(CARGO_ABOUT)' || \
+		$(CARGO) install --locked cargo-about --version $(CARGO_ABOUT) --features cli
 	rm -rf packaging/out && mkdir -p packaging/out $(OUT)
+	$(CARGO) about generate --locked --offline --fail -c packaging/about.toml -m crates/cli/Cargo.toml \
+		-o packaging/out/NOTICES packaging/notices.hbs
 	$(BIN) man packaging/out/man
 	for shell in bash zsh fish; do $(BIN) completions $$shell > packaging/out/bentpipe.$$shell || exit 1; done
 	$(CARGO) deb --no-build -p bentpipe-cli --output $(DEB)

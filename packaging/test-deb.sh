@@ -26,6 +26,7 @@ for file in \
     /usr/share/man/man1/bentpipe-gateway.1.gz \
     /usr/share/man/man1/bentpipe-top.1.gz \
     /usr/share/doc/bentpipe/copyright \
+    /usr/share/doc/bentpipe/NOTICES \
     /usr/share/doc/bentpipe/examples/terminal.toml \
     /usr/share/doc/bentpipe/examples/hub.toml \
     /usr/share/doc/bentpipe/examples/transparent.conf \
