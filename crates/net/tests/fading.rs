@@ -73,5 +73,5 @@ async fn a_faded_link_is_used_and_so_is_one_that_has_cleared() {
     writes.abort();
     println!("{clear:.2}, {faded:.2} and {cleared:.2} Mbit/s of {CLEAR}, {FADED} and {CLEAR}");
     // The bounds leave room for machines that are busy with something else.
-    assert!(faded > 0.75 * FADED && cleared > 0.85 * CLEAR, "{faded} and {cleared} Mbit/s");
+    assert!(faded > 0.70 * FADED && cleared > 0.75 * CLEAR, "{faded} and {cleared} Mbit/s");
 }

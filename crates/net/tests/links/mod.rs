@@ -31,7 +31,6 @@ pub(crate) struct Carried {
 
 impl Link {
     /// From `listen` to `target`, with so many Mbit/s, so much delay, and losses.
-    #[expect(clippy::disallowed_methods, reason = "the emulator waits by itself")]
     pub(crate) fn new(
         listen: SocketAddr,
         target: SocketAddr,
@@ -47,6 +46,12 @@ impl Link {
             ModelSpec::RandomLoss(loss),
             ModelSpec::Delay(delay),
         ];
+        Self::of(listen, target, models)
+    }
+
+    /// From `listen` to `target`, with these models either way.
+    #[expect(clippy::disallowed_methods, reason = "the emulator waits by itself")]
+    pub(crate) fn of(listen: SocketAddr, target: SocketAddr, models: Vec<ModelSpec>) -> Self {
         let hop = Hop { name: "link".to_owned(), forth: models.clone(), back: models };
         let mut relay = Relay::bind(listen, target, Path::new(&[hop], 1), false).expect("a relay");
         let address = relay.local_addr().expect("an address");
