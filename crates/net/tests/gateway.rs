@@ -367,7 +367,7 @@ async fn more_flows_than_are_allowed_are_turned_away() {
 
 #[tokio::test]
 async fn with_little_memory_slow_readers_stop_nobody_and_get_everything_later() {
-    let data = pattern(20_000_000);
+    let data = pattern(8_000_000);
     let served = data.clone();
     let to = server(move |mut tcp: TcpStream| {
         let served = served.clone();

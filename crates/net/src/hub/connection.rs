@@ -24,6 +24,8 @@ pub(super) struct Connection {
     pub(super) busy: bool,
     /// Bytes that it held when they were counted last.
     pub(super) holds: usize,
+    /// The highest number of those segments for which there was no room when they came.
+    pub(super) lost: Option<Seq32>,
     /// Its writer waits for room in what the connections of the peer may hold.
     pub(super) waits: bool,
     /// It was changed and is to be drained.

@@ -2,9 +2,9 @@
 //! that wait for a reader or for a missing segment.
 //!
 //! What an allocator takes for each connection and segment counts too. Half of it is split evenly, so that each connection is sure of its part and goes on whatever the others do; the
-//! other half is for whoever needs more. What does not fit waits with the writer, at either end: a peer gets no
-//! more credit than there is room. What connections were promised together and is not there any more is lost on arrival and sent again
-//! once there is room; nothing that was acknowledged is given up.
+//! other half is for whoever needs more. What does not fit waits with the writer. What arrives and
+//! does not fit is lost, and from then on the peer gets no more credit than there is room, so that it sends again only what fits; nothing
+//! that was acknowledged is given up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -159,7 +159,16 @@ impl Hub {
         let memory = &mut self.associations[connection.association].memory;
         let holds = connection.stream.endpoint.held() + CONNECTION;
         memory.change(std::mem::replace(&mut connection.holds, holds), holds);
-        connection.stream.endpoint.limit_room(memory.room(holds));
+        if let Some(lost) = connection.lost {
+            // Until it has come: nothing more is sent again than there is room for.
+            let is_late = connection.stream.endpoint.has_received(lost);
+            connection.stream.endpoint.limit_room(if is_late {
+                usize::MAX
+            } else {
+                memory.room(holds)
+            });
+            connection.lost = Some(lost).filter(|_| !is_late);
+        }
         if connection.waits || memory.has_waiting() {
             self.wake_writers(id);
         }

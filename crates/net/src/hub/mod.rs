@@ -347,6 +347,7 @@ impl Hub {
             unaccepted,
             busy: false,
             holds: 0,
+            lost: None,
             waits: false,
             stirred: false,
             member: None,

@@ -125,6 +125,9 @@ impl Hub {
         if tight && carries > memory.room(connection.holds) {
             // What it waits for most it gets in any case, or it would hold what follows for ever.
             if !connection.stream.endpoint.waits_for(segment.seq) {
+                let lost = connection.lost.map_or(segment.seq, |lost| lost.latest(segment.seq));
+                connection.lost = Some(lost);
+                self.count(id);
                 return;
             }
         }

@@ -44,7 +44,7 @@ impl Session {
         place.source_port = self.ports.local;
         place.destination_port = self.ports.peer;
         place.sq = self.sq;
-        place.window = self.rx.credit();
+        place.window = self.rx.offered();
         place.seq = seq;
     }
 

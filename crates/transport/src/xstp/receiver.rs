@@ -10,6 +10,9 @@ use bytes::Bytes;
 use super::receive_cache::ReceiveCache;
 use super::{Config, timestamp};
 
+/// Segments for a reader who has read everything, whatever room there is: it will have read them before there is less.
+const KEEPING_UP: usize = 16;
+
 /// The receiving side of a session.
 #[derive(Debug)]
 pub(super) struct Receiver {
@@ -83,18 +86,29 @@ impl Receiver {
     }
 
     /// Receive credit in segments: those that wait out of order, which lie inside it, and as many of full
-    /// length as the rest of the buffer holds. Its right edge never moves back, as long as the host has room: what
-    /// arrives takes no more than was kept for it.
+    /// length as the rest of the buffer holds. Its right edge never moves back: what arrives takes no more
+    /// room than was kept for it.
     #[inline]
     pub(super) fn credit(&mut self) -> u16 {
-        // A reader who has read everything gets the next segment in any case.
-        let least = if self.ready.is_empty() { usize::from(self.mss) } else { 0 };
-        let (free, waiting) = (self.free().min(self.room.max(least)), self.cache.segments());
+        let (free, waiting) = (self.free(), self.cache.segments());
         if (self.known_credit.0, self.known_credit.1) != (free, waiting) {
             let credit = (waiting + free / usize::from(self.mss)).min(usize::from(u16::MAX));
             self.known_credit = (free, waiting, credit as u16);
         }
         self.known_credit.2
+    }
+
+    /// What the peer is told of it: what the host has room for, too. This edge may move back. A reader who keeps up
+    /// gets a few segments in any case.
+    #[inline]
+    pub(super) fn offered(&mut self) -> u16 {
+        let credit = self.credit();
+        if self.room == usize::MAX {
+            return credit;
+        }
+        let least = if self.ready.is_empty() { KEEPING_UP * usize::from(self.mss) } else { 0 };
+        let fits = self.cache.segments() + self.room.max(least) / usize::from(self.mss);
+        credit.min(fits.min(usize::from(u16::MAX)) as u16)
     }
 
     /// Bytes that wait to be read, or for a missing segment.
@@ -106,6 +120,11 @@ impl Receiver {
     /// The reader has read everything, and goes on with this number.
     pub(super) fn waits_for(&self, seq: Seq32) -> bool {
         self.ready.is_empty() && seq == self.cache.next()
+    }
+
+    /// Everything up to this number has come.
+    pub(super) fn has_received(&self, seq: Seq32) -> bool {
+        seq.is_before(self.cache.next())
     }
 
     /// Segments that wait to be read, or for a missing one.

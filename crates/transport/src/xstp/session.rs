@@ -283,6 +283,11 @@ impl Session {
         self.rx.limit(room);
     }
 
+    /// Whether everything up to this number has come.
+    pub fn has_received(&self, seq: Seq32) -> bool {
+        self.rx.has_received(seq)
+    }
+
     /// Whether this is the number of the segment that the reader waits for.
     pub fn waits_for(&self, seq: Seq32) -> bool {
         self.rx.waits_for(seq)
