@@ -218,7 +218,7 @@ fn connections_of_before_go_on_and_new_ones_go_by_themselves_after_it_was_killed
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> (usize, SocketAddr) {
     loop {
         match socket.recv_from(buffer) {
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             received => return received.expect("it arrives"),
         }
     }
