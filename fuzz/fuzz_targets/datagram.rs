@@ -1,8 +1,8 @@
 //! Any datagram to a host: nothing panics, and what is not authentic gets no answer but a cookie.
 #![no_main]
 
-use bentpipe_net::hub::Hub;
-use bentpipe_net::{SecretKey, Security};
+use bentpipe_association::hub::Hub;
+use bentpipe_association::{SecretKey, Security};
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 

@@ -1,11 +1,11 @@
 //! Anything that a peer with a valid key says to a hub, beside an honest transfer.
 #![no_main]
 
-#[path = "../../crates/net/tests/hostile/history.rs"]
+#[path = "../../crates/association/tests/hostile/history.rs"]
 mod history;
-#[path = "../../crates/net/tests/hostile/peer.rs"]
+#[path = "../../crates/association/tests/hostile/peer.rs"]
 mod peer;
-#[path = "../../crates/net/tests/hostile/stage.rs"]
+#[path = "../../crates/association/tests/hostile/stage.rs"]
 mod stage;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| history::hostile_history(data));

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use bentpipe_association::{Fec, PublicKey, Security};
 use bentpipe_net::qlp::{NodeId, Route};
-use bentpipe_net::{Fec, PublicKey, Security};
 use bentpipe_orbit::{Degrees, Epoch, Place, cities};
 use bentpipe_scenario::compare::{DEFAULT_VARIANTS, Variant};
 use bentpipe_scenario::{Override, Scenario, ScenarioError, did_you_mean};

@@ -3,7 +3,7 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate and its layer, bottom up. Nothing may depend on one without a layer, except in tests.
-const TABLE: [(&str, Option<u8>); 14] = [
+const TABLE: [(&str, Option<u8>); 15] = [
     ("units", Some(0)),
     ("wire", Some(1)),
     ("cc", Some(1)),
@@ -12,11 +12,12 @@ const TABLE: [(&str, Option<u8>); 14] = [
     ("transport", Some(2)),
     ("link", Some(2)),
     ("pep", Some(3)),
-    ("sim", Some(4)),
-    ("net", Some(4)),
-    ("scenario", Some(5)),
-    ("cli", Some(6)),
-    ("py", Some(6)),
+    ("association", Some(4)),
+    ("sim", Some(5)),
+    ("net", Some(5)),
+    ("scenario", Some(6)),
+    ("cli", Some(7)),
+    ("py", Some(7)),
     ("testkit", None),
 ];
 

@@ -19,10 +19,10 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::hub::{Carrier, Hub, Route, Train};
 use crate::listening;
 use crate::places::{Kind, Place, Places, Rule};
 use crate::shared::{Shared, lock};
+use bentpipe_association::hub::{Carrier, Hub, Route, Train};
 
 /// Datagrams that wait for one connection.
 const QUEUE: usize = 1024;
@@ -254,9 +254,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::association::Security;
     use crate::clock::Clock;
-    use crate::key::SecretKey;
+    use bentpipe_association::SecretKey;
+    use bentpipe_association::secure::Security;
 
     #[tokio::test]
     async fn who_says_nothing_authentic_gives_way_to_those_after_him() {

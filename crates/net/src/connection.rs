@@ -12,10 +12,10 @@ use bentpipe_transport::SenderState;
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::hub::{ConnectionRef, Hub};
-use crate::key::PublicKey;
 use crate::shared::{Handle, lock};
-use crate::stream::{ConnectionId, Stream, Streams};
+use bentpipe_association::PublicKey;
+use bentpipe_association::hub::{ConnectionRef, Hub};
+use bentpipe_association::stream::{ConnectionId, Stream, Streams};
 
 /// A reliable byte stream to a peer, encrypted unless it is one of a [`qlp::Node`](crate::qlp::Node).
 /// Implements [`AsyncRead`] and [`AsyncWrite`].

@@ -14,16 +14,16 @@ use bentpipe_units::{BitRate, ByteCount, Instant};
 use bytes::Bytes;
 use tokio::net::TcpListener;
 
-use crate::association::Security;
 use crate::carriers::Carriers;
 use crate::clock::Clock;
 use crate::connection::Connection;
-use crate::hub::{ConnectionRef, Fec, Hub, PeerState, Plan, Share, Times, parity};
-use crate::key::{PublicKey, SecretKey};
 use crate::shared::{Handle, Shared};
 use crate::socket::Socket;
 use crate::sockets;
 use crate::times_file::{self, Keeper, TimesError};
+use bentpipe_association::hub::{ConnectionRef, Fec, Hub, PeerState, Plan, Share, Times, parity};
+use bentpipe_association::secure::Security;
+use bentpipe_association::{PublicKey, SecretKey};
 
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;
@@ -195,7 +195,7 @@ impl Host {
         Connection::new(self.handle.clone(), id)
     }
 
-    /// Sends a datagram of at most [`MOST_DATAGRAM`](crate::hub::MOST_DATAGRAM) bytes to a peer with which there
+    /// Sends a datagram of at most [`MOST_DATAGRAM`](bentpipe_association::hub::MOST_DATAGRAM) bytes to a peer with which there
     /// is an association. It may be lost; false if it is already.
     pub fn send_datagram(&self, peer: PublicKey, datagram: Bytes) -> bool {
         let shared = &self.handle.shared;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
 use crate::clock::Clock;
-use crate::stream::Streams;
+use bentpipe_association::stream::Streams;
 
 /// Locks what nobody may have left half changed: if somebody panicked while he held it, so does this task.
 ///
@@ -122,9 +122,9 @@ mod tests {
     use bentpipe_units::Instant;
 
     use super::*;
-    use crate::association::Security;
-    use crate::hub::Hub;
-    use crate::key::SecretKey;
+    use bentpipe_association::SecretKey;
+    use bentpipe_association::hub::Hub;
+    use bentpipe_association::secure::Security;
 
     fn shared() -> Arc<Shared<Hub>> {
         let key = SecretKey::from_bytes([1; 32]);

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
-use crate::hub::{Hub, Times};
 use crate::shared::Shared;
+use bentpipe_association::hub::{Hub, Times};
 
 /// Time between two looks whether there is anything new. What is lost in a crash is no more than that.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -123,7 +123,7 @@ impl Keeper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::SecretKey;
+    use bentpipe_association::SecretKey;
 
     #[test]
     fn times_are_read_as_they_were_kept() {

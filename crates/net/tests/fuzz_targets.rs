@@ -1,8 +1,8 @@
 //! Runs the fuzz targets of what hosts and gateways say to each other on a fixed set of inputs.
 
+use bentpipe_association::hub::fuzz::{control_message, control_seeds};
 use bentpipe_net::gateway::Config;
 use bentpipe_net::gateway::fuzz::{gateway_messages, gateway_seeds, gateway_text, opening_packet};
-use bentpipe_net::hub::fuzz::{control_message, control_seeds};
 use bentpipe_testkit::fuzz::bounded_runs;
 
 #[test]

@@ -6,7 +6,7 @@ mod links;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bentpipe_net::SecretKey;
+use bentpipe_association::SecretKey;
 use bentpipe_net::gateway::{Config, Gateway};
 use bentpipe_units::Span;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -5,8 +5,8 @@ mod gateways;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use bentpipe_association::hub::MOST_DATAGRAM;
 use bentpipe_net::gateway::Config;
-use bentpipe_net::hub::MOST_DATAGRAM;
 use tokio::net::UdpSocket;
 
 use gateways::{Site, free};

@@ -6,7 +6,7 @@ mod links;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bentpipe_net::Carrier;
+use bentpipe_association::Carrier;
 use bentpipe_net::gateway::{Gateway, Link as Way, PeerStatus};
 use bentpipe_testkit::pattern;
 use bentpipe_units::Span;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use bentpipe_net::{Host, SecretKey, Security};
+use bentpipe_association::{SecretKey, Security};
+use bentpipe_net::Host;
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::ByteCount;

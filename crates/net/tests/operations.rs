@@ -5,7 +5,7 @@ mod gateways;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bentpipe_net::SecretKey;
+use bentpipe_association::SecretKey;
 use bentpipe_net::gateway::{Config, Gateway, Role, Status};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bentpipe_association::{SecretKey, Security};
 use bentpipe_net::transfer::memory_disk::MemoryDisk;
 use bentpipe_net::transfer::{
     Inbox, Links, PORT, Progress, Rules, TransferError, entries, receive, send,
 };
-use bentpipe_net::{Connection, Host, SecretKey, Security};
+use bentpipe_net::{Connection, Host};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::ByteCount;

@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bentpipe_association::{SecretKey, Security, Tuning};
+use bentpipe_net::Host;
 use bentpipe_net::transfer::memory_disk::MemoryDisk;
 use bentpipe_net::transfer::{
     Entry, Links, Outcome, PORT, Rules, TransferError, entries, receive, send,
 };
-use bentpipe_net::{Host, SecretKey, Security, Tuning};
 use bentpipe_units::Span;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
-use bentpipe_net::Tuning;
+use bentpipe_association::Tuning;
 use bentpipe_net::sctp::{Config, Connection, Node, PathChange, View, config};
 use bentpipe_testkit::hosts::{LEFT, RIGHT, TwoHosts};
 use bentpipe_units::Span;

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use bentpipe_association::{PublicKey, SecretKey};
 use bentpipe_net::gateway::{Config, Firewall, Gateway, Installed, raise_descriptor_limit};
-use bentpipe_net::{PublicKey, SecretKey};
+use bentpipe_net::key_file;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args;
@@ -117,7 +118,7 @@ fn times_of(config: &Config) -> PathBuf {
 
 /// The key of this host, or the setting that is wrong and how.
 fn own_key(config: &Config) -> Result<SecretKey, (String, String)> {
-    let key = SecretKey::load(&config.key).map_err(|error| {
+    let key = key_file::load(&config.key).map_err(|error| {
         let hint = match config.key.try_exists() {
             Ok(false) => format!("; `bentpipe keygen --key {}` makes it", config.key.display()),
             _ => String::new(),

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use bentpipe_net::{Host, KeyFileError, SecretKey, Security};
+use bentpipe_association::{SecretKey, Security};
+use bentpipe_net::Host;
+use bentpipe_net::key_file::{self, KeyFileError};
 
 use crate::args::Identity;
 use crate::failure::Failure;
@@ -32,7 +34,7 @@ pub(super) fn warn(meaning: &str) {
 /// The key of this host.
 pub(super) fn load(path: Option<&Path>) -> Result<SecretKey, Failure> {
     let path = key_path(path)?;
-    SecretKey::load(&path).map_err(|error| match &error {
+    key_file::load(&path).map_err(|error| match &error {
         KeyFileError::File { error: io, .. } if io.kind() == std::io::ErrorKind::NotFound => {
             Failure::Input(format!("{error}; `bentpipe keygen` makes one"))
         }

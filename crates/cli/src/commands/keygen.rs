@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use bentpipe_net::{KeyFileError, SecretKey};
+use bentpipe_association::SecretKey;
+use bentpipe_net::key_file::{self, KeyFileError};
 
 use super::identity::{key_path, load};
 use crate::args::Keygen;
@@ -15,7 +16,7 @@ pub(crate) fn keygen(args: &Keygen) -> Result<(), Failure> {
         load(Some(&path))?
     } else {
         let key = SecretKey::generate();
-        key.save(&path).map_err(|error| match error {
+        key_file::save(&key, &path).map_err(|error| match error {
             KeyFileError::File { path, error }
                 if error.kind() == std::io::ErrorKind::AlreadyExists =>
             {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bentpipe_net::{KnownLink, PublicKey};
+use bentpipe_association::{KnownLink, PublicKey};
 use bentpipe_units::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,7 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_net::SecretKey;
+    use bentpipe_association::SecretKey;
 
     use super::*;
 

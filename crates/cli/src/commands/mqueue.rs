@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bentpipe_net::Tuning;
+use bentpipe_association::Tuning;
 use bentpipe_net::emulate::Path;
 use bentpipe_net::qlp::{self, Counters, Frame, Node, NodeId, Router, Routes};
 use bentpipe_net::transfer::PORT;

@@ -3,9 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use bentpipe_association::{Security, Tuning};
+use bentpipe_net::refusal;
 use bentpipe_net::sctp::{self, Connection, Node, PathChange, UDP_PORT};
 use bentpipe_net::transfer::PORT;
-use bentpipe_net::{Security, Tuning, refusal};
 
 use super::identity::warn;
 use super::recv::{Arrival, serve_all};

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 
-use bentpipe_net::SecretKey;
+use bentpipe_association::SecretKey;
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use tempfile::TempDir;
 
@@ -123,7 +123,7 @@ impl Site {
             ),
         ] {
             let key = dir.path().join(format!("{name}.key"));
-            secret.save(&key).expect("a file");
+            bentpipe_net::key_file::save(secret, &key).expect("a file");
             let text = format!(
                 "role = \"{role}\"\nkey = \"{}\"\nlisten = \"0.0.0.0:25300\"\n{settings}\n\
                  [peers.far]\nkey = \"{}\"\n{address}\n",

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bentpipe_net::association::{Datagram, FRONT, Index, Initiator, Traffic, parse};
-use bentpipe_net::{PublicKey, SecretKey, Security};
+use bentpipe_association::secure::{Datagram, FRONT, Index, Initiator, Traffic, parse};
+use bentpipe_association::{PublicKey, SecretKey, Security};
 use bytes::BytesMut;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;

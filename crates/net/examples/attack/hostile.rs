@@ -1,6 +1,6 @@
 //! What a hostile peer says.
 
-#[path = "../../tests/hostile/peer.rs"]
+#[path = "../../../association/tests/hostile/peer.rs"]
 mod peer;
 
 use rand::RngExt as _;

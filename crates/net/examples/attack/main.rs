@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bentpipe_net::{PublicKey, SecretKey};
+use bentpipe_association::{PublicKey, SecretKey};
 use clap::{Parser, ValueEnum};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus as Random;
@@ -84,7 +84,7 @@ async fn main() -> Outcome<()> {
     let hub = || args.hub.ok_or("--hub names the public key of the hub");
     let key = || -> Outcome<SecretKey> {
         let path = args.key.as_deref().ok_or("--key names the file of a peer's key")?;
-        Ok(SecretKey::load(path)?)
+        Ok(bentpipe_net::key_file::load(path)?)
     };
     let mut sockets = Vec::new();
     for _ in 0..SOCKETS {

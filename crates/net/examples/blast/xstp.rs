@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use bentpipe_net::{Host, SecretKey, Security, Tuning};
+use bentpipe_association::{SecretKey, Security, Tuning};
+use bentpipe_net::Host;
 use tokio::time::Instant;
 
 use crate::{Args, Outcome, pieces, ready, since};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bentpipe_net::{Connection, Host, SecretKey, Security, Tuning};
+use bentpipe_association::{SecretKey, Security, Tuning};
+use bentpipe_net::{Connection, Host};
 use bytes::Bytes;
 use tokio::task::JoinSet;
 

@@ -58,7 +58,10 @@ mod tests {
             format!("[peers.{name}]\nkey = \"{key}\"\naddress = \"192.0.2.1:25300\"\n")
         };
         let one = peer("a", "g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=");
-        let two = format!("{one}{}", peer("b", &crate::SecretKey::generate().public().to_string()));
+        let two = format!(
+            "{one}{}",
+            peer("b", &bentpipe_association::SecretKey::generate().public().to_string())
+        );
         let socks = "socks5 = { listen = \"127.0.0.1:1080\" }";
         assert_eq!(needs(&format!("role = \"terminal\"\n{socks}"), &one), 10_000 + OTHERS);
         let direct = format!("role = \"terminal\"\nfallback = \"direct\"\n{socks}");

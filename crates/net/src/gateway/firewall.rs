@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::{Config, Udp};
-use crate::key::PublicKey;
 use crate::programs;
+use bentpipe_association::PublicKey;
 
 /// Mark of packets for sockets of this machine.
 const MARK: u32 = 0x6270;
@@ -305,7 +305,8 @@ mod tests {
 
     #[test]
     fn rules_of_another_gateway_stay_and_those_of_an_earlier_run_or_of_nobody_do_not() {
-        let [own, other] = [1, 2].map(|n| crate::SecretKey::from_bytes([n; 32]).public());
+        let [own, other] =
+            [1, 2].map(|n| bentpipe_association::SecretKey::from_bytes([n; 32]).public());
         let firewall = firewall("transparent_source = true").expect("rules");
         let listed = firewall.owned_by(own);
         assert!(!is_another_ones(&listed, own), "{listed}");

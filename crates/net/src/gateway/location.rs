@@ -9,7 +9,7 @@ use super::Config;
 use super::lookups::Lookups;
 use super::open::Destination;
 use crate::host::Host;
-use crate::key::PublicKey;
+use bentpipe_association::PublicKey;
 
 /// Time for a name to be looked up.
 const LOOKUP: Duration = Duration::from_secs(10);

@@ -42,13 +42,13 @@ use self::accept::Pace;
 use self::counters::Traffic;
 use self::open::Open;
 use self::rivals::Rivals;
-use crate::association::Security;
 use crate::host::Host;
-use crate::key::{PublicKey, SecretKey};
 use crate::log_limit::LogLimit;
 use crate::places::{Places, Rule};
 use crate::times_file::TimesError;
-use crate::tuning::Tuning;
+use bentpipe_association::Tuning;
+use bentpipe_association::secure::Security;
+use bentpipe_association::{PublicKey, SecretKey};
 
 pub use self::config::{
     Backup, Carriers, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig,

@@ -9,7 +9,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
-use crate::stream::Streams;
+use bentpipe_association::stream::Streams;
 
 /// Longest message: a name has 255 bytes at most.
 const MOST: usize = 512;

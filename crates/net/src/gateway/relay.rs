@@ -21,7 +21,7 @@ use super::open::{self, Verdict};
 
 use crate::connection::Connection;
 use crate::sockets;
-use crate::stream::Streams;
+use bentpipe_association::stream::Streams;
 
 /// Bytes in front of each piece: what it is, and its length.
 const HEADER: usize = 4;

@@ -12,7 +12,7 @@ use super::counters::{Counters, load};
 use super::flows::Entry;
 use super::open::Verdict;
 use super::{Far, Inner, Role, plain};
-use crate::hub::Carrier;
+use bentpipe_association::hub::Carrier;
 
 /// What a gateway is doing, at one moment. Its fields are written as numbers of the units in their names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -21,10 +21,10 @@ use super::flows::{Flow, Room};
 use super::open::{Destination, Verdict};
 use super::{Far, Inner, Role};
 use crate::clock;
-use crate::hub::MOST_DATAGRAM;
 use crate::places::Kind;
 use crate::shared::lock;
 use crate::udp_sockets;
+use bentpipe_association::hub::MOST_DATAGRAM;
 
 /// A flow ends after this time without a datagram.
 const IDLE: Duration = Duration::from_secs(120);

@@ -8,7 +8,7 @@ use bentpipe_units::{ByteCount, Span};
 use bentpipe_wire::qlp::HEADER;
 use bentpipe_wire::xstp::PLAIN_HEADER;
 
-use crate::Tuning;
+use bentpipe_association::Tuning;
 
 /// The settings of the XSTP paper's experiments (section 5), with what the user says: segments of
 /// 1,000 bytes, buffers of 64,000, three POLLs per round trip. Unlike there, probing is on unless it is

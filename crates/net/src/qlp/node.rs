@@ -17,8 +17,8 @@ use super::queue::OpenError;
 use super::routes::Routes;
 use super::sessions::Sessions;
 use crate::clock::Clock;
-use crate::hub::Streams as _;
 use crate::shared::{Handle, Shared, lock};
+use bentpipe_association::hub::Streams as _;
 
 /// Frames taken from the queue before what they ask for is sent.
 const BATCH: usize = 64;

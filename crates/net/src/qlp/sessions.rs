@@ -17,8 +17,8 @@ use bytes::BytesMut;
 use slab::Slab;
 
 use super::interface::Counters;
-use crate::hub::{Entropy, Timers};
-use crate::stream::{Accepted, ConnectionId, Stream, Streams};
+use bentpipe_association::hub::{Entropy, Timers};
+use bentpipe_association::stream::{Accepted, ConnectionId, Stream, Streams};
 
 /// Most connections of a node; a peer that opens more is told that there is no such session.
 const MOST_CONNECTIONS: usize = 1024;

@@ -24,8 +24,8 @@ use slab::Slab;
 use super::connection::PathChange;
 use super::local::Local;
 use super::ways::{Way, Ways};
-use crate::hub::{Entropy, Outbox, Timers};
-use crate::stream::{Accepted, ConnectionId, Stream, Streams};
+use bentpipe_association::hub::{Entropy, Outbox, Timers};
+use bentpipe_association::stream::{Accepted, ConnectionId, Stream, Streams};
 
 /// Most associations of a host; a peer that opens more is refused.
 const MOST_ASSOCIATIONS: usize = 1024;

@@ -6,7 +6,7 @@ use bentpipe_cc::BuildError;
 use bentpipe_transport::sctp::Config;
 use bentpipe_units::{ByteCount, Span};
 
-use crate::Tuning;
+use bentpipe_association::Tuning;
 
 /// Every path carries this (RFC 8200, section 5).
 const MTU: u16 = 1280;

@@ -9,7 +9,7 @@ use bentpipe_transport::sctp::{Message, SendError};
 use bytes::Bytes;
 
 use super::associations::Associations;
-use crate::stream::StreamError;
+use bentpipe_association::stream::StreamError;
 
 /// An association as an asynchronous stream of bytes, or of messages where the settings say so
 /// ([`View::Messages`](super::View::Messages)). Nothing is encrypted.

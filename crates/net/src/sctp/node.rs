@@ -13,9 +13,9 @@ use super::Connection;
 use super::associations::{Associations, Counters};
 use super::local::Local;
 use crate::clock::Clock;
-use crate::hub::Route;
 use crate::shared::{Handle, Shared};
 use crate::socket::Socket;
+use bentpipe_association::hub::Route;
 
 /// Batches received from each socket before what they ask for is sent.
 const BATCHES: usize = 4;

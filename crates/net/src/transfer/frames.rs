@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TransferError;
 use crate::Connection;
-use crate::stream::Streams;
+use bentpipe_association::stream::Streams;
 
 /// Longest message; names are the only part that can be long.
 const MOST_MESSAGE: usize = 16 * 1024;

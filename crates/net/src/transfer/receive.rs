@@ -10,7 +10,7 @@ use super::incoming::Rules;
 use super::machine::{Handled, Machine};
 use super::{Progress, TransferError};
 use crate::Connection;
-use crate::stream::Streams;
+use bentpipe_association::stream::Streams;
 
 /// A transfer that was cut off may still hold its file while it writes what had arrived.
 const MOST_WAIT: Duration = Duration::from_secs(10);

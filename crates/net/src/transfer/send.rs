@@ -19,7 +19,7 @@ use super::machine::{MOST_AHEAD, MOST_NAMES_AHEAD};
 use super::{Entry, Progress, TransferError};
 use crate::Connection;
 use crate::shared::lock;
-use crate::stream::Streams;
+use bentpipe_association::stream::Streams;
 
 /// What became of a transfer that went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

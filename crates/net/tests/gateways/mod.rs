@@ -6,7 +6,7 @@ pub(crate) mod fetching;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bentpipe_net::SecretKey;
+use bentpipe_association::SecretKey;
 use bentpipe_net::gateway::{Config, Gateway};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 

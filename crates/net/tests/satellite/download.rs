@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_net::hub::{ConnectionId, Streams as _};
+use bentpipe_association::hub::{ConnectionId, Streams as _};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{Instant, Span};
 use bytes::Bytes;

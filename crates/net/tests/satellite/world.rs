@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bentpipe_association::hub::{ConnectionId, Hub};
+use bentpipe_association::{KnownLink, SecretKey, Security, Share, Tuning};
 use bentpipe_link::{ModelSpec, QueueLimit};
 use bentpipe_net::emulate::{Hop, Path, Way};
-use bentpipe_net::hub::{ConnectionId, Hub};
-use bentpipe_net::{KnownLink, SecretKey, Security, Share, Tuning};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use bentpipe_net::Carrier;
+use bentpipe_association::Carrier;
 use bentpipe_net::gateway::{FlowStatus, Link, PeerStatus, Role, Status};
 use bentpipe_units::{ByteCount, Span};
 use comfy_table::{CellAlignment, Table, presets};

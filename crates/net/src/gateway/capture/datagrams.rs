@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 use super::{Inner, PAUSE};
 use crate::gateway::open::Destination;
 use crate::gateway::udp::{self, Here};
-use crate::hub::MOST_DATAGRAM;
 use crate::udp_sockets;
+use bentpipe_association::hub::MOST_DATAGRAM;
 
 /// Opens a port whose datagrams lead to one destination.
 pub(super) fn forward(

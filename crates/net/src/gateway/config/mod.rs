@@ -20,7 +20,7 @@ pub use self::values::{Parsed, Password};
 use super::open::Destination;
 use super::ops::Ops;
 use super::policy::Range;
-use crate::key::PublicKey;
+use bentpipe_association::PublicKey;
 
 /// Which end of the satellite link a gateway is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -324,7 +324,7 @@ mod tests {
             parse("[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"").expect("one");
         assert!(config.early_accept && config.allow.is_empty());
         assert_eq!(config.fallback, Fallback::Wait);
-        assert_eq!(config.link.fec, Parsed(crate::Fec::Auto));
+        assert_eq!(config.link.fec, Parsed(bentpipe_association::Fec::Auto));
     }
 
     #[test]
@@ -422,7 +422,7 @@ mod tests {
         let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n[link]\nfec = ";
         for ratio in ["0.25", "\"0.25\""] {
             let config = parse(&format!("{peer}{ratio}")).expect("a ratio");
-            assert_eq!(config.link.fec, Parsed(crate::Fec::Ratio(0.25)));
+            assert_eq!(config.link.fec, Parsed(bentpipe_association::Fec::Ratio(0.25)));
         }
     }
 
@@ -450,7 +450,7 @@ mod tests {
             parse("[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"").expect("one");
         let (key, _) = config.check_key(config.peers["hub"].key.0).expect_err("itself");
         assert_eq!(key, "peers.hub.key");
-        let other = crate::key::SecretKey::generate().public();
+        let other = bentpipe_association::SecretKey::generate().public();
         assert!(config.check_key(other).is_ok());
     }
 

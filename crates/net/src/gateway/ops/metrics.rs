@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use crate::gateway::{Link, PeerStatus, Role, Status};
-use crate::hub::Carrier;
+use bentpipe_association::hub::Carrier;
 
 /// The content type of the text.
 pub(super) const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

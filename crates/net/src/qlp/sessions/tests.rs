@@ -5,8 +5,8 @@ use bentpipe_units::Span;
 use bytes::Bytes;
 
 use super::*;
-use crate::Tuning;
-use crate::stream::StreamError;
+use bentpipe_association::Tuning;
+use bentpipe_association::stream::StreamError;
 
 /// Two nodes with nothing between them but frames.
 struct Two {

@@ -5,8 +5,8 @@ use bentpipe_transport::Failure;
 use bentpipe_units::Span;
 
 use super::*;
-use crate::Tuning;
-use crate::stream::StreamError;
+use bentpipe_association::Tuning;
+use bentpipe_association::stream::StreamError;
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;

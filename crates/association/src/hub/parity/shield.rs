@@ -1,0 +1,134 @@
+//! What an association does against losses.
+
+use bentpipe_units::{Instant, Span};
+use bytes::Bytes;
+
+use super::losses::Losses;
+use super::protector::{Protector, Sealed};
+use super::rebuilder::Rebuilder;
+use super::{Fec, Parity};
+use crate::hub::control::has_content;
+use crate::secure::Index;
+
+/// A round-trip time that was not measured yet: longer than any over a satellite.
+const UNKNOWN: Span = Span::from_secs(1);
+
+/// Parity of one association, both ways.
+#[derive(Debug)]
+pub(in crate::hub) struct Shield {
+    fec: Fec,
+    pub(in crate::hub) losses: Losses,
+    protector: Protector,
+    rebuilder: Rebuilder,
+    /// Connections that have something to send.
+    busy: usize,
+    /// The round-trip time that a connection measured last.
+    round_trip: Option<Span>,
+}
+
+impl Shield {
+    /// Nothing has been sent or received; what arrives is kept in so many bytes.
+    pub(in crate::hub) fn new(fec: Fec, room: usize) -> Self {
+        Self {
+            fec,
+            losses: Losses::default(),
+            protector: Protector::default(),
+            rebuilder: Rebuilder::new(room),
+            busy: 0,
+            round_trip: None,
+        }
+    }
+
+    /// Whether what is sent now is protected.
+    pub(in crate::hub) const fn protects(&self) -> bool {
+        self.fec.protects(&self.losses)
+    }
+
+    /// Content is about to be sent: whether to tell the peer that parity will come.
+    pub(in crate::hub) fn notice(&mut self, now: Instant) -> bool {
+        self.protects() && self.protector.notice(now)
+    }
+
+    /// A datagram is sealed.
+    pub(in crate::hub) fn sealed(&mut self, now: Instant, sealed: Sealed<'_>) {
+        if self.protects() {
+            let plain = if has_content(sealed.plain) { sealed.plain } else { &[] };
+            let round_trip = self.round_trip.unwrap_or(UNKNOWN);
+            self.protector.sealed(now, Sealed { plain, ..sealed }, round_trip);
+        } else {
+            // Parity covers numbers in a row.
+            self.protector.clear();
+        }
+    }
+
+    /// A connection was drained: whether it had and has something to send, and its round-trip time.
+    pub(in crate::hub) fn drained(
+        &mut self,
+        was_busy: bool,
+        is_busy: bool,
+        round_trip: Option<Span>,
+    ) {
+        self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
+        self.round_trip = round_trip.or(self.round_trip);
+        self.protector.set_quiet(self.busy == 0);
+    }
+
+    /// The round-trip time that a connection measured last.
+    pub(in crate::hub) const fn round_trip(&self) -> Option<Span> {
+        self.round_trip
+    }
+
+    /// A short object that began to be sent then is sent: what came since is protected although others
+    /// go on.
+    pub(in crate::hub) fn object_ended(&mut self, now: Instant, began: Instant) {
+        self.protector.object_ended(now, began);
+    }
+
+    /// The parity that is due, at most `room` bytes in each datagram.
+    pub(in crate::hub) fn parity(&mut self, now: Instant, room: usize) -> Vec<Parity> {
+        if self.protector.due().is_none_or(|due| due > now) {
+            return Vec::new();
+        }
+        let (fec, losses) = (self.fec, &self.losses);
+        self.protector.parity(|of| fec.count(losses, of), room)
+    }
+
+    /// An authentic datagram carries this. Returns what was lost and can be made of parity now.
+    pub(in crate::hub) fn arrived(
+        &mut self,
+        now: Instant,
+        keys: Index,
+        number: u64,
+        plain: &Bytes,
+    ) -> Vec<Bytes> {
+        let content = has_content(plain);
+        self.losses.saw(now, keys, number, content);
+        self.rebuilder.received(keys, number, if content { plain } else { &[] })
+    }
+
+    /// The peer says that parity will come.
+    pub(in crate::hub) fn expect(&mut self, now: Instant) {
+        self.rebuilder.expect(now);
+    }
+
+    /// Parity came in the datagram of this number. Returns what was lost and can be made now.
+    pub(in crate::hub) fn handle_parity(
+        &mut self,
+        now: Instant,
+        number: u64,
+        parity: Parity,
+    ) -> Vec<Bytes> {
+        self.rebuilder.parity(now, number, parity)
+    }
+
+    /// When there is something to send or to forget.
+    pub(in crate::hub) fn deadline(&self) -> Option<Instant> {
+        let parity = Instant::earliest(self.protector.due(), self.rebuilder.deadline());
+        Instant::earliest(parity, self.losses.due())
+    }
+
+    /// Forgets what is old.
+    pub(in crate::hub) fn handle_timeout(&mut self, now: Instant) {
+        self.rebuilder.handle_timeout(now);
+    }
+}

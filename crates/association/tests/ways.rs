@@ -1,0 +1,254 @@
+//! Two hubs with several ways between them: a backup link, TCP where UDP does not get through.
+
+mod world;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use bentpipe_association::hub::{Carrier, ConnectionId, Plan, PlannedWay, Route, Streams as _};
+use bentpipe_association::{Share, Tuning};
+use bentpipe_testkit::pattern;
+use bentpipe_units::{BitRate, Instant, Span};
+use proptest::prelude::*;
+
+use world::{CLIENT, SERVER, World, address, backup, key, secs};
+
+/// One way over a geostationary satellite, and over a network on the ground.
+const SATELLITE: Span = Span::from_millis(300);
+const GROUND: Span = Span::from_millis(40);
+
+/// Long datagrams by the link and carrier that they took, those that were lost among them.
+type Counts = Rc<RefCell<BTreeMap<(bool, Carrier), usize>>>;
+
+/// A way, by link and carrier; the backup link is the second one.
+const PRIMARY: (bool, Carrier) = (false, Carrier::Udp);
+const BACKUP: (bool, Carrier) = (true, Carrier::Udp);
+const TCP: (bool, Carrier) = (false, Carrier::Tcp);
+
+fn is_backup(address: SocketAddr) -> bool {
+    [backup(CLIENT), backup(SERVER)].contains(&address)
+}
+
+fn way(to: SocketAddr, link: usize, carrier: Carrier) -> PlannedWay {
+    PlannedWay { route: Route { carrier, ..to.into() }, link }
+}
+
+/// The server over both links, by UDP.
+fn both_links() -> Vec<PlannedWay> {
+    vec![way(address(SERVER), 0, Carrier::Udp), way(backup(SERVER), 1, Carrier::Udp)]
+}
+
+/// The server by UDP, and by TCP if need be.
+fn both_carriers() -> Vec<PlannedWay> {
+    vec![way(address(SERVER), 0, Carrier::Udp), way(address(SERVER), 0, Carrier::Tcp)]
+}
+
+/// A world in which the client knows these ways; `works` says which ones work, and when.
+fn world(
+    ways: Vec<PlannedWay>,
+    spread: bool,
+    mut works: impl FnMut((bool, Carrier), Instant) -> bool + 'static,
+) -> (World, Counts) {
+    let tuning = Tuning { rate: Some(BitRate::from_bps(4_000_000)), ..Tuning::default() };
+    let mut world = World::new().with_config(tuning.config().expect("settings"));
+    let counts = Counts::default();
+    let seen = counts.clone();
+    world.over = Some(Box::new(move |to, len, now| {
+        let which = (is_backup(to.address), to.carrier);
+        // Reports, beats and the like are short.
+        *seen.borrow_mut().entry(which).or_default() += usize::from(len > 1_000);
+        works(which, now).then_some(if which.0 { GROUND } else { SATELLITE })
+    }));
+    world.hubs[CLIENT].plan(key(2).public(), Plan { ways, spread });
+    (world, counts)
+}
+
+fn second(n: u64) -> Instant {
+    Instant::ZERO + secs(n)
+}
+
+/// Long datagrams that took this way.
+fn count(counts: &Counts, way: (bool, Carrier)) -> usize {
+    counts.borrow().get(&way).copied().unwrap_or(0)
+}
+
+/// Writes to a connection what there is room for.
+fn write(world: &mut World, end: usize, id: ConnectionId, data: &mut bytes::Bytes) {
+    let cx = &mut Context::from_waker(Waker::noop());
+    while !data.is_empty()
+        && let Poll::Ready(written) = world.hubs[end].poll_write(world.now, id, data, cx)
+    {
+        written.expect("an open connection");
+    }
+}
+
+/// Reads at the server what has come, of all connections.
+fn take(world: &mut World, accepted: &mut Vec<ConnectionId>) {
+    let cx = &mut Context::from_waker(Waker::noop());
+    while let Poll::Ready(id) = world.hubs[SERVER].poll_accept(cx) {
+        accepted.push(id);
+    }
+    for &id in &*accepted {
+        while let Poll::Ready(bytes) = world.hubs[SERVER].poll_read(world.now, id, cx) {
+            bytes.expect("no error");
+            world.hubs[SERVER].changed(id);
+        }
+    }
+}
+
+#[test]
+fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
+    let (mut world, counts) =
+        world(both_links(), false, |way, now| way == BACKUP || now < second(8));
+    let connection = world.connect();
+    let data = pattern(6_000_000);
+    let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
+    assert!(read == data);
+    // 12.5 s of data at 4 Mbit/s; what was under way over the satellite is sent again, and to find out took
+    // 1.25 s after the first beat without an answer.
+    let took = last.since(Instant::ZERO).as_secs_f64();
+    assert!(took < 12.5 + 0.6 + 1.6 + 1.2, "{took}");
+    assert!(count(&counts, BACKUP) > 1_000, "{counts:?}");
+}
+
+#[test]
+fn traffic_returns_to_the_first_link_once_that_works_again() {
+    let dark = second(5)..second(15);
+    let (mut world, counts) =
+        world(both_links(), false, move |way, now| way == BACKUP || !dark.contains(&now));
+    let connection = world.connect();
+    let mut data = pattern(20_000_000);
+    let mut last = (0, 0);
+    let mut shares = Vec::new();
+    let mut taken = Vec::new();
+    for n in 1..30 {
+        loop {
+            write(&mut world, CLIENT, connection, &mut data);
+            take(&mut world, &mut taken);
+            if !world.step(second(n)) {
+                break;
+            }
+        }
+        let now = (count(&counts, PRIMARY), count(&counts, BACKUP));
+        shares.push((now.0 - last.0, now.1 - last.1));
+        last = now;
+    }
+    assert!(shares[4].0 > 250 && shares[4].1 < 2, "{shares:?}");
+    // The rest of a second, and then only beats on the dark link.
+    assert!(shares[8..14].iter().all(|share| share.0 < 2 && share.1 > 300), "{shares:?}");
+    assert!(shares[19..].iter().all(|share| share.0 > 300 && share.1 < 2), "{shares:?}");
+}
+
+#[test]
+fn the_peer_follows_within_the_delay_of_the_backup() {
+    // A download: the server sends, and only the client watches the ways.
+    let (mut world, counts) =
+        world(both_links(), false, |way, now| way == BACKUP || now < second(8));
+    let first = world.connect();
+    world.transfer(first, &pattern(10), secs(10)).expect("a transfer");
+    let connection = world.connect();
+    world.run(secs(2));
+    let cx = &mut Context::from_waker(Waker::noop());
+    let Poll::Ready(answer) = world.hubs[SERVER].poll_accept(cx) else { panic!("no connection") };
+    let mut data = pattern(3_000_000);
+    let mut read = 0;
+    while read < 3_000_000 {
+        write(&mut world, SERVER, answer, &mut data);
+        while let Poll::Ready(bytes) = world.hubs[CLIENT].poll_read(world.now, connection, cx) {
+            read += bytes.expect("no error").map_or(0, |bytes| bytes.len());
+        }
+        assert!(world.step(second(30)), "{read} bytes, {counts:?}");
+    }
+    assert!(world.now < second(16), "{:?}", world.now);
+    assert!(count(&counts, BACKUP) > 500, "{counts:?}");
+}
+
+#[test]
+fn hosts_associate_by_the_backup_if_the_first_link_is_dark() {
+    let (mut world, _) = world(both_links(), false, |way, _| way == BACKUP);
+    let connection = world.connect();
+    let data = pattern(100_000);
+    let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
+    assert!(read == data && last < second(5), "{last:?}");
+}
+
+#[test]
+fn where_udp_is_blocked_the_association_goes_by_tcp_and_where_it_is_not_it_never_does() {
+    for blocked in [false, true] {
+        let (mut world, counts) =
+            world(both_carriers(), false, move |way, _| way == TCP || !blocked);
+        let connection = world.connect();
+        let data = pattern(1_000_000);
+        let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
+        assert!(read == data && last < second(8), "{last:?}");
+        assert_eq!(count(&counts, TCP) > 0, blocked, "{counts:?}");
+    }
+}
+
+#[test]
+fn udp_is_used_again_once_it_gets_through() {
+    let (mut world, counts) =
+        world(both_carriers(), false, |way, now| way == TCP || now > second(10));
+    let connection = world.connect();
+    world.transfer(connection, &pattern(100_000), secs(60)).expect("a transfer");
+    let held = world.connect();
+    world.run(secs(20));
+    let before = count(&counts, TCP);
+    world.transfer(held, &pattern(100_000), secs(60)).expect("a transfer");
+    assert_eq!(count(&counts, TCP), before);
+}
+
+#[test]
+fn connections_that_are_spread_use_the_rates_of_both_links() {
+    let (mut world, counts) = world(both_links(), true, |_, _| true);
+    for (link, mbits) in [(0, 4), (1, 2)] {
+        let share = Share { rate: BitRate::from_bps(mbits * 1_000_000), weight: 1 };
+        world.hubs[CLIENT].set_rate(link, share.rate);
+        world.hubs[CLIENT].set_share(world.now, link, key(2).public(), share);
+    }
+    let first = world.connect();
+    world.transfer(first, &pattern(10), secs(10)).expect("a transfer");
+    world.run(secs(5));
+    let before = (count(&counts, PRIMARY), count(&counts, BACKUP));
+    let connections: Vec<ConnectionId> = (0..6).map(|_| world.connect()).collect();
+    let mut data = vec![pattern(5_000_000); connections.len()];
+    let until = world.now + secs(10);
+    let mut taken = Vec::new();
+    loop {
+        take(&mut world, &mut taken);
+        for (id, data) in connections.iter().zip(&mut data) {
+            write(&mut world, CLIENT, *id, data);
+        }
+        if !world.step(until) {
+            break;
+        }
+    }
+    let sent = (count(&counts, PRIMARY) - before.0, count(&counts, BACKUP) - before.1);
+    // Ten seconds of 4 and 2 Mbit/s in datagrams of 1,500 bytes.
+    assert!((3_100..3_600).contains(&sent.0), "{sent:?}");
+    assert!((1_550..1_900).contains(&sent.1), "{sent:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_links_do_every_byte_arrives(
+        times in prop::collection::vec((0u64..40, 1u64..8, prop::bool::ANY), 0..8),
+        spread in prop::bool::ANY,
+    ) {
+        let (mut world, _) = world(both_links(), spread, move |way, now| {
+            let dark = |(from, len, link): &(u64, u64, bool)| {
+                *link == way.0 && (second(*from)..second(from + len)).contains(&now)
+            };
+            !times.iter().any(dark)
+        });
+        let connection = world.connect();
+        let data = pattern(4_000_000);
+        let (read, _) = world.transfer(connection, &data, secs(300)).expect("a transfer");
+        prop_assert!(read == data);
+    }
+}
