@@ -3,6 +3,7 @@
 //! A [`Hub`](hub::Hub) is told the time and is given datagrams; it gives datagrams back, and byte streams to
 //! applications. Which keys it uses and how they are agreed is in [`secure`]. The same code runs on real sockets and in memory.
 
+pub mod host;
 pub mod hub;
 mod key;
 pub mod secure;

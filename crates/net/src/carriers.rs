@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 
 use crate::listening;
 use crate::places::{Kind, Place, Places, Rule};
-use crate::shared::{Shared, lock};
+use bentpipe_association::host::{Shared, lock};
 use bentpipe_association::hub::{Carrier, Hub, Route, Train};
 
 /// Datagrams that wait for one connection.
@@ -212,7 +212,7 @@ async fn read(
         let mut authentic = false;
         {
             let mut hub = shared.hub();
-            let now = shared.clock.now();
+            let now = shared.now();
             while let Some(datagram) = take(&mut buffer) {
                 authentic |= hub.handle_datagram(now, route, Ecn::NotCapable, &datagram);
             }
@@ -264,7 +264,8 @@ mod tests {
         let hub = Hub::new(key, Security::Full, 0, Box::new(|| 5), Instant::ZERO);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let to = listener.local_addr().expect("an address");
-        let carriers = Carriers::new(Arc::new(Shared::new(hub, Clock::start())), Some(listener));
+        let carriers =
+            Carriers::new(Arc::new(Shared::new(hub, Arc::new(Clock::start()))), Some(listener));
         let mut silent = Vec::new();
         for _ in 0..2 * EACH {
             silent.push(TcpStream::connect(to).await.expect("a connection"));

@@ -54,3 +54,9 @@ impl Clock {
         }
     }
 }
+
+impl bentpipe_association::host::Clock for Clock {
+    fn now(&self) -> Instant {
+        Self::now(self)
+    }
+}

@@ -3,27 +3,24 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bentpipe_record::TransportCounters;
-use bentpipe_transport::SenderState;
-use bentpipe_transport::xstp::Config;
-use bentpipe_units::{BitRate, ByteCount, Instant};
-use bytes::Bytes;
+use bentpipe_association::SecretKey;
+use bentpipe_association::host::{self, Shared};
+use bentpipe_association::hub::{Hub, Times, parity};
+use bentpipe_association::secure::Security;
+use bentpipe_units::Instant;
 use tokio::net::TcpListener;
 
 use crate::carriers::Carriers;
 use crate::clock::Clock;
-use crate::connection::Connection;
-use crate::shared::{Handle, Shared};
 use crate::socket::Socket;
 use crate::sockets;
+use crate::task::{self, Life};
 use crate::times_file::{self, Keeper, TimesError};
-use bentpipe_association::hub::{ConnectionRef, Fec, Hub, PeerState, Plan, Share, Times, parity};
-use bentpipe_association::secure::Security;
-use bentpipe_association::{PublicKey, SecretKey};
 
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;
@@ -32,20 +29,29 @@ const FAREWELL: Duration = Duration::from_millis(200);
 /// Time between two looks whether it was sent.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A host on the network. Clones are the same host.
+/// A host on a socket; what applications do with it is in [`host::Host`]. Clones are the same host.
 ///
-/// The host goes on in the background, on the runtime that it was made on, until the last clone and
+/// It goes on in the background, on the runtime that it was made on, until the last clone and
 /// the last connection are gone.
 #[derive(Clone, Debug)]
 pub struct Host {
-    handle: Arc<Handle<Hub>>,
+    host: host::Host,
+    life: Arc<Life>,
     local: SocketAddr,
     /// Where the times of requests are kept.
     times: Arc<OnceLock<PathBuf>>,
 }
 
+impl Deref for Host {
+    type Target = host::Host;
+
+    fn deref(&self) -> &host::Host {
+        &self.host
+    }
+}
+
 impl Host {
-    /// A host with this key at this address. Peers have to be [allowed](Host::allow) before they can
+    /// A host with this key at this address. Peers have to be [allowed](host::Host::allow) before they can
     /// reach it, and to have the same `security`.
     ///
     /// # Errors
@@ -82,15 +88,12 @@ impl Host {
         let entropy = || getrandom::u64().expect("the system's source of randomness");
         let hub = Hub::new(key, security, clock.calendar(), Box::new(entropy), clock.now());
         tokio::task::spawn_blocking(parity::prepare);
-        let shared = Arc::new(Shared::new(hub, clock));
+        let shared = Arc::new(Shared::new(hub, Arc::new(clock)));
         let carriers = Carriers::new(shared.clone(), listener);
-        let task = run(socket, carriers, shared.clone());
-        Ok(Self { handle: Arc::new(Handle::new(shared, task)), local, times: Arc::default() })
-    }
-
-    /// Its public key, by which peers name it.
-    pub fn public_key(&self) -> PublicKey {
-        self.handle.shared.hub().public_key()
+        let life = Arc::<Life>::default();
+        let task = run(socket, carriers, shared.clone(), clock, life.clone());
+        let host = host::Host::new(task::run(shared, life.clone(), task));
+        Ok(Self { host, life, local, times: Arc::default() })
     }
 
     /// The address that it is bound to.
@@ -98,76 +101,25 @@ impl Host {
         self.local
     }
 
-    /// Whether what this host sends is protected by parity, in associations that begin from now on.
-    pub fn set_fec(&self, fec: Fec) {
-        self.handle.shared.hub().set_fec(fec);
-    }
-
-    /// What the connections of one peer, at most so many, may hold together: bytes that wait to be sent,
-    /// acknowledged or read. Half of it is split evenly between them, the other half is for whoever needs more.
-    /// Without a word nothing but the buffer of each bounds it. It holds for associations that begin from now on.
-    pub fn limit_memory(&self, bytes: ByteCount, connections: usize) {
-        self.handle.shared.hub().limit_memory(bytes, connections);
-    }
-
-    /// All that this host sends over a link, 0 or 1, to peers with a [`Share`] of it leaves at this rate at
-    /// most, headers of IP and UDP included. Without a word only the shares bound it.
-    pub fn set_rate(&self, link: usize, rate: BitRate) {
-        self.handle.shared.hub().set_rate(link, rate);
-    }
-
-    /// What is sent to a peer over a link, 0 or 1, takes this share of it, from now on and in associations to
-    /// come: connections to it take turns, with repairs and short objects ahead of bulk.
-    pub fn set_share(&self, link: usize, peer: PublicKey, share: Share) {
-        let shared = &self.handle.shared;
-        shared.hub().set_share(shared.clock.now(), link, peer, share);
-        shared.changed.notify_one();
-    }
-
-    /// The ways by which a peer is reached, in associations to come, whatever address is given then. This host
-    /// watches them; both send by the first one that works.
-    pub fn plan(&self, peer: PublicKey, plan: Plan) {
-        self.handle.shared.hub().plan(peer, plan);
-    }
-
-    /// What is known of a peer.
-    pub(crate) fn peer_state(&self, peer: PublicKey) -> PeerState {
-        self.handle.shared.hub().peer_state(peer)
-    }
-
-    /// What is known of connections, each while it exists.
-    pub(crate) fn look(
-        &self,
-        connections: impl Iterator<Item = Option<ConnectionRef>>,
-    ) -> Vec<Option<(SenderState, TransportCounters)>> {
-        let hub = self.handle.shared.hub();
-        connections.map(|connection| hub.look(connection?)).collect()
-    }
-
-    /// The rate at which all that this host sends leaves at most, if one was set.
-    pub(crate) fn link_rate(&self) -> Option<BitRate> {
-        self.handle.shared.hub().link_rate()
-    }
-
     /// Whether the task that carries datagrams does something within this time when it is asked to.
     pub async fn answers(&self, limit: Duration) -> bool {
-        self.handle.shared.answers(limit).await
+        self.life.answers(self.shared(), limit).await
     }
 
     /// Waits until the task that carries datagrams has ended, which it never does by itself: nothing works any more,
     /// and the process should end.
     pub async fn failed(&self) {
-        self.handle.shared.life.ended().await;
+        self.life.ended().await;
     }
 
     /// Keeps the times of requests in this file, from which those of before are taken: to be called before anything
-    /// is sent. It is written now, then once a minute if there is anything new, and by [`Host::leave`].
+    /// is sent. It is written now, then once a minute if there is anything new, and by [`Host::shutdown`].
     ///
     /// # Errors
     /// When the file is there and cannot be read, or is not such a file.
     pub fn keep_times(&self, path: PathBuf) -> Result<(), TimesError> {
         let times = times_file::load(&path)?;
-        let shared = &self.handle.shared;
+        let shared = self.shared();
         let mut keeper = Keeper::new(path.clone(), times.clone());
         let mut hub = shared.hub();
         hub.set_times(times);
@@ -179,41 +131,10 @@ impl Host {
         Ok(())
     }
 
-    /// Lets a peer in.
-    pub fn allow(&self, peer: PublicKey) {
-        self.handle.shared.hub().allow(peer);
-    }
-
-    /// Lets allowed peers open connections, with these settings. [`Host::accept`] gives them out.
-    pub fn listen(&self, config: Arc<Config>) {
-        self.handle.shared.hub().listen(config);
-    }
-
-    /// The next connection that a peer opened.
-    pub async fn accept(&self) -> Connection {
-        let id = poll_fn(|cx| self.handle.shared.hub().poll_accept(cx)).await;
-        Connection::new(self.handle.clone(), id)
-    }
-
-    /// Sends a datagram of at most [`MOST_DATAGRAM`](bentpipe_association::hub::MOST_DATAGRAM) bytes to a peer with which there
-    /// is an association. It may be lost; false if it is already.
-    pub fn send_datagram(&self, peer: PublicKey, datagram: Bytes) -> bool {
-        let shared = &self.handle.shared;
-        let sent = shared.hub().send_datagram(shared.clock.now(), peer, datagram);
-        shared.changed.notify_one();
-        sent
-    }
-
-    /// The next datagram that a peer sent. What nobody reads is lost.
-    pub async fn recv_datagram(&self) -> (PublicKey, Bytes) {
-        poll_fn(|cx| self.handle.shared.hub().poll_datagram(cx)).await
-    }
-
     /// Ends all connections, tells the peers so, and returns when that has been sent or can not be.
-    pub async fn leave(&self) {
-        let shared = &self.handle.shared;
-        shared.hub().leave(shared.clock.now());
-        shared.changed.notify_one();
+    pub async fn shutdown(&self) {
+        self.close();
+        let shared = self.shared();
         let sent = async {
             loop {
                 tokio::time::sleep(LOOK).await;
@@ -229,49 +150,23 @@ impl Host {
             Keeper::new(path.clone(), Times::default()).save(&times);
         }
     }
-
-    /// Opens a connection to service `port` of `peer`, which is reached at `address`, and waits until
-    /// the peer has answered.
-    ///
-    /// # Errors
-    /// When the peer does not answer, or refuses.
-    pub async fn connect(
-        &self,
-        address: SocketAddr,
-        peer: PublicKey,
-        port: u16,
-        config: Arc<Config>,
-    ) -> io::Result<Connection> {
-        let connection = self.open(address, peer, port, config);
-        connection.opened().await?;
-        Ok(connection)
-    }
-
-    /// Opens a connection without waiting: what is written goes out at once if the hosts have
-    /// associated before, and otherwise as soon as they have. Failures show when it is used.
-    pub fn open(
-        &self,
-        address: SocketAddr,
-        peer: PublicKey,
-        port: u16,
-        config: Arc<Config>,
-    ) -> Connection {
-        let shared = &self.handle.shared;
-        let id = shared.hub().connect(shared.clock.now(), address, peer, port, config);
-        shared.changed.notify_one();
-        Connection::new(self.handle.clone(), id)
-    }
 }
 
 /// Runs a socket and its hub for ever.
-async fn run(mut socket: Socket, mut carriers: Carriers, shared: Arc<Shared<Hub>>) {
+async fn run(
+    mut socket: Socket,
+    mut carriers: Carriers,
+    shared: Arc<Shared<Hub>>,
+    clock: Clock,
+    life: Arc<Life>,
+) {
     loop {
         let (deadline, full) = turn(&mut socket, &mut carriers, &shared);
-        shared.life.answer();
+        life.answer();
         tokio::select! {
             () = poll_fn(|cx| socket.poll_ready(cx, full)) => {}
             () = shared.changed.notified() => {}
-            () = shared.clock.sleep_until(deadline) => {}
+            () = clock.sleep_until(deadline) => {}
         }
     }
 }
@@ -283,7 +178,7 @@ fn turn(
     shared: &Shared<Hub>,
 ) -> (Option<Instant>, bool) {
     let mut hub = shared.hub();
-    let now = shared.clock.now();
+    let now = shared.now();
     for _ in 0..BATCHES {
         let mut each = |from, ecn, datagram: &[u8]| {
             hub.handle_datagram(now, from, ecn, datagram);

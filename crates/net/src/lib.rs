@@ -6,7 +6,6 @@
 
 mod carriers;
 mod clock;
-mod connection;
 pub mod emulate;
 pub mod gateway;
 mod host;
@@ -18,14 +17,13 @@ mod programs;
 pub mod qlp;
 mod refusal;
 pub mod sctp;
-mod shared;
 mod socket;
 mod sockets;
+mod task;
 mod times_file;
 pub mod transfer;
 mod udp_sockets;
 
-pub use connection::Connection;
 pub use host::Host;
 pub use refusal::refusal;
 pub use times_file::TimesError;

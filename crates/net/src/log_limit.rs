@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::shared::lock;
+use bentpipe_association::host::lock;
 
 /// Lines let through in [`WINDOW`] seconds.
 const LINES: u64 = 10;

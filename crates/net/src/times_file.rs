@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
-use crate::shared::Shared;
+use bentpipe_association::host::Shared;
 use bentpipe_association::hub::{Hub, Times};
 
 /// Time between two looks whether there is anything new. What is lost in a crash is no more than that.

@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use bentpipe_association::Tuning;
-use bentpipe_net::sctp::{Config, Connection, Node, PathChange, View, config};
+use bentpipe_net::sctp::{Config, Connection, Messages as _, Node, PathChange, View, config};
 use bentpipe_testkit::hosts::{LEFT, RIGHT, TwoHosts};
 use bentpipe_units::Span;
 use bytes::{BufMut, Bytes, BytesMut};

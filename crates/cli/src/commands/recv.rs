@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use bentpipe_association::host::Connection;
 use bentpipe_association::hub::Streams;
 use bentpipe_association::{PublicKey, Tuning};
-use bentpipe_net::Connection;
 use bentpipe_net::transfer::{Inbox, Progress, Rules, receive};
 use bentpipe_units::ByteCount;
 use indicatif::DecimalBytes;

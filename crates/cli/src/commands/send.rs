@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bentpipe_association::Tuning;
+use bentpipe_association::host::Connection;
 use bentpipe_association::hub::Streams;
+use bentpipe_net::refusal;
 use bentpipe_net::transfer::{
     Entry, EntryError, Links, PORT, Progress, entries, send as send_entries,
 };
-use bentpipe_net::{Connection, refusal};
 use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -14,8 +14,8 @@ use super::flow::Reach;
 use super::flows::{Flow, Room};
 use super::open::{self, Destination, Open, Verdict};
 use super::{Far, Inner, relay};
-use crate::connection::Connection;
 use crate::sockets;
+use bentpipe_association::host::Connection;
 
 /// Time for a far gateway to say what it wants.
 const GREETING: Duration = Duration::from_secs(60);

@@ -15,9 +15,9 @@ use super::open::{self, Destination, Open, Verdict};
 use super::relay::{self, Before, Ended};
 use super::{Fallback, Far, Inner};
 use crate::clock;
-use crate::connection::Connection;
 use crate::places::{Kind, Place};
 use crate::sockets;
+use bentpipe_association::host::Connection;
 
 /// Where a flow may lead that goes without the far gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use super::counters::{Counters, Traffic};
 use super::open::Destination;
 use super::{Far, Inner};
 use crate::clock;
-use crate::connection::Connection;
 use crate::places::{Place, Stay};
-use crate::shared::lock;
+use bentpipe_association::host::Connection;
+use bentpipe_association::host::lock;
 use bentpipe_association::hub::ConnectionRef;
 
 /// The flows that are open, by number. Each has a permit, so that there are never more than may be open.

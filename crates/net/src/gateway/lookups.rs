@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::open::Verdict;
-use crate::shared::lock;
+use bentpipe_association::host::lock;
 
 /// Lookups under way at the same time.
 const THREADS: usize = 64;

@@ -258,7 +258,7 @@ impl Gateway {
     /// Ends, and tells the far gateways, so that they do not have to find out.
     pub async fn stop(mut self) {
         self.tasks.abort_all();
-        self.inner.host.leave().await;
+        self.inner.host.shutdown().await;
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use ipnet::IpNet;
 
 use crate::clock;
-use crate::shared::lock;
+use bentpipe_association::host::lock;
 
 /// The tables; they are there also where a unit of systemd shows processes only.
 const TABLES: [&str; 2] = ["/proc/self/net/route", "/proc/self/net/ipv6_route"];

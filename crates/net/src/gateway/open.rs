@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
-use crate::connection::Connection;
+use bentpipe_association::host::Connection;
 use bentpipe_association::stream::Streams;
 
 /// Longest message: a name has 255 bytes at most.

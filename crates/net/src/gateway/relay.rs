@@ -19,8 +19,8 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use super::flows::Flow;
 use super::open::{self, Verdict};
 
-use crate::connection::Connection;
 use crate::sockets;
+use bentpipe_association::host::Connection;
 use bentpipe_association::stream::Streams;
 
 /// Bytes in front of each piece: what it is, and its length.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 
 use crate::clock;
-use crate::shared::lock;
+use bentpipe_association::host::lock;
 
 /// Arrivals that are remembered. A terminal that moves goes back and forth now and then, and not that often.
 const ARRIVALS: usize = 6;

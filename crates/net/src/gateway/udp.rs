@@ -22,8 +22,8 @@ use super::open::{Destination, Verdict};
 use super::{Far, Inner, Role};
 use crate::clock;
 use crate::places::Kind;
-use crate::shared::lock;
 use crate::udp_sockets;
+use bentpipe_association::host::lock;
 use bentpipe_association::hub::MOST_DATAGRAM;
 
 /// A flow ends after this time without a datagram.

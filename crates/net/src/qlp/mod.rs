@@ -24,4 +24,4 @@ pub use self::routes::{BadRoute, Route, Routes};
 pub use self::sessions::Sessions;
 
 /// A connection of a [`Node`].
-pub type Connection = crate::Connection<Sessions>;
+pub type Connection = bentpipe_association::host::Connection<Sessions>;

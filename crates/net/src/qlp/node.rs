@@ -17,7 +17,8 @@ use super::queue::OpenError;
 use super::routes::Routes;
 use super::sessions::Sessions;
 use crate::clock::Clock;
-use crate::shared::{Handle, Shared, lock};
+use crate::task;
+use bentpipe_association::host::{Handle, Shared, lock};
 use bentpipe_association::hub::Streams as _;
 
 /// Frames taken from the queue before what they ask for is sent.
@@ -47,10 +48,10 @@ impl Node {
         let watch = watch.map_err(|error| OpenError::System { node, error })?;
         let clock = Clock::start();
         let entropy = || getrandom::u64().expect("the system's source of randomness");
-        let shared = Arc::new(Shared::new(Sessions::new(node, Box::new(entropy)), clock));
+        let shared = Arc::new(Shared::new(Sessions::new(node, Box::new(entropy)), Arc::new(clock)));
         let link = Arc::new(Mutex::new(interface));
-        let task = run(watch, link.clone(), shared.clone());
-        Ok(Self { handle: Arc::new(Handle::new(shared, task)), link })
+        let task = run(watch, link.clone(), shared.clone(), clock);
+        Ok(Self { handle: task::run(shared, Arc::default(), task), link })
     }
 
     /// Messages that its queue holds before it is full.
@@ -89,7 +90,7 @@ impl Node {
         config: Arc<Config>,
     ) -> io::Result<Connection> {
         let shared = &self.handle.shared;
-        let id = shared.hub().connect(shared.clock.now(), peer, port, config);
+        let id = shared.hub().connect(shared.now(), peer, port, config);
         shared.changed.notify_one();
         let connection = Connection::new(self.handle.clone(), id);
         poll_fn(|cx| shared.hub().poll_connected(id, cx)).await?;
@@ -107,7 +108,12 @@ fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
 }
 
 /// Runs a node for ever.
-async fn run(watch: AsyncFd<OwnedFd>, link: Arc<Mutex<Interface>>, shared: Arc<Shared<Sessions>>) {
+async fn run(
+    watch: AsyncFd<OwnedFd>,
+    link: Arc<Mutex<Interface>>,
+    shared: Arc<Shared<Sessions>>,
+    clock: Clock,
+) {
     loop {
         let (deadline, empty) = turn(&mut lock(&link), &shared);
         if !empty {
@@ -122,7 +128,7 @@ async fn run(watch: AsyncFd<OwnedFd>, link: Arc<Mutex<Interface>>, shared: Arc<S
                 Err(_) => return,
             },
             () = shared.changed.notified() => {}
-            () = shared.clock.sleep_until(deadline) => {}
+            () = clock.sleep_until(deadline) => {}
         }
     }
 }
@@ -130,7 +136,7 @@ async fn run(watch: AsyncFd<OwnedFd>, link: Arc<Mutex<Interface>>, shared: Arc<S
 /// Receives, lets the time pass, sends. Returns the next deadline and whether the queue is empty.
 fn turn(link: &mut Interface, shared: &Shared<Sessions>) -> (Option<Instant>, bool) {
     let mut sessions = shared.hub();
-    let now = shared.clock.now();
+    let now = shared.now();
     let mut empty = false;
     for _ in 0..BATCH {
         let Some(frame) = link.receive() else {

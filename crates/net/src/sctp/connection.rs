@@ -13,7 +13,7 @@ use bentpipe_association::stream::StreamError;
 
 /// An association as an asynchronous stream of bytes, or of messages where the settings say so
 /// ([`View::Messages`](super::View::Messages)). Nothing is encrypted.
-pub type Connection = crate::Connection<Associations>;
+pub type Connection = bentpipe_association::host::Connection<Associations>;
 
 /// What happened to a path, named by the peer's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,20 +26,37 @@ pub enum PathChange {
     Back(SocketAddr),
 }
 
-impl Connection {
+/// What an SCTP association can do that is more than a stream of bytes.
+pub trait Messages {
     /// Sends a message on a stream; waits while there is no room. `unordered` ones are delivered as soon
     /// as they have arrived, `ppid` says what the bytes are.
     ///
     /// # Errors
     /// When there is no such stream, the message is longer than the send buffer, or the association failed
     /// or is closed.
-    pub async fn send(
+    fn send(
         &self,
         stream: u16,
         ppid: u32,
         unordered: bool,
         data: Bytes,
-    ) -> io::Result<()> {
+    ) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// The next message of any stream; `None` when the peer has sent all.
+    ///
+    /// # Errors
+    /// When the association failed.
+    fn receive(&self) -> impl Future<Output = io::Result<Option<Message>>> + Send;
+
+    /// Streams that messages can be sent on.
+    fn streams(&self) -> u16;
+
+    /// The next thing that happens to a path. One at a time may wait for it.
+    fn path_change(&self) -> impl Future<Output = PathChange> + Send;
+}
+
+impl Messages for Connection {
+    async fn send(&self, stream: u16, ppid: u32, unordered: bool, data: Bytes) -> io::Result<()> {
         poll_fn(|cx| {
             let sent = self.with(|stream_of| {
                 if let Some(failure) = stream_of.told.failed {
@@ -65,11 +82,7 @@ impl Connection {
         .await
     }
 
-    /// The next message of any stream; `None` when the peer has sent all.
-    ///
-    /// # Errors
-    /// When the association failed.
-    pub async fn receive(&self) -> io::Result<Option<Message>> {
+    async fn receive(&self) -> io::Result<Option<Message>> {
         let message = poll_fn(|cx| {
             self.with(|stream| {
                 if let Some(message) = stream.endpoint.receive() {
@@ -92,13 +105,11 @@ impl Connection {
         Ok(message)
     }
 
-    /// Streams that messages can be sent on.
-    pub fn streams(&self) -> u16 {
+    fn streams(&self) -> u16 {
         self.with(|stream| stream.endpoint.outbound_streams())
     }
 
-    /// The next thing that happens to a path. One at a time may wait for it.
-    pub async fn path_change(&self) -> PathChange {
+    async fn path_change(&self) -> PathChange {
         poll_fn(|cx| self.hub().poll_change(self.id(), cx)).await
     }
 }

@@ -19,6 +19,6 @@ pub use associations::{Associations, Counters};
 pub use bentpipe_transport::sctp::{Config, Message, View};
 pub use bentpipe_wire::sctp::UDP_PORT;
 pub use config::config;
-pub use connection::{Connection, PathChange};
+pub use connection::{Connection, Messages, PathChange};
 pub use local::Local;
 pub use node::Node;

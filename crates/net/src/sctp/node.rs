@@ -13,8 +13,9 @@ use super::Connection;
 use super::associations::{Associations, Counters};
 use super::local::Local;
 use crate::clock::Clock;
-use crate::shared::{Handle, Shared};
 use crate::socket::Socket;
+use crate::task;
+use bentpipe_association::host::{Handle, Shared};
 use bentpipe_association::hub::Route;
 
 /// Batches received from each socket before what they ask for is sent.
@@ -56,10 +57,11 @@ impl Node {
         let bound = bound?;
         let local = Local::new(bound.clone(), source_towards);
         let entropy = || getrandom::u64().expect("the system's source of randomness");
+        let clock = Clock::start();
         let associations = Associations::new(local, Box::new(entropy));
-        let shared = Arc::new(Shared::new(associations, Clock::start()));
-        let task = run(sockets, shared.clone());
-        Ok(Self { handle: Arc::new(Handle::new(shared, task)), addresses: bound.into() })
+        let shared = Arc::new(Shared::new(associations, Arc::new(clock)));
+        let task = run(sockets, shared.clone(), clock);
+        Ok(Self { handle: task::run(shared, Arc::default(), task), addresses: bound.into() })
     }
 
     /// The addresses that it is bound to.
@@ -95,7 +97,7 @@ impl Node {
         config: Arc<Config>,
     ) -> io::Result<Connection> {
         let shared = &self.handle.shared;
-        let id = shared.hub().connect(shared.clock.now(), to, port, config);
+        let id = shared.hub().connect(shared.now(), to, port, config);
         let id = id.ok_or_else(|| {
             let said = format!(
                 "{to}: no socket leads there, or all ports to its service {port} are taken"
@@ -122,7 +124,7 @@ fn source_towards(peer: IpAddr) -> Option<IpAddr> {
 }
 
 /// Runs sockets and their associations for ever.
-async fn run(mut sockets: Vec<Socket>, shared: Arc<Shared<Associations>>) {
+async fn run(mut sockets: Vec<Socket>, shared: Arc<Shared<Associations>>, clock: Clock) {
     let mut full = vec![false; sockets.len()];
     loop {
         let deadline = turn(&mut sockets, &mut full, &shared);
@@ -135,7 +137,7 @@ async fn run(mut sockets: Vec<Socket>, shared: Arc<Shared<Associations>>) {
         tokio::select! {
             () = ready => {}
             () = shared.changed.notified() => {}
-            () = shared.clock.sleep_until(deadline) => {}
+            () = clock.sleep_until(deadline) => {}
         }
     }
 }
@@ -147,7 +149,7 @@ fn turn(
     shared: &Shared<Associations>,
 ) -> Option<Instant> {
     let mut hub = shared.hub();
-    let now = shared.clock.now();
+    let now = shared.now();
     for (index, socket) in sockets.iter_mut().enumerate() {
         for _ in 0..BATCHES {
             let each = |from: Route, ecn, bytes: &[u8]| {

@@ -4,7 +4,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
 use super::TransferError;
-use crate::Connection;
+use bentpipe_association::host::Connection;
 use bentpipe_association::stream::Streams;
 
 /// Longest message; names are the only part that can be long.

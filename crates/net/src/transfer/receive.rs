@@ -9,7 +9,7 @@ use super::frames::{Frames, Message};
 use super::incoming::Rules;
 use super::machine::{Handled, Machine};
 use super::{Progress, TransferError};
-use crate::Connection;
+use bentpipe_association::host::Connection;
 use bentpipe_association::stream::Streams;
 
 /// A transfer that was cut off may still hold its file while it writes what had arrived.

@@ -17,8 +17,8 @@ use super::entries::changed;
 use super::frames::{Frame, Frames, Kind, MOST_DATA, Message, Offer, Reply, data, message};
 use super::machine::{MOST_AHEAD, MOST_NAMES_AHEAD};
 use super::{Entry, Progress, TransferError};
-use crate::Connection;
-use crate::shared::lock;
+use bentpipe_association::host::Connection;
+use bentpipe_association::host::lock;
 use bentpipe_association::stream::Streams;
 
 /// What became of a transfer that went through.

@@ -24,7 +24,7 @@ use crate::gateway::flow::Reach;
 use crate::gateway::open::Verdict;
 use crate::places::{Kind, Place, Places, Rule, Stay};
 use crate::programs;
-use crate::shared::lock;
+use bentpipe_association::host::lock;
 
 /// The longest packet of the device, so that no request is too long for it.
 const MTU: u16 = 65_535;

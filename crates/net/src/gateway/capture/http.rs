@@ -25,7 +25,7 @@ use crate::gateway::flow::{Begun, Reach};
 use crate::gateway::open::{Destination, Verdict};
 use crate::listening::serve;
 use crate::places::Place;
-use crate::shared::lock;
+use bentpipe_association::host::lock;
 
 /// Opens the server.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {

@@ -12,15 +12,14 @@ use bentpipe_transport::SenderState;
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::shared::{Handle, lock};
-use bentpipe_association::PublicKey;
-use bentpipe_association::hub::{ConnectionRef, Hub};
-use bentpipe_association::stream::{ConnectionId, Stream, Streams};
+use super::shared::{Handle, lock};
+use crate::PublicKey;
+use crate::hub::{ConnectionRef, Hub};
+use crate::stream::{ConnectionId, Stream, Streams};
 
-/// A reliable byte stream to a peer, encrypted unless it is one of a [`qlp::Node`](crate::qlp::Node).
-/// Implements [`AsyncRead`] and [`AsyncWrite`].
+/// A reliable byte stream to a peer. Implements [`AsyncRead`] and [`AsyncWrite`].
 ///
-/// Dropping it closes it: what was written is still delivered as long as a [`Host`](crate::Host) or another
+/// Dropping it closes it: what was written is still delivered as long as a [`Host`](super::Host) or another
 /// connection of it exists, what arrives is thrown away. [`Connection::finish`] waits for the end.
 #[derive(Debug)]
 pub struct Connection<S: Streams = Hub> {
@@ -37,13 +36,14 @@ impl Connection {
     }
 
     /// A reference to it, for those who look on.
-    pub(crate) fn reference(&self) -> ConnectionRef {
+    pub fn reference(&self) -> ConnectionRef {
         self.handle.shared.hub().reference(self.id)
     }
 }
 
 impl<S: Streams> Connection<S> {
-    pub(crate) fn new(handle: Arc<Handle<S>>, id: ConnectionId) -> Self {
+    /// The connection of this number, of the host that the handle leads to.
+    pub fn new(handle: Arc<Handle<S>>, id: ConnectionId) -> Self {
         Self { handle, id, unread: Mutex::new(Bytes::new()) }
     }
 
@@ -102,7 +102,7 @@ impl<S: Streams> Connection<S> {
         let shared = &self.handle.shared;
         poll_fn(|cx| {
             let mut hub = shared.hub();
-            let now = shared.clock.now();
+            let now = shared.now();
             for count in 0..most {
                 match hub.poll_read(now, self.id, cx) {
                     Poll::Ready(Ok(Some(bytes))) => pieces.push(bytes),
@@ -121,7 +121,7 @@ impl<S: Streams> Connection<S> {
     }
 
     /// Waits until the host has memory for something to be written, and says for how much.
-    pub(crate) fn poll_room(&self, cx: &Context<'_>) -> Poll<usize> {
+    pub fn poll_room(&self, cx: &Context<'_>) -> Poll<usize> {
         if self.handle.shared.shortages.load(Ordering::Relaxed) == 0 {
             return Poll::Ready(usize::MAX);
         }
@@ -131,7 +131,7 @@ impl<S: Streams> Connection<S> {
     /// No more writes: once everything was delivered, the peer is told.
     pub fn close(&self) {
         let shared = &self.handle.shared;
-        shared.hub().close(shared.clock.now(), self.id);
+        shared.hub().close(shared.now(), self.id);
         shared.changed.notify_one();
     }
 
@@ -146,26 +146,28 @@ impl<S: Streams> Connection<S> {
     }
 
     /// Does something with what carries the connection.
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Stream<S::Endpoint>) -> T) -> T {
+    pub fn with<T>(&self, act: impl FnOnce(&mut Stream<S::Endpoint>) -> T) -> T {
         act(self.hub().stream_mut(self.id))
     }
 
-    pub(crate) fn hub(&self) -> MutexGuard<'_, S> {
+    /// The host that it belongs to.
+    pub fn hub(&self) -> MutexGuard<'_, S> {
         self.handle.shared.hub()
     }
 
-    pub(crate) const fn id(&self) -> ConnectionId {
+    /// Its number at this host.
+    pub const fn id(&self) -> ConnectionId {
         self.id
     }
 
     /// The connection was changed and has to be drained.
-    pub(crate) fn stir(&self) {
+    pub fn stir(&self) {
         self.hub().changed(self.id);
         self.handle.shared.changed.notify_one();
     }
 
     /// Something was read.
-    pub(crate) fn note_read(&self) {
+    pub fn note_read(&self) {
         if self.hub().was_read(self.id) {
             self.handle.shared.changed.notify_one();
         }
@@ -178,20 +180,20 @@ impl<S: Streams> Connection<S> {
     /// Gives up at once and tells the peer.
     pub fn abort(self) {
         let shared = &self.handle.shared;
-        shared.hub().abort(shared.clock.now(), self.id);
+        shared.hub().abort(shared.now(), self.id);
         shared.changed.notify_one();
     }
 
     fn poll_write_bytes(&self, cx: &Context<'_>, bytes: &mut Bytes) -> Poll<io::Result<usize>> {
         let shared = &self.handle.shared;
-        let written = ready!(shared.hub().poll_write(shared.clock.now(), self.id, bytes, cx));
+        let written = ready!(shared.hub().poll_write(shared.now(), self.id, bytes, cx));
         shared.changed.notify_one();
         Poll::Ready(written.map_err(io::Error::from))
     }
 
     fn poll_read_bytes(&self, cx: &Context<'_>) -> Poll<io::Result<Option<Bytes>>> {
         let shared = &self.handle.shared;
-        let read = ready!(shared.hub().poll_read(shared.clock.now(), self.id, cx));
+        let read = ready!(shared.hub().poll_read(shared.now(), self.id, cx));
         if matches!(read, Ok(Some(_))) {
             self.note_read();
         }
@@ -202,7 +204,7 @@ impl<S: Streams> Connection<S> {
 impl<S: Streams> Drop for Connection<S> {
     fn drop(&mut self) {
         let shared = &self.handle.shared;
-        shared.hub().release(shared.clock.now(), self.id);
+        shared.hub().release(shared.now(), self.id);
         shared.changed.notify_one();
     }
 }

@@ -1,0 +1,170 @@
+//! A host as applications see it: connections that are read and written by futures, on any executor.
+//!
+//! Somebody runs the machine behind it: `bentpipe-net` on a socket, `bentpipe-sim` in virtual time.
+
+mod connection;
+mod runtime;
+mod shared;
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bentpipe_record::TransportCounters;
+use bentpipe_transport::SenderState;
+use bentpipe_transport::xstp::Config;
+use bentpipe_units::{BitRate, ByteCount};
+use bytes::Bytes;
+
+use crate::PublicKey;
+use crate::hub::{ConnectionRef, Fec, Hub, PeerState, Plan, Share};
+
+pub use self::connection::Connection;
+pub use self::runtime::Runtime;
+pub use self::shared::{Clock, Handle, Shared, lock};
+
+/// A host on the network. Clones are the same host.
+///
+/// It goes on until the last clone and the last connection are gone.
+#[derive(Clone, Debug)]
+pub struct Host {
+    handle: Arc<Handle<Hub>>,
+}
+
+impl Host {
+    /// The host of a machine that somebody runs.
+    pub fn new(handle: Arc<Handle<Hub>>) -> Self {
+        Self { handle }
+    }
+
+    /// The machine, for whoever runs it.
+    pub fn shared(&self) -> &Arc<Shared<Hub>> {
+        &self.handle.shared
+    }
+
+    /// Its public key, by which peers name it.
+    pub fn public_key(&self) -> PublicKey {
+        self.handle.shared.hub().public_key()
+    }
+
+    /// Whether what this host sends is protected by parity, in associations that begin from now on.
+    pub fn set_fec(&self, fec: Fec) {
+        self.handle.shared.hub().set_fec(fec);
+    }
+
+    /// What the connections of one peer, at most so many, may hold together: bytes that wait to be sent,
+    /// acknowledged or read. Half of it is split evenly between them, the other half is for whoever needs more.
+    /// Without a word nothing but the buffer of each bounds it. It holds for associations that begin from now on.
+    pub fn limit_memory(&self, bytes: ByteCount, connections: usize) {
+        self.handle.shared.hub().limit_memory(bytes, connections);
+    }
+
+    /// All that this host sends over a link, 0 or 1, to peers with a [`Share`] of it leaves at this rate at
+    /// most, headers of IP and UDP included. Without a word only the shares bound it.
+    pub fn set_rate(&self, link: usize, rate: BitRate) {
+        self.handle.shared.hub().set_rate(link, rate);
+    }
+
+    /// What is sent to a peer over a link, 0 or 1, takes this share of it, from now on and in associations to
+    /// come: connections to it take turns, with repairs and short objects ahead of bulk.
+    pub fn set_share(&self, link: usize, peer: PublicKey, share: Share) {
+        let shared = &self.handle.shared;
+        shared.hub().set_share(shared.now(), link, peer, share);
+        shared.changed.notify_one();
+    }
+
+    /// The ways by which a peer is reached, in associations to come, whatever address is given then. This host
+    /// watches them; both send by the first one that works.
+    pub fn plan(&self, peer: PublicKey, plan: Plan) {
+        self.handle.shared.hub().plan(peer, plan);
+    }
+
+    /// What is known of a peer.
+    pub fn peer_state(&self, peer: PublicKey) -> PeerState {
+        self.handle.shared.hub().peer_state(peer)
+    }
+
+    /// What is known of connections, each while it exists.
+    pub fn look(
+        &self,
+        connections: impl Iterator<Item = Option<ConnectionRef>>,
+    ) -> Vec<Option<(SenderState, TransportCounters)>> {
+        let hub = self.handle.shared.hub();
+        connections.map(|connection| hub.look(connection?)).collect()
+    }
+
+    /// The rate at which all that this host sends leaves at most, if one was set.
+    pub fn link_rate(&self) -> Option<BitRate> {
+        self.handle.shared.hub().link_rate()
+    }
+
+    /// Lets a peer in.
+    pub fn allow(&self, peer: PublicKey) {
+        self.handle.shared.hub().allow(peer);
+    }
+
+    /// Lets allowed peers open connections, with these settings. [`Host::accept`] gives them out.
+    pub fn listen(&self, config: Arc<Config>) {
+        self.handle.shared.hub().listen(config);
+    }
+
+    /// The next connection that a peer opened.
+    pub async fn accept(&self) -> Connection {
+        let id = poll_fn(|cx| self.handle.shared.hub().poll_accept(cx)).await;
+        Connection::new(self.handle.clone(), id)
+    }
+
+    /// Sends a datagram of at most [`MOST_DATAGRAM`](crate::hub::MOST_DATAGRAM) bytes to a peer with which there
+    /// is an association. It may be lost; false if it is already.
+    pub fn send_datagram(&self, peer: PublicKey, datagram: Bytes) -> bool {
+        let shared = &self.handle.shared;
+        let sent = shared.hub().send_datagram(shared.now(), peer, datagram);
+        shared.changed.notify_one();
+        sent
+    }
+
+    /// The next datagram that a peer sent. What nobody reads is lost.
+    pub async fn recv_datagram(&self) -> (PublicKey, Bytes) {
+        poll_fn(|cx| self.handle.shared.hub().poll_datagram(cx)).await
+    }
+
+    /// Ends all connections. What tells the peers so waits to be sent.
+    pub fn close(&self) {
+        let shared = &self.handle.shared;
+        shared.hub().leave(shared.now());
+        shared.changed.notify_one();
+    }
+
+    /// Opens a connection to service `port` of `peer`, which is reached at `address`, and waits until
+    /// the peer has answered.
+    ///
+    /// # Errors
+    /// When the peer does not answer, or refuses.
+    pub async fn connect(
+        &self,
+        address: SocketAddr,
+        peer: PublicKey,
+        port: u16,
+        config: Arc<Config>,
+    ) -> io::Result<Connection> {
+        let connection = self.open(address, peer, port, config);
+        connection.opened().await?;
+        Ok(connection)
+    }
+
+    /// Opens a connection without waiting: what is written goes out at once if the hosts have
+    /// associated before, and otherwise as soon as they have. Failures show when it is used.
+    pub fn open(
+        &self,
+        address: SocketAddr,
+        peer: PublicKey,
+        port: u16,
+        config: Arc<Config>,
+    ) -> Connection {
+        let shared = &self.handle.shared;
+        let id = shared.hub().connect(shared.now(), address, peer, port, config);
+        shared.changed.notify_one();
+        Connection::new(self.handle.clone(), id)
+    }
+}
