@@ -1,4 +1,4 @@
 //! Bytes to the frames of file transfer and back, and into a receiver.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bentpipe_net::transfer::fuzz::transfer_frames(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bentpipe_transfer::fuzz::transfer_frames(data));

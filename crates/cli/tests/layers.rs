@@ -3,7 +3,7 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate and its layer, bottom up. Nothing may depend on one without a layer, except in tests.
-const TABLE: [(&str, Option<u8>); 15] = [
+const TABLE: [(&str, Option<u8>); 16] = [
     ("units", Some(0)),
     ("wire", Some(1)),
     ("cc", Some(1)),
@@ -13,22 +13,28 @@ const TABLE: [(&str, Option<u8>); 15] = [
     ("link", Some(2)),
     ("pep", Some(3)),
     ("association", Some(4)),
-    ("sim", Some(5)),
-    ("net", Some(5)),
-    ("scenario", Some(6)),
-    ("cli", Some(7)),
-    ("py", Some(7)),
+    ("transfer", Some(5)),
+    ("sim", Some(6)),
+    ("net", Some(6)),
+    ("scenario", Some(7)),
+    ("cli", Some(8)),
+    ("py", Some(8)),
     ("testkit", None),
 ];
 
 /// Crates that may use tokio.
 const RUNTIMES: [&str; 3] = ["net", "cli", "py"];
+/// Crates of futures, which run on any executor.
+const FUTURES: [&str; 2] = ["association", "transfer"];
+/// What they may have of tokio: what needs neither a clock nor a thread.
+const WITHOUT_RUNTIME: [&str; 2] = ["sync", "macros"];
 
 /// One dependency: who, on whom, and whether only for tests.
 #[derive(Debug)]
 struct Needs {
     who: String,
     whom: String,
+    features: Vec<String>,
     tests_only: bool,
 }
 
@@ -53,6 +59,7 @@ fn workspace() -> (Vec<String>, Vec<Needs>) {
         needs.extend(package.dependencies.into_iter().map(|dependency| Needs {
             who: who.to_owned(),
             whom: dependency.name,
+            features: dependency.features,
             tests_only: dependency.kind == DependencyKind::Development,
         }));
     }
@@ -62,10 +69,13 @@ fn workspace() -> (Vec<String>, Vec<Needs>) {
 /// Everything in `needs` that the layers forbid.
 fn violations(needs: &[Needs]) -> Vec<String> {
     let mut found = Vec::new();
-    for Needs { who, whom, tests_only } in needs {
+    for Needs { who, whom, features, tests_only } in needs {
         let mut wrong = |why: &str| found.push(format!("`{who}` depends on `{whom}`: {why}"));
-        if whom.split('-').next() == Some("tokio") && !RUNTIMES.contains(&who.as_str()) {
-            wrong("tokio belongs to net, cli and py");
+        let is_future = FUTURES.contains(&who.as_str())
+            && features.iter().all(|feature| WITHOUT_RUNTIME.contains(&feature.as_str()));
+        let may = RUNTIMES.contains(&who.as_str()) || (is_future && whom == "tokio");
+        if whom.split('-').next() == Some("tokio") && !may {
+            wrong("tokio's runtime belongs to net, cli and py");
         }
         if who == "units" {
             wrong("units depends on nothing");
@@ -93,7 +103,8 @@ fn violations(needs: &[Needs]) -> Vec<String> {
 }
 
 fn made_up(who: &str, whom: &str, tests_only: bool) -> Vec<String> {
-    violations(&[Needs { who: who.to_owned(), whom: whom.to_owned(), tests_only }])
+    let (who, whom) = (who.to_owned(), whom.to_owned());
+    violations(&[Needs { who, whom, features: Vec::new(), tests_only }])
 }
 
 #[test]
@@ -135,6 +146,20 @@ fn a_dependency_upwards_or_sideways_is_found() {
         ("sim", "tokio-util"),
     ] {
         assert!(!made_up(who, whom, false).is_empty(), "{who} may depend on {whom}");
+    }
+}
+
+#[test]
+fn futures_have_of_tokio_what_needs_no_runtime() {
+    let needs = |who: &str, feature: &str| Needs {
+        who: who.to_owned(),
+        whom: "tokio".to_owned(),
+        features: vec![feature.to_owned()],
+        tests_only: false,
+    };
+    assert_eq!(violations(&[needs("transfer", "sync")]), [""; 0]);
+    for (who, feature) in [("transfer", "time"), ("association", "rt"), ("sim", "sync")] {
+        assert!(!violations(&[needs(who, feature)]).is_empty(), "{who}: {feature}");
     }
 }
 

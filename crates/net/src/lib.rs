@@ -16,6 +16,7 @@ mod places;
 mod programs;
 pub mod qlp;
 mod refusal;
+mod runtime;
 pub mod sctp;
 mod socket;
 mod sockets;
@@ -26,4 +27,5 @@ mod udp_sockets;
 
 pub use host::Host;
 pub use refusal::refusal;
+pub use runtime::Tokio;
 pub use times_file::TimesError;

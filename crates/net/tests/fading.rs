@@ -5,9 +5,10 @@ mod links;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use bentpipe_association::host::Connection;
 use bentpipe_association::{SecretKey, Security, Share, Tuning};
 use bentpipe_link::{Fade, ModelSpec, QueueLimit};
-use bentpipe_net::{Connection, Host};
+use bentpipe_net::Host;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bytes::Bytes;
 use tokio::time::{Instant as Clock, timeout_at};

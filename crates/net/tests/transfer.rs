@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bentpipe_association::host::Connection;
 use bentpipe_association::{SecretKey, Security};
-use bentpipe_net::transfer::memory_disk::MemoryDisk;
-use bentpipe_net::transfer::{
-    Inbox, Links, PORT, Progress, Rules, TransferError, entries, receive, send,
-};
-use bentpipe_net::{Connection, Host};
+use bentpipe_net::Host;
+use bentpipe_net::transfer::{Inbox, Links, entries, receive, send};
 use bentpipe_testkit::pattern;
+use bentpipe_transfer::memory_disk::MemoryDisk;
+use bentpipe_transfer::{Outcome, PORT, Progress, Rules, TransferError};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::ByteCount;
 use slow::Proxy;
@@ -56,7 +56,7 @@ fn from_a() -> Rules {
     Rules { sender: Some("a".to_owned()), overwrite: false }
 }
 
-async fn transfer(paths: &[PathBuf], dir: &Path) -> bentpipe_net::transfer::Outcome {
+async fn transfer(paths: &[PathBuf], dir: &Path) -> Outcome {
     let (_client, from, _server, to) = pair().await;
     let (found, errors) = entries(paths, Links::Skip);
     assert!(errors.is_empty(), "{errors:?}");

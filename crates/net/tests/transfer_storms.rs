@@ -14,10 +14,9 @@ use std::time::Duration;
 
 use bentpipe_association::{SecretKey, Security, Tuning};
 use bentpipe_net::Host;
-use bentpipe_net::transfer::memory_disk::MemoryDisk;
-use bentpipe_net::transfer::{
-    Entry, Links, Outcome, PORT, Rules, TransferError, entries, receive, send,
-};
+use bentpipe_net::transfer::{Links, entries, receive, send};
+use bentpipe_transfer::memory_disk::MemoryDisk;
+use bentpipe_transfer::{Entry, Outcome, PORT, Rules, TransferError};
 use bentpipe_units::Span;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bentpipe_association::{Security, Tuning};
 use bentpipe_net::refusal;
 use bentpipe_net::sctp::{self, Connection, Messages as _, Node, PathChange, UDP_PORT};
-use bentpipe_net::transfer::PORT;
+use bentpipe_transfer::PORT;
 
 use super::identity::warn;
 use super::recv::{Arrival, serve_all};

@@ -10,9 +10,8 @@ use bentpipe_association::Tuning;
 use bentpipe_association::host::Connection;
 use bentpipe_association::hub::Streams;
 use bentpipe_net::refusal;
-use bentpipe_net::transfer::{
-    Entry, EntryError, Links, PORT, Progress, entries, send as send_entries,
-};
+use bentpipe_net::transfer::{EntryError, Links, entries, send as send_entries};
+use bentpipe_transfer::{Entry, PORT, Progress};
 use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 

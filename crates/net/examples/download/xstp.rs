@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bentpipe_association::host::Connection;
 use bentpipe_association::{SecretKey, Security, Tuning};
-use bentpipe_net::{Connection, Host};
+use bentpipe_net::Host;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 

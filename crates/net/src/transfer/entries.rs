@@ -10,43 +10,7 @@ use std::time::UNIX_EPOCH;
 
 use walkdir::WalkDir;
 
-use super::frames::{Kind, Offer};
-
-/// A file or a directory that is to be sent.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// Where it is.
-    pub path: PathBuf,
-    pub(super) offer: Offer,
-}
-
-impl Entry {
-    /// Its name at the receiver, relative to its directory.
-    pub fn name(&self) -> &str {
-        &self.offer.name
-    }
-
-    /// Its size in bytes; `None` for what is no file.
-    pub const fn size(&self) -> Option<u64> {
-        match self.offer.kind {
-            Kind::File { size } => Some(size),
-            Kind::Directory | Kind::Link { .. } => None,
-        }
-    }
-
-    /// What is offered of it now. A file may have changed since it was found.
-    pub(super) fn offer_now(&self) -> Offer {
-        let mut offer = self.offer.clone();
-        if let Kind::File { size } = &mut offer.kind
-            && let Ok(metadata) = std::fs::symlink_metadata(&self.path)
-            && metadata.is_file()
-            && let Ok(changed) = changed(&metadata)
-        {
-            (*size, offer.changed) = (metadata.len(), changed);
-        }
-        offer
-    }
-}
+use bentpipe_transfer::{Entry, What};
 
 /// What is done with symbolic links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,7 +118,7 @@ fn take_twice(entries: &mut Vec<Entry>) -> Vec<EntryError> {
         if is_same(&before.path, &entry.path) {
             return false;
         }
-        if (&before.offer.kind, &entry.offer.kind) != (&Kind::Directory, &Kind::Directory) {
+        if !(before.is_directory() && entry.is_directory()) {
             let (first, second) = (before.path.clone(), entry.path.clone());
             errors.push(EntryError::Twice { first, second, name: entry.name().to_owned() });
         }
@@ -187,21 +151,21 @@ fn entry(
     if name.is_empty() {
         return Ok(None);
     }
-    let kind = match metadata.file_type() {
-        kind if kind.is_file() => Kind::File { size: metadata.len() },
-        kind if kind.is_dir() => Kind::Directory,
+    let what = match metadata.file_type() {
+        kind if kind.is_file() => What::File { size: metadata.len() },
+        kind if kind.is_dir() => What::Directory,
         kind if kind.is_symlink() && links == Links::Skip => {
             return Err(EntryError::Link { path: path.to_owned() });
         }
         kind if kind.is_symlink() => {
             let target = std::fs::read_link(path).map_err(|error| unreadable(path, error))?;
-            Kind::Link { target: target.to_str().ok_or_else(bad_name)?.to_owned() }
+            What::Link { target: target.to_str().ok_or_else(bad_name)?.to_owned() }
         }
         _ => return Err(EntryError::Kind { path: path.to_owned() }),
     };
     let changed = changed(metadata).map_err(|error| unreadable(path, error))?;
     let mode = metadata.permissions().mode() & 0o777;
-    Ok(Some(Entry { path: path.to_owned(), offer: Offer { name, kind, mode, changed } }))
+    Ok(Some(Entry::new(path.to_owned(), name, what, mode, changed)))
 }
 
 /// When a file was changed, in nanoseconds since 1970.
@@ -234,7 +198,7 @@ mod tests {
         assert!(matches!(errors[..], [EntryError::Link { .. }, EntryError::Unreadable { .. }]));
         let (found, errors) = entries(&[root], Links::Send);
         let link = found.iter().find(|entry| entry.name() == "tree/link").expect("a link");
-        assert_eq!(link.offer.kind, Kind::Link { target: "/etc/passwd".to_owned() });
+        assert_eq!(link.target(), Some("/etc/passwd"));
         assert!(errors.is_empty());
     }
 

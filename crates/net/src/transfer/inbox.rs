@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::{CWD, OFlags, RenameFlags, XattrFlags, fgetxattr, fsetxattr, renameat_with};
 use rustix::process::geteuid;
 
-use super::disk::{Disk, DiskFile, Found, FoundKind};
+use bentpipe_transfer::{Disk, DiskFile, Found, FoundKind};
 
 /// The extended attribute in which a file says who sent it.
 const MARK: &str = "user.bentpipe.sender";

@@ -1,7 +1,7 @@
 //! Runs the fuzz targets of file transfer on a fixed set of inputs.
 
-use bentpipe_net::transfer::fuzz::{transfer_frames, transfer_records, transfer_seeds};
 use bentpipe_testkit::fuzz::bounded_runs;
+use bentpipe_transfer::fuzz::{transfer_frames, transfer_records, transfer_seeds};
 
 #[test]
 fn a_hundred_thousand_inputs_break_no_decoder_of_transfer_frames() {

@@ -6,23 +6,24 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use super::disk::{Disk, FoundKind};
-use super::frames::{Frame, Kind, Message, Offer, Reply, message, reason};
-use super::incoming::{Incoming, PlaceError, Rules, exists};
-use super::names::{new_link_of, parent_of, path_of, stays_inside};
-use super::{Progress, Received, TransferError};
+use crate::disk::{Disk, FoundKind};
+use crate::frames::{Frame, Kind, Message, Offer, Reply, message, reason};
+use crate::incoming::{Incoming, PlaceError, Rules, exists};
+use crate::names::{new_link_of, parent_of, path_of, stays_inside};
+use crate::{Progress, Received, TransferError};
 
 /// Most entries that a sender offers ahead of their data.
-pub(super) const MOST_AHEAD: usize = 256;
+pub(crate) const MOST_AHEAD: usize = 256;
 /// Most bytes of names that it offers ahead.
-pub(super) const MOST_NAMES_AHEAD: usize = 256 * 1024;
+pub(crate) const MOST_NAMES_AHEAD: usize = 256 * 1024;
 /// Most things to be done. Directories beyond keep the time that they have.
 const MOST_TASKS: usize = 1024;
 /// Directories within each other whose times are kept until their files are there.
 const MOST_DEPTH: usize = 256;
 
 /// What a frame came to.
-pub(super) enum Handled {
+#[derive(Debug)]
+pub enum Handled {
     /// It was worked off.
     Yes,
     /// Another transfer has locked the file; the frame may be tried again.
@@ -49,7 +50,7 @@ struct File<F> {
 }
 
 /// The receiver of one transfer.
-pub(super) struct Machine<D: Disk> {
+pub struct Receiver<D: Disk> {
     disk: D,
     rules: Rules,
     tasks: VecDeque<Task<D::File>>,
@@ -68,8 +69,9 @@ pub(super) struct Machine<D: Disk> {
     news: Vec<Progress>,
 }
 
-impl<D: Disk> Machine<D> {
-    pub(super) fn new(disk: D, rules: Rules) -> Self {
+impl<D: Disk> Receiver<D> {
+    /// Nothing has come yet; what comes is put on this disk, by these rules.
+    pub fn new(disk: D, rules: Rules) -> Self {
         Self {
             disk,
             rules,
@@ -87,22 +89,25 @@ impl<D: Disk> Machine<D> {
     }
 
     /// Everything was received, if the sender has said so.
-    pub(super) fn result(&self) -> Option<Received> {
+    pub fn result(&self) -> Option<Received> {
         self.ended.then_some(self.got)
     }
 
     /// Frames to be sent.
-    pub(super) fn replies(&mut self) -> Vec<Bytes> {
+    pub fn replies(&mut self) -> Vec<Bytes> {
         std::mem::take(&mut self.replies)
     }
 
     /// What there is to tell.
-    pub(super) fn news(&mut self) -> Vec<Progress> {
+    pub fn news(&mut self) -> Vec<Progress> {
         std::mem::take(&mut self.news)
     }
 
     /// Works off a frame. When another transfer has locked the file and `patient` is set, nothing changes.
-    pub(super) fn handle(
+    ///
+    /// # Errors
+    /// When the sender does not keep to the protocol.
+    pub fn handle(
         &mut self,
         frame: Frame<Message>,
         patient: bool,

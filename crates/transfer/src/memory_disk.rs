@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::disk::{Disk, DiskFile, Found, FoundKind};
-use super::names::parent_of;
+use crate::disk::{Disk, DiskFile, Found, FoundKind};
+use crate::names::parent_of;
 
 /// Longest file.
 const MOST: u64 = 1 << 26;

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use super::frames::{Frame, Frames, Kind, Message, Offer, Reply, data, message};
-use super::incoming::Rules;
-use super::machine::{Handled, Machine};
-use super::memory_disk::MemoryDisk;
-use super::{Progress, TransferError};
+use crate::frames::{Frame, Frames, Kind, Message, Offer, Reply, data, message};
+use crate::incoming::Rules;
+use crate::memory_disk::MemoryDisk;
+use crate::receiver::{Handled, Receiver};
+use crate::{Progress, TransferError};
 
 /// The file that somebody of the receiver's machine put there, and its bytes.
 const OWN: (&str, &[u8]) = ("own", b"not from a peer");
@@ -42,7 +42,7 @@ const MACHINES: usize = 2;
 pub fn transfer_frames(input: &[u8]) {
     let Some((cut, bytes)) = input.split_first() else { return };
     let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
-    let mut machine = Machine::new(MemoryDisk::new(0), Rules::default());
+    let mut machine = Receiver::new(MemoryDisk::new(0), Rules::default());
     let (mut frames, mut replies) = (Frames::default(), Frames::default());
     for part in [first, second] {
         frames.push(part);
@@ -150,7 +150,7 @@ struct World {
 /// A sender and the receiver of its transfer.
 struct Peer {
     sender: Option<&'static str>,
-    machine: Machine<MemoryDisk>,
+    machine: Receiver<MemoryDisk>,
     /// Files whose data are to come: name, version, size.
     files: VecDeque<(String, u8, u64)>,
     at: u64,
@@ -160,7 +160,7 @@ struct Peer {
 impl Peer {
     fn new(disk: &MemoryDisk, sender: Option<&'static str>) -> Self {
         let rules = Rules { sender: sender.map(str::to_owned), overwrite: false };
-        let machine = Machine::new(disk.clone(), rules);
+        let machine = Receiver::new(disk.clone(), rules);
         Self { sender, machine, files: VecDeque::new(), at: 0, haves: Vec::new() }
     }
 }

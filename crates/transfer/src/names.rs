@@ -17,7 +17,7 @@ const LINK: (&str, &str) = (".", ".bentpipe-link");
 
 /// Why something has no place in the directory.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub(super) enum NameError {
+pub(crate) enum NameError {
     #[error("the name leaves the directory")]
     Escapes,
     #[error("the name is longer than {MOST_NAME} bytes or {MOST_PARTS} parts")]
@@ -27,7 +27,7 @@ pub(super) enum NameError {
 }
 
 /// The path of a name below the directory: no part leads upwards.
-pub(super) fn path_of(name: &str) -> Result<PathBuf, NameError> {
+pub(crate) fn path_of(name: &str) -> Result<PathBuf, NameError> {
     if name.len() > MOST_NAME || name.split('/').count() > MOST_PARTS {
         return Err(NameError::Long);
     }
@@ -45,7 +45,7 @@ pub(super) fn path_of(name: &str) -> Result<PathBuf, NameError> {
 }
 
 /// Where a file is until it is complete.
-pub(super) fn partial_of(path: &Path) -> PathBuf {
+pub(crate) fn partial_of(path: &Path) -> PathBuf {
     let (first, last) = PARTIAL;
     let mut name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.len() + first.len() + last.len() > MOST_PART {
@@ -55,12 +55,12 @@ pub(super) fn partial_of(path: &Path) -> PathBuf {
 }
 
 /// Where it is when another sender's is there.
-pub(super) fn own_partial_of(path: &Path, sender: &str) -> PathBuf {
+pub(crate) fn own_partial_of(path: &Path, sender: &str) -> PathBuf {
     of_sender(path, sender, OWN_PARTIAL)
 }
 
 /// Where a symbolic link is made.
-pub(super) fn new_link_of(path: &Path, sender: &str) -> PathBuf {
+pub(crate) fn new_link_of(path: &Path, sender: &str) -> PathBuf {
     of_sender(path, sender, LINK)
 }
 
@@ -73,13 +73,13 @@ fn of_sender(path: &Path, sender: &str, (first, last): (&str, &str)) -> PathBuf 
 }
 
 /// The directory that a path is in; empty for that of the whole transfer.
-pub(super) fn parent_of(path: &Path) -> &Path {
+pub(crate) fn parent_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
 /// Whether a link with this name and target leads to something inside of the directory. `..` may only stand in
 /// front, where it leaves real directories: behind another link it could lead anywhere.
-pub(super) fn stays_inside(path: &Path, target: &str) -> bool {
+pub(crate) fn stays_inside(path: &Path, target: &str) -> bool {
     if target.is_empty() || target.len() > MOST_NAME || target.contains('\0') {
         return false;
     }

@@ -1,25 +1,18 @@
 //! The sender's side.
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-use tokio::sync::Notify;
-use tokio::task::spawn_blocking;
-
-use super::entries::changed;
-use super::frames::{Frame, Frames, Kind, MOST_DATA, Message, Offer, Reply, data, message};
-use super::machine::{MOST_AHEAD, MOST_NAMES_AHEAD};
-use super::{Entry, Progress, TransferError};
-use bentpipe_association::host::Connection;
-use bentpipe_association::host::lock;
+use bentpipe_association::host::{Connection, Runtime, lock};
 use bentpipe_association::stream::Streams;
+use bentpipe_units::Span;
+use tokio::sync::Notify;
+
+use crate::frames::{Frame, Frames, Kind, MOST_DATA, Message, Offer, Reply, data, message};
+use crate::receiver::{MOST_AHEAD, MOST_NAMES_AHEAD};
+use crate::source::{Entry, Source, SourceFile, Stamp};
+use crate::{Progress, TransferError};
 
 /// What became of a transfer that went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,33 +33,9 @@ pub struct Outcome {
 /// keep a link busy, and little to throw away if most of the file is there already.
 const MOST_UNSENT: usize = 256 * 1024;
 /// Time between two looks at what waits to be sent.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LOOK_EVERY: Span = Span::from_millis(5);
 /// Why a file that changed is not sent to its end.
 const CHANGED: &str = "the file changed while it was sent";
-/// Why what is no file any more is not sent.
-const NO_FILE: &str = "it is no file any more";
-
-/// What tells two states of a file apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    size: u64,
-    changed: i128,
-    /// Device and inode.
-    id: (u64, u64),
-    /// When anything of it was changed. No program sets that back.
-    touched: (i64, i64),
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> io::Result<Self> {
-        Ok(Self {
-            size: metadata.len(),
-            changed: changed(metadata)?,
-            id: (metadata.dev(), metadata.ino()),
-            touched: (metadata.ctime(), metadata.ctime_nsec()),
-        })
-    }
-}
 
 /// What the receiver has of a file.
 #[derive(Clone, Copy, Debug)]
@@ -129,8 +98,10 @@ impl Shared {
 /// # Errors
 /// When the connection fails or the peer does not keep to the protocol. What was not finished can be
 /// taken up again.
-pub async fn send(
+pub async fn send<R: Runtime, O: Source>(
+    runtime: &R,
     connection: &Connection<impl Streams>,
+    source: &O,
     entries: &[Entry],
     progress: impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
@@ -138,7 +109,9 @@ pub async fn send(
     *shared.news() =
         News { have: HashMap::new(), settled: vec![None; entries.len()], left: entries.len() };
     let mut writer = Writer {
+        runtime,
         connection,
+        source,
         entries,
         shared: &shared,
         progress: &progress,
@@ -155,8 +128,10 @@ pub async fn send(
     Ok(Outcome { done, failed, skipped, ..outcome })
 }
 
-struct Writer<'a, S: Streams, P> {
+struct Writer<'a, R, O, S: Streams, P> {
+    runtime: &'a R,
     connection: &'a Connection<S>,
+    source: &'a O,
     entries: &'a [Entry],
     shared: &'a Shared,
     progress: &'a P,
@@ -169,7 +144,7 @@ struct Writer<'a, S: Streams, P> {
     outcome: Outcome,
 }
 
-impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
+impl<R: Runtime, O: Source, S: Streams, P: Fn(Progress)> Writer<'_, R, O, S, P> {
     async fn write_all(&mut self) -> Result<(), TransferError> {
         for number in 0..self.entries.len() {
             self.offer_ahead(number).await?;
@@ -178,9 +153,14 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
             let Kind::File { size } = offer.kind else { continue };
             (self.progress)(Progress::Begins { name: offer.name.clone(), size });
             let path = self.entries[number].path.clone();
-            let opened = spawn_blocking(move || open(&path)).await.map_err(io::Error::other)?;
-            let end = match opened {
-                Ok((file, stamp)) => self.write_file(file, stamp, number as u64, &offer).await?,
+            let source = self.source.clone();
+            let open = move || {
+                let file = source.open(&path)?;
+                let stamp = file.stamp()?;
+                Ok::<_, io::Error>((Arc::new(file), stamp))
+            };
+            let end = match self.runtime.blocking(open).await? {
+                Ok((file, stamp)) => self.write_file(&file, stamp, number as u64, &offer).await?,
                 Err(error) => Message::Skip { reason: error.to_string() },
             };
             self.connection.write_bytes(message(&end)).await?;
@@ -198,10 +178,9 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
             && self.offered < number + MOST_AHEAD
             && (self.offered == number || self.names + entry.offer.name.len() <= MOST_NAMES_AHEAD)
         {
-            let entry = entry.clone();
+            let (entry, source) = (entry.clone(), self.source.clone());
             // It may have changed since it was found.
-            let offer =
-                spawn_blocking(move || entry.offer_now()).await.map_err(io::Error::other)?;
+            let offer = self.runtime.blocking(move || entry.offer_now(&source)).await?;
             self.names += offer.name.len();
             self.offered += 1;
             self.connection.write_bytes(message(&Message::Offer(offer.clone()))).await?;
@@ -213,7 +192,7 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
     /// Sends the bytes of a file. Returns how it ends.
     async fn write_file(
         &mut self,
-        mut file: File,
+        file: &Arc<O::File>,
         stamp: Stamp,
         number: u64,
         offer: &Offer,
@@ -236,12 +215,11 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
             if let Some(have) = have
                 && have.len <= size
                 && (have.len > at || have.whole)
-                && let Ok(prefix) = hash_from_start(&file, have.len).await
+                && let Ok(prefix) = hash_from_start(self.runtime, file, have.len).await
                 && *prefix.finalize().as_bytes() == have.hash
-                && file.seek(SeekFrom::Start(have.len)).is_ok()
             {
                 self.outcome.had += have.len.saturating_sub(at);
-                if have.whole && have.len == size && is_unchanged(&file, stamp) {
+                if have.whole && have.len == size && is_unchanged(&**file, stamp) {
                     return Ok(Message::Keep);
                 }
                 if !have.whole {
@@ -251,19 +229,12 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
                     (self.progress)(Progress::At { offset });
                 }
             }
-            if file.seek(SeekFrom::Start(at)).is_err() {
-                return Ok(Message::Skip { reason: "the file cannot be read on".to_owned() });
-            }
             if !heard && self.connection.unsent() > MOST_UNSENT {
-                tokio::select! {
-                    () = self.shared.heard.notified() => {}
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
-                }
+                let heard = self.shared.heard.notified();
+                let _ = self.runtime.timeout(LOOK_EVERY, heard).await;
                 continue;
             }
-            let (back, piece) = read_piece(file).await?;
-            file = back;
-            let piece = match piece {
+            let piece = match read_piece(self.runtime, file, at).await? {
                 Ok(piece) => piece,
                 Err(error) => return Ok(Message::Skip { reason: error.to_string() }),
             };
@@ -276,7 +247,7 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
             self.connection.write_bytes(data(&piece)).await?;
             (self.progress)(Progress::At { offset: at });
         }
-        if at == size && is_unchanged(&file, stamp) {
+        if at == size && is_unchanged(&**file, stamp) {
             Ok(Message::End { hash: *hasher.finalize().as_bytes() })
         } else {
             Ok(Message::Skip { reason: CHANGED.to_owned() })
@@ -284,67 +255,62 @@ impl<S: Streams, P: Fn(Progress)> Writer<'_, S, P> {
     }
 }
 
-/// Opens a file to be sent. What has taken its place since it was found may be anything: nobody may ever write to a
-/// FIFO, and a link leads elsewhere.
-fn open(path: &Path) -> io::Result<(File, Stamp)> {
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
-    let other = |error: &io::Error| {
-        [Errno::LOOP, Errno::NXIO]
-            .iter()
-            .any(|kind| error.raw_os_error() == Some(kind.raw_os_error()))
-    };
-    let no_file = || io::Error::other(NO_FILE);
-    let file = opened.map_err(|error| if other(&error) { no_file() } else { error })?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(no_file());
-    }
-    Ok((file, Stamp::of(&metadata)?))
-}
-
 /// Whether a file is still what it was when it was opened.
-fn is_unchanged(file: &File, before: Stamp) -> bool {
-    file.metadata().and_then(|metadata| Stamp::of(&metadata)).is_ok_and(|now| now == before)
+fn is_unchanged(file: &impl SourceFile, before: Stamp) -> bool {
+    file.stamp().is_ok_and(|now| now == before)
 }
 
 /// Reads the next piece of a file.
-async fn read_piece(mut file: File) -> Result<(File, io::Result<Vec<u8>>), TransferError> {
+async fn read_piece(
+    runtime: &impl Runtime,
+    file: &Arc<impl SourceFile>,
+    at: u64,
+) -> io::Result<io::Result<Vec<u8>>> {
+    let file = file.clone();
     let read = move || {
         let mut piece = vec![0; MOST_DATA];
-        let mut len = 0;
         // A short piece only at the end.
-        while len < piece.len() {
-            match file.read(&mut piece[len..]) {
-                Ok(0) => break,
-                Ok(more) => len += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return (file, Err(error)),
-            }
-        }
+        let len = read_full(&*file, &mut piece, at)?;
         piece.truncate(len);
-        (file, Ok(piece))
+        Ok(piece)
     };
-    Ok(spawn_blocking(read).await.map_err(io::Error::other)?)
+    runtime.blocking(read).await
+}
+
+/// Reads until there is no more room or no more to read.
+fn read_full(file: &impl SourceFile, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut len = 0;
+    while len < bytes.len() {
+        match file.read_at(&mut bytes[len..], at + len as u64)? {
+            0 => break,
+            more => len += more,
+        }
+    }
+    Ok(len)
 }
 
 /// The state of the hash of the first `len` bytes of a file.
-async fn hash_from_start(file: &File, len: u64) -> io::Result<blake3::Hasher> {
-    let mut file = file.try_clone()?;
+async fn hash_from_start(
+    runtime: &impl Runtime,
+    file: &Arc<impl SourceFile>,
+    len: u64,
+) -> io::Result<blake3::Hasher> {
+    let file = file.clone();
     let hash = move || {
-        file.seek(SeekFrom::Start(0))?;
         let mut hasher = blake3::Hasher::new();
-        let mut left = len;
-        let mut chunk = vec![0; left.min(MOST_DATA as u64) as usize];
-        while left > 0 {
-            let want = left.min(MOST_DATA as u64) as usize;
-            file.read_exact(&mut chunk[..want])?;
+        let mut at = 0;
+        let mut chunk = vec![0; len.min(MOST_DATA as u64) as usize];
+        while at < len {
+            let want = (len - at).min(MOST_DATA as u64) as usize;
+            if read_full(&*file, &mut chunk[..want], at)? < want {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             hasher.update(&chunk[..want]);
-            left -= want as u64;
+            at += want as u64;
         }
         Ok(hasher)
     };
-    spawn_blocking(hash).await.map_err(io::Error::other)?
+    runtime.blocking(hash).await?
 }
 
 async fn read_replies(
@@ -356,6 +322,7 @@ async fn read_replies(
     let mut frames = Frames::default();
     while shared.news().left > 0 {
         let frame = tokio::select! {
+            biased;
             frame = frames.next::<Reply>(connection) => frame?,
             () = shared.settled.notified() => continue,
         };
@@ -382,11 +349,11 @@ async fn read_replies(
             }
             Reply::Done { .. } => news.settle(entry, Fate::Done).then_some(Progress::Done { name }),
             Reply::Failed { reason, .. } => {
-                let reason = super::frames::reason(&reason);
+                let reason = crate::frames::reason(&reason);
                 news.settle(entry, Fate::Failed).then_some(Progress::Failed { name, reason })
             }
             Reply::Skipped { reason, .. } => {
-                let reason = super::frames::reason(&reason);
+                let reason = crate::frames::reason(&reason);
                 news.settle(entry, Fate::Skipped).then_some(Progress::Skipped { name, reason })
             }
         };

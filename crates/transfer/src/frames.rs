@@ -1,18 +1,18 @@
 //! What travels on the connection: messages and data, each with its length in front.
 
+use bentpipe_association::host::Connection;
+use bentpipe_association::stream::Streams;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
-use super::TransferError;
-use bentpipe_association::host::Connection;
-use bentpipe_association::stream::Streams;
+use crate::TransferError;
 
 /// Longest message; names are the only part that can be long.
 const MOST_MESSAGE: usize = 16 * 1024;
 /// Longest reason that is sent or shown, in characters.
 const MOST_REASON: usize = 400;
 /// Longest piece of data.
-pub(super) const MOST_DATA: usize = 256 * 1024;
+pub const MOST_DATA: usize = 256 * 1024;
 const MESSAGE: u8 = 0;
 const DATA: u8 = 1;
 const HEADER: usize = 5;
@@ -20,15 +20,24 @@ const HEADER: usize = 5;
 /// What the sender says. Entries are offered ahead of their data; everything but `Offer` and `Bye` is about the
 /// first file that was offered and not ended yet by `End`, `Skip` or `Keep`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Message {
+pub enum Message {
     /// The next entry.
     Offer(Offer),
     /// The data that follow begin here: the receiver has everything before.
-    Seek { offset: u64 },
-    /// The file ends here; the hash of all of it.
-    End { hash: [u8; 32] },
+    Seek {
+        /// From the beginning of the file.
+        offset: u64,
+    },
+    /// The file ends here.
+    End {
+        /// The hash of all of it (BLAKE3).
+        hash: [u8; 32],
+    },
     /// The rest of the file cannot be read.
-    Skip { reason: String },
+    Skip {
+        /// Why.
+        reason: String,
+    },
     /// The whole file that the receiver has is the one that was offered.
     Keep,
     /// Nothing more follows.
@@ -37,44 +46,72 @@ pub(super) enum Message {
 
 /// An entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Offer {
+pub struct Offer {
     /// Relative, with `/` between the parts.
-    pub(super) name: String,
-    pub(super) kind: Kind,
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
     /// Permission bits.
-    pub(super) mode: u32,
+    pub mode: u32,
     /// When it was changed, in nanoseconds since 1970.
-    pub(super) changed: i128,
+    pub changed: i128,
 }
 
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Kind {
-    /// A file of so many bytes.
-    File { size: u64 },
+pub enum Kind {
+    /// A file.
+    File {
+        /// Its length in bytes.
+        size: u64,
+    },
     /// A directory.
     Directory,
     /// A symbolic link.
-    Link { target: String },
+    Link {
+        /// Where it leads.
+        target: String,
+    },
 }
 
 /// What the receiver says. Entries are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Reply {
-    /// So many first bytes of this file are here, often none; their hash. The answer to every offer
-    /// of a file that can be received.
-    Have { entry: u64, len: u64, hash: [u8; 32], whole: bool },
+pub enum Reply {
+    /// What is here of a file. The answer to every offer of a file that can be received.
+    Have {
+        /// Which entry.
+        entry: u64,
+        /// So many first bytes are here, often none.
+        len: u64,
+        /// Their hash (BLAKE3).
+        hash: [u8; 32],
+        /// It is here under its final name.
+        whole: bool,
+    },
     /// This entry is complete, and will still be after a loss of power.
-    Done { entry: u64 },
+    Done {
+        /// Which entry.
+        entry: u64,
+    },
     /// This entry cannot be received.
-    Failed { entry: u64, reason: String },
+    Failed {
+        /// Which entry.
+        entry: u64,
+        /// Why.
+        reason: String,
+    },
     /// This entry is not received, and that is no failure.
-    Skipped { entry: u64, reason: String },
+    Skipped {
+        /// Which entry.
+        entry: u64,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// A frame as it was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Frame<M> {
+pub enum Frame<M> {
     /// A message.
     Message(M),
     /// Data.
@@ -82,18 +119,21 @@ pub(super) enum Frame<M> {
 }
 
 /// A reason that is not longer than a line or a few.
-pub(super) fn reason(text: &str) -> String {
+pub fn reason(text: &str) -> String {
     text.chars().take(MOST_REASON).collect()
 }
 
 /// The frame of a message.
-pub(super) fn message(message: &impl Serialize) -> Bytes {
+///
+/// # Panics
+/// Never: messages have no unusual types.
+pub fn message(message: &impl Serialize) -> Bytes {
     let body = postcard::to_stdvec(message).expect("messages have no unusual types");
     frame(MESSAGE, &body)
 }
 
 /// The frame of a piece of data.
-pub(super) fn data(bytes: &[u8]) -> Bytes {
+pub fn data(bytes: &[u8]) -> Bytes {
     frame(DATA, bytes)
 }
 
@@ -107,13 +147,16 @@ fn frame(kind: u8, body: &[u8]) -> Bytes {
 
 /// Reads frames from a connection.
 #[derive(Debug, Default)]
-pub(super) struct Frames {
+pub struct Frames {
     read: BytesMut,
 }
 
 impl Frames {
     /// The next frame; `None` when the peer has closed between two of them.
-    pub(super) async fn next<M: for<'a> Deserialize<'a>>(
+    ///
+    /// # Errors
+    /// When the connection fails, or what comes is no frame.
+    pub async fn next<M: for<'a> Deserialize<'a>>(
         &mut self,
         connection: &Connection<impl Streams>,
     ) -> Result<Option<Frame<M>>, TransferError> {
@@ -130,14 +173,15 @@ impl Frames {
     }
 
     /// Adds what was read.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         self.read.extend_from_slice(bytes);
     }
 
     /// Takes a frame out of what was read, if all of it is there.
-    pub(super) fn take<M: for<'a> Deserialize<'a>>(
-        &mut self,
-    ) -> Result<Option<Frame<M>>, TransferError> {
+    ///
+    /// # Errors
+    /// When it is no frame.
+    pub fn take<M: for<'a> Deserialize<'a>>(&mut self) -> Result<Option<Frame<M>>, TransferError> {
         let Some((header, rest)) = self.read.split_first_chunk::<HEADER>() else {
             return Ok(None);
         };

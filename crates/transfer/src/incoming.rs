@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, DiskFile, Found, FoundKind};
-use super::names::{NameError, own_partial_of, parent_of, partial_of};
+use crate::disk::{Disk, DiskFile, Found, FoundKind};
+use crate::names::{NameError, own_partial_of, parent_of, partial_of};
 
 /// Bytes read at a time.
 const CHUNK: usize = 256 * 1024;
@@ -22,7 +22,7 @@ pub struct Rules {
 
 impl Rules {
     /// The mark of the sender on directories and on files that are not complete; empty for nobody's.
-    pub(super) fn mark(&self) -> &str {
+    pub(crate) fn mark(&self) -> &str {
         self.sender.as_deref().unwrap_or_default()
     }
 
@@ -32,7 +32,7 @@ impl Rules {
     }
 
     /// Whether the sender may replace what is there.
-    pub(super) fn may_replace(&self, found: &Found) -> bool {
+    pub(crate) fn may_replace(&self, found: &Found) -> bool {
         found.kind != FoundKind::Directory && (self.overwrite || self.owns(found))
     }
 
@@ -43,7 +43,7 @@ impl Rules {
 
     /// Whether a partial file or a directory belongs to another sender. A partial file that failed at its last step
     /// has the mark of a complete one.
-    pub(super) fn foreign(&self, found: &Found) -> bool {
+    pub(crate) fn foreign(&self, found: &Found) -> bool {
         found.mark.as_ref().is_some_and(|mark| {
             let rest = mark.strip_prefix(self.mark());
             rest.is_none_or(|rest| !rest.is_empty() && !rest.starts_with(' '))
@@ -53,7 +53,7 @@ impl Rules {
 
 /// Why an entry cannot be received.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum PlaceError {
+pub(crate) enum PlaceError {
     #[error(transparent)]
     Name(#[from] NameError),
     #[error("a part of the name is no directory here")]
@@ -83,17 +83,17 @@ pub(super) enum PlaceError {
 
 /// What is known of a file before any of its data come.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(crate) struct Known {
     /// So many first bytes are here.
-    pub(super) len: u64,
+    pub(crate) len: u64,
     /// Their hash.
-    pub(super) hash: [u8; 32],
+    pub(crate) hash: [u8; 32],
     /// It is here under its final name, of this size and time.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
 }
 
 /// A file that is being received.
-pub(super) struct Incoming<F> {
+pub(crate) struct Incoming<F> {
     path: PathBuf,
     partial: PathBuf,
     size: u64,
@@ -115,7 +115,7 @@ enum State<F> {
 
 impl<F: DiskFile> Incoming<F> {
     /// Looks at what is here of a file of `size` bytes. Changes nothing.
-    pub(super) fn look<D: Disk<File = F>>(
+    pub(crate) fn look<D: Disk<File = F>>(
         disk: &D,
         rules: &Rules,
         path: PathBuf,
@@ -155,21 +155,21 @@ impl<F: DiskFile> Incoming<F> {
         Ok(Self { path, partial, size, mode, changed, known, at: 0, state })
     }
 
-    pub(super) const fn known(&self) -> &Known {
+    pub(crate) const fn known(&self) -> &Known {
         &self.known
     }
 
-    pub(super) const fn size(&self) -> u64 {
+    pub(crate) const fn size(&self) -> u64 {
         self.size
     }
 
     /// Where the next bytes go.
-    pub(super) const fn at(&self) -> u64 {
+    pub(crate) const fn at(&self) -> u64 {
         self.at
     }
 
     /// The sender goes on behind what is here.
-    pub(super) fn seek<D: Disk<File = F>>(
+    pub(crate) fn seek<D: Disk<File = F>>(
         &mut self,
         disk: &D,
         rules: &Rules,
@@ -191,7 +191,7 @@ impl<F: DiskFile> Incoming<F> {
     }
 
     /// The next bytes, which do not reach past the size.
-    pub(super) fn write<D: Disk<File = F>>(
+    pub(crate) fn write<D: Disk<File = F>>(
         &mut self,
         disk: &D,
         rules: &Rules,
@@ -217,7 +217,7 @@ impl<F: DiskFile> Incoming<F> {
     }
 
     /// Everything was sent. True when it was here already.
-    pub(super) fn finish<D: Disk<File = F>>(
+    pub(crate) fn finish<D: Disk<File = F>>(
         &mut self,
         disk: &D,
         rules: &Rules,
@@ -276,7 +276,7 @@ impl<F: DiskFile> Incoming<F> {
 
     /// What is here is what is offered. Its permissions may have changed since it was sent, and the beginning of
     /// another version is not needed any more.
-    pub(super) fn keep<D: Disk<File = F>>(&mut self, disk: &D, rules: &Rules) {
+    pub(crate) fn keep<D: Disk<File = F>>(&mut self, disk: &D, rules: &Rules) {
         // Its bytes are there; that its permissions cannot be set is no reason to fail.
         let _ = self.set_mode(disk, rules);
         self.discard(disk, rules);
@@ -352,7 +352,7 @@ fn place_of(disk: &impl Disk, rules: &Rules, path: &Path) -> io::Result<PathBuf>
 }
 
 /// Why what is there is not replaced.
-pub(super) const fn exists(found: &Found) -> PlaceError {
+pub(crate) const fn exists(found: &Found) -> PlaceError {
     match found.kind {
         FoundKind::Link(_) => PlaceError::LinkExists,
         _ => PlaceError::Exists,
