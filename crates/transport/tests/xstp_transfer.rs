@@ -92,6 +92,22 @@ fn a_lost_bgnak_is_answered_again_by_the_same_session() {
 }
 
 #[test]
+fn a_client_that_gets_data_instead_of_a_bgnak_asks_again_and_does_not_give_up() {
+    let config = Config { ctl_max_retries: Some(3), ..Config::default() };
+    let mut lost = 0;
+    let lose = move |crossing: &Crossing| {
+        lost += u32::from(crossing.has(Kind::BGNAK));
+        if crossing.has(Kind::BGNAK) && lost <= 8 { Fate::Drop } else { Fate::Pass }
+    };
+    let mut pair =
+        Pair::new(config, Config::default(), DELAY).answering(pattern(200_000)).with_script(lose);
+    assert!(pair.run(LONG));
+    assert_eq!(pair.client.inbox, pattern(200_000));
+    let asked: Vec<_> = pair.sent(Way::Forth, Kind::BGN).map(|c| c.at).collect();
+    assert!(asked.windows(2).all(|two| two[1].since(two[0]) >= Span::from_secs(1)), "{asked:?}");
+}
+
+#[test]
 fn without_an_answer_the_client_gives_up_after_its_last_retry() {
     let config = Config { ctl_max_retries: Some(3), ..Config::default() };
     let mut pair =

@@ -43,6 +43,11 @@ impl Retry {
         }
     }
 
+    /// The segment goes now, and all its waits and repetitions begin anew.
+    pub(super) fn restart(&mut self, config: &Config) {
+        *self = Self { due: true, ..Self::idle(config) };
+    }
+
     /// The answer came.
     pub(super) fn stop(&mut self) {
         self.due = false;

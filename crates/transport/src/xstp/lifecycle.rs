@@ -56,6 +56,17 @@ impl Session {
         self.establish(now, begin, segment.seq, segment.window);
     }
 
+    /// The peer sends data before its BGNAK has come: that was lost. It is asked again as if it had never been asked, but
+    /// no sooner than after the first wait.
+    pub(super) fn miss_answer(&mut self, now: Instant) {
+        let first = self.config.ctl_rto_init;
+        if self.state == State::BgnSent
+            && self.begin_sent.is_some_and(|(_, latest)| now.since(latest) >= first)
+        {
+            self.begin.restart(&self.config);
+        }
+    }
+
     /// When the BGN with this timestamp was sent; `None` when none was.
     fn begin_answered(&self, now: Instant, echo: u32) -> Option<Instant> {
         let (first, latest) = self.begin_sent?;

@@ -419,6 +419,7 @@ impl Endpoint for Session {
                 self.handle_flow(now, segment.seq, segment.window, flow);
             } else {
                 self.ignore();
+                self.miss_answer(now);
             }
         } else {
             self.handle_single(now, segment);
