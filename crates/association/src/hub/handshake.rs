@@ -10,7 +10,7 @@ use super::epoch::EPOCH;
 use super::receive::NO_DATAGRAM;
 use super::route::Route;
 use super::{AssociationId, Hub};
-use crate::secure::{Agreed, Index, Init, Initiator, SealedCookie, Verdict};
+use crate::secure::{Agreed, Ephemeral, Index, Init, Initiator, SealedCookie, Verdict};
 
 impl Hub {
     /// A name for new keys that no other keys have.
@@ -37,7 +37,8 @@ impl Hub {
         let payload = self.greeting(id);
         let association = &mut self.associations[id];
         let (security, peer) = (self.security, association.peer);
-        let initiator = Initiator::new(security, &self.key, peer, index, time, &payload);
+        let own = Ephemeral::draw(&mut self.entropy);
+        let initiator = Initiator::new(security, &self.key, peer, index, time, &payload, own);
         association.keys.asked(now, Box::new(initiator), index);
         let is_proven = association.keys.epoch().is_some();
         association.asked_by = Some(association.ways.to_ask_by(association.asked_by, is_proven));
@@ -72,7 +73,8 @@ impl Hub {
                 return None;
             }
         }
-        let greeting = self.responder.greet(init.sender, init.noise).ok()?;
+        let own = Ephemeral::draw(&mut self.entropy);
+        let greeting = self.responder.greet(init.sender, init.noise, own).ok()?;
         if !self.allowed.contains(&greeting.peer) {
             self.log_unknown(now, from, greeting.peer);
             return None;

@@ -35,7 +35,7 @@ mod upkeep;
 mod watch;
 mod ways;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll};
@@ -104,14 +104,14 @@ pub struct Hub {
     key: SecretKey,
     responder: Responder,
     admission: Admission,
-    allowed: HashSet<PublicKey>,
+    allowed: BTreeSet<PublicKey>,
     /// Settings of connections that peers open; none when nobody may.
     listens: Option<Arc<Config>>,
     associations: SlotMap<AssociationId, Association>,
     by_index: FxHashMap<Index, AssociationId>,
-    by_peer: HashMap<PublicKey, AssociationId>,
+    by_peer: BTreeMap<PublicKey, AssociationId>,
     /// Numbers of connections between this host and peers without an association.
-    numbered: HashMap<PublicKey, Numbering>,
+    numbered: BTreeMap<PublicKey, Numbering>,
     connections: Slab<Connection>,
     timers: Timers<Owner>,
     /// Connections to be drained.
@@ -129,9 +129,9 @@ pub struct Hub {
     tight: Arc<AtomicUsize>,
     /// The links of this host, and the shares of peers in them.
     lines: [Line<AssociationId>; LINKS],
-    shares: HashMap<PublicKey, [Option<Share>; LINKS]>,
+    shares: BTreeMap<PublicKey, [Option<Share>; LINKS]>,
     /// Ways to peers that this host knows several of.
-    plans: HashMap<PublicKey, Plan>,
+    plans: BTreeMap<PublicKey, Plan>,
     /// Nanoseconds of the calendar at the start of the clock.
     calendar: u64,
     /// The times in requests, of peers and of this host.
@@ -218,12 +218,12 @@ impl Hub {
             admission: Admission::new(security, key.public(), now, secret),
             security,
             key,
-            allowed: HashSet::new(),
+            allowed: BTreeSet::new(),
             listens: None,
             associations: SlotMap::with_key(),
             by_index: FxHashMap::default(),
-            by_peer: HashMap::new(),
-            numbered: HashMap::new(),
+            by_peer: BTreeMap::new(),
+            numbered: BTreeMap::new(),
             connections: Slab::new(),
             timers: Timers::default(),
             stirred: Vec::new(),
@@ -236,8 +236,8 @@ impl Hub {
             allowance: Allowance::UNLIMITED,
             tight: Arc::default(),
             lines: std::array::from_fn(|_| Line::unlimited()),
-            shares: HashMap::new(),
-            plans: HashMap::new(),
+            shares: BTreeMap::new(),
+            plans: BTreeMap::new(),
             calendar,
             times: Times::default(),
             has_left: false,

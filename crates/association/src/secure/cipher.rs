@@ -106,12 +106,13 @@ mod tests {
     use snow::{Builder, StatelessTransportState};
 
     use super::*;
+    use crate::secure::Ephemeral;
 
     const PATTERN: &str = "Noise_NN_25519_AESGCM_SHA256";
 
     /// Two ends of a handshake, the first with this cipher and the second with snow's own.
     fn ends(security: Security) -> ([Cipher; 2], StatelessTransportState) {
-        let builder = || security.builder(PATTERN);
+        let builder = || security.builder(PATTERN, Ephemeral::from_bytes([7; 32]));
         let mut asks = Builder::build_initiator(builder()).expect("a handshake");
         let mut answers = Builder::build_responder(builder()).expect("a handshake");
         let (mut message, mut payload) = ([0; 100], [0; 100]);

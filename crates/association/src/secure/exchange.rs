@@ -13,6 +13,50 @@ pub fn public_of(secret: &[u8; LEN]) -> [u8; LEN] {
     x25519(*secret, X25519_BASEPOINT_BYTES)
 }
 
+/// The secret key of one handshake. It comes from the host's source of randomness, so that a host whose source can be
+/// repeated says the same again.
+#[derive(Clone)]
+pub struct Ephemeral([u8; LEN]);
+
+impl Ephemeral {
+    /// A key of these bytes, which nobody else may know and no other handshake may have.
+    pub const fn from_bytes(bytes: [u8; LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// A key of what a source of randomness gives.
+    pub fn draw(entropy: &mut impl FnMut() -> u64) -> Self {
+        let mut bytes = [0; LEN];
+        for part in bytes.chunks_exact_mut(8) {
+            part.copy_from_slice(&entropy().to_be_bytes());
+        }
+        Self(bytes)
+    }
+}
+
+impl std::fmt::Debug for Ephemeral {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ephemeral").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Ephemeral {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// What a handshake draws is its key, once.
+pub(super) struct Once(pub(super) Option<Ephemeral>);
+
+impl Random for Once {
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        let key = self.0.take().filter(|key| key.0.len() == bytes.len()).ok_or(Error::Rng)?;
+        bytes.copy_from_slice(&key.0);
+        Ok(())
+    }
+}
+
 /// One end of an exchange. Its secret is erased at the end.
 #[derive(Default)]
 pub(super) struct Exchange {

@@ -9,6 +9,7 @@ use super::Security;
 use super::cipher::Cipher;
 use super::cookie::{self, mac, proof, same};
 use super::datagram::{INIT, Index, MAC_LEN, RESPONSE, SealedCookie, TAG};
+use super::exchange::Ephemeral;
 use super::traffic::Traffic;
 use crate::key::{PublicKey, SecretKey};
 
@@ -28,15 +29,6 @@ pub enum HandshakeError {
     /// Its authentic sender is unknown here.
     #[error("the host {0} is not known here")]
     Unknown(PublicKey),
-}
-
-/// The beginning of a handshake. Its ephemeral key is drawn unless it is given, as vectors need it.
-fn builder(security: Security, ephemeral: Option<&[u8; 32]>) -> Builder<'_> {
-    let builder = security.builder(PATTERN);
-    match ephemeral {
-        Some(key) => builder.fixed_ephemeral_key_for_testing_only(key),
-        None => builder,
-    }
 }
 
 /// Key of the hash that shows that the sender of a request knows whom it talks to: a host that does
@@ -68,20 +60,10 @@ impl Initiator {
         index: Index,
         time: u64,
         payload: &[u8],
+        ephemeral: Ephemeral,
     ) -> Self {
-        Self::make(security, key, (responder, index), time, payload, None)
-    }
-
-    /// The same, with an ephemeral key that is known beforehand where there is one.
-    fn make(
-        security: Security,
-        key: &SecretKey,
-        (responder, index): (PublicKey, Index),
-        time: u64,
-        payload: &[u8],
-        ephemeral: Option<&[u8; 32]>,
-    ) -> Self {
-        let mut noise = builder(security, ephemeral)
+        let mut noise = security
+            .builder(PATTERN, ephemeral)
             .local_private_key(key.secret())
             .and_then(|builder| builder.remote_public_key(responder.as_bytes()))
             .and_then(|builder| builder.prologue(security.prologue()))
@@ -168,22 +150,19 @@ impl Responder {
         same(&mac(&self.mac1, covered), mac1)
     }
 
-    /// Reads a request.
+    /// Reads a request, to be answered with this key.
     ///
     /// # Errors
     /// When it is not authentic.
-    pub fn greet(&self, sender: Index, message: &[u8]) -> Result<Greeting, HandshakeError> {
-        self.read(sender, message, None)
-    }
-
-    /// The same, to be answered with an ephemeral key that is known beforehand where there is one.
-    fn read(
+    pub fn greet(
         &self,
         sender: Index,
         message: &[u8],
-        ephemeral: Option<&[u8; 32]>,
+        ephemeral: Ephemeral,
     ) -> Result<Greeting, HandshakeError> {
-        let mut noise = builder(self.security, ephemeral)
+        let mut noise = self
+            .security
+            .builder(PATTERN, ephemeral)
             .local_private_key(self.key.secret())
             .and_then(|builder| builder.prologue(self.security.prologue()))
             .and_then(Builder::build_responder)
@@ -231,6 +210,10 @@ mod tests {
         [1, 2, 3].map(|n| SecretKey::from_bytes([n; 32]))
     }
 
+    fn ephemeral() -> Ephemeral {
+        Ephemeral::from_bytes([9; 32])
+    }
+
     fn request(datagram: &[u8]) -> (Index, &[u8], &[u8], [u8; MAC_LEN]) {
         match parse(Security::Full, datagram) {
             Some(Datagram::Init(init)) => (init.sender, init.noise, init.covered1, init.mac1),
@@ -242,12 +225,13 @@ mod tests {
     fn one_round_trip_proves_both_keys_and_carries_both_payloads() {
         let [a, b, _] = keys();
         let security = Security::Full;
-        let initiator = Initiator::new(security, &a, b.public(), Index::new(5), 99, b"BGN");
+        let initiator =
+            Initiator::new(security, &a, b.public(), Index::new(5), 99, b"BGN", ephemeral());
         let datagram = initiator.datagram(None);
         let responder = Responder::new(Security::Full, b);
         let (sender, noise, covered, mac1) = request(&datagram);
         assert!(responder.knows_us(covered, &mac1));
-        let greeting = responder.greet(sender, noise).expect("authentic");
+        let greeting = responder.greet(sender, noise, ephemeral()).expect("authentic");
         assert_eq!((greeting.peer, greeting.time), (a.public(), 99));
         assert_eq!(greeting.payload, b"BGN");
         let (mut theirs, answer) = greeting.answer(Index::new(6), b"BGNAK");
@@ -281,21 +265,27 @@ mod tests {
     fn a_request_for_another_host_is_not_ours() {
         let [a, b, c] = keys();
         let datagram =
-            Initiator::new(Security::Full, &a, c.public(), Index::new(5), 1, b"").datagram(None);
+            Initiator::new(Security::Full, &a, c.public(), Index::new(5), 1, b"", ephemeral())
+                .datagram(None);
         let (sender, noise, covered, mac1) = request(&datagram);
         let responder = Responder::new(Security::Full, b);
         assert!(!responder.knows_us(covered, &mac1));
-        assert_eq!(responder.greet(sender, noise).map(drop), Err(HandshakeError::Forged));
+        assert_eq!(
+            responder.greet(sender, noise, ephemeral()).map(drop),
+            Err(HandshakeError::Forged)
+        );
     }
 
     #[test]
     fn a_forged_answer_leaves_the_request_waiting() {
         let [a, b, _] = keys();
-        let initiator = Initiator::new(Security::Full, &a, b.public(), Index::new(5), 1, b"");
+        let initiator =
+            Initiator::new(Security::Full, &a, b.public(), Index::new(5), 1, b"", ephemeral());
         let responder = Responder::new(Security::Full, b);
         let datagram = initiator.datagram(None);
         let (sender, noise, ..) = request(&datagram);
-        let (_, answer) = responder.greet(sender, noise).expect("ok").answer(Index::new(6), b"");
+        let (_, answer) =
+            responder.greet(sender, noise, ephemeral()).expect("ok").answer(Index::new(6), b"");
         let mut forged = answer[7..].to_vec();
         forged[40] ^= 1;
         let waiting = initiator.finish(Index::new(6), &forged).expect_err("forged");

@@ -7,7 +7,7 @@ use snow::{Builder, Error};
 
 use super::cookie::same;
 use super::datagram::TAG;
-use super::exchange::Exchange;
+use super::exchange::{Ephemeral, Exchange, Once};
 
 /// What protects the datagrams of a host. Both ends must name the same, or they do not hear each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,10 +37,10 @@ impl Security {
         }
     }
 
-    /// The beginning of a handshake of this pattern.
-    pub(super) fn builder(self, pattern: &str) -> Builder<'static> {
+    /// The beginning of a handshake of this pattern, with this key of its own.
+    pub(super) fn builder(self, pattern: &str, ephemeral: Ephemeral) -> Builder<'static> {
         let params = pattern.parse().expect("a pattern that snow knows");
-        let ours = Box::new(Resolver(self));
+        let ours = Box::new(Resolver { security: self, ephemeral });
         Builder::with_resolver(
             params,
             Box::new(FallbackResolver::new(ours, Box::new(RingResolver))),
@@ -48,12 +48,15 @@ impl Security {
     }
 }
 
-/// What ring does not have: the exchange of keys that last, and a cipher that hides nothing.
-struct Resolver(Security);
+/// What ring does not have: the exchange of keys that last, and a cipher that hides nothing. Randomness is the host's.
+struct Resolver {
+    security: Security,
+    ephemeral: Ephemeral,
+}
 
 impl CryptoResolver for Resolver {
     fn resolve_rng(&self) -> Option<Box<dyn Random>> {
-        None
+        Some(Box::new(Once(Some(self.ephemeral.clone()))))
     }
 
     fn resolve_dh(&self, choice: &DHChoice) -> Option<Box<dyn Dh>> {
@@ -65,7 +68,7 @@ impl CryptoResolver for Resolver {
     }
 
     fn resolve_cipher(&self, _: &CipherChoice) -> Option<Box<dyn Cipher>> {
-        match self.0 {
+        match self.security {
             Security::Full => None,
             Security::None => Some(Box::new(Readable::new([0; 32]))),
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::hub::{ConnectionId, Hub, Streams as _};
-use bentpipe_association::secure::{Datagram, FRONT, Index, Initiator, Traffic, parse};
+use bentpipe_association::secure::{Datagram, Ephemeral, FRONT, Index, Initiator, Traffic, parse};
 use bentpipe_association::{PublicKey, SecretKey, Security, Tuning};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
@@ -136,8 +136,17 @@ impl World {
         self.time += 1;
         let payload = [&self.epoch.to_be_bytes()[..], early].concat();
         let index = Index::new(self.time as u32);
-        let initiator =
-            Initiator::new(Security::Full, &self.key, key(2).public(), index, self.time, &payload);
+        let time = self.time;
+        let own = Ephemeral::draw(&mut || time);
+        let initiator = Initiator::new(
+            Security::Full,
+            &self.key,
+            key(2).public(),
+            index,
+            self.time,
+            &payload,
+            own,
+        );
         let datagram = initiator.datagram(None);
         (initiator, datagram)
     }

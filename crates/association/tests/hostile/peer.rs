@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use bentpipe_association::hub::Hub;
-use bentpipe_association::secure::{Datagram, FRONT, Index, Initiator, Traffic, parse};
+use bentpipe_association::secure::{Datagram, Ephemeral, FRONT, Index, Initiator, Traffic, parse};
 use bentpipe_association::{PublicKey, SecretKey, Security};
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
@@ -42,8 +42,10 @@ impl Peer {
         self.time += 1;
         let payload = [&self.epoch.to_be_bytes()[..], early].concat();
         let index = Index::new(self.time as u32);
+        let time = self.time;
+        let own = Ephemeral::draw(&mut || time);
         let initiator =
-            Initiator::new(Security::Full, &self.key, self.hub, index, self.time, &payload);
+            Initiator::new(Security::Full, &self.key, self.hub, index, self.time, &payload, own);
         let datagram = initiator.datagram(None);
         (initiator, datagram)
     }

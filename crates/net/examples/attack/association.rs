@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bentpipe_association::secure::{Datagram, FRONT, Index, Initiator, Traffic, parse};
+use bentpipe_association::secure::{Datagram, Ephemeral, FRONT, Index, Initiator, Traffic, parse};
 use bentpipe_association::{PublicKey, SecretKey, Security};
 use bytes::BytesMut;
 use tokio::net::UdpSocket;
@@ -29,7 +29,9 @@ pub(crate) fn request(
 ) -> (Initiator, Vec<u8>) {
     let payload = [&time.to_be_bytes()[..], early].concat();
     let index = Index::new(time as u32);
-    let initiator = Initiator::new(Security::Full, key, hub, index, time, &payload);
+    let mut entropy = || getrandom::u64().expect("the system's source of randomness");
+    let own = Ephemeral::draw(&mut entropy);
+    let initiator = Initiator::new(Security::Full, key, hub, index, time, &payload, own);
     let datagram = initiator.datagram(None);
     (initiator, datagram)
 }

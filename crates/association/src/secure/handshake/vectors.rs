@@ -21,8 +21,8 @@ fn vectors(security: Security) -> Vec<(&'static str, Vec<u8>)> {
     let [a, b] = [initiator, responder].map(SecretKey::from_bytes);
     let (time, epochs) = (0x0102_0304_0506_0708u64, [7u64, 9]);
     let payload = epochs[0].to_be_bytes();
-    let asked = (b.public(), Index::new(5));
-    let waiting = Initiator::make(security, &a, asked, time, &payload, Some(&ephemeral));
+    let own = Ephemeral::from_bytes(ephemeral);
+    let waiting = Initiator::new(security, &a, b.public(), Index::new(5), time, &payload, own);
     let request = waiting.datagram(None);
     let Some(Datagram::Init(init)) = parse(security, &request) else { panic!("a request") };
 
@@ -37,7 +37,8 @@ fn vectors(security: Security) -> Vec<(&'static str, Vec<u8>)> {
     let proven = waiting.datagram(Some(&opened));
 
     let greeting = Responder::new(security, b.clone());
-    let greeting = greeting.read(init.sender, init.noise, Some(&answers_with)).expect("authentic");
+    let own = Ephemeral::from_bytes(answers_with);
+    let greeting = greeting.greet(init.sender, init.noise, own).expect("authentic");
     let (mut theirs, answer) = greeting.answer(Index::new(6), &epochs[1].to_be_bytes());
     let Some(Datagram::Response { sender, noise, .. }) = parse(security, &answer) else {
         panic!("an answer")
