@@ -13,7 +13,6 @@ pub mod frames;
 #[doc(hidden)]
 pub mod fuzz;
 mod incoming;
-#[doc(hidden)]
 pub mod memory_disk;
 mod names;
 mod receive;

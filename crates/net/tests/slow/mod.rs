@@ -3,7 +3,6 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -25,8 +24,6 @@ struct Way {
     near: UdpSocket,
     far: Mutex<Arc<UdpSocket>>,
     client: Mutex<Option<SocketAddr>>,
-    /// Bytes from the client.
-    sent: AtomicU64,
 }
 
 impl Proxy {
@@ -35,7 +32,7 @@ impl Proxy {
         let address = near.local_addr().expect("an address");
         let far = Mutex::new(Arc::new(socket().await));
         let client = Mutex::new(None);
-        let way = Arc::new(Way { server, delay, near, far, client, sent: AtomicU64::new(0) });
+        let way = Arc::new(Way { server, delay, near, far, client });
         let mut proxy = Self { address, way: way.clone(), tasks: JoinSet::new() };
         let (give, mut take) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
         let there = way.clone();
@@ -44,7 +41,6 @@ impl Proxy {
             loop {
                 let Ok((len, from)) = there.near.recv_from(&mut buffer).await else { continue };
                 *there.client.lock().expect("a client") = Some(from);
-                there.sent.fetch_add(len as u64, Ordering::Relaxed);
                 let _ = give.send((Instant::now() + there.delay, buffer[..len].to_vec()));
             }
         });
@@ -63,11 +59,6 @@ impl Proxy {
     pub(crate) async fn change_port(&self) {
         let new = Arc::new(socket().await);
         *self.way.far.lock().expect("a socket") = new;
-    }
-
-    /// Bytes that the client sent so far.
-    pub(crate) fn sent(&self) -> u64 {
-        self.way.sent.load(Ordering::Relaxed)
     }
 
     fn bring_back(&mut self) {

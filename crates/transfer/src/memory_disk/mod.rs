@@ -1,13 +1,18 @@
-//! A disk in memory that fails, fills up and loses power as a seed says, for tests and the fuzzer.
+//! A disk in memory that fails, fills up and loses power as a seed says: for tests, the fuzzer and the simulator.
+
+mod disk;
+mod file;
+mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::disk::{Disk, DiskFile, Found, FoundKind};
+use crate::disk::{Found, FoundKind};
 use crate::names::parent_of;
+
+pub use file::MemoryFile;
 
 /// Longest file.
 const MOST: u64 = 1 << 26;
@@ -41,6 +46,8 @@ struct State {
     loses: bool,
     /// It makes no symbolic links.
     no_links: bool,
+    /// Times that anything was changed.
+    changes: u64,
     /// Another transfer does this before a file is locked.
     rename: Option<(PathBuf, PathBuf)>,
     /// Somebody puts these bytes in the place of the next file that gets another name.
@@ -65,14 +72,8 @@ struct Content {
     bytes: Vec<u8>,
     changed: i128,
     mark: Option<String>,
-}
-
-/// An open file.
-#[derive(Debug)]
-pub struct MemoryFile {
-    disk: MemoryDisk,
-    node: u64,
-    locks: AtomicBool,
+    /// Which change of the disk was the last one of it.
+    touched: u64,
 }
 
 impl MemoryDisk {
@@ -129,6 +130,7 @@ impl MemoryDisk {
             node.durable = node.now.clone();
         }
         state.durable = state.names.clone();
+        state.changes += 1;
         let losses = state.losses;
         drop(state);
         self.losses = losses;
@@ -154,8 +156,13 @@ impl MemoryDisk {
 
     /// Puts a file there, as somebody of this machine would.
     pub fn put(&self, path: &Path, bytes: &[u8]) {
+        self.put_at(path, bytes, 1);
+    }
+
+    /// Puts a file there that was changed at this time, in nanoseconds since 1970.
+    pub fn put_at(&self, path: &Path, bytes: &[u8], changed: i128) {
         let mut state = self.state();
-        let content = Content { bytes: bytes.to_vec(), changed: 1, mark: None };
+        let content = Content { bytes: bytes.to_vec(), changed, ..Content::default() };
         let id = state.add(path, FoundKind::File, content.clone());
         if let Some(node) = state.nodes.get_mut(&id) {
             node.durable = content;
@@ -168,6 +175,30 @@ impl MemoryDisk {
         let state = self.state();
         let node = state.nodes.get(state.names.get(path)?)?;
         (node.kind == FoundKind::File).then(|| node.now.bytes.clone())
+    }
+
+    /// Changes some bytes of a file where they are, as an editor would that is no friend of backups.
+    pub fn edit(&self, path: &Path, at: usize, bytes: &[u8], changed: i128) {
+        let mut state = self.state();
+        let Some(id) = state.names.get(path).copied() else { return };
+        if let Ok(node) = state.touch(id) {
+            let end = (at + bytes.len()).min(node.now.bytes.len());
+            let at = at.min(end);
+            node.now.bytes[at..end].copy_from_slice(&bytes[..end - at]);
+            node.now.changed = changed;
+        }
+    }
+
+    /// Whether there is no file at a path, or one with one of these contents.
+    pub fn is_one_of<'a>(&self, path: &Path, contents: impl IntoIterator<Item = &'a [u8]>) -> bool {
+        let state = self.state();
+        let node = state.names.get(path).and_then(|id| state.nodes.get(id));
+        node.is_none_or(|node| contents.into_iter().any(|content| content == node.now.bytes))
+    }
+
+    /// How often anything was changed so far.
+    pub fn changes(&self) -> u64 {
+        self.state().changes
     }
 
     /// The permissions of what is at a path.
@@ -196,7 +227,7 @@ impl MemoryDisk {
     }
 
     fn file(&self, node: u64) -> MemoryFile {
-        MemoryFile { disk: self.clone(), node, locks: AtomicBool::new(false) }
+        MemoryFile::new(self.clone(), node)
     }
 }
 
@@ -217,8 +248,10 @@ impl State {
         Ok(())
     }
 
-    fn add(&mut self, path: &Path, kind: FoundKind, now: Content) -> u64 {
+    fn add(&mut self, path: &Path, kind: FoundKind, mut now: Content) -> u64 {
         self.last += 1;
+        self.changes += 1;
+        now.touched = self.changes;
         let durable = Content::default();
         self.nodes.insert(self.last, Node { kind, mode: 0o600, now, durable, was_lost: false });
         self.names.insert(path.to_owned(), self.last);
@@ -246,6 +279,15 @@ impl State {
         })
     }
 
+    /// What is about to be changed.
+    fn touch(&mut self, id: u64) -> io::Result<&mut Node> {
+        self.changes += 1;
+        let changes = self.changes;
+        let node = self.node(id)?;
+        node.now.touched = changes;
+        Ok(node)
+    }
+
     fn node(&mut self, id: u64) -> io::Result<&mut Node> {
         self.nodes.get_mut(&id).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -268,213 +310,10 @@ fn put(names: &mut Names, path: &Path, id: Option<u64>) {
     };
 }
 
-impl Disk for MemoryDisk {
-    type File = MemoryFile;
-
-    fn look(&self, path: &Path) -> io::Result<Option<Found>> {
-        let state = self.work()?;
-        Ok(state.names.get(path).and_then(|id| state.found(*id)))
-    }
-
-    fn open(&self, path: &Path) -> io::Result<MemoryFile> {
-        let state = self.work()?;
-        let id = state.names.get(path).copied();
-        id.map(|id| self.file(id)).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn create(&self, path: &Path) -> io::Result<MemoryFile> {
-        let mut state = self.work()?;
-        state.parent_is_there(path)?;
-        if state.names.contains_key(path) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        let id = state.add(path, FoundKind::File, Content::default());
-        Ok(self.file(id))
-    }
-
-    fn reopen(&self, path: &Path) -> io::Result<MemoryFile> {
-        self.open(path)
-    }
-
-    fn create_dir(&self, path: &Path, mark: &str) -> io::Result<()> {
-        let mut state = self.work()?;
-        state.parent_is_there(path)?;
-        if state.names.contains_key(path) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        let mark = Some(mark.to_owned());
-        state.add(path, FoundKind::Directory, Content { mark, ..Content::default() });
-        Ok(())
-    }
-
-    fn link(&self, target: &str, path: &Path) -> io::Result<()> {
-        let mut state = self.work()?;
-        state.parent_is_there(path)?;
-        if state.no_links {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        if state.names.contains_key(path) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        state.add(path, FoundKind::Link(target.to_owned()), Content::default());
-        Ok(())
-    }
-
-    fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
-        let mut state = self.work()?;
-        if let Some(bytes) = state.exchange.take() {
-            state.add(from, FoundKind::File, Content { bytes, ..Content::default() });
-        }
-        if !replace && state.names.contains_key(to) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        let id = state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
-        state.names.insert(to.to_owned(), id);
-        Ok(())
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.work()?;
-        state.names.remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.work()?;
-        let state = &mut *state;
-        let here = |name: &PathBuf| parent_of(name) == path;
-        state.durable.retain(|name, _| !here(name));
-        let now = state.names.iter().filter(|(name, _)| here(name));
-        state.durable.extend(now.map(|(name, id)| (name.clone(), *id)));
-        Ok(())
-    }
-
-    fn open_up(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.work()?;
-        let id = state.names.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
-        state.node(id)?.mode |= 0o700;
-        Ok(())
-    }
-
-    fn dress_dir(&self, path: &Path, mode: u32, changed: i128) -> io::Result<()> {
-        let mut state = self.work()?;
-        let id = state.names.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
-        let node = state.node(id)?;
-        (node.mode, node.now.changed) = (mode, changed);
-        Ok(())
-    }
-}
-
-impl DiskFile for MemoryFile {
-    fn found(&self) -> io::Result<Found> {
-        let state = self.disk.work()?;
-        state.found(self.node).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn lock(&self) -> bool {
-        let rename = self.disk.state().rename.take();
-        if let Some((from, to)) = rename {
-            let _ = self.disk.rename(&from, &to, true);
-        }
-        let mut state = self.disk.state();
-        let new = state.losses == self.disk.losses && state.locked.insert(self.node);
-        drop(state);
-        self.locks.fetch_or(new, Ordering::Relaxed);
-        new
-    }
-
-    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-        let mut state = self.disk.work()?;
-        let there = &state.node(self.node)?.now.bytes;
-        let rest = there.get(at as usize..).unwrap_or_default();
-        let len = rest.len().min(bytes.len());
-        bytes[..len].copy_from_slice(&rest[..len]);
-        Ok(len)
-    }
-
-    fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
-        let mut state = self.disk.work()?;
-        let end = at + bytes.len() as u64;
-        if end > MOST {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        let lies = state.lies > 0 && state.draw() % 1000 < state.lies;
-        let used = state.used();
-        let room = state.room.map(|room| room.saturating_sub(used));
-        let now = &mut state.node(self.node)?.now.bytes;
-        let more = end.saturating_sub(now.len() as u64);
-        // Some of what still has room is written before the disk is full.
-        let fits = room.is_none_or(|room| more <= room);
-        let part = room.map_or(0, |room| (room / 2).min(bytes.len() as u64)) as usize;
-        let kept = if fits { bytes.len() } else { part };
-        let (at, kept_end) = (at as usize, at as usize + kept);
-        if now.len() < kept_end {
-            now.resize(kept_end, 0);
-        }
-        now[at..kept_end].copy_from_slice(&bytes[..kept]);
-        if lies && kept > 0 {
-            now[at] ^= 1;
-        }
-        if fits { Ok(()) } else { Err(io::ErrorKind::StorageFull.into()) }
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        let mut state = self.disk.work()?;
-        if len > MOST {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        state.node(self.node)?.now.bytes.resize(len as usize, 0);
-        Ok(())
-    }
-
-    fn set_changed(&self, changed: i128) -> io::Result<()> {
-        let mut state = self.disk.work()?;
-        state.node(self.node)?.now.changed = changed;
-        Ok(())
-    }
-
-    fn set_mode(&self, mode: u32) -> io::Result<bool> {
-        let mut state = self.disk.work()?;
-        let before = std::mem::replace(&mut state.node(self.node)?.mode, mode);
-        Ok(before != mode)
-    }
-
-    fn set_mark(&self, mark: &str) {
-        let mut state = self.disk.state();
-        if state.losses == self.disk.losses
-            && let Ok(node) = state.node(self.node)
-        {
-            node.now.mark = Some(mark.to_owned());
-        }
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        let mut state = self.disk.work()?;
-        let fails = std::mem::take(&mut state.loses);
-        let node = state.node(self.node)?;
-        node.was_lost |= fails;
-        if fails {
-            return Err(io::Error::other("the disk fails"));
-        }
-        node.durable = node.now.clone();
-        if node.was_lost {
-            node.durable.bytes.fill(0);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for MemoryFile {
-    fn drop(&mut self) {
-        let mut state = self.disk.state();
-        if self.locks.load(Ordering::Relaxed) && state.losses == self.disk.losses {
-            state.locked.remove(&self.node);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::{Disk as _, DiskFile as _};
 
     #[test]
     fn what_was_open_before_a_loss_of_power_changes_nothing_and_unlocks_nothing() {
