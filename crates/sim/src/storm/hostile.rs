@@ -1,0 +1,198 @@
+//! A peer with a valid key that says whatever it likes.
+
+use std::path::Component;
+
+use bentpipe_association::secure::{
+    Datagram, Ephemeral, FRONT, Index, Initiator, Security, Traffic, parse,
+};
+use bentpipe_association::{PublicKey, SecretKey};
+use bentpipe_link::Stream;
+use bentpipe_transfer::frames::{Kind, Message, Offer, data, message};
+use bentpipe_transfer::memory_disk::MemoryDisk;
+use bentpipe_transfer::{Disk as _, FoundKind};
+use bentpipe_units::{Instant, Seq32, Span};
+use bentpipe_wire::Ecn;
+use bentpipe_wire::xstp::{Begin, Body, Flow, Segment, encode_compact};
+use bytes::{Bytes, BytesMut};
+
+use crate::program::Outgoing;
+
+/// Names under which it offers things.
+const NAMES: [&str; 7] = ["h/a", "h/b", "h", "../x", "h/../../x", "h/.a.bentpipe-part", "l/a"];
+/// Where its symbolic links lead.
+const TARGETS: [&str; 3] = ["a", "../x", "/etc/passwd"];
+
+pub(super) struct Hostile {
+    key: SecretKey,
+    server: PublicKey,
+    epoch: u64,
+    time: u64,
+    asked: Option<Initiator>,
+    traffic: Option<Traffic>,
+    next: Instant,
+    /// The connection that it has opened last, and the bytes that it has sent on it.
+    connection: u32,
+    sent: u32,
+}
+
+impl Hostile {
+    pub(super) fn new(key: SecretKey, server: PublicKey) -> Self {
+        Self {
+            key,
+            server,
+            epoch: 1,
+            time: 1,
+            asked: None,
+            traffic: None,
+            next: Instant::ZERO,
+            connection: 0,
+            sent: 0,
+        }
+    }
+
+    pub(super) const fn next(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+
+    /// What the server says to it.
+    pub(super) fn receive(&mut self, bytes: &[u8]) {
+        if let Some(Datagram::Response { sender, noise, .. }) = parse(Security::Full, bytes)
+            && let Some(asked) = self.asked.take()
+        {
+            match asked.finish(sender, noise) {
+                Ok((traffic, _)) => self.traffic = Some(traffic),
+                Err(waits) => self.asked = Some(*waits),
+            }
+        }
+    }
+
+    /// The next datagram, if it is time.
+    pub(super) fn act(
+        &mut self,
+        now: Instant,
+        to: std::net::SocketAddr,
+        random: &mut Stream,
+    ) -> Option<Outgoing> {
+        if now < self.next {
+            return None;
+        }
+        self.next = now + Span::from_millis(1 + random.below(2_000));
+        let bytes = if self.traffic.is_none() || random.chance(0.05) {
+            self.request(random)
+        } else {
+            let plain = self.say(random);
+            self.seal(&plain)?
+        };
+        Some(Outgoing { route: to.into(), ecn: Ecn::NotCapable, bytes })
+    }
+
+    fn request(&mut self, random: &mut Stream) -> Vec<u8> {
+        // Sometimes it is another process, or one of before.
+        if random.chance(0.3) {
+            self.epoch = random.below(6);
+        }
+        self.time += random.below(3);
+        let early = if random.chance(0.3) { self.say(random) } else { Vec::new() };
+        let payload = [&self.epoch.to_be_bytes()[..], &early].concat();
+        let index = Index::new(random.bits() as u32);
+        let own = Ephemeral::draw(&mut || random.bits());
+        let asked =
+            Initiator::new(Security::Full, &self.key, self.server, index, self.time, &payload, own);
+        let datagram = asked.datagram(None);
+        self.asked = Some(asked);
+        datagram
+    }
+
+    fn seal(&mut self, plain: &[u8]) -> Option<Vec<u8>> {
+        let traffic = self.traffic.as_mut()?;
+        let mut out = BytesMut::zeroed(FRONT);
+        out.extend_from_slice(plain);
+        traffic.seal(&mut out, 0);
+        Some(out.to_vec())
+    }
+
+    /// What is in a datagram: noise, a new connection, bytes on one that is there, or something about any connection.
+    fn say(&mut self, random: &mut Stream) -> Vec<u8> {
+        match random.below(8) {
+            0 => (0..random.below(200)).map(|_| random.bits() as u8).collect(),
+            1 => vec![0, random.bits() as u8, random.bits() as u8, random.bits() as u8],
+            2 | 3 => {
+                // Hosts share the numbers: the one with the smaller key has the even ones.
+                let first = if self.key.public() < self.server { 2 } else { 1 };
+                self.connection = first + 2 * random.below(30) as u32;
+                self.sent = 1;
+                let mss = [0, 1, 100, 1400, u16::MAX][random.below(5) as usize];
+                let begin = Begin { ts: 1, ts_echo: 0, mss, many_gaps: random.chance(0.5) };
+                self.segment(self.connection, 0, Body::Begin(begin))
+            }
+            4 => {
+                let number = random.below(60) as u32;
+                let seq = random.bits() as u32;
+                self.segment(number, seq, flow(Bytes::from_static(b"anything"), random.chance(0.3)))
+            }
+            _ => {
+                let said = self.frame(random);
+                let seq = self.sent;
+                self.sent += said.len() as u32;
+                self.segment(self.connection, seq, flow(said, random.chance(0.05)))
+            }
+        }
+    }
+
+    /// A frame of a transfer, more or less in turn.
+    fn frame(&self, random: &mut Stream) -> Bytes {
+        let name = NAMES[random.below(NAMES.len() as u64) as usize].to_owned();
+        let kind = match random.below(4) {
+            0 => Kind::Directory,
+            1 => Kind::Link { target: TARGETS[random.below(3) as usize].to_owned() },
+            _ => Kind::File { size: [0, 5, 1 << 40, u64::MAX][random.below(4) as usize] },
+        };
+        match random.below(7) {
+            0..=2 => message(&Message::Offer(Offer { name, kind, mode: 0o7777, changed: 5 })),
+            3 => data(b"abcde"),
+            4 => message(&Message::End { hash: *blake3::hash(b"abcde").as_bytes() }),
+            5 => message(&Message::Seek { offset: random.bits() }),
+            _ => message(&Message::Keep),
+        }
+    }
+
+    fn segment(&self, number: u32, seq: u32, body: Body) -> Vec<u8> {
+        let mut out = BytesMut::new();
+        let mut left = number;
+        while left > 0x7f {
+            out.extend_from_slice(&[left as u8 | 0x80]);
+            left >>= 7;
+        }
+        out.extend_from_slice(&[left as u8]);
+        let segment = Segment {
+            source_port: number as u16,
+            destination_port: 1,
+            sq: 1,
+            window: u16::MAX,
+            seq: Seq32::new(seq),
+            body,
+        };
+        encode_compact(&segment, 1_000, &mut out);
+        out.to_vec()
+    }
+
+    /// Nothing of it is outside, and no link leads there.
+    pub(super) fn check(&self, disk: &MemoryDisk) -> Result<(), String> {
+        for path in disk.paths() {
+            if path.components().any(|part| !matches!(part, Component::Normal(_))) {
+                return Err(format!("{} leads out of the directory", path.display()));
+            }
+            if let Ok(Some(found)) = disk.look(&path)
+                && let FoundKind::Link(target) = found.kind
+                && target != "a"
+            {
+                return Err(format!("{} is a link to {target}", path.display()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn flow(payload: Bytes, end: bool) -> Body {
+    Body::Flow(Flow { payload, poll: None, report: None, end_ack: None, end })
+}

@@ -1,0 +1,130 @@
+//! Storms: whole hosts, their programs and disks, over links on which everything goes wrong that can.
+//!
+//! A seed is a history: who is killed when, what is lost, corrupted, repeated or held back, which calendar jumps, which disk
+//! fails. After every event it is checked that nothing happened that must not, and after the storm, when everything works
+//! again, so does everything else, within a stated time. The same seed gives the same history, byte for byte.
+
+mod hostile;
+mod network;
+mod node;
+mod transfer;
+
+use std::fmt::{self, Write as _};
+
+use bentpipe_units::{Instant, Span};
+
+pub use network::Datagrams;
+
+/// Lines of a log that are kept.
+const MOST_LINES: usize = 20_000;
+
+/// What a storm was like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Simulated time.
+    pub simulated: Span,
+    /// Arrivals of datagrams, timers and faults.
+    pub events: u64,
+    /// What became of datagrams.
+    pub datagrams: Datagrams,
+    /// Programs that were killed.
+    pub kills: u64,
+    /// Losses of power.
+    pub power_losses: u64,
+    /// Changes of weather, outages, new addresses.
+    pub changes: u64,
+    /// Calendars that jumped.
+    pub calendars: u64,
+    /// Times that a disk began to fail, filled up or stalled.
+    pub disk_faults: u64,
+    /// Files that somebody changed while they were sent.
+    pub edits: u64,
+    /// Transfers that were tried.
+    pub attempts: u64,
+    /// Those that arrived whole.
+    pub successes: u64,
+    /// Things that a hostile peer did.
+    pub hostile: u64,
+    /// A hash of everything that arrived and when.
+    pub digest: u64,
+}
+
+impl Report {
+    /// Adds what another storm was like.
+    pub fn add(&mut self, other: &Self) {
+        self.simulated = self.simulated + other.simulated;
+        for (sum, one) in [
+            (&mut self.events, other.events),
+            (&mut self.datagrams.sent, other.datagrams.sent),
+            (&mut self.datagrams.lost, other.datagrams.lost),
+            (&mut self.datagrams.corrupted, other.datagrams.corrupted),
+            (&mut self.datagrams.duplicated, other.datagrams.duplicated),
+            (&mut self.datagrams.held, other.datagrams.held),
+            (&mut self.datagrams.from_strangers, other.datagrams.from_strangers),
+            (&mut self.kills, other.kills),
+            (&mut self.power_losses, other.power_losses),
+            (&mut self.changes, other.changes),
+            (&mut self.calendars, other.calendars),
+            (&mut self.disk_faults, other.disk_faults),
+            (&mut self.edits, other.edits),
+            (&mut self.attempts, other.attempts),
+            (&mut self.successes, other.successes),
+            (&mut self.hostile, other.hostile),
+        ] {
+            *sum += one;
+        }
+        self.digest ^= other.digest.rotate_left(1);
+    }
+}
+
+/// What must not happen and did.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// When, in simulated time.
+    pub at: Instant,
+    /// What.
+    pub what: String,
+    /// What happened before, a line each.
+    pub log: Vec<String>,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "after {:.3} s: {}", self.at.as_secs_f64(), self.what)
+    }
+}
+
+/// A storm over file transfers: clients send trees to a server, whose disk fails and whose power goes.
+///
+/// # Errors
+/// What must not happen and did.
+pub fn transfer(seed: u64) -> Result<Report, Box<Finding>> {
+    transfer::World::new(seed).run()
+}
+
+/// What happens in a storm, for whoever reads it.
+#[derive(Debug, Default)]
+struct Log {
+    lines: Vec<String>,
+    digest: u64,
+}
+
+impl Log {
+    fn say(&mut self, now: Instant, what: impl fmt::Display) {
+        if self.lines.len() < MOST_LINES {
+            let mut line = String::new();
+            let _ = write!(line, "{:10.3} s  {what}", now.as_secs_f64());
+            self.lines.push(line);
+        }
+    }
+
+    /// Something arrived: it goes into the hash of the history.
+    fn digest(&mut self, now: Instant, bytes: &[u8]) {
+        for part in now.as_nanos().to_le_bytes().iter().chain(bytes) {
+            self.digest = (self.digest ^ u64::from(*part)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

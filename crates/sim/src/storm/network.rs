@@ -1,0 +1,278 @@
+//! The network of a storm: one link between the server and each client, whose weather changes.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use bentpipe_link::Stream;
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_wire::Ecn;
+
+use crate::program::Outgoing;
+
+/// Datagrams that somebody has listened to, to be sent again.
+const CAPTURED: usize = 64;
+
+/// A datagram that asks whether a peer is at an address is no longer than this.
+const CHALLENGE: u64 = 40;
+
+/// What a direction of a link does to datagrams.
+#[derive(Clone, Debug)]
+pub(super) struct Weather {
+    pub(super) delay: Span,
+    pub(super) jitter: Span,
+    pub(super) loss: f64,
+    pub(super) duplicates: f64,
+    pub(super) corrupts: f64,
+    /// Datagrams that are held back for minutes.
+    pub(super) holds: f64,
+    /// Datagrams that are marked on the way.
+    pub(super) marks: f64,
+    pub(super) rate: BitRate,
+    pub(super) queue: Span,
+    pub(super) mtu: usize,
+    pub(super) is_dark: bool,
+}
+
+impl Weather {
+    /// A link that does nothing but delay.
+    pub(super) fn fair(delay: Span) -> Self {
+        Self {
+            delay,
+            jitter: Span::ZERO,
+            loss: 0.0,
+            duplicates: 0.0,
+            corrupts: 0.0,
+            holds: 0.0,
+            marks: 0.0,
+            rate: BitRate::from_bps(20_000_000),
+            queue: Span::from_millis(500),
+            mtu: 1500,
+            is_dark: false,
+        }
+    }
+
+    /// Some of what can go wrong goes wrong.
+    pub(super) fn draw(random: &mut Stream) -> Self {
+        let delay = Span::from_millis([1, 10, 40, 300][random.below(4) as usize]);
+        let mut weather = Self::fair(delay);
+        let mut some = |most: f64| if random.chance(0.4) { random.unit() * most } else { 0.0 };
+        weather.loss = some(0.3);
+        weather.duplicates = some(0.2);
+        weather.corrupts = some(0.1);
+        weather.holds = some(0.02);
+        weather.marks = some(0.5);
+        if random.chance(0.3) {
+            weather.jitter = Span::from_millis(random.below(400));
+        }
+        if random.chance(0.3) {
+            weather.rate = BitRate::from_bps(64_000 << random.below(8));
+            weather.queue = Span::from_millis(20 << random.below(8));
+        }
+        if random.chance(0.15) {
+            weather.mtu = 600 + random.below(900) as usize;
+        }
+        weather
+    }
+}
+
+/// A datagram on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Flight {
+    pub(super) to: usize,
+    /// The address that it was sent to; whoever has another one by then does not get it.
+    address: SocketAddr,
+    pub(super) from: SocketAddr,
+    pub(super) ecn: Ecn,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What became of datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Those that were sent.
+    pub sent: u64,
+    /// Those that were lost.
+    pub lost: u64,
+    /// Those that were changed on the way.
+    pub corrupted: u64,
+    /// Those that came twice.
+    pub duplicated: u64,
+    /// Those that were held back for minutes.
+    pub held: u64,
+    /// Those that strangers sent: repeated, changed, made up.
+    pub from_strangers: u64,
+}
+
+/// The links, and what is on them.
+#[derive(Debug)]
+pub(super) struct Network {
+    random: Stream,
+    /// Where each node is. The server is node 0.
+    addresses: Vec<SocketAddr>,
+    /// The weather from each client to the server, and from the server to it.
+    weather: Vec<[Weather; 2]>,
+    busy: Vec<[Instant; 2]>,
+    flying: BTreeMap<(Instant, u64), Flight>,
+    serial: u64,
+    captured: Vec<Flight>,
+    pub(super) counts: Datagrams,
+    /// Bytes from addresses that are nobody's, and to them.
+    stranger_bytes: [u64; 2],
+}
+
+impl Network {
+    /// A network of so many nodes, in fair weather.
+    pub(super) fn new(random: Stream, nodes: usize) -> Self {
+        let address = |node: usize| SocketAddr::from(([10, 0, node as u8, 1], 25_300));
+        Self {
+            random,
+            addresses: (0..nodes).map(address).collect(),
+            weather: (0..nodes)
+                .map(|_| [(); 2].map(|()| Weather::fair(Span::from_millis(20))))
+                .collect(),
+            busy: vec![[Instant::ZERO; 2]; nodes],
+            flying: BTreeMap::new(),
+            serial: 0,
+            captured: Vec::new(),
+            counts: Datagrams::default(),
+            stranger_bytes: [0; 2],
+        }
+    }
+
+    pub(super) fn address(&self, node: usize) -> SocketAddr {
+        self.addresses[node]
+    }
+
+    /// A client has another address from now on.
+    pub(super) fn readdress(&mut self, node: usize) -> SocketAddr {
+        let [third, port] = [self.random.below(200) as u8, self.random.below(60_000) as u8];
+        let address = SocketAddr::from(([10, 1 + node as u8, third, 7], 1024 + u16::from(port)));
+        self.addresses[node] = address;
+        address
+    }
+
+    pub(super) fn weather_mut(&mut self, node: usize, direction: usize) -> &mut Weather {
+        &mut self.weather[node][direction]
+    }
+
+    /// When the next datagram arrives.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.flying.keys().next().map(|(at, _)| *at)
+    }
+
+    /// The next datagram, if it arrives by now.
+    pub(super) fn take(&mut self, now: Instant) -> Option<Flight> {
+        let first = self.flying.first_entry().filter(|first| first.key().0 <= now)?;
+        Some(first.remove()).filter(|flight| self.addresses[flight.to] == flight.address)
+    }
+
+    /// A node sends a datagram.
+    pub(super) fn send(&mut self, now: Instant, node: usize, datagram: Outgoing) {
+        self.counts.sent += 1;
+        let Outgoing { route, ecn, bytes } = datagram;
+        let Some(to) = self.addresses.iter().position(|address| *address == route.address) else {
+            self.counts.lost += 1;
+            if is_strangers(route.address) {
+                self.stranger_bytes[1] += bytes.len() as u64;
+            }
+            return;
+        };
+        let flight = Flight { to, address: route.address, from: self.addresses[node], ecn, bytes };
+        self.capture(&flight);
+        let (link, direction) = if node == 0 { (to, 1) } else { (node, 0) };
+        self.pass(now, link, direction, flight);
+    }
+
+    fn pass(&mut self, now: Instant, link: usize, direction: usize, mut flight: Flight) {
+        let Self { random, counts, .. } = self;
+        let weather = &self.weather[link][direction];
+        let len = flight.bytes.len() + 28;
+        let begins = self.busy[link][direction].max(now);
+        let dropped = weather.is_dark
+            || len > weather.mtu
+            || random.chance(weather.loss)
+            || begins.since(now) > weather.queue;
+        if dropped {
+            counts.lost += 1;
+            return;
+        }
+        let leaves = begins + weather.rate.time_for(ByteCount::new(len as u64));
+        self.busy[link][direction] = leaves;
+        if flight.ecn != Ecn::NotCapable && random.chance(weather.marks) {
+            flight.ecn = Ecn::Congestion;
+        }
+        if random.chance(weather.corrupts) && !flight.bytes.is_empty() {
+            counts.corrupted += 1;
+            let at = random.below(flight.bytes.len() as u64) as usize;
+            flight.bytes[at] ^= 1 << random.below(8);
+        }
+        let mut copies = 1;
+        if random.chance(weather.duplicates) {
+            counts.duplicated += 1;
+            copies = 2;
+        }
+        for _ in 0..copies {
+            let mut at = leaves + weather.delay;
+            if weather.jitter > Span::ZERO {
+                at = at + Span::from_nanos(random.below(weather.jitter.as_nanos()));
+            }
+            if random.chance(weather.holds) {
+                counts.held += 1;
+                at = at + Span::from_secs(5 + random.below(600));
+            }
+            self.serial += 1;
+            self.flying.insert((at, self.serial), flight.clone());
+        }
+    }
+
+    fn capture(&mut self, flight: &Flight) {
+        if self.captured.len() < CAPTURED {
+            self.captured.push(flight.clone());
+        } else if self.random.chance(0.05) {
+            let at = self.random.below(CAPTURED as u64) as usize;
+            self.captured[at] = flight.clone();
+        }
+    }
+
+    /// A stranger sends something: what somebody has said, as it was or changed, from there or from elsewhere.
+    pub(super) fn intrude(&mut self, now: Instant) {
+        if self.captured.is_empty() {
+            return;
+        }
+        let at = self.random.below(self.captured.len() as u64) as usize;
+        let mut flight = self.captured[at].clone();
+        if self.random.chance(0.5) {
+            flight.from = SocketAddr::from(([198, 51, 100, self.random.below(250) as u8], 4000));
+            // What is authentic and came from elsewhere makes a host ask there three times, in short datagrams.
+            self.stranger_bytes[0] += (flight.bytes.len() as u64).max(CHALLENGE);
+        }
+        // Whom it was for may be elsewhere by now, and a stranger may try another one.
+        if self.random.chance(0.1) {
+            flight.to = self.random.below(self.addresses.len() as u64) as usize;
+        }
+        flight.address = self.addresses[flight.to];
+        match self.random.below(4) {
+            0 => {
+                for _ in 0..=self.random.below(8) {
+                    let at = self.random.below(flight.bytes.len() as u64) as usize;
+                    flight.bytes[at] = self.random.bits() as u8;
+                }
+            }
+            1 => flight.bytes.truncate(self.random.below(flight.bytes.len() as u64 + 1) as usize),
+            _ => {}
+        }
+        self.counts.from_strangers += 1;
+        self.serial += 1;
+        self.flying.insert((now, self.serial), flight);
+    }
+
+    /// Bytes that strangers sent from addresses of their own, and what was sent to them.
+    pub(super) const fn stranger_bytes(&self) -> [u64; 2] {
+        self.stranger_bytes
+    }
+}
+
+/// Addresses that are nobody's.
+fn is_strangers(address: SocketAddr) -> bool {
+    matches!(address, SocketAddr::V4(v4) if v4.ip().octets()[..3] == [198, 51, 100])
+}

@@ -1,0 +1,80 @@
+//! A machine in a storm: its key, its calendar, what it kept, and the program that runs on it.
+
+use bentpipe_association::SecretKey;
+use bentpipe_association::hub::Times;
+use bentpipe_units::{Instant, Span};
+
+use crate::program::{Begins, Program};
+
+/// Times of requests are kept so often.
+const KEEP_EVERY: Span = Span::from_secs(60);
+
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) key: SecretKey,
+    pub(super) program: Option<Program>,
+    /// Nanoseconds of its calendar at time zero.
+    calendar: u64,
+    kept: Times,
+    keep_at: Instant,
+    /// Programs that it has started.
+    pub(super) starts: u64,
+    /// When the program that was killed is started again.
+    pub(super) returns: Option<Instant>,
+}
+
+impl Node {
+    pub(super) fn new(key: SecretKey, calendar: u64) -> Self {
+        Self {
+            key,
+            program: None,
+            calendar,
+            kept: Times::default(),
+            keep_at: Instant::ZERO,
+            starts: 0,
+            returns: None,
+        }
+    }
+
+    /// A program begins, and keeps its times at once.
+    pub(super) fn start(&mut self, now: Instant, seed: u64) -> &mut Program {
+        self.starts += 1;
+        self.returns = None;
+        let begins = Begins {
+            key: self.key.clone(),
+            calendar: self.calendar,
+            times: self.kept.clone(),
+            seed: seed ^ self.starts.wrapping_mul(0x2545_f491_4f6c_dd1d),
+        };
+        let program = Program::new(begins, now);
+        self.kept = program.host().shared().hub().times().clone();
+        self.keep_at = now + KEEP_EVERY;
+        self.program.insert(program)
+    }
+
+    /// The program is killed. What it knew is gone, but for what it kept.
+    pub(super) fn kill(&mut self) {
+        self.program = None;
+    }
+
+    /// Its calendar is set; programs notice when they start.
+    pub(super) const fn set_calendar(&mut self, nanos: u64) {
+        self.calendar = nanos;
+    }
+
+    /// Keeps what is to be kept.
+    pub(super) fn keep(&mut self, now: Instant) {
+        if let Some(program) = &self.program
+            && now >= self.keep_at
+        {
+            self.kept = program.host().shared().hub().times().clone();
+            self.keep_at = now + KEEP_EVERY;
+        }
+    }
+
+    /// When something happens here by itself.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let program = self.program.as_ref().and_then(Program::next_deadline);
+        Instant::earliest(program, self.returns)
+    }
+}

@@ -1,0 +1,559 @@
+//! File transfers in a storm.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use bentpipe_association::host::{Host, Runtime as _, lock};
+use bentpipe_association::{PublicKey, SecretKey, Tuning};
+use bentpipe_link::{Stream, Streams};
+use bentpipe_transfer::memory_disk::MemoryDisk;
+use bentpipe_transfer::{Entry, Outcome, PORT, Rules, TransferError, What, receive, send};
+use bentpipe_units::{ByteCount, Instant, Span};
+
+use super::hostile::Hostile;
+use super::network::{Network, Weather};
+use super::node::Node;
+use super::{Finding, Log, Report};
+use crate::program::{Program, Virtual};
+
+const SERVER: usize = 0;
+/// What connections hold together, as `bentpipe recv` has it.
+const MEMORY: (ByteCount, usize) = (ByteCount::new(64_000_000), 16);
+/// How long either side waits for the other one to take its leave.
+const FAREWELL: Span = Span::from_secs(10);
+/// When everything works again, everything has arrived within this time.
+const CALM: Span = Span::from_secs(1200);
+/// Seconds since 1970 when a storm begins.
+const CALENDAR: u64 = 1_700_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// One state of a file, and from when on.
+type Version = (Instant, Vec<u8>);
+
+/// What became of an attempt, once that is known.
+type Ends = Arc<Mutex<Option<Result<Outcome, String>>>>;
+
+/// Somebody who sends, until it is done.
+struct User {
+    disk: MemoryDisk,
+    entries: Vec<Entry>,
+    /// The states of each file so far.
+    versions: BTreeMap<PathBuf, Vec<Version>>,
+    /// An attempt under way: since when, and how it ended.
+    attempt: Option<(Instant, Ends)>,
+    next: Instant,
+    patience: Span,
+    /// Everything arrived, and nothing was changed since.
+    is_done: bool,
+}
+
+/// A server, clients that send, and a peer that is hostile.
+pub(super) struct World {
+    now: Instant,
+    seed: u64,
+    random: Stream,
+    network: Network,
+    nodes: Vec<Node>,
+    users: Vec<User>,
+    hostile: Hostile,
+    disk: MemoryDisk,
+    /// Changes of the disk that were looked at.
+    looked: u64,
+    /// The storm lasts until then.
+    calms: Instant,
+    acts_at: Instant,
+    is_calm: bool,
+    log: Log,
+    report: Report,
+}
+
+impl World {
+    pub(super) fn new(seed: u64) -> Self {
+        let streams = Streams::new(seed);
+        let mut random = streams.stream("storm");
+        let clients = 1 + random.below(2) as usize;
+        let keys = keys(&mut random, clients + 2);
+        let calendar = CALENDAR * SECOND;
+        let nodes: Vec<Node> = keys.into_iter().map(|key| Node::new(key, calendar)).collect();
+        let disk = MemoryDisk::new(seed);
+        let users: Vec<User> =
+            (0..clients).map(|number| User::new(number, seed, &mut random)).collect();
+        let hostile = Hostile::new(nodes[clients + 1].key.clone(), nodes[SERVER].key.public());
+        let lasts = Span::from_secs(20 + random.below(400));
+        Self {
+            now: Instant::ZERO,
+            seed,
+            network: Network::new(streams.stream("network"), nodes.len()),
+            nodes,
+            users,
+            hostile,
+            looked: 0,
+            disk,
+            calms: Instant::ZERO + lasts,
+            acts_at: Instant::ZERO,
+            is_calm: false,
+            log: Log::default(),
+            report: Report::default(),
+            random,
+        }
+    }
+
+    /// Lets it all happen.
+    pub(super) fn run(mut self) -> Result<Report, Box<Finding>> {
+        for user in 0..self.users.len() {
+            let weather = [(); 2].map(|()| Weather::draw(&mut self.random));
+            for (direction, weather) in weather.into_iter().enumerate() {
+                *self.network.weather_mut(user + 1, direction) = weather;
+            }
+        }
+        self.start_server();
+        let ended = self.history();
+        self.report.simulated = self.now.since(Instant::ZERO);
+        self.report.datagrams = self.network.counts;
+        self.report.digest = self.log.digest;
+        match ended {
+            Ok(()) => Ok(self.report),
+            Err(what) => Err(Box::new(Finding { at: self.now, what, log: self.log.lines })),
+        }
+    }
+
+    fn history(&mut self) -> Result<(), String> {
+        loop {
+            self.step()?;
+            if self.is_calm && self.users.iter().all(|user| user.is_done) {
+                break;
+            }
+            if self.is_calm && self.now.since(self.calms) > CALM {
+                let left: Vec<usize> =
+                    (0..self.users.len()).filter(|n| !self.users[*n].is_done).collect();
+                return Err(format!(
+                    "clients {left:?} have not sent everything {:.0} s after the storm",
+                    CALM.as_secs_f64()
+                ));
+            }
+        }
+        // What was said to be there is there after a loss of power too.
+        self.nodes[SERVER].kill();
+        self.disk.lose_power();
+        for user in &self.users {
+            for (path, versions) in &user.versions {
+                let there = self.disk.bytes(path);
+                if there.as_ref() != versions.last().map(|(_, bytes)| bytes) {
+                    return Err(format!("{}: not what was sent", path.display()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the next thing happen.
+    fn step(&mut self) -> Result<(), String> {
+        self.report.events += 1;
+        let nodes = self.nodes.iter().filter_map(Node::next).min();
+        let users = self.users.iter().filter_map(User::next).min();
+        let acts = (!self.is_calm).then_some(self.acts_at.min(self.calms));
+        let mut next = Instant::earliest(nodes, users);
+        for other in [acts, self.network.next(), self.hostile.next()] {
+            next = Instant::earliest(next, other);
+        }
+        let limit = self.calms + CALM + Span::from_secs(1);
+        self.now = self.now.max(next.unwrap_or(limit).min(limit));
+        if !self.is_calm && self.now >= self.calms {
+            self.calm();
+        } else if !self.is_calm && self.now >= self.acts_at {
+            self.act();
+            let pause = self.random.exponential(4.0).min(60.0);
+            self.acts_at = self.now + Span::from_secs_f64(pause);
+        }
+        self.deliver();
+        self.go_on();
+        self.check()
+    }
+
+    /// Datagrams arrive.
+    fn deliver(&mut self) {
+        let now = self.now;
+        while self.network.next().is_some_and(|at| at <= now) {
+            let Some(flight) = self.network.take(now) else { continue };
+            self.log.digest(now, &flight.bytes);
+            if flight.to == self.hostile_node() {
+                self.hostile.receive(&flight.bytes);
+            } else if let Some(program) = &mut self.nodes[flight.to].program {
+                program.receive(now, flight.from, flight.ecn, &flight.bytes);
+            }
+        }
+    }
+
+    fn hostile_node(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// Programs do what they can do now.
+    fn go_on(&mut self) {
+        let now = self.now;
+        let mut out = Vec::new();
+        for number in 0..self.nodes.len() {
+            if self.nodes[number].returns.is_some_and(|at| at <= now) {
+                self.start_server();
+            }
+            let node = &mut self.nodes[number];
+            node.keep(now);
+            if let Some(program) = &mut node.program {
+                program.run(now, &mut out);
+            }
+            for datagram in out.drain(..) {
+                self.network.send(now, number, datagram);
+            }
+        }
+        let (node, to) = (self.hostile_node(), self.network.address(SERVER));
+        if let Some(datagram) = self.hostile.act(now, to, &mut self.random) {
+            self.report.hostile += 1;
+            self.network.send(now, node, datagram);
+        }
+        for number in 0..self.users.len() {
+            self.attend(number);
+        }
+    }
+
+    /// Looks how far a user is.
+    fn attend(&mut self, number: usize) {
+        let now = self.now;
+        let Some((since, ends)) = &self.users[number].attempt else {
+            if now >= self.users[number].next && !self.users[number].is_done {
+                self.begin(number);
+            }
+            return;
+        };
+        let Some(ended) = lock(ends).take() else { return };
+        let since = *since;
+        self.log.say(now, format_args!("client {number}: {ended:?}"));
+        self.nodes[number + 1].kill();
+        let pause = Span::from_millis(100 + self.random.below(5_000));
+        let user = &mut self.users[number];
+        (user.attempt, user.next) = (None, now + pause);
+        if ended.is_ok_and(|outcome| outcome.failed == 0) {
+            self.report.successes += 1;
+            user.is_done =
+                user.versions.values().all(|versions| versions[versions.len() - 1].0 <= since);
+            let wrong = user.wrong(&self.disk, since);
+            if let Some(wrong) = wrong {
+                // It is told when the event is checked.
+                self.users[number].is_done = false;
+                self.report.digest = 0;
+                self.log.say(now, format_args!("WRONG {wrong}"));
+                self.looked = u64::MAX;
+            }
+        }
+    }
+
+    /// A program that sends begins.
+    fn begin(&mut self, number: usize) {
+        let (now, seed) = (self.now, self.seed.wrapping_add(number as u64 * 77));
+        let (to, peer) = (self.network.address(SERVER), self.nodes[SERVER].key.public());
+        let user = &mut self.users[number];
+        let ends = Ends::default();
+        user.attempt = Some((now, ends.clone()));
+        self.report.attempts += 1;
+        self.log.say(now, format_args!("client {number}: begins to send"));
+        let program = self.nodes[number + 1].start(now, seed);
+        let (host, runtime) = (program.host().clone(), program.runtime().clone());
+        let (disk, entries, patience) = (user.disk.clone(), user.entries.clone(), user.patience);
+        program.spawn(async move {
+            let sent = send_once(&host, &runtime, (to, peer), &disk, &entries, patience).await;
+            *lock(&ends) = Some(sent.map_err(|error| error.to_string()));
+        });
+    }
+
+    fn start_server(&mut self) {
+        let peers: Vec<PublicKey> = self.nodes[1..].iter().map(|node| node.key.public()).collect();
+        self.log.say(self.now, "server: starts");
+        let program = self.nodes[SERVER].start(self.now, self.seed);
+        serve(program, &peers, &self.disk);
+    }
+
+    /// Something goes wrong, or right again.
+    fn act(&mut self) {
+        let now = self.now;
+        let user = self.random.below(self.users.len() as u64) as usize;
+        match self.random.below(14) {
+            0 | 1 => {
+                let power = self.random.chance(0.5);
+                let down = [0, 0, 300, 2_000, 20_000, 90_000][self.random.below(6) as usize];
+                let down = Span::from_millis(self.random.below(down + 1));
+                self.kill_server(power, down);
+            }
+            2 | 3 => {
+                if self.users[user].attempt.take().is_some() {
+                    self.report.kills += 1;
+                    self.log.say(now, format_args!("client {user}: killed"));
+                    self.nodes[user + 1].kill();
+                    let pause = self.random.below(20_000);
+                    self.users[user].next = now + Span::from_millis(pause);
+                }
+            }
+            4 => {
+                let address = self.network.readdress(user + 1);
+                self.report.changes += 1;
+                self.log.say(now, format_args!("client {user}: is at {address} now"));
+            }
+            5 | 6 => {
+                let direction = self.random.below(2) as usize;
+                let weather = Weather::draw(&mut self.random);
+                self.report.changes += 1;
+                self.log
+                    .say(now, format_args!("client {user}: direction {direction}: {weather:?}"));
+                *self.network.weather_mut(user + 1, direction) = weather;
+            }
+            7 => {
+                let which = self.random.below(3);
+                let is_dark = self.random.chance(0.6);
+                self.report.changes += 1;
+                self.log.say(now, format_args!("client {user}: dark {which}: {is_dark}"));
+                for direction in 0..2 {
+                    if which == 2 || which == direction as u64 {
+                        self.network.weather_mut(user + 1, direction).is_dark = is_dark;
+                    }
+                }
+            }
+            8 | 9 => self.spoil_disk(),
+            10 => {
+                let node = self.random.below(self.nodes.len() as u64) as usize;
+                let jump = [1, 30, 70, 200, 4_000, 400_000_000][self.random.below(6) as usize];
+                let back = self.random.chance(0.6);
+                let base = CALENDAR * SECOND;
+                let jump = self.random.below(jump * SECOND);
+                let calendar = if back { base - jump } else { base + jump };
+                self.report.calendars += 1;
+                self.log.say(now, format_args!("node {node}: calendar {calendar}"));
+                self.nodes[node].set_calendar(calendar);
+            }
+            11 => {
+                self.users[user].edit(now, &mut self.random);
+                self.report.edits += 1;
+                self.log.say(now, format_args!("client {user}: a file is changed"));
+            }
+            _ => {
+                for _ in 0..=self.random.below(6) {
+                    self.network.intrude(now);
+                }
+            }
+        }
+    }
+
+    fn kill_server(&mut self, power: bool, down: Span) {
+        self.report.kills += 1;
+        self.log.say(self.now, format_args!("server: killed, power lost: {power}, for {down:?}"));
+        self.nodes[SERVER].kill();
+        if power {
+            self.report.power_losses += 1;
+            self.disk.lose_power();
+        }
+        self.nodes[SERVER].returns = Some(self.now + down);
+    }
+
+    fn spoil_disk(&mut self) {
+        self.report.disk_faults += 1;
+        let mut some = |n: u64| if self.random.chance(0.5) { self.random.below(n) } else { 0 };
+        let (failures, lies, stall) = (some(60), some(20), some(3_000));
+        let room = (some(2) == 1).then(|| some(1_000_000));
+        self.log.say(
+            self.now,
+            format_args!("disk: failures {failures}, lies {lies}, room {room:?}, stall {stall} ms"),
+        );
+        self.disk.fail(failures, lies, room);
+        if let Some(program) = &self.nodes[SERVER].program {
+            program.runtime().stall(Span::from_millis(stall));
+        }
+    }
+
+    /// The storm is over.
+    fn calm(&mut self) {
+        self.is_calm = true;
+        self.log.say(self.now, "the storm is over");
+        for client in 1..self.nodes.len() {
+            for direction in 0..2 {
+                *self.network.weather_mut(client, direction) = Weather::fair(Span::from_millis(20));
+            }
+        }
+        self.disk.fail(0, 0, None);
+        if let Some(program) = &self.nodes[SERVER].program {
+            program.runtime().stall(Span::ZERO);
+        }
+        // Everybody sends once more, whatever has arrived.
+        for user in &mut self.users {
+            user.is_done = false;
+        }
+    }
+
+    /// What must hold after every event.
+    fn check(&mut self) -> Result<(), String> {
+        if self.looked == u64::MAX {
+            return Err("a success of which not everything is there".to_owned());
+        }
+        let changes = self.disk.changes();
+        if changes != self.looked {
+            self.looked = changes;
+            for user in &self.users {
+                user.check(&self.disk)?;
+            }
+            self.hostile.check(&self.disk)?;
+        }
+        if let Some(program) = &self.nodes[SERVER].program {
+            let (tasks, connections) =
+                (program.tasks(), program.host().shared().hub().connections());
+            if tasks > 200 {
+                return Err(format!("{tasks} futures at the server"));
+            }
+            if connections > 2_000 {
+                return Err(format!("{connections} connections at the server"));
+            }
+            for node in &self.nodes[1..] {
+                let held = program.host().shared().hub().held(node.key.public());
+                if held > MEMORY.0 * 2 {
+                    return Err(format!("a peer holds {held} bytes at the server"));
+                }
+            }
+        }
+        let [from, to] = self.network.stranger_bytes();
+        if to > 3 * from {
+            return Err(format!("{to} bytes to strangers who sent {from}"));
+        }
+        Ok(())
+    }
+}
+
+/// What `bentpipe recv` does.
+fn serve(program: &Program, peers: &[PublicKey], disk: &MemoryDisk) {
+    let (host, runtime, disk) = (program.host().clone(), program.runtime().clone(), disk.clone());
+    host.limit_memory(MEMORY.0, MEMORY.1);
+    for peer in peers {
+        host.allow(*peer);
+    }
+    host.listen(Tuning::default().config().expect("settings without a rate"));
+    program.spawn(async move {
+        loop {
+            let connection = host.accept().await;
+            let rules = Rules { sender: Some(connection.peer().to_string()), overwrite: false };
+            let (disk, own) = (disk.clone(), runtime.clone());
+            let served = async move {
+                if receive(&own, &connection, disk, rules, |_| ()).await.is_ok() {
+                    let _ = own.timeout(FAREWELL, connection.finish()).await;
+                }
+            };
+            runtime.spawn(served).detach();
+        }
+    });
+}
+
+/// What `bentpipe send` does.
+async fn send_once(
+    host: &Host,
+    runtime: &Virtual,
+    (to, peer): (std::net::SocketAddr, PublicKey),
+    disk: &MemoryDisk,
+    entries: &[Entry],
+    patience: Span,
+) -> Result<Outcome, TransferError> {
+    let tuning = Tuning { patience, ..Tuning::default() };
+    let config = tuning.persistent_config().expect("settings without a rate");
+    let connecting = host.connect(to, peer, PORT, config);
+    let late = || TransferError::Connection(std::io::ErrorKind::TimedOut.into());
+    let connection = runtime.timeout(patience, connecting).await.ok_or_else(late)??;
+    let sent = send(runtime, &connection, disk, entries, |_| ()).await?;
+    let _ = runtime.timeout(FAREWELL, connection.finish()).await;
+    Ok(sent)
+}
+
+impl User {
+    fn new(number: usize, seed: u64, random: &mut Stream) -> Self {
+        let disk = MemoryDisk::new(seed);
+        let (count, most) = match random.below(4) {
+            0 => (40 + random.below(60), 2_000),
+            _ => (1 + random.below(4), 400_000),
+        };
+        let root = format!("tree{number}");
+        let directory =
+            |name: &str| Entry::new(name.into(), name.to_owned(), What::Directory, 0o755, 1_000);
+        let mut entries = vec![directory(&root)];
+        let mut versions = BTreeMap::new();
+        for n in 0..count {
+            let mut bytes = vec![0; random.below(most) as usize];
+            bytes.iter_mut().for_each(|byte| *byte = random.bits() as u8);
+            let name = format!("{root}/{n}");
+            let path = PathBuf::from(&name);
+            disk.put_at(&path, &bytes, 1_000);
+            let what = What::File { size: bytes.len() as u64 };
+            entries.push(Entry::new(path.clone(), name, what, 0o644, 1_000));
+            versions.insert(path, vec![(Instant::ZERO, bytes)]);
+        }
+        Self {
+            disk,
+            entries,
+            versions,
+            attempt: None,
+            next: Instant::ZERO,
+            patience: Span::from_secs(5 + random.below(40)),
+            is_done: false,
+        }
+    }
+
+    /// When this user does something by himself.
+    fn next(&self) -> Option<Instant> {
+        (self.attempt.is_none() && !self.is_done).then_some(self.next)
+    }
+
+    /// Changes a file, in its place or by putting another one there; often its time stays.
+    fn edit(&mut self, now: Instant, random: &mut Stream) {
+        let at = random.below(self.versions.len() as u64) as usize;
+        let Some((path, versions)) = self.versions.iter_mut().nth(at) else { return };
+        let mut bytes = versions[versions.len() - 1].1.clone();
+        let changed = if random.chance(0.3) { 1_000 } else { 1_000 + i128::from(now.as_nanos()) };
+        if random.chance(0.5) && !bytes.is_empty() {
+            let at = random.below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 + random.below(255) as u8;
+            self.disk.edit(path, at, &bytes[at..=at], changed);
+        } else {
+            bytes.truncate(random.below(bytes.len() as u64 + 1) as usize);
+            bytes.extend((0..random.below(1_000)).map(|_| random.bits() as u8));
+            self.disk.put_at(path, &bytes, changed);
+        }
+        versions.push((now, bytes));
+        self.is_done = false;
+    }
+
+    /// Every file of this user that is there is one that he had.
+    fn check(&self, there: &MemoryDisk) -> Result<(), String> {
+        for (path, versions) in &self.versions {
+            if !there.is_one_of(path, versions.iter().map(|(_, bytes)| &bytes[..])) {
+                return Err(format!("{}: bytes that nobody sent", path.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is not there after a success, or is older than the attempt.
+    fn wrong(&self, there: &MemoryDisk, since: Instant) -> Option<String> {
+        self.versions.iter().find_map(|(path, versions)| {
+            let first = versions.iter().rposition(|(from, _)| *from <= since).unwrap_or(0);
+            let bytes = there.bytes(path);
+            let is_right = versions[first..].iter().any(|(_, sent)| Some(sent) == bytes.as_ref());
+            (!is_right).then(|| format!("{}: absent or old", show(path)))
+        })
+    }
+}
+
+fn show(path: &Path) -> std::path::Display<'_> {
+    path.display()
+}
+
+/// Keys whose order is random.
+fn keys(random: &mut Stream, count: usize) -> Vec<SecretKey> {
+    (0..count)
+        .map(|_| {
+            let mut bytes = [0; 32];
+            bytes.iter_mut().for_each(|byte| *byte = random.bits() as u8);
+            SecretKey::from_bytes(bytes)
+        })
+        .collect()
+}
