@@ -1,69 +1,16 @@
-//! Every controller: its name, what it is, where it comes from, what can be set, how it is built.
+//! Every controller that comes with the crate, and the choice of one.
 
 use std::collections::BTreeMap;
 
 use bentpipe_units::ByteCount;
 
-use crate::{
-    Controller, SharedState, astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas,
-    fast_start, fixed, highspeed, hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable,
-    scps, sctp, star, stcp, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
+use crate::algorithms::{
+    astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas, fast_start, fixed, highspeed,
+    hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable, scps, sctp, star, stcp, stp,
+    swift, vegas, veno, westwood, westwood_plus, xcp,
 };
-
-/// One controller. The row feeds the command line, the documentation and the conformance test.
-#[derive(Debug)]
-pub struct Row {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// One line on what it does.
-    pub summary: &'static str,
-    /// Where the law is written down.
-    pub citation: &'static str,
-    /// What can be set.
-    pub parameters: &'static [Parameter],
-    /// Builds one.
-    pub build: fn(&Build<'_>) -> Box<dyn Controller>,
-}
-
-/// Something that can be set.
-#[derive(Debug)]
-pub struct Parameter {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// Unit, or `1` for a pure number.
-    pub unit: &'static str,
-    /// Value when it is not set.
-    pub default: f64,
-    /// Smallest and largest sensible value.
-    pub range: (f64, f64),
-    /// What it does.
-    pub summary: &'static str,
-}
-
-/// What a controller is built from.
-#[derive(Debug)]
-pub struct Build<'a> {
-    /// Payload of a full segment.
-    pub mss: ByteCount,
-    /// Window at the start and after idle time.
-    pub cwnd_init: ByteCount,
-    /// The window never falls below this.
-    pub cwnd_min: ByteCount,
-    /// The window never grows beyond this.
-    pub cwnd_max: ByteCount,
-    /// What connections to the same destination share, for controllers that use it.
-    pub shared: Option<&'a SharedState>,
-    /// Values of the controller's own parameters; what is missing has its default.
-    pub parameters: &'a BTreeMap<String, f64>,
-}
-
-impl Build<'_> {
-    /// The value of a parameter, or the default of its row.
-    pub(crate) fn parameter(&self, row: &Row, name: &str) -> f64 {
-        let default = || row.parameters.iter().find(|p| p.name == name).map_or(0.0, |p| p.default);
-        self.parameters.get(name).copied().unwrap_or_else(default)
-    }
-}
+use crate::row::{Build, Row};
+use crate::{Controller, SharedState};
 
 /// A controller and its settings, checked against the registry.
 #[derive(Clone, Debug)]

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_cc::registry::find;
-use bentpipe_cc::{BuildError, Choice, rows};
+use bentpipe_cc::{BuildError, Choice, find, rows};
 
 use crate::error::did_you_mean;
 

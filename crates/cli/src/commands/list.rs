@@ -101,7 +101,7 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
             plain("udp", "datagrams, which nobody acknowledges: background traffic".to_owned()),
         ],
         Listing::Controllers => {
-            let parameter = |p: &bentpipe_cc::registry::Parameter| {
+            let parameter = |p: &bentpipe_cc::Parameter| {
                 let (low, high) = p.range;
                 let text = format!("{}, {} ({low} to {high}), {}", p.summary, p.default, p.unit);
                 (p.name.to_owned(), text)

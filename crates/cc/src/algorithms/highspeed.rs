@@ -1,7 +1,7 @@
 //! HighSpeed TCP: grows faster and gives way less, the larger the window.
 
 use crate::family::{Law, Reduction, Windowed};
-use crate::registry::Row;
+use crate::row::Row;
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, PathView};
 

@@ -6,7 +6,7 @@
 
 use bentpipe_units::ByteCount;
 
-use crate::registry::{Build, Row};
+use crate::row::{Build, Row};
 use crate::{Ack, Controller, Limits, Loss, LossCause, PathView, Phase, Signal, Snapshot};
 
 /// The registry row.
@@ -109,7 +109,7 @@ impl Controller for Stp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::Choice;
+    use crate::Choice;
     use bentpipe_units::{Instant, Span};
 
     fn stp(max_segments: u64) -> Box<dyn Controller> {

@@ -1,7 +1,7 @@
 //! SCTP's law: bytes count up to a limit, the window grows by steps, the threshold has a high floor.
 
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Parameter, Row};
+use crate::row::{Parameter, Row};
 use crate::window::{INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView};
 

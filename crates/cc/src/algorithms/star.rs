@@ -1,8 +1,8 @@
 //! TCP Star: Jersey whose estimate also raises the window.
 
+use crate::algorithms::jersey::{Jersey, MARKS};
 use crate::family::Windowed;
-use crate::jersey::{Jersey, MARKS};
-use crate::registry::Row;
+use crate::row::Row;
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH};
 
 /// The registry row.

@@ -3,7 +3,7 @@
 
 use bentpipe_units::{BitRate, ByteCount};
 
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::{Ack, Controller, Limits, Loss, PathView, Phase, Snapshot};
 
 /// The registry row.

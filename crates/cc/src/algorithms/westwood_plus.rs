@@ -3,11 +3,12 @@
 
 use bentpipe_units::{ByteCount, Instant, Span};
 
+use crate::algorithms::reno;
+use crate::algorithms::westwood::{gauge, share};
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
-use crate::westwood::{gauge, share};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
-use crate::{Ack, Gauge, PathView, Signal, reno};
+use crate::{Ack, Gauge, PathView, Signal};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {

@@ -3,12 +3,13 @@
 
 use bentpipe_units::Span;
 
+use crate::algorithms::reno;
+use crate::algorithms::westwood::{TAU, Westwood};
 use crate::backlog::queued;
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
-use crate::westwood::{TAU, Westwood};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
-use crate::{Ack, Gauge, PathView, Repair, Signal, reno};
+use crate::{Ack, Gauge, PathView, Repair, Signal};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {

@@ -7,7 +7,7 @@ use bentpipe_units::Instant;
 use crate::bottleneck::{Deliveries, PeriodMax};
 use crate::family::{Cause, Law, Reduction, Windowed};
 use crate::hystart::{HYSTART, HyStart};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::trial_start::{TRIAL_START, TrialStart};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView};

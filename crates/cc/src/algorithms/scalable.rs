@@ -1,7 +1,7 @@
 //! Scalable TCP: the time to recover from a loss does not depend on the window.
 
 use crate::family::{Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, PathView};
 

@@ -2,10 +2,10 @@
 
 use bentpipe_units::{BitRate, Span};
 
+use crate::algorithms::reno::Reno;
+use crate::algorithms::vegas::{ALPHA, BETA, GAMMA, Vegas};
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
-use crate::reno::Reno;
-use crate::vegas::{ALPHA, BETA, GAMMA, Vegas};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView, Repair, Signal};
 

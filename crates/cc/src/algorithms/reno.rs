@@ -3,7 +3,7 @@
 //! Tahoe, Reno, NewReno and SACK differ by how losses are repaired and share this window.
 
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, PathView};
 

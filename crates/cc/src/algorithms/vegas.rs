@@ -1,10 +1,11 @@
 //! TCP Vegas: keeps a few segments of its own in queues, seen from the round-trip time.
 
+use crate::algorithms::reno;
 use crate::backlog::{RoundRtt, Rounds, queued};
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
-use crate::{Ack, Gauge, PathView, Repair, Signal, reno};
+use crate::{Ack, Gauge, PathView, Repair, Signal};
 
 /// Fewest segments in queues: below it the window grows.
 pub(crate) const ALPHA: Parameter = Parameter {

@@ -5,9 +5,9 @@
 
 use bentpipe_units::{Instant, Span};
 
+use crate::algorithms::vegas::{ALPHA, BETA, GAMMA, Vegas};
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
-use crate::vegas::{ALPHA, BETA, GAMMA, Vegas};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView, QueueLevel, Repair, Signal};
 

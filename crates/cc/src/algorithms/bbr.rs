@@ -3,7 +3,7 @@
 use bentpipe_units::{Instant, Span};
 
 use crate::bottleneck::{Deliveries, PeriodMax, Plateau, WindowMin, scatter};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{Window, bit_rate};
 use crate::{Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Phase, Signal, Snapshot};
 

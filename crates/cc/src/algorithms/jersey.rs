@@ -3,11 +3,12 @@
 
 use bentpipe_units::Instant;
 
+use crate::algorithms::reno;
+use crate::algorithms::westwood::{gauge, share};
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
-use crate::westwood::{gauge, share};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
-use crate::{Ack, Gauge, PathView, reno};
+use crate::{Ack, Gauge, PathView};
 
 /// Whether routers mark.
 pub(crate) const MARKS: Parameter = Parameter {

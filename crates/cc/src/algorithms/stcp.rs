@@ -1,10 +1,11 @@
 //! STCP, sharing TCP: a new connection starts with what others to the same destination know.
 
+use crate::algorithms::reno;
 use crate::family::{Law, Reduction, Windowed};
-use crate::registry::{Build, Row};
+use crate::row::{Build, Row};
 use crate::shared::Member;
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
-use crate::{Ack, Controller, PathView, SharedState, reno};
+use crate::{Ack, Controller, PathView, SharedState};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -57,7 +58,7 @@ impl Law for Stcp {
 mod tests {
     use bentpipe_units::ByteCount;
 
-    use crate::registry::Choice;
+    use crate::Choice;
     use crate::testing::Play;
     use crate::{LossCause, Phase, SharedState};
 

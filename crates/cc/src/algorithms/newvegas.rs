@@ -2,9 +2,9 @@
 
 use bentpipe_units::{BitRate, Span};
 
+use crate::algorithms::vegas::{ALPHA, BETA, GAMMA, Place, Vegas};
 use crate::family::{Law, Reduction, Windowed};
-use crate::registry::{Build, Row};
-use crate::vegas::{ALPHA, BETA, GAMMA, Place, Vegas};
+use crate::row::{Build, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView, Phase, Repair};
 

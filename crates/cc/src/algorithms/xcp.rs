@@ -1,7 +1,7 @@
 //! XCP at the sending host: routers say by how much the window changes.
 
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::window::Window;
 use crate::{Ack, PathRequest, PathView, Phase, Signal};
 

@@ -8,7 +8,7 @@ use bentpipe_units::{Instant, Span};
 use self::bounds::{Bounds, RoundCount};
 use self::state::{PROBE_RTT_GAIN, State};
 use crate::bottleneck::{Deliveries, PeriodMax, Plateau, WindowMin, scatter};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{Window, bit_rate};
 use crate::{Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Signal, Snapshot};
 

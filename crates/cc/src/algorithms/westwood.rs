@@ -2,11 +2,12 @@
 
 use bentpipe_units::Span;
 
+use crate::algorithms::reno;
 use crate::bandwidth::TustinFilter;
 use crate::family::{Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
-use crate::{Ack, Gauge, PathView, reno};
+use crate::{Ack, Gauge, PathView};
 
 /// The cut-off time of the filter.
 pub(crate) const TAU: Parameter = Parameter {

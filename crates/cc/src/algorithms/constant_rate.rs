@@ -1,7 +1,7 @@
 //! Constant-rate increase: Reno whose throughput grows equally fast on every round trip.
 
 use crate::family::{Law, Windowed};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, PathView};
 

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use bentpipe_units::Instant;
 
+use crate::algorithms::reno;
+use crate::algorithms::westwood::{TAU, Westwood};
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
-use crate::westwood::{TAU, Westwood};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
-use crate::{Ack, Gauge, PathView, reno};
+use crate::{Ack, Gauge, PathView};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {

@@ -13,7 +13,7 @@ mod sent;
 use bentpipe_units::{BitRate, ByteCount, Span};
 
 pub use self::link::DedicatedLink;
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::{Ack, Controller, Gauge, Limits, Loss, PathView, Phase, Sent, Signal, Snapshot};
 
 /// The registry row.

@@ -2,10 +2,11 @@
 
 use bentpipe_units::{BitRate, Span};
 
+use crate::algorithms::reno;
 use crate::family::{Cause, Law, Reduction, Windowed};
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
-use crate::{Ack, LowPriority, PathView, Phase, Signal, reno};
+use crate::{Ack, LowPriority, PathView, Phase, Signal};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {

@@ -3,7 +3,7 @@
 use crate::Copies;
 use crate::family::Windowed;
 use crate::probing::Probing;
-use crate::registry::Row;
+use crate::row::Row;
 use crate::window::ABC_LIMIT;
 
 /// The registry row.
