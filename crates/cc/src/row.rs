@@ -54,8 +54,8 @@ pub struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// The value of a parameter, or the default of its row.
-    pub(crate) fn parameter(&self, row: &Row, name: &str) -> f64 {
+    /// The value of a parameter, or the default of its row; 0 if the row has no parameter of this name.
+    pub fn parameter(&self, row: &Row, name: &str) -> f64 {
         let default = || row.parameters.iter().find(|p| p.name == name).map_or(0.0, |p| p.default);
         self.parameters.get(name).copied().unwrap_or_else(default)
     }

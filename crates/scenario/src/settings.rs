@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_cc::{BuildError, Choice, find, rows};
+use bentpipe_cc::{BuildError, Choice, Registry, rows};
 
 use crate::error::did_you_mean;
 
@@ -62,7 +62,8 @@ impl From<BuildError> for TableError {
                 ("controller".to_owned(), did_you_mean(name, known))
             }
             BuildError::NoSuchParameter { controller, parameter: name } => {
-                let known = find(controller).map_or(&[][..], |row| row.parameters);
+                let known =
+                    Registry::built_in().find(controller).map_or(&[][..], |row| row.parameters);
                 (parameter(name), did_you_mean(name, known.iter().map(|p| p.name)))
             }
             BuildError::OutOfRange { parameter: name, .. } => (parameter(name), String::new()),
