@@ -19,7 +19,7 @@ use crate::quantity::{Probability, Quantity};
 use crate::queue_table::QueueTable;
 use crate::stations::{holds, stations};
 use crate::traffic_table::TrafficTable;
-use crate::{EncapsulationName, ScenarioFile, copies, protocol, proxy_table, sky};
+use crate::{EncapsulationName, Extensions, ScenarioFile, copies, protocol, proxy_table, sky};
 
 /// A run without a duration of its own ends here: a year.
 const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
@@ -44,6 +44,7 @@ pub(crate) fn problem<T>(path: &[&str], message: impl Into<String>) -> Result<T,
 pub(crate) fn run_spec(
     file: &ScenarioFile,
     source: &str,
+    extensions: &Extensions,
     seed: Option<u64>,
     wire: bool,
 ) -> Result<RunSpec, Problem> {
@@ -71,7 +72,7 @@ pub(crate) fn run_spec(
         })
         .collect();
     let flows: Result<Vec<_>, _> =
-        file.flows.iter().map(|(name, table)| flow(file, name, table)).collect();
+        file.flows.iter().map(|(name, table)| flow(file, name, table, extensions)).collect();
     let (mut links, flows) = (links?, flows?);
     let agents = agents(file)?;
     let table = file.constellation.as_ref();
@@ -320,7 +321,12 @@ fn xdeldrop(link: &str, table: &XDelDropTable) -> Result<ModelSpec, Problem> {
     Ok(ModelSpec::XDelDrop { config, independent: table.independent })
 }
 
-fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, Problem> {
+fn flow(
+    file: &ScenarioFile,
+    name: &str,
+    table: &FlowTable,
+    extensions: &Extensions,
+) -> Result<FlowSpec, Problem> {
     let from = node(file, &["flows", name, "from"], &table.from)?;
     let to = node(file, &["flows", name, "to"], &table.to)?;
     if from == to {
@@ -362,9 +368,10 @@ fn flow(file: &ScenarioFile, name: &str, table: &FlowTable) -> Result<FlowSpec, 
         let message = "datagrams need a `traffic` of the kind \"cbr\" or \"on-off\"";
         return problem(&["flows", name, "traffic"], message);
     }
-    let leg = Leg::of_flow(file, name, table);
+    let leg = Leg::of_flow(file, name, table, extensions.controllers());
     let protocol = protocol::build(&leg, more_paths(file, name, table)?)?;
-    let (protocol, proxies) = proxy_table::split(file, name, table, [from, to], protocol)?;
+    let (protocol, proxies) =
+        proxy_table::split(file, name, table, [from, to], protocol, extensions.controllers())?;
     Ok(FlowSpec {
         name: name.to_owned(),
         from,

@@ -10,7 +10,7 @@ use toml_edit::{Document, DocumentMut, Item, Key, Table, Value};
 use crate::build::{self, Problem};
 use crate::error::{ScenarioError, did_you_mean, line_of, missing_field, plainly};
 use crate::profile::profile;
-use crate::{ScenarioFile, library};
+use crate::{Extensions, ScenarioFile, library};
 
 /// A scenario, read and checked.
 #[derive(Clone, Debug)]
@@ -18,6 +18,7 @@ pub struct Scenario {
     source: String,
     text: String,
     file: ScenarioFile,
+    extensions: Extensions,
 }
 
 /// A change of one value: `links.space.delay=100 ms`.
@@ -49,6 +50,14 @@ impl Scenario {
     /// When there is no such file or scenario, or it is not a valid one: file, line, key, what is
     /// wrong and what would be right.
     pub fn open(name: &str) -> Result<Self, ScenarioError> {
+        Self::open_with(name, &Extensions::default())
+    }
+
+    /// The same as [`Scenario::open`] for a scenario that may name what the program brings.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_with(name: &str, extensions: &Extensions) -> Result<Self, ScenarioError> {
         let text = match std::fs::read_to_string(name) {
             Ok(text) => text,
             Err(error) => {
@@ -57,7 +66,7 @@ impl Scenario {
                 built_in.ok_or_else(|| not_found(name, &error))?.to_owned()
             }
         };
-        Self::parse(name, &text)
+        Self::parse_with(name, &text, extensions)
     }
 
     /// A flow between two places over a constellation: that of a built-in scenario, with its links, or any
@@ -76,8 +85,21 @@ impl Scenario {
     /// # Errors
     /// When it is not a valid scenario.
     pub fn parse(source: &str, text: &str) -> Result<Self, ScenarioError> {
+        Self::parse_with(source, text, &Extensions::default())
+    }
+
+    /// The same as [`Scenario::parse`] for a scenario that may name what the program brings.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse_with(
+        source: &str,
+        text: &str,
+        extensions: &Extensions,
+    ) -> Result<Self, ScenarioError> {
         let file: ScenarioFile = read(source, text)?;
-        let scenario = Self { source: source.to_owned(), text: text.to_owned(), file };
+        let (source, text) = (source.to_owned(), text.to_owned());
+        let scenario = Self { source, text, file, extensions: extensions.clone() };
         scenario.run_spec(None, false)?;
         Ok(scenario)
     }
@@ -101,7 +123,7 @@ impl Scenario {
                 wrong(stranger(&file, &change.key).unwrap_or(error.message))
             })?;
         }
-        Self::parse(&self.source, &text).map_err(|error| {
+        Self::parse_with(&self.source, &text, &self.extensions).map_err(|error| {
             let mut blamed =
                 overrides.iter().filter(|change| error.key.as_ref() == Some(&change.key));
             let blamed = blamed.next_back().map(option);
@@ -125,7 +147,7 @@ impl Scenario {
     /// # Errors
     /// When parts of the scenario do not fit together.
     pub fn run_spec(&self, seed: Option<u64>, wire: bool) -> Result<RunSpec, ScenarioError> {
-        build::run_spec(&self.file, &self.source, seed, wire)
+        build::run_spec(&self.file, &self.source, &self.extensions, seed, wire)
             .map_err(|problem| locate(&self.source, &self.text, problem))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bentpipe_cc::Registry;
 use bentpipe_sim::Protocol;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,6 +40,8 @@ pub(crate) struct Leg<'a> {
     pub(crate) sctp: &'a SctpTable,
     pub(crate) sctp_receiver: Option<&'a SctpTable>,
     pub(crate) patience: Patience,
+    /// What `controller` may name.
+    pub(crate) controllers: &'a Registry,
 }
 
 /// What ends take an outage for, unless their tables say otherwise.
@@ -59,7 +62,12 @@ impl Patience {
 
 impl<'a> Leg<'a> {
     /// The connection that the sender of a flow opens.
-    pub(crate) fn of_flow(file: &ScenarioFile, name: &'a str, table: &'a FlowTable) -> Self {
+    pub(crate) fn of_flow(
+        file: &ScenarioFile,
+        name: &'a str,
+        table: &'a FlowTable,
+        controllers: &'a Registry,
+    ) -> Self {
         Self {
             path: ["flows", name],
             protocol: table.protocol,
@@ -69,6 +77,7 @@ impl<'a> Leg<'a> {
             sctp: &table.sctp,
             sctp_receiver: table.sctp_receiver.as_ref(),
             patience: Patience::of(file),
+            controllers,
         }
     }
 }
@@ -80,29 +89,35 @@ pub(crate) fn build(leg: &Leg<'_>, more_paths: Vec<[usize; 2]>) -> Result<Protoc
         let message = "only `protocol = \"sctp\"` has more than one path";
         return problem(&[kind, name, "more_paths"], message);
     }
-    let patience = leg.patience;
+    let (patience, controllers) = (leg.patience, leg.controllers);
     match leg.protocol {
         ProtocolName::Xstp => {
-            let sender = at(leg, "xstp", leg.xstp.config(None, patience))?;
+            let sender = at(leg, "xstp", leg.xstp.config(None, patience, controllers))?;
             let receiver = match leg.receiver {
-                Some(_) => at(leg, "receiver", leg.xstp.config(leg.receiver, patience))?,
+                Some(_) => {
+                    at(leg, "receiver", leg.xstp.config(leg.receiver, patience, controllers))?
+                }
                 None => sender.clone(),
             };
             Ok(Protocol::Xstp { sender, receiver })
         }
         ProtocolName::Tcp => {
             let own = leg.tcp.receiver.as_deref();
-            let sender = at(leg, "tcp", leg.tcp.config(None, patience))?;
+            let sender = at(leg, "tcp", leg.tcp.config(None, patience, controllers))?;
             let receiver = match own {
-                Some(_) => at(leg, "tcp.receiver", leg.tcp.config(own, patience))?,
+                Some(_) => at(leg, "tcp.receiver", leg.tcp.config(own, patience, controllers))?,
                 None => sender.clone(),
             };
             Ok(Protocol::Tcp { sender, receiver })
         }
         ProtocolName::Sctp => {
-            let sender = at(leg, "sctp", leg.sctp.config(None, patience))?;
+            let sender = at(leg, "sctp", leg.sctp.config(None, patience, controllers))?;
             let receiver = match leg.sctp_receiver {
-                Some(_) => at(leg, "sctp_receiver", leg.sctp.config(leg.sctp_receiver, patience))?,
+                Some(_) => at(
+                    leg,
+                    "sctp_receiver",
+                    leg.sctp.config(leg.sctp_receiver, patience, controllers),
+                )?,
                 None => sender.clone(),
             };
             Ok(Protocol::Sctp { sender, receiver, more_paths })

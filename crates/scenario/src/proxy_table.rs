@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bentpipe_cc::Registry;
 use bentpipe_pep::scheduler::Turns;
 use bentpipe_pep::split;
 use bentpipe_sim::{Protocol, ProxySpec, SchedulerSpec, Sharing};
@@ -108,6 +109,7 @@ pub(crate) fn split(
     table: &FlowTable,
     ends: [usize; 2],
     mut first: Protocol,
+    controllers: &Registry,
 ) -> Result<(Protocol, Vec<ProxySpec>), Problem> {
     check(flow, table)?;
     let mut proxies: Vec<ProxySpec> = Vec::new();
@@ -132,7 +134,7 @@ pub(crate) fn split(
         proxies.push(ProxySpec {
             name: name.clone(),
             node: stands,
-            protocol: protocol::build(&leg(file, name, proxy), Vec::new())?,
+            protocol: protocol::build(&leg(file, name, proxy, controllers), Vec::new())?,
             relay: split::Config {
                 paced: proxy.paced,
                 spoof_window: proxy.spoof_window.map(|window| window.0),
@@ -206,7 +208,12 @@ fn check(flow: &str, table: &FlowTable) -> Result<(), Problem> {
     Ok(())
 }
 
-fn leg<'a>(file: &ScenarioFile, name: &'a str, proxy: &'a ProxyTable) -> Leg<'a> {
+fn leg<'a>(
+    file: &ScenarioFile,
+    name: &'a str,
+    proxy: &'a ProxyTable,
+    controllers: &'a Registry,
+) -> Leg<'a> {
     Leg {
         path: ["proxies", name],
         protocol: proxy.protocol,
@@ -216,6 +223,7 @@ fn leg<'a>(file: &ScenarioFile, name: &'a str, proxy: &'a ProxyTable) -> Leg<'a>
         sctp: &proxy.sctp,
         sctp_receiver: proxy.sctp_receiver.as_ref(),
         patience: Patience::of(file),
+        controllers,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The settings of SCTP as a table of a scenario file.
 
+use bentpipe_cc::Registry;
 use bentpipe_transport::sctp::{Config, ConfigError, Counting, RtxPolicy, View};
 use bentpipe_units::{ByteCount, Span};
 use schemars::JsonSchema;
@@ -118,6 +119,7 @@ impl SctpTable {
         &self,
         own: Option<&Self>,
         patience: Patience,
+        controllers: &Registry,
     ) -> Result<Config, TableError> {
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
         let mut config = match preset {
@@ -130,7 +132,7 @@ impl SctpTable {
             config.cookie_life = Span::MAX;
         }
         for table in [Some(self), own].into_iter().flatten() {
-            table.overwrite(&mut config)?;
+            table.overwrite(&mut config, controllers)?;
         }
         config.validate()?;
         Ok(config)

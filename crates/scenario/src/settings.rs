@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_cc::{BuildError, Choice, Registry, rows};
+use bentpipe_cc::{BuildError, Choice, Registry};
 
 use crate::error::did_you_mean;
 
@@ -30,7 +30,11 @@ macro_rules! settings_table {
 
         impl $table {
             /// Writes what is set over `config`.
-            fn overwrite(&self, config: &mut $config) -> Result<(), crate::settings::TableError> {
+            fn overwrite(
+                &self,
+                config: &mut $config,
+                controllers: &bentpipe_cc::Registry,
+            ) -> Result<(), crate::settings::TableError> {
                 $(if let Some($value) = self.$field.clone() {
                     let $c = &mut *config;
                     $set;
@@ -39,6 +43,7 @@ macro_rules! settings_table {
                     &mut config.controller,
                     self.controller.as_deref(),
                     &self.controller_parameters,
+                    controllers,
                 )
             }
         }
@@ -53,23 +58,21 @@ pub(crate) struct TableError {
     pub(crate) problem: String,
 }
 
-impl From<BuildError> for TableError {
-    fn from(error: BuildError) -> Self {
-        let parameter = |name: &str| format!("controller_parameters.{name}");
-        let (key, hint) = match &error {
-            BuildError::NoSuchController(name) => {
-                let known = rows().iter().map(|row| row.name);
-                ("controller".to_owned(), did_you_mean(name, known))
-            }
-            BuildError::NoSuchParameter { controller, parameter: name } => {
-                let known =
-                    Registry::built_in().find(controller).map_or(&[][..], |row| row.parameters);
-                (parameter(name), did_you_mean(name, known.iter().map(|p| p.name)))
-            }
-            BuildError::OutOfRange { parameter: name, .. } => (parameter(name), String::new()),
-        };
-        Self { key, problem: format!("{error}{hint}") }
-    }
+/// The setting that makes a controller impossible.
+pub(crate) fn unfit(error: &BuildError, controllers: &Registry) -> TableError {
+    let parameter = |name: &str| format!("controller_parameters.{name}");
+    let (key, hint) = match error {
+        BuildError::NoSuchController(name) => {
+            let known = controllers.rows().map(|row| row.name);
+            ("controller".to_owned(), did_you_mean(name, known))
+        }
+        BuildError::NoSuchParameter { controller, parameter: name } => {
+            let known = controllers.find(controller).map_or(&[][..], |row| row.parameters);
+            (parameter(name), did_you_mean(name, known.iter().map(|p| p.name)))
+        }
+        BuildError::OutOfRange { parameter: name, .. } => (parameter(name), String::new()),
+    };
+    TableError { key, problem: format!("{error}{hint}") }
 }
 
 /// Sets the controller, if it is named or a parameter of it is given.
@@ -77,9 +80,13 @@ pub(crate) fn choose(
     choice: &mut Choice,
     name: Option<&str>,
     parameters: &BTreeMap<String, f64>,
+    controllers: &Registry,
 ) -> Result<(), TableError> {
-    if name.is_some() || !parameters.is_empty() {
-        *choice = Choice::new(name.unwrap_or(choice.name()), parameters.clone())?;
-    }
+    let chosen = match name {
+        Some(name) => controllers.choose(name, parameters.clone()),
+        None if parameters.is_empty() => return Ok(()),
+        None => choice.clone().with_parameters(parameters.clone()),
+    };
+    *choice = chosen.map_err(|error| unfit(&error, controllers))?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_cc::Choice;
+use bentpipe_cc::{Choice, Registry};
 use bentpipe_transport::recovery::Mode;
 use bentpipe_transport::tcp::{Config, ConfigError, InitialWindow};
 use bentpipe_units::{ByteCount, Span};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::protocol::Patience;
 use crate::quantity::Quantity;
-use crate::settings::{TableError, settings_table};
+use crate::settings::{TableError, settings_table, unfit};
 
 /// What the settings start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -199,6 +199,7 @@ impl TcpTable {
         &self,
         own: Option<&Self>,
         patience: Patience,
+        controllers: &Registry,
     ) -> Result<Config, TableError> {
         if own.is_some_and(|own| own.receiver.is_some()) {
             let problem = "the receiving end has no receiving end of its own".to_owned();
@@ -213,9 +214,10 @@ impl TcpTable {
             (config.syn_retries, config.retries) = (None, None);
         }
         for table in [Some(self), own].into_iter().flatten() {
-            table.overwrite(&mut config)?;
+            table.overwrite(&mut config, controllers)?;
             if preset == Preset::Ns2 {
-                config.controller = counting(&config.controller, &table.controller_parameters)?;
+                config.controller =
+                    counting(&config.controller, &table.controller_parameters, controllers)?;
             }
         }
         config.validate()?;
@@ -224,10 +226,14 @@ impl TcpTable {
 }
 
 /// The controller as ns-2 has it: it counts acknowledgements, unless it is told otherwise.
-fn counting(choice: &Choice, parameters: &BTreeMap<String, f64>) -> Result<Choice, TableError> {
+fn counting(
+    choice: &Choice,
+    parameters: &BTreeMap<String, f64>,
+    controllers: &Registry,
+) -> Result<Choice, TableError> {
     let mut parameters = parameters.clone();
     if choice.has_parameter("abc_limit") {
         parameters.entry("abc_limit".to_owned()).or_insert(0.0);
     }
-    Ok(Choice::new(choice.name(), parameters)?)
+    choice.clone().with_parameters(parameters).map_err(|error| unfit(&error, controllers))
 }

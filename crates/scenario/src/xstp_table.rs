@@ -1,5 +1,6 @@
 //! The settings of XSTP as a table of a scenario file.
 
+use bentpipe_cc::Registry;
 use bentpipe_transport::xstp::{Config, ConfigError, StatRule};
 use bentpipe_units::{ByteCount, Span};
 use bentpipe_wire::xstp::Report;
@@ -130,6 +131,7 @@ impl XstpTable {
         &self,
         own: Option<&Self>,
         patience: Patience,
+        controllers: &Registry,
     ) -> Result<Config, TableError> {
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
         let mut config = match preset {
@@ -141,7 +143,7 @@ impl XstpTable {
             config.keepalive_max = u32::MAX;
         }
         for table in [Some(self), own].into_iter().flatten() {
-            table.overwrite(&mut config)?;
+            table.overwrite(&mut config, controllers)?;
         }
         config.validate()?;
         Ok(config)
