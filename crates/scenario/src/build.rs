@@ -1,7 +1,8 @@
 //! From a scenario file to a run.
 
 use bentpipe_link::{
-    Action, Fade, GilbertElliottConfig, ModelSpec, QueueLimit, Rule, StateConfig, XDelDropConfig,
+    Action, Fade, GilbertElliottConfig, ModelChoice, ModelSpec, QueueLimit, Registry, Rule,
+    StateConfig, XDelDropConfig,
 };
 use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, MtuSpec, RunSpec, SourceSpec, Way};
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -10,13 +11,13 @@ use bentpipe_wire::Kind;
 use crate::agent_table::agents;
 use crate::error::did_you_mean;
 use crate::file::{
-    FadeTable, FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable, StateTable,
-    XDelDropTable,
+    CustomTable, FadeTable, FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable,
+    StateTable, XDelDropTable,
 };
 use crate::named::Named;
 use crate::protocol::{Leg, ProtocolName};
 use crate::quantity::{Probability, Quantity};
-use crate::queue_table::QueueTable;
+use crate::queue_table::{QueueTable, unfit};
 use crate::stations::{holds, stations};
 use crate::traffic_table::TrafficTable;
 use crate::{EncapsulationName, Extensions, ScenarioFile, copies, protocol, proxy_table, sky};
@@ -61,14 +62,14 @@ pub(crate) fn run_spec(
     if file.flows.is_empty() {
         return problem(&["flows"], "there is no flow: nothing would happen");
     }
-    let stations = stations(file)?;
+    let stations = stations(file, extensions.links())?;
     let links: Result<Vec<_>, _> = file
         .links
         .iter()
         .enumerate()
         .map(|(n, (name, table))| {
             let held = [Way::Forth, Way::Back].map(|way| holds(&stations, n, way));
-            link(file, name, table, held)
+            link(file, name, table, held, extensions.links())
         })
         .collect();
     let flows: Result<Vec<_>, _> =
@@ -81,7 +82,9 @@ pub(crate) fn run_spec(
             "queues with a discipline and shared uplinks need links that stay where they are";
         return problem(&["constellation"], message);
     }
-    let sky = table.map(|table| sky::sky(table, source, &mut links, seed)).transpose()?;
+    let sky = table
+        .map(|table| sky::sky(table, source, extensions.links(), &mut links, seed))
+        .transpose()?;
     if sky.is_none() {
         connected(file, &links, &flows)?;
     }
@@ -120,6 +123,7 @@ fn link(
     name: &str,
     table: &LinkTable,
     held: [bool; 2],
+    brought: &Registry,
 ) -> Result<LinkSpec, Problem> {
     let path = ["links", name, "between"];
     let [a, b] = &table.between;
@@ -146,8 +150,8 @@ fn link(
     if fades && !file.agents.is_empty() {
         return problem(&["links", name, "fades"], "with agents no line fades");
     }
-    let forth = direction(name, "forth", table, table.forth.as_ref(), held[0])?;
-    let back = direction(name, "back", table, table.back.as_ref(), held[1])?;
+    let forth = direction(name, "forth", table, table.forth.as_ref(), held[0], brought)?;
+    let back = direction(name, "back", table, table.back.as_ref(), held[1], brought)?;
     let (name, tells_state) = (name.to_owned(), table.link_state);
     Ok(LinkSpec { name, ends, forth, back, mtu, tells_state })
 }
@@ -179,10 +183,11 @@ pub(crate) fn direction(
     both: &LinkTable,
     own: Option<&LinkDirection>,
     held: bool,
+    brought: &Registry,
 ) -> Result<Vec<ModelSpec>, Problem> {
     let mut models = Vec::new();
     let rate = own.and_then(|o| o.rate).or(both.rate);
-    let queue = own.and_then(|o| o.queue).or(both.queue);
+    let queue = own.and_then(|o| o.queue.as_ref()).or(both.queue.as_ref());
     let own_fades = own.and_then(|o| o.fades.as_ref());
     let fades = own_fades.unwrap_or(&both.fades);
     let path = if own_fades.is_some() { vec!["links", link, way] } else { vec!["links", link] };
@@ -195,13 +200,13 @@ pub(crate) fn direction(
         _ if held => {}
         (Some(rate), queue) if !fades.is_empty() => {
             let queue = match queue {
-                Some(Named(QueueTable::Eager(queue))) => queue,
+                Some(Named(QueueTable::Eager(queue))) => *queue,
                 _ => QueueLimit::Unlimited,
             };
             models.push(ModelSpec::FadingRate { rate: rate.0, queue, fades });
         }
         (Some(rate), Some(Named(QueueTable::Eager(queue)))) => {
-            models.push(ModelSpec::Rate { rate: rate.0, queue });
+            models.push(ModelSpec::Rate { rate: rate.0, queue: *queue });
         }
         (Some(rate), _) => {
             models.push(ModelSpec::Rate { rate: rate.0, queue: QueueLimit::Unlimited });
@@ -259,6 +264,11 @@ pub(crate) fn direction(
     if let Some(table) = &both.xdeldrop {
         models.push(xdeldrop(link, table)?);
     }
+    let own_custom = own.and_then(|o| o.custom.as_ref());
+    let path = if own_custom.is_some() { vec!["links", link, way] } else { vec!["links", link] };
+    for (number, table) in own_custom.unwrap_or(&both.custom).iter().enumerate() {
+        models.push(ModelSpec::Custom(custom(&path, number, table, brought)?));
+    }
     Ok(models)
 }
 
@@ -278,6 +288,19 @@ fn fades_of(path: &[&str], tables: &[FadeTable]) -> Result<Vec<Fade>, Problem> {
         fades.push(Fade { at, lasts: table.lasts.0, rate: table.rate.0 });
     }
     Ok(fades)
+}
+
+/// A model that the program brings.
+fn custom(
+    path: &[&str],
+    number: usize,
+    table: &CustomTable,
+    brought: &Registry,
+) -> Result<ModelChoice, Problem> {
+    brought.model(&table.name, &table.parameters).or_else(|error| {
+        let (key, message) = unfit(&error, brought.models().map(|row| row.name));
+        problem(&[path, &["custom", &number.to_string(), key]].concat(), message)
+    })
 }
 
 fn rule(path: &[&str], number: usize, table: &RuleTable) -> Result<Rule, Problem> {

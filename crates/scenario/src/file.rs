@@ -1,5 +1,7 @@
 //! The schema of scenario files.
 
+use std::collections::BTreeMap;
+
 use bentpipe_orbit::Degrees;
 use bentpipe_units::{BitRate, ByteCount, Span};
 use indexmap::IndexMap;
@@ -202,6 +204,9 @@ pub struct LinkTable {
     pub delay: Option<Quantity<Span>>,
     /// The paper's channel of two states.
     pub xdeldrop: Option<XDelDropTable>,
+    /// Models of the program that reads the file, which brings them.
+    #[serde(default)]
+    pub custom: Vec<CustomTable>,
     /// What is different from the first node to the second.
     pub forth: Option<LinkDirection>,
     /// What is different from the second node to the first.
@@ -228,6 +233,19 @@ pub struct LinkDirection {
     pub script: Option<Vec<RuleTable>>,
     /// Propagation delay.
     pub delay: Option<Quantity<Span>>,
+    /// Models of the program that reads the file.
+    pub custom: Option<Vec<CustomTable>>,
+}
+
+/// A model that the program brings.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CustomTable {
+    /// Its name.
+    pub name: String,
+    /// Values of its parameters.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, f64>,
 }
 
 /// A channel that is good or bad and changes from packet to packet; the first packet meets it good.

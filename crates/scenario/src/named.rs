@@ -68,9 +68,10 @@ impl<T: Choice> JsonSchema for Named<T> {
     }
 }
 
-/// The names that a table may have under `key`, by its schema.
+/// The names that a table may have under `key`, by its schema, and that say all that it needs.
 fn names(table: &Schema, key: &str) -> Vec<Value> {
     let variants = table.get("oneOf").and_then(Value::as_array).into_iter().flatten();
     let name = |variant: &Value| variant.get("properties")?.get(key)?.get("const").cloned();
-    variants.filter_map(name).collect()
+    let required = |variant: &Value| variant.get("required")?.as_array().map(Vec::len);
+    variants.filter(|variant| required(variant) <= Some(1)).filter_map(name).collect()
 }

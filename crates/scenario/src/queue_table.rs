@@ -1,11 +1,14 @@
 //! The queue of a link in a scenario file.
 
-use bentpipe_link::QueueLimit;
+use std::collections::BTreeMap;
+
 use bentpipe_link::queue::{AckSpreadConfig, DisciplineSpec, QueueSpec, RedConfig};
+use bentpipe_link::{CustomError, QueueLimit, Registry};
 use bentpipe_units::ByteCount;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::error::did_you_mean;
 use crate::named::Choice;
 use crate::quantity::{Probability, Quantity, Room, Written as _};
 
@@ -13,7 +16,7 @@ use crate::quantity::{Probability, Quantity, Room, Written as _};
 const LIMIT: QueueLimit = QueueLimit::Packets(50);
 
 /// What waits for a line, and what goes next.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "discipline", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum QueueTable {
     /// Drop-tail without held packets: the fate of each one is known when it comes.
@@ -81,6 +84,16 @@ pub enum QueueTable {
         /// What may wait; 50 packets.
         limit: Option<Quantity<Room>>,
     },
+    /// A queue of the program that reads the file, which brings it.
+    Custom {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// Its name.
+        name: String,
+        /// Values of its parameters.
+        #[serde(default)]
+        parameters: BTreeMap<String, f64>,
+    },
 }
 
 impl Choice for QueueTable {
@@ -102,7 +115,7 @@ impl QueueTable {
     ///
     /// # Errors
     /// The key that can not be, and why.
-    pub(crate) fn spec(&self) -> Result<QueueSpec, (&'static str, String)> {
+    pub(crate) fn spec(&self, brought: &Registry) -> Result<QueueSpec, (&'static str, String)> {
         let held = |limit: &Option<Quantity<Room>>, discipline| {
             Ok(QueueSpec { limit: limit.map_or(LIMIT, |room| room.0.0), discipline })
         };
@@ -152,10 +165,29 @@ impl QueueTable {
             }
             Self::Xcp { limit } => held(limit, DisciplineSpec::Xcp { p_xcp: false }),
             Self::PXcp { limit } => held(limit, DisciplineSpec::Xcp { p_xcp: true }),
+            Self::Custom { limit, name, parameters } => {
+                let choice = brought
+                    .queue(name, parameters)
+                    .map_err(|error| unfit(&error, brought.queues().map(|row| row.name)))?;
+                held(limit, DisciplineSpec::Custom(choice))
+            }
         }
     }
 }
 
 fn at_least_one(key: &'static str, value: u32) -> Result<u32, (&'static str, String)> {
     if value == 0 { Err((key, "0: it must be 1 or more".to_owned())) } else { Ok(value) }
+}
+
+/// The key of a model or a queue of the program that can not be, and why; `known` are those that could.
+pub(crate) fn unfit<'a>(
+    error: &CustomError,
+    known: impl Iterator<Item = &'a str>,
+) -> (&'static str, String) {
+    match error {
+        CustomError::NoSuchModel(name) | CustomError::NoSuchQueue(name) => {
+            ("name", format!("{error}{}", did_you_mean(name, known)))
+        }
+        _ => ("parameters", error.to_string()),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bentpipe_link::{ModelSpec, Streams};
+use bentpipe_link::{ModelSpec, Registry, Streams};
 use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Policy, Role, Station};
 use bentpipe_sim::{GroundSpec, LinkSpec, SkySpec};
 use bentpipe_units::Span;
@@ -45,6 +45,7 @@ pub(crate) fn with_stations(file: &ScenarioFile) -> Result<ScenarioFile, Problem
 pub(crate) fn sky(
     table: &SkyTable,
     source: &str,
+    brought: &Registry,
     links: &mut [LinkSpec],
     seed: u64,
 ) -> Result<SkySpec, Problem> {
@@ -102,9 +103,12 @@ pub(crate) fn sky(
             }
         }
     }
-    let ground: Result<Vec<_>, _> =
-        table.stations.iter().map(|(name, station)| ground(table, name, station)).collect();
-    Ok(SkySpec { network, ground: ground?, isl: models(&["isl"], "isl", &table.isl)? })
+    let ground: Result<Vec<_>, _> = table
+        .stations
+        .iter()
+        .map(|(name, station)| ground(table, name, station, brought))
+        .collect();
+    Ok(SkySpec { network, ground: ground?, isl: models(&["isl"], "isl", &table.isl, brought)? })
 }
 
 fn station(
@@ -142,9 +146,14 @@ fn cable(link: &LinkSpec) -> Cable {
 }
 
 /// The links between a station and satellites.
-fn ground(sky: &SkyTable, name: &str, station: &StationTable) -> Result<GroundSpec, Problem> {
+fn ground(
+    sky: &SkyTable,
+    name: &str,
+    station: &StationTable,
+    brought: &Registry,
+) -> Result<GroundSpec, Problem> {
     let Some(own) = &station.ground else {
-        let way = |way| models(&["ground"], way, &sky.ground);
+        let way = |way| models(&["ground"], way, &sky.ground, brought);
         return Ok(GroundSpec { up: way("up")?, down: way("down")? });
     };
     let all = &sky.ground;
@@ -156,12 +165,17 @@ fn ground(sky: &SkyTable, name: &str, station: &StationTable) -> Result<GroundSp
         up: own.up.clone().or_else(|| all.up.clone()),
         down: own.down.clone().or_else(|| all.down.clone()),
     };
-    let way = |way| models(&["stations", name, "ground"], way, &table);
+    let way = |way| models(&["stations", name, "ground"], way, &table, brought);
     Ok(GroundSpec { up: way("up")?, down: way("down")? })
 }
 
 /// The models of moving links: `part` and `way` are the keys of their tables.
-fn models(part: &[&str], way: &str, table: &SkyLinkTable) -> Result<Vec<ModelSpec>, Problem> {
+fn models(
+    part: &[&str],
+    way: &str,
+    table: &SkyLinkTable,
+    brought: &Registry,
+) -> Result<Vec<ModelSpec>, Problem> {
     let both = LinkTable {
         rate: table.rate,
         queue: table.queue.map(|room| Named(QueueTable::Eager(room.0.0))),
@@ -174,17 +188,18 @@ fn models(part: &[&str], way: &str, table: &SkyLinkTable) -> Result<Vec<ModelSpe
         "down" => table.down.as_ref(),
         _ => None,
     };
-    let queue = own.and_then(|own| own.queue);
+    let queue = own.and_then(|own| own.queue.as_ref());
     if queue.is_some_and(|Named(queue)| !matches!(queue, QueueTable::Eager(_))) {
         let path = [&[TABLE], part, &[way, "queue"]].concat();
         return problem(&path, "links to satellites have drop-tail queues");
     }
-    let models = direction(part[part.len() - 1], way, &both, own, false).map_err(|problem| {
-        // The table stands elsewhere than one of `links`.
-        let above = [&[TABLE], part].concat().into_iter().map(str::to_owned);
-        let path = above.chain(problem.path.into_iter().skip(2)).collect();
-        Problem { path, ..problem }
-    })?;
+    let models =
+        direction(part[part.len() - 1], way, &both, own, false, brought).map_err(|problem| {
+            // The table stands elsewhere than one of `links`.
+            let above = [&[TABLE], part].concat().into_iter().map(str::to_owned);
+            let path = above.chain(problem.path.into_iter().skip(2)).collect();
+            Problem { path, ..problem }
+        })?;
     if !models.iter().all(ModelSpec::keeps_order) {
         let path = [&[TABLE], part, &[way]].concat();
         return problem(&path, "links to satellites keep packets in order");

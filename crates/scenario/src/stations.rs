@@ -1,8 +1,8 @@
 //! The stations of a scenario: links whose queue holds packets, and shared uplinks.
 
-use bentpipe_link::QueueLimit;
 use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
 use bentpipe_link::station::StationSpec;
+use bentpipe_link::{QueueLimit, Registry};
 use bentpipe_sim::{StationPlace, Way};
 use bentpipe_units::BitRate;
 
@@ -34,8 +34,9 @@ impl<'a> Direction<'a> {
         Self { link, way, both, own }
     }
 
-    fn queue(&self) -> Option<QueueTable> {
-        self.own.and_then(|own| own.queue).or(self.both.queue).map(|Named(queue)| queue)
+    fn queue(&self) -> Option<&'a QueueTable> {
+        let own = self.own.and_then(|own| own.queue.as_ref());
+        own.or(self.both.queue.as_ref()).map(|Named(queue)| queue)
     }
 
     fn rate(&self) -> Option<BitRate> {
@@ -55,18 +56,21 @@ impl<'a> Direction<'a> {
         self.path(self.own.is_some_and(|own| own.queue.is_some()), "queue")
     }
 
-    fn queue_spec(&self, queue: &QueueTable) -> Result<QueueSpec, Problem> {
+    fn queue_spec(&self, queue: &QueueTable, brought: &Registry) -> Result<QueueSpec, Problem> {
         queue
-            .spec()
+            .spec(brought)
             .or_else(|(key, message)| problem(&[&self.queue_path()[..], &[key]].concat(), message))
     }
 }
 
 /// All stations of a scenario.
-pub(crate) fn stations(file: &ScenarioFile) -> Result<Vec<StationPlace>, Problem> {
+pub(crate) fn stations(
+    file: &ScenarioFile,
+    brought: &Registry,
+) -> Result<Vec<StationPlace>, Problem> {
     let mut stations = Vec::new();
     for (name, table) in &file.uplinks {
-        let station = uplink(file, name, table)?;
+        let station = uplink(file, name, table, brought)?;
         let taken = stations.iter().flat_map(|other: &StationPlace| &other.lines);
         if let Some(twice) = taken.into_iter().find(|line| station.lines.contains(line)) {
             let link = file.links.get_index(twice.0).map_or("", |(link, _)| link.as_str());
@@ -86,7 +90,7 @@ pub(crate) fn stations(file: &ScenarioFile) -> Result<Vec<StationPlace>, Problem
             let Some(rate) = direction.rate() else {
                 return problem(&direction.queue_path(), "a queue needs a `rate` to wait for");
             };
-            let queue = direction.queue_spec(&queue)?;
+            let queue = direction.queue_spec(queue, brought)?;
             let station = StationSpec::Line { rate, queue };
             stations.push(StationPlace { station, lines: vec![(index, way)] });
         }
@@ -99,7 +103,12 @@ pub(crate) fn holds(stations: &[StationPlace], link: usize, way: Way) -> bool {
     stations.iter().any(|station| station.lines.contains(&(link, way)))
 }
 
-fn uplink(file: &ScenarioFile, name: &str, table: &UplinkTable) -> Result<StationPlace, Problem> {
+fn uplink(
+    file: &ScenarioFile,
+    name: &str,
+    table: &UplinkTable,
+    brought: &Registry,
+) -> Result<StationPlace, Problem> {
     let to = node(file, &["uplinks", name, "to"], &table.to)?;
     if table.links.is_empty() {
         return problem(&["uplinks", name, "links"], "there is no link: nobody would send");
@@ -136,7 +145,8 @@ fn uplink(file: &ScenarioFile, name: &str, table: &UplinkTable) -> Result<Statio
             return problem(&direction.path(own, "rate"), message);
         }
         let queue = direction.queue();
-        queues.push(queue.map_or(Ok(TERMINAL_QUEUE), |queue| direction.queue_spec(&queue))?);
+        queues
+            .push(queue.map_or(Ok(TERMINAL_QUEUE), |queue| direction.queue_spec(queue, brought))?);
         lines.push((index, way));
     }
     let rate = table.rate.0;

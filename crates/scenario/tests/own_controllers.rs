@@ -1,4 +1,4 @@
-//! What a program brings of its own is found by the names in a scenario.
+//! Controllers of a program's own are found by the names in a scenario.
 
 use bentpipe_cc::{
     Ack, Build, Controller, Limits, Loss, Parameter, PathView, Phase, Registry, Row, Snapshot,
