@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bentpipe_cc::{Choice, Registry};
-use bentpipe_transport::recovery::Mode;
+use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::tcp::{Config, ConfigError, InitialWindow};
 use bentpipe_units::{ByteCount, Span};
 use schemars::JsonSchema;

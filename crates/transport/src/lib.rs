@@ -9,7 +9,6 @@ pub mod drive;
 pub mod endpoint;
 mod local_queue;
 pub mod path_mtu;
-pub mod recovery;
 pub mod rtt;
 pub mod sctp;
 mod send_buffer;

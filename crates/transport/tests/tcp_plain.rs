@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bentpipe_cc::Choice;
 use bentpipe_testkit::protocol::Protocol;
 use bentpipe_testkit::{Fate, Pair, Tcp, pattern};
-use bentpipe_transport::recovery::Mode;
+use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::tcp::{Config, Connection};
 use bentpipe_transport::xstp::Ports;
 use bentpipe_transport::{Endpoint, PathId};

@@ -2,7 +2,7 @@
 
 pub(crate) use std::sync::Arc;
 
-pub(crate) use bentpipe_transport::recovery::Mode;
+pub(crate) use bentpipe_transport::tcp::recovery::Mode;
 pub(crate) use bentpipe_transport::tcp::{Config, Connection, InitialWindow, State};
 pub(crate) use bentpipe_transport::xstp::Ports;
 pub(crate) use bentpipe_transport::{Endpoint, Event, Failure, PathId};

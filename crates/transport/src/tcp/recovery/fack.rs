@@ -163,8 +163,8 @@ impl Recovery for Fack {
 mod tests {
     use bentpipe_units::{Instant, Span};
 
+    use super::super::{Delivered, Stamp};
     use super::*;
-    use crate::recovery::{Delivered, Stamp};
 
     const MSS: u64 = 100;
 
