@@ -3,7 +3,7 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate and its layer, bottom up. Nothing may depend on one without a layer, except in tests.
-const TABLE: [(&str, Option<u8>); 15] = [
+const TABLE: [(&str, Option<u8>); 16] = [
     ("units", Some(0)),
     ("wire", Some(1)),
     ("cc", Some(1)),
@@ -16,8 +16,9 @@ const TABLE: [(&str, Option<u8>); 15] = [
     ("sim", Some(5)),
     ("net", Some(5)),
     ("scenario", Some(6)),
-    ("cli", Some(7)),
-    ("py", Some(7)),
+    ("experiments", Some(7)),
+    ("cli", Some(8)),
+    ("py", Some(8)),
     ("testkit", None),
 ];
 
@@ -73,7 +74,7 @@ fn violations(needs: &[Needs]) -> Vec<String> {
         let Some(whom) = ours(whom) else { continue };
         match (who.as_str(), whom) {
             ("sim", "net") | ("net", "sim") => wrong("sim and net never meet"),
-            ("scenario", "net") => wrong("scenarios know no sockets"),
+            ("scenario" | "experiments", "net") => wrong("scenarios know no sockets"),
             _ => {}
         }
         if *tests_only {
@@ -128,6 +129,8 @@ fn a_dependency_upwards_or_sideways_is_found() {
         ("sim", "bentpipe-net"),
         ("net", "bentpipe-sim"),
         ("scenario", "bentpipe-net"),
+        ("scenario", "bentpipe-experiments"),
+        ("experiments", "bentpipe-net"),
         ("link", "bentpipe-testkit"),
         ("link", "bentpipe-unheard-of"),
         ("units", "libm"),

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use bentpipe_scenario::compare;
-use bentpipe_scenario::experiment::find;
+use bentpipe_experiments::compare;
+use bentpipe_experiments::experiment::find;
 use bentpipe_scenario::{Scenario, library};
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
     };
     Ok(match listing {
         Listing::Experiments => {
-            let entry = |e: &bentpipe_scenario::Experiment| {
+            let entry = |e: &bentpipe_experiments::Experiment| {
                 let figures: Vec<_> = e.figures.iter().map(|f| f.figure.as_str()).collect();
                 plain(&e.id, format!("{} ({}; figures {})", e.title, e.group, figures.join(", ")))
             };

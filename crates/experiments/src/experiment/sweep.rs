@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bentpipe_record::{Experiments, Figure, Point, RunSummary};
+use bentpipe_scenario::ScenarioError;
 use bentpipe_sim::{BuildError, RunSpec, run};
 use bentpipe_units::Span;
 use rayon::prelude::*;
@@ -13,7 +14,6 @@ use super::spec::{Experiment, FigureSpec, SweepSpec};
 use super::stats::Estimate;
 use super::trace::Trace;
 use super::watch::{Watch, WatchSpec};
-use crate::ScenarioError;
 
 /// How experiments are run.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,15 +5,14 @@ mod place;
 mod variant;
 
 use bentpipe_record::{Comparison, ComparisonRow, Estimate as Mean};
+use bentpipe_scenario::{Override, Scenario, ScenarioError, did_you_mean};
 use bentpipe_sim::{Protocol, RunSpec, run};
 use rayon::prelude::*;
 
 pub(crate) use self::measure::jain;
 use self::measure::{Measured, Watch};
 pub use self::variant::{DEFAULT_VARIANTS, NamedVariant, Variant, named};
-use crate::error::did_you_mean;
 use crate::experiment::{Estimate, Progress, in_pool};
-use crate::{Override, Scenario, ScenarioError};
 
 /// How a comparison is run.
 #[derive(Clone, Debug, Default)]

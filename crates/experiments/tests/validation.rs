@@ -1,6 +1,6 @@
 //! What TCP must share with ns-2 and with formulas.
 
-use bentpipe_scenario::validation::{TRACED, agent, comparisons, replays, trace};
+use bentpipe_experiments::validation::{TRACED, agent, comparisons, replays, trace};
 
 #[test]
 fn windows_are_those_of_ns2_within_one_segment_up_to_the_first_loss() {

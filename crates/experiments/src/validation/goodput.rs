@@ -1,11 +1,11 @@
 //! Goodput beside ns-2's, point by point.
 
 use bentpipe_record::FlowSummary;
+use bentpipe_scenario::Scenario;
 use bentpipe_sim::{Silent, run};
 use rayon::prelude::*;
 
 use super::Error;
-use crate::Scenario;
 use crate::experiment::Estimate;
 
 /// What ns-2 found; `docs/validation.md` says how.

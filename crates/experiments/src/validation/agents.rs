@@ -1,7 +1,8 @@
 //! The agents of ns-2 and what stands for each of them here.
 
+use bentpipe_scenario::{Override, Scenario};
+
 use super::Error;
-use crate::{Override, Scenario};
 
 /// An agent of ns-2.35.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,10 @@
 use std::str::FromStr;
 
 use bentpipe_cc::rows;
+use bentpipe_scenario::{Override, nearest};
 use bentpipe_sim::{Protocol, RunSpec};
 
 use super::place::{self, Place};
-use crate::Override;
-use crate::error::nearest;
 
 /// What is compared where nothing is named.
 pub const DEFAULT_VARIANTS: &[&str] =

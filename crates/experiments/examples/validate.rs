@@ -3,7 +3,7 @@
 //! Arguments restrict the goodput to agents of these names; `KEY=VALUE` changes the setting of all runs (the
 //! figures beside are then not ns-2's), `runs=N` the number of runs of a point with noise.
 
-use bentpipe_scenario::validation::{
+use bentpipe_experiments::validation::{
     Agreement, Error, Found, TRACED, agent, comparisons, references, replays, trace,
 };
 

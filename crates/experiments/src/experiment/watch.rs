@@ -1,11 +1,10 @@
 //! Watching a part of a run by samples.
 
 use bentpipe_record::{ProxySample, Sample, Steady, SteadyFlow, SteadyProxy};
+use bentpipe_scenario::Quantity;
 use bentpipe_sim::Observer;
 use bentpipe_units::{Instant, Span};
 use serde::Deserialize;
-
-use crate::quantity::Quantity;
 
 /// The part of a run that is watched: that in which things are steady.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 
 use bentpipe_orbit::Network;
+use bentpipe_scenario::{Override, Quantity, Scenario, ScenarioError, nearest};
 use bentpipe_units::Span;
 use serde::Deserialize;
 
 use super::claims::ClaimSpec;
 use super::metrics::{TRACED, metric};
 use super::watch::WatchSpec;
-use crate::compare;
-use crate::error::nearest;
-use crate::quantity::Quantity;
-use crate::{Override, Scenario, ScenarioError, library};
+use crate::{compare, library};
 
 /// An experiment as it stands in its file.
 #[derive(Clone, Debug, Deserialize)]
@@ -118,12 +116,7 @@ impl Experiment {
     /// # Errors
     /// When it is not a valid experiment.
     pub fn parse(source: &str, text: &str) -> Result<Self, ScenarioError> {
-        toml::from_str(text).map_err(|error: toml::de::Error| ScenarioError {
-            source: source.to_owned(),
-            line: error.span().map(|span| crate::error::line_of(text, span.start)),
-            key: None,
-            message: crate::error::plainly(error.message()),
-        })
+        toml::from_str(text).map_err(|error| ScenarioError::in_toml(source, text, &error))
     }
 
     /// The scenario of one point and variant.
