@@ -7,12 +7,15 @@ use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Policy, Role, Station};
 use bentpipe_sim::{GroundSpec, LinkSpec, SkySpec};
 use bentpipe_units::Span;
 
-use crate::build::{Problem, direction, problem};
-use crate::constellation::{ConstellationOptions, open_constellation};
-use crate::file::{LinkTable, PolicyName, ScenarioFile, SkyLinkTable, SkyTable, StationTable};
-use crate::named::Named;
-use crate::places;
-use crate::queue_table::QueueTable;
+use super::constellation::{ConstellationOptions, open_constellation};
+use super::link::direction;
+use super::places;
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::link::LinkTable;
+use crate::schema::named::Named;
+use crate::schema::queue::QueueTable;
+use crate::schema::sky::{PolicyName, SkyLinkTable, SkyTable, StationTable};
 
 const TABLE: &str = "constellation";
 /// Time from one check of the links to the next.

@@ -1,124 +1,30 @@
-//! From a scenario file to a run.
+//! The links of a run.
 
 use bentpipe_link::{
     Action, Fade, GilbertElliottConfig, ModelChoice, ModelSpec, QueueLimit, Registry, Rule,
     StateConfig, XDelDropConfig,
 };
-use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, MtuSpec, RunSpec, SourceSpec, Way};
-use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_sim::{LinkSpec, MtuSpec};
+use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Kind;
 
-use crate::agent_table::agents;
+use super::node;
+use super::queue::unfit;
 use crate::error::did_you_mean;
-use crate::file::{
-    CustomTable, FadeTable, FlowTable, LinkDirection, LinkTable, PriorityName, RuleTable,
-    StateTable, XDelDropTable,
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::link::{
+    CustomTable, FadeTable, LinkDirection, LinkTable, RuleTable, StateTable, XDelDropTable,
 };
-use crate::named::Named;
-use crate::protocol::{Leg, ProtocolName};
-use crate::quantity::{Probability, Quantity};
-use crate::queue_table::{QueueTable, unfit};
-use crate::stations::{holds, stations};
-use crate::traffic_table::TrafficTable;
-use crate::{EncapsulationName, Extensions, ScenarioFile, copies, protocol, proxy_table, sky};
-
-/// A run without a duration of its own ends here: a year.
-const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
-/// Size of a write when a flow does not say.
-const CHUNK: ByteCount = ByteCount::new(1000);
+use crate::schema::named::Named;
+use crate::schema::quantity::{Probability, Quantity};
+use crate::schema::queue::QueueTable;
 
 /// No link carries less: acknowledgements with all their options pass.
 const LEAST_MTU: u16 = 128;
 
-/// Something that does not fit, and the key where it stands.
-pub(crate) struct Problem {
-    pub(crate) path: Vec<String>,
-    pub(crate) message: String,
-}
-
-pub(crate) fn problem<T>(path: &[&str], message: impl Into<String>) -> Result<T, Problem> {
-    let path = path.iter().map(|part| (*part).to_owned()).collect();
-    Err(Problem { path, message: message.into() })
-}
-
-/// The run of a scenario that came from `source`.
-pub(crate) fn run_spec(
-    file: &ScenarioFile,
-    source: &str,
-    extensions: &Extensions,
-    seed: Option<u64>,
-    wire: bool,
-) -> Result<RunSpec, Problem> {
-    let seed = seed.unwrap_or(file.seed);
-    let file = &sky::with_stations(copies::spread(file)?.as_ref())?;
-    if file.nodes.len() > usize::from(u16::MAX) {
-        return problem(&["nodes"], "more than 65535 nodes");
-    }
-    for (index, name) in file.nodes.iter().enumerate() {
-        if file.nodes[..index].contains(name) {
-            return problem(&["nodes"], format!("`{name}` stands there twice"));
-        }
-    }
-    if file.flows.is_empty() {
-        return problem(&["flows"], "there is no flow: nothing would happen");
-    }
-    let stations = stations(file, extensions.links())?;
-    let links: Result<Vec<_>, _> = file
-        .links
-        .iter()
-        .enumerate()
-        .map(|(n, (name, table))| {
-            let held = [Way::Forth, Way::Back].map(|way| holds(&stations, n, way));
-            link(file, name, table, held, extensions.links())
-        })
-        .collect();
-    let flows: Result<Vec<_>, _> =
-        file.flows.iter().map(|(name, table)| flow(file, name, table, extensions)).collect();
-    let (mut links, flows) = (links?, flows?);
-    let agents = agents(file)?;
-    let table = file.constellation.as_ref();
-    if table.is_some() && !stations.is_empty() {
-        let message =
-            "queues with a discipline and shared uplinks need links that stay where they are";
-        return problem(&["constellation"], message);
-    }
-    let sky = table
-        .map(|table| sky::sky(table, source, extensions.links(), &mut links, seed))
-        .transpose()?;
-    if sky.is_none() {
-        connected(file, &links, &flows)?;
-    }
-    Ok(RunSpec {
-        name: file.name.clone(),
-        nodes: file.nodes.clone(),
-        links,
-        stations,
-        agents,
-        sky,
-        schedulers: proxy_table::schedulers(file)?,
-        flows,
-        seed,
-        duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
-        encapsulation: match file.encapsulation {
-            EncapsulationName::Qlp => Encapsulation::Qlp,
-            EncapsulationName::Ip => Encapsulation::Ip,
-            EncapsulationName::Udp => Encapsulation::Udp,
-        },
-        wire,
-    })
-}
-
-pub(crate) fn node(file: &ScenarioFile, path: &[&str], name: &str) -> Result<usize, Problem> {
-    if let Some(index) = file.nodes.iter().position(|node| node == name) {
-        return Ok(index);
-    }
-    let known = file.nodes.iter().map(String::as_str);
-    let hint = did_you_mean(name, known);
-    problem(path, format!("there is no node `{name}`{hint}"))
-}
-
 /// A link; `held` says in which directions a station sends its packets.
-fn link(
+pub(super) fn link(
     file: &ScenarioFile,
     name: &str,
     table: &LinkTable,
@@ -177,7 +83,7 @@ fn mtu(file: &ScenarioFile, name: &str, table: &LinkTable) -> Result<Option<MtuS
     }
 }
 
-pub(crate) fn direction(
+pub(super) fn direction(
     link: &str,
     way: &str,
     both: &LinkTable,
@@ -342,112 +248,4 @@ fn xdeldrop(link: &str, table: &XDelDropTable) -> Result<ModelSpec, Problem> {
     let (good, bad) = (state("good", &table.good)?, state("bad", &table.bad)?);
     let config = XDelDropConfig { good, bad, fifo: table.fifo };
     Ok(ModelSpec::XDelDrop { config, independent: table.independent })
-}
-
-fn flow(
-    file: &ScenarioFile,
-    name: &str,
-    table: &FlowTable,
-    extensions: &Extensions,
-) -> Result<FlowSpec, Problem> {
-    let from = node(file, &["flows", name, "from"], &table.from)?;
-    let to = node(file, &["flows", name, "to"], &table.to)?;
-    if from == to {
-        return problem(&["flows", name, "to"], format!("`{}` can not send to itself", table.to));
-    }
-    let chunk = table.chunk.map_or(CHUNK, |c| c.0);
-    if chunk == ByteCount::ZERO || chunk.get() > u64::from(u16::MAX) {
-        return problem(&["flows", name, "chunk"], format!("{chunk}: it must lie in 1..=65535 B"));
-    }
-    if table.size.is_some_and(|size| size.0 == ByteCount::ZERO) {
-        return problem(&["flows", name, "size"], "0 B: leave the key out to send without end");
-    }
-    let traffic = table.traffic.as_ref().map(|traffic| traffic.spec(name)).transpose()?;
-    if table.request.is_some_and(|request| !(1..=65_535).contains(&request.0.get())) {
-        return problem(&["flows", name, "request"], "it must lie in 1..=65535 B");
-    }
-    let given = [
-        ("size", table.size.is_some()),
-        ("rate", table.rate.is_some()),
-        ("request", table.request.is_some()),
-    ];
-    for (key, given) in given {
-        if traffic.is_some() && given {
-            let message = format!("`{key}` is for one file and has no meaning with `traffic`");
-            return problem(&["flows", name, key], message);
-        }
-    }
-    if traffic.as_ref().is_some_and(|traffic| !traffic.ends()) && file.duration.is_none() {
-        let message = "without `count` the traffic never ends: the scenario needs a `duration`";
-        return problem(&["flows", name, "traffic"], message);
-    }
-    if table.size.is_none() && traffic.is_none() && file.duration.is_none() {
-        let message = "without `size` the flow never ends: the scenario needs a `duration`";
-        return problem(&["flows", name], message);
-    }
-    let timed =
-        matches!(table.traffic, Some(TrafficTable::Cbr { .. } | TrafficTable::OnOff { .. }));
-    if table.protocol == ProtocolName::Udp && !timed {
-        let message = "datagrams need a `traffic` of the kind \"cbr\" or \"on-off\"";
-        return problem(&["flows", name, "traffic"], message);
-    }
-    let leg = Leg::of_flow(file, name, table, extensions.controllers());
-    let protocol = protocol::build(&leg, more_paths(file, name, table)?)?;
-    let (protocol, proxies) =
-        proxy_table::split(file, name, table, [from, to], protocol, extensions.controllers())?;
-    Ok(FlowSpec {
-        name: name.to_owned(),
-        from,
-        to,
-        protocol,
-        proxies,
-        source: SourceSpec {
-            start: Instant::ZERO + table.start.map_or(Span::ZERO, |s| s.0),
-            size: table.size.map(|s| s.0),
-            chunk,
-            rate: table.rate.map(|r| r.0),
-        },
-        traffic,
-        request: table.request.map(|request| request.0),
-        low_priority: table.priority == PriorityName::Low,
-    })
-}
-
-/// The nodes of the further paths of a flow.
-fn more_paths(
-    file: &ScenarioFile,
-    flow: &str,
-    table: &FlowTable,
-) -> Result<Vec<[usize; 2]>, Problem> {
-    let path = |(number, path): (usize, &crate::file::PathTable)| {
-        let number = number.to_string();
-        let at = |key| ["flows", flow, "more_paths", &number, key];
-        Ok([node(file, &at("from"), &path.from)?, node(file, &at("to"), &path.to)?])
-    };
-    table.more_paths.iter().enumerate().map(path).collect()
-}
-
-/// Every flow's receiver can be reached.
-fn connected(file: &ScenarioFile, links: &[LinkSpec], flows: &[FlowSpec]) -> Result<(), Problem> {
-    for flow in flows {
-        let mut reached = vec![false; file.nodes.len()];
-        let mut frontier = vec![flow.from];
-        while let Some(at) = frontier.pop() {
-            if std::mem::replace(&mut reached[at], true) {
-                continue;
-            }
-            for link in links {
-                if let Some(place) = link.ends.iter().position(|end| *end == at) {
-                    frontier.push(link.ends[1 - place]);
-                }
-            }
-        }
-        let stops = flow.proxies.iter().map(|proxy| proxy.node).chain([flow.to]);
-        if let Some(lost) = stops.into_iter().find(|stop| !reached[*stop]) {
-            let (from, to) = (&file.nodes[flow.from], &file.nodes[lost]);
-            let message = format!("no links lead from `{from}` to `{to}`");
-            return problem(&["flows", &flow.name], message);
-        }
-    }
-    Ok(())
 }

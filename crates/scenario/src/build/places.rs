@@ -3,9 +3,9 @@
 use bentpipe_link::Streams;
 use bentpipe_orbit::{Degrees, Place};
 
-use crate::build::{Problem, problem};
 use crate::error::did_you_mean;
-use crate::file::{SkyTable, StationTable};
+use crate::problem::{Problem, problem};
+use crate::schema::sky::{SkyTable, StationTable};
 
 /// The word for a place that is drawn.
 const ANYWHERE: &str = "anywhere";

@@ -1,80 +1,21 @@
-//! Constellations in TOML.
+//! Constellations that are known, and those of files.
 
 use std::path::Path;
 
 use bentpipe_orbit::{
-    Constellation, ConstellationSpec, Degrees, Epoch, IslPattern, IslRules, KNOWN, Km, OrbitError,
+    Constellation, ConstellationSpec, Degrees, Epoch, IslPattern, IslRules, KNOWN, OrbitError,
     Orbits, Phasing, Planes, Seam, ShellSpec, known,
 };
-use serde::Deserialize;
 
-use crate::build::Problem;
 use crate::error::{ScenarioError, did_you_mean};
-use crate::load::{locate, read};
-use crate::quantity::Quantity;
+use crate::problem::Problem;
+use crate::schema::constellation::{
+    ConstellationFile, IslTable, PatternName, SeamName, ShellTable,
+};
+use crate::text::{locate, read};
 
 /// Mask of element sets, which have none of their own.
 const ELEMENTS_MASK: Degrees = Degrees(10.0);
-
-/// A constellation: its shells.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConstellationFile {
-    name: String,
-    /// What it is and where its parameters come from; for people.
-    #[serde(default, rename = "description")]
-    _description: String,
-    shells: Vec<ShellTable>,
-}
-
-/// A shell: planes of circular orbits, or satellites above longitudes of the equator.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ShellTable {
-    name: Option<String>,
-    elevation_mask: Quantity<Degrees>,
-    longitudes: Option<Vec<f64>>,
-    altitude: Option<Quantity<Km>>,
-    inclination: Option<Quantity<Degrees>>,
-    planes: Option<u16>,
-    satellites_per_plane: Option<u16>,
-    /// 360 degrees over the planes when left out.
-    plane_spacing: Option<Quantity<Degrees>>,
-    /// How far every other plane is ahead.
-    stagger: Option<Quantity<Degrees>>,
-    /// `F` of Walker's notation.
-    walker_phasing: Option<u16>,
-    isl: Option<IslTable>,
-}
-
-/// Links between satellites.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct IslTable {
-    pattern: PatternName,
-    along: Option<u8>,
-    across: Option<u8>,
-    seam: Option<SeamName>,
-    longitude_threshold: Option<Quantity<Degrees>>,
-    nearest: Option<u8>,
-    latitude_limit: Option<Quantity<Degrees>>,
-    grazing_altitude: Option<Quantity<Km>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum PatternName {
-    Grid,
-    Nearest,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum SeamName {
-    Open,
-    Closed,
-    Handover,
-}
 
 /// What may be said of a constellation besides its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -277,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    const DOCS: &str = include_str!("../../../docs/orbits.md");
+    const DOCS: &str = include_str!("../../../../docs/orbits.md");
     const TELEDESIC: &str = r#"name = "teledesic-staggered"
 
 [[shells]]

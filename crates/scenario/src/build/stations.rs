@@ -6,12 +6,14 @@ use bentpipe_link::{QueueLimit, Registry};
 use bentpipe_sim::{StationPlace, Way};
 use bentpipe_units::BitRate;
 
-use crate::build::{Problem, node, problem};
+use super::node;
 use crate::error::did_you_mean;
-use crate::file::{LinkDirection, LinkTable};
-use crate::queue_table::QueueTable;
-use crate::uplink_table::UplinkTable;
-use crate::{ScenarioFile, named::Named};
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::link::{LinkDirection, LinkTable};
+use crate::schema::named::Named;
+use crate::schema::queue::QueueTable;
+use crate::schema::uplink::UplinkTable;
 
 /// The queue of a terminal on a shared uplink when its link has none.
 const TERMINAL_QUEUE: QueueSpec =

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::ScenarioFile;
-use crate::build::{Problem, problem};
-use crate::file::FlowTable;
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::flow::FlowTable;
 
 /// Most copies of a flow: each brings stations that take part in every check.
 const MOST: u16 = 1000;

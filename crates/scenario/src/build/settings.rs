@@ -1,4 +1,4 @@
-//! What the tables of settings of all protocols have in common.
+//! What the settings of all protocols have in common.
 
 use std::collections::BTreeMap;
 
@@ -6,51 +6,34 @@ use bentpipe_cc::{BuildError, Choice, Registry};
 
 use crate::error::did_you_mean;
 
-/// Makes a table of a scenario file whose keys are settings of a protocol. Each row is a key, its
-/// type, and what it does to the settings.
-macro_rules! settings_table {
+/// Says what each key of a table does to the settings of a protocol.
+macro_rules! settings {
     (
-        $(#[$table_doc:meta])*
-        $table:ident of $config:ty, from $preset:ty;
-        $($(#[$doc:meta])* $field:ident : $type:ty => |$c:ident, $value:ident| $set:expr;)*
+        $table:ident of $config:ty;
+        $($field:ident => |$c:ident, $value:ident| $set:expr;)*
     ) => {
-        $(#[$table_doc])*
-        #[derive(Clone, Debug, Default, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $table {
-            /// What the settings start from.
-            pub preset: Option<$preset>,
-            $($(#[$doc])* pub $field: Option<$type>,)*
-            /// Congestion controller.
-            pub controller: Option<String>,
-            /// Values of the controller's own parameters.
-            #[serde(default)]
-            pub controller_parameters: std::collections::BTreeMap<String, f64>,
-        }
-
         impl $table {
             /// Writes what is set over `config`.
             fn overwrite(
                 &self,
                 config: &mut $config,
                 controllers: &bentpipe_cc::Registry,
-            ) -> Result<(), crate::settings::TableError> {
-                $(if let Some($value) = self.$field.clone() {
+            ) -> Result<(), super::settings::TableError> {
+                // All keys, so that none can be left out above.
+                let Self { preset: _, controller, controller_parameters, $($field,)* } = self;
+                $(if let Some($value) = $field.clone() {
                     let $c = &mut *config;
                     $set;
                 })*
-                crate::settings::choose(
-                    &mut config.controller,
-                    self.controller.as_deref(),
-                    &self.controller_parameters,
-                    controllers,
-                )
+                let named = controller.as_deref();
+                let choice = &mut config.controller;
+                super::settings::choose(choice, named, controller_parameters, controllers)
             }
         }
     };
 }
 
-pub(crate) use settings_table;
+pub(crate) use settings;
 
 /// A setting that can not be, with its path in the table.
 pub(crate) struct TableError {

@@ -1,4 +1,4 @@
-//! Proxies that split flows, and what lets their connections send, as tables of a scenario file.
+//! The proxies of a flow, and what lets their connections send.
 
 use std::sync::Arc;
 
@@ -7,81 +7,16 @@ use bentpipe_pep::scheduler::Turns;
 use bentpipe_pep::split;
 use bentpipe_sim::{Protocol, ProxySpec, SchedulerSpec, Sharing};
 use bentpipe_transport::{sctp, tcp, xstp};
-use bentpipe_units::{BitRate, ByteCount};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use bentpipe_units::ByteCount;
 
-use crate::ScenarioFile;
-use crate::build::{Problem, node, problem};
+use super::node;
+use super::protocol::{self, Leg, Patience};
 use crate::error::did_you_mean;
-use crate::file::FlowTable;
-use crate::protocol::{self, Leg, Patience, ProtocolName};
-use crate::quantity::Quantity;
-use crate::sctp_table::SctpTable;
-use crate::tcp_table::TcpTable;
-use crate::xstp_table::XstpTable;
-
-/// A proxy that ends connections and opens others that lead on. Flows that pass it name it in
-/// `through`; each of them has connections of its own in it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProxyTable {
-    /// Node where it stands.
-    pub node: String,
-    /// Bytes that it holds for each connection and direction, not acknowledged ones included; the
-    /// buffers of its own ends of the two legs if left out.
-    pub buffer: Option<Quantity<ByteCount>>,
-    /// Room that one acknowledgement makes is told to the other leg in steps of a segment.
-    #[serde(default)]
-    pub paced: bool,
-    /// Acknowledges to the sender what the leg behind it has acknowledged and so many bytes more, if the
-    /// leg before it is TCP; left out, everything is acknowledged that has come.
-    pub spoof_window: Option<Quantity<ByteCount>>,
-    /// Name of the scheduler that lets the leg behind it send; without one it sends when it may.
-    pub scheduler: Option<String>,
-    /// What runs on the leg behind it, towards the receiver.
-    #[serde(default)]
-    pub protocol: ProtocolName,
-    /// Settings of XSTP at both ends of that leg.
-    #[serde(default)]
-    pub xstp: XstpTable,
-    /// Settings of XSTP at its receiving end where they differ.
-    pub receiver: Option<XstpTable>,
-    /// Settings of TCP at both ends of that leg.
-    #[serde(default)]
-    pub tcp: TcpTable,
-    /// Settings of SCTP at both ends of that leg.
-    #[serde(default)]
-    pub sctp: SctpTable,
-    /// Settings of SCTP at its receiving end where they differ.
-    pub sctp_receiver: Option<SctpTable>,
-}
-
-/// What lets several connections of proxies send in turn, at one rate.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SchedulerTable {
-    /// Rate of packets, all headers included.
-    pub rate: Quantity<BitRate>,
-    /// In what order, or by windows.
-    #[serde(default)]
-    pub turns: TurnsName,
-    /// Size of segments, for windows.
-    pub segment: Option<Quantity<ByteCount>>,
-}
-
-/// In what order connections send.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TurnsName {
-    /// One segment each, in turn.
-    #[default]
-    RoundRobin,
-    /// Shares in proportion to the weights of flows.
-    Weighted,
-    /// No turns: windows that follow the use of the line (SaTPEP). The legs must be TCP.
-    Satpep,
-}
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::flow::FlowTable;
+use crate::schema::protocol::ProtocolName;
+use crate::schema::proxy::{ProxyTable, SchedulerTable, TurnsName};
 
 /// Size of segments where a scheduler does not say.
 const SEGMENT: ByteCount = ByteCount::new(1460);

@@ -4,30 +4,15 @@ use std::sync::Arc;
 
 use bentpipe_cc::Registry;
 use bentpipe_sim::Protocol;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use crate::build::{Problem, problem};
-use crate::file::{FlowTable, ScenarioFile};
-use crate::sctp_table::SctpTable;
-use crate::settings::TableError;
-use crate::tcp_table::TcpTable;
-use crate::xstp_table::XstpTable;
-
-/// What runs at both ends of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ProtocolName {
-    /// The extended Satellite Transport Protocol, set by the tables `xstp` and `receiver`.
-    #[default]
-    Xstp,
-    /// TCP, set by the table `tcp`.
-    Tcp,
-    /// The Stream Control Transmission Protocol, set by the tables `sctp` and `sctp_receiver`.
-    Sctp,
-    /// Datagrams, which nobody acknowledges; each packet of `traffic` is one.
-    Udp,
-}
+use super::settings::TableError;
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::flow::FlowTable;
+use crate::schema::protocol::ProtocolName;
+use crate::schema::sctp::SctpTable;
+use crate::schema::tcp::TcpTable;
+use crate::schema::xstp::XstpTable;
 
 /// What a table says of the two ends of a connection.
 pub(crate) struct Leg<'a> {
