@@ -65,11 +65,11 @@ bench:
 
 # TCP over a geostationary link, beside what ns-2.35 gives.
 validate:
-	$(CARGO) run --release --locked -p bentpipe-scenario --example validate
+	$(CARGO) run --release --locked -p bentpipe-experiments --example validate
 
 # SCTP with small receive buffers over a geostationary and a LEO link.
 sctp-table:
-	$(CARGO) run --release --locked -p bentpipe-scenario --example sctp_windows
+	$(CARGO) run --release --locked -p bentpipe-experiments --example sctp_windows
 
 # Licences, sources and doubled versions of what is depended on.
 CARGO_DENY = 0.18.9

@@ -1,7 +1,8 @@
 //! Any text as a scenario and an experiment.
 #![no_main]
 
-use bentpipe_scenario::{Experiment, Scenario};
+use bentpipe_experiments::Experiment;
+use bentpipe_scenario::Scenario;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };

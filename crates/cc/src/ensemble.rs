@@ -15,7 +15,7 @@ use bentpipe_units::{BitRate, ByteCount, Span};
 use self::episode::Episode;
 use self::progress::Progress;
 use self::split::{Part, Split};
-use crate::registry::Choice;
+use crate::choice::Choice;
 use crate::{
     Ack, Controller, Limits, Loss, LossCause, PathView, RateSample, Sent, Signal, Snapshot,
 };

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use bentpipe_units::{BitRate, ByteCount, Span};
 
-use crate::registry::{Build, Row};
+use crate::row::{Build, Row};
 use crate::window::Window;
 use crate::{
     Ack, Controller, Gauge, Limits, Loss, LossCause, LowPriority, PathRequest, PathView, Phase,

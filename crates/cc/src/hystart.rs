@@ -3,7 +3,7 @@
 use bentpipe_units::Span;
 
 use crate::PathView;
-use crate::registry::Parameter;
+use crate::row::Parameter;
 use crate::window::Window;
 
 /// Whether slow start ends by round trips.

@@ -1,107 +1,14 @@
-//! Every controller: its name, what it is, where it comes from, what can be set, how it is built.
+//! Every controller by its name: those that come with the crate, and those that a program brings.
 
 use std::collections::BTreeMap;
 
-use bentpipe_units::ByteCount;
-
-use crate::{
-    Controller, SharedState, astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas,
-    fast_start, fixed, highspeed, hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable,
-    scps, sctp, star, stcp, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
+use crate::algorithms::{
+    astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas, fast_start, fixed, highspeed,
+    hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable, scps, sctp, star, stcp, stp,
+    swift, vegas, veno, westwood, westwood_plus, xcp,
 };
-
-/// One controller. The row feeds the command line, the documentation and the conformance test.
-#[derive(Debug)]
-pub struct Row {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// One line on what it does.
-    pub summary: &'static str,
-    /// Where the law is written down.
-    pub citation: &'static str,
-    /// What can be set.
-    pub parameters: &'static [Parameter],
-    /// Builds one.
-    pub build: fn(&Build<'_>) -> Box<dyn Controller>,
-}
-
-/// Something that can be set.
-#[derive(Debug)]
-pub struct Parameter {
-    /// Name in scenario files.
-    pub name: &'static str,
-    /// Unit, or `1` for a pure number.
-    pub unit: &'static str,
-    /// Value when it is not set.
-    pub default: f64,
-    /// Smallest and largest sensible value.
-    pub range: (f64, f64),
-    /// What it does.
-    pub summary: &'static str,
-}
-
-/// What a controller is built from.
-#[derive(Debug)]
-pub struct Build<'a> {
-    /// Payload of a full segment.
-    pub mss: ByteCount,
-    /// Window at the start and after idle time.
-    pub cwnd_init: ByteCount,
-    /// The window never falls below this.
-    pub cwnd_min: ByteCount,
-    /// The window never grows beyond this.
-    pub cwnd_max: ByteCount,
-    /// What connections to the same destination share, for controllers that use it.
-    pub shared: Option<&'a SharedState>,
-    /// Values of the controller's own parameters; what is missing has its default.
-    pub parameters: &'a BTreeMap<String, f64>,
-}
-
-impl Build<'_> {
-    /// The value of a parameter, or the default of its row.
-    pub(crate) fn parameter(&self, row: &Row, name: &str) -> f64 {
-        let default = || row.parameters.iter().find(|p| p.name == name).map_or(0.0, |p| p.default);
-        self.parameters.get(name).copied().unwrap_or_else(default)
-    }
-}
-
-/// A controller and its settings, checked against the registry.
-#[derive(Clone, Debug)]
-pub struct Choice {
-    row: &'static Row,
-    parameters: BTreeMap<String, f64>,
-    shared: Option<SharedState>,
-}
-
-/// A choice that the registry does not know.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum BuildError {
-    /// There is no controller of this name.
-    #[error("there is no controller `{0}`")]
-    NoSuchController(String),
-    /// The controller has no such parameter.
-    #[error("controller `{controller}` has no parameter `{parameter}`")]
-    NoSuchParameter {
-        /// The controller.
-        controller: &'static str,
-        /// The name that it does not know.
-        parameter: String,
-    },
-    /// The value is out of range.
-    #[error("parameter `{parameter}` of `{controller}` is {value}: it must lie in {low}..={high}")]
-    OutOfRange {
-        /// The controller.
-        controller: &'static str,
-        /// The parameter.
-        parameter: &'static str,
-        /// What was asked for.
-        value: f64,
-        /// Smallest allowed value.
-        low: f64,
-        /// Largest allowed value.
-        high: f64,
-    },
-}
+use crate::choice::{BuildError, Choice};
+use crate::row::Row;
 
 static ROWS: &[Row] = &[
     stp::ROW,
@@ -135,51 +42,82 @@ static ROWS: &[Row] = &[
     constant_rate::ROW,
 ];
 
-/// All controllers, in the order in which they are listed.
+/// The controllers that come with the crate, in the order in which they are listed.
 pub fn rows() -> &'static [Row] {
     ROWS
 }
 
-/// The controller of this name.
-pub fn find(name: &str) -> Option<&'static Row> {
-    ROWS.iter().find(|row| row.name == name)
+/// The controllers that a name can mean.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    /// What a program brings, in the order in which it was added.
+    custom: Vec<&'static Row>,
 }
 
-impl Choice {
+/// Two controllers can not have the same name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("controller `{0}`: there is one of this name already")]
+pub struct NameTaken(pub &'static str);
+
+impl Registry {
+    /// The controllers that come with the crate.
+    pub const fn built_in() -> Self {
+        Self { custom: Vec::new() }
+    }
+
+    /// These controllers and one more.
+    ///
+    /// # Errors
+    /// When there is one of its name already.
+    pub fn with(mut self, row: &'static Row) -> Result<Self, NameTaken> {
+        if self.find(row.name).is_some() {
+            return Err(NameTaken(row.name));
+        }
+        self.custom.push(row);
+        Ok(self)
+    }
+
+    /// All of them, in the order in which they are listed.
+    pub fn rows(&self) -> impl Iterator<Item = &'static Row> {
+        ROWS.iter().chain(self.custom.iter().copied())
+    }
+
+    /// The controller of this name.
+    pub fn find(&self, name: &str) -> Option<&'static Row> {
+        self.rows().find(|row| row.name == name)
+    }
+
     /// The controller `name` with these values for its parameters.
     ///
     /// # Errors
     /// When the name or a parameter is unknown or a value is out of range.
+    pub fn choose(
+        &self,
+        name: &str,
+        parameters: BTreeMap<String, f64>,
+    ) -> Result<Choice, BuildError> {
+        let row = self.find(name).ok_or_else(|| BuildError::NoSuchController(name.to_owned()))?;
+        Choice::custom(row, parameters)
+    }
+}
+
+impl Choice {
+    /// The controller of this name that comes with the crate, with these values for its parameters.
+    ///
+    /// # Errors
+    /// When the name or a parameter is unknown or a value is out of range.
     pub fn new(name: &str, parameters: BTreeMap<String, f64>) -> Result<Self, BuildError> {
-        let row = find(name).ok_or_else(|| BuildError::NoSuchController(name.to_owned()))?;
-        for (given, value) in &parameters {
-            let known = row.parameters.iter().find(|p| p.name == given);
-            let Some(known) = known else {
-                let parameter = given.clone();
-                return Err(BuildError::NoSuchParameter { controller: row.name, parameter });
-            };
-            let (low, high) = known.range;
-            if !(low..=high).contains(value) {
-                return Err(BuildError::OutOfRange {
-                    controller: row.name,
-                    parameter: known.name,
-                    value: *value,
-                    low,
-                    high,
-                });
-            }
-        }
-        Ok(Self { row, parameters, shared: None })
+        Registry::built_in().choose(name, parameters)
     }
 
     /// STP's own controller.
     pub fn stp() -> Self {
-        Self { row: &stp::ROW, parameters: BTreeMap::new(), shared: None }
+        Self::unchecked(&stp::ROW, BTreeMap::new())
     }
 
     /// SCTP's own controller.
     pub fn sctp() -> Self {
-        Self { row: &sctp::ROW, parameters: BTreeMap::new(), shared: None }
+        Self::unchecked(&sctp::ROW, BTreeMap::new())
     }
 
     /// SCTP's own controller as RFC 2960 has it, with this first slow start threshold in segments.
@@ -188,47 +126,12 @@ impl Choice {
             ("initial_ssthresh".to_owned(), f64::from(initial_ssthresh)),
             ("ssthresh_floor".to_owned(), 2.0),
         ];
-        Self { row: &sctp::ROW, parameters: parameters.into(), shared: None }
+        Self::unchecked(&sctp::ROW, parameters.into())
     }
 
     /// The controller of RFC 5681.
     pub fn reno() -> Self {
-        Self { row: &reno::ROW, parameters: BTreeMap::new(), shared: None }
-    }
-
-    /// The same choice for connections that share what they know of the path (STCP). Each destination
-    /// has a table of its own.
-    #[must_use]
-    pub fn sharing(mut self, table: SharedState) -> Self {
-        self.shared = Some(table);
-        self
-    }
-
-    /// Whether the controller has a parameter of this name.
-    pub fn has_parameter(&self, name: &str) -> bool {
-        self.row.parameters.iter().any(|parameter| parameter.name == name)
-    }
-
-    /// Whether it gives the same controller with the same settings.
-    pub fn is_like(&self, other: &Self) -> bool {
-        self.name() == other.name() && self.parameters == other.parameters
-    }
-
-    /// Name of the controller.
-    pub fn name(&self) -> &'static str {
-        self.row.name
-    }
-
-    /// Builds it for a connection whose segments and windows are now known.
-    pub fn build(
-        &self,
-        mss: ByteCount,
-        cwnd_init: ByteCount,
-        cwnd_min: ByteCount,
-        cwnd_max: ByteCount,
-    ) -> Box<dyn Controller> {
-        let (shared, parameters) = (self.shared.as_ref(), &self.parameters);
-        (self.row.build)(&Build { mss, cwnd_init, cwnd_min, cwnd_max, shared, parameters })
+        Self::unchecked(&reno::ROW, BTreeMap::new())
     }
 }
 
@@ -258,5 +161,32 @@ mod tests {
         ));
         let wrong = BTreeMap::from([("alhpa".to_owned(), 1.0)]);
         assert!(matches!(Choice::new("stp", wrong), Err(BuildError::NoSuchParameter { .. })));
+    }
+
+    static MINE: Row = Row { name: "mine", parameters: &[], ..reno::ROW };
+    static RENO: Row = Row { name: "reno", ..MINE };
+
+    #[test]
+    fn a_controller_of_the_callers_is_found_beside_the_built_in_ones() {
+        let registry = Registry::built_in().with(&MINE).expect("a new name");
+        let names: Vec<_> = registry.rows().map(|row| row.name).collect();
+        assert_eq!((names.len(), names.last()), (rows().len() + 1, Some(&"mine")));
+        for name in ["mine", "cubic"] {
+            let choice = registry.choose(name, BTreeMap::new()).expect("a known name");
+            assert_eq!(choice.name(), name);
+        }
+        assert!(
+            Choice::new("mine", BTreeMap::new()).is_err(),
+            "another registry knows nothing of it"
+        );
+    }
+
+    #[test]
+    fn a_second_controller_of_a_name_is_refused() {
+        let registry = Registry::built_in();
+        assert_eq!(registry.clone().with(&RENO).expect_err("built in"), NameTaken("reno"));
+        let registry = registry.with(&MINE).expect("a new name");
+        let error = registry.with(&MINE).expect_err("added before");
+        assert_eq!(error.to_string(), "controller `mine`: there is one of this name already");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bentpipe_units::{ByteCount, Instant, Span};
 
-use crate::registry::Choice;
+use crate::choice::Choice;
 use crate::{Ack, Controller, Loss, LossCause, PathView, Phase, RateSample, Sent, Signal};
 
 mod link;

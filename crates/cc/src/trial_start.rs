@@ -8,7 +8,7 @@
 use bentpipe_units::{Instant, Span};
 
 use crate::bottleneck::Deliveries;
-use crate::registry::Parameter;
+use crate::row::Parameter;
 use crate::window::Window;
 use crate::{Ack, PathView};
 

@@ -3,7 +3,7 @@
 use bentpipe_units::{BitRate, ByteCount, Span};
 
 use crate::Ack;
-use crate::registry::{Build, Parameter, Row};
+use crate::row::{Build, Parameter, Row};
 
 /// How many segments an acknowledgement counts for (RFC 3465).
 pub(crate) const ABC_LIMIT: Parameter = Parameter {

@@ -4,8 +4,8 @@
 
 use std::hint::black_box;
 
+use bentpipe_experiments::experiment::{SweepOptions, find, run_all};
 use bentpipe_scenario::Scenario;
-use bentpipe_scenario::experiment::{SweepOptions, find, run_all};
 use bentpipe_sim::{Silent, run};
 use cpu_time::ProcessTime;
 

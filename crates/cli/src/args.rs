@@ -5,9 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use bentpipe_association::{Fec, PublicKey, Security};
+use bentpipe_experiments::compare::{DEFAULT_VARIANTS, Variant};
 use bentpipe_net::qlp::{NodeId, Route};
 use bentpipe_orbit::{Degrees, Epoch, Place, cities};
-use bentpipe_scenario::compare::{DEFAULT_VARIANTS, Variant};
 use bentpipe_scenario::{Override, Scenario, ScenarioError, did_you_mean};
 use bentpipe_units::{BitRate, Span};
 use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};

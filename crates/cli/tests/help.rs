@@ -198,6 +198,7 @@ fn the_schema_refuses_what_the_program_refuses() {
         ("delay = \"250 ms\"", "delay = 250"),
         ("rate = \"10 Mbit/s\"", "rate = \"10 Mbps\""),
         ("queue = \"50 packets\"", "queue = \"many packets\""),
+        ("queue = \"50 packets\"", "queue = \"custom\""),
         ("ber = 1e-6", "ber = 1.5"),
         ("size = \"30 MB\"", "size = \"30 megabytes\""),
         ("mss = 1400", "mms = 1400"),

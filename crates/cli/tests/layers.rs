@@ -3,7 +3,7 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate and its layer, bottom up. Nothing may depend on one without a layer, except in tests.
-const TABLE: [(&str, Option<u8>); 16] = [
+const TABLE: [(&str, Option<u8>); 17] = [
     ("units", Some(0)),
     ("wire", Some(1)),
     ("cc", Some(1)),
@@ -17,8 +17,9 @@ const TABLE: [(&str, Option<u8>); 16] = [
     ("sim", Some(6)),
     ("net", Some(6)),
     ("scenario", Some(7)),
-    ("cli", Some(8)),
-    ("py", Some(8)),
+    ("experiments", Some(8)),
+    ("cli", Some(9)),
+    ("py", Some(9)),
     ("testkit", None),
 ];
 
@@ -83,7 +84,7 @@ fn violations(needs: &[Needs]) -> Vec<String> {
         let Some(whom) = ours(whom) else { continue };
         match (who.as_str(), whom) {
             ("sim", "net") | ("net", "sim") => wrong("sim and net never meet"),
-            ("scenario", "net") => wrong("scenarios know no sockets"),
+            ("scenario" | "experiments", "net") => wrong("scenarios know no sockets"),
             _ => {}
         }
         if *tests_only {
@@ -139,6 +140,8 @@ fn a_dependency_upwards_or_sideways_is_found() {
         ("sim", "bentpipe-net"),
         ("net", "bentpipe-sim"),
         ("scenario", "bentpipe-net"),
+        ("scenario", "bentpipe-experiments"),
+        ("experiments", "bentpipe-net"),
         ("link", "bentpipe-testkit"),
         ("link", "bentpipe-unheard-of"),
         ("units", "libm"),

@@ -5,7 +5,8 @@
 //! use the same models; neither time nor randomness comes from outside the arguments and the named
 //! [`Streams`].
 //!
-//! A new model is one file here and one row in [`MODELS`].
+//! A new model is one file here and one row in [`MODELS`]. A program brings its own as a [`CustomModel`] or a
+//! [`CustomQueue`]; a [`Registry`] finds it by name, as scenarios do.
 //!
 //! What must hold packets, reorder, mark or change them is a [`queue`], and who sends from queues is
 //! a [`station`]. They too hold no packet, reach no clock and are told the time.
@@ -13,6 +14,7 @@
 mod bit_errors;
 mod blackout;
 mod chain;
+mod custom;
 mod delay;
 mod fading_rate;
 mod gilbert_elliott;
@@ -32,6 +34,10 @@ mod xdeldrop;
 pub use bit_errors::{BitErrors, packet_error_rate};
 pub use blackout::Blackout;
 pub use chain::Chain;
+pub use custom::{
+    CustomError, CustomModel, CustomParameter, CustomQueue, ModelChoice, QueueChoice, Registry,
+    Settings,
+};
 pub use delay::Delay;
 pub use fading_rate::{Fade, FadingRate};
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottConfig};

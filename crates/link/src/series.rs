@@ -66,7 +66,12 @@ impl Series {
 
     /// Puts a model behind the others, further from the sender.
     pub fn push(&mut self, model: impl Model + 'static) {
-        self.push_stage(Stage::Other(Box::new(model)));
+        self.push_boxed(Box::new(model));
+    }
+
+    /// The same for a model whose kind is not known here.
+    pub(crate) fn push_boxed(&mut self, model: Box<dyn Model>) {
+        self.push_stage(Stage::Other(model));
     }
 
     /// Puts a transmitter behind the others.

@@ -1,10 +1,13 @@
 //! Models described as data, and built for one direction of a link.
 
+use std::mem::{self, Discriminant};
+
 use bentpipe_units::{BitRate, Instant, Span};
 
 use crate::{
     Action, BitErrors, Blackout, Delay, Fade, FadingRate, GilbertElliott, GilbertElliottConfig,
-    QueueLimit, RandomLoss, RateQueue, Rule, Script, Series, Streams, XDelDrop, XDelDropConfig,
+    ModelChoice, QueueLimit, RandomLoss, RateQueue, Rule, Script, Series, Streams, XDelDrop,
+    XDelDropConfig,
 };
 
 /// One model of a link and its settings.
@@ -55,6 +58,8 @@ pub enum ModelSpec {
         /// times.
         independent: bool,
     },
+    /// A model that the program brings.
+    Custom(ModelChoice),
 }
 
 impl ModelSpec {
@@ -64,8 +69,7 @@ impl ModelSpec {
         let mut series = Series::default();
         for (place, spec) in specs.iter().enumerate() {
             // Numbered among its own kind: a model of another kind shifts nobody's draws.
-            let kind = std::mem::discriminant(spec);
-            let like = specs[..place].iter().filter(|s| std::mem::discriminant(*s) == kind).count();
+            let like = specs[..place].iter().filter(|other| other.kind() == spec.kind()).count();
             spec.push_to(&mut series, streams, link, direction, like);
         }
         series
@@ -87,8 +91,18 @@ impl ModelSpec {
         match self {
             Self::Script(rules) => !rules.iter().any(|r| matches!(r.action, Action::Delay(_))),
             Self::XDelDrop { config, .. } => config.fifo,
+            Self::Custom(choice) => choice.row().keeps_order,
             _ => true,
         }
+    }
+
+    /// Equal for models of one kind, whatever their settings.
+    fn kind(&self) -> (Discriminant<Self>, Option<&str>) {
+        let name = match self {
+            Self::Custom(choice) => Some(choice.row().name),
+            _ => None,
+        };
+        (mem::discriminant(self), name)
     }
 
     fn push_to(
@@ -124,6 +138,10 @@ impl ModelSpec {
                 };
                 series.push(XDelDrop::new(*config, sojourn, delay, own("drop")));
             }
+            Self::Custom(choice) => {
+                let stream = own(&format!("custom/{}", choice.row().name));
+                series.push_boxed(choice.build(stream));
+            }
         }
     }
 }
@@ -131,7 +149,9 @@ impl ModelSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fate, Model, Passing, StateConfig};
+    use std::collections::BTreeMap;
+
+    use crate::{CustomModel, CustomParameter, Fate, Model, Passing, StateConfig};
     use bentpipe_units::ByteCount;
     use bentpipe_wire::Kind;
 
@@ -165,5 +185,38 @@ mod tests {
     fn both_directions_share_a_channel_unless_they_are_independent() {
         assert_eq!(fates(&channel(false), "forth"), fates(&channel(false), "back"));
         assert_ne!(fates(&channel(true), "forth"), fates(&channel(true), "back"));
+    }
+
+    static LOSSY: CustomModel = CustomModel {
+        name: "lossy",
+        summary: "loses one half, or another share",
+        source: "this test",
+        parameters: &[CustomParameter {
+            name: "loss",
+            unit: "1",
+            default: 0.5,
+            range: (0.0, 1.0),
+            summary: "probability that a packet is lost",
+        }],
+        keeps_order: false,
+        build: |settings, stream| Box::new(RandomLoss::new(settings.get("loss"), stream)),
+    };
+    static OTHER: CustomModel = CustomModel { name: "other", ..LOSSY };
+
+    fn custom(row: &'static CustomModel, loss: f64) -> ModelSpec {
+        let parameters = BTreeMap::from([("loss".to_owned(), loss)]);
+        ModelSpec::Custom(ModelChoice::new(row, &parameters).expect("a probability"))
+    }
+
+    #[test]
+    fn a_model_that_a_program_brings_draws_from_a_stream_of_its_own() {
+        let alone = fates(&[custom(&LOSSY, 0.5)], "forth");
+        assert_ne!(alone, fates(&[custom(&LOSSY, 0.5)], "back"));
+        assert_ne!(alone, fates(&[custom(&OTHER, 0.5)], "forth"));
+        assert_eq!(alone, fates(&[custom(&OTHER, 0.0), custom(&LOSSY, 0.5)], "forth"));
+        let three = fates(&vec![custom(&LOSSY, 0.5); 3], "forth");
+        let lost = three.iter().filter(|fate| matches!(fate, Fate::Lost(_))).count();
+        assert!((825..925).contains(&lost), "the same draws three times would lose 500: {lost}");
+        assert!(!custom(&LOSSY, 0.5).keeps_order());
     }
 }

@@ -15,6 +15,18 @@ pub struct ScenarioError {
     pub message: String,
 }
 
+impl ScenarioError {
+    /// The error of a text from `source` that is not TOML or not what is read from it, without its key.
+    pub fn in_toml(source: &str, text: &str, error: &toml::de::Error) -> Self {
+        Self {
+            source: source.to_owned(),
+            line: error.span().map(|span| line_of(text, span.start)),
+            key: None,
+            message: plainly(error.message()),
+        }
+    }
+}
+
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source)?;
@@ -36,7 +48,7 @@ impl fmt::Display for ScenarioError {
 impl std::error::Error for ScenarioError {}
 
 /// The one of `known` that `wrong` was most likely meant to be; capital letters do not matter.
-pub(crate) fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let wrong = wrong.to_lowercase();
     known
         .into_iter()

@@ -1,40 +1,24 @@
-//! Scenarios and experiments: what is run, and how its result is judged.
+//! Scenarios: what is run.
 //!
-//! A scenario is a TOML file ([`Scenario`]) that becomes a run of the simulator. An experiment is a
-//! scenario, a sweep, metrics and claims ([`Experiment`]), also in TOML. Both come with the program
-//! ([`library`]) or from the user.
+//! A scenario is a TOML file ([`Scenario`]) that becomes a run of the simulator. It comes with the program
+//! ([`library`]) or from the user. A program that uses the crate may bring [`Extensions`] for its scenarios to name.
 
-mod agent_table;
 mod build;
-pub mod compare;
-mod constellation;
-mod copies;
-mod draw_table;
 mod error;
-pub mod experiment;
-mod file;
+mod extensions;
 pub mod library;
 mod load;
-mod named;
-mod places;
+mod problem;
 mod profile;
-mod protocol;
-mod proxy_table;
-mod quantity;
-mod queue_table;
-mod sctp_table;
-mod settings;
-mod sky;
-mod stations;
-mod tcp_table;
-mod traffic_table;
-mod uplink_table;
-pub mod validation;
-mod xstp_table;
+mod schema;
+mod text;
 
-pub use constellation::{ConstellationOptions, open_constellation};
-pub use error::{ScenarioError, did_you_mean};
-pub use experiment::{Experiment, Progress, SweepOptions};
-pub use file::{EncapsulationName, FlowTable, LinkDirection, LinkTable, ScenarioFile, schema};
+pub use build::{ConstellationOptions, open_constellation};
+pub use error::{ScenarioError, did_you_mean, nearest};
+pub use extensions::Extensions;
 pub use load::{Override, Scenario};
-pub use protocol::ProtocolName;
+pub use schema::file::{EncapsulationName, ScenarioFile, schema};
+pub use schema::flow::FlowTable;
+pub use schema::link::{LinkDirection, LinkTable};
+pub use schema::protocol::ProtocolName;
+pub use schema::quantity::{Quantity, Written};

@@ -1,4 +1,4 @@
-//! Scenarios and experiments that come with the program.
+//! Scenarios that come with the program.
 
 /// A name and the text of a file under `scenarios/`.
 type Entry = (&'static str, &'static str);
@@ -46,47 +46,6 @@ static SCENARIOS: &[Entry] = entries![
     "sctp/slow-start",
 ];
 
-static EXPERIMENTS: &[Entry] = entries![
-    "experiments/e1",
-    "experiments/e2",
-    "experiments/e3",
-    "experiments/e4",
-    "experiments/e5",
-    "experiments/e6",
-    "experiments/e7",
-    "experiments/e9",
-    "experiments/e10",
-    "experiments/e11",
-    "experiments/e12",
-    "experiments/e13",
-    "experiments/e14",
-    "experiments/e15",
-    "experiments/e16",
-    "experiments/e17",
-    "experiments/e18",
-    "experiments/e19",
-    "experiments/e20",
-    "experiments/e21",
-    "experiments/e22",
-    "experiments/e23",
-    "experiments/e24",
-    "experiments/e25",
-    "experiments/e26",
-    "experiments/e27",
-    "experiments/e28",
-    "experiments/e29",
-    "experiments/e30",
-    "experiments/p1",
-    "experiments/p2",
-    "experiments/p3",
-    "experiments/e31",
-    "experiments/e32",
-    "experiments/e33",
-    "experiments/e34",
-    "experiments/e35",
-    "experiments/e36",
-];
-
 /// The scenarios by name.
 pub fn scenarios() -> impl Iterator<Item = Entry> {
     SCENARIOS.iter().copied()
@@ -101,11 +60,6 @@ pub fn scenario(name: &str) -> Option<&'static str> {
 /// What stands behind the last slash of a name.
 pub(crate) fn last_part(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
-}
-
-/// The texts of the experiments, in order.
-pub fn experiments() -> impl Iterator<Item = Entry> {
-    EXPERIMENTS.iter().copied()
 }
 
 #[cfg(test)]
@@ -132,7 +86,7 @@ mod tests {
         let mut found = Vec::new();
         files(&root, &mut found, &root);
         found.sort();
-        let listed = scenarios().chain(experiments()).map(|(name, _)| name.to_owned());
+        let listed = scenarios().map(|(name, _)| name.to_owned());
         let mut listed: Vec<_> = listed.collect();
         listed.sort();
         assert_eq!(found, listed);
@@ -143,14 +97,6 @@ mod tests {
         for (name, text) in scenarios() {
             let scenario = crate::Scenario::parse(name, text).unwrap_or_else(|e| panic!("{e}"));
             assert!(name.ends_with(&scenario.file().name), "{name}");
-        }
-    }
-
-    #[test]
-    fn every_experiment_can_be_read_and_every_point_of_it_built() {
-        for (name, text) in experiments() {
-            let experiment = crate::Experiment::parse(name, text).unwrap_or_else(|e| panic!("{e}"));
-            experiment.check().unwrap_or_else(|e| panic!("{name}: {e}"));
         }
     }
 }

@@ -3,8 +3,7 @@
 //! What a protocol adds to the simulator stands here: how its ends are opened, and how a segment that
 //! belongs to no connection is answered.
 
-use bentpipe_transport::xstp::{self, Ports};
-use bentpipe_transport::{Endpoint, PathId, sctp, tcp};
+use bentpipe_transport::{Endpoint, PathId, Ports, sctp, tcp, xstp};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bentpipe_transport::xstp::Ports;
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
+use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::xstp::{Body, Flow};
 use bentpipe_wire::{Kind, Segment};

@@ -3,8 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use bentpipe_transport::xstp::Ports;
-use bentpipe_transport::{Endpoint, PathId, tcp, xstp};
+use bentpipe_transport::{Endpoint, PathId, Ports, tcp, xstp};
 use bentpipe_units::Instant;
 use bentpipe_wire::{Kind, Segment};
 

@@ -7,8 +7,7 @@ use bentpipe_transport::sctp::{
     Answer, Association, Config, CookieKey, Identity, Listener, Message, Notice, State, View,
     out_of_the_blue,
 };
-use bentpipe_transport::xstp::Ports;
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
+use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::sctp::{Chunk, Data, Packet, Sack};
 use bentpipe_wire::{Kind, Segment};

@@ -9,7 +9,7 @@ pub mod drive;
 pub mod endpoint;
 mod local_queue;
 pub mod path_mtu;
-pub mod recovery;
+mod ports;
 pub mod rtt;
 pub mod sctp;
 mod send_buffer;
@@ -19,6 +19,7 @@ pub mod xstp;
 pub use drive::{Host, drain, empty, hear};
 pub use endpoint::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
 pub use local_queue::LocalQueue;
+pub use ports::Ports;
 
 /// Shortest payload of a full segment, whoever asks for it: one byte in a segment would multiply
 /// packets and work a thousandfold at a peer's word.

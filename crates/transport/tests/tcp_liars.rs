@@ -1,8 +1,8 @@
 //! A peer that says anything at all: nothing panics, nothing hangs, nothing grows.
 
 use bentpipe_testkit::{Pair, Way, pattern};
-use bentpipe_transport::recovery::Mode;
 use bentpipe_transport::tcp::Config;
+use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Options, SackBlock, Segment, SynOptions, Timestamps};

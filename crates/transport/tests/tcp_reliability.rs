@@ -2,7 +2,7 @@
 
 use bentpipe_testkit::{Fate, Pair, pattern};
 use bentpipe_transport::Endpoint;
-use bentpipe_transport::recovery::Mode;
+use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::tcp::{Config, InitialWindow, State};
 use bentpipe_units::{ByteCount, Span};
 use proptest::prelude::*;

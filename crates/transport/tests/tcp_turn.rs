@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use bentpipe_cc::Choice;
 use bentpipe_testkit::pattern;
-use bentpipe_transport::recovery::Mode;
+use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::tcp::{Config, Connection, Turned};
-use bentpipe_transport::xstp::Ports;
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain};
+use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 use bytes::Bytes;

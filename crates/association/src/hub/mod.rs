@@ -40,8 +40,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll};
 
-use bentpipe_transport::xstp::{Config, Ports, Session};
-use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain, hear};
+use bentpipe_transport::xstp::{Config, Session};
+use bentpipe_transport::{Endpoint as _, Event, Host, PathId, Ports, drain, hear};
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::{Segment, xstp};
 use bytes::BytesMut;

@@ -1,6 +1,6 @@
 use bentpipe_units::{ByteCount, Span};
 
-use crate::registry::Choice;
+use crate::choice::Choice;
 use crate::testing::Play;
 use crate::{Ensemble, LossCause, Phase, RateSample, Signal};
 

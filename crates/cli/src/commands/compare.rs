@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use bentpipe_experiments::compare::{CompareOptions, compare as run_all};
 use bentpipe_record::{Comparison, Estimate};
 use bentpipe_scenario::Scenario;
-use bentpipe_scenario::compare::{CompareOptions, compare as run_all};
 
 use crate::args::Compare;
 use crate::commands::print_json;

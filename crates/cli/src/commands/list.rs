@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use bentpipe_scenario::compare;
-use bentpipe_scenario::experiment::find;
+use bentpipe_experiments::compare;
+use bentpipe_experiments::experiment::find;
 use bentpipe_scenario::{Scenario, library};
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
     };
     Ok(match listing {
         Listing::Experiments => {
-            let entry = |e: &bentpipe_scenario::Experiment| {
+            let entry = |e: &bentpipe_experiments::Experiment| {
                 let figures: Vec<_> = e.figures.iter().map(|f| f.figure.as_str()).collect();
                 plain(&e.id, format!("{} ({}; figures {})", e.title, e.group, figures.join(", ")))
             };
@@ -101,7 +101,7 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
             plain("udp", "datagrams, which nobody acknowledges: background traffic".to_owned()),
         ],
         Listing::Controllers => {
-            let parameter = |p: &bentpipe_cc::registry::Parameter| {
+            let parameter = |p: &bentpipe_cc::Parameter| {
                 let (low, high) = p.range;
                 let text = format!("{}, {} ({low} to {high}), {}", p.summary, p.default, p.unit);
                 (p.name.to_owned(), text)

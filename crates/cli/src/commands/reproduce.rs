@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use bentpipe_experiments::experiment::{SweepOptions, find, metric, run_all};
 use bentpipe_record::{Experiments, Figure};
-use bentpipe_scenario::experiment::{SweepOptions, find, metric, run_all};
 
 use crate::args::Reproduce;
 use crate::commands::{print_json, to_json};

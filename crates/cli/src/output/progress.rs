@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use bentpipe_scenario::Progress;
+use bentpipe_experiments::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// The progress bar; silent when nobody looks.

@@ -6,10 +6,10 @@ use super::{
     AckFilter, AckSpread, AckSpreadConfig, AcksFirst, Discipline, DropTail, LowFirst, Red,
     RedConfig, XcpRouter,
 };
-use crate::{QueueLimit, Stream};
+use crate::{QueueChoice, QueueLimit, Stream};
 
 /// A queue that holds packets.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct QueueSpec {
     /// Most that may wait, the packet being sent left out.
     pub limit: QueueLimit,
@@ -18,7 +18,7 @@ pub struct QueueSpec {
 }
 
 /// A discipline and its settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum DisciplineSpec {
     /// [`DropTail`].
     DropTail,
@@ -45,22 +45,25 @@ pub enum DisciplineSpec {
         /// What limited flows leave goes to the others.
         p_xcp: bool,
     },
+    /// A discipline that the program brings.
+    Custom(QueueChoice),
 }
 
 impl QueueSpec {
     /// Builds the queue before a line of this rate. It draws from `stream`.
     pub fn build(&self, rate: BitRate, stream: Stream) -> Box<dyn Discipline> {
         let limit = self.limit;
-        match self.discipline {
+        match &self.discipline {
             DisciplineSpec::DropTail => Box::new(DropTail::new(limit)),
-            DisciplineSpec::Red(config) => Box::new(Red::new(config, limit, rate, stream)),
+            DisciplineSpec::Red(config) => Box::new(Red::new(*config, limit, rate, stream)),
             DisciplineSpec::LowFirst => Box::new(LowFirst::new(limit)),
-            DisciplineSpec::AcksFirst { in_a_row } => Box::new(AcksFirst::new(limit, in_a_row)),
+            DisciplineSpec::AcksFirst { in_a_row } => Box::new(AcksFirst::new(limit, *in_a_row)),
             DisciplineSpec::AckFilter { reports, in_place } => {
-                Box::new(AckFilter::new(limit, reports, in_place))
+                Box::new(AckFilter::new(limit, *reports, *in_place))
             }
-            DisciplineSpec::AckSpread(config) => Box::new(AckSpread::new(config, limit)),
-            DisciplineSpec::Xcp { p_xcp } => Box::new(XcpRouter::new(rate, limit, p_xcp)),
+            DisciplineSpec::AckSpread(config) => Box::new(AckSpread::new(*config, limit)),
+            DisciplineSpec::Xcp { p_xcp } => Box::new(XcpRouter::new(rate, limit, *p_xcp)),
+            DisciplineSpec::Custom(choice) => choice.build(limit, rate, stream),
         }
     }
 }

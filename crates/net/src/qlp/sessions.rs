@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bentpipe_transport::demux::Demux;
-use bentpipe_transport::xstp::{Config, Ports, Session, no_session_reset};
-use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain};
+use bentpipe_transport::xstp::{Config, Session, no_session_reset};
+use bentpipe_transport::{Endpoint as _, Event, Host, PathId, Ports, drain};
 use bentpipe_units::Instant;
 use bentpipe_wire::qlp::{Frame, Header, NodeId, Protocol};
 use bentpipe_wire::{Segment, xstp};

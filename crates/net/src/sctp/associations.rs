@@ -13,8 +13,7 @@ use std::task::{Context, Poll, Waker};
 use bentpipe_transport::sctp::{
     Answer, Association, Config, CookieKey, Identity, Listener, out_of_the_blue,
 };
-use bentpipe_transport::xstp::Ports;
-use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain};
+use bentpipe_transport::{Endpoint as _, Event, Host, PathId, Ports, drain};
 use bentpipe_units::Instant;
 use bentpipe_wire::sctp::{self, Packet};
 use bentpipe_wire::{Ecn, Segment};

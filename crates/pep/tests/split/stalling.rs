@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::Choice;
 use bentpipe_pep::split::{Config, Side};
-use bentpipe_transport::recovery::Mode;
+use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::{tcp, xstp};
 use bentpipe_units::{ByteCount, Span};
 use proptest::prelude::*;

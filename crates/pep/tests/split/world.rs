@@ -5,8 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use bentpipe_pep::split::{Config, Legs, Relay, Side, settle};
-use bentpipe_transport::xstp::Ports;
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, sctp, tcp, xstp};
+use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain, sctp, tcp, xstp};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 use bentpipe_wire::xcp::Header;

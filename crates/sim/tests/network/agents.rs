@@ -6,8 +6,8 @@ use bentpipe_link::{Action, ModelSpec, Rule};
 use bentpipe_pep::snoop;
 use bentpipe_record::{RunSummary, TransportCounters};
 use bentpipe_sim::{AgentPlace, AgentSpec, Protocol, RunSpec};
-use bentpipe_transport::recovery::Mode;
 use bentpipe_transport::tcp;
+use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_units::ByteCount;
 use bentpipe_wire::Kind;
 

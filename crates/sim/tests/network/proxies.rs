@@ -10,7 +10,7 @@ use bentpipe_sim::{
     Connections, Draw, FlowSpec, Protocol, ProxySpec, RunSpec, SchedulerSpec, Sharing, TrafficSpec,
     WebSpec,
 };
-use bentpipe_transport::recovery::Mode;
+use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::{tcp, xstp};
 use bentpipe_units::{ByteCount, Span};
 

@@ -59,7 +59,7 @@ fn a_queue_that_holds_its_packets_gives_the_record_of_one_that_does_not() {
 #[test]
 fn every_queue_delivers_everything_and_says_the_same_in_wire_mode_and_again() {
     for what in disciplines() {
-        let mut spec = with_queue(what);
+        let mut spec = with_queue(what.clone());
         let run = outcome(&spec);
         assert_all_arrived(&spec, &run);
         assert!(lost(channel(&run, "neck", 3)) > 20, "{what:?}: the queue had nothing to do");

@@ -18,8 +18,7 @@ use super::receiver::Receiver;
 use super::retry::Retry;
 use super::sender::Sender;
 use super::{Config, CookieKey, Message, Notice, SendError, State};
-use crate::xstp::Ports;
-use crate::{Failure, PathId};
+use crate::{Failure, PathId, Ports};
 
 /// Most answers that wait to be sent: what a peer asks beyond them it asks again or not.
 const MOST_ANSWERS: usize = 16;

@@ -6,7 +6,7 @@ use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::sctp::{Init, Parameter};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-use crate::xstp::Ports;
+use crate::Ports;
 
 /// Length of the code at the end of a cookie.
 const MAC: usize = 32;

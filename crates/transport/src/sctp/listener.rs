@@ -11,7 +11,7 @@ use super::offer::{Host, fault_of, forget_the_rest, init_ack, new_offer, stale_c
 use super::stray::answer;
 use super::{Association, Config, CookieKey, Identity, out_of_the_blue};
 use crate::PathId;
-use crate::xstp::Ports;
+use crate::Ports;
 
 /// Waits for associations. It keeps nothing of them: a cookie that the peer brings back says
 /// everything (RFC 9260, section 5.1.3), so no number of INITs takes any memory.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::cookie::{Cookie, addresses};
 use super::draw::Draw;
 use super::{Config, CookieKey};
-use crate::xstp::Ports;
+use crate::Ports;
 
 /// What each end says of itself in INIT and INIT ACK, and the cookie keeps.
 pub(super) struct Offer {

@@ -4,9 +4,9 @@ use bentpipe_cc::{Ack, LossCause, Signal};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::tcp::{Options, Segment};
 
+use super::recovery::{AckSeen, Delivered, Found, Recovery};
 use super::sender::Sender;
 use super::timing::Timing;
-use crate::recovery::{AckSeen, Delivered, Found, Recovery};
 
 /// An acknowledgement, as the connection read it from a segment.
 #[derive(Clone, Copy, Debug)]

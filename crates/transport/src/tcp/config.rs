@@ -3,8 +3,8 @@
 use bentpipe_cc::Choice;
 use bentpipe_units::{ByteCount, Span};
 
+use super::recovery::Mode;
 use crate::LEAST_MSS;
-use crate::recovery::Mode;
 
 /// Settings of a connection. The two ends may differ.
 #[derive(Clone, Debug)]

@@ -21,8 +21,7 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::stamps::Stamps;
 use super::{Config, State};
-use crate::xstp::Ports;
-use crate::{Endpoint, Event, Failure, LocalQueue, PathId, SenderState, WriteError};
+use crate::{Endpoint, Event, Failure, LocalQueue, PathId, Ports, SenderState, WriteError};
 
 /// One end of a TCP connection.
 #[derive(Debug)]

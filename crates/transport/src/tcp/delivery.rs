@@ -3,7 +3,7 @@
 use bentpipe_cc::RateSample;
 use bentpipe_units::{ByteCount, Instant, Span};
 
-use crate::recovery::{Departed, Stamp};
+use super::recovery::{Departed, Stamp};
 
 /// Counts what is delivered (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Debug)]

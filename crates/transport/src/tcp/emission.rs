@@ -5,8 +5,8 @@ use bentpipe_units::{ByteCount, Instant};
 use bytes::Bytes;
 
 use super::pacer::{Pace, Pacer};
+use super::recovery::Recovery;
 use super::sender::Sender;
-use crate::recovery::Recovery;
 
 /// A segment of the stream that leaves.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! TCP (RFC 9293) with the extensions that long paths need.
 //!
 //! A [`Connection`] has a sending and a receiving side. Losses are found and repaired by a
-//! [recovery](crate::recovery), the rate is a controller's of `bentpipe-cc`. What is implemented of
+//! [recovery], the rate is a controller's of `bentpipe-cc`. What is implemented of
 //! which RFC stands in `docs/protocols/tcp.md`.
 
 mod acks;
@@ -22,6 +22,7 @@ mod probe_cycle;
 mod probes;
 mod reassembly;
 mod receiver;
+pub mod recovery;
 mod reset;
 mod sender;
 mod stamps;

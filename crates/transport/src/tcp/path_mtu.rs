@@ -8,10 +8,10 @@ use bentpipe_units::{Instant, Seq32};
 use bentpipe_wire::xcp::Header;
 
 use super::connection::{Connection, Stage};
+use super::recovery::Found;
 use super::sender::Sender;
 use crate::LEAST_MSS;
 use crate::path_mtu::{Search, Unanswered};
-use crate::recovery::Found;
 
 /// Length of the packets that a search begins with (RFC 4821, section 7.2).
 const BASE: u16 = 1024;

@@ -17,8 +17,8 @@ use bytes::Bytes;
 use super::acks::AckIn;
 use super::connection::{Connection, Stage, Work};
 use super::emission::{Kind, Outgoing};
+use super::recovery::Recovery;
 use super::sender::Sender;
-use crate::recovery::Recovery;
 
 /// Flags that are something else than data and an acknowledgement.
 const UNUSUAL: Flags =

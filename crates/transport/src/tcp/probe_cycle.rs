@@ -12,9 +12,9 @@ use bentpipe_cc::LossCause;
 use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 
+use super::recovery::Found;
 use super::sender::Sender;
 use super::timers::Exhausted;
-use crate::recovery::Found;
 
 /// A loss that is not answered yet.
 #[derive(Clone, Copy, Debug)]

@@ -16,9 +16,9 @@ use super::pacer::Pacer;
 use super::path_mtu::PathSearch;
 use super::probe_cycle::Cycle;
 use super::probes::Probes;
+use super::recovery::{AnyRecovery, Found, Mode, Options, Recovery, Scoreboard};
 use super::timing::Timing;
 use crate::local_queue::QueueMeter;
-use crate::recovery::{AnyRecovery, Found, Mode, Options, Recovery, Scoreboard};
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 

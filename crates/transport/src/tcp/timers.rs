@@ -3,8 +3,8 @@
 use bentpipe_cc::LossCause;
 use bentpipe_units::{Instant, Span};
 
+use super::recovery::{Found, Recovery};
 use super::sender::Sender;
-use crate::recovery::{Found, Recovery};
 
 /// The peer has not answered for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,6 +30,6 @@ mod timers;
 mod timestamp;
 
 pub use config::{Config, ConfigError, ProbingConfig, StatRule};
-pub use session::{Ports, Session, no_session_reset};
+pub use session::{Session, no_session_reset};
 pub use shared_path::SharedPath;
 pub use state::State;

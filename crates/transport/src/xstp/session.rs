@@ -16,20 +16,11 @@ use super::control::{Exhausted, Retry};
 use super::receiver::{Arrival, Receiver};
 use super::sender::Sender;
 use super::{Config, SharedPath, State};
-use crate::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
+use crate::{Endpoint, Event, Failure, PathId, Ports, SenderState, WriteError};
 
 /// Bytes that an allocator gives to keep one segment, besides its payload: its place in a list and the handle of a
 /// shared buffer.
 const SEGMENT: usize = 128;
-
-/// The ports of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ports {
-    /// This end's port.
-    pub local: u16,
-    /// The peer's port.
-    pub peer: u16,
-}
 
 /// One end of an XSTP connection.
 #[derive(Debug)]

@@ -2,10 +2,9 @@
 
 pub(crate) use std::sync::Arc;
 
-pub(crate) use bentpipe_transport::recovery::Mode;
+pub(crate) use bentpipe_transport::tcp::recovery::Mode;
 pub(crate) use bentpipe_transport::tcp::{Config, Connection, InitialWindow, State};
-pub(crate) use bentpipe_transport::xstp::Ports;
-pub(crate) use bentpipe_transport::{Endpoint, Event, Failure, PathId};
+pub(crate) use bentpipe_transport::{Endpoint, Event, Failure, PathId, Ports};
 pub(crate) use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 pub(crate) use bentpipe_wire::tcp::{
     Flags, Options, SackBlock, Scps, Segment, SynOptions, Timestamps,

@@ -1,0 +1,373 @@
+//! CUBIC: the window is a cubic function of the time since the last loss.
+
+mod linux;
+
+use bentpipe_units::Instant;
+
+use crate::bottleneck::{Deliveries, PeriodMax};
+use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::hystart::{HYSTART, HyStart};
+use crate::row::{Build, Parameter, Row};
+use crate::trial_start::{TRIAL_START, TrialStart};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
+use crate::{Ack, Gauge, PathView};
+
+/// The registry row.
+pub(crate) const ROW: Row = Row {
+    name: "cubic",
+    summary: "grows towards the window of the last loss and beyond, as a cube of time",
+    citation: "RFC 9438, HyStart++ (RFC 9406) with `hystart`; Linux 2.6.22 with `linux`; `trial_start` \
+               and `carried` are this project's",
+    parameters: &[
+        Parameter {
+            name: "c",
+            unit: "segments/s^3",
+            default: 0.4,
+            range: (0.001, 100.0),
+            summary: "how steep the cube is",
+        },
+        Parameter {
+            name: "beta",
+            unit: "1",
+            default: 0.7,
+            range: (0.1, 0.95),
+            summary: "what a loss leaves of the window; 0.8 with `linux`",
+        },
+        Parameter {
+            name: "fast_convergence",
+            unit: "1",
+            default: 1.0,
+            range: (0.0, 1.0),
+            summary: "1: a window that shrank between two losses makes room for others",
+        },
+        Parameter {
+            name: "carried",
+            unit: "1",
+            default: 0.0,
+            range: (0.0, 1.0),
+            summary: "1: a loss leaves at least what arrives in a round trip without a queue and an eighth more, \
+                      after TCP Westwood (this project's)",
+        },
+        HYSTART,
+        TRIAL_START,
+        ABC_LIMIT,
+        INITIAL_SSTHRESH,
+        LINUX,
+    ],
+    build: |build| Windowed::boxed(build, &ROW, Cubic::new(build)),
+};
+
+/// A stage of avoidance between two losses. Windows in segments, times in seconds.
+#[derive(Debug)]
+struct Epoch {
+    began: Instant,
+    k: f64,
+    /// The window at which the cube is flat.
+    w_max: f64,
+    /// What Reno would have by now.
+    w_est: f64,
+}
+
+#[derive(Debug)]
+struct Cubic {
+    c: f64,
+    beta: f64,
+    fast_convergence: bool,
+    w_max: f64,
+    /// The window before the last reduction.
+    prior: f64,
+    epoch: Option<Epoch>,
+    start: HyStart,
+    trial: TrialStart,
+    carried: Option<Carried>,
+    seen: Instant,
+    /// The module of Linux 2.6.22 in its place.
+    linux: Option<linux::Module>,
+}
+
+impl Cubic {
+    fn new(build: &Build<'_>) -> Self {
+        let linux = build.parameter(&ROW, LINUX.name) >= 0.5;
+        Self {
+            c: build.parameter(&ROW, "c"),
+            beta: build.parameter(&ROW, "beta"),
+            fast_convergence: build.parameter(&ROW, "fast_convergence") >= 0.5,
+            w_max: 0.0,
+            prior: 0.0,
+            epoch: None,
+            start: HyStart::new(build.parameter(&ROW, HYSTART.name) >= 0.5),
+            trial: TrialStart::new(build.parameter(&ROW, TRIAL_START.name) >= 0.5),
+            carried: (build.parameter(&ROW, "carried") >= 0.5).then(Carried::new),
+            seen: Instant::ZERO,
+            linux: linux.then(|| linux::Module::new(build.parameter(&ROW, "c"))),
+        }
+    }
+
+    /// Segments per round that give Reno's share with this `beta` (section 4.3).
+    fn alpha(&self) -> f64 {
+        3.0 * (1.0 - self.beta) / (1.0 + self.beta)
+    }
+
+    /// The time since the last acknowledgement does not count.
+    fn rest(&mut self, now: Instant) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.began += now.since(self.seen);
+        }
+    }
+
+    fn begin(&self, now: Instant, cwnd: f64) -> Epoch {
+        let w_max = self.w_max.max(cwnd);
+        let k = libm::cbrt((w_max - cwnd) / self.c);
+        Epoch { began: now, k, w_max, w_est: cwnd }
+    }
+}
+
+/// Besides what fills the path: it shall not run dry between two reports.
+const SPARE: f64 = 1.125;
+
+/// What the path carried of late.
+#[derive(Debug)]
+struct Carried {
+    deliveries: Deliveries,
+    /// The fastest delivery of this round trip and the one before, in bytes per second.
+    fastest: PeriodMax<2>,
+}
+
+impl Carried {
+    fn new() -> Self {
+        Self { deliveries: Deliveries::default(), fastest: PeriodMax::new() }
+    }
+
+    fn measure(&mut self, path: &PathView, ack: &Ack) {
+        if let Some(delivery) = self.deliveries.take(path, ack) {
+            self.fastest.take(path.round, delivery.rate);
+        }
+    }
+
+    /// Bytes that fill the path and hardly any queue.
+    fn without_queue(&self, path: &PathView) -> f64 {
+        SPARE * self.fastest.get() * path.min_rtt.as_secs_f64()
+    }
+}
+
+impl Epoch {
+    fn cube(&self, c: f64, t: f64) -> f64 {
+        let d = t - self.k;
+        c * d * d * d + self.w_max
+    }
+}
+
+impl Law for Cubic {
+    fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
+        if let Some(module) = &mut self.linux {
+            return module.measure(path, ack);
+        }
+        self.start.measure(window, path);
+        self.trial.measure(window, path, ack);
+        if let Some(carried) = &mut self.carried {
+            carried.measure(path, ack);
+        }
+        // Time in which the application was the limit does not count (section 5.8).
+        if !path.cwnd_limited {
+            self.rest(path.now);
+        }
+        self.seen = path.now;
+    }
+
+    fn grow(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
+        let segments = window.slow_start_by(self.start.growth() * self.trial.growth(), ack);
+        if segments <= 0.0 {
+            return;
+        }
+        let cwnd = window.segments();
+        if let Some(module) = &mut self.linux {
+            return window.step(module.needed(path.now, cwnd) + 1.0, segments);
+        }
+        let (c, alpha, prior) = (self.c, self.alpha(), self.prior);
+        let fresh = self.begin(path.now, cwnd);
+        let epoch = self.epoch.get_or_insert(fresh);
+        let t = path.now.since(epoch.began).as_secs_f64();
+        epoch.w_est += if epoch.w_est >= prior { 1.0 } else { alpha } * segments / cwnd;
+        let next = if epoch.cube(c, t) < epoch.w_est {
+            cwnd.max(epoch.w_est)
+        } else {
+            let target = epoch.cube(c, t + path.srtt.as_secs_f64());
+            cwnd + (target.max(cwnd).min(1.5 * cwnd) - cwnd) * segments / cwnd
+        };
+        window.set(next * window.mss());
+    }
+
+    fn reduce(&mut self, window: &Window, path: &PathView, event: &Reduction) -> Option<f64> {
+        if event.cause != Cause::Timeout && self.trial.absorbs_loss() {
+            return None;
+        }
+        self.start.end();
+        self.trial.end();
+        let cwnd = window.segments();
+        if let Some(module) = &mut self.linux {
+            module.lose(cwnd);
+            return Some(event.flight * linux::BETA);
+        }
+        let shrank = self.fast_convergence && cwnd < self.w_max;
+        self.w_max = if shrank { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
+        self.prior = cwnd;
+        self.epoch = None;
+        let left = event.flight * self.beta;
+        let Some(carried) = self.carried.as_ref().filter(|_| event.cause != Cause::Timeout) else {
+            return Some(left);
+        };
+        Some(left.max(carried.without_queue(path).min(event.flight)))
+    }
+
+    fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
+        if event.cause == Cause::Timeout {
+            // Section 4.8: the first stage after a timeout has its plateau where it begins.
+            (self.w_max, self.epoch) = (0.0, None);
+            if let Some(module) = &mut self.linux {
+                module.forget();
+            }
+        }
+    }
+
+    fn idle(&mut self, window: &mut Window, path: &PathView) {
+        window.idle();
+        self.rest(path.now);
+        self.seen = path.now;
+    }
+
+    fn while_repairing(&self, window: &Window) -> f64 {
+        window.ssthresh()
+    }
+
+    fn restart(&mut self) {
+        (self.w_max, self.prior, self.epoch) = (0.0, 0.0, None);
+        if let Some(module) = &mut self.linux {
+            module.forget();
+        }
+    }
+
+    fn gauges(&self, _window: &Window) -> Vec<Gauge> {
+        let k = self.epoch.as_ref().map_or(0.0, |epoch| epoch.k);
+        vec![Gauge { name: "w_max_segments", value: self.w_max }, Gauge { name: "k_s", value: k }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Play;
+    use crate::{LossCause, Signal};
+
+    /// A window of 1024 segments that just lost one.
+    fn cubic() -> Play {
+        let mut play = Play::new("cubic", &[("initial_ssthresh", 1024.0)]);
+        play.rounds(9);
+        assert_eq!(play.segments(), 1024.0);
+        play.lose(LossCause::Gap);
+        play.recovered();
+        play
+    }
+
+    #[test]
+    fn a_loss_leaves_seven_tenths_and_k_is_the_cube_root_of_the_rest() {
+        let mut play = cubic();
+        assert!((play.segments() - 716.8).abs() < 1e-3);
+        play.ack_at_once(1);
+        let k = play.gauge("k_s");
+        assert!((k - 9.158).abs() < 1e-3, "cbrt(307.2 / 0.4) = {k}");
+    }
+
+    #[test]
+    fn with_carried_a_loss_leaves_what_fills_the_path() {
+        // 1,200 segments a second in 600 ms without a queue are 720, and an eighth more 810.
+        for (rate, left) in [(1_200.0, 810.0), (2_000.0, 1_024.0), (600.0, 716.8)] {
+            let mut play = Play::new("cubic", &[("initial_ssthresh", 1024.0), ("carried", 1.0)]);
+            play.rounds(9);
+            // Windows of slow start acknowledge as fast as this, and are two round trips ago then.
+            play.path.round += 2;
+            play.deliver(rate);
+            play.lose(LossCause::Nack);
+            assert!((play.segments() - left).abs() < 1e-3, "{rate}: {}", play.segments());
+            play.lose(LossCause::Timeout);
+            assert_eq!(play.segments(), 1.0);
+        }
+    }
+
+    #[test]
+    fn after_k_seconds_the_window_is_that_of_the_loss_whatever_the_round_trip() {
+        for rtt in [0.1, 0.6] {
+            let mut play = cubic();
+            play.set_rtt(rtt);
+            let began = play.path.now;
+            while play.path.now.since(began).as_secs_f64() < 9.158 {
+                play.round();
+            }
+            let window = play.segments();
+            assert!((window - 1024.0).abs() < 5.0, "{rtt}: {window}");
+        }
+    }
+
+    #[test]
+    fn the_cube_is_flat_at_its_plateau_and_steep_beyond() {
+        let mut play = cubic();
+        let mut at = |seconds: f64| {
+            while play.path.now.as_secs_f64() < seconds {
+                play.round();
+            }
+            play.segments()
+        };
+        let began = 5.4; // nine rounds of slow start
+        let (eight, ten, fifteen) = (at(began + 8.0), at(began + 10.2), at(began + 15.0));
+        assert!(ten - eight < 10.0, "{eight} {ten}");
+        assert!(fifteen - ten > 60.0, "{ten} {fifteen}");
+    }
+
+    #[test]
+    fn small_windows_on_short_paths_grow_as_reno_would() {
+        let mut play = Play::new("cubic", &[("initial_ssthresh", 20.0)]);
+        play.set_rtt(0.02);
+        play.rounds(4);
+        play.lose(LossCause::Gap);
+        play.recovered();
+        let before = play.segments();
+        play.rounds(10);
+        let grown = (play.segments() - before) / 10.0;
+        assert!((0.45..=0.6).contains(&grown), "{grown}");
+    }
+
+    #[test]
+    fn a_window_that_shrank_between_two_losses_aims_lower() {
+        let mut play = cubic();
+        play.round();
+        let window = play.segments();
+        play.lose(LossCause::Gap);
+        assert!((play.gauge("w_max_segments") - window * 0.85).abs() < 1e-2);
+    }
+
+    #[test]
+    fn time_in_which_the_application_is_the_limit_does_not_count() {
+        let mut play = cubic();
+        play.rounds(2);
+        play.path.cwnd_limited = false;
+        play.ack_at_once(1);
+        let before = play.segments();
+        play.wait(60.0);
+        play.ack_at_once(1);
+        play.path.cwnd_limited = true;
+        play.round();
+        assert!(play.segments() - before < 60.0, "{} {before}", play.segments());
+    }
+
+    #[test]
+    fn idle_time_does_not_count() {
+        let grown = |pause: f64| {
+            let mut play = cubic();
+            play.rounds(2);
+            play.wait(pause);
+            play.signal(Signal::Idle);
+            play.rounds(12);
+            play.segments()
+        };
+        let (short, long) = (grown(2.0), grown(600.0));
+        assert!((long - short).abs() < 1e-3 && short > 716.8, "{short} {long}");
+    }
+}

@@ -1,0 +1,31 @@
+//! The controllers, one file each. They use the common parts above; only the registry uses them.
+
+pub(crate) mod astart;
+pub(crate) mod bbr;
+pub(crate) mod bbr3;
+pub(crate) mod bulk_repeat;
+pub(crate) mod constant_rate;
+pub(crate) mod cubic;
+pub(crate) mod dvegas;
+pub(crate) mod fast_start;
+pub(crate) mod fixed;
+pub(crate) mod highspeed;
+pub(crate) mod hybla;
+pub(crate) mod jersey;
+pub(crate) mod newvegas;
+pub(crate) mod peach;
+pub(crate) mod peach_plus;
+pub(crate) mod rate;
+pub(crate) mod reno;
+pub(crate) mod scalable;
+pub(crate) mod scps;
+pub(crate) mod sctp;
+pub(crate) mod star;
+pub(crate) mod stcp;
+pub(crate) mod stp;
+pub(crate) mod swift;
+pub(crate) mod vegas;
+pub(crate) mod veno;
+pub(crate) mod westwood;
+pub(crate) mod westwood_plus;
+pub(crate) mod xcp;

@@ -1,0 +1,16 @@
+//! TCP Swift: the window opens within two round trips to what arrived of low-priority copies.
+
+use crate::Copies;
+use crate::family::Windowed;
+use crate::probing::Probing;
+use crate::row::Row;
+use crate::window::ABC_LIMIT;
+
+/// The registry row.
+pub(crate) const ROW: Row = Row {
+    name: "swift",
+    summary: "speedy start and speedy recovery with low-priority copies of outstanding segments",
+    citation: "Leung and Yeung, ISCC 2004; the window after the start is this project's reading",
+    parameters: &[ABC_LIMIT],
+    build: |build| Windowed::boxed(build, &ROW, Probing::new(Copies::Outstanding, true)),
+};

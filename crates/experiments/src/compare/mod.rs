@@ -1,0 +1,170 @@
+//! Which protocol on this link: one scenario, several variants of its flows, the same seeds.
+
+mod measure;
+mod place;
+mod variant;
+
+use bentpipe_record::{Comparison, ComparisonRow, Estimate as Mean};
+use bentpipe_scenario::{Override, Scenario, ScenarioError, did_you_mean};
+use bentpipe_sim::{Protocol, RunSpec, run};
+use rayon::prelude::*;
+
+pub(crate) use self::measure::jain;
+use self::measure::{Measured, Watch};
+pub use self::variant::{DEFAULT_VARIANTS, NamedVariant, Variant, named};
+use crate::experiment::{Estimate, Progress, in_pool};
+
+/// How a comparison is run.
+#[derive(Clone, Debug, Default)]
+pub struct CompareOptions {
+    /// Runs of each variant, with seeds 1 and on; at least 1.
+    pub reps: u64,
+    /// Threads; none for one on each core. The result does not depend on it.
+    pub jobs: Option<usize>,
+    /// The flows that are compared; if empty, all that send a file or without end.
+    pub flows: Vec<String>,
+}
+
+/// Runs a scenario with each of some variants and ranks them by goodput, the best first.
+///
+/// # Errors
+/// When a flow or a variant can not be, or a run fails.
+pub fn compare(
+    scenario: &Scenario,
+    variants: &[Variant],
+    options: &CompareOptions,
+    progress: &dyn Progress,
+) -> Result<Comparison, ScenarioError> {
+    let wrong = |message: String| ScenarioError {
+        source: scenario.source().to_owned(),
+        line: None,
+        key: None,
+        message,
+    };
+    let spec = scenario.run_spec(None, false)?;
+    let flows = chosen(&spec, &options.flows).map_err(&wrong)?;
+    if let Some(flow) = flows.iter().map(|flow| &spec.flows[*flow]).find(|f| !f.proxies.is_empty())
+    {
+        let name = &flow.name;
+        return Err(wrong(format!(
+            "flow `{name}` goes through proxies: variants would change nothing but its first leg; set \
+             flows.{name}.through=[] and compare variants with `+split`, or set protocols of the proxies"
+        )));
+    }
+    let reps = options.reps.max(1);
+    let mut jobs = Vec::new();
+    for (number, variant) in variants.iter().enumerate() {
+        let changes = variant.changes(&spec, &flows).map_err(&wrong)?;
+        let changed = with(scenario, &changes, variant)?;
+        for seed in 1..=reps {
+            jobs.push((number, changed.run_spec(Some(seed), false)?));
+        }
+    }
+    progress.total(jobs.len() as u64);
+    let taken: Vec<Result<Measured, ScenarioError>> = in_pool(options.jobs, || {
+        let measured = jobs.par_iter().map(|(_, spec)| {
+            let mut watch = Watch::new(spec.flows.len());
+            let summary = run(spec, &mut watch).map_err(|error| wrong(error.to_string()));
+            progress.done();
+            summary.map(|summary| watch.measure(&summary, &flows))
+        });
+        measured.collect()
+    });
+    let mut measured = vec![Vec::new(); variants.len()];
+    for ((number, _), taken) in jobs.iter().zip(taken) {
+        measured[*number].push(taken?);
+    }
+    let names = flows.iter().map(|flow| spec.flows[*flow].name.clone()).collect();
+    Ok(Comparison {
+        scenario: spec.name.clone(),
+        flows: names,
+        replications: reps,
+        rows: ranked(variants, &measured),
+    })
+}
+
+/// What makes all bulk transfers of a scenario the variant of this name.
+pub(crate) fn changes(scenario: &Scenario, name: &str) -> Result<Vec<Override>, ScenarioError> {
+    let spec = scenario.run_spec(None, false)?;
+    let found = name.parse::<Variant>().and_then(|variant| {
+        let flows = chosen(&spec, &[])?;
+        variant.changes(&spec, &flows)
+    });
+    found.map_err(|message| ScenarioError {
+        source: scenario.source().to_owned(),
+        line: None,
+        key: None,
+        message,
+    })
+}
+
+/// The scenario with the values of a variant.
+fn with(
+    scenario: &Scenario,
+    changes: &[Override],
+    variant: &Variant,
+) -> Result<Scenario, ScenarioError> {
+    scenario
+        .with(changes)
+        .map_err(|error| ScenarioError { source: format!("variant {}", variant.name), ..error })
+}
+
+/// The flows that are compared: those that are named, or all bulk transfers.
+fn chosen(spec: &RunSpec, names: &[String]) -> Result<Vec<usize>, String> {
+    let known = || spec.flows.iter().map(|flow| flow.name.as_str());
+    let mut chosen = Vec::new();
+    for name in names {
+        let found = known().position(|known| known == name);
+        let hint = did_you_mean(name, known());
+        let index = found.ok_or_else(|| format!("there is no flow `{name}`{hint}"))?;
+        if matches!(spec.flows[index].protocol, Protocol::Udp) {
+            return Err(format!("the flow `{name}` consists of datagrams: it has no variants"));
+        }
+        chosen.push(index);
+    }
+    if names.is_empty() {
+        let bulk = spec.flows.iter().enumerate().filter(|(_, flow)| flow.traffic.is_none());
+        chosen.extend(bulk.map(|(index, _)| index));
+    }
+    if chosen.is_empty() {
+        return Err("no flow sends a file or without end: name those to compare by --flow".into());
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    Ok(chosen)
+}
+
+/// A row for each variant, the best goodput first; equal ones in the order they were asked for.
+fn ranked(variants: &[Variant], measured: &[Vec<Measured>]) -> Vec<ComparisonRow> {
+    let goodputs = |runs: &[Measured]| runs.iter().map(|run| run.goodput).collect::<Vec<_>>();
+    let mut order: Vec<usize> = (0..variants.len()).collect();
+    let mean = |number: usize| Estimate::of(&goodputs(&measured[number])).mean;
+    order.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
+    let best = order.first().map(|best| goodputs(&measured[*best])).unwrap_or_default();
+    let row = |(place, &number): (usize, &usize)| {
+        let runs = &measured[number];
+        let of = |take: fn(&Measured) -> Option<f64>| {
+            let values: Vec<f64> = runs.iter().filter_map(take).collect();
+            (!values.is_empty()).then(|| estimate(&values))
+        };
+        let shortfalls: Vec<f64> =
+            runs.iter().zip(&best).map(|(run, best)| 100.0 * (run.goodput / best - 1.0)).collect();
+        ComparisonRow {
+            rank: place as u64 + 1,
+            variant: variants[number].name.clone(),
+            goodput: estimate(&goodputs(runs)),
+            to_best: estimate(&shortfalls),
+            overhead: of(|run| Some(run.overhead)),
+            fairness: of(|run| run.fairness),
+            queueing_delay: of(|run| run.queueing_delay),
+            connection_time: of(|run| run.connection_time),
+            complete: runs.iter().filter(|run| run.complete).count() as u64,
+        }
+    };
+    order.iter().enumerate().map(row).collect()
+}
+
+fn estimate(values: &[f64]) -> Mean {
+    let Estimate { mean, sd, ci95, n } = Estimate::of(values);
+    Mean { mean, sd, ci95, n }
+}

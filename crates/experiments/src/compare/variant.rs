@@ -1,0 +1,362 @@
+//! Variants of a flow by short names: `xstp-probing`, `tcp-newreno`, `tcp-sack-cubic`, `sctp`,
+//! `tcp-cubic+snoop`.
+
+use std::str::FromStr;
+
+use bentpipe_cc::rows;
+use bentpipe_scenario::{Override, nearest};
+use bentpipe_sim::{Protocol, RunSpec};
+
+use super::place::{self, Place};
+
+/// What is compared where nothing is named.
+pub const DEFAULT_VARIANTS: &[&str] =
+    &["xstp-probing", "xstp", "sctp", "tcp-newreno", "tcp-cubic", "tcp-hybla", "tcp-bbr"];
+
+/// The ways of TCP to repair losses, as `recovery` in a scenario has them.
+const RECOVERIES: &[(&str, &str)] = &[
+    ("tahoe", "everything again after a loss"),
+    ("reno", "one repair for each window"),
+    ("newreno", "one repair for each partial acknowledgment"),
+    ("newreno-steady", "the same; each of them restarts the timer"),
+    ("sack", "what the receiver reports is missing"),
+    ("fack", "what lies far enough below the furthest report is missing"),
+    ("aero", "AeroTCP: one duplicate on a path that keeps order"),
+    ("departure-order", "what left before something that arrived"),
+    ("snack", "SCPS-TP: what the receiver asks for"),
+];
+
+/// Bytes of an SCTP packet around its user bytes: IP, common header, DATA chunk.
+const SCTP_HEADERS: u16 = 20 + 12 + 16;
+
+/// Something that a flow can be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// The name it was asked for by.
+    pub name: String,
+    kind: Kind,
+    /// Keys below the flow's own, and their values.
+    set: Vec<(&'static str, String)>,
+    addition: Option<Addition>,
+}
+
+/// What stands before the last link of each flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Addition {
+    /// Snoop.
+    Snoop,
+    /// A proxy that splits the connection; TCP with SACK leads up to it.
+    Split,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Xstp,
+    Tcp,
+    Sctp,
+}
+
+/// A name that can be asked for, for listings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedVariant {
+    /// The name.
+    pub name: String,
+    /// What it is.
+    pub summary: String,
+}
+
+/// Every name but those with both a recovery and a controller, or with `+snoop` or `+split`.
+pub fn named() -> Vec<NamedVariant> {
+    let entry = |name: String, summary: String| NamedVariant { name, summary };
+    let mut all = vec![
+        entry("xstp".into(), "XSTP without probing, which is STP".into()),
+        entry("xstp-probing".into(), "XSTP with probing".into()),
+        entry("sctp".into(), "SCTP as RFC 9260 has it".into()),
+    ];
+    let recovery = |(name, summary): &(&str, &str)| {
+        entry(format!("tcp-{name}"), format!("TCP with Reno's window; {summary}"))
+    };
+    all.extend(RECOVERIES.iter().map(recovery));
+    for row in rows().iter().filter(|row| row.name != "reno") {
+        let recovery = usual_recovery(row.name).to_uppercase();
+        all.push(entry(
+            format!("tcp-{}", row.name),
+            format!("TCP with {recovery}; {}", row.summary),
+        ));
+    }
+    all.push(entry("tcp-RECOVERY-CONTROLLER".into(), "both, such as tcp-newreno-vegas".into()));
+    all.push(entry(
+        "PROTOCOL-CONTROLLER".into(),
+        "under xstp, xstp-probing or sctp as well, such as sctp-hybla".into(),
+    ));
+    all.push(entry(
+        "VARIANT+snoop".into(),
+        "TCP with Snoop before the last link of each flow, such as tcp-sack+snoop".into(),
+    ));
+    all.push(entry(
+        "VARIANT+split".into(),
+        "a proxy there, TCP with SACK up to it, the variant behind it: xstp-probing+split".into(),
+    ));
+    all
+}
+
+impl FromStr for Variant {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let (ends, addition) = match name.split_once('+') {
+            Some((ends, addition)) => (ends, Some(addition)),
+            None => (name, None),
+        };
+        let addition = match addition {
+            None => None,
+            Some("snoop") => Some(Addition::Snoop),
+            Some("split") => Some(Addition::Split),
+            Some(other) => {
+                return Err(format!(
+                    "there is no addition `+{other}`: there are `+snoop`, `+split`"
+                ));
+            }
+        };
+        let (kind, set) = parse(ends).ok_or_else(|| unknown(name, ends))?;
+        if addition == Some(Addition::Snoop) && kind != Kind::Tcp {
+            return Err(format!("`{name}`: Snoop knows TCP only"));
+        }
+        Ok(Self { name: name.to_owned(), kind, set, addition })
+    }
+}
+
+fn unknown(name: &str, ends: &str) -> String {
+    let known = named();
+    let names = known.iter().map(|variant| variant.name.as_str());
+    let names = names.filter(|name| !name.contains(char::is_uppercase));
+    match nearest(ends, names) {
+        Some(right) => format!("there is no variant `{name}`; did you mean `{right}`?"),
+        None => format!("there is no variant `{name}`; `bentpipe list variants` names them"),
+    }
+}
+
+/// Reads the part of a name before any addition.
+fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
+    let (protocol, rest) = name.split_once('-').unwrap_or((name, ""));
+    let is_controller = |name: &str| rows().iter().any(|row| row.name == name);
+    let mut set = Vec::new();
+    let kind = match protocol {
+        "xstp" => {
+            let (probing, controller) = match rest.strip_prefix("probing") {
+                Some("") => (true, ""),
+                Some(rest) => (true, rest.strip_prefix('-')?),
+                None => (false, rest),
+            };
+            set.push(("protocol", "xstp".to_owned()));
+            set.push(("xstp.probing", probing.to_string()));
+            controller_of(controller, "xstp.controller", &mut set)?;
+            Kind::Xstp
+        }
+        "sctp" => {
+            set.push(("protocol", "sctp".to_owned()));
+            controller_of(rest, "sctp.controller", &mut set)?;
+            Kind::Sctp
+        }
+        "tcp" => {
+            let (recovery, controller) = if is_recovery(rest) {
+                (rest, "reno")
+            } else if is_controller(rest) {
+                (usual_recovery(rest), rest)
+            } else {
+                split_both(rest)?
+            };
+            set.push(("protocol", "tcp".to_owned()));
+            set.push(("tcp.recovery", recovery.to_owned()));
+            controller_of(controller, "tcp.controller", &mut set)?;
+            Kind::Tcp
+        }
+        _ => return None,
+    };
+    Some((kind, set))
+}
+
+/// How losses are repaired under a controller unless it is said: with SCPS-TP's as SCPS-TP does it.
+fn usual_recovery(controller: &str) -> &'static str {
+    if controller == "scps" { "snack" } else { "sack" }
+}
+
+fn is_recovery(name: &str) -> bool {
+    RECOVERIES.iter().any(|(known, _)| *known == name)
+}
+
+/// Sets the controller, if one is named; `None` if there is no such controller.
+fn controller_of(
+    name: &str,
+    key: &'static str,
+    set: &mut Vec<(&'static str, String)>,
+) -> Option<()> {
+    if name.is_empty() {
+        return Some(());
+    }
+    set.push((key, rows().iter().find(|row| row.name == name)?.name.to_owned()));
+    Some(())
+}
+
+/// A recovery and a controller with a dash between them.
+fn split_both(name: &str) -> Option<(&str, &str)> {
+    let dashes = name.match_indices('-').map(|(place, _)| (&name[..place], &name[place + 1..]));
+    let known = |(recovery, controller): &(&str, &str)| {
+        is_recovery(recovery) && rows().iter().any(|row| row.name == *controller)
+    };
+    dashes.into_iter().find(known)
+}
+
+impl Variant {
+    /// What makes these flows of a run the variant. Buffers and the size of segments stay those that
+    /// the flow has, whatever its protocol was.
+    pub(super) fn changes(&self, spec: &RunSpec, flows: &[usize]) -> Result<Vec<Override>, String> {
+        let mut changes = Vec::new();
+        let mut change = |key: String, value: String| changes.push(Override { key, value });
+        for &index in flows {
+            let flow = &spec.flows[index];
+            let own = format!("flows.{}", flow.name);
+            let room = Room::of(&flow.protocol);
+            // Where it is split, the variant is what leads on from the proxy.
+            let (leg, kind) = match self.addition {
+                Some(Addition::Split) => {
+                    let name = format!("compare-{index}");
+                    let leg = format!("proxies.{name}");
+                    change(format!("{leg}.node"), place::before_last_link(spec, flow)?.node);
+                    change(format!("{own}.through"), format!("[{name:?}]"));
+                    change(format!("{own}.protocol"), "tcp".to_owned());
+                    change(format!("{own}.tcp.recovery"), "sack".to_owned());
+                    for (key, value) in room.iter().flat_map(|room| room.keys(self.kind)) {
+                        change(format!("{leg}.{key}"), value);
+                    }
+                    (leg, Kind::Tcp)
+                }
+                Some(Addition::Snoop) | None => (own.clone(), self.kind),
+            };
+            for (key, value) in
+                room.iter().filter(|room| room.kind != kind).flat_map(|room| room.keys(kind))
+            {
+                change(format!("{own}.{key}"), value);
+            }
+            for (key, value) in &self.set {
+                change(format!("{leg}.{key}"), value.clone());
+            }
+        }
+        if self.addition == Some(Addition::Snoop) {
+            for (number, place) in place::before_last_links(spec, flows)?.iter().enumerate() {
+                let Place { node, link } = place;
+                let table = format!("{{ at = {node:?}, link = {link:?}, agent = \"snoop\" }}");
+                change(format!("agents.compare-{number}"), table);
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// What a flow may keep in its buffers and put into a segment.
+struct Room {
+    kind: Kind,
+    snd_buf: String,
+    rcv_buf: String,
+    mss: u16,
+}
+
+impl Room {
+    fn of(protocol: &Protocol) -> Option<Self> {
+        Some(match protocol {
+            Protocol::Xstp { sender, receiver } => Self {
+                kind: Kind::Xstp,
+                snd_buf: sender.snd_buf.to_string(),
+                rcv_buf: receiver.rcv_buf.to_string(),
+                mss: sender.mss,
+            },
+            Protocol::Tcp { sender, receiver } => Self {
+                kind: Kind::Tcp,
+                snd_buf: sender.snd_buf.to_string(),
+                rcv_buf: receiver.rcv_buf.to_string(),
+                mss: sender.mss,
+            },
+            Protocol::Sctp { sender, receiver, .. } => Self {
+                kind: Kind::Sctp,
+                snd_buf: sender.snd_buf.to_string(),
+                rcv_buf: receiver.rcv_buf.to_string(),
+                mss: sender.mtu.saturating_sub(SCTP_HEADERS),
+            },
+            Protocol::Udp => return None,
+        })
+    }
+
+    /// The same for another protocol.
+    fn keys(&self, kind: Kind) -> [(&'static str, String); 3] {
+        let [snd, rcv, size] = match kind {
+            Kind::Xstp => ["xstp.snd_buf", "xstp.rcv_buf", "xstp.mss"],
+            Kind::Tcp => ["tcp.snd_buf", "tcp.rcv_buf", "tcp.mss"],
+            Kind::Sctp => ["sctp.snd_buf", "sctp.rcv_buf", "sctp.mtu"],
+        };
+        let mss = match kind {
+            Kind::Sctp => self.mss.saturating_add(SCTP_HEADERS),
+            Kind::Xstp | Kind::Tcp => self.mss,
+        };
+        [(snd, self.snd_buf.clone()), (rcv, self.rcv_buf.clone()), (size, mss.to_string())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(name: &str) -> Vec<(&'static str, String)> {
+        name.parse::<Variant>().unwrap_or_else(|e| panic!("{name}: {e}")).set
+    }
+
+    fn keys(pairs: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+        pairs.iter().map(|(key, value)| (*key, (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_name_says_protocol_recovery_and_controller() {
+        let xstp = |probing| keys(&[("protocol", "xstp"), ("xstp.probing", probing)]);
+        assert_eq!(set("xstp"), xstp("false"));
+        assert_eq!(set("xstp-probing"), xstp("true"));
+        assert_eq!(set("sctp"), keys(&[("protocol", "sctp")]));
+        for (name, recovery, controller) in [
+            ("tcp-newreno", "newreno", "reno"),
+            ("tcp-reno", "reno", "reno"),
+            ("tcp-cubic", "sack", "cubic"),
+            ("tcp-westwood-plus", "sack", "westwood-plus"),
+            ("tcp-newreno-steady", "newreno-steady", "reno"),
+            ("tcp-newreno-steady-westwood-plus", "newreno-steady", "westwood-plus"),
+            ("tcp-sack-cubic", "sack", "cubic"),
+            ("tcp-scps", "snack", "scps"),
+            ("tcp-sack-scps", "sack", "scps"),
+        ] {
+            let expected =
+                [("protocol", "tcp"), ("tcp.recovery", recovery), ("tcp.controller", controller)];
+            assert_eq!(set(name), keys(&expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_name_that_is_listed_is_one() {
+        let names = named().into_iter().map(|variant| variant.name);
+        for name in names.filter(|name| !name.contains(char::is_uppercase)) {
+            set(&name);
+        }
+        DEFAULT_VARIANTS.iter().for_each(|name| drop(set(name)));
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_answered_with_the_nearest() {
+        for (wrong, said) in [
+            ("tcp-cubik", "`tcp-cubic`"),
+            ("xstp-probin", "`xstp-probing`"),
+            ("qqqqqqqqqqqqqqqqqqqqqq", "bentpipe list variants"),
+            ("tcp-cubic+snup", "`+snoop`"),
+            ("sctp+snoop", "TCP only"),
+            ("tcp", "did you mean"),
+        ] {
+            let error = wrong.parse::<Variant>().expect_err(wrong);
+            assert!(error.contains(said), "{wrong}: {error}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The files of experiments.
+
+use std::collections::BTreeMap;
+
+use bentpipe_orbit::Network;
+use bentpipe_scenario::{Override, Quantity, Scenario, ScenarioError, nearest};
+use bentpipe_units::Span;
+use serde::Deserialize;
+
+use super::claims::ClaimSpec;
+use super::metrics::{TRACED, metric};
+use super::watch::WatchSpec;
+use crate::{compare, library};
+
+/// An experiment as it stands in its file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Identity, such as `E1`.
+    pub id: String,
+    /// What it belongs to: `xstp` for the XSTP paper.
+    pub group: String,
+    /// What it shows.
+    pub title: String,
+    /// Scenario that is varied.
+    pub scenario: String,
+    /// Runs of each point and variant, with seeds 1 to n.
+    pub replications: u64,
+    /// Time between samples, for metrics over time; without it there are none.
+    pub sample_every: Option<Quantity<Span>>,
+    /// The part of each run that is watched, for metrics of what is steady.
+    pub watch: Option<WatchSpec>,
+    /// What is compared. All variants meet the same channel in a replication.
+    pub variants: Vec<VariantSpec>,
+    /// What is varied along the x axes.
+    pub sweeps: Vec<SweepSpec>,
+    /// What is drawn and claimed.
+    pub figures: Vec<FigureSpec>,
+    /// A map of the satellites.
+    pub map: Option<MapSpec>,
+}
+
+/// A map of the satellites that carry a run, as they are at its start.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapSpec {
+    /// Number of the figure in the paper, or a name.
+    pub figure: String,
+    /// The variant whose first run is drawn.
+    pub variant: String,
+}
+
+/// Something that is compared.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VariantSpec {
+    /// Its name, such as `on`.
+    pub name: String,
+    /// What the flows are that send a file or without end, as `bentpipe compare` names it.
+    pub is: Option<String>,
+    /// The values that it changes.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+}
+
+/// A way along an x axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepSpec {
+    /// Its name.
+    pub name: String,
+    /// What the x axis counts.
+    pub x_label: String,
+    /// Scenario, if it is not the experiment's.
+    pub scenario: Option<String>,
+    /// Replications, if they are not the experiment's.
+    pub replications: Option<u64>,
+    /// The places on the axis.
+    pub points: Vec<PointSpec>,
+}
+
+/// A place on an x axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PointSpec {
+    /// Where it is.
+    pub x: f64,
+    /// The values that it changes.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+}
+
+/// A figure and what is claimed of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureSpec {
+    /// Number of the figure in the paper, or a name.
+    pub figure: String,
+    /// What it shows.
+    pub title: String,
+    /// The sweep that it draws.
+    pub sweep: String,
+    /// The metric that it draws.
+    pub metric: String,
+    /// Other metrics that are reported with it.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// What is claimed.
+    #[serde(default)]
+    pub claims: Vec<ClaimSpec>,
+}
+
+impl Experiment {
+    /// Reads an experiment from a text that came from `source`.
+    ///
+    /// # Errors
+    /// When it is not a valid experiment.
+    pub fn parse(source: &str, text: &str) -> Result<Self, ScenarioError> {
+        toml::from_str(text).map_err(|error| ScenarioError::in_toml(source, text, &error))
+    }
+
+    /// The scenario of one point and variant.
+    ///
+    /// # Errors
+    /// When a value can not be.
+    pub fn scenario(
+        &self,
+        sweep: &SweepSpec,
+        point: &PointSpec,
+        variant: &VariantSpec,
+    ) -> Result<Scenario, ScenarioError> {
+        let name = sweep.scenario.as_ref().unwrap_or(&self.scenario);
+        let overrides = |set: &BTreeMap<String, String>| -> Vec<Override> {
+            let change = |(key, value): (&String, &String)| Override {
+                key: key.clone(),
+                value: value.clone(),
+            };
+            set.iter().map(change).collect()
+        };
+        let (mut changes, own) = (overrides(&point.set), overrides(&variant.set));
+        let mut scenario = Scenario::open(name)?;
+        if let Some(is) = &variant.is {
+            // What the flows become depends on what they are at this point.
+            scenario = scenario.with(&changes)?;
+            changes = compare::changes(&scenario, is)?;
+        }
+        changes.extend(own);
+        scenario.with(&changes)
+    }
+
+    /// The satellites and stations of the experiment's map, with the name of its figure.
+    ///
+    /// # Errors
+    /// When the scenario can not be, or no satellites carry it.
+    pub fn map(&self) -> Result<Option<(&str, Network)>, ScenarioError> {
+        let Some(map) = &self.map else { return Ok(None) };
+        let wrong = || ScenarioError {
+            source: self.id.clone(),
+            line: None,
+            key: Some("map".to_owned()),
+            message: "there is no such variant, or it has no satellites".to_owned(),
+        };
+        let variant = self.variants.iter().find(|variant| variant.name == map.variant);
+        let first = self.sweeps.first().and_then(|sweep| Some((sweep, sweep.points.first()?)));
+        let (Some(variant), Some((sweep, point))) = (variant, first) else { return Err(wrong()) };
+        let spec = self.scenario(sweep, point, variant)?.run_spec(Some(1), false)?;
+        let sky = spec.sky.ok_or_else(wrong)?;
+        Ok(Some((&map.figure, sky.network)))
+    }
+
+    /// Checks that every name in the experiment means something.
+    ///
+    /// # Errors
+    /// When a scenario, a value, a sweep, a metric or a variant does not exist.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let wrong = |message: String| ScenarioError {
+            source: self.id.clone(),
+            line: None,
+            key: None,
+            message,
+        };
+        if self.watch.is_some() && self.sample_every.is_some() {
+            return Err(wrong("`watch` and `sample_every` exclude each other".to_owned()));
+        }
+        for sweep in &self.sweeps {
+            for point in &sweep.points {
+                for variant in &self.variants {
+                    self.scenario(sweep, point, variant)?;
+                }
+            }
+        }
+        for figure in &self.figures {
+            if !self.sweeps.iter().any(|sweep| sweep.name == figure.sweep) {
+                return Err(wrong(format!("there is no sweep `{}`", figure.sweep)));
+            }
+            let of_claims = figure.claims.iter().filter_map(|claim| claim.metric());
+            let names = std::iter::once(&figure.metric).chain(&figure.also).chain(of_claims);
+            for name in names {
+                if metric(name).is_none() {
+                    return Err(wrong(format!("there is no metric `{name}`")));
+                }
+                if self.sample_every.is_none() && TRACED.contains(&name.as_str()) {
+                    return Err(wrong(format!("the metric `{name}` needs `sample_every`")));
+                }
+            }
+            for claim in &figure.claims {
+                for name in claim.variants() {
+                    if !self.variants.iter().any(|variant| variant.name == *name) {
+                        return Err(wrong(format!("there is no variant `{name}`")));
+                    }
+                }
+            }
+        }
+        self.map()?;
+        Ok(())
+    }
+}
+
+/// The experiments of these identities or groups, in order; all of them for `all` or nothing.
+///
+/// # Errors
+/// When there is no such experiment.
+pub fn find(names: &[String]) -> Result<Vec<Experiment>, ScenarioError> {
+    let all: Result<Vec<_>, _> =
+        library::experiments().map(|(source, text)| Experiment::parse(source, text)).collect();
+    let all = all?;
+    let is = |experiment: &Experiment, name: &str| {
+        name.eq_ignore_ascii_case("all")
+            || experiment.id.eq_ignore_ascii_case(name)
+            || experiment.group.eq_ignore_ascii_case(name)
+    };
+    for name in names {
+        if !all.iter().any(|experiment| is(experiment, name)) {
+            let known = all.iter().flat_map(|e| [e.id.as_str(), e.group.as_str()]);
+            let hint = nearest(name, known).map(|n| format!("; did you mean `{n}`?"));
+            let message = "there is no such experiment".to_owned()
+                + &hint.unwrap_or_else(|| "; `bentpipe list experiments` names them".into());
+            let source = name.clone();
+            return Err(ScenarioError { source, line: None, key: None, message });
+        }
+    }
+    let wanted = |e: &Experiment| names.is_empty() || names.iter().any(|name| is(e, name));
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(names: &[&str]) -> Vec<String> {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        find(&names).expect("experiments").into_iter().map(|experiment| experiment.id).collect()
+    }
+
+    #[test]
+    fn all_is_every_experiment_and_so_is_nothing() {
+        assert_eq!(ids(&["all"]), ids(&[]));
+        assert_eq!(ids(&[]).len(), library::experiments().count());
+    }
+
+    #[test]
+    fn a_paper_is_all_of_its_experiments() {
+        assert_eq!(ids(&["s2"]), ["E19", "E20", "E21", "E22", "E23"]);
+        assert_eq!(ids(&["S3"]), ["E24", "E25", "E26", "E27", "E28", "E29", "E30"]);
+        assert_eq!(ids(&["p1", "e24"]), ["E24", "P1"]);
+    }
+}

@@ -1,0 +1,12 @@
+//! What is found out by many runs of scenarios.
+//!
+//! An [`experiment`] is a scenario, a sweep, metrics and claims in TOML ([`Experiment`]); those that come with
+//! the program are in the [`library`]. [`compare`] asks which protocol does best in one scenario, and
+//! [`validation`] how TCP here compares with TCP elsewhere.
+
+pub mod compare;
+pub mod experiment;
+pub mod library;
+pub mod validation;
+
+pub use experiment::{Experiment, Progress, SweepOptions};

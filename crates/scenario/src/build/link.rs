@@ -1,0 +1,251 @@
+//! The links of a run.
+
+use bentpipe_link::{
+    Action, Fade, GilbertElliottConfig, ModelChoice, ModelSpec, QueueLimit, Registry, Rule,
+    StateConfig, XDelDropConfig,
+};
+use bentpipe_sim::{LinkSpec, MtuSpec};
+use bentpipe_units::{Instant, Span};
+use bentpipe_wire::Kind;
+
+use super::node;
+use super::queue::unfit;
+use crate::error::did_you_mean;
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::link::{
+    CustomTable, FadeTable, LinkDirection, LinkTable, RuleTable, StateTable, XDelDropTable,
+};
+use crate::schema::named::Named;
+use crate::schema::quantity::{Probability, Quantity};
+use crate::schema::queue::QueueTable;
+
+/// No link carries less: acknowledgements with all their options pass.
+const LEAST_MTU: u16 = 128;
+
+/// A link; `held` says in which directions a station sends its packets.
+pub(super) fn link(
+    file: &ScenarioFile,
+    name: &str,
+    table: &LinkTable,
+    held: [bool; 2],
+    brought: &Registry,
+) -> Result<LinkSpec, Problem> {
+    let path = ["links", name, "between"];
+    let [a, b] = &table.between;
+    let ends = [node(file, &path, a)?, node(file, &path, b)?];
+    if ends[0] == ends[1] {
+        return problem(&path, format!("`{a}` can not be linked to itself"));
+    }
+    if table.link_state {
+        let message = match &file.constellation {
+            Some(_) => "with a constellation no link tells",
+            None if table.blackouts.is_empty() && table.blackout_every.is_none() => {
+                "the link has no `blackouts` or `blackout_every` to tell of"
+            }
+            None => "",
+        };
+        if !message.is_empty() {
+            return problem(&["links", name, "link_state"], message);
+        }
+    }
+    let mtu = mtu(file, name, table)?;
+    let own = [&table.forth, &table.back];
+    let fades = !table.fades.is_empty()
+        || own.into_iter().flatten().any(|own| own.fades.as_ref().is_some_and(|f| !f.is_empty()));
+    if fades && !file.agents.is_empty() {
+        return problem(&["links", name, "fades"], "with agents no line fades");
+    }
+    let forth = direction(name, "forth", table, table.forth.as_ref(), held[0], brought)?;
+    let back = direction(name, "back", table, table.back.as_ref(), held[1], brought)?;
+    let (name, tells_state) = (name.to_owned(), table.link_state);
+    Ok(LinkSpec { name, ends, forth, back, mtu, tells_state })
+}
+
+/// What a link carries at most.
+fn mtu(file: &ScenarioFile, name: &str, table: &LinkTable) -> Result<Option<MtuSpec>, Problem> {
+    let Some(Quantity(mtu)) = table.mtu else {
+        return match table.icmp {
+            Some(_) => problem(
+                &["links", name, "icmp"],
+                "a link without `mtu` drops no packet as too long",
+            ),
+            None => Ok(None),
+        };
+    };
+    let path = ["links", name, "mtu"];
+    if file.constellation.is_some() {
+        return problem(&path, "with a constellation links carry packets of any length");
+    }
+    match u16::try_from(mtu.get()).ok().filter(|mtu| *mtu >= LEAST_MTU) {
+        Some(bytes) => Ok(Some(MtuSpec { bytes, icmp: table.icmp.unwrap_or(true) })),
+        None => problem(&path, format!("{mtu}: it must lie in {LEAST_MTU}..=65535 B")),
+    }
+}
+
+pub(super) fn direction(
+    link: &str,
+    way: &str,
+    both: &LinkTable,
+    own: Option<&LinkDirection>,
+    held: bool,
+    brought: &Registry,
+) -> Result<Vec<ModelSpec>, Problem> {
+    let mut models = Vec::new();
+    let rate = own.and_then(|o| o.rate).or(both.rate);
+    let queue = own.and_then(|o| o.queue.as_ref()).or(both.queue.as_ref());
+    let own_fades = own.and_then(|o| o.fades.as_ref());
+    let fades = own_fades.unwrap_or(&both.fades);
+    let path = if own_fades.is_some() { vec!["links", link, way] } else { vec!["links", link] };
+    let fades = fades_of(&path, fades)?;
+    if !fades.is_empty() && (held || rate.is_none()) {
+        let path = [&path[..], &["fades"]].concat();
+        return problem(&path, "only a line with a `rate` and a drop-tail queue fades");
+    }
+    match (rate, queue) {
+        _ if held => {}
+        (Some(rate), queue) if !fades.is_empty() => {
+            let queue = match queue {
+                Some(Named(QueueTable::Eager(queue))) => *queue,
+                _ => QueueLimit::Unlimited,
+            };
+            models.push(ModelSpec::FadingRate { rate: rate.0, queue, fades });
+        }
+        (Some(rate), Some(Named(QueueTable::Eager(queue)))) => {
+            models.push(ModelSpec::Rate { rate: rate.0, queue: *queue });
+        }
+        (Some(rate), _) => {
+            models.push(ModelSpec::Rate { rate: rate.0, queue: QueueLimit::Unlimited });
+        }
+        (None, Some(_)) => {
+            let own_queue = own.is_some_and(|o| o.queue.is_some());
+            let path = ["links", link, way, "queue"];
+            let path = if own_queue { &path[..] } else { &["links", link, "queue"] };
+            return problem(path, "a queue needs a `rate` to wait for");
+        }
+        (None, None) => {}
+    }
+    if let Some(Probability(ber)) = own.and_then(|o| o.ber).or(both.ber) {
+        models.push(ModelSpec::BitErrors(ber));
+    }
+    if let Some(Probability(loss)) = own.and_then(|o| o.loss).or(both.loss) {
+        models.push(ModelSpec::RandomLoss(loss));
+    }
+    if let Some(table) = own.and_then(|o| o.gilbert_elliott).or(both.gilbert_elliott) {
+        let or = |given: Option<Probability>, default| given.map_or(default, |p| p.0);
+        models.push(ModelSpec::GilbertElliott(GilbertElliottConfig {
+            to_bad: table.to_bad.0,
+            to_good: table.to_good.0,
+            loss_good: or(table.loss_good, 0.0),
+            loss_bad: or(table.loss_bad, 1.0),
+        }));
+    }
+    let start = |span: Span| Instant::ZERO + span;
+    if !both.blackouts.is_empty() {
+        let list = both.blackouts.iter().map(|b| (start(b.at.0), b.lasts.0)).collect();
+        models.push(ModelSpec::Blackouts(list));
+    }
+    if let Some(periodic) = &both.blackout_every {
+        if periodic.every.0.is_zero() {
+            return problem(&["links", link, "blackout_every", "every"], "it must be above zero");
+        }
+        models.push(ModelSpec::PeriodicBlackout {
+            first: start(periodic.first.0),
+            every: periodic.every.0,
+            lasts: periodic.lasts.0,
+        });
+    }
+    let own_script = own.and_then(|o| o.script.as_ref());
+    let script = own_script.unwrap_or(&both.script);
+    if !script.is_empty() {
+        let path =
+            if own_script.is_some() { vec!["links", link, way] } else { vec!["links", link] };
+        let rules = script.iter().enumerate().map(|(n, r)| rule(&path, n, r));
+        let rules: Result<_, _> = rules.collect();
+        models.push(ModelSpec::Script(rules?));
+    }
+    if let Some(delay) = own.and_then(|o| o.delay).or(both.delay) {
+        models.push(ModelSpec::Delay(delay.0));
+    }
+    if let Some(table) = &both.xdeldrop {
+        models.push(xdeldrop(link, table)?);
+    }
+    let own_custom = own.and_then(|o| o.custom.as_ref());
+    let path = if own_custom.is_some() { vec!["links", link, way] } else { vec!["links", link] };
+    for (number, table) in own_custom.unwrap_or(&both.custom).iter().enumerate() {
+        models.push(ModelSpec::Custom(custom(&path, number, table, brought)?));
+    }
+    Ok(models)
+}
+
+/// The fades of a line, which come one after another.
+fn fades_of(path: &[&str], tables: &[FadeTable]) -> Result<Vec<Fade>, Problem> {
+    let mut fades: Vec<Fade> = Vec::new();
+    for (number, table) in tables.iter().enumerate() {
+        let number = number.to_string();
+        let path = |key| [path, &["fades", &number, key]].concat();
+        let at = Instant::ZERO + table.at.0;
+        if table.lasts.0.is_zero() {
+            return problem(&path("lasts"), "it must be above zero");
+        }
+        if fades.last().is_some_and(|last| last.at + last.lasts > at) {
+            return problem(&path("at"), "the fade before it has not ended then");
+        }
+        fades.push(Fade { at, lasts: table.lasts.0, rate: table.rate.0 });
+    }
+    Ok(fades)
+}
+
+/// A model that the program brings.
+fn custom(
+    path: &[&str],
+    number: usize,
+    table: &CustomTable,
+    brought: &Registry,
+) -> Result<ModelChoice, Problem> {
+    brought.model(&table.name, &table.parameters).or_else(|error| {
+        let (key, message) = unfit(&error, brought.models().map(|row| row.name));
+        problem(&[path, &["custom", &number.to_string(), key]].concat(), message)
+    })
+}
+
+fn rule(path: &[&str], number: usize, table: &RuleTable) -> Result<Rule, Problem> {
+    let number = number.to_string();
+    let path = |key| [path, &["script", &number, key]].concat();
+    let mut kind = Kind::NONE;
+    for name in &table.kind {
+        let Some((part, _)) = Kind::NAMES.iter().find(|(_, known)| known == name) else {
+            let hint = did_you_mean(name, Kind::NAMES.iter().map(|(_, known)| *known));
+            return problem(&path("kind"), format!("there is no kind of segment `{name}`{hint}"));
+        };
+        kind = kind.with(*part);
+    }
+    if table.nth == 0 {
+        return problem(&path("nth"), "0: packets are counted from 1");
+    }
+    let action = table.late.map_or(Action::Drop, |late| Action::Delay(late.0));
+    Ok(Rule { kind, nth: table.nth, count: table.count, action })
+}
+
+fn xdeldrop(link: &str, table: &XDelDropTable) -> Result<ModelSpec, Problem> {
+    let state = |name: &str, state: &StateTable| {
+        let path = |key| ["links", link, "xdeldrop", name, key];
+        if state.mean.0 < Span::from_micros(1) {
+            return problem(&path("mean"), format!("{} is too short: 1 us or more", state.mean.0));
+        }
+        if state.delay_max.0 < state.delay_min.0 {
+            let message = format!("{} is below `delay_min`", state.delay_max.0);
+            return problem(&path("delay_max"), message);
+        }
+        Ok(StateConfig {
+            mean_sojourn: state.mean.0,
+            drop_probability: state.drop.0,
+            drop_at_min_delay: state.drop_at_min_delay.map(|p| p.0),
+            delay_min: state.delay_min.0,
+            delay_max: state.delay_max.0,
+        })
+    };
+    let (good, bad) = (state("good", &table.good)?, state("bad", &table.bad)?);
+    let config = XDelDropConfig { good, bad, fifo: table.fifo };
+    Ok(ModelSpec::XDelDrop { config, independent: table.independent })
+}

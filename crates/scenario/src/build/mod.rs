@@ -1,0 +1,138 @@
+//! From a scenario file to a run.
+
+mod access;
+mod agents;
+mod constellation;
+mod copies;
+mod draw;
+mod flow;
+mod link;
+mod places;
+mod protocol;
+mod proxies;
+mod queue;
+mod sctp;
+mod settings;
+mod sky;
+mod stations;
+mod tcp;
+mod traffic;
+mod xstp;
+
+pub use constellation::{ConstellationOptions, open_constellation};
+
+use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec, Way};
+use bentpipe_units::Span;
+
+use self::agents::agents;
+use self::flow::flow;
+use self::link::link;
+use self::stations::{holds, stations};
+use crate::Extensions;
+use crate::error::did_you_mean;
+use crate::problem::{Problem, problem};
+use crate::schema::file::{EncapsulationName, ScenarioFile};
+
+/// A run without a duration of its own ends here: a year.
+const LONGEST_RUN: Span = Span::from_secs(366 * 86_400);
+
+/// The run of a scenario that came from `source`.
+pub(crate) fn run_spec(
+    file: &ScenarioFile,
+    source: &str,
+    extensions: &Extensions,
+    seed: Option<u64>,
+    wire: bool,
+) -> Result<RunSpec, Problem> {
+    let seed = seed.unwrap_or(file.seed);
+    let file = &sky::with_stations(copies::spread(file)?.as_ref())?;
+    if file.nodes.len() > usize::from(u16::MAX) {
+        return problem(&["nodes"], "more than 65535 nodes");
+    }
+    for (index, name) in file.nodes.iter().enumerate() {
+        if file.nodes[..index].contains(name) {
+            return problem(&["nodes"], format!("`{name}` stands there twice"));
+        }
+    }
+    if file.flows.is_empty() {
+        return problem(&["flows"], "there is no flow: nothing would happen");
+    }
+    let stations = stations(file, extensions.links())?;
+    let links: Result<Vec<_>, _> = file
+        .links
+        .iter()
+        .enumerate()
+        .map(|(n, (name, table))| {
+            let held = [Way::Forth, Way::Back].map(|way| holds(&stations, n, way));
+            link(file, name, table, held, extensions.links())
+        })
+        .collect();
+    let flows: Result<Vec<_>, _> =
+        file.flows.iter().map(|(name, table)| flow(file, name, table, extensions)).collect();
+    let (mut links, flows) = (links?, flows?);
+    let agents = agents(file)?;
+    let table = file.constellation.as_ref();
+    if table.is_some() && !stations.is_empty() {
+        let message =
+            "queues with a discipline and shared uplinks need links that stay where they are";
+        return problem(&["constellation"], message);
+    }
+    let sky = table
+        .map(|table| sky::sky(table, source, extensions.links(), &mut links, seed))
+        .transpose()?;
+    if sky.is_none() {
+        connected(file, &links, &flows)?;
+    }
+    Ok(RunSpec {
+        name: file.name.clone(),
+        nodes: file.nodes.clone(),
+        links,
+        stations,
+        agents,
+        sky,
+        schedulers: proxies::schedulers(file)?,
+        flows,
+        seed,
+        duration: file.duration.map_or(LONGEST_RUN, |d| d.0),
+        encapsulation: match file.encapsulation {
+            EncapsulationName::Qlp => Encapsulation::Qlp,
+            EncapsulationName::Ip => Encapsulation::Ip,
+            EncapsulationName::Udp => Encapsulation::Udp,
+        },
+        wire,
+    })
+}
+
+fn node(file: &ScenarioFile, path: &[&str], name: &str) -> Result<usize, Problem> {
+    if let Some(index) = file.nodes.iter().position(|node| node == name) {
+        return Ok(index);
+    }
+    let known = file.nodes.iter().map(String::as_str);
+    let hint = did_you_mean(name, known);
+    problem(path, format!("there is no node `{name}`{hint}"))
+}
+
+/// Every flow's receiver can be reached.
+fn connected(file: &ScenarioFile, links: &[LinkSpec], flows: &[FlowSpec]) -> Result<(), Problem> {
+    for flow in flows {
+        let mut reached = vec![false; file.nodes.len()];
+        let mut frontier = vec![flow.from];
+        while let Some(at) = frontier.pop() {
+            if std::mem::replace(&mut reached[at], true) {
+                continue;
+            }
+            for link in links {
+                if let Some(place) = link.ends.iter().position(|end| *end == at) {
+                    frontier.push(link.ends[1 - place]);
+                }
+            }
+        }
+        let stops = flow.proxies.iter().map(|proxy| proxy.node).chain([flow.to]);
+        if let Some(lost) = stops.into_iter().find(|stop| !reached[*stop]) {
+            let (from, to) = (&file.nodes[flow.from], &file.nodes[lost]);
+            let message = format!("no links lead from `{from}` to `{to}`");
+            return problem(&["flows", &flow.name], message);
+        }
+    }
+    Ok(())
+}

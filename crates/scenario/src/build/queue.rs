@@ -1,0 +1,94 @@
+//! The queues of links that hold packets.
+
+use bentpipe_link::queue::{AckSpreadConfig, DisciplineSpec, QueueSpec, RedConfig};
+use bentpipe_link::{CustomError, QueueLimit, Registry};
+use bentpipe_units::ByteCount;
+
+use crate::error::did_you_mean;
+use crate::schema::quantity::{Quantity, Room};
+use crate::schema::queue::QueueTable;
+
+/// What may wait in a queue that holds packets when nothing else is said.
+const LIMIT: QueueLimit = QueueLimit::Packets(50);
+
+impl QueueTable {
+    /// The queue, as one that holds its packets.
+    ///
+    /// # Errors
+    /// The key that can not be, and why.
+    pub(crate) fn spec(&self, brought: &Registry) -> Result<QueueSpec, (&'static str, String)> {
+        let held = |limit: &Option<Quantity<Room>>, discipline| {
+            Ok(QueueSpec { limit: limit.map_or(LIMIT, |room| room.0.0), discipline })
+        };
+        match self {
+            Self::Eager(limit) => {
+                Ok(QueueSpec { limit: *limit, discipline: DisciplineSpec::DropTail })
+            }
+            Self::DropTail { limit } => held(limit, DisciplineSpec::DropTail),
+            Self::Red { limit, min, max, weight, probability, gentle, ecn } => {
+                let default = RedConfig::default();
+                let config = RedConfig {
+                    min: min.unwrap_or(default.min),
+                    max: max.unwrap_or(default.max),
+                    weight: weight.map_or(default.weight, |p| p.0),
+                    probability: probability.map_or(default.probability, |p| p.0),
+                    gentle: gentle.unwrap_or(default.gentle),
+                    ecn: ecn.unwrap_or(default.ecn),
+                };
+                if config.min.is_nan() || config.min < 0.0 {
+                    return Err(("min", format!("{}: it must not be below 0", config.min)));
+                }
+                if !(config.max > config.min && config.max.is_finite()) {
+                    let message = format!("{}: it must be above `min`, {}", config.max, config.min);
+                    return Err(("max", message));
+                }
+                held(limit, DisciplineSpec::Red(config))
+            }
+            Self::LowFirst { limit } => held(limit, DisciplineSpec::LowFirst),
+            Self::AcksFirst { limit, in_a_row } => {
+                let in_a_row = at_least_one("in_a_row", in_a_row.unwrap_or(8))?;
+                held(limit, DisciplineSpec::AcksFirst { in_a_row })
+            }
+            Self::AckFilter { limit, reports, in_place } => {
+                let (reports, in_place) = (reports.unwrap_or(false), in_place.unwrap_or(false));
+                held(limit, DisciplineSpec::AckFilter { reports, in_place })
+            }
+            Self::AckSpread { limit, segment, every } => {
+                let default = AckSpreadConfig::default();
+                let config = AckSpreadConfig {
+                    segment: segment.map_or(default.segment, |size| size.0),
+                    every: at_least_one("every", every.unwrap_or(default.every))?,
+                };
+                if config.segment == ByteCount::ZERO {
+                    return Err(("segment", "0 B: it must be above zero".to_owned()));
+                }
+                held(limit, DisciplineSpec::AckSpread(config))
+            }
+            Self::Xcp { limit } => held(limit, DisciplineSpec::Xcp { p_xcp: false }),
+            Self::PXcp { limit } => held(limit, DisciplineSpec::Xcp { p_xcp: true }),
+            Self::Custom { limit, name, parameters } => {
+                let choice = brought
+                    .queue(name, parameters)
+                    .map_err(|error| unfit(&error, brought.queues().map(|row| row.name)))?;
+                held(limit, DisciplineSpec::Custom(choice))
+            }
+        }
+    }
+}
+
+fn at_least_one(key: &'static str, value: u32) -> Result<u32, (&'static str, String)> {
+    if value == 0 { Err((key, "0: it must be 1 or more".to_owned())) } else { Ok(value) }
+}
+
+/// The key of a model or a queue of the program that can not be, and why; `known` are those that could.
+pub(crate) fn unfit<'a>(
+    error: &CustomError,
+    known: impl Iterator<Item = &'a str>,
+) -> (&'static str, String) {
+    match error {
+        CustomError::NoSuchModel(name) | CustomError::NoSuchQueue(name) => {
+            ("name", format!("{error}{}", did_you_mean(name, known)))
+        }
+        _ => ("parameters", error.to_string()),
+    }
+}

@@ -1,0 +1,75 @@
+//! What the settings of all protocols have in common.
+
+use std::collections::BTreeMap;
+
+use bentpipe_cc::{BuildError, Choice, Registry};
+
+use crate::error::did_you_mean;
+
+/// Says what each key of a table does to the settings of a protocol.
+macro_rules! settings {
+    (
+        $table:ident of $config:ty;
+        $($field:ident => |$c:ident, $value:ident| $set:expr;)*
+    ) => {
+        impl $table {
+            /// Writes what is set over `config`.
+            fn overwrite(
+                &self,
+                config: &mut $config,
+                controllers: &bentpipe_cc::Registry,
+            ) -> Result<(), super::settings::TableError> {
+                // All keys, so that none can be left out above.
+                let Self { preset: _, controller, controller_parameters, $($field,)* } = self;
+                $(if let Some($value) = $field.clone() {
+                    let $c = &mut *config;
+                    $set;
+                })*
+                let named = controller.as_deref();
+                let choice = &mut config.controller;
+                super::settings::choose(choice, named, controller_parameters, controllers)
+            }
+        }
+    };
+}
+
+pub(crate) use settings;
+
+/// A setting that can not be, with its path in the table.
+pub(crate) struct TableError {
+    pub(crate) key: String,
+    pub(crate) problem: String,
+}
+
+/// The setting that makes a controller impossible.
+pub(crate) fn unfit(error: &BuildError, controllers: &Registry) -> TableError {
+    let parameter = |name: &str| format!("controller_parameters.{name}");
+    let (key, hint) = match error {
+        BuildError::NoSuchController(name) => {
+            let known = controllers.rows().map(|row| row.name);
+            ("controller".to_owned(), did_you_mean(name, known))
+        }
+        BuildError::NoSuchParameter { controller, parameter: name } => {
+            let known = controllers.find(controller).map_or(&[][..], |row| row.parameters);
+            (parameter(name), did_you_mean(name, known.iter().map(|p| p.name)))
+        }
+        BuildError::OutOfRange { parameter: name, .. } => (parameter(name), String::new()),
+    };
+    TableError { key, problem: format!("{error}{hint}") }
+}
+
+/// Sets the controller, if it is named or a parameter of it is given.
+pub(crate) fn choose(
+    choice: &mut Choice,
+    name: Option<&str>,
+    parameters: &BTreeMap<String, f64>,
+    controllers: &Registry,
+) -> Result<(), TableError> {
+    let chosen = match name {
+        Some(name) => controllers.choose(name, parameters.clone()),
+        None if parameters.is_empty() => return Ok(()),
+        None => choice.clone().with_parameters(parameters.clone()),
+    };
+    *choice = chosen.map_err(|error| unfit(&error, controllers))?;
+    Ok(())
+}

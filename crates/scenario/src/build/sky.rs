@@ -1,0 +1,211 @@
+//! From the `[constellation]` of a scenario file to what moves in a run.
+
+use std::path::Path;
+
+use bentpipe_link::{ModelSpec, Registry, Streams};
+use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Policy, Role, Station};
+use bentpipe_sim::{GroundSpec, LinkSpec, SkySpec};
+use bentpipe_units::Span;
+
+use super::constellation::{ConstellationOptions, open_constellation};
+use super::link::direction;
+use super::places;
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::link::LinkTable;
+use crate::schema::named::Named;
+use crate::schema::queue::QueueTable;
+use crate::schema::sky::{PolicyName, SkyLinkTable, SkyTable, StationTable};
+
+const TABLE: &str = "constellation";
+/// Time from one check of the links to the next.
+const CHECK: Span = Span::from_secs(10);
+/// Numbers of nodes have sixteen bits in a run.
+const MOST_NODES: usize = u16::MAX as usize;
+
+/// The scenario with the stations of its constellation as its nodes.
+pub(crate) fn with_stations(file: &ScenarioFile) -> Result<ScenarioFile, Problem> {
+    let mut file = file.clone();
+    match &file.constellation {
+        Some(_) if !file.nodes.is_empty() => {
+            let message = "the stations of the constellation are the nodes: leave the key out";
+            return problem(&["nodes"], message);
+        }
+        Some(table) => file.nodes = table.stations.keys().cloned().collect(),
+        None if file.nodes.is_empty() => {
+            return problem(&["nodes"], "missing: the names of the nodes, or a [constellation]");
+        }
+        None if file.links.is_empty() => {
+            return problem(&["links"], "missing: without links nothing would arrive");
+        }
+        None => {}
+    }
+    Ok(file)
+}
+
+/// The constellation of a scenario that came from `source`, with its links as cables. Cables without a
+/// delay of their own get that of the way through glass.
+pub(crate) fn sky(
+    table: &SkyTable,
+    source: &str,
+    brought: &Registry,
+    links: &mut [LinkSpec],
+    seed: u64,
+) -> Result<SkySpec, Problem> {
+    let streams = Streams::new(seed);
+    let (key, name) = match (&table.name, &table.file) {
+        (Some(name), None) => ("name", name.clone()),
+        (None, Some(file)) => {
+            let beside = Path::new(source).parent().unwrap_or(Path::new(""));
+            ("file", beside.join(file).to_string_lossy().into_owned())
+        }
+        _ => return problem(&[TABLE], "either a `name` or a `file` is needed"),
+    };
+    let start = match table.start.as_ref().map(|start| start.parse::<Epoch>()).transpose() {
+        Ok(start) => start,
+        Err(message) => return problem(&[TABLE, "start"], message.to_string()),
+    };
+    let mask = table.elevation_mask.map(|mask| mask.0);
+    let options = ConstellationOptions { mask, nearest: table.nearest, start };
+    let constellation = open_constellation(&name, &options).or_else(|error| {
+        let message = error.to_string();
+        let known = message.strip_prefix(&format!("{name}: ")).unwrap_or(&message);
+        problem(&[TABLE, key], known)
+    })?;
+    if table.stations.is_empty() {
+        return problem(&[TABLE, "stations"], "there is none: flows begin and end at stations");
+    }
+    let (stations, satellites) = (table.stations.len(), constellation.satellites());
+    if stations + satellites > MOST_NODES {
+        let message = format!(
+            "{satellites} satellites and {stations} stations: a run has at most {MOST_NODES} of both"
+        );
+        return problem(&[TABLE, key], message);
+    }
+    let stations: Result<Vec<_>, _> =
+        table.stations.iter().map(|(name, at)| station(table, name, at, &streams)).collect();
+    let cables: Vec<Cable> = links.iter().map(cable).collect();
+    let check = table.check.map_or(CHECK, |check| check.0);
+    let network = Network::new(constellation, stations?, &cables, check).or_else(|error| {
+        let (path, message): (Vec<&str>, String) = match &error {
+            OrbitError::NoCoverage { station, .. } => {
+                (vec![TABLE, "stations", station], error.to_string())
+            }
+            OrbitError::Invalid { field, message } => match field.strip_prefix("station ") {
+                Some(station) => (vec![TABLE, "stations", station], message.clone()),
+                None => (vec![TABLE, field], message.clone()),
+            },
+            other => (vec![TABLE], other.to_string()),
+        };
+        problem(&path, message)
+    })?;
+    for (link, delay) in links.iter_mut().zip(network.cable_delays()) {
+        for models in [&mut link.forth, &mut link.back] {
+            if !models.iter().any(|model| matches!(model, ModelSpec::Delay(_))) {
+                models.push(ModelSpec::Delay(delay));
+            }
+        }
+    }
+    let ground: Result<Vec<_>, _> = table
+        .stations
+        .iter()
+        .map(|(name, station)| ground(table, name, station, brought))
+        .collect();
+    Ok(SkySpec { network, ground: ground?, isl: models(&["isl"], "isl", &table.isl, brought)? })
+}
+
+fn station(
+    sky: &SkyTable,
+    name: &str,
+    table: &StationTable,
+    streams: &Streams,
+) -> Result<Station, Problem> {
+    let place = places::place(sky, name, table, streams)?;
+    let policy = match table.policy.or(sky.policy) {
+        None if table.gateway => Policy::All,
+        None | Some(PolicyName::Hold) => Policy::Hold,
+        Some(PolicyName::Best) => Policy::Best,
+        Some(PolicyName::Second) => Policy::Second,
+        Some(PolicyName::All) => Policy::All,
+    };
+    Ok(Station {
+        name: name.to_owned(),
+        place,
+        role: if table.gateway { Role::Gateway } else { Role::Terminal },
+        policy,
+        links: table.links.unwrap_or(1),
+        shells: table.shells.clone(),
+    })
+}
+
+/// The cable that a link between two stations is. The delay of its way forth counts for routes.
+fn cable(link: &LinkSpec) -> Cable {
+    let delays = link.forth.iter().filter_map(|model| match model {
+        ModelSpec::Delay(delay) => Some(*delay),
+        _ => None,
+    });
+    let [a, b] = link.ends.map(|end| end as u32);
+    Cable { a, b, delay: delays.reduce(|sum, delay| sum + delay) }
+}
+
+/// The links between a station and satellites.
+fn ground(
+    sky: &SkyTable,
+    name: &str,
+    station: &StationTable,
+    brought: &Registry,
+) -> Result<GroundSpec, Problem> {
+    let Some(own) = &station.ground else {
+        let way = |way| models(&["ground"], way, &sky.ground, brought);
+        return Ok(GroundSpec { up: way("up")?, down: way("down")? });
+    };
+    let all = &sky.ground;
+    let table = SkyLinkTable {
+        rate: own.rate.or(all.rate),
+        queue: own.queue.or(all.queue),
+        ber: own.ber.or(all.ber),
+        loss: own.loss.or(all.loss),
+        up: own.up.clone().or_else(|| all.up.clone()),
+        down: own.down.clone().or_else(|| all.down.clone()),
+    };
+    let way = |way| models(&["stations", name, "ground"], way, &table, brought);
+    Ok(GroundSpec { up: way("up")?, down: way("down")? })
+}
+
+/// The models of moving links: `part` and `way` are the keys of their tables.
+fn models(
+    part: &[&str],
+    way: &str,
+    table: &SkyLinkTable,
+    brought: &Registry,
+) -> Result<Vec<ModelSpec>, Problem> {
+    let both = LinkTable {
+        rate: table.rate,
+        queue: table.queue.map(|room| Named(QueueTable::Eager(room.0.0))),
+        ber: table.ber,
+        loss: table.loss,
+        ..LinkTable::default()
+    };
+    let own = match way {
+        "up" => table.up.as_ref(),
+        "down" => table.down.as_ref(),
+        _ => None,
+    };
+    let queue = own.and_then(|own| own.queue.as_ref());
+    if queue.is_some_and(|Named(queue)| !matches!(queue, QueueTable::Eager(_))) {
+        let path = [&[TABLE], part, &[way, "queue"]].concat();
+        return problem(&path, "links to satellites have drop-tail queues");
+    }
+    let models =
+        direction(part[part.len() - 1], way, &both, own, false, brought).map_err(|problem| {
+            // The table stands elsewhere than one of `links`.
+            let above = [&[TABLE], part].concat().into_iter().map(str::to_owned);
+            let path = above.chain(problem.path.into_iter().skip(2)).collect();
+            Problem { path, ..problem }
+        })?;
+    if !models.iter().all(ModelSpec::keeps_order) {
+        let path = [&[TABLE], part, &[way]].concat();
+        return problem(&path, "links to satellites keep packets in order");
+    }
+    Ok(models)
+}

@@ -1,0 +1,161 @@
+//! The stations of a scenario: links whose queue holds packets, and shared uplinks.
+
+use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
+use bentpipe_link::station::StationSpec;
+use bentpipe_link::{QueueLimit, Registry};
+use bentpipe_sim::{StationPlace, Way};
+use bentpipe_units::BitRate;
+
+use super::node;
+use crate::error::did_you_mean;
+use crate::problem::{Problem, problem};
+use crate::schema::file::ScenarioFile;
+use crate::schema::link::{LinkDirection, LinkTable};
+use crate::schema::named::Named;
+use crate::schema::queue::QueueTable;
+use crate::schema::uplink::UplinkTable;
+
+/// The queue of a terminal on a shared uplink when its link has none.
+const TERMINAL_QUEUE: QueueSpec =
+    QueueSpec { limit: QueueLimit::Packets(50), discipline: DisciplineSpec::DropTail };
+
+/// One direction of a link as the file has it.
+struct Direction<'a> {
+    link: &'a str,
+    way: Way,
+    both: &'a LinkTable,
+    own: Option<&'a LinkDirection>,
+}
+
+impl<'a> Direction<'a> {
+    fn new(link: &'a str, both: &'a LinkTable, way: Way) -> Self {
+        let own = match way {
+            Way::Forth => both.forth.as_ref(),
+            Way::Back => both.back.as_ref(),
+        };
+        Self { link, way, both, own }
+    }
+
+    fn queue(&self) -> Option<&'a QueueTable> {
+        let own = self.own.and_then(|own| own.queue.as_ref());
+        own.or(self.both.queue.as_ref()).map(|Named(queue)| queue)
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        self.own.and_then(|own| own.rate).or(self.both.rate).map(|rate| rate.0)
+    }
+
+    /// Path of a key of the direction: its own one, or that of both directions.
+    fn path(&self, own: bool, key: &'a str) -> Vec<&'a str> {
+        if own {
+            vec!["links", self.link, self.way.name(), key]
+        } else {
+            vec!["links", self.link, key]
+        }
+    }
+
+    fn queue_path(&self) -> Vec<&'a str> {
+        self.path(self.own.is_some_and(|own| own.queue.is_some()), "queue")
+    }
+
+    fn queue_spec(&self, queue: &QueueTable, brought: &Registry) -> Result<QueueSpec, Problem> {
+        queue
+            .spec(brought)
+            .or_else(|(key, message)| problem(&[&self.queue_path()[..], &[key]].concat(), message))
+    }
+}
+
+/// All stations of a scenario.
+pub(crate) fn stations(
+    file: &ScenarioFile,
+    brought: &Registry,
+) -> Result<Vec<StationPlace>, Problem> {
+    let mut stations = Vec::new();
+    for (name, table) in &file.uplinks {
+        let station = uplink(file, name, table, brought)?;
+        let taken = stations.iter().flat_map(|other: &StationPlace| &other.lines);
+        if let Some(twice) = taken.into_iter().find(|line| station.lines.contains(line)) {
+            let link = file.links.get_index(twice.0).map_or("", |(link, _)| link.as_str());
+            let message = format!("`{link}` is on another uplink already");
+            return problem(&["uplinks", name, "links"], message);
+        }
+        stations.push(station);
+    }
+    for (index, (name, table)) in file.links.iter().enumerate() {
+        for way in [Way::Forth, Way::Back] {
+            let direction = Direction::new(name, table, way);
+            let Some(queue) = direction.queue() else { continue };
+            let eager = matches!(queue, QueueTable::Eager(_));
+            if eager || holds(&stations, index, way) {
+                continue;
+            }
+            let Some(rate) = direction.rate() else {
+                return problem(&direction.queue_path(), "a queue needs a `rate` to wait for");
+            };
+            let queue = direction.queue_spec(queue, brought)?;
+            let station = StationSpec::Line { rate, queue };
+            stations.push(StationPlace { station, lines: vec![(index, way)] });
+        }
+    }
+    Ok(stations)
+}
+
+/// True when a station holds the packets of this direction.
+pub(crate) fn holds(stations: &[StationPlace], link: usize, way: Way) -> bool {
+    stations.iter().any(|station| station.lines.contains(&(link, way)))
+}
+
+fn uplink(
+    file: &ScenarioFile,
+    name: &str,
+    table: &UplinkTable,
+    brought: &Registry,
+) -> Result<StationPlace, Problem> {
+    let to = node(file, &["uplinks", name, "to"], &table.to)?;
+    if table.links.is_empty() {
+        return problem(&["uplinks", name, "links"], "there is no link: nobody would send");
+    }
+    let (mut lines, mut queues) = (Vec::new(), Vec::new());
+    for (number, link) in table.links.iter().enumerate() {
+        let number = number.to_string();
+        let path = ["uplinks", name, "links", &number];
+        let Some((index, link, both)) = file.links.get_full(link) else {
+            let hint = did_you_mean(link, file.links.keys().map(String::as_str));
+            return problem(&path, format!("there is no link `{link}`{hint}"));
+        };
+        let way = match both.between.iter().position(|end| *end == file.nodes[to]) {
+            Some(1) => Way::Forth,
+            Some(_) => Way::Back,
+            None => {
+                return problem(&path, format!("`{link}` does not lead to `{}`", table.to));
+            }
+        };
+        if lines.contains(&(index, way)) {
+            return problem(&path, format!("`{link}` stands there twice"));
+        }
+        let direction = Direction::new(link, both, way);
+        if direction.rate().is_some() {
+            let own = direction.own.is_some_and(|own| own.rate.is_some());
+            let other = match way {
+                Way::Forth => "back",
+                Way::Back => "forth",
+            };
+            let message = format!(
+                "`{}` sends at the rate of the uplink `{name}`; give a rate to `{other}` alone",
+                way.name()
+            );
+            return problem(&direction.path(own, "rate"), message);
+        }
+        let queue = direction.queue();
+        queues
+            .push(queue.map_or(Ok(TERMINAL_QUEUE), |queue| direction.queue_spec(queue, brought))?);
+        lines.push((index, way));
+    }
+    let rate = table.rate.0;
+    let access = table
+        .access
+        .0
+        .spec(rate, lines.len())
+        .or_else(|(key, message)| problem(&["uplinks", name, "access", key], message))?;
+    Ok(StationPlace { station: StationSpec::Uplink { rate, access, queues }, lines })
+}

@@ -1,0 +1,36 @@
+//! What a program brings of its own, for scenarios to name.
+
+use bentpipe_cc::Registry as Controllers;
+use bentpipe_link::Registry as Links;
+
+/// The names that scenarios may use. Without any of a program's own these are the built-in ones.
+#[derive(Clone, Debug, Default)]
+pub struct Extensions {
+    controllers: Controllers,
+    links: Links,
+}
+
+impl Extensions {
+    /// The same with these controllers, for the key `controller`.
+    #[must_use]
+    pub fn with_controllers(mut self, controllers: Controllers) -> Self {
+        self.controllers = controllers;
+        self
+    }
+
+    /// The same with these link models and queues, for the key `custom` of links and for queues with
+    /// `discipline = "custom"`.
+    #[must_use]
+    pub fn with_links(mut self, links: Links) -> Self {
+        self.links = links;
+        self
+    }
+
+    pub(crate) const fn controllers(&self) -> &Controllers {
+        &self.controllers
+    }
+
+    pub(crate) const fn links(&self) -> &Links {
+        &self.links
+    }
+}

@@ -1,0 +1,195 @@
+//! The links of a scenario file.
+
+use std::collections::BTreeMap;
+
+use bentpipe_units::{BitRate, ByteCount, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::named::Named;
+use super::quantity::{Probability, Quantity};
+use super::queue::QueueTable;
+
+/// A link between two nodes. A packet meets the models in the order of the keys below; for another
+/// order put several links in a row.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkTable {
+    /// The two nodes.
+    pub between: [String; 2],
+    /// The longest packet that it carries, encapsulation included; none carries all. Not with a constellation.
+    pub mtu: Option<Quantity<ByteCount>>,
+    /// The router before it tells the sender of a packet that was too long; true if left out.
+    pub icmp: Option<bool>,
+    /// Line rate; none sends at once.
+    pub rate: Option<Quantity<BitRate>>,
+    /// What may wait for the line, drop-tail; or a discipline.
+    pub queue: Option<Named<QueueTable>>,
+    /// Times at which the line has another rate, in their order; with a drop-tail queue, and without agents.
+    #[serde(default)]
+    pub fades: Vec<FadeTable>,
+    /// Probability that a bit is wrong.
+    pub ber: Option<Probability>,
+    /// Probability that a packet is lost.
+    pub loss: Option<Probability>,
+    /// Losses in bursts; each direction has a channel of its own.
+    pub gilbert_elliott: Option<GilbertElliottTable>,
+    /// Times at which the link is down, both ways.
+    #[serde(default)]
+    pub blackouts: Vec<BlackoutTable>,
+    /// Times at which the link is down again and again, both ways.
+    pub blackout_every: Option<PeriodicBlackoutTable>,
+    /// Hosts beside it learn at once when it goes down and when it is up again. Not with a constellation.
+    #[serde(default)]
+    pub link_state: bool,
+    /// Drops or delays of chosen packets. Each direction counts its own packets.
+    #[serde(default)]
+    pub script: Vec<RuleTable>,
+    /// Propagation delay, one way.
+    pub delay: Option<Quantity<Span>>,
+    /// The paper's channel of two states.
+    pub xdeldrop: Option<XDelDropTable>,
+    /// Models of the program that reads the file, which brings them.
+    #[serde(default)]
+    pub custom: Vec<CustomTable>,
+    /// What is different from the first node to the second.
+    pub forth: Option<LinkDirection>,
+    /// What is different from the second node to the first.
+    pub back: Option<LinkDirection>,
+}
+
+/// What differs in one direction of a link.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkDirection {
+    /// Line rate.
+    pub rate: Option<Quantity<BitRate>>,
+    /// What may wait for the line; or a discipline.
+    pub queue: Option<Named<QueueTable>>,
+    /// Times at which the line has another rate.
+    pub fades: Option<Vec<FadeTable>>,
+    /// Probability that a bit is wrong.
+    pub ber: Option<Probability>,
+    /// Probability that a packet is lost.
+    pub loss: Option<Probability>,
+    /// Losses in bursts.
+    pub gilbert_elliott: Option<GilbertElliottTable>,
+    /// Drops or delays of chosen packets.
+    pub script: Option<Vec<RuleTable>>,
+    /// Propagation delay.
+    pub delay: Option<Quantity<Span>>,
+    /// Models of the program that reads the file.
+    pub custom: Option<Vec<CustomTable>>,
+}
+
+/// A model that the program brings.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CustomTable {
+    /// Its name.
+    pub name: String,
+    /// Values of its parameters.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, f64>,
+}
+
+/// A channel that is good or bad and changes from packet to packet; the first packet meets it good.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliottTable {
+    /// Probability that it turns bad behind a packet that met it good.
+    pub to_bad: Probability,
+    /// Probability that it turns good behind a packet that met it bad.
+    pub to_good: Probability,
+    /// Probability that a packet is lost which meets it good; 0 if left out.
+    pub loss_good: Option<Probability>,
+    /// Probability that a packet is lost which meets it bad; 1 if left out.
+    pub loss_bad: Option<Probability>,
+}
+
+/// A time at which a line has another rate.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FadeTable {
+    /// When it begins.
+    pub at: Quantity<Span>,
+    /// How long it lasts.
+    pub lasts: Quantity<Span>,
+    /// The rate meanwhile.
+    pub rate: Quantity<BitRate>,
+}
+
+/// A time at which a link is down.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlackoutTable {
+    /// When it begins.
+    pub at: Quantity<Span>,
+    /// How long it lasts.
+    pub lasts: Quantity<Span>,
+}
+
+/// Times at which a link is down again and again.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeriodicBlackoutTable {
+    /// When the first one begins.
+    pub first: Quantity<Span>,
+    /// From one begin to the next.
+    pub every: Quantity<Span>,
+    /// How long each lasts.
+    pub lasts: Quantity<Span>,
+}
+
+/// What a script does to chosen packets.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuleTable {
+    /// What the packets carry, all of it: data, poll, stat, ustat, bgn, bgnak, end, endak, rst; in TCP
+    /// data, syn, syn-ack, fin, rst, ack; in SCTP data, init, init-ack, cookie, sack, heartbeat,
+    /// shutdown, shutdown-ack, abort.
+    pub kind: Vec<String>,
+    /// The first of them, counted from 1.
+    pub nth: u64,
+    /// How many in a row.
+    #[serde(default = "default_count")]
+    pub count: u64,
+    /// They come this much later; without it they are lost.
+    pub late: Option<Quantity<Span>>,
+}
+
+const fn default_count() -> u64 {
+    1
+}
+
+/// The paper's channel: by turns good and bad, with a delay drawn for each stay.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct XDelDropTable {
+    /// The state at the start.
+    pub good: StateTable,
+    /// The other state.
+    pub bad: StateTable,
+    /// Packets do not overtake each other.
+    #[serde(default)]
+    pub fifo: bool,
+    /// Each direction has a channel of its own.
+    #[serde(default)]
+    pub independent: bool,
+}
+
+/// One state of the channel.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StateTable {
+    /// Mean length of a stay.
+    pub mean: Quantity<Span>,
+    /// Probability that a packet is dropped.
+    pub drop: Probability,
+    /// The same while the delay is the shorter one, if it differs.
+    pub drop_at_min_delay: Option<Probability>,
+    /// The shorter delay, one way.
+    pub delay_min: Quantity<Span>,
+    /// The longer delay, one way.
+    pub delay_max: Quantity<Span>,
+}

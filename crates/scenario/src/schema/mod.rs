@@ -1,0 +1,22 @@
+//! Scenario files as they are written: tables, keys, and the types of their values.
+//!
+//! What is read here is right in itself; whether it fits together is asked by `build`.
+
+pub(crate) mod agent;
+pub(crate) mod constellation;
+pub(crate) mod draw;
+pub(crate) mod file;
+pub(crate) mod flow;
+pub(crate) mod link;
+pub(crate) mod named;
+pub(crate) mod protocol;
+pub(crate) mod proxy;
+pub(crate) mod quantity;
+pub(crate) mod queue;
+pub(crate) mod sctp;
+pub(crate) mod settings;
+pub(crate) mod sky;
+pub(crate) mod tcp;
+pub(crate) mod traffic;
+pub(crate) mod uplink;
+pub(crate) mod xstp;

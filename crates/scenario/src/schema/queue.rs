@@ -1,0 +1,106 @@
+//! The queue of a link in a scenario file.
+
+use std::collections::BTreeMap;
+
+use bentpipe_link::QueueLimit;
+use bentpipe_units::ByteCount;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::named::Choice;
+use super::quantity::{Probability, Quantity, Room, Written as _};
+
+/// What waits for a line, and what goes next.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(tag = "discipline", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum QueueTable {
+    /// Drop-tail without held packets: the fate of each one is known when it comes.
+    #[serde(skip)]
+    Eager(QueueLimit),
+    /// First in, first out; what finds the queue full is lost.
+    DropTail {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+    },
+    /// Random early detection.
+    Red {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// Mean queue in packets below which nothing happens; 5.
+        min: Option<f64>,
+        /// Mean queue in packets from which every packet is dropped; 15.
+        max: Option<f64>,
+        /// Weight of a new packet in the mean; 0.002.
+        weight: Option<Probability>,
+        /// Probability at `max`; 0.1.
+        probability: Option<Probability>,
+        /// From `max` to twice that the probability rises to 1; true.
+        gentle: Option<bool>,
+        /// Senders that understand marks are told by marks; true.
+        ecn: Option<bool>,
+    },
+    /// Packets of low priority are lost first.
+    LowFirst {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+    },
+    /// Acknowledgments go before data.
+    AcksFirst {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// Acknowledgments before another packet has its turn; 8.
+        in_a_row: Option<u32>,
+    },
+    /// An acknowledgment removes those that it makes needless.
+    AckFilter {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// XSTP's reports are filtered as well; false.
+        reports: Option<bool>,
+        /// It moves up to the place of the oldest one that it removes; false.
+        in_place: Option<bool>,
+    },
+    /// Acknowledgments that were thinned out are filled up again.
+    AckSpread {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// Bytes that one data segment carries; 1460 B.
+        segment: Option<Quantity<ByteCount>>,
+        /// Most segments that one acknowledgment acknowledges after it; 2.
+        every: Option<u32>,
+    },
+    /// The router of XCP.
+    Xcp {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+    },
+    /// The router of P-XCP.
+    PXcp {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+    },
+    /// A queue of the program that reads the file, which brings it.
+    Custom {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// Its name.
+        name: String,
+        /// Values of its parameters.
+        #[serde(default)]
+        parameters: BTreeMap<String, f64>,
+    },
+}
+
+impl Choice for QueueTable {
+    const KEY: &'static str = "discipline";
+    const EXPECTED: &'static str = "\"100 packets\", a size such as \"64 kB\", \"unlimited\", \
+                                    the name of a discipline such as \"red\", or a table with one";
+
+    const SHORT: Option<&'static str> = Some(Room::PATTERN);
+
+    fn short(text: &str) -> Option<Result<Self, String>> {
+        let begins_with = |c: char| text.trim().starts_with(c);
+        let is_room = text.trim() == "unlimited" || ('0'..='9').any(begins_with);
+        is_room.then(|| text.parse().map(|room: Room| Self::Eager(room.0)))
+    }
+}

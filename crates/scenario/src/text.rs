@@ -1,0 +1,127 @@
+//! TOML texts: what is read from them, where something stands, and changes of single values.
+
+use std::ops::Range;
+
+use serde::de::DeserializeOwned;
+use toml_edit::{Document, DocumentMut, Item, Key, Table, Value};
+
+use crate::error::{ScenarioError, line_of, missing_field, plainly};
+use crate::problem::Problem;
+
+/// Where in a text a problem is.
+pub(crate) fn locate(source: &str, text: &str, problem: Problem) -> ScenarioError {
+    let Problem { path, message } = problem;
+    ScenarioError {
+        source: source.to_owned(),
+        line: line_of_path(text, &path),
+        key: Some(path.join(".")),
+        message,
+    }
+}
+
+/// Reads a text as what the schema says.
+pub(crate) fn read<T: DeserializeOwned>(source: &str, text: &str) -> Result<T, ScenarioError> {
+    toml::from_str(text).map_err(|error| unreadable(source, text, &error))
+}
+
+/// What is wrong with a text that is not TOML or not what the schema says.
+fn unreadable(source: &str, text: &str, error: &toml::de::Error) -> ScenarioError {
+    let message = error.message().lines().next().unwrap_or_default();
+    let span = error.span().unwrap_or_default();
+    let mut line = Some(line_of(text, span.start));
+    let path = match Document::parse(text) {
+        Ok(document) => path_at(document.as_item(), None, &span),
+        Err(_) => key_before(text, span.start).map(|key| vec![key]),
+    };
+    let mut path = path.unwrap_or_default();
+    if let Some(field) = missing_field(message) {
+        // Of the whole file: that is no place.
+        line = line.filter(|_| !path.is_empty());
+        path.push(field.to_owned());
+    }
+    let key = Some(path.join(".")).filter(|key| !key.is_empty());
+    ScenarioError { source: source.to_owned(), line, key, message: plainly(message) }
+}
+
+/// The path, below `item`, of the key or the value that stands exactly at `span`.
+fn path_at(item: &Item, key: Option<&Key>, span: &Range<usize>) -> Option<Vec<String>> {
+    if item.span().as_ref() == Some(span) || key.and_then(Key::span).as_ref() == Some(span) {
+        return Some(Vec::new());
+    }
+    let below = |name: &str, inner: &Item, key: Option<&Key>| {
+        let mut path = path_at(inner, key, span)?;
+        path.insert(0, name.to_owned());
+        Some(path)
+    };
+    if let Some(table) = item.as_table_like() {
+        return table.iter().find_map(|(name, inner)| {
+            below(name, inner, table.get_key_value(name).map(|(key, _)| key))
+        });
+    }
+    (0..).map_while(|n| Some((n, item.get(n)?))).find_map(|(n, i)| below(&n.to_string(), i, None))
+}
+
+/// The path of the key that stands at, or before, a place in a text that is not TOML.
+fn key_before(text: &str, offset: usize) -> Option<String> {
+    let line_start = text[..offset.min(text.len())].rfind('\n').map_or(0, |n| n + 1);
+    let line = text[line_start..].lines().next()?.trim();
+    let bare = |part: &str| part.trim().trim_matches(['[', ']']).trim().to_owned();
+    if line.starts_with('[') {
+        return Some(bare(line));
+    }
+    // In an inline table the key is the last one before the place.
+    let before = &text[line_start..offset.max(line_start).min(text.len())];
+    let start = before.rfind(['{', ',']).map_or(0, |n| n + 1);
+    let key = text[line_start + start..].lines().next()?.trim();
+    let key = bare(key.split(['=', ' ', '\t']).next()?);
+    let outer = before[..start].split('=').next().map(str::trim).filter(|_| start > 0);
+    let table = text[..line_start].lines().rev().map(str::trim).find(|l| l.starts_with('['));
+    let path = [table.map(bare), outer.map(str::to_owned), Some(key)];
+    Some(path.into_iter().flatten().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("."))
+}
+
+/// The line on which the value of a path stands.
+fn line_of_path(text: &str, path: &[String]) -> Option<usize> {
+    let document = Document::parse(text).ok()?;
+    let mut item: &Item = document.as_item();
+    let mut span = None;
+    for key in path {
+        item = match (item.get(key.as_str()), key.parse::<usize>()) {
+            (Some(inner), _) => inner,
+            (None, Ok(index)) => item.get(index)?,
+            _ => break,
+        };
+        span = item.span().or(span);
+    }
+    span.map(|span| line_of(text, span.start))
+}
+
+/// Changes one value of a TOML text.
+pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|e| format!("{e}"))?;
+    let value = value.parse::<Value>().unwrap_or_else(|_| Value::from(value));
+    let keys: Vec<&str> = key.split('.').collect();
+    let (last, parents) = keys.split_last().ok_or("the key is empty")?;
+    let mut item = document.as_item_mut();
+    let mut at = "";
+    for key in parents {
+        item = match key.parse::<usize>() {
+            Ok(index) if item.get(index).is_some() => &mut item[index],
+            _ => {
+                let table = item.as_table_like_mut();
+                let table = table.ok_or_else(|| format!("`{at}` has nothing called `{key}`"))?;
+                table.entry(key).or_insert(Item::Table(Table::new()))
+            }
+        };
+        at = key;
+    }
+    match last.parse::<usize>() {
+        Ok(index) if item.get(index).is_some() => item[index] = Item::Value(value),
+        _ => {
+            let table = item.as_table_like_mut();
+            let table = table.ok_or_else(|| format!("`{at}` has nothing called `{last}`"))?;
+            table.insert(last, Item::Value(value));
+        }
+    }
+    Ok(document.to_string())
+}
