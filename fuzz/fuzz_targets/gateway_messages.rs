@@ -1,4 +1,4 @@
 //! What gateways say to each other in front of flows and datagrams.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bentpipe_net::gateway::fuzz::gateway_messages(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bentpipe_gateway::fuzz::gateway_messages(data));

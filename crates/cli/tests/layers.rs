@@ -3,7 +3,7 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate and its layer, bottom up. Nothing may depend on one without a layer, except in tests.
-const TABLE: [(&str, Option<u8>); 17] = [
+const TABLE: [(&str, Option<u8>); 18] = [
     ("units", Some(0)),
     ("wire", Some(1)),
     ("cc", Some(1)),
@@ -14,6 +14,7 @@ const TABLE: [(&str, Option<u8>); 17] = [
     ("pep", Some(3)),
     ("association", Some(4)),
     ("transfer", Some(5)),
+    ("gateway", Some(5)),
     ("sim", Some(6)),
     ("net", Some(6)),
     ("scenario", Some(7)),
@@ -26,9 +27,9 @@ const TABLE: [(&str, Option<u8>); 17] = [
 /// Crates that may use tokio.
 const RUNTIMES: [&str; 3] = ["net", "cli", "py"];
 /// Crates of futures, which run on any executor.
-const FUTURES: [&str; 2] = ["association", "transfer"];
+const FUTURES: [&str; 3] = ["association", "transfer", "gateway"];
 /// What they may have of tokio: what needs neither a clock nor a thread.
-const WITHOUT_RUNTIME: [&str; 2] = ["sync", "macros"];
+const WITHOUT_RUNTIME: [&str; 3] = ["sync", "macros", "io-util"];
 
 /// One dependency: who, on whom, and whether only for tests.
 #[derive(Debug)]

@@ -20,9 +20,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::listening;
-use crate::places::{Kind, Place, Places, Rule};
 use bentpipe_association::host::{Shared, lock};
 use bentpipe_association::hub::{Carrier, Hub, Route, Train};
+use bentpipe_gateway::places::{Kind, Place, Places, Rule};
 
 /// Datagrams that wait for one connection.
 const QUEUE: usize = 1024;

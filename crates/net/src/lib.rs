@@ -11,8 +11,6 @@ pub mod gateway;
 mod host;
 pub mod key_file;
 mod listening;
-mod log_limit;
-mod places;
 mod programs;
 pub mod qlp;
 mod refusal;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::log_limit::LogLimit;
-use crate::places::{Kind, Place, Places};
+use bentpipe_gateway::log_limit::LogLimit;
+use bentpipe_gateway::places::{Kind, Place, Places};
 
 /// Pause after an accept that failed, for lack of file descriptors most likely.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -49,7 +49,7 @@ pub(crate) async fn serve<F: Future<Output = io::Result<()>> + Send + 'static>(
                 });
             }
             Err(error) => {
-                if let Some(skipped) = FAILED.admit_now() {
+                if let Some(skipped) = FAILED.admit(crate::clock::seconds()) {
                     tracing::warn!(%error, skipped, "cannot accept a TCP connection");
                 }
                 tokio::time::sleep(PAUSE).await;
@@ -64,7 +64,7 @@ mod tests {
     use tokio::net::TcpSocket;
 
     use super::*;
-    use crate::places::Rule;
+    use bentpipe_gateway::places::Rule;
 
     /// A connection from this host of the loopback device.
     async fn from(host: u8, to: SocketAddr) -> TcpStream {

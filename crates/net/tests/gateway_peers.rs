@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bentpipe_association::SecretKey;
-use bentpipe_net::gateway::{Config, Gateway};
+use bentpipe_gateway::Config;
+use bentpipe_net::gateway::Gateway;
 use bentpipe_units::Span;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bentpipe_association::hub::MOST_DATAGRAM;
-use bentpipe_net::gateway::Config;
+use bentpipe_gateway::Config;
 use tokio::net::UdpSocket;
 
 use gateways::{Site, free};

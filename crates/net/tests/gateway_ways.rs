@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bentpipe_association::Carrier;
-use bentpipe_net::gateway::{Gateway, Link as Way, PeerStatus};
+use bentpipe_gateway::{Link as Way, PeerStatus};
+use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
 use bentpipe_units::Span;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bentpipe_association::SecretKey;
-use bentpipe_net::gateway::{Config, Gateway, Role, Status};
+use bentpipe_gateway::{Config, Role, Status};
+use bentpipe_net::gateway::Gateway;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::SenderState;
 use bentpipe_transport::xstp::Config;
-use bentpipe_units::{BitRate, ByteCount};
+use bentpipe_units::{BitRate, ByteCount, Instant};
 use bytes::Bytes;
 
 use crate::PublicKey;
@@ -41,6 +41,11 @@ impl Host {
     /// The machine, for whoever runs it.
     pub fn shared(&self) -> &Arc<Shared<Hub>> {
         &self.handle.shared
+    }
+
+    /// The time now, on the host's clock.
+    pub fn now(&self) -> Instant {
+        self.shared().now()
     }
 
     /// Its public key, by which peers name it.

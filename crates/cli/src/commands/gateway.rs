@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bentpipe_association::{PublicKey, SecretKey};
-use bentpipe_net::gateway::{Config, Firewall, Gateway, Installed, raise_descriptor_limit};
+use bentpipe_gateway::Config;
+use bentpipe_net::gateway::{Firewall, Gateway, Installed, doubt, load, raise_descriptor_limit};
 use bentpipe_net::key_file;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -18,7 +19,7 @@ use crate::output::lines::Lines;
 pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     let file = args.config.as_ref().or(args.check.as_ref());
     let file = file.ok_or_else(|| Failure::Input("name a file with --config".to_owned()))?;
-    let config = Config::load(file).map_err(|error| Failure::Input(error.to_string()))?;
+    let config = load(file).map_err(|error| Failure::Input(error.to_string()))?;
     if args.print_firewall || args.remove_firewall {
         return firewall_only(args, &config);
     }
@@ -37,7 +38,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     }
     let lines = after(give_up_binding, Lines::new)?;
     log::start(lines.log(), "info", args.log_json);
-    if let Err(doubts) = config.doubt(file) {
+    if let Err(doubts) = doubt(&config, file) {
         doubts.to_string().lines().for_each(|doubt| tracing::warn!("{doubt}"));
     }
     if let Err(error) = limit {
@@ -95,7 +96,7 @@ fn check(file: &Path, config: &Config) -> Result<(), Failure> {
     if let Err((key, message)) = own_key(config) {
         wrong.push(format!("{}, `{key}`: {message}", file.display()));
     }
-    if let Err(doubts) = config.doubt(file) {
+    if let Err(doubts) = doubt(config, file) {
         wrong.push(doubts.to_string());
     }
     if !wrong.is_empty() {
@@ -146,7 +147,7 @@ fn rules(config: &Config, owner: PublicKey) -> Result<Option<Installed>, Failure
 
 /// Reads the configuration again. What is wrong with it is told, and everything stays as it was.
 fn reload(gateway: &Gateway, file: &Path) {
-    let read = Config::load(file).map_err(|error| error.to_string());
+    let read = load(file).map_err(|error| error.to_string());
     match read.and_then(|config| gateway.reload(&config).map_err(|error| error.to_string())) {
         Ok(()) => tracing::info!("the rates and weights of {} hold now", file.display()),
         Err(error) => tracing::error!("nothing was changed: {error}"),

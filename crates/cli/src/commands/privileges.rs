@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use bentpipe_net::gateway::Config;
+use bentpipe_gateway::Config;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::unistd::{User, geteuid, initgroups, setresgid, setresuid};
 

@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{Config, Fallback, Role};
+use bentpipe_gateway::{Config, Fallback, Role};
 
 /// Those that are no connections of flows: files, listeners, who has said nothing yet.
 const OTHERS: usize = 192;

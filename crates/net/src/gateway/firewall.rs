@@ -9,9 +9,9 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::{Config, Udp};
 use crate::programs;
 use bentpipe_association::PublicKey;
+use bentpipe_gateway::{Config, UdpMode};
 
 /// Mark of packets for sockets of this machine.
 const MARK: u32 = 0x6270;
@@ -115,7 +115,7 @@ impl Firewall {
                      {from}{first} meta mark set {HELD_MARK:#x} accept"
                 )
             };
-            if config.udp == Udp::Tunnel {
+            if config.udp == UdpMode::Tunnel {
                 let _ = writeln!(
                     rules,
                     "    {from}meta l4proto udp tproxy to :{} meta mark set {MARK:#x} accept",

@@ -1,14 +1,9 @@
-//! What the fuzz targets of the gateway do with their input.
+//! What the fuzz target of held openings does with its input.
 
-use bytes::{Bytes, BytesMut};
+use bentpipe_gateway::Verdict;
 use etherparse::PacketBuilder;
-use serde::{Deserialize, Serialize};
 
-use super::Config;
 use super::capture::Syn;
-use super::open::{Destination, Open, Verdict, frame, take};
-use super::policy::Range;
-use super::udp::Whose;
 
 const VERDICTS: [Verdict; 7] = [
     Verdict::Connected,
@@ -22,27 +17,6 @@ const VERDICTS: [Verdict; 7] = [
 /// What an answer to a packet is longer at most: its own headers.
 const HEADERS: usize = 40 + 8;
 
-/// Reads the input as what gateways say to each other: in front of a flow, and in front of a datagram.
-///
-/// # Panics
-///
-/// If a message that was read is written to something that is read otherwise.
-pub fn gateway_messages(input: &[u8]) {
-    message::<Open>(input);
-    message::<Verdict>(input);
-    let Some((whose, datagram)) = Whose::read(&Bytes::copy_from_slice(input)) else { return };
-    assert_eq!(Whose::read(&whose.label(&datagram)), Some((whose, datagram)));
-}
-
-fn message<M>(input: &[u8])
-where
-    M: Serialize + for<'a> Deserialize<'a> + PartialEq + std::fmt::Debug,
-{
-    let Ok(Some(read)) = take::<M>(&mut BytesMut::from(input)) else { return };
-    let again = take(&mut BytesMut::from(frame(&read)));
-    assert_eq!(again.expect("it was written here"), Some(read));
-}
-
 /// Answers the input as a packet that opens a connection.
 ///
 /// # Panics
@@ -55,52 +29,12 @@ pub fn opening_packet(input: &[u8]) {
     }
 }
 
-/// Reads the input as a configuration, a destination and a network.
-///
-/// # Panics
-///
-/// If an error has no words.
-pub fn gateway_text(input: &[u8]) {
-    let Ok(text) = std::str::from_utf8(input) else { return };
-    if let Err(error) = Config::parse("gateway.toml", text) {
-        assert!(error.to_string().starts_with("gateway.toml"), "{error}");
-    }
-    for error in [text.parse::<Destination>().err(), text.parse::<Range>().err()] {
-        assert!(error.is_none_or(|error| !error.is_empty()));
-    }
-}
-
-/// Messages, packets and texts that are right.
-pub fn gateway_seeds() -> [Vec<Vec<u8>>; 3] {
-    let from = std::net::SocketAddr::from(([192, 0, 2, 1], 4_000));
-    let six = std::net::SocketAddr::from(([0x2001_u16, 0xdb8, 0, 0, 0, 0, 0, 1], 443));
-    let name = Destination::Name("example.org".to_owned(), 80);
-    let opens = [
-        Open::Hold,
-        Open::Flow { to: name.clone(), from },
-        Open::Flow { to: six.into(), from: six },
-    ];
-    let mut messages: Vec<Vec<u8>> = opens.iter().map(|open| frame(open).to_vec()).collect();
-    messages.extend(VERDICTS.iter().map(|verdict| frame(verdict).to_vec()));
-    messages.push(Whose { client: from, to: name }.label(b"datagram").to_vec());
+/// Packets that open connections.
+pub fn packet_seeds() -> Vec<Vec<u8>> {
     let mut packets = vec![Vec::new(); 2];
     let v4 = PacketBuilder::ipv4([10, 0, 0, 1], [192, 0, 2, 1], 64).tcp(4_000, 80, 7, 1_000).syn();
     v4.write(&mut packets[0], b"early").expect("memory has room");
     let v6 = PacketBuilder::ipv6([1; 16], [2; 16], 64).tcp(4_000, 80, 7, 1_000).syn();
     v6.write(&mut packets[1], &[]).expect("memory has room");
-    let key = "key = \"g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=\"";
-    let texts = [
-        "192.0.2.1:80".to_owned(),
-        "[2001:db8::/32]:80".to_owned(),
-        format!(
-            "role = \"hub\"\nkey = \"hub.key\"\nlisten = \"0.0.0.0:25300\"\nallow = [\"10.0.0.0/8:443\"]\n\
-             [limits]\nmemory = \"1 GB\"\n[peers.sea]\n{key}\n"
-        ),
-        format!(
-            "role = \"terminal\"\nkey = \"t.key\"\nlisten = \"0.0.0.0:25300\"\n[link]\nmode = \"dedicated\"\n\
-             rate = \"5 Mbit/s\"\nfec = 0.1\n[[forward]]\nlisten = \"127.0.0.1:1\"\nto = \"a.example:1\"\n\
-             [socks5]\nlisten = \"127.0.0.1:2\"\n[peers.hub]\n{key}\naddress = \"hub.example:25300\"\n"
-        ),
-    ];
-    [messages, packets, texts.map(String::into_bytes).to_vec()]
+    packets
 }

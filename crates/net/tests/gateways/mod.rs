@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bentpipe_association::SecretKey;
-use bentpipe_net::gateway::{Config, Gateway};
+use bentpipe_gateway::Config;
+use bentpipe_net::gateway::Gateway;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 /// Destinations on loopback are allowed.

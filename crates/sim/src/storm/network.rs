@@ -214,11 +214,11 @@ impl Network {
         for _ in 0..copies {
             let mut at = leaves + weather.delay;
             if weather.jitter > Span::ZERO {
-                at = at + Span::from_nanos(random.below(weather.jitter.as_nanos()));
+                at += Span::from_nanos(random.below(weather.jitter.as_nanos()));
             }
             if random.chance(weather.holds) {
                 counts.held += 1;
-                at = at + Span::from_secs(5 + random.below(600));
+                at += Span::from_secs(5 + random.below(600));
             }
             self.serial += 1;
             self.flying.insert((at, self.serial), flight.clone());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bentpipe_net::gateway::Status;
+use bentpipe_gateway::Status;
 use http_body_util::{BodyExt as _, Collected, Empty, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;

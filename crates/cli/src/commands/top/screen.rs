@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bentpipe_net::gateway::Status;
+use bentpipe_gateway::Status;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use bentpipe_association::Carrier;
-use bentpipe_net::gateway::{FlowStatus, Link, PeerStatus, Role, Status};
+use bentpipe_gateway::{FlowStatus, Link, PeerStatus, Role, Status};
 use bentpipe_units::{ByteCount, Span};
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -213,7 +213,7 @@ fn plain<const N: usize>(header: &[&str; N], rows: &[Row<N>]) -> Table {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use bentpipe_net::gateway::{ConnectionStatus, Totals};
+    use bentpipe_gateway::{ConnectionStatus, Totals};
 
     use super::*;
 

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::{Inner, PAUSE};
-use crate::gateway::open::Destination;
-use crate::gateway::udp::{self, Here};
+use crate::gateway::system::Running;
 use crate::udp_sockets;
 use bentpipe_association::hub::MOST_DATAGRAM;
+use bentpipe_gateway::Destination;
+use bentpipe_gateway::Here;
 
 /// Opens a port whose datagrams lead to one destination.
 pub(super) fn forward(
@@ -25,14 +26,14 @@ pub(super) fn forward(
     tasks.spawn(async move {
         let here = Here { address: socket.local_addr()?, transparent: false };
         // With this future end all flows.
-        let mut flows = JoinSet::new();
+        let mut flows = Running::default();
         let mut buffer = vec![0; MOST_DATAGRAM + 1];
         loop {
             let Ok((len, client)) = socket.recv_from(&mut buffer).await else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            udp::tell(&inner, &mut flows, &peer, client, here, to.clone(), &buffer[..len]);
+            inner.carry_datagram(&mut flows, &peer, client, here, to.clone(), &buffer[..len]);
         }
     });
     Ok(())
@@ -48,7 +49,7 @@ pub(super) fn transparent(
     let socket = udp_sockets::listen(address, true).map_err(|error| named(address, &error))?;
     let inner = inner.clone();
     tasks.spawn(async move {
-        let mut flows = JoinSet::new();
+        let mut flows = Running::default();
         let mut buffer = vec![0; MOST_DATAGRAM + 1];
         loop {
             let led = udp_sockets::receive_led(&socket, &mut buffer).await;
@@ -61,7 +62,7 @@ pub(super) fn transparent(
                 continue;
             }
             let here = Here { address: meant, transparent: true };
-            udp::tell(&inner, &mut flows, &peer, client, here, meant.into(), &buffer[..len]);
+            inner.carry_datagram(&mut flows, &peer, client, here, meant.into(), &buffer[..len]);
         }
     });
     Ok(())

@@ -18,13 +18,13 @@ use tun_rs::{AsyncDevice, DeviceBuilder};
 
 use super::Inner;
 use super::syn::Syn;
+use crate::gateway::Begun;
 use crate::gateway::firewall::{HELD_DEVICE, HELD_TABLE, has_ipv6};
-use crate::gateway::flow::Begun;
-use crate::gateway::flow::Reach;
-use crate::gateway::open::Verdict;
-use crate::places::{Kind, Place, Places, Rule, Stay};
 use crate::programs;
 use bentpipe_association::host::lock;
+use bentpipe_gateway::Reach;
+use bentpipe_gateway::Verdict;
+use bentpipe_gateway::places::{Kind, Place, Places, Rule, Stay};
 
 /// The longest packet of the device, so that no request is too long for it.
 const MTU: u16 = 65_535;
@@ -67,7 +67,7 @@ pub(super) fn start(
     let named = |error: io::Error| {
         io::Error::new(error.kind(), format!("{HELD_DEVICE}, for early_accept = false: {error}"))
     };
-    let waiting = (inner.config.limits.connections / 4).max(1);
+    let waiting = (inner.config().limits.connections / 4).max(1);
     let held = Held {
         inner: inner.clone(),
         peer,

@@ -20,21 +20,23 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::{Inner, listen};
-use crate::gateway::Proxy;
-use crate::gateway::flow::{Begun, Reach};
-use crate::gateway::open::{Destination, Verdict};
+use crate::gateway::Begun;
+use crate::gateway::streams::Stream;
 use crate::listening::serve;
-use crate::places::Place;
 use bentpipe_association::host::lock;
+use bentpipe_gateway::Proxy;
+use bentpipe_gateway::Reach;
+use bentpipe_gateway::places::Place;
+use bentpipe_gateway::{Destination, Verdict};
 
 /// Opens the server.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
-    let Some(proxy) = &inner.config.http else { return Ok(()) };
+    let Some(proxy) = &inner.config().http else { return Ok(()) };
     let listener = listen(proxy.listen, false)?;
-    let peer = inner.config.peer(proxy.peer.as_deref()).map_err(io::Error::other)?;
+    let peer = inner.config().peer(proxy.peer.as_deref()).map_err(io::Error::other)?;
     let entrance =
         Arc::new(Entrance { inner: inner.clone(), peer: peer.to_owned(), proxy: proxy.clone() });
-    let unknown = inner.unknown.clone();
+    let unknown = inner.unknown().clone();
     tasks.spawn(serve(listener, unknown, move |tcp, from, unknown| {
         let entrance = entrance.clone();
         async move {
@@ -53,7 +55,7 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
             let Some((begun, upgrade)) = flow else { return Ok(()) };
             let upgraded = upgrade.await.map_err(io::Error::other)?;
             let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return Ok(()) };
-            entrance.inner.carry(begun, parts.io.into_inner(), parts.read_buf).await
+            entrance.inner.carry(begun, Stream(parts.io.into_inner()), parts.read_buf).await
         }
     }));
     Ok(())

@@ -19,10 +19,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::Inner;
-use super::open::Destination;
-use crate::gateway::flow::Reach;
-use crate::places::Place;
+use crate::gateway::streams::Stream;
 use crate::sockets;
+use bentpipe_gateway::Destination;
+use bentpipe_gateway::Reach;
+use bentpipe_gateway::places::Place;
 
 /// Pause after an accept or a receive that failed, for lack of files or memory most likely.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
@@ -54,7 +55,7 @@ async fn carry(
     unknown: Place,
 ) -> io::Result<()> {
     match inner.begin(peer, from, to, Reach::Everywhere, Some(unknown)).await {
-        Ok(begun) => inner.carry(begun, tcp, Bytes::new()).await,
+        Ok(begun) => inner.carry(begun, Stream(tcp), Bytes::new()).await,
         Err(_) => sockets::guard(&tcp),
     }
 }

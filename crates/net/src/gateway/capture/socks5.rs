@@ -13,22 +13,23 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::{Inner, listen};
-use crate::gateway::Proxy;
-use crate::gateway::flow::Reach;
-use crate::gateway::open::{Destination, Verdict};
+use crate::gateway::streams::Stream;
 use crate::listening::serve;
-use crate::places::Place;
+use bentpipe_gateway::Proxy;
+use bentpipe_gateway::Reach;
+use bentpipe_gateway::places::Place;
+use bentpipe_gateway::{Destination, Verdict};
 
 /// Time for a client to say what it wants.
 const GREETING: Duration = Duration::from_secs(30);
 
 /// Opens the server.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
-    let Some(proxy) = &inner.config.socks5 else { return Ok(()) };
+    let Some(proxy) = &inner.config().socks5 else { return Ok(()) };
     let listener = listen(proxy.listen, false)?;
-    let peer = inner.config.peer(proxy.peer.as_deref()).map_err(io::Error::other)?.to_owned();
+    let peer = inner.config().peer(proxy.peer.as_deref()).map_err(io::Error::other)?.to_owned();
     let (inner, proxy) = (inner.clone(), Arc::new(proxy.clone()));
-    let unknown = inner.unknown.clone();
+    let unknown = inner.unknown().clone();
     tasks.spawn(serve(listener, unknown, move |tcp, from, unknown| {
         let (inner, peer, proxy) = (inner.clone(), peer.clone(), proxy.clone());
         async move { client(&inner, &peer, &proxy, (tcp, from), unknown).await }
@@ -71,7 +72,7 @@ async fn client(
         Ok(begun) => {
             // The address at the far end is not known here.
             let tcp = waiting.reply_success((Ipv4Addr::UNSPECIFIED, 0).into()).await;
-            inner.carry(begun, tcp.map_err(other)?, Bytes::new()).await
+            inner.carry(begun, Stream(tcp.map_err(other)?), Bytes::new()).await
         }
         Err(verdict) => waiting.reply_error(&reply(verdict)).await.map_err(other),
     }

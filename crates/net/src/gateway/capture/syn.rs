@@ -9,7 +9,7 @@ use etherparse::{
     SlicedPacket, TransportSlice,
 };
 
-use crate::gateway::open::Verdict;
+use bentpipe_gateway::Verdict;
 
 /// Hops that an answer may take: it comes from a host beside the client as far as anybody can see.
 const HOPS: u8 = 64;

@@ -9,17 +9,19 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::{Inner, carry, datagrams, held, listen};
-use crate::gateway::Udp;
+use crate::gateway::streams::Stream;
 use crate::listening::serve;
+use bentpipe_gateway::UdpMode;
 
 /// Opens the port that the firewall leads to, for both kinds of addresses.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
-    let Some(transparent) = &inner.config.transparent else { return Ok(()) };
-    let peer = inner.config.peer(transparent.peer.as_deref()).map_err(io::Error::other)?.to_owned();
+    let Some(transparent) = &inner.config().transparent else { return Ok(()) };
+    let peer =
+        inner.config().peer(transparent.peer.as_deref()).map_err(io::Error::other)?.to_owned();
     let port = transparent.port;
     let addresses: [SocketAddr; 2] =
         [(Ipv4Addr::UNSPECIFIED, port).into(), (Ipv6Addr::UNSPECIFIED, port).into()];
-    let held = match inner.config.early_accept {
+    let held = match inner.config().early_accept {
         true => None,
         false => Some(held::start(inner, tasks, peer.clone())?),
     };
@@ -32,11 +34,11 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
             }
             listener => listener?,
         };
-        if inner.config.udp == Udp::Tunnel {
+        if inner.config().udp == UdpMode::Tunnel {
             datagrams::transparent(inner, tasks, address, peer.clone())?;
         }
         let (inner, peer, held) = (inner.clone(), peer.clone(), held.clone());
-        let unknown = inner.unknown.clone();
+        let unknown = inner.unknown().clone();
         tasks.spawn(serve(listener, unknown, move |tcp: TcpStream, from, unknown| {
             let (inner, peer, held) = (inner.clone(), peer.clone(), held.clone());
             async move {
@@ -48,7 +50,7 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
                 match held.and_then(|held| held.claim(from, to)) {
                     Some(begun) => {
                         drop(unknown);
-                        inner.carry(begun, tcp, Bytes::new()).await
+                        inner.carry(begun, Stream(tcp), Bytes::new()).await
                     }
                     None => carry(&inner, &peer, tcp, from, to.into(), unknown).await,
                 }

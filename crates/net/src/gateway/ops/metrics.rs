@@ -12,8 +12,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::gateway::{Link, PeerStatus, Role, Status};
 use bentpipe_association::hub::Carrier;
+use bentpipe_gateway::{Link, PeerStatus, Role, Status};
 
 /// The content type of the text.
 pub(super) const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -155,7 +155,7 @@ mod tests {
     use bentpipe_units::ByteCount;
 
     use super::*;
-    use crate::gateway::status::testing::{peer, status};
+    use bentpipe_gateway::testing::{peer, status};
 
     #[test]
     fn every_value_has_its_name_and_labels() {

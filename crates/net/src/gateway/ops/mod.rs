@@ -3,7 +3,7 @@
 //! Whoever asks gets one answer and is gone. A few are served at a time and each for a short while only, so
 //! that nobody holds memory or tasks by asking slowly or much; who comes then takes the place of the slowest.
 
-mod config;
+mod meant;
 mod metrics;
 
 use std::convert::Infallible;
@@ -24,12 +24,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::{Inner, Role, Status};
+use super::Inner;
+use crate::host::Host;
 use crate::listening;
-use crate::places::{Places, Rule};
 use crate::sockets;
-
-pub use self::config::Ops;
+use bentpipe_gateway::places::{Places, Rule};
+use bentpipe_gateway::{Role, Status};
 
 /// Clients that are served at the same time, and of one address: one more gets the place of the oldest.
 const PLACES: usize = 32;
@@ -49,23 +49,25 @@ const REQUEST: usize = 8192;
 /// When the address is taken.
 pub(super) fn start(
     inner: &Arc<Inner>,
+    host: &Host,
     tasks: &mut JoinSet<io::Result<()>>,
 ) -> io::Result<Option<SocketAddr>> {
-    let Some(ops) = &inner.config.ops else { return Ok(None) };
+    let Some(ops) = &inner.config().ops else { return Ok(None) };
     let listener = sockets::listen(ops.listen, false)
         .map_err(|error| io::Error::new(error.kind(), format!("TCP {}: {error}", ops.listen)))?;
     let address = listener.local_addr()?;
-    tasks.spawn(serve(inner.clone(), listener));
+    let gateway = Gateway { inner: inner.clone(), host: host.clone() };
+    tasks.spawn(serve(Arc::new(gateway), listener));
     Ok(Some(address))
 }
 
 /// Serves for ever.
-async fn serve(inner: Arc<Inner>, listener: TcpListener) -> io::Result<()> {
+async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> io::Result<()> {
     let places = Places::new(PLACES, Rule::Newest { each: EACH });
     listening::serve(listener, places, move |tcp, _, place| {
-        let inner = inner.clone();
+        let gateway = gateway.clone();
         async move {
-            let served = client(tcp, PATIENCE, &*inner).await;
+            let served = client(tcp, PATIENCE, &*gateway).await;
             // It had one all the time.
             drop(place);
             served
@@ -89,17 +91,24 @@ trait Watched {
     fn answers(&self) -> impl Future<Output = bool> + Send;
 }
 
-impl Watched for Inner {
+/// A gateway and the socket that carries its associations.
+#[derive(Debug)]
+struct Gateway {
+    inner: Arc<Inner>,
+    host: Host,
+}
+
+impl Watched for Gateway {
     fn status(&self) -> Status {
-        self.status()
+        self.inner.status()
     }
 
     fn overview(&self) -> Status {
-        self.overview()
+        self.inner.overview()
     }
 
     fn names(&self) -> &[String] {
-        self.config.ops.as_ref().map_or(&[], |ops| &ops.names)
+        self.inner.config().ops.as_ref().map_or(&[], |ops| &ops.names)
     }
 
     fn answers(&self) -> impl Future<Output = bool> + Send {
@@ -115,7 +124,7 @@ async fn client(
 ) -> io::Result<()> {
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
         let is_meant =
-            request.headers().get(HOST).is_none_or(|host| config::is_meant(host, gateway.names()));
+            request.headers().get(HOST).is_none_or(|host| meant::is_meant(host, gateway.names()));
         if !is_meant {
             return Ok::<_, Infallible>(text(
                 StatusCode::MISDIRECTED_REQUEST,
@@ -207,7 +216,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
     use super::*;
-    use crate::gateway::status::testing::{peer, status};
+    use bentpipe_gateway::testing::{peer, status};
 
     impl Watched for Status {
         fn status(&self) -> Status {

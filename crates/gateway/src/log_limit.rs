@@ -10,7 +10,7 @@ const WINDOW: u64 = 10;
 
 /// Lets a few lines through and counts the others.
 #[derive(Debug, Default)]
-pub(crate) struct LogLimit {
+pub struct LogLimit {
     counted: Mutex<Counted>,
 }
 
@@ -23,12 +23,13 @@ struct Counted {
 }
 
 impl LogLimit {
-    pub(crate) const fn new() -> Self {
+    /// No line was let through yet.
+    pub const fn new() -> Self {
         Self { counted: Mutex::new(Counted { began: 0, lines: 0, skipped: 0 }) }
     }
 
     /// Whether one more line may be written at this second, and how many were left out since the last one.
-    pub(crate) fn admit(&self, second: u64) -> Option<u64> {
+    pub fn admit(&self, second: u64) -> Option<u64> {
         let mut counted = lock(&self.counted);
         if second >= counted.began + WINDOW {
             (counted.began, counted.lines) = (second, 0);
@@ -39,11 +40,6 @@ impl LogLimit {
         }
         counted.lines += 1;
         Some(std::mem::take(&mut counted.skipped))
-    }
-
-    /// The same now.
-    pub(crate) fn admit_now(&self) -> Option<u64> {
-        self.admit(crate::clock::seconds())
     }
 }
 

@@ -4,26 +4,32 @@
 //! are nobody else's, and no peer has more of them than are free: some are left for the others whatever it asks for.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::open::Verdict;
+use crate::Network;
+use crate::open::Verdict;
+use bentpipe_association::host::Runtime;
 use bentpipe_association::host::lock;
+use bentpipe_units::Span;
 
 /// Lookups under way at the same time.
 const THREADS: usize = 64;
 /// Most that wait of one peer; each is a flow, of which there are no more than its limit.
 const WAITING: usize = 4096;
 
+/// What is called when something is done.
+type Done<T> = Box<dyn FnOnce(T) + Send>;
+
 /// Whose a lookup is.
 type Owner = String;
 
 /// Lookups under way and those that wait.
 #[derive(Debug, Default)]
-pub(super) struct Lookups {
+pub(crate) struct Lookups {
     turns: Mutex<Turns>,
 }
 
@@ -58,42 +64,40 @@ impl Lookups {
     ///
     /// # Errors
     /// There is no such name, nobody answers, or too many wait already.
-    pub(super) async fn look_up(
+    pub(crate) async fn look_up<N: Network>(
         self: &Arc<Self>,
+        network: &N,
         owner: &str,
         name: &str,
         port: u16,
-        within: Duration,
+        within: Span,
     ) -> Result<Vec<SocketAddr>, Verdict> {
         let name = name.to_owned();
-        let found = self.run(owner, within, move || {
-            (name.as_str(), port).to_socket_addrs().map(Vec::from_iter)
-        });
-        found.await?.map_err(|_| Verdict::UnknownName)
+        let begin = |done: Done<io::Result<Vec<SocketAddr>>>| network.look_up(name, port, done);
+        self.run(network, owner, within, begin).await?.map_err(|_| Verdict::UnknownName)
     }
 
-    /// Runs this when it is the peer's turn.
+    /// Begins something when it is the peer's turn, and waits for it. The turn lasts until it is done, also where whoever
+    /// waits has gone before.
     async fn run<T: Send + 'static>(
         self: &Arc<Self>,
+        runtime: &impl Runtime,
         owner: &str,
-        within: Duration,
-        work: impl FnOnce() -> T + Send + 'static,
+        within: Span,
+        begin: impl FnOnce(Done<T>) -> io::Result<()> + Send,
     ) -> Result<T, Verdict> {
         let done = async {
             let turn = self.turn(owner).ok_or(Verdict::Busy)?.await;
             let turn = turn.map_err(|_| Verdict::Busy)?;
             let (done, result) = oneshot::channel();
-            // Whoever waits may be gone before it ends: the turn lasts as long as the thread.
-            let thread = std::thread::Builder::new().name("bentpipe-names".to_owned());
-            let started = thread.spawn(move || {
-                let found = work();
+            let done: Done<T> = Box::new(move |found| {
                 drop(turn);
                 let _ = done.send(found);
             });
-            started.map_err(|_| Verdict::Busy)?;
+            begin(done).map_err(|_| Verdict::Busy)?;
             result.await.map_err(|_| Verdict::UnknownName)
         };
-        tokio::time::timeout(within, done).await.unwrap_or(Err(Verdict::TimedOut))
+        runtime.timeout(within, done).await.unwrap_or(Err(Verdict::TimedOut))
     }
 
     /// What gives the peer its turn; `None` if too many wait.
@@ -166,49 +170,95 @@ impl Turns {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use bentpipe_units::Instant;
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Span = Span::from_secs(60);
 
-    #[tokio::test]
-    async fn names_that_nobody_answers_for_leave_threads_for_other_peers() {
-        let lookups = Arc::new(Lookups::default());
-        let (end, ended) = mpsc::channel::<()>();
-        let ended = Arc::new(Mutex::new(ended));
-        let mut hanging = Vec::new();
-        for n in 0..1000 {
-            let (lookups, ended) = (lookups.clone(), ended.clone());
-            let peer = format!("bad {}", n % 2);
-            hanging.push(tokio::spawn(async move {
-                // Until the sender is dropped.
-                lookups.run(&peer, LONG, move || lock(&ended).recv().is_err()).await
-            }));
+    /// Time that stands still, or is over at once.
+    #[derive(Clone, Copy, Debug)]
+    struct Still {
+        over: bool,
+    }
+
+    impl Runtime for Still {
+        fn now(&self) -> Instant {
+            Instant::ZERO
         }
-        while lock(&lookups.turns).under_way < 2 * (THREADS / 3) {
-            tokio::task::yield_now().await;
+
+        async fn sleep(&self, _: Span) {
+            if !self.over {
+                std::future::pending().await
+            }
         }
-        let good = lookups.look_up("good", "127.0.0.1", 80, LONG).await;
-        assert_eq!(good, Ok(vec!["127.0.0.1:80".parse().expect("an address")]));
-        assert!(lock(&lookups.turns).under_way <= 2 * (THREADS / 3) + 1);
-        drop(end);
-        for hung in hanging {
-            assert_eq!(hung.await.expect("no panic"), Ok(true));
+
+        async fn blocking<T: Send + 'static>(
+            &self,
+            work: impl FnOnce() -> T + Send + 'static,
+        ) -> io::Result<T> {
+            Ok(work())
+        }
+    }
+
+    type Looking = Pin<Box<dyn Future<Output = Result<u32, Verdict>>>>;
+
+    /// A lookup that ends when what it leaves in `begun` is called.
+    fn look_up(
+        lookups: &Arc<Lookups>,
+        owner: &str,
+        over: bool,
+        begun: &Arc<Mutex<Vec<Done<u32>>>>,
+    ) -> Looking {
+        let (lookups, owner, begun) = (lookups.clone(), owner.to_owned(), begun.clone());
+        Box::pin(async move {
+            let begin = |done| {
+                lock(&begun).push(done);
+                Ok(())
+            };
+            lookups.run(&Still { over }, &owner, LONG, begin).await
+        })
+    }
+
+    fn poll(looking: &mut Looking) -> Poll<Result<u32, Verdict>> {
+        looking.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn names_that_nobody_answers_for_leave_threads_for_other_peers() {
+        let (lookups, begun) = (Arc::new(Lookups::default()), Arc::default());
+        let peers = ["bad 0", "bad 1"];
+        let mut hanging: Vec<Looking> =
+            (0..1000).map(|n| look_up(&lookups, peers[n % 2], false, &begun)).collect();
+        assert!(hanging.iter_mut().all(|looking| poll(looking).is_pending()));
+        let under_way = lock(&lookups.turns).under_way;
+        assert!((2 * (THREADS / 3)..=2 * (THREADS / 3) + 1).contains(&under_way), "{under_way}");
+        let mut good = look_up(&lookups, "good", false, &begun);
+        assert!(poll(&mut good).is_pending());
+        let done = lock(&begun).pop().expect("it has begun");
+        done(7);
+        assert_eq!(poll(&mut good), Poll::Ready(Ok(7)));
+        let mut left = hanging;
+        while !left.is_empty() {
+            let done: Vec<Done<u32>> = lock(&begun).drain(..).collect();
+            assert!(!done.is_empty(), "{} wait for ever", left.len());
+            done.into_iter().for_each(|done| done(1));
+            left.retain_mut(|looking| poll(looking).is_pending());
         }
         assert!(lock(&lookups.turns).owners.is_empty());
     }
 
-    #[tokio::test]
-    async fn a_lookup_that_takes_too_long_is_given_up_and_keeps_its_thread() {
-        let lookups = Arc::new(Lookups::default());
-        let (end, ended) = mpsc::channel::<()>();
-        let late = lookups.run("a", Duration::from_millis(1), move || ended.recv()).await;
-        assert_eq!(late, Err(Verdict::TimedOut));
+    #[test]
+    fn a_lookup_that_takes_too_long_is_given_up_and_keeps_its_thread() {
+        let (lookups, begun) = (Arc::new(Lookups::default()), Arc::default());
+        let mut late = look_up(&lookups, "a", true, &begun);
+        assert_eq!(poll(&mut late), Poll::Ready(Err(Verdict::TimedOut)));
         assert_eq!(lock(&lookups.turns).under_way, 1);
-        drop(end);
-        while lock(&lookups.turns).under_way > 0 {
-            tokio::task::yield_now().await;
-        }
+        let done = lock(&begun).pop().expect("it has begun");
+        done(1);
+        assert_eq!(lock(&lookups.turns).under_way, 0);
     }
 }

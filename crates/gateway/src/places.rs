@@ -14,7 +14,7 @@ use bentpipe_association::host::lock;
 
 /// Who counts as one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Client(IpAddr);
+pub struct Client(IpAddr);
 
 impl From<IpAddr> for Client {
     fn from(ip: IpAddr) -> Self {
@@ -29,7 +29,7 @@ impl From<IpAddr> for Client {
 
 /// What a place is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A client that has shown that it is where it says.
     Connection,
     /// A client that may be anywhere: all of these together have half of the places at most.
@@ -38,10 +38,13 @@ pub(crate) enum Kind {
 
 /// What becomes of somebody who comes when there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub enum Rule {
     /// He gets the place of whoever has been there the longest, among those of the client with most places. A client
     /// has no more than `each`. This is for those of whom nothing is known yet.
-    Newest { each: usize },
+    Newest {
+        /// Most places of one client.
+        each: usize,
+    },
     /// He gets the place of whoever has been quiet for the longest, among those of the client with most places, if that
     /// one has at least as many as he has even then. So under load each client has its fair part.
     Fair,
@@ -49,7 +52,7 @@ pub(crate) enum Rule {
 
 /// Places that clients share.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub struct Places {
     all: usize,
     rule: Rule,
     taken: Mutex<Taken>,
@@ -72,12 +75,13 @@ struct Seat {
 }
 
 impl Places {
-    pub(crate) fn new(all: usize, rule: Rule) -> Arc<Self> {
+    /// So many places, none of them taken.
+    pub fn new(all: usize, rule: Rule) -> Arc<Self> {
         Arc::new(Self { all, rule, taken: Mutex::default() })
     }
 
     /// A place for a client, of whom something was heard `now`, on a clock that is the caller's.
-    pub(crate) fn take(
+    pub fn take(
         self: &Arc<Self>,
         client: impl Into<Client>,
         kind: Kind,
@@ -99,8 +103,7 @@ impl Places {
     }
 
     /// How many are taken.
-    #[cfg(test)]
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         lock(&self.taken).count
     }
 
@@ -165,7 +168,7 @@ impl Taken {
 
 /// A place, until it is dropped or somebody else gets it.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     places: Arc<Places>,
     key: (Client, Kind),
     number: u64,
@@ -174,12 +177,12 @@ pub(crate) struct Place {
 
 impl Place {
     /// Something was heard of whoever has it.
-    pub(crate) fn touch(&self, now: u64) {
+    pub fn touch(&self, now: u64) {
         self.seat.heard.store(now, Ordering::Relaxed);
     }
 
     /// The client has shown that it is where it says.
-    pub(crate) fn prove(&mut self) {
+    pub fn prove(&mut self) {
         let mut taken = lock(&self.places.taken);
         if let Some(seat) = taken.remove(self.key, self.number) {
             self.key.1 = Kind::Connection;
@@ -188,7 +191,7 @@ impl Place {
     }
 
     /// What is over when somebody else gets the place.
-    pub(crate) fn stay(&self) -> Stay {
+    pub fn stay(&self) -> Stay {
         Stay(self.seat.clone())
     }
 }
@@ -201,11 +204,11 @@ impl Drop for Place {
 
 /// The time of a client at its place.
 #[derive(Debug)]
-pub(crate) struct Stay(Arc<Seat>);
+pub struct Stay(Arc<Seat>);
 
 impl Stay {
     /// Waits until somebody else gets the place. It lasts for ever if the place was dropped before.
-    pub(crate) async fn over(&self) {
+    pub async fn over(&self) {
         self.0.leaves.notified().await;
     }
 }

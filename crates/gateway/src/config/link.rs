@@ -108,7 +108,7 @@ impl Config {
                 found.add("link.rate", "it needs mode = \"dedicated\"");
             }
             _ => {
-                if let Err(error) = crate::gateway::tuning(self).config() {
+                if let Err(error) = super::tuning::flows(self).config() {
                     let key = if controller.is_some() { "link.controller" } else { "link.rate" };
                     found.add(key, error.to_string());
                 }
@@ -177,10 +177,7 @@ impl Config {
     }
 
     /// The ways to a peer at these addresses over the two links.
-    pub(in crate::gateway) fn plan(
-        &self,
-        [first, second]: [Option<SocketAddr>; 2],
-    ) -> Option<Plan> {
+    pub(crate) fn plan(&self, [first, second]: [Option<SocketAddr>; 2]) -> Option<Plan> {
         let backup = self.backup.as_ref();
         let links = [(first, self.link.source), (second, backup.and_then(|backup| backup.source))];
         let ways = links.into_iter().enumerate().flat_map(|(link, (address, local))| {
@@ -197,14 +194,14 @@ impl Config {
     }
 
     /// The rate of each link of this end, if it is dedicated.
-    pub(in crate::gateway) fn rates(&self) -> impl Iterator<Item = (usize, BitRate)> {
+    pub(crate) fn rates(&self) -> impl Iterator<Item = (usize, BitRate)> {
         let backup = self.backup.as_ref().and_then(|backup| backup.rate);
         let rates = [self.link.rate, backup].into_iter().enumerate();
         rates.filter_map(|(link, rate)| Some((link, rate?.0)))
     }
 
     /// What each peer may have of each dedicated link.
-    pub(in crate::gateway) fn shares(&self) -> impl Iterator<Item = (usize, PublicKey, Share)> {
+    pub(crate) fn shares(&self) -> impl Iterator<Item = (usize, PublicKey, Share)> {
         self.rates().flat_map(|(link, all)| {
             self.peers.values().map(move |peer| {
                 let own = peer.rate.map_or(all, |own| own.0.min(all));
@@ -214,7 +211,7 @@ impl Config {
     }
 
     /// Whether nothing but rates and weights differ.
-    pub(in crate::gateway) fn differs_in_rates_only(&self, other: &Self) -> bool {
+    pub(crate) fn differs_in_rates_only(&self, other: &Self) -> bool {
         let mut other = other.clone();
         other.link.rate = self.link.rate;
         if let (Some(backup), Some(known)) = (&mut other.backup, &self.backup) {

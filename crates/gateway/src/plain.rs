@@ -4,7 +4,7 @@ use bentpipe_units::{BitRate, ByteCount, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A quantity that is written as a number.
-pub(super) trait Plain: Sized {
+pub(crate) trait Plain: Sized {
     type Number: Serialize + for<'a> Deserialize<'a>;
 
     fn number(&self) -> Self::Number;
@@ -59,10 +59,10 @@ impl<T: Plain> Plain for Option<T> {
     }
 }
 
-pub(super) fn serialize<T: Plain, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<T: Plain, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
     value.number().serialize(to)
 }
 
-pub(super) fn deserialize<'de, T: Plain, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+pub(crate) fn deserialize<'de, T: Plain, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     T::Number::deserialize(from).map(T::of)
 }

@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::SenderState;
-use bentpipe_units::{BitRate, ByteCount, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use serde::{Deserialize, Serialize};
 
-use super::counters::{Counters, load};
-use super::flows::Entry;
-use super::open::Verdict;
-use super::{Far, Inner, Role, plain};
+use crate::counters::{Counters, load};
+use crate::flows::Entry;
+use crate::open::Verdict;
+use crate::peer::Far;
+use crate::{Gateway, Network, Role, plain};
 use bentpipe_association::hub::Carrier;
 
 /// What a gateway is doing, at one moment. Its fields are written as numbers of the units in their names.
@@ -86,7 +87,7 @@ impl Refusals {
     }
 
     /// Each with its name.
-    pub(super) const fn named(&self) -> [(&'static str, u64); 6] {
+    pub const fn named(&self) -> [(&'static str, u64); 6] {
         [
             ("denied_by_allow", self.denied_by_allow),
             ("connection_refused", self.connection_refused),
@@ -191,20 +192,22 @@ pub struct ConnectionStatus {
     pub retransmitted: ByteCount,
 }
 
-impl Inner {
+impl<N: Network> Gateway<N> {
     /// What the gateway is doing now.
-    pub(super) fn status(&self) -> Status {
+    pub fn status(&self) -> Status {
         let flows = self.flows.open();
         let connections = self.host.look(flows.iter().map(|flow| flow.connection()));
-        let flows = flows.iter().zip(connections).map(|(flow, seen)| flow_status(flow, seen));
+        let now = self.host.now();
+        let flows = flows.iter().zip(connections);
+        let flows = flows.map(|(flow, seen)| flow_status(now, flow, seen));
         Status { flows: flows.collect(), ..self.overview() }
     }
 
     /// The same without the flows, of which there may be many.
-    pub(super) fn overview(&self) -> Status {
+    pub fn overview(&self) -> Status {
         Status {
             role: self.config.role,
-            uptime: span(self.began),
+            uptime: self.host.now().since(self.began),
             link_rate: self.host.link_rate(),
             totals: Totals {
                 open: self.counters.open.load(Ordering::Relaxed),
@@ -242,14 +245,14 @@ impl Inner {
 
 type Seen = Option<(SenderState, TransportCounters)>;
 
-fn flow_status(flow: &Entry, seen: Seen) -> FlowStatus {
+fn flow_status(now: Instant, flow: &Entry, seen: Seen) -> FlowStatus {
     FlowStatus {
         number: flow.number,
         client: flow.client,
         destination: flow.destination.to_string(),
         peer: flow.peer.clone(),
         direct: flow.is_direct(),
-        age: span(flow.began),
+        age: now.since(flow.began),
         sent: load(&flow.traffic.sent),
         received: load(&flow.traffic.received),
         connection: seen.map(|(sender, counters)| ConnectionStatus {
@@ -262,16 +265,13 @@ fn flow_status(flow: &Entry, seen: Seen) -> FlowStatus {
     }
 }
 
-fn span(since: tokio::time::Instant) -> Span {
-    Span::from_nanos(since.elapsed().as_nanos() as u64)
-}
-
-#[cfg(test)]
-pub(super) mod testing {
+/// Statuses for tests.
+#[doc(hidden)]
+pub mod testing {
     use super::*;
 
     /// A peer of which little is known.
-    pub(in crate::gateway) fn peer(name: &str, up: bool) -> PeerStatus {
+    pub fn peer(name: &str, up: bool) -> PeerStatus {
         PeerStatus {
             name: name.to_owned(),
             address: None,
@@ -290,7 +290,7 @@ pub(super) mod testing {
     }
 
     /// The status of a gateway with one flow.
-    pub(in crate::gateway) fn status(role: Role, peers: Vec<PeerStatus>) -> Status {
+    pub fn status(role: Role, peers: Vec<PeerStatus>) -> Status {
         let flow = FlowStatus {
             number: 1,
             client: SocketAddr::from(([192, 0, 2, 1], 4000)),

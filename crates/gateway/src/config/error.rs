@@ -38,7 +38,7 @@ pub struct ConfigErrors(Vec<ConfigError>);
 
 impl ConfigErrors {
     /// What is wrong with keys of a file.
-    pub(super) fn of(file: &str, found: Vec<(String, String)>) -> Self {
+    pub fn of(file: &str, found: Vec<(String, String)>) -> Self {
         let error = |(key, message)| ConfigError {
             file: file.to_owned(),
             line: None,

@@ -25,7 +25,7 @@ pub enum Destination {
 
 impl Destination {
     /// The address, where it is one.
-    pub(super) const fn address(&self) -> Option<SocketAddr> {
+    pub(crate) const fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Address(address) => Some(*address),
             Self::Name(..) => None,
@@ -33,7 +33,7 @@ impl Destination {
     }
 
     /// Whether anybody could be there: a host has a name, and a service a port.
-    pub(super) fn leads_anywhere(&self) -> bool {
+    pub fn leads_anywhere(&self) -> bool {
         match self {
             Self::Address(address) => address.port() != 0,
             Self::Name(name, port) => !name.is_empty() && *port != 0,
@@ -80,7 +80,7 @@ impl std::str::FromStr for Destination {
 
 /// The first message on a connection between gateways.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Open {
+pub(crate) enum Open {
     /// Nothing follows: the association is held up, and its end shows that the far gateway is gone.
     Hold,
     /// A flow.
@@ -94,7 +94,7 @@ pub(super) enum Open {
 
 /// What became of a flow, the first message in the other direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// It is connected.
     Connected,
     /// Nobody listens there.
@@ -113,7 +113,7 @@ pub(super) enum Verdict {
 
 impl Verdict {
     /// How many there are.
-    pub(super) const ALL: usize = Self::Busy as usize + 1;
+    pub(crate) const ALL: usize = Self::Busy as usize + 1;
 }
 
 impl fmt::Display for Verdict {
@@ -141,7 +141,7 @@ impl From<&io::Error> for Verdict {
 }
 
 /// A message with its length in front.
-pub(super) fn frame(message: &impl Serialize) -> Bytes {
+pub(crate) fn frame(message: &impl Serialize) -> Bytes {
     let body = postcard::to_stdvec(message).expect("messages have no unusual types");
     let mut frame = BytesMut::with_capacity(2 + body.len());
     frame.put_u16(body.len() as u16);
@@ -153,7 +153,7 @@ pub(super) fn frame(message: &impl Serialize) -> Bytes {
 ///
 /// # Errors
 /// When the connection ends before, or what comes is none.
-pub(super) async fn read<M: for<'a> Deserialize<'a>>(
+pub(crate) async fn read<M: for<'a> Deserialize<'a>>(
     connection: &Connection<impl Streams>,
 ) -> io::Result<(M, Bytes)> {
     let mut read = BytesMut::new();
@@ -169,7 +169,7 @@ pub(super) async fn read<M: for<'a> Deserialize<'a>>(
 }
 
 /// Takes a message from the front, once all of it is there.
-pub(super) fn take<M: for<'a> Deserialize<'a>>(read: &mut BytesMut) -> io::Result<Option<M>> {
+pub(crate) fn take<M: for<'a> Deserialize<'a>>(read: &mut BytesMut) -> io::Result<Option<M>> {
     let Some(len) = read.first_chunk().map(|len| usize::from(u16::from_be_bytes(*len))) else {
         return Ok(None);
     };

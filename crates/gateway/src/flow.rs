@@ -3,25 +3,22 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
 
-use super::counters::Counters;
-use super::flows::{Flow, Room};
-use super::open::{self, Destination, Open, Verdict};
-use super::relay::{self, Before, Ended};
-use super::{Fallback, Far, Inner};
-use crate::clock;
+use crate::counters::Counters;
+use crate::flows::{Flow, Room};
+use crate::open::{self, Destination, Open, Verdict};
+use crate::peer::Far;
 use crate::places::{Kind, Place};
-use crate::sockets;
+use crate::relay::{self, Before, Ended};
+use crate::{Fallback, Gateway, Network, Tcp as _};
 use bentpipe_association::host::Connection;
 
 /// Where a flow may lead that goes without the far gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub enum Reach {
     /// Where its client could go by itself, or where the operator leads it.
     Everywhere,
     /// Where a proxy lets others go: not into this host and its networks, unless they are named.
@@ -30,48 +27,48 @@ pub(super) enum Reach {
 
 /// A flow on its way.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub struct Begun<T> {
     flow: Flow,
-    way: Way,
+    way: Way<T>,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Way<T> {
     /// To the far gateway, which has said this so far.
     Far(Connection, Before),
     /// Without it.
-    Direct(TcpStream),
+    Direct(T),
 }
 
-impl Begun {
+impl<T> Begun<T> {
     /// Its client has shown that it is where it says.
-    pub(super) fn prove(&mut self) {
+    pub fn prove(&mut self) {
         self.flow.prove();
     }
 
     /// Nobody wants it any more: the server sees a reset.
-    pub(super) fn give_up(self) {
+    pub fn give_up(self) {
         if let Way::Far(connection, _) = self.way {
             connection.abort();
         }
     }
 }
 
-impl Inner {
+impl<N: Network> Gateway<N> {
     /// Begins a flow. Its client has a place among those of whom nothing was known, which ends now that it has one among
     /// the flows. With an early accept nobody waits for the far gateway, and what it says comes to
     /// light later.
     ///
     /// # Errors
     /// Why there can be no such flow.
-    pub(super) async fn begin(
+    pub async fn begin(
         &self,
         peer: &str,
         from: SocketAddr,
         to: Destination,
         reach: Reach,
         unknown: Option<Place>,
-    ) -> Result<Begun, Verdict> {
+    ) -> Result<Begun<N::Tcp>, Verdict> {
         let begun = self.try_begin(peer, from, to.clone(), reach, unknown).await;
         if let Err(why) = begun {
             self.refused(peer, from, &to, why);
@@ -86,16 +83,17 @@ impl Inner {
         to: Destination,
         reach: Reach,
         unknown: Option<Place>,
-    ) -> Result<Begun, Verdict> {
+    ) -> Result<Begun<N::Tcp>, Verdict> {
         tracing::debug!(%from, %to, "a flow");
         // Whose request waits for the far gateway has shown nothing yet.
         let kind = if unknown.is_some() { Kind::Connection } else { Kind::Datagrams };
-        let place = self.places.take(from.ip(), kind, clock::millis()).ok_or(Verdict::Busy)?;
+        let place = self.places.take(from.ip(), kind, self.millis()).ok_or(Verdict::Busy)?;
         drop(unknown);
         let stay = place.stay();
         let far = &self.peers[peer];
         let flow = Flow::begin(self, far, from, to.clone(), Room::Here(place));
         tokio::select! {
+            biased;
             begun = self.ask(far, flow, from, to, reach) => begun,
             () = stay.over() => Err(Verdict::Busy),
         }
@@ -109,17 +107,17 @@ impl Inner {
         from: SocketAddr,
         to: Destination,
         reach: Reach,
-    ) -> Result<Begun, Verdict> {
+    ) -> Result<Begun<N::Tcp>, Verdict> {
         if self.config.fallback == Fallback::Direct && !far.is_up.load(Ordering::Relaxed) {
             flow.goes_directly();
             let way = Way::Direct(self.connect_directly(&to, from, reach).await?);
             return Ok(Begun { flow, way });
         }
         // Whose place is looked up still is not waited for longer than for one that does not answer.
-        let patience = Duration::from_nanos(self.config.limits.patience.0.as_nanos());
-        let located = tokio::time::timeout(patience, far.located.known()).await;
-        located.map_err(|_| Verdict::Unreachable)?;
-        let connection = self.host.open(far.address(), far.key, super::PORT, self.tuning.clone());
+        let patience = self.config.limits.patience.0;
+        let located = self.network.timeout(patience, far.located.known()).await;
+        located.ok_or(Verdict::Unreachable)?;
+        let connection = self.host.open(far.address(), far.key, crate::PORT, self.tuning.clone());
         flow.goes_by(&connection);
         let greeting = open::frame(&Open::Flow { to, from });
         connection.write_bytes(greeting).await.map_err(|_| Verdict::TimedOut)?;
@@ -140,17 +138,18 @@ impl Inner {
     ///
     /// # Errors
     /// When it was cut off.
-    pub(super) async fn carry(
+    pub async fn carry(
         &self,
-        begun: Begun,
-        mut tcp: TcpStream,
+        begun: Begun<N::Tcp>,
+        mut tcp: N::Tcp,
         first: Bytes,
     ) -> io::Result<()> {
-        sockets::prepare(&tcp)?;
-        sockets::guard(&tcp)?;
+        tcp.prepare()?;
+        tcp.guard()?;
         let Begun { flow, way } = begun;
         let Some(stay) = flow.stay() else { return Ok(()) };
         tokio::select! {
+            biased;
             ended = self.carry_by(way, &flow, &mut tcp, first) => ended,
             () = stay.over() => self.note(Err(io::Error::other("its place went to another client")), &flow),
         }
@@ -158,30 +157,30 @@ impl Inner {
 
     async fn carry_by(
         &self,
-        way: Way,
+        way: Way<N::Tcp>,
         flow: &Flow,
-        tcp: &mut TcpStream,
+        tcp: &mut N::Tcp,
         first: Bytes,
     ) -> io::Result<()> {
         match way {
             Way::Direct(mut far) => {
-                sockets::guard(&far)?;
+                far.guard()?;
                 far.write_all(&first).await?;
                 let copied = tokio::io::copy_bidirectional(tcp, &mut far).await?;
                 flow.sent(first.len() + copied.0 as usize);
                 flow.received(copied.1 as usize);
-                sockets::complete(tcp)?;
-                sockets::complete(&far)
+                tcp.complete()?;
+                far.complete()
             }
             Way::Far(connection, before) => {
                 relay::send_first(&connection, first, flow).await?;
-                self.note(relay::relay(tcp, connection, before, flow).await, flow)
+                self.note(relay::relay(&self.network, tcp, connection, before, flow).await, flow)
             }
         }
     }
 
     /// Counts how a flow ended.
-    pub(super) fn note(&self, ended: io::Result<Ended>, flow: &Flow) -> io::Result<()> {
+    pub(crate) fn note(&self, ended: io::Result<Ended>, flow: &Flow) -> io::Result<()> {
         match &ended {
             Ok(Ended::Carried) => {}
             Ok(Ended::NotConnected(verdict)) => {
@@ -194,9 +193,9 @@ impl Inner {
     }
 
     /// Counts a flow that could not be connected, and says so: the client has seen a reset, and no more.
-    pub(super) fn refused(&self, peer: &str, client: SocketAddr, to: &Destination, why: Verdict) {
+    pub(crate) fn refused(&self, peer: &str, client: SocketAddr, to: &Destination, why: Verdict) {
         self.counters.refuse(why);
-        if let Some(skipped) = self.refusals.admit_now() {
+        if let Some(skipped) = self.refusals.admit(self.seconds()) {
             // A peer writes what it likes there.
             let to = to.to_string();
             tracing::info!(peer, %client, ?to, reason = %why, skipped, "flow refused");

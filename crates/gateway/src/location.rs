@@ -1,48 +1,48 @@
 //! Where a far gateway is: at an address, or at a name that is looked up again whenever it does not answer.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::Config;
-use super::lookups::Lookups;
-use super::open::Destination;
-use crate::host::Host;
+use crate::lookups::Lookups;
+use crate::open::Destination;
+use crate::{Config, Network};
 use bentpipe_association::PublicKey;
+use bentpipe_association::host::Host;
+use bentpipe_units::Span;
 
 /// Time for a name to be looked up.
-const LOOKUP: Duration = Duration::from_secs(10);
+const LOOKUP: Span = Span::from_secs(10);
 
 /// Addresses over the two links.
 type Addresses = [Option<SocketAddr>; 2];
 
 /// Where a far gateway is, over each link.
 #[derive(Debug)]
-pub(super) struct Located {
+pub(crate) struct Located {
     told: [Option<Destination>; 2],
     found: watch::Sender<Addresses>,
 }
 
 impl Located {
     /// As the configuration says.
-    pub(super) fn new(told: [Option<Destination>; 2]) -> Self {
+    pub(crate) fn new(told: [Option<Destination>; 2]) -> Self {
         let found = [&told[0], &told[1]].map(|told| told.as_ref()?.address());
         Self { told, found: watch::Sender::new(found) }
     }
 
     /// Its address over the first link, if that is known.
-    pub(super) fn address(&self) -> Option<SocketAddr> {
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.found.borrow()[0]
     }
 
     /// Whether it has to be looked up.
-    pub(super) fn by_name(&self) -> bool {
+    pub(crate) fn by_name(&self) -> bool {
         self.told.iter().flatten().any(|told| told.address().is_none())
     }
 
     /// Waits until its address is known; that of a terminal need not be.
-    pub(super) async fn known(&self) {
+    pub(crate) async fn known(&self) {
         if self.told[0].is_some() {
             // The sender is in `self`.
             let _ = self.found.subscribe().wait_for(|found| found[0].is_some()).await;
@@ -50,7 +50,7 @@ impl Located {
     }
 
     /// Lets the host know the ways there, for an association that begins from now on.
-    pub(super) fn plan(&self, host: &Host, config: &Config, peer: PublicKey) {
+    pub(crate) fn plan(&self, host: &Host, config: &Config, peer: PublicKey) {
         if let Some(plan) = config.plan(*self.found.borrow()) {
             host.plan(peer, plan);
         }
@@ -60,8 +60,9 @@ impl Located {
     ///
     /// # Errors
     /// The name of the first link that is not found.
-    pub(super) async fn look_up(
+    pub(crate) async fn look_up<N: Network>(
         &self,
+        network: &N,
         owner: &str,
         lookups: &std::sync::Arc<Lookups>,
         listen: SocketAddr,
@@ -71,7 +72,9 @@ impl Located {
             let Some(told) = told else { continue };
             let addresses = match told {
                 Destination::Address(address) => Ok(vec![*address]),
-                Destination::Name(name, port) => lookups.look_up(owner, name, *port, LOOKUP).await,
+                Destination::Name(name, port) => {
+                    lookups.look_up(network, owner, name, *port, LOOKUP).await
+                }
             };
             // An IPv6 socket reaches both.
             let reached = |address: &SocketAddr| listen.is_ipv6() || address.is_ipv4();
@@ -86,25 +89,5 @@ impl Located {
         }
         self.found.send_replace(found);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_name_is_looked_up_and_one_that_is_not_found_is_said() {
-        let lookups = std::sync::Arc::new(Lookups::default());
-        let listen = SocketAddr::from(([0, 0, 0, 0], 0));
-        let located = |text: &str| Located::new([Some(text.parse().expect("HOST:PORT")), None]);
-        let there = located("localhost:25300");
-        assert_eq!((there.by_name(), there.address()), (true, None));
-        there.look_up("hub", &lookups, listen).await.expect("every host knows it");
-        there.known().await;
-        assert_eq!(there.address(), Some(SocketAddr::from(([127, 0, 0, 1], 25_300))));
-        let nowhere = located("hub.invalid:25300").look_up("hub", &lookups, listen).await;
-        assert!(nowhere.expect_err("no such name").starts_with("hub.invalid:25300: "));
-        assert!(!located("192.0.2.1:25300").by_name());
     }
 }

@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 
-use super::neighbours::Neighbours;
-use crate::sockets;
+use crate::Surroundings;
 
 /// Networks that only who names them may reach: what tells a host of a cloud its secrets, the host itself, private and local
 /// ones. Of two that an address is of the first one counts.
@@ -44,8 +43,8 @@ fn inner(ip: IpAddr) -> Option<IpNet> {
 }
 
 /// The network that only who names it may reach, if it is of one: else of one beside this host.
-fn closed(ip: IpAddr, beside: impl FnOnce(IpAddr) -> Option<IpNet>) -> Option<IpNet> {
-    inner(ip).or_else(|| beside(ip))
+fn closed(ip: IpAddr, around: &impl Surroundings) -> Option<IpNet> {
+    inner(ip).or_else(|| around.network_of(ip))
 }
 
 /// Destinations: a network, and a port if only one is meant.
@@ -79,43 +78,21 @@ impl FromStr for Range {
 
 /// What is allowed.
 #[derive(Debug, Default)]
-pub(super) struct Policy {
+pub(crate) struct Policy {
     allowed: Vec<Range>,
-    neighbours: Neighbours,
 }
 
 impl Policy {
     /// These destinations and no others.
-    pub(super) fn new(allowed: Vec<Range>) -> Self {
-        Self { allowed, neighbours: Neighbours::default() }
+    pub(crate) const fn new(allowed: Vec<Range>) -> Self {
+        Self { allowed }
     }
 
-    /// Whether a flow may lead there.
-    pub(super) fn allows(&self, to: SocketAddr) -> bool {
-        self.allows_beside(to, sockets::is_own, |ip| self.neighbours.network_of(ip))
-    }
-
-    /// Whether somebody who uses a proxy here may be led there without the far gateway: as through it, or out of this
-    /// host's networks.
-    pub(super) fn allows_outside(&self, to: SocketAddr) -> bool {
-        self.allows(to) || Self::is_outside(to, |ip| self.neighbours.network_of(ip))
-    }
-
-    /// Whether it is neither this host, nor in its networks, nor in one `beside` it.
-    fn is_outside(to: SocketAddr, beside: impl FnOnce(IpAddr) -> Option<IpNet>) -> bool {
-        closed(to.ip().to_canonical(), beside).is_none() && !sockets::is_own(to)
-    }
-
-    /// The same with the addresses of this host that `is_own` knows and the networks `beside` it. One of them must be named by itself, but for
+    /// Whether a flow may lead there. An address of this host must be named by itself, but for
     /// those of the loopback device, which are all its own.
-    fn allows_beside(
-        &self,
-        to: SocketAddr,
-        is_own: impl Fn(SocketAddr) -> bool,
-        beside: impl FnOnce(IpAddr) -> Option<IpNet>,
-    ) -> bool {
+    pub(crate) fn allows(&self, around: &impl Surroundings, to: SocketAddr) -> bool {
         let ip = to.ip().to_canonical();
-        let closed = closed(ip, beside);
+        let closed = closed(ip, around);
         let covers = |range: &&Range| {
             let named = closed.is_none_or(|closed| closed.contains(&range.network));
             named && range.network.contains(&ip) && range.port.is_none_or(|port| port == to.port())
@@ -123,7 +100,14 @@ impl Policy {
         let alone = |network: IpNet| network.prefix_len() == network.max_prefix_len();
         let mut those = self.allowed.iter().filter(covers).peekable();
         those.peek().is_some()
-            && (ip.is_loopback() || those.any(|range| alone(range.network)) || !is_own(to))
+            && (ip.is_loopback() || those.any(|range| alone(range.network)) || !around.is_own(to))
+    }
+
+    /// Whether somebody who uses a proxy here may be led there without the far gateway: as through it, or out of this
+    /// host's networks.
+    pub(crate) fn allows_outside(&self, around: &impl Surroundings, to: SocketAddr) -> bool {
+        let is_outside = closed(to.ip().to_canonical(), around).is_none() && !around.is_own(to);
+        self.allows(around, to) || is_outside
     }
 }
 
@@ -131,9 +115,31 @@ impl Policy {
 mod tests {
     use super::*;
 
+    /// A host with these networks beside it, and these addresses.
+    #[derive(Default)]
+    struct Around<'a> {
+        beside: &'a [&'a str],
+        own: &'a [&'a str],
+    }
+
+    impl Surroundings for Around<'_> {
+        fn is_own(&self, to: SocketAddr) -> bool {
+            self.own.iter().any(|own| own.parse() == Ok(to.ip()))
+        }
+
+        fn network_of(&self, ip: IpAddr) -> Option<IpNet> {
+            self.beside.iter().filter_map(|n| n.parse::<IpNet>().ok()).find(|n| n.contains(&ip))
+        }
+    }
+
+    const NOTHING: Around<'_> = Around { beside: &[], own: &[] };
+
+    fn policy(ranges: &[&str]) -> Policy {
+        Policy::new(ranges.iter().map(|range| range.parse().expect("a range")).collect())
+    }
+
     fn allows(ranges: &[&str], to: &str) -> bool {
-        let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
-        Policy::new(ranges).allows_beside(to.parse().expect("an address"), |_| false, |_| None)
+        policy(ranges).allows(&NOTHING, to.parse().expect("an address"))
     }
 
     #[test]
@@ -169,12 +175,8 @@ mod tests {
     #[test]
     fn everywhere_does_not_mean_the_hubs_neighbours_nor_what_clouds_tell_their_hosts() {
         let allows = |ranges: &[&str], to: &str| {
-            let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
-            let near: [IpNet; 2] =
-                ["203.0.113.0/24", "2001:db8:1::/64"].map(|n| n.parse().expect("a network"));
-            let beside = |ip: IpAddr| near.into_iter().find(|network| network.contains(&ip));
-            let to = to.parse().expect("an address");
-            Policy::new(ranges).allows_beside(to, |_| false, beside)
+            let around = Around { beside: &["203.0.113.0/24", "2001:db8:1::/64"], own: &[] };
+            policy(ranges).allows(&around, to.parse().expect("an address"))
         };
         let everywhere = ["0.0.0.0/0", "::/0"];
         for to in ["203.0.113.7:80", "[2001:db8:1::7]:80", "168.63.129.16:80", "[fd00:ec2::254]:80"]
@@ -196,9 +198,8 @@ mod tests {
     #[test]
     fn an_address_of_the_hub_itself_is_named_by_itself_or_closed() {
         let allows = |ranges: &[&str]| {
-            let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
-            let to = "203.0.113.5:22".parse().expect("an address");
-            Policy::new(ranges).allows_beside(to, |_| true, |_| None)
+            let around = Around { beside: &[], own: &["203.0.113.5"] };
+            policy(ranges).allows(&around, "203.0.113.5:22".parse().expect("an address"))
         };
         assert!(!allows(&["0.0.0.0/0"]));
         assert!(!allows(&["203.0.113.0/24"]));
@@ -210,10 +211,8 @@ mod tests {
     #[test]
     fn a_private_network_that_is_named_does_not_mean_the_hub_in_it() {
         let allows = |ranges: &[&str], to: &str| {
-            let ranges = ranges.iter().map(|range| range.parse().expect("a range")).collect();
-            let is_own =
-                |to: SocketAddr| to.ip().is_loopback() || to.ip().to_string() == "10.1.0.1";
-            Policy::new(ranges).allows_beside(to.parse().expect("an address"), is_own, |_| None)
+            let around = Around { beside: &[], own: &["127.0.0.1", "10.1.0.1"] };
+            policy(ranges).allows(&around, to.parse().expect("an address"))
         };
         assert!(!allows(&["10.1.0.0/16"], "10.1.0.1:22"));
         assert!(allows(&["10.1.0.0/16"], "10.1.0.2:22"));
@@ -223,15 +222,17 @@ mod tests {
 
     #[test]
     fn without_the_far_gateway_proxies_lead_out_of_this_hosts_networks_only() {
-        let policy = Policy::default();
+        let outside = |policy: &Policy, around: &Around<'_>, to: &str| {
+            policy.allows_outside(around, to.parse().expect("an address"))
+        };
+        let none = Policy::default();
         for inner in ["127.0.0.1:9100", "10.0.0.1:80", "[::1]:80", "169.254.169.254:80"] {
-            assert!(!policy.allows_outside(inner.parse().expect("an address")), "{inner}");
+            assert!(!outside(&none, &NOTHING, inner), "{inner}");
         }
-        let to = "192.0.2.1:80".parse().expect("an address");
-        assert!(Policy::is_outside(to, |_| None));
-        assert!(!Policy::is_outside(to, |_| "192.0.2.0/24".parse().ok()));
-        let named = Policy::new(vec!["10.0.0.0/8".parse().expect("a range")]);
-        assert!(named.allows_outside("10.0.0.1:80".parse().expect("an address")));
+        assert!(outside(&none, &NOTHING, "192.0.2.1:80"));
+        let beside = Around { beside: &["192.0.2.0/24"], own: &[] };
+        assert!(!outside(&none, &beside, "192.0.2.1:80"));
+        assert!(outside(&policy(&["10.0.0.0/8"]), &NOTHING, "10.0.0.1:80"));
     }
 
     #[test]

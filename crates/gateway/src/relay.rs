@@ -9,19 +9,17 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::pin;
 use std::task::ready;
-use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-use super::flows::Flow;
-use super::open::{self, Verdict};
+use crate::flows::Flow;
+use crate::open::{self, Verdict};
+use crate::{Tcp, TcpReader};
 
-use crate::sockets;
-use bentpipe_association::host::Connection;
+use bentpipe_association::host::{Connection, Runtime};
 use bentpipe_association::stream::Streams;
+use bentpipe_units::Span;
 
 /// Bytes in front of each piece: what it is, and its length.
 const HEADER: usize = 4;
@@ -31,15 +29,15 @@ const RESET: u8 = 2;
 /// Most bytes read from TCP at once.
 const READ: usize = 256 * 1024;
 /// A host that says nothing for so long gives back the room for what it would say.
-const QUIET: Duration = Duration::from_secs(1);
+const QUIET: Span = Span::from_secs(1);
 /// With less room than this nothing more is read into a buffer.
 const READ_LEAST: usize = 64 * 1024;
 /// Most pieces given to TCP at once.
 const GATHER: usize = 64;
 /// Time between two looks whether everything was delivered.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Span = Span::from_millis(20);
 /// A host that has reset its connection does not have to be served for longer.
-const LINGER: Duration = Duration::from_secs(60);
+const LINGER: Span = Span::from_secs(60);
 
 /// How a direction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +54,7 @@ enum Ending {
 
 /// What a far gateway has said of a flow.
 #[derive(Debug)]
-pub(super) enum Before {
+pub(crate) enum Before {
     /// Nothing yet: what became of it comes first.
     Verdict,
     /// That it is connected, and the beginning of what follows.
@@ -65,7 +63,7 @@ pub(super) enum Before {
 
 /// How a flow ended that was not cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(crate) enum Ended {
     /// Everything was carried.
     Carried,
     /// It was never connected.
@@ -76,7 +74,7 @@ pub(super) enum Ended {
 ///
 /// # Errors
 /// When the connection failed.
-pub(super) async fn send_first(
+pub(crate) async fn send_first(
     connection: &Connection<impl Streams>,
     first: Bytes,
     flow: &Flow,
@@ -95,31 +93,33 @@ pub(super) async fn send_first(
 ///
 /// # Errors
 /// When the connection between the gateways failed; TCP is reset then.
-pub(super) async fn relay(
-    tcp: &mut TcpStream,
+pub(crate) async fn relay<T: Tcp>(
+    runtime: &impl Runtime,
+    tcp: &mut T,
     connection: Connection<impl Streams>,
     before: Before,
     flow: &Flow,
 ) -> io::Result<Ended> {
-    sockets::guard(tcp)?;
+    tcp.guard()?;
     let outcome = {
         let (reader, writer) = tcp.split();
-        both(upward(reader, &connection, flow), downward(&connection, before, writer, flow)).await
+        let up = upward(runtime, reader, &connection, flow);
+        both(up, downward(&connection, before, writer, flow)).await
     };
     match outcome {
         Ok(Both::Ended(Ending::End)) => {
-            sockets::complete(tcp)?;
+            tcp.complete()?;
             let _ = connection.finish().await;
             Ok(Ended::Carried)
         }
         Ok(Both::Ended(_)) => {
             // The host is gone, but what it sent before is still delivered.
-            let _ = tokio::time::timeout(LINGER, delivered(&connection)).await;
+            let _ = runtime.timeout(LINGER, delivered(runtime, &connection)).await;
             connection.abort();
             Ok(Ended::Carried)
         }
         Ok(Both::ResetHere) => {
-            let _ = tokio::time::timeout(LINGER, connection.finish()).await;
+            let _ = runtime.timeout(LINGER, connection.finish()).await;
             Ok(Ended::Carried)
         }
         Ok(Both::NotConnected(verdict)) => {
@@ -127,8 +127,8 @@ pub(super) async fn relay(
             Ok(Ended::NotConnected(verdict))
         }
         Ok(Both::ResetThere) => {
-            let _ = tokio::time::timeout(LINGER, taken(tcp)).await;
-            let _ = tokio::time::timeout(LINGER, connection.finish()).await;
+            let _ = runtime.timeout(LINGER, taken(runtime, tcp)).await;
+            let _ = runtime.timeout(LINGER, connection.finish()).await;
             Ok(Ended::Carried)
         }
         Err(error) => {
@@ -158,6 +158,7 @@ async fn both(
     let (mut up_ended, mut down_ended) = (false, None);
     loop {
         tokio::select! {
+            biased;
             ending = &mut up, if !up_ended => {
                 if ending? == Ending::Reset {
                     return Ok(Both::ResetHere);
@@ -177,15 +178,16 @@ async fn both(
 }
 
 /// Waits until the host has taken everything.
-async fn taken(tcp: &TcpStream) {
-    while sockets::queued(tcp) > 0 {
-        tokio::time::sleep(LOOK).await;
+async fn taken(runtime: &impl Runtime, tcp: &mut impl Tcp) {
+    while tcp.queued() > 0 {
+        runtime.sleep(LOOK).await;
     }
 }
 
 /// From TCP to the far gateway.
 async fn upward(
-    mut tcp: ReadHalf<'_>,
+    runtime: &impl Runtime,
+    mut tcp: impl TcpReader,
     connection: &Connection<impl Streams>,
     flow: &Flow,
 ) -> io::Result<Ending> {
@@ -195,7 +197,7 @@ async fn upward(
             buffer.reserve(HEADER + READ);
         }
         buffer.put_bytes(0, HEADER);
-        match read(&mut tcp, connection, &mut buffer).await {
+        match read(runtime, &mut tcp, connection, &mut buffer).await {
             Ok(0) => break (END, Ending::End),
             Err(_) => break (RESET, Ending::Reset),
             Ok(len) => {
@@ -215,11 +217,12 @@ async fn upward(
 /// Reads as much as there is memory for at that moment: the rest stays in the kernel, and with the host. Who
 /// says nothing for a while keeps no memory.
 async fn read(
-    tcp: &mut ReadHalf<'_>,
+    runtime: &impl Runtime,
+    tcp: &mut impl TcpReader,
     connection: &Connection<impl Streams>,
     buffer: &mut BytesMut,
 ) -> io::Result<usize> {
-    if let Ok(read) = tokio::time::timeout(QUIET, read_now(tcp, connection, buffer)).await {
+    if let Some(read) = runtime.timeout(QUIET, read_now(tcp, connection, buffer)).await {
         return read;
     }
     *buffer = BytesMut::zeroed(HEADER);
@@ -229,7 +232,7 @@ async fn read(
 }
 
 async fn read_now(
-    tcp: &mut ReadHalf<'_>,
+    tcp: &mut impl TcpReader,
     connection: &Connection<impl Streams>,
     buffer: &mut BytesMut,
 ) -> io::Result<usize> {
@@ -249,7 +252,7 @@ fn put_header(buffer: &mut BytesMut, kind: u8, len: usize) {
 async fn downward(
     connection: &Connection<impl Streams>,
     before: Before,
-    mut tcp: WriteHalf<'_>,
+    mut tcp: impl AsyncWrite + Unpin,
     flow: &Flow,
 ) -> io::Result<Ending> {
     let first = match before {
@@ -287,7 +290,7 @@ async fn downward(
 
 /// Writes all pieces.
 async fn write_all(
-    tcp: &mut WriteHalf<'_>,
+    tcp: &mut (impl AsyncWrite + Unpin),
     pieces: &mut VecDeque<Bytes>,
     flow: &Flow,
 ) -> io::Result<()> {
@@ -317,9 +320,9 @@ async fn write_all(
 }
 
 /// Waits until the far gateway has everything.
-async fn delivered(connection: &Connection<impl Streams>) {
+async fn delivered(runtime: &impl Runtime, connection: &Connection<impl Streams>) {
     while connection.unsent() > 0 || connection.state().0.in_flight.get() > 0 {
-        tokio::time::sleep(LOOK).await;
+        runtime.sleep(LOOK).await;
     }
 }
 

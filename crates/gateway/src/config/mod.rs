@@ -1,14 +1,15 @@
 //! The configuration of a gateway.
 
 mod check;
-mod doubts;
 mod error;
 mod link;
+mod ops;
+pub(crate) mod tuning;
 mod values;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bentpipe_units::{BitRate, ByteCount, Span};
 use ipnet::IpNet;
@@ -16,10 +17,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::error::{ConfigError, ConfigErrors};
 pub use self::link::{Backup, Carriers, LinkConfig, Mode};
+pub use self::ops::Ops;
 pub use self::values::{Parsed, Password};
-use super::open::Destination;
-use super::ops::Ops;
-use super::policy::Range;
+use crate::open::Destination;
+use crate::policy::Range;
 use bentpipe_association::PublicKey;
 
 /// Which end of the satellite link a gateway is at.
@@ -71,7 +72,7 @@ pub enum Protocol {
 pub struct Config {
     /// Which end of the link.
     pub role: Role,
-    /// The file with the key of this host; [`Config::load`] takes it as relative to the configuration.
+    /// The file with the key of this host; as it stands in the configuration, relative to that.
     pub key: PathBuf,
     /// The UDP address between the gateways.
     pub listen: SocketAddr,
@@ -205,7 +206,7 @@ pub struct Proxy {
 pub struct Transparent {
     /// The TCP port that they are led to.
     pub port: u16,
-    /// The devices that they come in by, for the rules of the [`Firewall`](super::Firewall); all if there are
+    /// The devices that they come in by, for the rules of the firewall; all if there are
     /// none.
     #[serde(default)]
     pub interfaces: Vec<String>,
@@ -225,27 +226,6 @@ fn one() -> u32 {
 }
 
 impl Config {
-    /// Reads a file and checks it.
-    ///
-    /// # Errors
-    /// When it can not be read, or is not a configuration: file, line or key, what is wrong and what would
-    /// be right.
-    pub fn load(path: &Path) -> Result<Self, ConfigErrors> {
-        let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError {
-            file: file.clone(),
-            line: None,
-            key: None,
-            message: error.to_string(),
-        })?;
-        let mut config = Self::parse(&file, &text)?;
-        if let Some(dir) = path.parent() {
-            // A path that begins at the root stays what it is.
-            config.key = dir.join(&config.key);
-        }
-        Ok(config)
-    }
-
     /// Reads a configuration from a text that came from `file`.
     ///
     /// # Errors
@@ -280,7 +260,7 @@ impl Config {
     }
 
     /// The keys of everything where connections come in, and the peers that they name.
-    pub(super) fn entrances(&self) -> impl Iterator<Item = (String, Option<&str>)> {
+    pub fn entrances(&self) -> impl Iterator<Item = (String, Option<&str>)> {
         let forward = self.forward.iter().enumerate();
         let forward = forward.map(|(n, f)| (format!("forward[{n}]"), f.peer.as_deref()));
         let socks5 = self.socks5.iter().map(|p| ("socks5".to_owned(), p.peer.as_deref()));
@@ -291,7 +271,10 @@ impl Config {
     }
 
     /// The name of the peer that is meant: the one named, or the only one.
-    pub(super) fn peer(&self, named: Option<&str>) -> Result<&str, String> {
+    ///
+    /// # Errors
+    /// There is no such peer, or there are several.
+    pub fn peer(&self, named: Option<&str>) -> Result<&str, String> {
         let names = || self.peers.keys().cloned().collect::<Vec<_>>().join(", ");
         match named {
             Some(name) => match self.peers.get_key_value(name) {

@@ -4,37 +4,36 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
+use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
-use tokio::net::TcpStream;
-use tokio::task::JoinSet;
 
-use super::flow::Reach;
-use super::flows::{Flow, Room};
-use super::open::{self, Destination, Open, Verdict};
-use super::{Far, Inner, relay};
-use crate::sockets;
+use crate::flow::Reach;
+use crate::flows::{Flow, Room};
+use crate::open::{self, Destination, Open, Verdict};
+use crate::peer::Far;
+use crate::{Gateway, Network, Tasks as _, relay};
 use bentpipe_association::host::Connection;
 
 /// Time for a far gateway to say what it wants.
-const GREETING: Duration = Duration::from_secs(60);
+const GREETING: Span = Span::from_secs(60);
 
 /// A flow waits no longer than this because so many begin at once: browsers open dozens of connections in a moment, and a
 /// client takes a reset for an answer.
-const BURST: Duration = Duration::from_secs(2);
+const BURST: Span = Span::from_secs(2);
 /// Time for a name to be looked up.
-const LOOKUP: Duration = Duration::from_secs(10);
+const LOOKUP: Span = Span::from_secs(10);
 const SECOND: u64 = 1_000_000_000;
 
 /// Serves far gateways for ever.
-pub(super) async fn serve(inner: Arc<Inner>) -> io::Result<()> {
+pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> {
     // With this future end all of them.
-    let mut flows = JoinSet::new();
+    let mut flows = inner.network.tasks();
     loop {
         let connection = tokio::select! {
+            biased;
+            () = flows.ended() => continue,
             connection = inner.host.accept() => connection,
-            Some(_) = flows.join_next() => continue,
         };
         let inner = inner.clone();
         flows.spawn(async move {
@@ -46,23 +45,25 @@ pub(super) async fn serve(inner: Arc<Inner>) -> io::Result<()> {
 }
 
 /// Finds out what a connection is for.
-async fn greet(inner: &Inner, connection: Connection) -> io::Result<()> {
+async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Result<()> {
     let peer = connection.peer();
     let far = inner.peers.values().find(|far| far.key == peer);
     let Some(far) = far else {
         connection.abort();
         return Ok(());
     };
-    let greeting = tokio::time::timeout(GREETING, open::read(&connection));
-    let (open, first) = greeting.await.map_err(io::Error::from)??;
+    let greeting = inner.network.timeout(GREETING, open::read(&connection)).await;
+    let (open, first) = greeting.ok_or(io::ErrorKind::TimedOut)??;
     match open {
         Open::Hold => {
             if !far.is_up.swap(true, Ordering::Relaxed) {
-                far.say_whether_up(true);
+                far.say_whether_up(true, inner.seconds());
             }
             far.holds.fetch_add(1, Ordering::Relaxed);
             let address = inner.host.peer_state(far.key).address;
-            if let Some((one, other)) = address.and_then(|from| far.rivals.note(from)) {
+            if let Some((one, other)) =
+                address.and_then(|from| far.rivals.note(inner.seconds(), from))
+            {
                 let name = &far.name;
                 tracing::warn!(
                     "peer {name}: up from {one} and from {other} by turns; have two terminals the same key?"
@@ -72,7 +73,7 @@ async fn greet(inner: &Inner, connection: Connection) -> io::Result<()> {
             // A terminal that was restarted holds another one by now.
             if far.holds.fetch_sub(1, Ordering::Relaxed) == 1 {
                 far.is_up.store(false, Ordering::Relaxed);
-                far.say_whether_up(false);
+                far.say_whether_up(false, inner.seconds());
             }
             Ok(())
         }
@@ -81,8 +82,8 @@ async fn greet(inner: &Inner, connection: Connection) -> io::Result<()> {
 }
 
 /// Connects a flow to where it leads, and carries it.
-async fn serve_flow(
-    inner: &Inner,
+async fn serve_flow<N: Network>(
+    inner: &Gateway<N>,
     far: &Far,
     connection: Connection,
     first: Bytes,
@@ -93,9 +94,12 @@ async fn serve_flow(
         inner.refused(&far.name, from, &to, verdict);
         connection.write_bytes(open::frame(&verdict)).await
     };
-    let Some(wait) = far.pace.reserve(inner, BURST) else { return refuse(Verdict::Busy).await };
+    let Some(wait) = far.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, BURST)
+    else {
+        return refuse(Verdict::Busy).await;
+    };
     if !wait.is_zero() {
-        tokio::time::sleep(wait).await;
+        inner.network.sleep(wait).await;
     }
     let permit = far.places.clone().try_acquire_owned();
     let Ok(permit) = permit else { return refuse(Verdict::Busy).await };
@@ -107,11 +111,13 @@ async fn serve_flow(
         Err(verdict) => return refuse(verdict).await,
     };
     connection.write_bytes(open::frame(&Verdict::Connected)).await?;
-    let ended = relay::relay(&mut tcp, connection, relay::Before::Bytes(first), &flow).await;
+    let ended =
+        relay::relay(&inner.network, &mut tcp, connection, relay::Before::Bytes(first), &flow)
+            .await;
     inner.note(ended, &flow)
 }
 
-impl Inner {
+impl<N: Network> Gateway<N> {
     /// Connects to a destination, if flows of far gateways may lead there, from the address of `source`
     /// if there is one.
     async fn connect_allowed(
@@ -119,24 +125,27 @@ impl Inner {
         peer: &str,
         to: &Destination,
         source: Option<SocketAddr>,
-    ) -> Result<TcpStream, Verdict> {
-        self.connect_those(peer, to, source, |address| self.policy.allows(address)).await
+    ) -> Result<N::Tcp, Verdict> {
+        self.connect_those(peer, to, source, |address| self.policy.allows(&self.network, address))
+            .await
     }
 
     /// Connects to a destination without the far gateway.
-    pub(super) async fn connect_directly(
+    pub(crate) async fn connect_directly(
         &self,
         to: &Destination,
         client: SocketAddr,
         reach: Reach,
-    ) -> Result<TcpStream, Verdict> {
-        let may = |address| reach == Reach::Everywhere || self.policy.allows_outside(address);
+    ) -> Result<N::Tcp, Verdict> {
+        let may = |address| {
+            reach == Reach::Everywhere || self.policy.allows_outside(&self.network, address)
+        };
         self.connect_those(&client.ip().to_string(), to, None, may).await
     }
 
     /// The address from which to connect for a client, if that is the client's. One that means only its own
     /// host, such as that of a proxy's user on the terminal, is nothing that others could answer.
-    pub(super) fn source(&self, client: SocketAddr) -> Option<SocketAddr> {
+    pub(crate) fn source(&self, client: SocketAddr) -> Option<SocketAddr> {
         let is_own = match client.ip().to_canonical() {
             IpAddr::V4(ip) => {
                 ip.is_loopback() || ip.is_unspecified() || ip.is_link_local() || ip.is_multicast()
@@ -152,7 +161,7 @@ impl Inner {
     }
 
     /// The addresses of a destination, looked up for `owner`.
-    pub(super) async fn look_up(
+    pub(crate) async fn look_up(
         &self,
         owner: &str,
         to: &Destination,
@@ -160,9 +169,8 @@ impl Inner {
         match to {
             Destination::Address(address) => Ok(vec![*address]),
             Destination::Name(name, port) => {
-                let patience =
-                    Duration::from_nanos(self.config.limits.connect_timeout.0.as_nanos());
-                self.lookups.look_up(owner, name, *port, patience.min(LOOKUP)).await
+                let patience = self.config.limits.connect_timeout.0.min(LOOKUP);
+                self.lookups.look_up(&self.network, owner, name, *port, patience).await
             }
         }
     }
@@ -173,15 +181,16 @@ impl Inner {
         to: &Destination,
         source: Option<SocketAddr>,
         those: impl Fn(SocketAddr) -> bool,
-    ) -> Result<TcpStream, Verdict> {
+    ) -> Result<N::Tcp, Verdict> {
         let addresses = self.look_up(owner, to).await?;
-        let patience = Duration::from_nanos(self.config.limits.connect_timeout.0.as_nanos());
+        let patience = self.config.limits.connect_timeout.0;
         let mut verdict = Verdict::Forbidden;
         for address in addresses.into_iter().filter(|address| those(*address)) {
-            match tokio::time::timeout(patience, sockets::connect(address, source)).await {
-                Ok(Ok(tcp)) => return Ok(tcp),
-                Ok(Err(error)) => verdict = Verdict::from(&error),
-                Err(_) => verdict = Verdict::TimedOut,
+            let connecting = self.network.connect(address, source);
+            match self.network.timeout(patience, connecting).await {
+                Some(Ok(tcp)) => return Ok(tcp),
+                Some(Err(error)) => verdict = Verdict::from(&error),
+                None => verdict = Verdict::TimedOut,
             }
         }
         Err(verdict)
@@ -190,23 +199,17 @@ impl Inner {
 
 /// Lets only so many flows begin in a second.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// When all that began so far would have begun one after the other, in nanoseconds.
     due: AtomicU64,
 }
 
 impl Pace {
-    /// How long one more flow has to wait before it begins; `None` if that is longer than `most`.
-    pub(super) fn reserve(&self, inner: &Inner, most: Duration) -> Option<Duration> {
-        let now = inner.began.elapsed().as_nanos() as u64;
-        self.reserve_at(now, inner.config.limits.new_per_second, most)
-    }
-
-    /// The same at this time. As many as are allowed in a second may begin at once.
-    fn reserve_at(&self, now: u64, per_second: u32, most: Duration) -> Option<Duration> {
-        let each = SECOND / u64::from(per_second.max(1));
-        let wait =
-            |due: u64| Duration::from_nanos((due.max(now) + each).saturating_sub(now + SECOND));
+    /// How long one more flow has to wait before it begins, where so many may begin in a second; `None` if that is longer than
+    /// `most`. As many as are allowed in a second may begin at once.
+    pub(crate) fn reserve(&self, now: Instant, per_second: u32, most: Span) -> Option<Span> {
+        let (now, each) = (now.as_nanos(), SECOND / u64::from(per_second.max(1)));
+        let wait = |due: u64| Span::from_nanos((due.max(now) + each).saturating_sub(now + SECOND));
         let more = self.due.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |due| {
             (wait(due) <= most).then_some(due.max(now) + each)
         });
@@ -220,17 +223,13 @@ mod tests {
 
     #[test]
     fn a_burst_waits_its_turn_and_what_would_wait_too_long_is_refused() {
-        let pace = Pace::default();
-        let all: Vec<Option<u128>> =
-            (0..16).map(|_| Some(pace.reserve_at(5, 4, BURST)?.as_millis())).collect();
+        let (pace, at) = (Pace::default(), Instant::from_nanos);
+        let all: Vec<Option<u64>> =
+            (0..16).map(|_| Some(pace.reserve(at(5), 4, BURST)?.as_nanos() / 1_000_000)).collect();
         let waits = [0, 0, 0, 0, 250, 500, 750, 1000, 1250, 1500, 1750, 2000];
         assert_eq!(all[..12], waits.map(Some));
         assert_eq!(all[12..], [None; 4]);
-        assert_eq!(
-            pace.reserve_at(5 + SECOND, 4, Duration::ZERO),
-            None,
-            "it comes behind the others"
-        );
-        assert_eq!(pace.reserve_at(5 + 4 * SECOND, 4, Duration::ZERO), Some(Duration::ZERO));
+        assert_eq!(pace.reserve(at(5 + SECOND), 4, Span::ZERO), None, "it comes behind the others");
+        assert_eq!(pace.reserve(at(5 + 4 * SECOND), 4, Span::ZERO), Some(Span::ZERO));
     }
 }

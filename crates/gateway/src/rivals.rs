@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 
-use crate::clock;
 use bentpipe_association::host::lock;
 
 /// Arrivals that are remembered. A terminal that moves goes back and forth now and then, and not that often.
@@ -14,18 +13,15 @@ const WITHIN: u64 = 300;
 
 /// From where a peer came of late.
 #[derive(Debug, Default)]
-pub(super) struct Rivals {
+pub(crate) struct Rivals {
     seen: Mutex<VecDeque<(u64, SocketAddr)>>,
 }
 
 impl Rivals {
     /// It has come from here. Gives two addresses if it comes from them by turns; begins anew then, so that this is said
     /// once in a while.
-    pub(super) fn note(&self, from: SocketAddr) -> Option<(SocketAddr, SocketAddr)> {
-        self.note_at(clock::seconds(), from)
-    }
-
-    fn note_at(&self, now: u64, from: SocketAddr) -> Option<(SocketAddr, SocketAddr)> {
+    /// `now` are seconds of any clock.
+    pub(crate) fn note(&self, now: u64, from: SocketAddr) -> Option<(SocketAddr, SocketAddr)> {
         let mut seen = lock(&self.seen);
         seen.push_back((now, from));
         while seen.len() > ARRIVALS || seen.front().is_some_and(|(at, _)| at + WITHIN < now) {
@@ -57,7 +53,7 @@ mod tests {
     fn said(from: &[u8], apart: u64) -> usize {
         let rivals = Rivals::default();
         let times = from.iter().zip(0..);
-        times.filter(|(n, at)| rivals.note_at(at * apart, address(**n)).is_some()).count()
+        times.filter(|(n, at)| rivals.note(at * apart, address(**n)).is_some()).count()
     }
 
     #[test]

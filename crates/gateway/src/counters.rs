@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bentpipe_units::ByteCount;
 
-use super::open::Verdict;
+use crate::open::Verdict;
 
 /// The counts of a gateway since its start.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub struct Counters {
     /// Flows that could not be connected.
     pub refused: AtomicU64,
     /// The same by what became of them.
-    pub(super) refused_by: [AtomicU64; Verdict::ALL],
+    pub(crate) refused_by: [AtomicU64; Verdict::ALL],
     /// Flows that were cut off because the connection between the gateways failed.
     pub cut: AtomicU64,
     /// Bytes taken from TCP.
@@ -27,27 +27,27 @@ pub struct Counters {
 
 impl Counters {
     /// A flow could not be connected.
-    pub(super) fn refuse(&self, why: Verdict) {
+    pub(crate) fn refuse(&self, why: Verdict) {
         Self::add(&self.refused, 1);
         Self::add(&self.refused_by[why as usize], 1);
     }
 
     /// Adds to a count.
-    pub(super) fn add(count: &AtomicU64, more: u64) {
+    pub(crate) fn add(count: &AtomicU64, more: u64) {
         count.fetch_add(more, Ordering::Relaxed);
     }
 }
 
 /// Bytes both ways.
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
+pub(crate) struct Traffic {
     /// Taken from TCP.
-    pub(super) sent: AtomicU64,
+    pub(crate) sent: AtomicU64,
     /// Given to TCP.
-    pub(super) received: AtomicU64,
+    pub(crate) received: AtomicU64,
 }
 
 /// Bytes that were counted.
-pub(super) fn load(count: &AtomicU64) -> ByteCount {
+pub(crate) fn load(count: &AtomicU64) -> ByteCount {
     ByteCount::new(count.load(Ordering::Relaxed))
 }

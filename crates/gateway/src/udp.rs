@@ -9,25 +9,22 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
-use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
-use super::flows::{Flow, Room};
-use super::open::{Destination, Verdict};
-use super::{Far, Inner, Role};
-use crate::clock;
+use crate::flows::{Flow, Room};
+use crate::open::{Destination, Verdict};
+use crate::peer::Far;
 use crate::places::Kind;
-use crate::udp_sockets;
+use crate::{Gateway, Network, Role, Tasks as _, Udp as _};
 use bentpipe_association::host::lock;
 use bentpipe_association::hub::MOST_DATAGRAM;
+use bentpipe_units::Span;
 
 /// A flow ends after this time without a datagram.
-const IDLE: Duration = Duration::from_secs(120);
+const IDLE: Span = Span::from_secs(120);
 /// Datagrams that wait for one flow's socket.
 const WAITING: usize = 64;
 /// What is longer than this can not be carried and is lost.
@@ -35,23 +32,23 @@ const LONGEST: usize = MOST_DATAGRAM + 1;
 
 /// Whose a datagram is: this goes in front of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Whose {
+pub(crate) struct Whose {
     /// The client.
-    pub(super) client: SocketAddr,
+    pub(crate) client: SocketAddr,
     /// Whom it talks to.
-    pub(super) to: Destination,
+    pub(crate) to: Destination,
 }
 
 impl Whose {
     /// A datagram that says whose it is.
-    pub(super) fn label(&self, datagram: &[u8]) -> Bytes {
+    pub(crate) fn label(&self, datagram: &[u8]) -> Bytes {
         let mut labelled = postcard::to_stdvec(self).expect("there are no unusual types in it");
         labelled.extend_from_slice(datagram);
         labelled.into()
     }
 
     /// Whose a datagram is, and what is in it; `None` where it does not say.
-    pub(super) fn read(labelled: &Bytes) -> Option<(Self, Bytes)> {
+    pub(crate) fn read(labelled: &Bytes) -> Option<(Self, Bytes)> {
         let (whose, rest) = postcard::take_from_bytes(labelled).ok()?;
         Some((whose, labelled.slice(labelled.len() - rest.len()..)))
     }
@@ -59,15 +56,16 @@ impl Whose {
 
 /// The address that a client talks to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Here {
-    pub(super) address: SocketAddr,
+pub struct Here {
+    /// It.
+    pub address: SocketAddr,
     /// It is another host's.
-    pub(super) transparent: bool,
+    pub transparent: bool,
 }
 
 /// The flows of a gateway: where their datagrams from the far gateway go.
 #[derive(Debug, Default)]
-pub(super) struct Tunnel {
+pub(crate) struct Tunnel {
     flows: Mutex<HashMap<(String, Whose), mpsc::Sender<Bytes>>>,
 }
 
@@ -79,13 +77,14 @@ impl Tunnel {
 }
 
 /// Takes datagrams of far gateways, for ever.
-pub(super) async fn serve(inner: Arc<Inner>) -> io::Result<()> {
+pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> {
     // With this future end all flows that began there.
-    let mut flows = JoinSet::new();
+    let mut flows = inner.network.tasks();
     loop {
         let (peer, labelled) = tokio::select! {
+            biased;
+            () = flows.ended() => continue,
             came = inner.host.recv_datagram() => came,
-            Some(_) = flows.join_next() => continue,
         };
         let far = inner.peers.values().find(|far| far.key == peer);
         let (Some(far), Some((whose, datagram))) = (far, Whose::read(&labelled)) else { continue };
@@ -112,18 +111,18 @@ pub(super) async fn serve(inner: Arc<Inner>) -> io::Result<()> {
 }
 
 /// A flow begins, if there may be one more.
-fn begin(
-    inner: &Inner,
+fn begin<N: Network>(
+    inner: &Gateway<N>,
     far: &Far,
     whose: &Whose,
 ) -> Option<(Flow, mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>)> {
     // Datagrams do not wait.
-    far.pace.reserve(inner, Duration::ZERO)?;
+    far.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, Span::ZERO)?;
     let room = if inner.config.role == Role::Hub {
         Room::There { _permit: far.places.clone().try_acquire_owned().ok()? }
     } else {
         let client = whose.client.ip();
-        Room::Here(inner.places.take(client, Kind::Datagrams, clock::millis())?)
+        Room::Here(inner.places.take(client, Kind::Datagrams, inner.millis())?)
     };
     let flow = Flow::begin(inner, far, whose.client, whose.to.clone(), room);
     let (queue, waiting) = mpsc::channel(WAITING);
@@ -132,13 +131,20 @@ fn begin(
 }
 
 /// Carries a flow from a far gateway to where it leads.
-async fn lead(inner: &Inner, far: &Far, whose: Whose, flow: Flow, waiting: mpsc::Receiver<Bytes>) {
+async fn lead<N: Network>(
+    inner: &Gateway<N>,
+    far: &Far,
+    whose: Whose,
+    flow: Flow,
+    waiting: mpsc::Receiver<Bytes>,
+) {
     let source = inner.source(whose.client);
     let led = async {
         let addresses = inner.look_up(&far.name, &whose.to).await?;
-        let allowed = addresses.into_iter().find(|address| inner.policy.allows(*address));
+        let allowed =
+            addresses.into_iter().find(|address| inner.policy.allows(&inner.network, *address));
         let to = allowed.ok_or(Verdict::Forbidden)?;
-        let socket = udp_sockets::to(to, source).map_err(|error| Verdict::from(&error))?;
+        let socket = inner.network.socket_to(to, source).map_err(|error| Verdict::from(&error))?;
         Ok::<_, Verdict>((socket, to))
     };
     match led.await {
@@ -148,43 +154,45 @@ async fn lead(inner: &Inner, far: &Far, whose: Whose, flow: Flow, waiting: mpsc:
     inner.tunnel.lock().remove(&(far.name.clone(), whose));
 }
 
-/// A client has said something, to be carried to the far gateway of this name: the first datagram of a
-/// flow as a rule. Its others come by a socket between `to` and the client alone.
-pub(super) fn tell(
-    inner: &Arc<Inner>,
-    flows: &mut JoinSet<()>,
-    peer: &str,
-    client: SocketAddr,
-    here: Here,
-    to: Destination,
-    datagram: &[u8],
-) {
-    while flows.try_join_next().is_some() {}
-    let far = &inner.peers[peer];
-    let whose = Whose { client, to };
-    let known = inner.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone()));
-    if !known {
-        let socket = udp_sockets::between(here.address, client, here.transparent);
-        let (Ok(socket), Some((flow, _, waiting))) = (socket, begin(inner, far, &whose)) else {
-            return;
-        };
-        flow.sent(datagram.len());
-        let (inner, peer, whose) = (inner.clone(), peer.to_owned(), whose.clone());
-        flows.spawn(async move {
-            carry(&inner, &inner.peers[&peer], &whose, &flow, (socket, client), waiting).await;
-            inner.tunnel.lock().remove(&(peer, whose));
-        });
+impl<N: Network> Gateway<N> {
+    /// A client has said something, to be carried to the far gateway of this name: the first datagram of a
+    /// flow as a rule. Its others come by a socket between `to` and the client alone, on one of `flows`.
+    pub fn carry_datagram(
+        self: &Arc<Self>,
+        flows: &mut N::Tasks,
+        peer: &str,
+        client: SocketAddr,
+        here: Here,
+        to: Destination,
+        datagram: &[u8],
+    ) {
+        flows.reap();
+        let far = &self.peers[peer];
+        let whose = Whose { client, to };
+        let known = self.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone()));
+        if !known {
+            let socket = self.network.socket_between(here.address, client, here.transparent);
+            let (Ok(socket), Some((flow, _, waiting))) = (socket, begin(self, far, &whose)) else {
+                return;
+            };
+            flow.sent(datagram.len());
+            let (inner, peer, whose) = (self.clone(), peer.to_owned(), whose.clone());
+            flows.spawn(async move {
+                carry(&inner, &inner.peers[&peer], &whose, &flow, (socket, client), waiting).await;
+                inner.tunnel.lock().remove(&(peer, whose));
+            });
+        }
+        self.host.send_datagram(far.key, whose.label(datagram));
     }
-    inner.host.send_datagram(far.key, whose.label(datagram));
 }
 
 /// Carries a flow between its socket and the far gateway until nothing is said any more.
-async fn carry(
-    inner: &Inner,
+async fn carry<N: Network>(
+    inner: &Gateway<N>,
     far: &Far,
     whose: &Whose,
     flow: &Flow,
-    (socket, with): (UdpSocket, SocketAddr),
+    (socket, with): (N::Udp, SocketAddr),
     mut waiting: mpsc::Receiver<Bytes>,
 ) {
     let mut buffer = BytesMut::zeroed(LONGEST);
@@ -198,6 +206,7 @@ async fn carry(
     let mut over = std::pin::pin!(over);
     loop {
         tokio::select! {
+            biased;
             () = &mut over => return,
             datagram = waiting.recv() => {
                 let Some(datagram) = datagram else { return };
@@ -215,7 +224,7 @@ async fn carry(
                 flow.sent(len);
                 inner.host.send_datagram(far.key, whose.label(&buffer[..len]));
             }
-            () = tokio::time::sleep(IDLE) => return,
+            () = inner.network.sleep(IDLE) => return,
         }
     }
 }

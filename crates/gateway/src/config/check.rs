@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use bentpipe_units::ByteCount;
 
 use super::{Config, Parsed, Password, Protocol, Proxy, Role, Udp};
-use crate::gateway::Ops;
+use crate::Ops;
 
 /// What `limits.memory` is at least for each of `limits.connections`.
 const LEAST_EACH: ByteCount = ByteCount::new(32_000);
@@ -141,7 +141,7 @@ impl Config {
     }
 
     /// The proxies, by key.
-    pub(super) fn proxies(&self) -> impl Iterator<Item = (&'static str, &Proxy)> {
+    pub fn proxies(&self) -> impl Iterator<Item = (&'static str, &Proxy)> {
         let proxies = [("socks5", &self.socks5), ("http", &self.http)];
         proxies.into_iter().filter_map(|(key, proxy)| Some((key, proxy.as_ref()?)))
     }

@@ -6,18 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::counters::{Counters, Traffic};
-use super::open::Destination;
-use super::{Far, Inner};
-use crate::clock;
+use crate::counters::{Counters, Traffic};
+use crate::open::Destination;
+use crate::peer::Far;
 use crate::places::{Place, Stay};
-use bentpipe_association::host::Connection;
+use crate::{Gateway, Network};
 use bentpipe_association::host::lock;
+use bentpipe_association::host::{Connection, Host};
 use bentpipe_association::hub::ConnectionRef;
+use bentpipe_units::Instant;
 
 /// The flows that are open, by number. Each has a permit, so that there are never more than may be open.
 #[derive(Debug, Default)]
-pub(super) struct Flows {
+pub(crate) struct Flows {
     open: Mutex<Open>,
 }
 
@@ -29,13 +30,13 @@ struct Open {
 
 /// What is known of an open flow.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) number: u64,
-    pub(super) client: SocketAddr,
-    pub(super) destination: Destination,
-    pub(super) peer: String,
-    pub(super) began: tokio::time::Instant,
-    pub(super) traffic: Traffic,
+pub(crate) struct Entry {
+    pub(crate) number: u64,
+    pub(crate) client: SocketAddr,
+    pub(crate) destination: Destination,
+    pub(crate) peer: String,
+    pub(crate) began: Instant,
+    pub(crate) traffic: Traffic,
     /// How it gets there, once that is known.
     way: OnceLock<Way>,
 }
@@ -48,7 +49,7 @@ enum Way {
 
 impl Entry {
     /// The connection to the far gateway.
-    pub(super) fn connection(&self) -> Option<ConnectionRef> {
+    pub(crate) fn connection(&self) -> Option<ConnectionRef> {
         match self.way.get() {
             Some(Way::Far(connection)) => Some(*connection),
             _ => None,
@@ -56,14 +57,14 @@ impl Entry {
     }
 
     /// Whether it goes without the far gateway.
-    pub(super) fn is_direct(&self) -> bool {
+    pub(crate) fn is_direct(&self) -> bool {
         matches!(self.way.get(), Some(Way::Direct))
     }
 }
 
 impl Flows {
     /// The flows that are open, the oldest first.
-    pub(super) fn open(&self) -> Vec<Arc<Entry>> {
+    pub(crate) fn open(&self) -> Vec<Arc<Entry>> {
         self.lock().flows.values().cloned().collect()
     }
 
@@ -75,7 +76,7 @@ impl Flows {
 
 /// The place of a flow among those that may be open.
 #[derive(Debug)]
-pub(super) enum Room {
+pub(crate) enum Room {
     /// It began here, where clients share places.
     Here(Place),
     /// It began at a far gateway, which has places of its own.
@@ -84,27 +85,28 @@ pub(super) enum Room {
 
 impl Room {
     /// Something was heard of the flow.
-    fn touch(&self) {
+    fn touch(&self, host: &Host) {
         if let Self::Here(place) = self {
-            place.touch(clock::millis());
+            place.touch(host.now().as_nanos() / 1_000_000);
         }
     }
 }
 
 /// An open flow: as long as this exists, it is among those that are open.
 #[derive(Debug)]
-pub(super) struct Flow {
+pub(crate) struct Flow {
     entry: Arc<Entry>,
     flows: Arc<Flows>,
     counters: Arc<Counters>,
     peer: Arc<Traffic>,
     room: Room,
+    host: Host,
 }
 
 impl Flow {
     /// A flow of `client` to `destination` by `far` begins.
-    pub(super) fn begin(
-        inner: &Inner,
+    pub(crate) fn begin<N: Network>(
+        inner: &Gateway<N>,
         far: &Far,
         client: SocketAddr,
         destination: Destination,
@@ -119,7 +121,7 @@ impl Flow {
             client,
             destination,
             peer: far.name.clone(),
-            began: tokio::time::Instant::now(),
+            began: inner.host.now(),
             traffic: Traffic::default(),
             way: OnceLock::new(),
         });
@@ -130,33 +132,34 @@ impl Flow {
             counters: inner.counters.clone(),
             peer: far.traffic.clone(),
             room,
+            host: inner.host.clone(),
         }
     }
 
     /// It goes by this connection.
-    pub(super) fn goes_by(&self, connection: &Connection) {
+    pub(crate) fn goes_by(&self, connection: &Connection) {
         let _ = self.entry.way.set(Way::Far(connection.reference()));
     }
 
     /// It goes without the far gateway.
-    pub(super) fn goes_directly(&self) {
+    pub(crate) fn goes_directly(&self) {
         let _ = self.entry.way.set(Way::Direct);
     }
 
     /// What is known of it.
-    pub(super) fn entry(&self) -> &Entry {
+    pub(crate) fn entry(&self) -> &Entry {
         &self.entry
     }
 
     /// Its client has shown that it is where it says.
-    pub(super) fn prove(&mut self) {
+    pub(crate) fn prove(&mut self) {
         if let Room::Here(place) = &mut self.room {
             place.prove();
         }
     }
 
     /// What is over when the place goes to another client; one that began at a far gateway keeps its own.
-    pub(super) fn stay(&self) -> Option<Stay> {
+    pub(crate) fn stay(&self) -> Option<Stay> {
         match &self.room {
             Room::Here(place) => Some(place.stay()),
             Room::There { .. } => None,
@@ -164,16 +167,16 @@ impl Flow {
     }
 
     /// So many bytes were taken from TCP.
-    pub(super) fn sent(&self, bytes: usize) {
-        self.room.touch();
+    pub(crate) fn sent(&self, bytes: usize) {
+        self.room.touch(&self.host);
         for count in [&self.counters.sent, &self.peer.sent, &self.entry.traffic.sent] {
             Counters::add(count, bytes as u64);
         }
     }
 
     /// So many bytes were given to TCP.
-    pub(super) fn received(&self, bytes: usize) {
-        self.room.touch();
+    pub(crate) fn received(&self, bytes: usize) {
+        self.room.touch(&self.host);
         for count in [&self.counters.received, &self.peer.received, &self.entry.traffic.received] {
             Counters::add(count, bytes as u64);
         }

@@ -1,0 +1,201 @@
+//! The gateway: TCP over a satellite link.
+//!
+//! Two gateways, one at each end of the link. A connection that comes in at one of them ends there; its
+//! bytes travel on a connection between the gateways, and the other one connects to where it leads.
+//!
+//! What decides is here: which flows there may be, where they may lead, how they are relayed and how they end. A
+//! [`Gateway`] has a [`Host`] for the association and a [`Network`] for the rest of the world: `bentpipe-net` gives it sockets, names and
+//! threads, `bentpipe-sim` gives it simulated ones.
+
+mod accept;
+mod config;
+mod counters;
+mod flow;
+mod flows;
+#[doc(hidden)]
+pub mod fuzz;
+mod location;
+pub mod log_limit;
+mod lookups;
+mod network;
+mod open;
+mod peer;
+pub mod places;
+mod plain;
+mod policy;
+mod relay;
+mod rivals;
+mod status;
+mod udp;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bentpipe_association::host::Host;
+use bentpipe_transport::xstp;
+use bentpipe_units::Instant;
+
+use self::log_limit::LogLimit;
+use self::peer::Far;
+use self::places::{Places, Rule};
+
+pub use self::config::{
+    Backup, Carriers, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig,
+    Mode, Ops, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp as UdpMode,
+};
+pub use self::counters::Counters;
+pub use self::flow::{Begun, Reach};
+pub use self::network::{Network, Surroundings, Tasks, Tcp, TcpReader, Udp};
+pub use self::open::{Destination, Verdict};
+pub use self::policy::Range;
+#[doc(hidden)]
+pub use self::status::testing;
+pub use self::status::{ConnectionStatus, FlowStatus, Link, PeerStatus, Refusals, Status, Totals};
+pub use self::udp::Here;
+
+/// The service number of gateways.
+const PORT: u16 = 2;
+
+/// What a gateway does for as long as it exists.
+pub type Work = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+/// A gateway, shared by all that it does.
+#[derive(Debug)]
+pub struct Gateway<N> {
+    config: Config,
+    host: Host,
+    network: N,
+    tuning: Arc<xstp::Config>,
+    peers: BTreeMap<String, Far>,
+    counters: Arc<Counters>,
+    flows: Arc<flows::Flows>,
+    tunnel: udp::Tunnel,
+    /// Places for flows that begin here.
+    places: Arc<Places>,
+    /// Places for those who have connected and have not said yet what they want.
+    unknown: Arc<Places>,
+    policy: policy::Policy,
+    lookups: Arc<lookups::Lookups>,
+    /// Lines about flows that were refused.
+    refusals: LogLimit,
+    began: Instant,
+}
+
+impl<N: Network> Gateway<N> {
+    /// A gateway on a host that nobody else uses, with so many places for those who have not said yet what they want. It does
+    /// nothing before [`Gateway::work`].
+    ///
+    /// # Errors
+    /// When the settings of its connections cannot be.
+    pub fn new(config: Config, host: Host, network: N, unknown: usize) -> io::Result<Self> {
+        host.set_fec(config.link.fec.0);
+        host.limit_memory(config.limits.memory.0, config.limits.connections);
+        share(&host, &config);
+        let mut peers = BTreeMap::new();
+        for name in config.peers.keys() {
+            let far = Far::new(name, &config);
+            host.allow(far.key);
+            far.located.plan(&host, &config, far.key);
+            peers.insert(name.clone(), far);
+        }
+        let tuning = config::tuning::flows(&config).config().map_err(io::Error::other)?;
+        host.listen(tuning.clone());
+        let allowed = config.allow.iter().map(|range| range.0).collect();
+        Ok(Self {
+            places: Places::new(config.limits.connections, Rule::Fair),
+            unknown: Places::new(unknown, Rule::Newest { each: unknown / 4 }),
+            policy: policy::Policy::new(allowed),
+            lookups: Arc::default(),
+            refusals: LogLimit::new(),
+            counters: Arc::default(),
+            flows: Arc::default(),
+            tunnel: udp::Tunnel::default(),
+            began: host.now(),
+            config,
+            host,
+            network,
+            tuning,
+            peers,
+        })
+    }
+
+    /// What it does beside letting clients in: futures that never end, unless something fails that it cannot do without.
+    pub fn work(self: &Arc<Self>) -> Vec<Work> {
+        let mut work: Vec<Work> = vec![Box::pin(accept::serve(self.clone()))];
+        if self.config.udp == UdpMode::Tunnel {
+            work.push(Box::pin(udp::serve(self.clone())));
+        }
+        if self.config.role == Role::Terminal {
+            for name in self.config.peers.keys() {
+                work.push(Box::pin(peer::hold(self.clone(), name.clone())));
+            }
+        }
+        work
+    }
+
+    /// Its configuration.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What carries its associations.
+    pub const fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Places for those who have connected and have not said yet what they want.
+    pub const fn unknown(&self) -> &Arc<Places> {
+        &self.unknown
+    }
+
+    /// What it has done so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Whether the far gateway of this name answers.
+    pub fn is_up(&self, peer: &str) -> bool {
+        self.peers.get(peer).is_some_and(|far| far.is_up.load(Ordering::Relaxed))
+    }
+
+    /// Takes over the rates and weights of a configuration that is otherwise the one it runs with: rain
+    /// changes what a link carries. Flows that are open follow at once.
+    ///
+    /// # Errors
+    /// When something else is different too, which needs a restart; nothing has changed then.
+    pub fn reload(&self, config: &Config) -> Result<(), NeedsRestart> {
+        if !self.config.differs_in_rates_only(config) {
+            return Err(NeedsRestart);
+        }
+        share(&self.host, config);
+        Ok(())
+    }
+
+    /// Seconds on the clock of the host.
+    fn seconds(&self) -> u64 {
+        self.millis() / 1000
+    }
+
+    /// The same in milliseconds.
+    fn millis(&self) -> u64 {
+        self.host.now().as_nanos() / 1_000_000
+    }
+}
+
+/// A configuration that differs from the one at work in more than rates and weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("only rates and weights can change at run time; restart the gateway for the rest")]
+pub struct NeedsRestart;
+
+/// Shares dedicated links out.
+fn share(host: &Host, config: &Config) {
+    for (link, rate) in config.rates() {
+        host.set_rate(link, rate);
+    }
+    for (link, peer, share) in config.shares() {
+        host.set_share(link, peer, share);
+    }
+}

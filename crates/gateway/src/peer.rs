@@ -1,0 +1,122 @@
+//! The far gateways.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use bentpipe_association::PublicKey;
+use bentpipe_units::Span;
+use tokio::sync::Semaphore;
+
+use crate::accept::Pace;
+use crate::config::{Config, tuning};
+use crate::counters::Traffic;
+use crate::location::Located;
+use crate::log_limit::LogLimit;
+use crate::open::{self, Open};
+use crate::rivals::Rivals;
+use crate::{Gateway, Network, PORT};
+
+/// Time between two attempts to reach a far gateway that is gone.
+const RETRY: Span = Span::from_secs(1);
+
+/// A far gateway.
+#[derive(Debug)]
+pub(crate) struct Far {
+    pub(crate) name: String,
+    pub(crate) key: PublicKey,
+    pub(crate) located: Located,
+    /// It answers.
+    pub(crate) is_up: AtomicBool,
+    /// Connections that it holds up here.
+    pub(crate) holds: AtomicUsize,
+    pub(crate) rivals: Rivals,
+    /// Lines about whether it is up.
+    pub(crate) lines: LogLimit,
+    pub(crate) traffic: Arc<Traffic>,
+    /// Places for flows that begin there.
+    pub(crate) places: Arc<Semaphore>,
+    pub(crate) pace: Pace,
+}
+
+/// Keeps up the association with a peer, and knows whether it answers.
+pub(crate) async fn hold<N: Network>(inner: Arc<Gateway<N>>, name: String) -> io::Result<()> {
+    let far = &inner.peers[&name];
+    let tuning = tuning::holding(&inner.config).config().map_err(io::Error::other)?;
+    let mut was_said = false;
+    loop {
+        if let Err(wrong) = far.locate(&inner).await {
+            if !std::mem::replace(&mut was_said, true) {
+                tracing::warn!("peer {name}: {wrong}; asking again until it is found");
+            }
+            inner.network.sleep(RETRY).await;
+            continue;
+        }
+        let connecting = inner.host.connect(far.address(), far.key, PORT, tuning.clone());
+        if let Ok(connection) = connecting.await
+            && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
+        {
+            far.say_whether_up(true, inner.seconds());
+            far.is_up.store(true, Ordering::Relaxed);
+            // It says nothing; this ends when it is gone.
+            while let Ok(Some(_)) = connection.read_bytes().await {}
+            far.is_up.store(false, Ordering::Relaxed);
+            far.say_whether_up(false, inner.seconds());
+            was_said = true;
+        } else if !std::mem::replace(&mut was_said, true) {
+            let address = far.address();
+            tracing::warn!(
+                %address,
+                "peer {name}: no answer; is it up, is this its address, has each the other's key?"
+            );
+        }
+        inner.network.sleep(RETRY).await;
+    }
+}
+
+impl Far {
+    /// The peer of this name, of which nothing was heard.
+    pub(crate) fn new(name: &str, config: &Config) -> Self {
+        let peer = &config.peers[name];
+        let known = [&peer.address, &peer.backup].map(|at| at.as_ref().map(|at| at.0.clone()));
+        Self {
+            name: name.to_owned(),
+            key: peer.key.0,
+            located: Located::new(known),
+            is_up: AtomicBool::new(false),
+            holds: AtomicUsize::new(0),
+            rivals: Rivals::default(),
+            lines: LogLimit::new(),
+            traffic: Arc::default(),
+            places: Arc::new(Semaphore::new(config.limits.connections)),
+            pace: Pace::default(),
+        }
+    }
+
+    /// Where it is. That of a terminal is known once it has asked.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.located.address().unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+    }
+
+    /// Says whether it is up.
+    pub(crate) fn say_whether_up(&self, is_up: bool, second: u64) {
+        let name = &self.name;
+        match self.lines.admit(second) {
+            Some(_) if is_up => tracing::info!("peer {name}: up"),
+            Some(_) => tracing::warn!("peer {name}: down"),
+            None => {}
+        }
+    }
+
+    /// Looks up where it is, if that is a name.
+    async fn locate<N: Network>(&self, inner: &Gateway<N>) -> Result<(), String> {
+        if self.located.by_name() {
+            self.located
+                .look_up(&inner.network, &self.name, &inner.lookups, inner.config.listen)
+                .await?;
+            self.located.plan(&inner.host, &inner.config, self.key);
+        }
+        Ok(())
+    }
+}
