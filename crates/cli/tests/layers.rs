@@ -27,7 +27,7 @@ const TABLE: [(&str, Option<u8>); 18] = [
 /// Crates that may use tokio.
 const RUNTIMES: [&str; 3] = ["net", "cli", "py"];
 /// Crates of futures, which run on any executor.
-const FUTURES: [&str; 3] = ["association", "transfer", "gateway"];
+const FUTURES: [&str; 4] = ["association", "transfer", "gateway", "sim"];
 /// What they may have of tokio: what needs neither a clock nor a thread.
 const WITHOUT_RUNTIME: [&str; 3] = ["sync", "macros", "io-util"];
 
@@ -162,7 +162,7 @@ fn futures_have_of_tokio_what_needs_no_runtime() {
         tests_only: false,
     };
     assert_eq!(violations(&[needs("transfer", "sync")]), [""; 0]);
-    for (who, feature) in [("transfer", "time"), ("association", "rt"), ("sim", "sync")] {
+    for (who, feature) in [("transfer", "time"), ("association", "rt"), ("link", "sync")] {
         assert!(!violations(&[needs(who, feature)]).is_empty(), "{who}: {feature}");
     }
 }

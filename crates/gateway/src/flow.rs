@@ -133,6 +133,26 @@ impl<N: Network> Gateway<N> {
         Ok(Begun { flow, way: Way::Far(connection, Before::Bytes(first)) })
     }
 
+    /// Carries a connection whose client was never told of a gateway: until there is a flow, and from then on to its end.
+    ///
+    /// # Errors
+    /// When it was cut off.
+    pub async fn serve(
+        &self,
+        peer: &str,
+        tcp: N::Tcp,
+        from: SocketAddr,
+        to: Destination,
+        unknown: Option<Place>,
+    ) -> io::Result<()> {
+        // Nobody takes the end of this process, or that there is no flow, for the end of an answer.
+        tcp.guard()?;
+        match self.begin(peer, from, to, Reach::Everywhere, unknown).await {
+            Ok(begun) => self.carry(begun, tcp, Bytes::new()).await,
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Carries a flow until it has ended, or its place goes to another client. `first` was read from the client
     /// already.
     ///

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use bentpipe_units::Instant;
@@ -23,11 +24,17 @@ pub(super) struct Executor {
 pub struct Task {
     runtime: Virtual,
     id: Option<usize>,
+    has_ended: Arc<AtomicBool>,
 }
 
 impl Task {
-    pub(super) const fn new(runtime: Virtual, id: usize) -> Self {
-        Self { runtime, id: Some(id) }
+    pub(super) const fn new(runtime: Virtual, id: usize, has_ended: Arc<AtomicBool>) -> Self {
+        Self { runtime, id: Some(id), has_ended }
+    }
+
+    /// Whether it has come to its end by itself.
+    pub fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
     }
 
     /// Lets it go on for as long as its program lasts.

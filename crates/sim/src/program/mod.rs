@@ -106,6 +106,11 @@ impl Program {
         Instant::earliest(hub, self.executor.next_deadline())
     }
 
+    /// Whether a future was woken since it ran.
+    pub fn is_woken(&self) -> bool {
+        !self.executor.runtime().state().ready.is_empty()
+    }
+
     /// Futures that have not ended.
     pub fn tasks(&self) -> usize {
         self.executor.tasks()

@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
@@ -72,9 +73,15 @@ impl Virtual {
         let mut state = self.state();
         let id = state.next_task;
         state.next_task += 1;
-        state.spawned.push((id, Box::pin(future)));
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let ends = has_ended.clone();
+        let work = async move {
+            future.await;
+            ends.store(true, Ordering::Relaxed);
+        };
+        state.spawned.push((id, Box::pin(work)));
         drop(state);
-        Task::new(self.clone(), id)
+        Task::new(self.clone(), id, has_ended)
     }
 }
 

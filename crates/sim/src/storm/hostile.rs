@@ -22,9 +22,19 @@ const NAMES: [&str; 7] = ["h/a", "h/b", "h", "../x", "h/../../x", "h/.a.bentpipe
 /// Where its symbolic links lead.
 const TARGETS: [&str; 3] = ["a", "../x", "/etc/passwd"];
 
+/// What the connections of a hostile peer are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// Files.
+    Transfer,
+    /// Flows.
+    Gateway,
+}
+
 pub(super) struct Hostile {
     key: SecretKey,
     server: PublicKey,
+    says: Says,
     epoch: u64,
     time: u64,
     asked: Option<Initiator>,
@@ -36,10 +46,11 @@ pub(super) struct Hostile {
 }
 
 impl Hostile {
-    pub(super) fn new(key: SecretKey, server: PublicKey) -> Self {
+    pub(super) fn new(key: SecretKey, server: PublicKey, says: Says) -> Self {
         Self {
             key,
             server,
+            says,
             epoch: 1,
             time: 1,
             asked: None,
@@ -139,8 +150,16 @@ impl Hostile {
         }
     }
 
-    /// A frame of a transfer, more or less in turn.
+    /// Something that a program may read on its connection.
     fn frame(&self, random: &mut Stream) -> Bytes {
+        match self.says {
+            Says::Transfer => Self::of_transfer(random),
+            Says::Gateway => of_gateway(random),
+        }
+    }
+
+    /// A frame of a transfer, more or less in turn.
+    fn of_transfer(random: &mut Stream) -> Bytes {
         let name = NAMES[random.below(NAMES.len() as u64) as usize].to_owned();
         let kind = match random.below(4) {
             0 => Kind::Directory,
@@ -166,7 +185,7 @@ impl Hostile {
         out.extend_from_slice(&[left as u8]);
         let segment = Segment {
             source_port: number as u16,
-            destination_port: 1,
+            destination_port: if self.says == Says::Transfer { 1 } else { 2 },
             sq: 1,
             window: u16::MAX,
             seq: Seq32::new(seq),
@@ -195,4 +214,15 @@ impl Hostile {
 
 fn flow(payload: Bytes, end: bool) -> Body {
     Body::Flow(Flow { payload, poll: None, report: None, end_ack: None, end })
+}
+
+/// What gateways say to each other, more or less in turn: a flow is wanted, bytes of one, its end or a reset.
+fn of_gateway(random: &mut Stream) -> Bytes {
+    let messages = &bentpipe_gateway::fuzz::gateway_seeds()[0];
+    match random.below(4) {
+        0 => Bytes::from(messages[random.below(messages.len() as u64) as usize].clone()),
+        1 => Bytes::from_static(&[0, 0, 0, 3, b'a', b'b', b'c']),
+        2 => Bytes::from(vec![random.below(4) as u8, 0, 0, random.below(3) as u8]),
+        _ => (0..random.below(30)).map(|_| random.bits() as u8).collect::<Vec<u8>>().into(),
+    }
 }

@@ -4,13 +4,19 @@
 //! fails. After every event it is checked that nothing happened that must not, and after the storm, when everything works
 //! again, so does everything else, within a stated time. The same seed gives the same history, byte for byte.
 
+mod flows;
+mod gateway;
 mod hostile;
+mod lan;
 mod network;
 mod node;
+mod pipe;
 mod transfer;
 
 use std::fmt::{self, Write as _};
 
+use bentpipe_association::SecretKey;
+use bentpipe_link::Stream;
 use bentpipe_units::{Instant, Span};
 
 pub use network::Datagrams;
@@ -29,6 +35,8 @@ pub struct Report {
     pub datagrams: Datagrams,
     /// Programs that were killed.
     pub kills: u64,
+    /// Programs that were stopped by their operators.
+    pub closes: u64,
     /// Losses of power.
     pub power_losses: u64,
     /// Changes of weather, outages, new addresses.
@@ -39,7 +47,7 @@ pub struct Report {
     pub disk_faults: u64,
     /// Files that somebody changed while they were sent.
     pub edits: u64,
-    /// Transfers that were tried.
+    /// Transfers or flows that were begun.
     pub attempts: u64,
     /// Those that arrived whole.
     pub successes: u64,
@@ -62,6 +70,7 @@ impl Report {
             (&mut self.datagrams.held, other.datagrams.held),
             (&mut self.datagrams.from_strangers, other.datagrams.from_strangers),
             (&mut self.kills, other.kills),
+            (&mut self.closes, other.closes),
             (&mut self.power_losses, other.power_losses),
             (&mut self.changes, other.changes),
             (&mut self.calendars, other.calendars),
@@ -100,6 +109,37 @@ impl fmt::Display for Finding {
 /// What must not happen and did.
 pub fn transfer(seed: u64) -> Result<Report, Box<Finding>> {
     transfer::World::new(seed).run()
+}
+
+/// A storm over two gateways, and flows between the hosts on both sides.
+///
+/// # Errors
+/// What must not happen and did.
+pub fn gateway(seed: u64) -> Result<Report, Box<Finding>> {
+    gateway::World::new(seed).run()
+}
+
+/// Seconds since 1970 when a storm begins.
+const CALENDAR: u64 = 1_700_000_000;
+
+/// Nanoseconds since 1970 at the beginning of the world, by a calendar that is wrong: by seconds or by years.
+fn jump(random: &mut Stream) -> u64 {
+    const SECOND: u64 = 1_000_000_000;
+    let most = [1, 30, 70, 200, 4_000, 400_000_000][random.below(6) as usize];
+    let by = random.below(most * SECOND);
+    let base = CALENDAR * SECOND;
+    if random.chance(0.6) { base - by } else { base + by }
+}
+
+/// Keys whose order is random.
+fn keys(random: &mut Stream, count: usize) -> Vec<SecretKey> {
+    (0..count)
+        .map(|_| {
+            let mut bytes = [0; 32];
+            bytes.iter_mut().for_each(|byte| *byte = random.bits() as u8);
+            SecretKey::from_bytes(bytes)
+        })
+        .collect()
 }
 
 /// What happens in a storm, for whoever reads it.

@@ -225,6 +225,37 @@ impl Network {
         }
     }
 
+    /// Something about the link of a client changes: its weather, an outage, the client's address. Returns what.
+    pub(super) fn change(&mut self, node: usize, random: &mut Stream) -> String {
+        match random.below(5) {
+            0 => format!("client {node} is at {} now", self.readdress(node)),
+            1 | 2 => {
+                let (which, is_dark) = (random.below(3), random.chance(0.6));
+                for direction in 0..2 {
+                    if which == 2 || which == direction {
+                        self.weather[node][direction as usize].is_dark = is_dark;
+                    }
+                }
+                let what = ["up", "down", "both ways"][which as usize];
+                format!("client {node}: outage {what}: {is_dark}")
+            }
+            _ => {
+                let direction = random.below(2) as usize;
+                let weather = Weather::draw(random);
+                let said = format!("client {node}: direction {direction}: {weather:?}");
+                self.weather[node][direction] = weather;
+                said
+            }
+        }
+    }
+
+    /// The weather is fair everywhere.
+    pub(super) fn clear_up(&mut self) {
+        for weather in self.weather.iter_mut().flatten() {
+            *weather = Weather::fair(Span::from_millis(20));
+        }
+    }
+
     fn capture(&mut self, flight: &Flight) {
         if self.captured.len() < CAPTURED {
             self.captured.push(flight.clone());

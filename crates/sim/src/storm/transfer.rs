@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use bentpipe_association::host::{Host, Runtime as _, lock};
-use bentpipe_association::{PublicKey, SecretKey, Tuning};
+use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_link::{Stream, Streams};
 use bentpipe_transfer::memory_disk::MemoryDisk;
 use bentpipe_transfer::{Entry, Outcome, PORT, Rules, TransferError, What, receive, send};
 use bentpipe_units::{ByteCount, Instant, Span};
 
-use super::hostile::Hostile;
+use super::hostile::{Hostile, Says};
 use super::network::{Network, Weather};
 use super::node::Node;
-use super::{Finding, Log, Report};
+use super::{CALENDAR, Finding, Log, Report, keys};
 use crate::program::{Program, Virtual};
 
 const SERVER: usize = 0;
@@ -24,9 +24,6 @@ const MEMORY: (ByteCount, usize) = (ByteCount::new(64_000_000), 16);
 const FAREWELL: Span = Span::from_secs(10);
 /// When everything works again, everything has arrived within this time.
 const CALM: Span = Span::from_secs(1200);
-/// Seconds since 1970 when a storm begins.
-const CALENDAR: u64 = 1_700_000_000;
-const SECOND: u64 = 1_000_000_000;
 
 /// One state of a file, and from when on.
 type Version = (Instant, Vec<u8>);
@@ -74,12 +71,16 @@ impl World {
         let mut random = streams.stream("storm");
         let clients = 1 + random.below(2) as usize;
         let keys = keys(&mut random, clients + 2);
-        let calendar = CALENDAR * SECOND;
+        let calendar = CALENDAR * 1_000_000_000;
         let nodes: Vec<Node> = keys.into_iter().map(|key| Node::new(key, calendar)).collect();
         let disk = MemoryDisk::new(seed);
         let users: Vec<User> =
             (0..clients).map(|number| User::new(number, seed, &mut random)).collect();
-        let hostile = Hostile::new(nodes[clients + 1].key.clone(), nodes[SERVER].key.public());
+        let hostile = Hostile::new(
+            nodes[clients + 1].key.clone(),
+            nodes[SERVER].key.public(),
+            Says::Transfer,
+        );
         let lasts = Span::from_secs(20 + random.below(400));
         Self {
             now: Instant::ZERO,
@@ -292,38 +293,15 @@ impl World {
                     self.users[user].next = now + Span::from_millis(pause);
                 }
             }
-            4 => {
-                let address = self.network.readdress(user + 1);
+            4..=7 => {
+                let said = self.network.change(user + 1, &mut self.random);
                 self.report.changes += 1;
-                self.log.say(now, format_args!("client {user}: is at {address} now"));
-            }
-            5 | 6 => {
-                let direction = self.random.below(2) as usize;
-                let weather = Weather::draw(&mut self.random);
-                self.report.changes += 1;
-                self.log
-                    .say(now, format_args!("client {user}: direction {direction}: {weather:?}"));
-                *self.network.weather_mut(user + 1, direction) = weather;
-            }
-            7 => {
-                let which = self.random.below(3);
-                let is_dark = self.random.chance(0.6);
-                self.report.changes += 1;
-                self.log.say(now, format_args!("client {user}: dark {which}: {is_dark}"));
-                for direction in 0..2 {
-                    if which == 2 || which == direction as u64 {
-                        self.network.weather_mut(user + 1, direction).is_dark = is_dark;
-                    }
-                }
+                self.log.say(now, said);
             }
             8 | 9 => self.spoil_disk(),
             10 => {
                 let node = self.random.below(self.nodes.len() as u64) as usize;
-                let jump = [1, 30, 70, 200, 4_000, 400_000_000][self.random.below(6) as usize];
-                let back = self.random.chance(0.6);
-                let base = CALENDAR * SECOND;
-                let jump = self.random.below(jump * SECOND);
-                let calendar = if back { base - jump } else { base + jump };
+                let calendar = super::jump(&mut self.random);
                 self.report.calendars += 1;
                 self.log.say(now, format_args!("node {node}: calendar {calendar}"));
                 self.nodes[node].set_calendar(calendar);
@@ -371,11 +349,7 @@ impl World {
     fn calm(&mut self) {
         self.is_calm = true;
         self.log.say(self.now, "the storm is over");
-        for client in 1..self.nodes.len() {
-            for direction in 0..2 {
-                *self.network.weather_mut(client, direction) = Weather::fair(Span::from_millis(20));
-            }
-        }
+        self.network.clear_up();
         self.disk.fail(0, 0, None);
         if let Some(program) = &self.nodes[SERVER].program {
             program.runtime().stall(Span::ZERO);
@@ -545,15 +519,4 @@ impl User {
 
 fn show(path: &Path) -> std::path::Display<'_> {
     path.display()
-}
-
-/// Keys whose order is random.
-fn keys(random: &mut Stream, count: usize) -> Vec<SecretKey> {
-    (0..count)
-        .map(|_| {
-            let mut bytes = [0; 32];
-            bytes.iter_mut().for_each(|byte| *byte = random.bits() as u8);
-            SecretKey::from_bytes(bytes)
-        })
-        .collect()
 }

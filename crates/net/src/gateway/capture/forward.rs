@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::{Inner, carry, datagrams, listen};
+use super::{Inner, datagrams, listen};
+use crate::gateway::streams::Stream;
 use crate::listening::serve;
 use bentpipe_gateway::Protocol;
 
@@ -23,7 +24,7 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
         let unknown = inner.unknown().clone();
         tasks.spawn(serve(listener, unknown, move |tcp, from, unknown| {
             let (inner, peer, to) = (inner.clone(), peer.clone(), to.clone());
-            async move { carry(&inner, &peer, tcp, from, to, unknown).await }
+            async move { inner.serve(&peer, Stream(tcp), from, to, Some(unknown)).await }
         }));
     }
     Ok(())

@@ -14,16 +14,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::Inner;
-use crate::gateway::streams::Stream;
 use crate::sockets;
-use bentpipe_gateway::Destination;
-use bentpipe_gateway::Reach;
-use bentpipe_gateway::places::Place;
 
 /// Pause after an accept or a receive that failed, for lack of files or memory most likely.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
@@ -43,19 +38,4 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
 fn listen(address: SocketAddr, transparent: bool) -> io::Result<TcpListener> {
     sockets::listen(address, transparent)
         .map_err(|error| io::Error::new(error.kind(), format!("TCP {address}: {error}")))
-}
-
-/// Carries a connection whose client was never told of a gateway.
-async fn carry(
-    inner: &Inner,
-    peer: &str,
-    tcp: TcpStream,
-    from: SocketAddr,
-    to: Destination,
-    unknown: Place,
-) -> io::Result<()> {
-    match inner.begin(peer, from, to, Reach::Everywhere, Some(unknown)).await {
-        Ok(begun) => inner.carry(begun, Stream(tcp), Bytes::new()).await,
-        Err(_) => sockets::guard(&tcp),
-    }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Inner, carry, datagrams, held, listen};
+use super::{Inner, datagrams, held, listen};
 use crate::gateway::streams::Stream;
 use crate::listening::serve;
 use bentpipe_gateway::UdpMode;
@@ -52,7 +52,7 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
                         drop(unknown);
                         inner.carry(begun, Stream(tcp), Bytes::new()).await
                     }
-                    None => carry(&inner, &peer, tcp, from, to.into(), unknown).await,
+                    None => inner.serve(&peer, Stream(tcp), from, to.into(), Some(unknown)).await,
                 }
             }
         }));
