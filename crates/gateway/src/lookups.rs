@@ -192,7 +192,7 @@ mod tests {
 
         async fn sleep(&self, _: Span) {
             if !self.over {
-                std::future::pending().await;
+                std::future::pending::<()>().await;
             }
         }
 
