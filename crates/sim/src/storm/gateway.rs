@@ -115,8 +115,7 @@ impl World {
                 continue;
             }
             let since = self.now.since(self.calms);
-            let open =
-                self.machines.iter().flatten().map(flows_of).sum::<usize>();
+            let open = self.machines.iter().flatten().map(flows_of).sum::<usize>();
             let is_still = self.clients.is_empty() && self.servers.is_empty() && open == 0;
             if is_still && self.last.0 > 0 && since > Span::from_secs(PATIENCE * 2) {
                 break;
