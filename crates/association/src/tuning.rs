@@ -165,6 +165,8 @@ impl Tuning {
             timer_tick: Span::from_millis(2),
             catch_up: Span::from_millis(20),
             poll_rate: 16,
+            // As dense as the POLLs of a round trip: a path that answers never notices.
+            silence_ratio: 1.0 / 16.0,
             ctl_max_retries: Some(5),
             keepalive: self.signs(),
             keepalive_max: self.keepalives(),

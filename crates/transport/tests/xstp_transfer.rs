@@ -357,6 +357,33 @@ fn polling_backs_off_through_an_outage_and_recovers_at_its_end() {
 }
 
 #[test]
+fn a_long_outage_costs_few_polls_and_its_end_is_found_within_a_sixteenth_of_it() {
+    let config = Config {
+        poll_rate: 16,
+        silence_ratio: 1.0 / 16.0,
+        rtt_init: Span::from_millis(4),
+        cwnd_init: 64,
+        ..Config::default()
+    };
+    for outage in [100, 1_000, 10_000, 60_000] {
+        let (from, until) = (at_ms(20), at_ms(20 + outage));
+        let mut pair = Pair::new(config.clone(), config.clone(), Span::from_millis(2))
+            .sending(pattern(4_000_000))
+            .with_script(
+                move |c| if c.at > from && c.at < until { Fate::Drop } else { Fate::Pass },
+            );
+        assert!(pair.run(LONG));
+        let polls: Vec<_> = pair.sent(Way::Forth, Kind::POLL).map(|c| c.at).collect();
+        let dark = polls.iter().filter(|at| **at > from && **at < until).count();
+        // Sixteen for each factor of e by which the silence grows, and one a second at last.
+        assert!(dark < 240, "{dark} POLLs in {outage} ms");
+        let found = polls.iter().find(|at| **at >= until).expect("a POLL after the outage");
+        let most = Span::from_millis(outage).mul_f64(1.0 / 16.0) + Span::from_millis(4);
+        assert!(found.since(until) <= most, "{} after {outage} ms", found.since(until));
+    }
+}
+
+#[test]
 fn a_forced_poll_goes_out_when_half_the_send_buffer_was_sent_since_the_last() {
     // POLLs are wanted once in ten round trips only.
     let client = Config {

@@ -30,6 +30,7 @@ settings! {
     rtt_init => |c, v| c.rtt_init = v.0;
     rto_min => |c, v| c.rto_min = v.0;
     backoff_max => |c, v| c.backoff_max = v;
+    silence_ratio => |c, v| c.silence_ratio = v;
     idle_threshold => |c, v| c.idle_threshold = v.0;
     persist_min => |c, v| c.persist_min = v.0;
     persist_max => |c, v| c.persist_max = v.0;

@@ -70,6 +70,8 @@ settings_table! {
     rto_min: Quantity<Span>;
     /// Largest backoff factor of POLLs.
     backoff_max: u32;
+    /// While nothing answers, the next POLL waits for this share of the silence so far, a second at most.
+    silence_ratio: f64;
     /// Time without new data after which the window starts over.
     idle_threshold: Quantity<Span>;
     /// Shortest time between POLLs to a receiver without room.

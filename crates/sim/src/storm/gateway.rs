@@ -368,6 +368,7 @@ impl World {
         self.opens_at = self.now;
         self.log.say(self.now, "the storm is over");
         self.network.clear_up();
+        self.nodes.iter_mut().for_each(|node| node.return_by(self.now));
     }
 
     /// What must hold after every event.

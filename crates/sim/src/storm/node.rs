@@ -57,6 +57,11 @@ impl Node {
         self.program = None;
     }
 
+    /// Whoever is down is up by `at`.
+    pub(super) fn return_by(&mut self, at: Instant) {
+        self.returns = self.returns.map(|returns| returns.min(at));
+    }
+
     /// Its calendar is set; programs notice when they start.
     pub(super) const fn set_calendar(&mut self, nanos: u64) {
         self.calendar = nanos;

@@ -350,6 +350,7 @@ impl World {
         self.is_calm = true;
         self.log.say(self.now, "the storm is over");
         self.network.clear_up();
+        self.nodes.iter_mut().for_each(|node| node.return_by(self.now));
         self.disk.fail(0, 0, None);
         if let Some(program) = &self.nodes[SERVER].program {
             program.runtime().stall(Span::ZERO);

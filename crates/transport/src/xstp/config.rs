@@ -68,6 +68,10 @@ pub struct Config {
     pub rto_min: Span,
     /// Largest backoff factor of POLLs.
     pub backoff_max: u32,
+    /// While nothing answers, the next POLL waits for this share of the silence so far, a second at most: a link
+    /// that is dark for long costs few POLLs, and is found again after that share of its outage. Zero leaves
+    /// POLLs to the backoff, as the paper has it; at most 1.
+    pub silence_ratio: f64,
     /// After this long without new data the window starts over.
     pub idle_threshold: Span,
     /// Shortest time between POLLs to a receiver without room.
@@ -173,6 +177,7 @@ impl Default for Config {
             rtt_init: Span::from_secs(1),
             rto_min: Span::from_secs(1),
             backoff_max: 8,
+            silence_ratio: 0.0,
             idle_threshold: Span::from_secs(3),
             persist_min: Span::from_millis(500),
             persist_max: Span::from_secs(60),
@@ -252,6 +257,10 @@ impl Config {
         if !(self.poll_buf_ratio > 0.0 && self.poll_buf_ratio <= 1.0) {
             let problem = format!("is {}: it must lie in 0..1 and above 0", self.poll_buf_ratio);
             return wrong("poll_buf_ratio", problem);
+        }
+        if !(0.0..=1.0).contains(&self.silence_ratio) {
+            let problem = format!("is {}: it must lie in 0..=1", self.silence_ratio);
+            return wrong("silence_ratio", problem);
         }
         if self.persist_max < self.persist_min {
             return wrong("persist_max", "is below `persist_min`".into());

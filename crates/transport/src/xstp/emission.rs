@@ -1,13 +1,16 @@
 //! What the sender hands out: repairs, then new data, then a POLL alone.
 
 use bentpipe_cc::Sent;
-use bentpipe_units::{ByteCount, Instant, Seq32};
+use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::sender::{Activity, Sender};
 
 /// Most copies that go with a repair near the end.
 const MOST_COPIES: u32 = 3;
+
+/// Longest time between POLLs that `silence_ratio` makes.
+const MOST_SPARSE: Span = Span::from_secs(1);
 
 /// Something to send, to be wrapped into a segment.
 #[derive(Debug, PartialEq)]
@@ -190,7 +193,9 @@ impl Sender {
             }
             Activity::Transmitting => {
                 self.polls.back_off(now, self.rtt.rto(), self.config.backoff_max);
-                self.polls.set_due(Some(now + self.interval()));
+                let sparse = self.polls.silence(now).mul_f64(self.config.silence_ratio);
+                let wait = self.interval().max(sparse.min(MOST_SPARSE));
+                self.polls.set_due(Some(now + wait));
             }
             Activity::Persisting => {
                 self.polls.set_due(Some(now + self.persist_wait));

@@ -20,6 +20,8 @@ pub(super) struct PollClock {
     last_echo: Option<u32>,
     last_stat_at: Option<Instant>,
     unanswered_since: Option<Instant>,
+    /// When the first POLL left that nothing has answered since.
+    silent_since: Option<Instant>,
     backoff: u32,
     epoch: Instant,
     armed: bool,
@@ -35,6 +37,7 @@ impl PollClock {
             last_echo: None,
             last_stat_at: None,
             unanswered_since: None,
+            silent_since: None,
             backoff: 1,
             epoch: Instant::ZERO,
             armed: false,
@@ -82,7 +85,13 @@ impl PollClock {
             self.forgot_some = true;
         }
         self.sent.push_back((ts, now));
+        self.silent_since.get_or_insert(now);
         ts
+    }
+
+    /// How long POLLs have gone unanswered.
+    pub(super) fn silence(&self, now: Instant) -> Span {
+        self.silent_since.map_or(Span::ZERO, |since| now.since(since))
     }
 
     /// Doubles the backoff when nothing answered for `timeout` (before backoff). Returns true when it
@@ -142,6 +151,7 @@ impl PollClock {
     pub(super) fn accept(&mut self, echo: u32, poll_sent: Instant, now: Instant) {
         self.last_echo = Some(echo);
         self.last_stat_at = Some(now);
+        self.silent_since = None;
         if poll_sent >= self.epoch {
             self.armed = true;
         }
@@ -193,6 +203,17 @@ mod tests {
             clock.stamp(ms(7 + 10 * n));
         }
         assert_eq!(clock.answered(first, ms(1000)), Some(ms(7)));
+    }
+
+    #[test]
+    fn silence_lasts_from_the_first_poll_to_an_answer() {
+        let mut clock = PollClock::new();
+        assert_eq!(clock.silence(ms(5)), Span::ZERO);
+        let first = clock.stamp(ms(10));
+        clock.stamp(ms(20));
+        assert_eq!(clock.silence(ms(40)), Span::from_millis(30));
+        clock.accept(first, ms(10), ms(45));
+        assert_eq!(clock.silence(ms(50)), Span::ZERO);
     }
 
     #[test]
