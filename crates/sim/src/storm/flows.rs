@@ -29,7 +29,11 @@ struct Writing {
 impl Writing {
     fn go_on(&mut self, pipe: &Pipe, head: &[u8]) {
         while self.written < self.all {
-            let end = self.all.min(self.written + MOST as u64);
+            let room = pipe.room().min(MOST) as u64;
+            if room == 0 {
+                return;
+            }
+            let end = self.all.min(self.written + room);
             let at = |at: u64| match head.get(at as usize) {
                 Some(byte) => *byte,
                 None => byte(self.flow, self.direction, at),

@@ -64,6 +64,12 @@ impl Pipe {
         lock(&self.state)
     }
 
+    /// Bytes that a write would take.
+    pub(super) fn room(&self) -> usize {
+        let state = self.state();
+        if state.is_reset { 0 } else { ROOM - state.ways[self.side].bytes.len() }
+    }
+
     /// Writes what there is room for. `None` after a reset.
     pub(super) fn write(&self, bytes: &[u8]) -> Option<usize> {
         let mut state = self.state();
