@@ -17,6 +17,7 @@ mod reproduce;
 mod run;
 mod sctp;
 mod send;
+mod storm;
 mod top;
 
 use std::io::Write;
@@ -34,6 +35,7 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::List { what, json } => list::list(what, json),
+        Command::Storm(args) => storm::storm(&args),
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Orbit(args) => orbit::orbit(&args),
         Command::Gateway(args) => gateway::gateway(&args),

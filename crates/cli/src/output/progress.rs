@@ -1,6 +1,7 @@
 //! How far many runs are.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use bentpipe_experiments::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -18,6 +19,11 @@ impl Bar {
         let style = "{bar:40} {pos}/{len} runs, {elapsed} so far, {eta} left";
         bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
         Self(bar)
+    }
+
+    /// How long the work has taken so far.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
     }
 
     /// All is done: the bar goes away.

@@ -14,7 +14,7 @@ use super::lan::{Arrivals, Lan, REFUSES, SERVER, SERVES};
 use super::network::{Network, Weather};
 use super::node::Node;
 use super::pipe::{Pipe, Read};
-use super::{CALENDAR, Finding, Log, Report, keys};
+use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
 use crate::program::Program;
 
 const HUB: usize = 0;
@@ -36,6 +36,7 @@ type Machine = Arc<Gateway<Lan>>;
 /// Two gateways, the hosts beside them, and a peer of the hub that is hostile.
 pub(super) struct World {
     now: Instant,
+    time: Time,
     seed: u64,
     random: Stream,
     network: Network,
@@ -70,6 +71,7 @@ impl World {
         let lasts = Span::from_secs(20 + random.below(300));
         Self {
             now: Instant::ZERO,
+            time: Time::default(),
             seed,
             network: Network::new(streams.stream("network"), nodes.len()),
             nodes,
@@ -96,7 +98,7 @@ impl World {
         for direction in 0..2 {
             *self.network.weather_mut(TERMINAL, direction) = Weather::draw(&mut self.random);
         }
-        let ended = self.history();
+        let ended = history(|| self.history());
         self.report.simulated = self.now.since(Instant::ZERO);
         self.report.datagrams = self.network.counts;
         self.report.digest = self.log.digest;
@@ -147,7 +149,7 @@ impl World {
             next = Instant::earliest(next, other);
         }
         let limit = self.calms + CALM + Span::from_secs(1);
-        self.now = self.now.max(next.unwrap_or(limit).min(limit));
+        self.now = self.time.advance(next.unwrap_or(limit).min(limit))?;
         let now = self.now;
         if !self.is_calm && now >= self.calms {
             self.calm();

@@ -14,6 +14,7 @@ mod pipe;
 mod transfer;
 
 use std::fmt::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bentpipe_association::SecretKey;
 use bentpipe_link::Stream;
@@ -103,20 +104,70 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A storm over file transfers: clients send trees to a server, whose disk fails and whose power goes.
-///
-/// # Errors
-/// What must not happen and did.
-pub fn transfer(seed: u64) -> Result<Report, Box<Finding>> {
-    transfer::World::new(seed).run()
+/// Which programs are in a storm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Storm {
+    /// Clients send trees of files to a server, whose disk fails and whose power goes.
+    Transfer,
+    /// Two gateways, and flows between the hosts on both sides.
+    Gateway,
 }
 
-/// A storm over two gateways, and flows between the hosts on both sides.
-///
-/// # Errors
-/// What must not happen and did.
-pub fn gateway(seed: u64) -> Result<Report, Box<Finding>> {
-    gateway::World::new(seed).run()
+impl Storm {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Transfer, Self::Gateway];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Transfer => "transfer",
+            Self::Gateway => "gateway",
+        }
+    }
+
+    /// Lets the storm of a seed happen.
+    ///
+    /// # Errors
+    /// What must not happen and did, be it a panic.
+    pub fn run(self, seed: u64) -> Result<Report, Box<Finding>> {
+        match self {
+            Self::Transfer => transfer::World::new(seed).run(),
+            Self::Gateway => gateway::World::new(seed).run(),
+        }
+    }
+}
+
+/// Lets it happen. A panic is told like everything else that must not happen.
+fn history(happens: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(happens)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        Err(format!("panic: {}", text.unwrap_or("without a word")))
+    })
+}
+
+/// Steps at one instant. A storm that needs more goes round in circles.
+const MOST_STEPS: u32 = 100_000;
+
+/// The time of a storm.
+#[derive(Clone, Copy, Debug, Default)]
+struct Time {
+    now: Instant,
+    steps: u32,
+}
+
+impl Time {
+    /// It is `next` now, or still the same time.
+    fn advance(&mut self, next: Instant) -> Result<Instant, String> {
+        if next > self.now {
+            *self = Self { now: next, steps: 0 };
+        }
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            return Err(format!("{MOST_STEPS} steps in which no time passes"));
+        }
+        Ok(self.now)
+    }
 }
 
 /// Seconds since 1970 when a storm begins.

@@ -5,7 +5,8 @@ use super::*;
 #[test]
 fn the_same_seed_is_the_same_history() {
     for seed in 0..3 {
-        let [one, other] = [(); 2].map(|()| transfer(seed).expect("a storm that ends well"));
+        let [one, other] =
+            [(); 2].map(|()| Storm::Transfer.run(seed).expect("a storm that ends well"));
         assert_eq!(one, other);
         assert!(one.digest != 0 && one.datagrams.sent > 100);
     }

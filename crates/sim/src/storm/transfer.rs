@@ -14,7 +14,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use super::hostile::{Hostile, Says};
 use super::network::{Network, Weather};
 use super::node::Node;
-use super::{CALENDAR, Finding, Log, Report, keys};
+use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
 use crate::program::{Program, Virtual};
 
 const SERVER: usize = 0;
@@ -48,6 +48,7 @@ struct User {
 /// A server, clients that send, and a peer that is hostile.
 pub(super) struct World {
     now: Instant,
+    time: Time,
     seed: u64,
     random: Stream,
     network: Network,
@@ -84,6 +85,7 @@ impl World {
         let lasts = Span::from_secs(20 + random.below(400));
         Self {
             now: Instant::ZERO,
+            time: Time::default(),
             seed,
             network: Network::new(streams.stream("network"), nodes.len()),
             nodes,
@@ -109,7 +111,7 @@ impl World {
             }
         }
         self.start_server();
-        let ended = self.history();
+        let ended = history(|| self.history());
         self.report.simulated = self.now.since(Instant::ZERO);
         self.report.datagrams = self.network.counts;
         self.report.digest = self.log.digest;
@@ -159,7 +161,7 @@ impl World {
             next = Instant::earliest(next, other);
         }
         let limit = self.calms + CALM + Span::from_secs(1);
-        self.now = self.now.max(next.unwrap_or(limit).min(limit));
+        self.now = self.time.advance(next.unwrap_or(limit).min(limit))?;
         if !self.is_calm && self.now >= self.calms {
             self.calm();
         } else if !self.is_calm && self.now >= self.acts_at {

@@ -1,0 +1,78 @@
+//! `bentpipe reproduce` and `bentpipe compare`.
+
+use std::path::PathBuf;
+
+use bentpipe_experiments::compare::{DEFAULT_VARIANTS, Variant};
+use bentpipe_scenario::Override;
+use clap::Args as ClapArgs;
+
+pub(super) const REPRODUCE_EXAMPLES: &str = "Examples:
+  bentpipe reproduce xstp                 the XSTP paper: E1 to E7
+  bentpipe reproduce s1                   the study of TCP over GEO and LEO: E9 to E18
+  bentpipe reproduce E3 --reps 40 --out figures/
+  bentpipe reproduce all --json > result.json
+
+Each figure is a table of means over the replications with their 95 % confidence intervals, and a
+line for each claim of the paper: whether it holds, and what was measured. With --out each figure
+becomes a CSV, a JSON and an SVG file.";
+
+/// `bentpipe reproduce`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Reproduce {
+    /// Experiments (E1, E3) or papers (xstp, s1); all if there are none
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Replications of each point instead of the experiment's own
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) reps: Option<u64>,
+    /// Threads; one on each core if left out. The result is the same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Write CSV, JSON and SVG for each figure into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON document and no tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(super) const COMPARE_EXAMPLES: &str = "Examples:
+  bentpipe compare geo --variants xstp-probing,tcp-cubic,tcp-hybla,sctp
+  bentpipe compare my-link.toml --variants tcp-sack,tcp-sack+snoop,tcp-hybla+split --reps 20
+  bentpipe compare geo --set links.satellite.ber=1e-5 --svg ranking.svg --csv ranking.csv
+
+A variant is PROTOCOL, PROTOCOL-CONTROLLER, tcp-RECOVERY or tcp-RECOVERY-CONTROLLER; `bentpipe list
+variants` names them. All meet the same channel in a replication. Buffers and segments keep the sizes
+that the scenario gives them.";
+
+/// `bentpipe compare`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Compare {
+    /// A scenario file, or the name of a built-in scenario
+    pub(crate) scenario: String,
+    /// What is compared, with commas between
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_values = DEFAULT_VARIANTS)]
+    pub(crate) variants: Vec<Variant>,
+    /// Runs of each variant
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) reps: u64,
+    /// A flow that is compared; may be given several times. All that send a file or without end if left
+    /// out
+    #[arg(long, value_name = "NAME")]
+    pub(crate) flow: Vec<String>,
+    /// Change a value of the scenario
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<Override>,
+    /// Threads; one on each core if left out. The result is the same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Write the ranking into this CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Draw the goodputs
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

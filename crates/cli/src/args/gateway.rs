@@ -1,0 +1,54 @@
+//! `bentpipe gateway` and `bentpipe top`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+pub(super) const GATEWAY_EXAMPLES: &str = "Examples:
+  bentpipe gateway --config /etc/bentpipe/gateway.toml
+  bentpipe gateway --check gateway.toml
+
+RUST_LOG=debug tells of every flow.";
+
+/// `bentpipe gateway`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Gateway {
+    /// The configuration
+    #[arg(long, value_name = "FILE", required_unless_present = "check")]
+    pub(crate) config: Option<PathBuf>,
+    /// Only say whether this configuration and its key are good
+    #[arg(long, value_name = "FILE", conflicts_with = "config")]
+    pub(crate) check: Option<PathBuf>,
+    /// Install the rules of nftables and routing that transparent connections need, and remove them at the end
+    #[arg(long)]
+    pub(crate) setup_firewall: bool,
+    /// Only print these rules as a shell script
+    #[arg(long, conflicts_with_all = ["setup_firewall", "check"])]
+    pub(crate) print_firewall: bool,
+    /// Only remove the rules that a run left which was killed
+    #[arg(long, conflicts_with_all = ["setup_firewall", "print_firewall", "check"])]
+    pub(crate) remove_firewall: bool,
+    /// Log as JSON, one object a line
+    #[arg(long)]
+    pub(crate) log_json: bool,
+}
+
+pub(super) const TOP_EXAMPLES: &str = "Examples:
+  bentpipe top
+  bentpipe top 10.0.0.1:9100
+  bentpipe top --once
+
+The gateway serves its status where `listen` of [ops] in its configuration says. Rates are those of
+the last half second, those of --once the means since the start of each flow and of the gateway.
+q ends it.";
+
+/// `bentpipe top`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Top {
+    /// Where the gateway serves its status
+    #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:9100")]
+    pub(crate) address: String,
+    /// Print one table and end
+    #[arg(long)]
+    pub(crate) once: bool,
+}

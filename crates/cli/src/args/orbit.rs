@@ -1,0 +1,103 @@
+//! `bentpipe orbit`.
+
+use std::path::PathBuf;
+
+use bentpipe_orbit::{Degrees, Epoch};
+use bentpipe_units::Span;
+use clap::{Args as ClapArgs, ValueEnum};
+
+use super::place::{Spot, spot};
+
+pub(super) const ORBIT_EXAMPLES: &str = "Examples:
+  bentpipe orbit iridium --from Berkeley --to Boston
+  bentpipe orbit starlink --from London --to Singapore --duration \"10 min\" --svg map.svg
+  bentpipe orbit iridium+geo --from 37.9,-122.3 --to Boston --policy best --csv looks.csv
+  bentpipe orbit my-shells.toml --from Oslo --to Tromso --check \"1 s\" --json
+  bentpipe orbit active.tle --from Paris --to Madrid --gateway Lisbon --mask 25
+
+`bentpipe list constellations` names those that are known; geo:-101,12.5 puts satellites over other
+longitudes. The picture of --svg is that of the first look.";
+
+/// `bentpipe orbit`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Orbit {
+    /// A known constellation, a TOML file of shells, or a file of element sets (TLE or OMM)
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) constellation: String,
+    /// Where the route begins: a city or LAT,LON in degrees
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
+    pub(crate) from: Spot,
+    /// Where it ends
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
+    pub(crate) to: Spot,
+    /// A station that forwards, joined to the others by cable; may be given several times
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
+    pub(crate) gateway: Vec<Spot>,
+    /// The time that is looked at
+    #[arg(long, value_name = "TIME", default_value = "1 d", value_parser = days)]
+    pub(crate) duration: Span,
+    /// Time from one look to the next
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = some_time)]
+    pub(crate) step: Span,
+    /// Time of the first look
+    #[arg(long, value_name = "TIME", default_value = "0 s")]
+    pub(crate) first: Span,
+    /// Keep a satellite while it can be seen, or take the highest at every check
+    #[arg(long, value_enum, default_value = "hold")]
+    pub(crate) policy: GroundPolicy,
+    /// Time from one check of the links to the next
+    #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = some_time)]
+    pub(crate) check: Span,
+    /// Least elevation in degrees; the constellation's own, or 10 for element sets, if left out
+    #[arg(long, value_name = "DEGREES", value_parser = mask)]
+    pub(crate) mask: Option<Degrees>,
+    /// Link each satellite of an element set to its N nearest
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) isl: Option<u8>,
+    /// When the run of element sets starts, in UTC; their latest epoch if left out
+    #[arg(long, value_name = "TIME")]
+    pub(crate) start: Option<Epoch>,
+    /// Write each look into this CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write each handover into this CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) handovers: Option<PathBuf>,
+    /// Draw a map and the delay over time
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A policy of the two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroundPolicy {
+    /// Keep a satellite until it is below the mask
+    Hold,
+    /// Take the highest at every check
+    Best,
+}
+
+fn some_time(text: &str) -> Result<Span, String> {
+    match days(text)? {
+        Span::ZERO => Err("it must be more than 0 s".to_owned()),
+        span => Ok(span),
+    }
+}
+
+/// A time, which may be in days.
+fn days(text: &str) -> Result<Span, String> {
+    const DAY: u64 = 86_400;
+    let number = text.trim().strip_suffix('d').and_then(|days| days.trim_end().parse::<u32>().ok());
+    match number {
+        Some(days) => Ok(Span::from_secs(u64::from(days) * DAY)),
+        None => text.parse().map_err(|error| format!("{error}, or days such as \"1 d\"")),
+    }
+}
+
+fn mask(text: &str) -> Result<Degrees, String> {
+    let degrees = text.parse().ok().filter(|degrees| (0.0..90.0).contains(degrees));
+    degrees.map(Degrees).ok_or_else(|| format!("`{text}` is not an elevation in 0..90 degrees"))
+}
