@@ -12,7 +12,7 @@ use crate::flow::Reach;
 use crate::flows::{Flow, Room};
 use crate::open::{self, Destination, Open, Verdict};
 use crate::peer::Far;
-use crate::{Gateway, Network, Tasks as _, relay};
+use crate::{Gateway, Network, Tasks as _, Tcp as _, relay};
 use bentpipe_association::host::Connection;
 
 /// Time for a far gateway to say what it wants.
@@ -188,7 +188,11 @@ impl<N: Network> Gateway<N> {
         for address in addresses.into_iter().filter(|address| those(*address)) {
             let connecting = self.network.connect(address, source);
             match self.network.timeout(patience, connecting).await {
-                Some(Ok(tcp)) => return Ok(tcp),
+                // From now on nobody takes it for an end if this host goes away.
+                Some(Ok(tcp)) => match tcp.guard() {
+                    Ok(()) => return Ok(tcp),
+                    Err(error) => verdict = Verdict::from(&error),
+                },
                 Some(Err(error)) => verdict = Verdict::from(&error),
                 None => verdict = Verdict::TimedOut,
             }

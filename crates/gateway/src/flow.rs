@@ -184,7 +184,6 @@ impl<N: Network> Gateway<N> {
     ) -> io::Result<()> {
         match way {
             Way::Direct(mut far) => {
-                far.guard()?;
                 far.write_all(&first).await?;
                 let copied = tokio::io::copy_bidirectional(tcp, &mut far).await?;
                 flow.sent(first.len() + copied.0 as usize);

@@ -20,6 +20,18 @@ fn all_end_well(storm: Storm) {
     println!("{all:#?}");
 }
 
+/// Seeds that found something once, beside those that are run anyway.
+const FOUND: [(Storm, u64); 1] = [(Storm::Gateway, 1996)];
+
+#[test]
+fn seeds_that_found_something_once_find_it_no_more() {
+    for (storm, seed) in FOUND {
+        if let Err(finding) = storm.run(seed) {
+            panic!("bentpipe storm --world {} --seed {seed}: {finding}", storm.name());
+        }
+    }
+}
+
 #[test]
 fn whatever_a_storm_does_files_are_whole_or_absent_and_all_arrive_in_the_end() {
     all_end_well(Storm::Transfer);

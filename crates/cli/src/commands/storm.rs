@@ -36,9 +36,7 @@ pub(crate) fn storm(args: &Storm) -> Result<(), Failure> {
     let ended = explore(storms, seeds, args.jobs.map(usize::from), &goes_on, &bar);
     bar.finish();
     match ended {
-        Ok(explored) if args.json => {
-            print_json(&explored.iter().map(told).collect::<Vec<_>>())
-        }
+        Ok(explored) if args.json => print_json(&explored.iter().map(told).collect::<Vec<_>>()),
         Ok(explored) => print(&explored, args.seed.is_some()),
         Err(found) => Err(report(&found, args)),
     }
