@@ -8,6 +8,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
 use crate::Protocol;
+use crate::product::Hosted;
 
 /// The endpoint of any protocol. What happens for every packet is compiled for each of them.
 pub(crate) enum Connection {
@@ -17,6 +18,8 @@ pub(crate) enum Connection {
     Tcp(Box<tcp::Connection>),
     /// SCTP.
     Sctp(Box<sctp::Association>),
+    /// The product's.
+    Bentpipe(Box<Hosted>),
 }
 
 /// What an end has to be told apart from others, and to be opened with.
@@ -78,7 +81,8 @@ impl Connection {
                 let association = sctp::Association::connect(sender.clone(), now, identity);
                 Self::Sctp(Box::new(association))
             }
-            Protocol::Udp => return None,
+            // Hosts open theirs themselves.
+            Protocol::Udp | Protocol::Bentpipe { .. } => return None,
         })
     }
 
@@ -112,7 +116,8 @@ impl Connection {
                 Protocol::Xstp { .. }
                 | Protocol::Tcp { .. }
                 | Protocol::Sctp { .. }
-                | Protocol::Udp,
+                | Protocol::Udp
+                | Protocol::Bentpipe { .. },
                 _,
             ) => Accepted::Refused,
         }
@@ -124,6 +129,7 @@ impl Connection {
             Self::Xstp(session) => &mut **session,
             Self::Tcp(connection) => &mut **connection,
             Self::Sctp(association) => &mut **association,
+            Self::Bentpipe(hosted) => &mut **hosted,
         }
     }
 
@@ -133,6 +139,7 @@ impl Connection {
             Self::Xstp(session) => &**session,
             Self::Tcp(connection) => &**connection,
             Self::Sctp(association) => &**association,
+            Self::Bentpipe(hosted) => &**hosted,
         }
     }
 }

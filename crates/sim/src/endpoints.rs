@@ -14,12 +14,14 @@ use bentpipe_wire::Segment;
 use bentpipe_wire::xcp::Header;
 
 use crate::app::{App, Progress};
+use crate::components::Components;
 use crate::connection::{Accepted, Connection, Place, no_session_reset};
 use crate::datagrams::{self, Datagrams};
 use crate::events::Slot;
 use crate::generated::{Generated, Outcome};
 use crate::network::Network;
 use crate::packet::PacketId;
+use crate::product::Products;
 use crate::splices::{Spliced, Splices};
 use crate::traffic::Generator;
 use crate::{FlowSpec, Protocol, RunSpec};
@@ -62,6 +64,8 @@ pub(crate) struct Endpoints {
     /// The flows whose traffic is generated.
     pub(crate) generated: Vec<Generated>,
     pub(crate) datagrams: Datagrams,
+    /// What is deployed.
+    pub(crate) products: Products,
     /// Ends whose generator must look at them.
     pub(crate) touched: Vec<u32>,
     pub(crate) demux: Demuxes,
@@ -122,14 +126,8 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
 }
 
 impl Endpoints {
-    /// The ends of all flows; their timers are components `first_slot` and on, those of datagrams
-    /// `first_datagrams` and on.
-    pub(crate) fn new(
-        spec: &RunSpec,
-        streams: &Streams,
-        first_slot: Slot,
-        first_datagrams: Slot,
-    ) -> Self {
+    /// The ends of all flows, and where their timers are among the components.
+    pub(crate) fn new(spec: &RunSpec, streams: &Streams, components: &Components) -> Self {
         let flows = &spec.flows;
         let mut ends = Vec::new();
         let mut demux = Demuxes::new();
@@ -162,9 +160,10 @@ impl Endpoints {
             }
         }
         let splices = Splices::new(flows, &pairs, &spec.schedulers, streams, &mut ends, &mut demux);
-        let datagrams = Datagrams::new(flows, streams, first_datagrams);
-        let touched = Vec::new();
-        Self { ends, pairs, generated, datagrams, touched, demux, first_slot, splices }
+        let datagrams = Datagrams::new(flows, streams, components.first_datagrams);
+        let products = Products::new(spec, streams, components.first_product);
+        let (touched, first_slot) = (Vec::new(), components.first_end);
+        Self { ends, pairs, generated, datagrams, products, touched, demux, first_slot, splices }
     }
 
     /// Sets the timers that open the connections.
@@ -245,7 +244,9 @@ impl Endpoints {
         let (from, node) = (packet.from, packet.to);
         let (peer_port, local_port) = packet.segment.ports();
         if let Segment::Udp(datagram) = &packet.segment {
-            self.datagrams.arrive(now, node, datagram);
+            if !self.products.receive(now, [node, from], datagram) {
+                self.datagrams.arrive(now, node, datagram);
+            }
             return network.release(id);
         }
         if let Segment::Icmp(message) = packet.segment {
@@ -308,8 +309,13 @@ impl Endpoints {
     /// The end opens its connection.
     pub(crate) fn open(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
-        let (protocol, place) = end.place();
-        end.endpoint = Connection::open(protocol, now, place);
+        end.endpoint = if let Protocol::Bentpipe { sender, .. } = &end.protocol {
+            let hosted = self.products.open(now, end.paths[0], end.ports.peer, sender, index);
+            hosted.map(|hosted| Connection::Bentpipe(Box::new(hosted)))
+        } else {
+            let (protocol, place) = end.place();
+            Connection::open(protocol, now, place)
+        };
         end.tell_if_down(now, network);
         self.settle(now, network, index);
     }
@@ -365,6 +371,10 @@ impl Endpoints {
                 connection.poll_timeout()
             }
             Some(Connection::Sctp(association)) => drain(&mut **association, now, &mut around),
+            Some(Connection::Bentpipe(hosted)) => {
+                self.products.touch(around.paths[0][0]);
+                drain(&mut **hosted, now, &mut around)
+            }
             None => return,
         };
         if deadline.is_none() && end.is_closed() {
@@ -443,7 +453,7 @@ impl End {
             Some(Connection::Sctp(association)) => {
                 arrive(now, path, segment, &mut **association, &mut self.app)
             }
-            None => true,
+            Some(Connection::Bentpipe(_)) | None => true,
         }
     }
 
@@ -458,6 +468,7 @@ impl End {
             Some(Connection::Sctp(association)) => {
                 let_time_pass(now, &mut **association, &mut self.app)
             }
+            Some(Connection::Bentpipe(hosted)) => let_time_pass(now, &mut **hosted, &mut self.app),
             None => (false, false),
         }
     }
@@ -480,6 +491,9 @@ impl End {
             }
             Some(Connection::Sctp(association)) => {
                 self.app.on_event(now, &mut **association, Event::Writable);
+            }
+            Some(Connection::Bentpipe(hosted)) => {
+                self.app.on_event(now, &mut **hosted, Event::Writable);
             }
             None => {}
         }

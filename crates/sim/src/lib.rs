@@ -9,6 +9,7 @@ mod agents;
 mod app;
 mod capture;
 mod channel;
+mod components;
 mod connection;
 mod datagrams;
 mod endpoints;
@@ -23,6 +24,7 @@ mod notices;
 mod observer;
 mod outages;
 mod packet;
+mod product;
 pub mod program;
 mod routes;
 mod runner;
@@ -40,6 +42,7 @@ pub use agents::{AgentPlace, AgentSpec};
 pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
+pub use routes::least_rate;
 pub use runner::run;
 pub use spec::{
     BuildError, Encapsulation, FlowSpec, GroundSpec, LinkSpec, MtuSpec, Protocol, ProxySpec,

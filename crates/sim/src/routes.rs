@@ -2,6 +2,11 @@
 
 use std::collections::VecDeque;
 
+use bentpipe_link::ModelSpec;
+use bentpipe_units::BitRate;
+
+use crate::LinkSpec;
+
 /// For each node and destination the channel to take.
 #[derive(Debug)]
 pub(crate) struct Routes {
@@ -56,6 +61,25 @@ impl Routes {
     pub(crate) fn next(&self, at: u16, to: u16) -> Option<u32> {
         self.next[at as usize * self.nodes + to as usize]
     }
+}
+
+/// The least rate of the links between two nodes, on the way that packets take; none if one of them has none.
+pub fn least_rate(links: &[LinkSpec], nodes: usize, [from, to]: [usize; 2]) -> Option<BitRate> {
+    let channels: Vec<(usize, usize)> = links
+        .iter()
+        .flat_map(|link| [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])])
+        .collect();
+    let routes = Routes::new(nodes, &channels);
+    let way = routes.path(from as u16, to as u16, |channel| channels[channel as usize].1 as u16);
+    let rate = |channel: &u32| {
+        let link = &links[*channel as usize / 2];
+        let models = if channel.is_multiple_of(2) { &link.forth } else { &link.back };
+        models.iter().filter_map(ModelSpec::rate).min()
+    };
+    way.iter().map(rate).try_fold(None, |least: Option<BitRate>, rate| {
+        let rate = rate?;
+        Some(Some(least.map_or(rate, |least| least.min(rate))))
+    })?
 }
 
 #[cfg(test)]

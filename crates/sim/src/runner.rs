@@ -4,8 +4,8 @@ use bentpipe_link::Streams;
 use bentpipe_record::{FlowMetrics, FlowSummary, RunSummary, SCHEMA_VERSION, Sample};
 use bentpipe_units::{ByteCount, Instant, Span};
 
-use crate::endpoints::{Endpoints, count_ends};
-use crate::events::{CLOCKS, Slot};
+use crate::components::{Component, Components};
+use crate::endpoints::Endpoints;
 use crate::held_lines::hold_before_agents;
 use crate::network::Network;
 use crate::topology::Topology;
@@ -18,39 +18,23 @@ use crate::{BuildError, Observer, RunSpec, TrafficSpec};
 pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
     let spec = &*hold_before_agents(spec);
     let sample_every = observer.sample_every();
-    let ends = count_ends(&spec.flows);
-    let generators =
-        spec.flows.iter().filter(|flow| flow.traffic.is_some() && !flow.is_datagrams());
-    let generators = generators.count();
-    let schedulers = spec.schedulers.len();
-    let datagrams = spec.flows.iter().filter(|flow| flow.is_datagrams()).count();
-    let others = ends + CLOCKS + generators + schedulers + datagrams;
+    let components = Components::new(spec);
+    let others = (components.first_station - components.first_end) as usize;
     let mut network = Network::new(spec, others, observer);
     check(spec, &network)?;
-    // Components: channels, ends, the three clocks, generators, schedulers, flows of datagrams, stations,
-    // agents, links that move.
-    let first_end = network.channels.len() as Slot;
-    let sampler = first_end + ends as Slot;
-    let checker = sampler + 1;
-    let teller = checker + 1;
-    let first_scheduler = sampler + (CLOCKS + generators) as Slot;
-    let first_datagrams = first_scheduler + schedulers as Slot;
-    let first_station = first_datagrams + datagrams as Slot;
-    let first_agent = first_station + spec.stations.len() as Slot;
-    let first_moving = first_agent + spec.agents.len() as Slot;
     let streams = Streams::new(spec.seed);
-    let mut endpoints = Endpoints::new(spec, &streams, first_end, first_datagrams);
+    let mut endpoints = Endpoints::new(spec, &streams, &components);
     endpoints.fit_to_links(&network);
     endpoints.schedule_starts(&mut network);
     if sample_every.is_some() {
-        network.queue.set_timer(sampler, Instant::ZERO);
+        network.queue.set_timer(components.sampler, Instant::ZERO);
     }
     if let Some(topology) = network.topology() {
         let first = topology.next_check();
-        network.queue.set_timer(checker, first);
+        network.queue.set_timer(components.checker, first);
     }
     if let Some(first) = network.next_turn(Instant::ZERO) {
-        network.queue.set_timer(teller, first);
+        network.queue.set_timer(components.teller, first);
     }
     let end = Instant::ZERO + spec.duration;
     let (mut events, mut last) = (0, Instant::ZERO);
@@ -60,53 +44,66 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             out_of_time = true;
             break;
         }
-        if slot < first_end || slot >= first_moving {
-            let packet = if slot < first_end {
-                network.arrive(now, slot)
-            } else {
-                network.arrive_moving(now, slot)
-            };
-            if let Some(packet) = packet {
-                endpoints.arrive(now, &mut network, packet);
+        let component = components.of(slot);
+        match component {
+            Component::Channel | Component::Moving => {
+                let packet = if component == Component::Channel {
+                    network.arrive(now, slot)
+                } else {
+                    network.arrive_moving(now, slot)
+                };
+                if let Some(packet) = packet {
+                    endpoints.arrive(now, &mut network, packet);
+                }
             }
-        } else if slot < sampler {
-            if !endpoints.fire(now, &mut network, slot) {
+            Component::End => {
+                if !endpoints.fire(now, &mut network, slot) {
+                    continue;
+                }
+            }
+            Component::Sampler | Component::Checker | Component::Teller => {
+                network.queue.clear(slot);
+                let next = if component == Component::Sampler {
+                    take_samples(now, spec, &endpoints, &mut network);
+                    sample_every.map(|every| now + every)
+                } else if component == Component::Checker {
+                    network.check(now)?;
+                    network.topology().map(Topology::next_check)
+                } else {
+                    for (link, up) in network.turn_links(now) {
+                        endpoints.tell_link_state(now, &mut network, link, up);
+                    }
+                    network.next_turn(now)
+                };
+                if let Some(next) = next
+                    && goes_on(&endpoints, &network, &components)
+                {
+                    network.queue.set_timer(slot, next);
+                }
                 continue;
             }
-        } else if slot <= teller {
-            network.queue.clear(slot);
-            let next = if slot == sampler {
-                take_samples(now, spec, &endpoints, &mut network);
-                sample_every.map(|every| now + every)
-            } else if slot == checker {
-                network.check(now)?;
-                network.topology().map(Topology::next_check)
-            } else {
-                for (link, up) in network.turn_links(now) {
-                    endpoints.tell_link_state(now, &mut network, link, up);
-                }
-                network.next_turn(now)
-            };
-            // Samples and checks alone keep no run going, nor do links, unless somebody waits for one.
-            let clocks = [sampler, checker, teller];
-            let clocks = clocks.into_iter().filter(|clock| network.queue.has(*clock));
-            if let Some(next) = next
-                && (network.queue.len() > clocks.count() || network.awaits_link())
-            {
-                network.queue.set_timer(slot, next);
+            Component::Generator => endpoints.generate(now, &mut network, slot),
+            Component::Scheduler => {
+                network.queue.clear(slot);
+                endpoints.serve_line(now, &mut network, slot - components.first_scheduler);
             }
-            continue;
-        } else if slot < first_scheduler {
-            endpoints.generate(now, &mut network, slot);
-        } else if slot < first_datagrams {
-            network.queue.clear(slot);
-            endpoints.serve_line(now, &mut network, slot - first_scheduler);
-        } else if slot < first_station {
-            endpoints.datagrams.fire(now, &mut network, slot);
-        } else if slot < first_agent {
-            network.serve(now, slot);
-        } else if !network.fire_agent(now, slot) {
-            continue;
+            Component::Datagrams => endpoints.datagrams.fire(now, &mut network, slot),
+            Component::Product => {
+                network.queue.clear(slot);
+                if !goes_on(&endpoints, &network, &components) {
+                    continue;
+                }
+                endpoints.products.fire(slot);
+            }
+            Component::Station => network.serve(now, slot),
+            Component::Agent => {
+                if !network.fire_agent(now, slot) {
+                    continue;
+                }
+            }
+        }
+        if endpoints.products.wait() {
+            endpoints.run_products(now, &mut network);
         }
         events += 1;
         last = now;
@@ -114,6 +111,15 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
     let ended = if out_of_time { end } else { last };
     network.show(end);
     Ok(summarise(spec, &endpoints, &network, events, ended))
+}
+
+/// Whether anything is left to happen. Samples and checks alone keep no run going, nor do links, unless somebody waits for
+/// one, nor hosts whose connections are over.
+fn goes_on(endpoints: &Endpoints, network: &Network<'_>, components: &Components) -> bool {
+    let clocks = components.sampler..=components.teller;
+    let hosts = components.first_product..components.first_station;
+    let idle = clocks.chain(hosts).filter(|slot| network.queue.has(*slot)).count();
+    network.queue.len() > idle || network.awaits_link() || endpoints.are_in_use()
 }
 
 fn check(spec: &RunSpec, network: &Network<'_>) -> Result<(), BuildError> {

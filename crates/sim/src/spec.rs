@@ -4,6 +4,7 @@ use std::iter;
 use std::mem;
 use std::sync::Arc;
 
+use bentpipe_association::Fec;
 use bentpipe_link::ModelSpec;
 use bentpipe_link::station::StationSpec;
 use bentpipe_orbit::{Network, OrbitError};
@@ -185,7 +186,10 @@ impl FlowSpec {
     /// The two nodes of each path, the sender's first; that of `from` and `to` is path 0.
     pub(crate) fn paths(&self) -> impl Iterator<Item = [usize; 2]> {
         let more: &[[usize; 2]] = match &self.protocol {
-            Protocol::Xstp { .. } | Protocol::Tcp { .. } | Protocol::Udp => &[],
+            Protocol::Xstp { .. }
+            | Protocol::Tcp { .. }
+            | Protocol::Udp
+            | Protocol::Bentpipe { .. } => &[],
             Protocol::Sctp { more_paths, .. } => more_paths,
         };
         iter::once(self.leg(0).0).chain(more.iter().copied())
@@ -272,13 +276,27 @@ pub enum Protocol {
     },
     /// Datagrams, which nobody acknowledges: each piece of the traffic is one.
     Udp,
+    /// What `bentpipe send` and the gateways use: XSTP inside an association of the two hosts. All flows between two nodes share
+    /// one, which has the parity and the rates of the first of them.
+    Bentpipe {
+        /// Settings of the sending end.
+        sender: Arc<xstp::Config>,
+        /// Settings of the receiving end.
+        receiver: Arc<xstp::Config>,
+        /// Parity over the end of what is sent.
+        fec: Fec,
+        /// The rates that the sending and the receiving host keep to, where nobody else uses the links.
+        rates: [Option<BitRate>; 2],
+    },
 }
 
 impl Protocol {
     /// How many protocols there are.
-    pub(crate) const COUNT: usize = 4;
+    pub(crate) const COUNT: usize = 5;
     /// Number of TCP among them.
     pub(crate) const TCP: usize = 1;
+    /// Number of the product's. Its segments are in datagrams, and never seen alone.
+    pub(crate) const BENTPIPE: usize = 4;
 
     /// Number of the protocol, below [`Protocol::COUNT`].
     pub(crate) const fn index(&self) -> usize {
@@ -287,6 +305,7 @@ impl Protocol {
             Self::Tcp { .. } => Self::TCP,
             Self::Sctp { .. } => 2,
             Self::Udp => 3,
+            Self::Bentpipe { .. } => Self::BENTPIPE,
         }
     }
 
@@ -309,6 +328,10 @@ impl Protocol {
             Self::Tcp { sender, receiver } => mem::swap(sender, receiver),
             Self::Sctp { sender, receiver, .. } => mem::swap(sender, receiver),
             Self::Udp => {}
+            Self::Bentpipe { sender, receiver, rates, .. } => {
+                mem::swap(sender, receiver);
+                rates.reverse();
+            }
         }
         turned
     }
@@ -320,6 +343,7 @@ impl Protocol {
             Self::Tcp { .. } => "tcp",
             Self::Sctp { .. } => "sctp",
             Self::Udp => "udp",
+            Self::Bentpipe { .. } => "bentpipe",
         }
     }
 }

@@ -192,6 +192,8 @@ impl Legs for Both<'_, '_> {
                 }
             }
             Connection::Sctp(association) => take_out(&mut **association, now, &mut around, waits),
+            // Proxies have none.
+            Connection::Bentpipe(_) => {}
         }
     }
 }

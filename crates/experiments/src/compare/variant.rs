@@ -10,8 +10,17 @@ use bentpipe_sim::{Protocol, RunSpec};
 use super::place::{self, Place};
 
 /// What is compared where nothing is named.
-pub const DEFAULT_VARIANTS: &[&str] =
-    &["xstp-probing", "xstp", "sctp", "tcp-newreno", "tcp-cubic", "tcp-hybla", "tcp-bbr"];
+pub const DEFAULT_VARIANTS: &[&str] = &[
+    "bentpipe",
+    "bentpipe-rate",
+    "xstp-probing",
+    "xstp",
+    "sctp",
+    "tcp-newreno",
+    "tcp-cubic",
+    "tcp-hybla",
+    "tcp-bbr",
+];
 
 /// The ways of TCP to repair losses, as `recovery` in a scenario has them.
 const RECOVERIES: &[(&str, &str)] = &[
@@ -54,6 +63,7 @@ enum Kind {
     Xstp,
     Tcp,
     Sctp,
+    Bentpipe,
 }
 
 /// A name that can be asked for, for listings.
@@ -72,6 +82,14 @@ pub fn named() -> Vec<NamedVariant> {
         entry("xstp".into(), "XSTP without probing, which is STP".into()),
         entry("xstp-probing".into(), "XSTP with probing".into()),
         entry("sctp".into(), "SCTP as RFC 9260 has it".into()),
+        entry(
+            "bentpipe".into(),
+            "what `bentpipe send` does: encrypted, with parity, at a rate that it finds".into(),
+        ),
+        entry(
+            "bentpipe-rate".into(),
+            "the same with --rate: at the rate of the links on the way".into(),
+        ),
     ];
     let recovery = |(name, summary): &(&str, &str)| {
         entry(format!("tcp-{name}"), format!("TCP with Reno's window; {summary}"))
@@ -122,6 +140,11 @@ impl FromStr for Variant {
         if addition == Some(Addition::Snoop) && kind != Kind::Tcp {
             return Err(format!("`{name}`: Snoop knows TCP only"));
         }
+        if addition.is_some() && kind == Kind::Bentpipe {
+            return Err(format!(
+                "`{name}`: it is encrypted from end to end, and nobody can split it"
+            ));
+        }
         Ok(Self { name: name.to_owned(), kind, set, addition })
     }
 }
@@ -152,6 +175,10 @@ fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
             set.push(("xstp.probing", probing.to_string()));
             controller_of(controller, "xstp.controller", &mut set)?;
             Kind::Xstp
+        }
+        "bentpipe" if rest.is_empty() || rest == "rate" => {
+            set.push(("protocol", name.to_owned()));
+            Kind::Bentpipe
         }
         "sctp" => {
             set.push(("protocol", "sctp".to_owned()));
@@ -282,22 +309,24 @@ impl Room {
                 rcv_buf: receiver.rcv_buf.to_string(),
                 mss: sender.mtu.saturating_sub(SCTP_HEADERS),
             },
-            Protocol::Udp => return None,
+            // Its buffers and segments follow from what it knows of the link.
+            Protocol::Udp | Protocol::Bentpipe { .. } => return None,
         })
     }
 
-    /// The same for another protocol.
-    fn keys(&self, kind: Kind) -> [(&'static str, String); 3] {
+    /// The same for another protocol; none if that has its own.
+    fn keys(&self, kind: Kind) -> Vec<(&'static str, String)> {
         let [snd, rcv, size] = match kind {
+            Kind::Bentpipe => return Vec::new(),
             Kind::Xstp => ["xstp.snd_buf", "xstp.rcv_buf", "xstp.mss"],
             Kind::Tcp => ["tcp.snd_buf", "tcp.rcv_buf", "tcp.mss"],
             Kind::Sctp => ["sctp.snd_buf", "sctp.rcv_buf", "sctp.mtu"],
         };
         let mss = match kind {
             Kind::Sctp => self.mss.saturating_add(SCTP_HEADERS),
-            Kind::Xstp | Kind::Tcp => self.mss,
+            Kind::Xstp | Kind::Tcp | Kind::Bentpipe => self.mss,
         };
-        [(snd, self.snd_buf.clone()), (rcv, self.rcv_buf.clone()), (size, mss.to_string())]
+        vec![(snd, self.snd_buf.clone()), (rcv, self.rcv_buf.clone()), (size, mss.to_string())]
     }
 }
 

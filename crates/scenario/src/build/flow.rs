@@ -1,10 +1,10 @@
 //! The flows of a run.
 
-use bentpipe_sim::{FlowSpec, SourceSpec};
+use bentpipe_sim::{FlowSpec, LinkSpec, SourceSpec};
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use super::protocol::{self, Leg};
-use super::{node, proxies};
+use super::{bentpipe, node, proxies};
 use crate::Extensions;
 use crate::problem::{Problem, problem};
 use crate::schema::file::ScenarioFile;
@@ -20,6 +20,7 @@ pub(super) fn flow(
     file: &ScenarioFile,
     name: &str,
     table: &FlowTable,
+    links: &[LinkSpec],
     extensions: &Extensions,
 ) -> Result<FlowSpec, Problem> {
     let from = node(file, &["flows", name, "from"], &table.from)?;
@@ -64,7 +65,13 @@ pub(super) fn flow(
         return problem(&["flows", name, "traffic"], message);
     }
     let leg = Leg::of_flow(file, name, table, extensions.controllers());
-    let protocol = protocol::build(&leg, more_paths(file, name, table)?)?;
+    let more_paths = more_paths(file, name, table)?;
+    let protocol = match table.protocol {
+        ProtocolName::Bentpipe | ProtocolName::BentpipeRate if more_paths.is_empty() => {
+            bentpipe::build(file, name, table, links, [from, to])?
+        }
+        _ => protocol::build(&leg, more_paths)?,
+    };
     let (protocol, proxies) =
         proxies::split(file, name, table, [from, to], protocol, extensions.controllers())?;
     Ok(FlowSpec {

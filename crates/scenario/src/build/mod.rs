@@ -2,6 +2,7 @@
 
 mod access;
 mod agents;
+mod bentpipe;
 mod constellation;
 mod copies;
 mod draw;
@@ -67,9 +68,13 @@ pub(crate) fn run_spec(
             link(file, name, table, held, extensions.links())
         })
         .collect();
-    let flows: Result<Vec<_>, _> =
-        file.flows.iter().map(|(name, table)| flow(file, name, table, extensions)).collect();
-    let (mut links, flows) = (links?, flows?);
+    let mut links = links?;
+    let flows: Result<Vec<_>, _> = file
+        .flows
+        .iter()
+        .map(|(name, table)| flow(file, name, table, &links, extensions))
+        .collect();
+    let flows = flows?;
     let agents = agents(file)?;
     let table = file.constellation.as_ref();
     if table.is_some() && !stations.is_empty() {

@@ -108,6 +108,9 @@ pub(crate) fn build(leg: &Leg<'_>, more_paths: Vec<[usize; 2]>) -> Result<Protoc
             Ok(Protocol::Sctp { sender, receiver, more_paths })
         }
         ProtocolName::Udp => Ok(Protocol::Udp),
+        ProtocolName::Bentpipe | ProtocolName::BentpipeRate => {
+            problem(&[kind, name, "protocol"], "it is a protocol of flows from host to host")
+        }
     }
 }
 

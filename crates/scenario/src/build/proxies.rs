@@ -124,6 +124,12 @@ fn check(flow: &str, table: &FlowTable) -> Result<(), Problem> {
         let message = "proxies split connections, and datagrams have none";
         return problem(&["flows", flow, "through"], message);
     }
+    if matches!(table.protocol, ProtocolName::Bentpipe | ProtocolName::BentpipeRate)
+        && !table.through.is_empty()
+    {
+        let message = "proxies split TCP, XSTP and SCTP; the product's connections are encrypted";
+        return problem(&["flows", flow, "through"], message);
+    }
     if !table.through.is_empty() && !table.more_paths.is_empty() {
         let message =
             "an association with several paths can not be split by proxies on one of them";
@@ -205,6 +211,7 @@ fn set_buffer(leg: &mut Protocol, sends: bool, buffer: ByteCount) -> Result<(), 
         Protocol::Sctp { sender, receiver, .. } => {
             set!(sender, receiver, |_: &sctp::Config| buffer)
         }
-        Protocol::Udp => Ok(()),
+        // They are never behind a proxy.
+        Protocol::Udp | Protocol::Bentpipe { .. } => Ok(()),
     }
 }

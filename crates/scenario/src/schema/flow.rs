@@ -4,6 +4,7 @@ use bentpipe_units::{BitRate, ByteCount, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::bentpipe::BentpipeTable;
 use super::protocol::ProtocolName;
 use super::quantity::Quantity;
 use super::sctp::SctpTable;
@@ -59,6 +60,9 @@ pub struct FlowTable {
     pub sctp: SctpTable,
     /// Settings of SCTP at the receiving end where they differ.
     pub sctp_receiver: Option<SctpTable>,
+    /// Settings of the product at both ends.
+    #[serde(default)]
+    pub bentpipe: BentpipeTable,
     /// Further paths of SCTP between hosts with several addresses.
     #[serde(default)]
     pub more_paths: Vec<PathTable>,

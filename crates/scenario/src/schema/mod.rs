@@ -3,6 +3,7 @@
 //! What is read here is right in itself; whether it fits together is asked by `build`.
 
 pub(crate) mod agent;
+pub(crate) mod bentpipe;
 pub(crate) mod constellation;
 pub(crate) mod draw;
 pub(crate) mod file;

@@ -16,4 +16,9 @@ pub enum ProtocolName {
     Sctp,
     /// Datagrams, which nobody acknowledges; each packet of `traffic` is one.
     Udp,
+    /// What `bentpipe send` does where nothing is known of the link, set by the table `bentpipe`.
+    Bentpipe,
+    /// The same with `--rate`: it sends at the rate of the way, which nobody shares.
+    #[serde(rename = "bentpipe-rate")]
+    BentpipeRate,
 }

@@ -1,0 +1,89 @@
+//! The product as the protocol of a flow.
+
+use std::sync::Arc;
+
+use bentpipe_association::{Fec, Tuning};
+use bentpipe_sim::{LinkSpec, Protocol, least_rate};
+use bentpipe_transport::xstp;
+use bentpipe_units::{BitRate, Span};
+
+use super::protocol::Patience;
+use super::settings::unfit;
+use crate::Extensions;
+use crate::problem::{Problem, problem};
+use crate::schema::bentpipe::BentpipeTable;
+use crate::schema::file::ScenarioFile;
+use crate::schema::flow::FlowTable;
+use crate::schema::protocol::ProtocolName;
+
+/// A flow over a constellation waits as long as any run lasts.
+const ENDLESS: Span = Span::from_secs(366 * 86_400);
+
+/// What a flow between two nodes is that uses the product.
+pub(super) fn build(
+    file: &ScenarioFile,
+    name: &str,
+    table: &FlowTable,
+    links: &[LinkSpec],
+    [from, to]: [usize; 2],
+) -> Result<Protocol, Problem> {
+    let own = &table.bentpipe;
+    let knows = table.protocol == ProtocolName::BentpipeRate;
+    if own.rate.is_some() && !knows {
+        let message = "a rate is for `protocol = \"bentpipe-rate\"`; without one it is found out";
+        return problem(&["flows", name, "bentpipe", "rate"], message);
+    }
+    let rate = |ends: [usize; 2]| match own.rate.map(|rate| rate.0) {
+        _ if !knows => Ok(None),
+        Some(rate) => Ok(Some(rate)),
+        None => match least_rate(links, file.nodes.len(), ends) {
+            Some(rate) => Ok(Some(rate)),
+            None => problem(
+                &["flows", name, "bentpipe", "rate"],
+                "no link on the way says its rate: give the rate to send at",
+            ),
+        },
+    };
+    let rates = [rate([from, to])?, rate([to, from])?];
+    let config = |rate| config(own, name, Patience::of(file), rate);
+    let fec = match own.fec {
+        None => Fec::Auto,
+        Some(value) => match value.fec() {
+            Some(fec) => fec,
+            None => {
+                let message = "it is \"auto\", \"off\" or a ratio from 0 to 1";
+                return problem(&["flows", name, "bentpipe", "fec"], message);
+            }
+        },
+    };
+    Ok(Protocol::Bentpipe { sender: config(rates[0])?, receiver: config(rates[1])?, fec, rates })
+}
+
+fn config(
+    own: &BentpipeTable,
+    name: &str,
+    patience: Patience,
+    rate: Option<BitRate>,
+) -> Result<Arc<xstp::Config>, Problem> {
+    let tuning = Tuning {
+        rate,
+        controller: own.controller.clone(),
+        probing: own.probing,
+        buffer: own.buffer.map(|buffer| buffer.0),
+        ..Tuning::default()
+    };
+    let patience = match (own.patience, patience) {
+        (Some(given), _) => given.0,
+        (None, Patience::Protocol) => tuning.patience,
+        (None, Patience::Endless) => ENDLESS,
+    };
+    let config = Tuning { patience, ..tuning }.persistent_config().map_err(|error| {
+        let wrong = unfit(&error, Extensions::default().controllers());
+        let path = ["flows", name, "bentpipe", &wrong.key].map(str::to_owned).to_vec();
+        Problem { path, message: wrong.problem }
+    })?;
+    match config.validate() {
+        Ok(()) => Ok(config),
+        Err(error) => problem(&["flows", name, "bentpipe"], error.to_string()),
+    }
+}

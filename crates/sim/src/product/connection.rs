@@ -1,0 +1,214 @@
+//! A connection inside an association, as the end of a flow.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+use bentpipe_association::host::{Shared, lock};
+use bentpipe_association::hub::{ConnectionId, Hub};
+use bentpipe_association::stream::{Streams as _, Told};
+use bentpipe_record::{ProbingSummary, TransportCounters};
+use bentpipe_transport::{Endpoint, Event, PathId, SenderState, WriteError};
+use bentpipe_units::{ByteCount, Instant};
+use bentpipe_wire::Segment;
+use bytes::Bytes;
+
+/// Ends of flows whose connections have news.
+#[derive(Debug, Default)]
+pub(super) struct Woken(Mutex<Vec<u32>>);
+
+impl Woken {
+    pub(super) fn take(&self) -> Vec<u32> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+}
+
+/// What woke an end since it was looked at.
+#[derive(Debug)]
+struct News {
+    end: u32,
+    readable: AtomicBool,
+    writable: AtomicBool,
+    woken: Arc<Woken>,
+}
+
+impl News {
+    fn tell(&self, what: &AtomicBool) {
+        what.store(true, Ordering::Relaxed);
+        let mut woken = lock(&self.woken.0);
+        if !woken.contains(&self.end) {
+            woken.push(self.end);
+        }
+    }
+}
+
+struct Reader(Arc<News>);
+struct Writer(Arc<News>);
+
+impl Wake for Reader {
+    fn wake(self: Arc<Self>) {
+        self.0.tell(&self.0.readable);
+    }
+}
+
+impl Wake for Writer {
+    fn wake(self: Arc<Self>) {
+        self.0.tell(&self.0.writable);
+    }
+}
+
+/// One end. Its segments and its timers are those of the host that it belongs to, which has to be run after each change.
+#[derive(Debug)]
+pub(crate) struct Hosted {
+    shared: Arc<Shared<Hub>>,
+    id: ConnectionId,
+    news: Arc<News>,
+    reader: Waker,
+    writer: Waker,
+    /// What the application was told so far.
+    told: Told,
+}
+
+impl Hosted {
+    /// A connection of a host that is end number `end` of the run.
+    pub(super) fn new(
+        shared: Arc<Shared<Hub>>,
+        id: ConnectionId,
+        end: u32,
+        woken: Arc<Woken>,
+    ) -> Self {
+        let (readable, writable) = (AtomicBool::new(true), AtomicBool::new(false));
+        let news = Arc::new(News { end, readable, writable, woken });
+        let reader = Waker::from(Arc::new(Reader(news.clone())));
+        let writer = Waker::from(Arc::new(Writer(news.clone())));
+        Self { shared, id, news, reader, writer, told: Told::default() }
+    }
+
+    fn with<T>(&mut self, act: impl FnOnce(&mut bentpipe_transport::xstp::Session) -> T) -> T {
+        let mut hub = self.shared.hub();
+        let done = act(&mut hub.stream_mut(self.id).endpoint);
+        hub.changed(self.id);
+        done
+    }
+
+    fn look<T>(&self, look: impl FnOnce(&bentpipe_transport::xstp::Session) -> T) -> T {
+        look(&self.shared.hub().stream(self.id).endpoint)
+    }
+}
+
+impl Drop for Hosted {
+    fn drop(&mut self) {
+        self.shared.hub().release(self.shared.now(), self.id);
+    }
+}
+
+impl Endpoint for Hosted {
+    fn handle_segment(&mut self, _: Instant, _: PathId, _: &mut Segment) {}
+
+    fn handle_timeout(&mut self, _: Instant) {}
+
+    fn write(&mut self, now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
+        let mut hub = self.shared.hub();
+        let mut written = 0;
+        while !data.is_empty() {
+            match hub.poll_write(now, self.id, data, &Context::from_waker(&self.writer)) {
+                Poll::Ready(Ok(len)) => written += len,
+                Poll::Ready(Err(_)) => return Err(WriteError::Closed),
+                Poll::Pending => break,
+            }
+        }
+        Ok(written)
+    }
+
+    fn read(&mut self, now: Instant) -> Option<Bytes> {
+        let mut hub = self.shared.hub();
+        match hub.poll_read(now, self.id, &Context::from_waker(&self.reader)) {
+            Poll::Ready(Ok(bytes)) => {
+                let _ = hub.was_read(self.id);
+                bytes
+            }
+            Poll::Ready(Err(_)) | Poll::Pending => None,
+        }
+    }
+
+    fn withhold(&mut self, now: Instant, bytes: ByteCount) {
+        self.with(|session| session.withhold(now, bytes));
+    }
+
+    fn unacknowledged(&self) -> ByteCount {
+        self.look(Endpoint::unacknowledged)
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.shared.hub().close(now, self.id);
+    }
+
+    fn abort(&mut self, now: Instant) {
+        self.shared.hub().abort(now, self.id);
+    }
+
+    fn poll_transmit(&mut self, _: Instant, _: &mut Segment) -> Option<PathId> {
+        None
+    }
+
+    fn may_transmit(&self) -> bool {
+        false
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        let mut hub = self.shared.hub();
+        let stream = hub.stream_mut(self.id);
+        let is = stream.told;
+        if let Some(failure) = is.failed.filter(|_| self.told.failed.is_none()) {
+            self.told.failed = Some(failure);
+            return Some(Event::Failed(failure));
+        }
+        if is.connected && !std::mem::replace(&mut self.told.connected, is.connected) {
+            return Some(Event::Connected);
+        }
+        if self.news.readable.swap(false, Ordering::Relaxed) {
+            return Some(Event::Readable);
+        }
+        if self.news.writable.swap(false, Ordering::Relaxed) {
+            return Some(Event::Writable);
+        }
+        if is.peer_closed && !std::mem::replace(&mut self.told.peer_closed, true) {
+            return Some(Event::PeerClosed);
+        }
+        if is.closed && !std::mem::replace(&mut self.told.closed, true) {
+            return Some(Event::Closed);
+        }
+        // Whatever comes next is told, however the application waits for it.
+        stream.wait_to_read(&Context::from_waker(&self.reader));
+        stream.wait_to_write(&Context::from_waker(&self.writer));
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn unsent(&self) -> usize {
+        self.shared.hub().unsent(self.id)
+    }
+
+    fn sender_state(&self) -> SenderState {
+        self.look(Endpoint::sender_state)
+    }
+
+    fn counters(&self) -> TransportCounters {
+        self.look(Endpoint::counters)
+    }
+
+    fn probing_summary(&self) -> Option<ProbingSummary> {
+        self.look(Endpoint::probing_summary)
+    }
+
+    fn controller_name(&self) -> &'static str {
+        self.look(Endpoint::controller_name)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.told.closed || self.told.failed.is_some()
+    }
+}
