@@ -86,14 +86,6 @@ impl ModelSpec {
         }
     }
 
-    /// The rate at which packets leave, if it is a queue with one: that between fades.
-    pub const fn rate(&self) -> Option<BitRate> {
-        match self {
-            Self::Rate { rate, .. } | Self::FadingRate { rate, .. } => Some(*rate),
-            _ => None,
-        }
-    }
-
     /// Whether packets leave in the order in which they enter.
     pub fn keeps_order(&self) -> bool {
         match self {

@@ -42,7 +42,7 @@ pub use agents::{AgentPlace, AgentSpec};
 pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
-pub use routes::least_rate;
+pub use routes::way;
 pub use runner::run;
 pub use spec::{
     BuildError, Encapsulation, FlowSpec, GroundSpec, LinkSpec, MtuSpec, Protocol, ProxySpec,

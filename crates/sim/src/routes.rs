@@ -2,10 +2,7 @@
 
 use std::collections::VecDeque;
 
-use bentpipe_link::ModelSpec;
-use bentpipe_units::BitRate;
-
-use crate::LinkSpec;
+use crate::Way;
 
 /// For each node and destination the channel to take.
 #[derive(Debug)]
@@ -63,23 +60,13 @@ impl Routes {
     }
 }
 
-/// The least rate of the links between two nodes, on the way that packets take; none if one of them has none.
-pub fn least_rate(links: &[LinkSpec], nodes: usize, [from, to]: [usize; 2]) -> Option<BitRate> {
-    let channels: Vec<(usize, usize)> = links
-        .iter()
-        .flat_map(|link| [(link.ends[0], link.ends[1]), (link.ends[1], link.ends[0])])
-        .collect();
-    let routes = Routes::new(nodes, &channels);
-    let way = routes.path(from as u16, to as u16, |channel| channels[channel as usize].1 as u16);
-    let rate = |channel: &u32| {
-        let link = &links[*channel as usize / 2];
-        let models = if channel.is_multiple_of(2) { &link.forth } else { &link.back };
-        models.iter().filter_map(ModelSpec::rate).min()
-    };
-    way.iter().map(rate).try_fold(None, |least: Option<BitRate>, rate| {
-        let rate = rate?;
-        Some(Some(least.map_or(rate, |least| least.min(rate))))
-    })?
+/// The links that packets take from one node to another, with their directions; `ends` are the nodes of each link.
+pub fn way(ends: &[[usize; 2]], nodes: usize, [from, to]: [usize; 2]) -> Vec<(usize, Way)> {
+    let channels: Vec<_> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
+    let path = Routes::new(nodes, &channels);
+    let path = path.path(from as u16, to as u16, |channel| channels[channel as usize].1 as u16);
+    let direction = |channel: u32| if channel.is_multiple_of(2) { Way::Forth } else { Way::Back };
+    path.into_iter().map(|channel| (channel as usize / 2, direction(channel))).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bentpipe_experiments::compare::{DEFAULT_VARIANTS, Variant};
+use bentpipe_experiments::compare::Variant;
 use bentpipe_scenario::Override;
 use clap::Args as ClapArgs;
 
@@ -50,8 +50,8 @@ that the scenario gives them.";
 pub(crate) struct Compare {
     /// A scenario file, or the name of a built-in scenario
     pub(crate) scenario: String,
-    /// What is compared, with commas between
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_values = DEFAULT_VARIANTS)]
+    /// What is compared, with commas between; what is deployed and what it replaces if left out
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) variants: Vec<Variant>,
     /// Runs of each variant
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=100_000))]

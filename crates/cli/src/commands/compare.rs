@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use bentpipe_experiments::compare::{CompareOptions, compare as run_all};
-use bentpipe_record::{Comparison, Estimate};
+use bentpipe_experiments::compare::{CompareOptions, compare as run_all, default_variants};
+use bentpipe_record::{Comparison, ComparisonRow, Estimate};
 use bentpipe_scenario::Scenario;
 
 use crate::args::Compare;
 use crate::commands::print_json;
 use crate::failure::Failure;
-use crate::output::{bars, progress::Bar, ranking};
+use crate::output::{bars, lines::Lines, progress::Bar, ranking};
 
 /// Runs a scenario with each variant and prints the ranking.
 pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
@@ -19,8 +19,14 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
         jobs: args.jobs.map(usize::from),
         flows: args.flow.clone(),
     };
+    let (variants, left_out) = match &args.variants[..] {
+        [] => default_variants(&scenario, &args.flow)?,
+        named => (named.to_vec(), Vec::new()),
+    };
+    let lines = Lines::new();
+    left_out.iter().for_each(|why| lines.remark(why));
     let bar = Bar::new();
-    let result = run_all(&scenario, &args.variants, &options, &bar)?;
+    let result = run_all(&scenario, &variants, &options, &bar)?;
     bar.finish();
     if let Some(path) = &args.csv {
         write_csv(path, &result).map_err(|error| Failure::writing(path, error))?;
@@ -31,7 +37,12 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
     if args.json {
         return print_json(&result);
     }
-    Ok(ranking::print(&result, &mut anstream::stdout().lock())?)
+    let known = |row: &ComparisonRow| {
+        let variant = variants.iter().find(|variant| variant.name == row.variant)?;
+        Some((row.variant.clone(), variant.summary()?))
+    };
+    let legend: Vec<_> = result.rows.iter().filter_map(known).collect();
+    Ok(ranking::print(&result, &legend, &mut anstream::stdout().lock())?)
 }
 
 /// What is written of an estimate that may be missing.

@@ -8,8 +8,12 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::table::thousands;
 
-/// Prints the ranking.
-pub(crate) fn print(result: &Comparison, out: &mut impl Write) -> io::Result<()> {
+/// Prints the ranking. The legend says of variants what they are.
+pub(crate) fn print(
+    result: &Comparison,
+    legend: &[(String, String)],
+    out: &mut impl Write,
+) -> io::Result<()> {
     let bold = Style::new().bold();
     let flows = result.flows.join(", ");
     let n = result.replications;
@@ -18,6 +22,10 @@ pub(crate) fn print(result: &Comparison, out: &mut impl Write) -> io::Result<()>
         "{bold}{}, flow {flows}{bold:#} (means and 95 % intervals, n = {n})",
         result.scenario
     )?;
+    let width = legend.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, what) in legend {
+        writeln!(out, "  {name:width$}  {what}")?;
+    }
     let mut table = Table::new();
     table.load_style(presets::UTF8_BORDERS_ONLY);
     let several = result.rows.iter().any(|row| row.fairness.is_some());

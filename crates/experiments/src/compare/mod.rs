@@ -83,6 +83,29 @@ pub fn compare(
     })
 }
 
+/// What is compared where nothing is named: what this scenario can have of [`DEFAULT_VARIANTS`], and why not the rest.
+///
+/// # Errors
+/// When the scenario itself can not be.
+pub fn default_variants(
+    scenario: &Scenario,
+    flows: &[String],
+) -> Result<(Vec<Variant>, Vec<String>), ScenarioError> {
+    let spec = scenario.run_spec(None, false)?;
+    let flows = chosen(&spec, flows).unwrap_or_default();
+    let (mut can, mut why_not) = (Vec::new(), Vec::new());
+    for variant in DEFAULT_VARIANTS.iter().filter_map(|name| name.parse::<Variant>().ok()) {
+        let built = variant.changes(&spec, &flows).ok().map(|changes| {
+            with(scenario, &changes, &variant).and_then(|changed| changed.run_spec(None, false))
+        });
+        match built {
+            Some(Err(error)) => why_not.push(format!("without {}: {error}", variant.name)),
+            _ => can.push(variant),
+        }
+    }
+    Ok((can, why_not))
+}
+
 /// What makes all bulk transfers of a scenario the variant of this name.
 pub(crate) fn changes(scenario: &Scenario, name: &str) -> Result<Vec<Override>, ScenarioError> {
     let spec = scenario.run_spec(None, false)?;

@@ -118,6 +118,13 @@ pub fn named() -> Vec<NamedVariant> {
     all
 }
 
+impl Variant {
+    /// What it is, if its name is one of those that are listed.
+    pub fn summary(&self) -> Option<String> {
+        named().into_iter().find(|known| known.name == self.name).map(|known| known.summary)
+    }
+}
+
 impl FromStr for Variant {
     type Err = String;
 

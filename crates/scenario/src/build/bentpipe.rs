@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_association::{Fec, Tuning};
-use bentpipe_sim::{LinkSpec, Protocol, least_rate};
+use bentpipe_sim::{LinkSpec, Protocol, Way, way};
 use bentpipe_transport::xstp;
 use bentpipe_units::{BitRate, Span};
 
@@ -14,7 +14,10 @@ use crate::problem::{Problem, problem};
 use crate::schema::bentpipe::BentpipeTable;
 use crate::schema::file::ScenarioFile;
 use crate::schema::flow::FlowTable;
+use crate::schema::link::LinkDirection;
 use crate::schema::protocol::ProtocolName;
+use crate::schema::quantity::Quantity;
+use crate::schema::sky::{SkyLinkTable, SkyTable};
 
 /// A flow over a constellation waits as long as any run lasts.
 const ENDLESS: Span = Span::from_secs(366 * 86_400);
@@ -36,7 +39,7 @@ pub(super) fn build(
     let rate = |ends: [usize; 2]| match own.rate.map(|rate| rate.0) {
         _ if !knows => Ok(None),
         Some(rate) => Ok(Some(rate)),
-        None => match least_rate(links, file.nodes.len(), ends) {
+        None => match least_rate(file, links, ends) {
             Some(rate) => Ok(Some(rate)),
             None => problem(
                 &["flows", name, "bentpipe", "rate"],
@@ -86,4 +89,39 @@ fn config(
         Ok(()) => Ok(config),
         Err(error) => problem(&["flows", name, "bentpipe"], error.to_string()),
     }
+}
+
+/// The least rate on the way between two nodes, as the file has it.
+fn least_rate(file: &ScenarioFile, links: &[LinkSpec], [from, to]: [usize; 2]) -> Option<BitRate> {
+    let rates: Vec<_> = match &file.constellation {
+        Some(sky) => {
+            let up = ground(sky, &file.nodes[from], |table| table.up.as_ref());
+            let down = ground(sky, &file.nodes[to], |table| table.down.as_ref());
+            vec![up, sky.isl.rate, down]
+        }
+        None => {
+            let ends: Vec<_> = links.iter().map(|link| link.ends).collect();
+            let direction = |(link, way): (usize, Way)| {
+                let (_, table) = file.links.get_index(link)?;
+                let own = match way {
+                    Way::Forth => table.forth.as_ref(),
+                    Way::Back => table.back.as_ref(),
+                };
+                own.and_then(|own| own.rate).or(table.rate)
+            };
+            way(&ends, file.nodes.len(), [from, to]).into_iter().map(direction).collect()
+        }
+    };
+    rates.into_iter().flatten().map(|rate| rate.0).min()
+}
+
+/// The rate of a station's link up or down.
+fn ground(
+    sky: &SkyTable,
+    station: &str,
+    direction: impl Fn(&SkyLinkTable) -> Option<&LinkDirection>,
+) -> Option<Quantity<BitRate>> {
+    let own = sky.stations.get(station).and_then(|station| station.ground.as_ref());
+    let of = |table: &SkyLinkTable| direction(table).and_then(|own| own.rate).or(table.rate);
+    own.and_then(of).or(of(&sky.ground))
 }
