@@ -191,9 +191,10 @@ fn summarise(
 fn summarise_flow(
     spec: &RunSpec,
     endpoints: &Endpoints,
-    flow: usize,
+    index: usize,
     ended: Instant,
 ) -> FlowSummary {
+    let flow = index;
     if let Some(summary) = endpoints.datagrams.summary(flow, &spec.flows[flow], ended) {
         return summary;
     }
@@ -209,7 +210,8 @@ fn summarise_flow(
     let complete = wrong.is_none() && whole;
     let until = if complete { outcome.last_at.unwrap_or(flow.source.start) } else { ended };
     let elapsed: Span = until.since(flow.source.start);
-    let (sent, received) = (outcome.sent, outcome.received);
+    let (mut sent, mut received) = (outcome.sent, outcome.received);
+    endpoints.count_datagrams(index, [&mut sent, &mut received]);
     FlowSummary {
         name: flow.name.clone(),
         protocol: flow.protocol.name(),

@@ -13,6 +13,7 @@ use bentpipe_association::SecretKey;
 use bentpipe_association::host::Shared;
 use bentpipe_association::hub::{ConnectionId, Hub, Share, Streams as _};
 use bentpipe_link::Streams;
+use bentpipe_record::TransportCounters;
 use bentpipe_transport::Ports;
 use bentpipe_transport::xstp;
 use bentpipe_units::Instant;
@@ -54,6 +55,8 @@ struct Placed {
     node: u16,
     program: Program,
     is_touched: bool,
+    /// Bytes of its datagrams, headers of UDP included.
+    sent: u64,
 }
 
 /// The nodes that are hosts: the ends of flows that use the product.
@@ -88,7 +91,7 @@ impl Products {
             };
             of_node[node] = Some(hosts.len());
             let program = Program::new(begins, Instant::ZERO);
-            hosts.push(Placed { node: node as u16, program, is_touched: false });
+            hosts.push(Placed { node: node as u16, program, is_touched: false, sent: 0 });
         }
         let mut products = Self { hosts, of_node, first_slot, ..Self::default() };
         for flow in spec.flows.iter().rev() {
@@ -191,6 +194,7 @@ impl Products {
             let payload = Bytes::from(bytes);
             let datagram =
                 udp::Datagram { source_port: PORT, destination_port: to.port(), payload };
+            host.sent += datagram.wire_len() as u64;
             *network.place() = Segment::Udp(datagram);
             let _ = network.send(now, node, peer);
         }
@@ -233,6 +237,30 @@ impl Endpoints {
                 self.settle(now, network, end);
             }
             self.follow_up(now, network);
+        }
+    }
+
+    /// What a flow's two ends sent, as it was on the links: what its hosts sent, keys, parity and reports of the association
+    /// included, in the proportion of what its connections handed over.
+    pub(crate) fn count_datagrams(&self, flow: usize, ends: [&mut TransportCounters; 2]) {
+        let (first, count) = self.pairs[flow];
+        if count == 0 || !matches!(self.ends[2 * first].endpoint, Some(Connection::Bentpipe(_))) {
+            return;
+        }
+        for (side, counters) in ends.into_iter().enumerate() {
+            let [node, _] = self.ends[2 * first + side].paths[0];
+            let at_node = |end: &&End| {
+                end.paths[0][0] == node && matches!(end.endpoint, Some(Connection::Bentpipe(_)))
+            };
+            let of = |end: &End| end.endpoint.as_ref().map(|e| e.endpoint().counters().bytes_sent);
+            let all: u64 = self.ends.iter().filter(at_node).filter_map(of).sum();
+            let hosts = self.products.hosts.iter();
+            let sent: u64 = hosts.filter(|host| host.node == node).map(|host| host.sent).sum();
+            if let Some(share) =
+                (u128::from(counters.bytes_sent) * u128::from(sent)).checked_div(u128::from(all))
+            {
+                counters.bytes_sent = share as u64;
+            }
         }
     }
 

@@ -5,6 +5,7 @@ mod datagrams;
 mod delivery;
 mod independence;
 mod own_queue;
+mod product;
 mod proxies;
 mod queues;
 mod sctp;
