@@ -13,6 +13,8 @@ static SCENARIOS: &[Entry] = entries![
     "geo",
     "vsat-asymmetric",
     "leo-broadband",
+    "gateway-geo",
+    "gateway-leo",
     "sctp-two-paths",
     "iridium",
     "teledesic",

@@ -24,7 +24,7 @@ use crate::packet::PacketId;
 use crate::product::Products;
 use crate::splices::{Spliced, Splices};
 use crate::traffic::Generator;
-use crate::{FlowSpec, Protocol, RunSpec};
+use crate::{BuildError, FlowSpec, Protocol, RunSpec};
 
 /// Port of the first flow's listener; the others follow.
 const SERVER_PORT: u16 = 5002;
@@ -76,7 +76,8 @@ pub(crate) struct Endpoints {
 
 /// Ends of all flows, those of proxies included.
 pub(crate) fn count_ends(flows: &[FlowSpec]) -> usize {
-    flows.iter().map(|flow| 2 * pairs_of(flow) * (1 + flow.proxies.len())).sum()
+    let gateways = |flow: &FlowSpec| usize::from(flow.gateways.is_some());
+    flows.iter().map(|flow| 2 * pairs_of(flow) * (1 + flow.proxies.len() + gateways(flow))).sum()
 }
 
 /// Pairs of ends that a flow needs; datagrams need none.
@@ -127,7 +128,14 @@ impl<E: Endpoint> Host<E> for Around<'_, '_> {
 
 impl Endpoints {
     /// The ends of all flows, and where their timers are among the components.
-    pub(crate) fn new(spec: &RunSpec, streams: &Streams, components: &Components) -> Self {
+    ///
+    /// # Errors
+    /// When gateways can not be like this.
+    pub(crate) fn new(
+        spec: &RunSpec,
+        streams: &Streams,
+        components: &Components,
+    ) -> Result<Self, BuildError> {
         let flows = &spec.flows;
         let mut ends = Vec::new();
         let mut demux = Demuxes::new();
@@ -161,9 +169,20 @@ impl Endpoints {
         }
         let splices = Splices::new(flows, &pairs, &spec.schedulers, streams, &mut ends, &mut demux);
         let datagrams = Datagrams::new(flows, streams, components.first_datagrams);
-        let products = Products::new(spec, streams, components.first_product);
+        let mut products = Products::new(spec, streams, components.first_product)?;
+        products.add_ends(spec, &pairs, streams, &mut ends, &mut demux);
         let (touched, first_slot) = (Vec::new(), components.first_end);
-        Self { ends, pairs, generated, datagrams, products, touched, demux, first_slot, splices }
+        Ok(Self {
+            ends,
+            pairs,
+            generated,
+            datagrams,
+            products,
+            touched,
+            demux,
+            first_slot,
+            splices,
+        })
     }
 
     /// Sets the timers that open the connections.
@@ -177,6 +196,7 @@ impl Endpoints {
             self.set_generator_timer(network, index as u32);
         }
         self.datagrams.schedule_starts(network);
+        self.products.schedule_starts(network);
     }
 
     /// Bytes that both ends of a flow sent on each path, where there are several.
@@ -353,6 +373,9 @@ impl Endpoints {
         let end = &mut self.ends[index as usize];
         if let Some(spliced) = end.spliced {
             return self.settle_splice(now, network, spliced);
+        }
+        if let App::Socket(_) = end.app {
+            self.products.touch(end.paths[0][0]);
         }
         let End { app, paths, path_bytes, .. } = end;
         let mut around = Around { network, app, paths, path_bytes };
@@ -556,6 +579,9 @@ fn pair(
         sink.paths = vec![[flow.to as u16, last.node as u16]];
         sink.protocol = last.protocol.clone();
     }
+    if let Some([_, last]) = flow.gateways {
+        sink.paths = vec![[flow.to as u16, last as u16]];
+    }
     if let Some(request) = flow.request {
         (source.app, sink.app) = (App::server(flow.source, request), App::client(request));
         mem::swap(&mut source.ports, &mut sink.ports);
@@ -607,7 +633,7 @@ pub(crate) fn proxy_ends(
 }
 
 /// The ports of connection `index` of all: the client's and the server's.
-const fn ports(index: usize) -> (u16, u16) {
+pub(crate) const fn ports(index: usize) -> (u16, u16) {
     (CLIENT_PORT.wrapping_add(index as u16), SERVER_PORT.wrapping_add(index as u16))
 }
 

@@ -156,6 +156,7 @@ impl Endpoints {
         self.ends[to].ports.peer = port;
         self.ends[from].enter(&mut self.demux, from as u32);
         self.use_splices_again(source / 2, port);
+        self.use_gateways_again(source / 2, port);
     }
 
     /// What became of a flow.

@@ -18,6 +18,7 @@ mod events;
 mod generated;
 mod held;
 mod held_lines;
+mod lan;
 mod lines;
 mod network;
 mod notices;
@@ -45,7 +46,7 @@ pub use observer::{Observer, PacketSeen, Silent};
 pub use routes::way;
 pub use runner::run;
 pub use spec::{
-    BuildError, Encapsulation, FlowSpec, GroundSpec, LinkSpec, MtuSpec, Protocol, ProxySpec,
-    RunSpec, SchedulerSpec, Sharing, SkySpec, SourceSpec, StationPlace, Way,
+    BuildError, Encapsulation, FlowSpec, GatewaySpec, GatewaysSpec, GroundSpec, LinkSpec, MtuSpec,
+    Protocol, ProxySpec, RunSpec, SchedulerSpec, Sharing, SkySpec, SourceSpec, StationPlace, Way,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

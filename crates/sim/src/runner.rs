@@ -23,7 +23,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
     let mut network = Network::new(spec, others, observer);
     check(spec, &network)?;
     let streams = Streams::new(spec.seed);
-    let mut endpoints = Endpoints::new(spec, &streams, &components);
+    let mut endpoints = Endpoints::new(spec, &streams, &components)?;
     endpoints.fit_to_links(&network);
     endpoints.schedule_starts(&mut network);
     if sample_every.is_some() {

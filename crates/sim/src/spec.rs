@@ -34,6 +34,8 @@ pub struct RunSpec {
     pub sky: Option<SkySpec>,
     /// What shares the lines of proxies among connections.
     pub schedulers: Vec<SchedulerSpec>,
+    /// The gateways that carry flows of TCP, if there are some.
+    pub gateways: Option<GatewaysSpec>,
     /// The flows over them.
     pub flows: Vec<FlowSpec>,
     /// Seed of every random draw.
@@ -164,6 +166,9 @@ pub struct FlowSpec {
     pub protocol: Protocol,
     /// The proxies that split it, in the order of the way from the sender.
     pub proxies: Vec<ProxySpec>,
+    /// The nodes of the gateways that carry it, in the same order: the terminal is on the side of whoever opens the connection.
+    /// Then there are no proxies.
+    pub gateways: Option<[usize; 2]>,
     /// When it starts and what is sent.
     pub source: SourceSpec,
     /// What is sent where that is no single file: pieces, which come up by themselves. `size` and
@@ -197,6 +202,9 @@ impl FlowSpec {
 
     /// The nodes and the protocol of a leg; that of the sender is number 0.
     pub(crate) fn leg(&self, number: usize) -> ([usize; 2], &Protocol) {
+        if let Some([first, _]) = self.gateways {
+            return ([self.from, first], &self.protocol);
+        }
         let stop = |number: usize| self.proxies.get(number).map_or(self.to, |proxy| proxy.node);
         match number.checked_sub(1).and_then(|before| self.proxies.get(before)) {
             Some(proxy) => ([proxy.node, stop(number)], &proxy.protocol),
@@ -206,7 +214,8 @@ impl FlowSpec {
 
     /// The nodes of all legs.
     pub(crate) fn legs(&self) -> impl Iterator<Item = [usize; 2]> {
-        (0..=self.proxies.len()).map(|number| self.leg(number).0)
+        let behind = self.gateways.into_iter().flat_map(|[a, b]| [[a, b], [b, self.to]]);
+        (0..=self.proxies.len()).map(|number| self.leg(number).0).chain(behind)
     }
 }
 
@@ -224,6 +233,30 @@ pub struct ProxySpec {
     /// Index of the scheduler that lets the leg behind it send, and the weight there; without one the
     /// leg sends when it may.
     pub scheduler: Option<(usize, u32)>,
+}
+
+/// Two gateways, and what they know of the link between them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatewaysSpec {
+    /// The one on the side of clients.
+    pub terminal: GatewaySpec,
+    /// The one that connects to servers.
+    pub hub: GatewaySpec,
+    /// Parity over the end of what both send.
+    pub fec: Fec,
+    /// The terminal answers clients before the hub has connected.
+    pub early_accept: bool,
+    /// Most bytes of a flow that wait at either gateway; as a gateway has it without a word if left out.
+    pub buffer: Option<ByteCount>,
+}
+
+/// A gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GatewaySpec {
+    /// Index of its node.
+    pub node: usize,
+    /// The rate at which it sends over a link that nobody shares; without one it finds out.
+    pub rate: Option<BitRate>,
 }
 
 /// What lets several connections send in turn at one rate.
@@ -412,6 +445,12 @@ pub enum BuildError {
     /// A satellite does not stay in orbit until the end of the run.
     #[error("constellation: {0}")]
     Orbit(#[from] OrbitError),
+    /// Gateways that can not be.
+    #[error("gateway: {message}")]
+    Gateway {
+        /// Why not.
+        message: String,
+    },
     /// Datagrams come at intervals or in bursts.
     #[error("flow `{flow}`: datagrams are packets at intervals or bursts of them")]
     NoDatagrams {

@@ -40,6 +40,7 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
         nodes: vec!["server".into(), "gateway".into(), "client".into()],
         sky: None,
         schedulers: Vec::new(),
+        gateways: None,
         links: vec![
             link("terrestrial", [0, 1], "100 Mbit/s", 40, &[]),
             link("satellite", [1, 2], "10 Mbit/s", 250, forth),
@@ -58,6 +59,7 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
                 rate: None,
             },
             proxies: Vec::new(),
+            gateways: None,
             traffic: None,
             request: None,
             low_priority: false,

@@ -95,12 +95,13 @@ pub fn default_variants(
     let flows = chosen(&spec, flows).unwrap_or_default();
     let (mut can, mut why_not) = (Vec::new(), Vec::new());
     for variant in DEFAULT_VARIANTS.iter().filter_map(|name| name.parse::<Variant>().ok()) {
-        let built = variant.changes(&spec, &flows).ok().map(|changes| {
-            with(scenario, &changes, &variant).and_then(|changed| changed.run_spec(None, false))
+        let built = variant.changes(&spec, &flows).and_then(|changes| {
+            let changed = with(scenario, &changes, &variant);
+            changed.and_then(|changed| changed.run_spec(None, false)).map_err(|error| error.message)
         });
         match built {
-            Some(Err(error)) => why_not.push(format!("without {}: {error}", variant.name)),
-            _ => can.push(variant),
+            Err(why) => why_not.push(format!("without {}: {why}", variant.name)),
+            Ok(_) => can.push(variant),
         }
     }
     Ok((can, why_not))

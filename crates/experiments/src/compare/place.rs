@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use bentpipe_link::ModelSpec;
 use bentpipe_sim::{FlowSpec, RunSpec};
 
 /// A node and a link of it.
@@ -32,6 +33,50 @@ pub(super) fn before_last_links(spec: &RunSpec, flows: &[usize]) -> Result<Vec<P
         }
     }
     Ok(places)
+}
+
+/// The keys of gateways at both ends of the last link of some flows: the terminal is on the side of whoever opens.
+pub(super) fn gateways(
+    spec: &RunSpec,
+    flows: &[usize],
+    know_rate: bool,
+) -> Result<Vec<(&'static str, String)>, String> {
+    let mut places = Vec::new();
+    for flow in flows.iter().map(|index| &spec.flows[*index]) {
+        let before = before_last_link(spec, flow)?;
+        let number = spec.links.iter().position(|link| link.name == before.link);
+        let number = number.ok_or_else(|| format!("there is no link `{}`", before.link))?;
+        let near = spec.nodes.iter().position(|node| *node == before.node);
+        let mut ends = [near.unwrap_or(flow.from), flow.to];
+        if flow.request.is_some() {
+            ends.reverse();
+        }
+        if !places.contains(&(number, ends)) {
+            places.push((number, ends));
+        }
+    }
+    let [(link, [terminal, hub])] = places[..] else {
+        return Err(
+            "gateways carry all flows over one link, and these have several last ones".to_owned()
+        );
+    };
+    let link = &spec.links[link];
+    let mut keys = vec![
+        ("terminal.node", format!("{:?}", spec.nodes[terminal])),
+        ("hub.node", format!("{:?}", spec.nodes[hub])),
+    ];
+    if know_rate {
+        for (key, from) in [("terminal.rate", terminal), ("hub.rate", hub)] {
+            let models = if link.ends[0] == from { &link.forth } else { &link.back };
+            let rate = models.iter().find_map(|model| match model {
+                ModelSpec::Rate { rate, .. } | ModelSpec::FadingRate { rate, .. } => Some(rate),
+                _ => None,
+            });
+            let rate = rate.ok_or_else(|| format!("link `{}` says no rate", link.name))?;
+            keys.push((key, format!("\"{rate}\"")));
+        }
+    }
+    Ok(keys)
 }
 
 /// The last node and link on the way with the fewest links.

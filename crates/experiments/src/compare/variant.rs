@@ -13,6 +13,8 @@ use super::place::{self, Place};
 pub const DEFAULT_VARIANTS: &[&str] = &[
     "bentpipe",
     "bentpipe-rate",
+    "tcp-cubic+gateways",
+    "tcp-cubic+gateways-rate",
     "xstp-probing",
     "xstp",
     "sctp",
@@ -56,6 +58,11 @@ enum Addition {
     Snoop,
     /// A proxy that splits the connection; TCP with SACK leads up to it.
     Split,
+    /// Two gateways, at both ends of that link, which know its rate or find it out.
+    Gateways {
+        /// They do.
+        know_rate: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,13 +122,30 @@ pub fn named() -> Vec<NamedVariant> {
         "VARIANT+split".into(),
         "a proxy there, TCP with SACK up to it, the variant behind it: xstp-probing+split".into(),
     ));
+    all.push(entry(
+        "VARIANT+gateways".into(),
+        "TCP that gateways carry over the last link of each flow, such as tcp-cubic+gateways"
+            .into(),
+    ));
+    all.push(entry(
+        "VARIANT+gateways-rate".into(),
+        "the same where they know the rate of that link".into(),
+    ));
     all
 }
 
 impl Variant {
     /// What it is, if its name is one of those that are listed.
     pub fn summary(&self) -> Option<String> {
-        named().into_iter().find(|known| known.name == self.name).map(|known| known.summary)
+        let (ends, addition) = self.name.split_once('+').unwrap_or((&self.name, ""));
+        let known = named().into_iter().find(|known| known.name == ends)?;
+        Some(match addition {
+            "" => known.summary,
+            "snoop" => format!("{}; Snoop before the last link", known.summary),
+            "split" => format!("{}; behind a proxy before the last link", known.summary),
+            "gateways" => format!("{}; between gateways that find the rate", known.summary),
+            _ => format!("{}; between gateways that know the rate", known.summary),
+        })
     }
 }
 
@@ -137,15 +161,20 @@ impl FromStr for Variant {
             None => None,
             Some("snoop") => Some(Addition::Snoop),
             Some("split") => Some(Addition::Split),
+            Some("gateways") => Some(Addition::Gateways { know_rate: false }),
+            Some("gateways-rate") => Some(Addition::Gateways { know_rate: true }),
             Some(other) => {
                 return Err(format!(
-                    "there is no addition `+{other}`: there are `+snoop`, `+split`"
+                    "there is no addition `+{other}`: there are `+snoop`, `+split`, `+gateways`, `+gateways-rate`"
                 ));
             }
         };
         let (kind, set) = parse(ends).ok_or_else(|| unknown(name, ends))?;
         if addition == Some(Addition::Snoop) && kind != Kind::Tcp {
             return Err(format!("`{name}`: Snoop knows TCP only"));
+        }
+        if matches!(addition, Some(Addition::Gateways { .. })) && kind != Kind::Tcp {
+            return Err(format!("`{name}`: gateways carry TCP only"));
         }
         if addition.is_some() && kind == Kind::Bentpipe {
             return Err(format!(
@@ -265,7 +294,9 @@ impl Variant {
                     }
                     (leg, Kind::Tcp)
                 }
-                Some(Addition::Snoop) | None => (own.clone(), self.kind),
+                Some(Addition::Snoop | Addition::Gateways { .. }) | None => {
+                    (own.clone(), self.kind)
+                }
             };
             for (key, value) in
                 room.iter().filter(|room| room.kind != kind).flat_map(|room| room.keys(kind))
@@ -281,6 +312,11 @@ impl Variant {
                 let Place { node, link } = place;
                 let table = format!("{{ at = {node:?}, link = {link:?}, agent = \"snoop\" }}");
                 change(format!("agents.compare-{number}"), table);
+            }
+        }
+        if let Some(Addition::Gateways { know_rate }) = self.addition {
+            for (key, value) in place::gateways(spec, flows, know_rate)? {
+                change(format!("gateway.{key}"), value);
             }
         }
         Ok(changes)
@@ -389,6 +425,8 @@ mod tests {
             ("qqqqqqqqqqqqqqqqqqqqqq", "bentpipe list variants"),
             ("tcp-cubic+snup", "`+snoop`"),
             ("sctp+snoop", "TCP only"),
+            ("xstp+gateways", "TCP only"),
+            ("bentpipe+split", "encrypted"),
             ("tcp", "did you mean"),
         ] {
             let error = wrong.parse::<Variant>().expect_err(wrong);

@@ -80,6 +80,7 @@ pub(super) fn flow(
         to,
         protocol,
         proxies,
+        gateways: None,
         source: SourceSpec {
             start: Instant::ZERO + table.start.map_or(Span::ZERO, |s| s.0),
             size: table.size.map(|s| s.0),

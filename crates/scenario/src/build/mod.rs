@@ -7,6 +7,7 @@ mod constellation;
 mod copies;
 mod draw;
 mod flow;
+mod gateways;
 mod link;
 mod places;
 mod protocol;
@@ -47,6 +48,7 @@ pub(crate) fn run_spec(
 ) -> Result<RunSpec, Problem> {
     let seed = seed.unwrap_or(file.seed);
     let file = &sky::with_stations(copies::spread(file)?.as_ref())?;
+    let file = &*gateways::with_hosts(file)?;
     if file.nodes.len() > usize::from(u16::MAX) {
         return problem(&["nodes"], "more than 65535 nodes");
     }
@@ -74,7 +76,8 @@ pub(crate) fn run_spec(
         .iter()
         .map(|(name, table)| flow(file, name, table, &links, extensions))
         .collect();
-    let flows = flows?;
+    let mut flows = flows?;
+    let gateways = gateways::gateways(file, &links, &mut flows)?;
     let agents = agents(file)?;
     let table = file.constellation.as_ref();
     if table.is_some() && !stations.is_empty() {
@@ -96,6 +99,7 @@ pub(crate) fn run_spec(
         agents,
         sky,
         schedulers: proxies::schedulers(file)?,
+        gateways,
         flows,
         seed,
         duration: file.duration.map_or(LONGEST_RUN, |d| d.0),

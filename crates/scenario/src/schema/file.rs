@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::agent::AgentTable;
 use super::flow::FlowTable;
+use super::gateway::GatewaysTable;
 use super::link::LinkTable;
 use super::proxy::{ProxyTable, SchedulerTable};
 use super::quantity::Quantity;
@@ -50,6 +51,8 @@ pub struct ScenarioFile {
     /// What lets the connections of proxies send in turn, by name.
     #[serde(default)]
     pub schedulers: IndexMap<String, SchedulerTable>,
+    /// Gateways that carry flows of TCP.
+    pub gateway: Option<GatewaysTable>,
     /// Satellites that carry the flows.
     pub constellation: Option<SkyTable>,
     /// The flows by name.

@@ -8,6 +8,7 @@ pub(crate) mod constellation;
 pub(crate) mod draw;
 pub(crate) mod file;
 pub(crate) mod flow;
+pub(crate) mod gateway;
 pub(crate) mod link;
 pub(crate) mod named;
 pub(crate) mod protocol;

@@ -3,9 +3,11 @@
 mod bulk;
 pub(crate) mod pattern;
 mod sink;
+pub(crate) mod socket;
 
 use bulk::BulkSource;
 use sink::Sink;
+use socket::Socket;
 
 use bentpipe_transport::{Endpoint, Event, Failure};
 use bentpipe_units::{ByteCount, Instant};
@@ -23,6 +25,8 @@ pub(crate) enum App {
     Followed(Sink),
     /// Nothing: the end belongs to a proxy, whose relay is told instead.
     Relay,
+    /// A gateway's program.
+    Socket(Box<Socket>),
 }
 
 impl App {
@@ -67,7 +71,7 @@ impl App {
     pub(crate) fn end(&mut self) -> bool {
         match self {
             Self::Source(source) => source.end(),
-            Self::Sink(_) | Self::Followed(_) | Self::Relay => false,
+            Self::Sink(_) | Self::Followed(_) | Self::Relay | Self::Socket(_) => false,
         }
     }
 
@@ -77,6 +81,7 @@ impl App {
         match self {
             Self::Source(source) => source.on_event(now, endpoint, event),
             Self::Sink(sink) | Self::Followed(sink) => sink.on_event(now, endpoint, event),
+            Self::Socket(socket) => socket.on_event(now, endpoint, event),
             Self::Relay => {}
         }
     }
@@ -85,7 +90,7 @@ impl App {
     pub(crate) fn on_timer(&mut self, now: Instant, endpoint: &mut impl Endpoint) {
         match self {
             Self::Source(source) => source.on_timer(now, endpoint),
-            Self::Sink(_) | Self::Followed(_) | Self::Relay => {}
+            Self::Sink(_) | Self::Followed(_) | Self::Relay | Self::Socket(_) => {}
         }
     }
 
@@ -99,7 +104,7 @@ impl App {
     pub(crate) fn next_timer(&self) -> Option<Instant> {
         match self {
             Self::Source(source) => source.next_timer(),
-            Self::Sink(_) | Self::Followed(_) | Self::Relay => None,
+            Self::Sink(_) | Self::Followed(_) | Self::Relay | Self::Socket(_) => None,
         }
     }
 
@@ -108,7 +113,7 @@ impl App {
         match self {
             Self::Source(source) => source.progress(),
             Self::Sink(sink) | Self::Followed(sink) => sink.progress(),
-            Self::Relay => Progress::default(),
+            Self::Relay | Self::Socket(_) => Progress::default(),
         }
     }
 }

@@ -41,7 +41,9 @@ impl Endpoints {
             {
                 connection.turn_ack(now, path, segment)
             }
-            App::Sink(_) | App::Source(_) | App::Followed(_) | App::Relay => Turned::No,
+            App::Sink(_) | App::Source(_) | App::Followed(_) | App::Relay | App::Socket(_) => {
+                Turned::No
+            }
         };
         match turned {
             Turned::No => return false,

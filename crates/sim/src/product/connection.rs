@@ -15,11 +15,46 @@ use bytes::Bytes;
 
 /// Ends of flows whose connections have news.
 #[derive(Debug, Default)]
-pub(super) struct Woken(Mutex<Vec<u32>>);
+pub(super) struct Woken {
+    ends: Mutex<Vec<u32>>,
+    any: AtomicBool,
+}
 
 impl Woken {
+    /// True when there are some.
+    #[inline]
+    pub(super) fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    /// All of them, once.
     pub(super) fn take(&self) -> Vec<u32> {
-        std::mem::take(&mut *lock(&self.0))
+        self.any.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *lock(&self.ends))
+    }
+
+    fn tell(&self, end: u32) {
+        self.any.store(true, Ordering::Relaxed);
+        let mut ends = lock(&self.ends);
+        if !ends.contains(&end) {
+            ends.push(end);
+        }
+    }
+
+    /// Tells of an end.
+    pub(super) fn waker(self: &Arc<Self>, end: u32) -> Waker {
+        Waker::from(Arc::new(Teller { woken: self.clone(), end }))
+    }
+}
+
+struct Teller {
+    woken: Arc<Woken>,
+    end: u32,
+}
+
+impl Wake for Teller {
+    fn wake(self: Arc<Self>) {
+        self.woken.tell(self.end);
     }
 }
 
@@ -35,10 +70,7 @@ struct News {
 impl News {
     fn tell(&self, what: &AtomicBool) {
         what.store(true, Ordering::Relaxed);
-        let mut woken = lock(&self.woken.0);
-        if !woken.contains(&self.end) {
-            woken.push(self.end);
-        }
+        self.woken.tell(self.end);
     }
 }
 

@@ -4,6 +4,7 @@
 //! packets of UDP on the links, and its clock is that of the run.
 
 mod connection;
+mod gateways;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,15 +21,17 @@ use bentpipe_units::Instant;
 use bentpipe_wire::{Ecn, Segment, udp};
 use bytes::Bytes;
 
+use crate::app::App;
 use crate::connection::Connection;
 use crate::endpoints::{End, Endpoints};
 use crate::envelope::{address, node_at};
 use crate::events::Slot;
 use crate::network::Network;
 use crate::program::{Begins, Outgoing, Program};
-use crate::{FlowSpec, Protocol, RunSpec};
+use crate::{BuildError, FlowSpec, Protocol, RunSpec};
 
 use self::connection::Woken;
+use self::gateways::Gateways;
 
 pub(crate) use self::connection::Hosted;
 
@@ -48,6 +51,7 @@ pub(crate) struct Products {
     /// Hosts that are to be run.
     touched: Vec<usize>,
     out: Vec<Outgoing>,
+    gateways: Gateways,
 }
 
 #[derive(Debug)]
@@ -59,24 +63,32 @@ struct Placed {
     sent: u64,
 }
 
-/// The nodes that are hosts: the ends of flows that use the product.
-fn nodes(flows: &[FlowSpec]) -> Vec<usize> {
-    let users = flows.iter().filter(|flow| matches!(flow.protocol, Protocol::Bentpipe { .. }));
-    let mut nodes: Vec<usize> = users.flat_map(|flow| [flow.from, flow.to]).collect();
+/// The nodes that are hosts: gateways, and the ends of flows that use the product.
+fn nodes(spec: &RunSpec) -> Vec<usize> {
+    let users = spec.flows.iter().filter(|flow| matches!(flow.protocol, Protocol::Bentpipe { .. }));
+    let ends = users.flat_map(|flow| [flow.from, flow.to]);
+    let mut nodes: Vec<usize> = ends.chain(gateways::nodes(spec)).collect();
     nodes.sort_unstable();
     nodes.dedup();
     nodes
 }
 
 /// How many hosts there are.
-pub(crate) fn count(flows: &[FlowSpec]) -> usize {
-    nodes(flows).len()
+pub(crate) fn count(spec: &RunSpec) -> usize {
+    nodes(spec).len()
 }
 
 impl Products {
     /// The hosts of a run, which are components `first_slot` and on.
-    pub(crate) fn new(spec: &RunSpec, streams: &Streams, first_slot: Slot) -> Self {
-        let nodes = nodes(&spec.flows);
+    ///
+    /// # Errors
+    /// When gateways can not be like this.
+    pub(crate) fn new(
+        spec: &RunSpec,
+        streams: &Streams,
+        first_slot: Slot,
+    ) -> Result<Self, BuildError> {
+        let nodes = nodes(spec);
         let mut of_node = vec![None; spec.nodes.len()];
         let mut hosts: Vec<Placed> = Vec::new();
         for node in nodes {
@@ -97,7 +109,10 @@ impl Products {
         for flow in spec.flows.iter().rev() {
             products.admit(flow);
         }
-        products
+        if let Some(gateways) = &spec.gateways {
+            products.gateways.start(gateways, &products.hosts)?;
+        }
+        Ok(products)
     }
 
     /// Both hosts of a flow know each other, and what the flow wants of them. The first flow is admitted last: hosts listen
@@ -121,10 +136,19 @@ impl Products {
         }
     }
 
+    /// Sets the timers of the hosts whose programs do something by themselves.
+    pub(crate) fn schedule_starts(&self, network: &mut Network<'_>) {
+        for (index, host) in self.hosts.iter().enumerate() {
+            if host.program.has_work() {
+                network.queue.set_timer(self.first_slot + index as Slot, Instant::ZERO);
+            }
+        }
+    }
+
     /// True when hosts have something to do.
     #[inline]
     pub(crate) fn wait(&self) -> bool {
-        !self.touched.is_empty()
+        !self.touched.is_empty() || self.woken.any()
     }
 
     /// An end opens its connection: from `node` to the listener of a port at another one.
@@ -208,6 +232,9 @@ impl Products {
 
     /// The next connection that was opened to a node, and the port that it was opened to.
     fn accept(&self, node: u16) -> Option<(Arc<Shared<Hub>>, ConnectionId, u16)> {
+        if self.gateways.stand_at(node) {
+            return None; // Their programs take what is for them.
+        }
         let shared = self.shared(node)?;
         let mut hub = shared.hub();
         let Poll::Ready(id) = hub.poll_accept(&Context::from_waker(Waker::noop())) else {
@@ -224,17 +251,23 @@ impl Endpoints {
     pub(crate) fn are_in_use(&self) -> bool {
         let hosted = |end: &End| matches!(end.endpoint, Some(Connection::Bentpipe(_)));
         !self.products.hosts.is_empty()
-            && self.ends.iter().any(|end| hosted(end) && !end.is_closed())
+            && (self.ends.iter().any(|end| hosted(end) && !end.is_closed())
+                || self.gateways_are_in_use())
     }
 
     /// Hosts do what they can do, and the ends of flows hear of it, until nobody has anything for anybody.
     pub(crate) fn run_products(&mut self, now: Instant, network: &mut Network<'_>) {
-        while let Some(node) = self.products.run_next(now, network) {
+        while self.products.wait() {
+            for end in self.products.woken.take() {
+                match self.ends[end as usize].app {
+                    App::Socket(_) => self.serve_gateways(now, network, end),
+                    _ => self.settle(now, network, end),
+                }
+            }
+            let Some(node) = self.products.run_next(now, network) else { continue };
+            self.dial(now, network);
             while let Some((shared, id, port)) = self.products.accept(node) {
                 self.take_in(now, network, node, Incoming { shared, id, port });
-            }
-            for end in self.products.woken.take() {
-                self.settle(now, network, end);
             }
             self.follow_up(now, network);
         }

@@ -111,6 +111,11 @@ impl Program {
         !self.executor.runtime().state().ready.is_empty()
     }
 
+    /// Whether a future was spawned that has not run yet.
+    pub fn has_work(&self) -> bool {
+        !self.executor.runtime().state().spawned.is_empty()
+    }
+
     /// Futures that have not ended.
     pub fn tasks(&self) -> usize {
         self.executor.tasks()

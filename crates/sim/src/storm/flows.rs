@@ -3,7 +3,7 @@
 use bentpipe_link::Stream;
 use bentpipe_units::{Instant, Span};
 
-use super::pipe::{Pipe, Read};
+use crate::lan::{Pipe, Read};
 
 /// What a client says first: the number of its flow, how much it sends, and how much it wants.
 const HEADER: usize = 24;

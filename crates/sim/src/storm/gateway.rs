@@ -13,8 +13,8 @@ use super::hostile::{Hostile, Says};
 use super::lan::{Arrivals, Lan, REFUSES, SERVER, SERVES};
 use super::network::{Network, Weather};
 use super::node::Node;
-use super::pipe::{Pipe, Read};
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
+use crate::lan::{Pipe, Read};
 use crate::program::Program;
 
 const HUB: usize = 0;

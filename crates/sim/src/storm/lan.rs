@@ -5,12 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use bentpipe_association::host::{Runtime, lock};
-use bentpipe_gateway::{Network, Surroundings, Tasks, Udp};
+use bentpipe_gateway::{Network, Surroundings};
 use bentpipe_units::{Instant, Span};
 use ipnet::IpNet;
 
-use super::pipe::Pipe;
-use crate::program::{Task, Virtual};
+use crate::lan::{NoUdp, Pipe, Running};
+use crate::program::Virtual;
 
 /// The ports of servers: one that answers, one where nobody listens, and one where nobody says anything.
 pub(super) const SERVES: u16 = 80;
@@ -70,7 +70,7 @@ impl Network for Lan {
     type Tasks = Running;
 
     fn tasks(&self) -> Running {
-        Running { runtime: self.runtime.clone(), tasks: Vec::new() }
+        Running::new(self.runtime.clone())
     }
 
     async fn connect(&self, to: SocketAddr, _: Option<SocketAddr>) -> io::Result<Pipe> {
@@ -102,42 +102,5 @@ impl Network for Lan {
 
     fn socket_between(&self, _: SocketAddr, _: SocketAddr, _: bool) -> io::Result<NoUdp> {
         Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
-/// Futures of the gateway's program.
-#[derive(Debug)]
-pub(super) struct Running {
-    runtime: Virtual,
-    tasks: Vec<Task>,
-}
-
-impl Tasks for Running {
-    fn spawn(&mut self, future: impl Future<Output = ()> + Send + 'static) {
-        self.reap();
-        self.tasks.push(self.runtime.spawn(future));
-    }
-
-    async fn ended(&mut self) {
-        // Who spawns forgets those that have ended.
-        std::future::pending::<()>().await;
-    }
-
-    fn reap(&mut self) {
-        self.tasks.retain(|task| !task.has_ended());
-    }
-}
-
-/// There is no UDP here.
-#[derive(Debug)]
-pub(super) enum NoUdp {}
-
-impl Udp for NoUdp {
-    async fn send(&self, _: &[u8]) -> io::Result<usize> {
-        match *self {}
-    }
-
-    async fn recv_from(&self, _: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        match *self {}
     }
 }

@@ -10,7 +10,6 @@ mod hostile;
 mod lan;
 mod network;
 mod node;
-mod pipe;
 mod transfer;
 
 use std::fmt::{self, Write as _};

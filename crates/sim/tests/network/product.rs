@@ -1,8 +1,11 @@
 //! The product as the protocol of flows.
 
+use std::sync::Arc;
+
 use bentpipe_association::{Fec, Tuning};
 use bentpipe_link::ModelSpec;
-use bentpipe_sim::{FlowSpec, Protocol, RunSpec};
+use bentpipe_sim::{Draw, FlowSpec, GatewaySpec, GatewaysSpec, Protocol, RunSpec, TrafficSpec};
+use bentpipe_transport::tcp;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::support::*;
@@ -86,4 +89,81 @@ fn a_link_that_goes_dark_ends_no_transfer() {
     // 60 s of silence cost some hundred POLLs and a few requests for keys.
     let lost = channel(&run, "space", 0).lost_blackout;
     assert!(lost < 900, "{lost} packets into the dark");
+}
+
+/// A client, a terminal, a hub and a server; the link between the gateways loses packets.
+fn through_gateways(loss: f64, knows: bool, flow: FlowSpec) -> RunSpec {
+    let lan = |name: &str, ends| link(name, ends, vec![rate("100 Mbit/s", 400), millis(1)]);
+    let space = vec![rate("10 Mbit/s", 400), millis(250), ModelSpec::RandomLoss(loss)];
+    let links = vec![lan("lan", [0, 1]), link("space", [1, 2], space), lan("net", [2, 3])];
+    let rate = knows.then(|| "10 Mbit/s".parse().expect("a rate"));
+    let mut spec = spec(4, links, vec![flow]);
+    spec.gateways = Some(GatewaysSpec {
+        terminal: GatewaySpec { node: 1, rate },
+        hub: GatewaySpec { node: 2, rate },
+        fec: Fec::Auto,
+        early_accept: true,
+        buffer: None,
+    });
+    spec
+}
+
+/// A download by TCP: the client asks.
+fn download(kilobytes: u64) -> FlowSpec {
+    let config = Arc::new(tcp::Config {
+        snd_buf: ByteCount::new(1_000_000),
+        rcv_buf: ByteCount::new(1_000_000),
+        ..tcp::Config::default()
+    });
+    let mut flow = flow("file", 3, 0, kilobytes);
+    flow.protocol = Protocol::Tcp { sender: config.clone(), receiver: config };
+    flow.request = Some(ByteCount::new(300));
+    flow.gateways = Some([2, 1]);
+    flow.source.start = Instant::ZERO + Span::from_secs(5);
+    flow
+}
+
+#[test]
+fn gateways_carry_tcp_whole_and_the_same_again_and_end_with_it() {
+    for knows in [false, true] {
+        let mut spec = through_gateways(0.02, knows, download(5_000));
+        let run = outcome(&spec);
+        let flow = &run.flows[0];
+        assert!(flow.complete && flow.failure.is_none(), "{flow:?}");
+        let time = flow.metrics.connection_time.expect("a time");
+        // What the link carries is found out within 5 s.
+        let most = if knows { 6.0 } else { 10.0 };
+        assert!(time < most, "{time} s for 4 s of data where TCP alone takes minutes");
+        // The request travels with the wish to connect, and the answer comes back: one round trip.
+        let first = flow.first_byte_after.expect("a first byte");
+        assert!((0.5..0.6).contains(&first), "{first}");
+        assert!(run.simulated_seconds < 5.0 + time + 60.0, "{}", run.simulated_seconds);
+        assert_eq!(outcome(&spec), run);
+        spec.wire = true;
+        assert_eq!(outcome(&spec), run);
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_no_answer_at_the_client() {
+    let mut spec = through_gateways(0.0, false, download(100));
+    spec.links[2].forth.push(ModelSpec::RandomLoss(1.0));
+    let flow = &outcome(&spec).flows[0];
+    assert!(!flow.complete && flow.delivered_bytes == 0 && flow.failure.is_some(), "{flow:?}");
+}
+
+#[test]
+fn files_go_through_gateways_connection_after_connection() {
+    let mut flow = download(1);
+    flow.request = None;
+    (flow.from, flow.to, flow.gateways) = (0, 3, Some([1, 2]));
+    flow.traffic = Some(TrafficSpec::Files {
+        size: ByteCount::new(20_000),
+        pause: Draw::Constant(0.2),
+        count: Some(20),
+    });
+    let run = outcome(&through_gateways(0.01, false, flow));
+    let flow = &run.flows[0];
+    let pieces = flow.pieces.expect("pieces");
+    assert!(flow.complete && pieces.failed == 0 && pieces.arrived == pieces.offered, "{flow:?}");
 }

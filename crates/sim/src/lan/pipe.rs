@@ -17,6 +17,8 @@ const ROOM: usize = 64 * 1024;
 #[derive(Debug, Default)]
 struct Way {
     bytes: VecDeque<u8>,
+    /// Bytes that were read and have not reached the host.
+    pending: usize,
     has_ended: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -38,7 +40,7 @@ impl State {
 
 /// One end of a TCP connection. When it is dropped the other end sees an end, or a reset where it is guarded.
 #[derive(Debug)]
-pub(super) struct Pipe {
+pub(crate) struct Pipe {
     state: Arc<Mutex<State>>,
     side: usize,
     guarded: Mutex<bool>,
@@ -46,7 +48,7 @@ pub(super) struct Pipe {
 
 /// What a read came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Read {
+pub(crate) enum Read {
     Bytes(Vec<u8>),
     Nothing,
     End,
@@ -55,7 +57,7 @@ pub(super) enum Read {
 
 impl Pipe {
     /// Both ends of a connection.
-    pub(super) fn pair() -> [Self; 2] {
+    pub(crate) fn pair() -> [Self; 2] {
         let state = Arc::<Mutex<State>>::default();
         [0, 1].map(|side| Self { state: state.clone(), side, guarded: Mutex::new(false) })
     }
@@ -65,13 +67,13 @@ impl Pipe {
     }
 
     /// Bytes that a write would take.
-    pub(super) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         let state = self.state();
         if state.is_reset { 0 } else { ROOM - state.ways[self.side].bytes.len() }
     }
 
     /// Writes what there is room for. `None` after a reset.
-    pub(super) fn write(&self, bytes: &[u8]) -> Option<usize> {
+    pub(crate) fn write(&self, bytes: &[u8]) -> Option<usize> {
         let mut state = self.state();
         if state.is_reset {
             return None;
@@ -86,7 +88,7 @@ impl Pipe {
     }
 
     /// Reads at most so many bytes.
-    pub(super) fn read(&self, most: usize) -> Read {
+    pub(crate) fn read(&self, most: usize) -> Read {
         let mut state = self.state();
         if state.is_reset {
             return Read::Reset;
@@ -101,15 +103,27 @@ impl Pipe {
         Read::Bytes(bytes)
     }
 
+    /// Wakes this task when something can be read or written.
+    pub(crate) fn watch(&self, waker: &Waker) {
+        let mut state = self.state();
+        state.ways[1 - self.side].reader = Some(waker.clone());
+        state.ways[self.side].writer = Some(waker.clone());
+    }
+
+    /// So many bytes that were read from here wait elsewhere until the host has them.
+    pub(crate) fn note_pending(&self, bytes: usize) {
+        self.state().ways[1 - self.side].pending = bytes;
+    }
+
     /// Nothing more is written.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let mut state = self.state();
         state.ways[self.side].has_ended = true;
         state.wake();
     }
 
     /// Both directions are over, and what was not read is lost.
-    pub(super) fn reset(&self) {
+    pub(crate) fn reset(&self) {
         let mut state = self.state();
         state.is_reset = true;
         state.wake();
@@ -152,7 +166,7 @@ impl Drop for Pipe {
 
 /// One half of an end.
 #[derive(Debug)]
-pub(super) struct Half<'a>(&'a Pipe);
+pub(crate) struct Half<'a>(&'a Pipe);
 
 impl Tcp for Pipe {
     type Reader<'a> = Half<'a>;
@@ -177,7 +191,9 @@ impl Tcp for Pipe {
     }
 
     fn queued(&self) -> usize {
-        self.state().ways[self.side].bytes.len()
+        let state = self.state();
+        let way = &state.ways[self.side];
+        way.bytes.len() + way.pending
     }
 }
 

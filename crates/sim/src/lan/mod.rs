@@ -1,0 +1,56 @@
+//! What gateways see of the hosts beside them, in virtual time.
+
+mod pipe;
+
+use std::io;
+use std::net::SocketAddr;
+
+use bentpipe_gateway::{Tasks, Udp};
+
+use crate::program::{Task, Virtual};
+
+pub(crate) use pipe::{Pipe, Read};
+
+/// Futures of the gateway's program.
+#[derive(Debug)]
+pub(crate) struct Running {
+    runtime: Virtual,
+    tasks: Vec<Task>,
+}
+
+impl Running {
+    /// None yet.
+    pub(crate) const fn new(runtime: Virtual) -> Self {
+        Self { runtime, tasks: Vec::new() }
+    }
+}
+
+impl Tasks for Running {
+    fn spawn(&mut self, future: impl Future<Output = ()> + Send + 'static) {
+        self.reap();
+        self.tasks.push(self.runtime.spawn(future));
+    }
+
+    async fn ended(&mut self) {
+        // Who spawns forgets those that have ended.
+        std::future::pending::<()>().await;
+    }
+
+    fn reap(&mut self) {
+        self.tasks.retain(|task| !task.has_ended());
+    }
+}
+
+/// There is no UDP here.
+#[derive(Debug)]
+pub(crate) enum NoUdp {}
+
+impl Udp for NoUdp {
+    async fn send(&self, _: &[u8]) -> io::Result<usize> {
+        match *self {}
+    }
+
+    async fn recv_from(&self, _: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        match *self {}
+    }
+}
