@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 BIN = target/release/bentpipe
 
-.PHONY: deny demo test storms fuzz test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
+.PHONY: deny demo test storms twins fuzz test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
@@ -18,9 +18,16 @@ build:
 test: setup
 	$(CARGO) test --workspace --locked
 
-# File transfers that are broken off at random, a thousand times.
-storms:
+# Storms in virtual time, and file transfers on real disks that are broken off at random, a thousand times.
+STORM_MINUTES ?= 10
+
+storms: build
+	$(BIN) storm --minutes $(STORM_MINUTES)
 	BENTPIPE_TRANSFER_STORMS=1000 $(CARGO) test --locked -p bentpipe-net --test transfer_storms
+
+# The gateways in the simulator beside the same programs over the emulator. Needs root; takes half an hour.
+twins:
+	bash bench/twins.sh
 
 # Every fuzz target for a number of executions, with coverage. No sanitizer: there is no unsafe code.
 CARGO_FUZZ = 0.13.2

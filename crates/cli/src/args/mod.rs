@@ -9,6 +9,7 @@ mod queues;
 mod run;
 mod storm;
 mod transfer;
+mod twin;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ pub(crate) use queues::Queues;
 pub(crate) use run::Run;
 pub(crate) use storm::{Storm, World};
 pub(crate) use transfer::{Identity, Keygen, Recv, Send, Transport, Way};
+pub(crate) use twin::{Twin, TwinHost, TwinRole};
 
 use emulate::EMULATE_EXAMPLES;
 use experiments::{COMPARE_EXAMPLES, REPRODUCE_EXAMPLES};
@@ -32,6 +34,7 @@ use orbit::ORBIT_EXAMPLES;
 use run::RUN_EXAMPLES;
 use storm::STORM_EXAMPLES;
 use transfer::{KEYGEN_EXAMPLES, RECV_EXAMPLES, SEND_EXAMPLES};
+use twin::TWIN_EXAMPLES;
 
 /// Transport for satellite links: simulate it, measure it, prove it.
 #[derive(Debug, Parser)]
@@ -68,6 +71,12 @@ pub(crate) enum Command {
     /// Let everything go wrong around the product, and see whether it keeps what it promises
     #[command(after_help = STORM_EXAMPLES)]
     Storm(Storm),
+    /// Run a scenario with gateways in the simulator and with real programs, and compare
+    #[command(after_help = TWIN_EXAMPLES)]
+    Twin(Twin),
+    /// Be a host of a twin
+    #[command(hide = true)]
+    TwinHost(TwinHost),
     /// Put a satellite link between programs of this machine
     #[command(after_help = EMULATE_EXAMPLES)]
     Emulate(Emulate),

@@ -19,6 +19,7 @@ mod sctp;
 mod send;
 mod storm;
 mod top;
+mod twin;
 
 use std::io::Write;
 
@@ -36,6 +37,8 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::List { what, json } => list::list(what, json),
         Command::Storm(args) => storm::storm(&args),
+        Command::Twin(args) => twin::twin(&args),
+        Command::TwinHost(args) => twin::host(&args.role),
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Orbit(args) => orbit::orbit(&args),
         Command::Gateway(args) => gateway::gateway(&args),

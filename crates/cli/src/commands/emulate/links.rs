@@ -4,7 +4,7 @@ use bentpipe_net::emulate::{Hop, Path, Sky};
 use bentpipe_sim::{LinkSpec, RunSpec};
 
 /// What the packets pass.
-pub(super) struct Links {
+pub(in crate::commands) struct Links {
     way: Way,
     seed: u64,
 }
@@ -17,7 +17,7 @@ enum Way {
 
 impl Links {
     /// The links on the way of the first flow, if there is one.
-    pub(super) fn of(spec: &RunSpec) -> Option<Self> {
+    pub(in crate::commands) fn of(spec: &RunSpec) -> Option<Self> {
         let flow = spec.flows.first()?;
         let way = match &spec.sky {
             Some(sky) => Way::Satellites(Box::new(Sky {
@@ -35,7 +35,7 @@ impl Links {
     }
 
     /// A path over them.
-    pub(super) fn path<P>(&self) -> Path<P> {
+    pub(in crate::commands) fn path<P>(&self) -> Path<P> {
         match &self.way {
             Way::Links(hops) => Path::new(hops, self.seed),
             Way::Satellites(sky) => Path::over_satellites(sky, self.seed),

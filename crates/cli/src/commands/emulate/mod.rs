@@ -14,7 +14,7 @@ use crate::args::Emulate;
 use crate::commands::mqueue;
 use crate::failure::Failure;
 use counters::Live;
-use links::Links;
+pub(super) use links::Links;
 use signals::Signals;
 
 /// Emulates a link until it is stopped, or around a command.
