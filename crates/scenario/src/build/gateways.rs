@@ -8,6 +8,7 @@ use bentpipe_units::Span;
 
 use super::node;
 use crate::problem::{Problem, problem};
+use crate::schema::bentpipe::FecValue;
 use crate::schema::file::ScenarioFile;
 use crate::schema::gateway::GatewaysTable;
 use crate::schema::link::LinkTable;
@@ -126,7 +127,7 @@ fn spec(file: &ScenarioFile, table: &GatewaysTable) -> Result<GatewaysSpec, Prob
         let message = "both gateways know the rate at which they send, or none does";
         return problem(&["gateway"], message);
     }
-    let Some(fec) = table.fec.map_or(Some(Fec::Auto), |value| value.fec()) else {
+    let Some(fec) = table.fec.map_or(Some(Fec::Auto), FecValue::fec) else {
         return problem(&["gateway", "fec"], "it is \"auto\", \"off\" or a ratio from 0 to 1");
     };
     let buffer = table.buffer.map(|buffer| buffer.0);
