@@ -33,7 +33,7 @@ mod spec;
 mod splices;
 mod stations;
 pub mod storm;
-mod stretches;
+mod cut_through;
 mod topology;
 mod traffic;
 mod transit;

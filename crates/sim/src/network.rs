@@ -29,20 +29,20 @@ use crate::outages::Outages;
 use crate::packet::{Arena, Label, Packet, PacketId};
 use crate::routes::Routes;
 use crate::stations::Stations;
-use crate::stretches::{Stretches, only_feeders};
+use crate::cut_through::{CutThrough, only_feeders};
 use crate::topology::Topology;
 use crate::{Encapsulation, Envelope, MtuSpec, RunSpec, wire_mode};
 
 /// The network and the event queue. Channels are the first components of the queue.
 ///
-/// A packet passes a whole [stretch](Stretches) of channels at once.
+/// A packet passes a whole [stretch](CutThrough) of channels at once.
 pub(crate) struct Network<'o> {
     pub(crate) queue: EventQueue,
     pub(crate) channels: Vec<Channel>,
     pub(crate) observer: &'o mut dyn Observer,
     arena: Arena,
     routes: Routes,
-    stretches: Stretches,
+    cut_through: CutThrough,
     stations: Stations,
     agents: Agents,
     /// Where the packets of each channel come from.
@@ -113,9 +113,9 @@ impl<'o> Network<'o> {
         let is_narrow = |channel| narrow.get(channel as usize).is_some_and(Option::is_some);
         let looked_at =
             |channel: u32| agents.stand_at(ends[channel as usize].0 as u16) || is_narrow(channel);
-        let stretches = match &spec.sky {
-            Some(_) => Stretches::none(spec.nodes.len()),
-            None => Stretches::new(&routes, &far_ends, &feeders, station, looked_at),
+        let cut_through = match &spec.sky {
+            Some(_) => CutThrough::none(spec.nodes.len()),
+            None => CutThrough::new(&routes, &far_ends, &feeders, station, looked_at),
         };
         let watched = observer.wants_packets();
         let mut queue = EventQueue::new(first_agent + spec.agents.len());
@@ -129,7 +129,7 @@ impl<'o> Network<'o> {
             observer,
             arena,
             routes,
-            stretches,
+            cut_through,
             stations,
             agents,
             low: low_ports(&spec.flows),
@@ -246,7 +246,7 @@ impl<'o> Network<'o> {
         if !self.narrow.is_empty() && self.drops_too_long(now, node, label) {
             return;
         }
-        let hops = self.stretches.hops(node, label.to);
+        let hops = self.cut_through.hops(node, label.to);
         self.travel(now, node, now, hops, None, label, label.passing());
     }
 
@@ -267,7 +267,7 @@ impl<'o> Network<'o> {
         let packet = label.packet;
         let serial = self.queue.next_serial();
         for hop in hops {
-            let index = self.stretches.channel(hop);
+            let index = self.cut_through.channel(hop);
             if self.watched {
                 self.show_later(at, index, packet);
             }
@@ -367,7 +367,7 @@ impl<'o> Network<'o> {
         }
         let label = self.arena.get_mut(held.id).label(held.id);
         let node = self.near_ends[index as usize];
-        let mut hops = self.stretches.hops_behind_station(node, label.to);
+        let mut hops = self.cut_through.hops_behind_station(node, label.to);
         hops.next();
         self.travel(now, node, at, hops, Some(index), label, passing);
     }

@@ -12,7 +12,7 @@ use crate::{FlowSpec, RunSpec};
 
 /// For each node and destination the channels that a packet passes without an event between them.
 #[derive(Debug)]
-pub(crate) struct Stretches {
+pub(crate) struct CutThrough {
     nodes: usize,
     channels: Vec<u32>,
     ranges: Vec<(u32, u32)>,
@@ -20,8 +20,8 @@ pub(crate) struct Stretches {
     behind: Vec<(u32, u32)>,
 }
 
-impl Stretches {
-    /// The stretches between `far_ends` of channels, some of which have an only feeder. Where
+impl CutThrough {
+    /// The cut_through between `far_ends` of channels, some of which have an only feeder. Where
     /// packets of a channel wait in a station, or something looks at them before it, no stretch goes
     /// on to it.
     pub(crate) fn new(
@@ -54,7 +54,7 @@ impl Stretches {
         Self { nodes, channels, ranges, behind }
     }
 
-    /// No stretches at all, between any nodes towards one of `nodes`.
+    /// No cut_through at all, between any nodes towards one of `nodes`.
     pub(crate) fn none(nodes: usize) -> Self {
         let none = vec![(0, 0); nodes];
         Self { nodes: 0, channels: Vec::new(), ranges: none.clone(), behind: none }
