@@ -21,7 +21,7 @@ mod held_lines;
 mod lan;
 mod lines;
 mod network;
-mod notices;
+mod icmp;
 mod observer;
 mod outages;
 mod packet;
