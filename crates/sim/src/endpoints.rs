@@ -1,6 +1,6 @@
 //! The ends of the connections and how segments find them.
 
-mod turn;
+mod fast_path;
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -220,7 +220,7 @@ impl Endpoints {
         }
     }
 
-    /// The same for packets that are not [turned](Endpoints::turn).
+    /// The same for packets that are not [answered in place](Endpoints::turn).
     fn arrive_any(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) {
         let packet = network.packet(id);
         let (node, from) = (packet.to, packet.from);
