@@ -184,7 +184,7 @@ fn a_host_that_leaves_ends_the_connections_of_its_peers_at_once_and_what_opens_w
         // Of what is said in parting two copies of three are lost.
         let mut lost = 0;
         let mut world = World::new().with_wire(move |end, bytes| {
-            // Around the two bytes are 23 of the association.
+            // DrainContext the two bytes are 23 of the association.
             let is_lost = end == leaver && bytes.len() == 25 && lost < 2;
             lost += usize::from(is_lost);
             if is_lost { vec![] } else { vec![DELAY] }

@@ -97,14 +97,14 @@ pub(crate) fn low_ports(flows: &[FlowSpec]) -> BTreeSet<u16> {
 }
 
 /// What an endpoint sees of the rest while it is drained.
-struct Around<'a, 'o> {
+struct DrainContext<'a, 'o> {
     network: &'a mut Network<'o>,
     app: &'a mut App,
     paths: &'a [[u16; 2]],
     path_bytes: &'a mut [u64],
 }
 
-impl<E: Endpoint> Host<E> for Around<'_, '_> {
+impl<E: Endpoint> Host<E> for DrainContext<'_, '_> {
     fn place(&mut self) -> &mut Segment {
         self.network.place()
     }
@@ -378,25 +378,25 @@ impl Endpoints {
             self.products.touch(end.paths[0][0]);
         }
         let End { app, paths, path_bytes, .. } = end;
-        let mut around = Around { network, app, paths, path_bytes };
+        let mut context = DrainContext { network, app, paths, path_bytes };
         let deadline = match &mut end.endpoint {
-            Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut around),
+            Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut context),
             Some(Connection::Tcp(connection)) => {
-                let own = around.network.tell_queue(now, &mut **connection, around.paths[0]);
-                empty(&mut **connection, now, &mut around);
+                let own = context.network.tell_queue(now, &mut **connection, context.paths[0]);
+                empty(&mut **connection, now, &mut context);
                 if let Some(own) = own {
-                    around.network.tell_overflow(now, &mut **connection, own);
+                    context.network.tell_overflow(now, &mut **connection, own);
                 }
-                let untimed = end.generator.is_none() && around.app.next_timer().is_none();
+                let untimed = end.generator.is_none() && context.app.next_timer().is_none();
                 if !connection.take_hurry() && untimed {
                     return;
                 }
                 connection.poll_timeout()
             }
-            Some(Connection::Sctp(association)) => drain(&mut **association, now, &mut around),
+            Some(Connection::Sctp(association)) => drain(&mut **association, now, &mut context),
             Some(Connection::Bentpipe(hosted)) => {
-                self.products.touch(around.paths[0][0]);
-                drain(&mut **hosted, now, &mut around)
+                self.products.touch(context.paths[0][0]);
+                drain(&mut **hosted, now, &mut context)
             }
             None => return,
         };

@@ -144,14 +144,14 @@ struct Both<'a, 'o> {
 }
 
 /// What an end of a proxy sees of the rest while it is drained.
-struct Around<'a, 'o> {
+struct DrainContext<'a, 'o> {
     network: &'a mut Network<'o>,
     relay: &'a mut Relay,
     side: Side,
     nodes: [u16; 2],
 }
 
-impl<E: Endpoint> Host<E> for Around<'_, '_> {
+impl<E: Endpoint> Host<E> for DrainContext<'_, '_> {
     fn place(&mut self) -> &mut Segment {
         self.network.place()
     }
@@ -180,18 +180,18 @@ impl Legs for Both<'_, '_> {
             return;
         };
         let network = &mut *self.network;
-        let mut around = Around { network, relay, side, nodes: paths[0] };
+        let mut context = DrainContext { network, relay, side, nodes: paths[0] };
         let waits = self.in_turn == Some(side);
         match connection {
-            Connection::Xstp(session) => take_out(&mut **session, now, &mut around, waits),
+            Connection::Xstp(session) => take_out(&mut **session, now, &mut context, waits),
             Connection::Tcp(connection) => {
-                let own = around.network.tell_queue(now, &mut **connection, around.nodes);
-                take_out(&mut **connection, now, &mut around, waits);
+                let own = context.network.tell_queue(now, &mut **connection, context.nodes);
+                take_out(&mut **connection, now, &mut context, waits);
                 if let Some(own) = own {
-                    around.network.tell_overflow(now, &mut **connection, own);
+                    context.network.tell_overflow(now, &mut **connection, own);
                 }
             }
-            Connection::Sctp(association) => take_out(&mut **association, now, &mut around, waits),
+            Connection::Sctp(association) => take_out(&mut **association, now, &mut context, waits),
             // Proxies have none.
             Connection::Bentpipe(_) => {}
         }
@@ -199,11 +199,11 @@ impl Legs for Both<'_, '_> {
 }
 
 /// Drains an end, or leaves in it what it has to send.
-fn take_out<E: Endpoint>(endpoint: &mut E, now: Instant, around: &mut Around<'_, '_>, waits: bool) {
+fn take_out<E: Endpoint>(endpoint: &mut E, now: Instant, context: &mut DrainContext<'_, '_>, waits: bool) {
     if waits {
-        hear(endpoint, now, around);
+        hear(endpoint, now, context);
     } else {
-        drain(endpoint, now, around);
+        drain(endpoint, now, context);
     }
 }
 

@@ -20,7 +20,7 @@ const PATH: PathId = PathId(0);
 
 /// The application of an end and what the end sends.
 #[derive(Default)]
-struct Around {
+struct DrainContext {
     outbox: VecDeque<Bytes>,
     closes: bool,
     inbox: Vec<u8>,
@@ -28,7 +28,7 @@ struct Around {
     sent: Vec<Segment>,
 }
 
-impl Around {
+impl DrainContext {
     fn feed(&mut self, now: Instant, connection: &mut Connection) {
         while let Some(chunk) = self.outbox.front_mut() {
             let _ = connection.write(now, chunk);
@@ -43,7 +43,7 @@ impl Around {
     }
 }
 
-impl Host<Connection> for Around {
+impl Host<Connection> for DrainContext {
     fn place(&mut self) -> &mut Segment {
         &mut self.place
     }
@@ -69,7 +69,7 @@ impl Host<Connection> for Around {
 /// One end, with the timer that its host has.
 struct End {
     connection: Option<Connection>,
-    around: Around,
+    context: DrainContext,
     timer: Option<Instant>,
     turned: usize,
 }
@@ -77,17 +77,17 @@ struct End {
 impl End {
     /// Takes a segment in its place. `None` when it is to be taken the general way.
     fn turn(&mut self, now: Instant, sink: bool, segment: &mut Segment) -> Option<()> {
-        let (connection, around) = (self.connection.as_mut()?, &mut self.around);
+        let (connection, context) = (self.connection.as_mut()?, &mut self.context);
         let tcp = segment.tcp_mut();
         let turned = if sink {
-            connection.turn_data(now, PATH, tcp, |bytes| around.inbox.extend_from_slice(bytes))
+            connection.turn_data(now, PATH, tcp, |bytes| context.inbox.extend_from_slice(bytes))
         } else {
             connection.turn_ack(now, PATH, tcp)
         };
         match turned {
             Turned::No => return None,
             Turned::Taken => assert!(tcp.payload.is_empty()),
-            Turned::Answered => around.sent.push(segment.clone()),
+            Turned::Answered => context.sent.push(segment.clone()),
         }
         self.turned += 1;
         if !connection.is_quiet() {
@@ -98,7 +98,7 @@ impl End {
 
     fn drain(&mut self, now: Instant) {
         if let Some(connection) = &mut self.connection {
-            self.timer = drain(connection, now, &mut self.around);
+            self.timer = drain(connection, now, &mut self.context);
             let _ = connection.take_hurry();
         }
     }
@@ -134,19 +134,19 @@ fn transfer(network: Network, config: &Config, bytes: usize, turns: bool) -> (Ve
     let ports = Ports { local: 49_152, peer: 5_002 };
     let source = Connection::connect(config.clone(), now, PATH, ports, 0x1234_5678_9abc);
     let mut ends = [Some(source), None].map(|connection| {
-        let around = Around::default();
-        End { connection, around, timer: None, turned: 0 }
+        let context = DrainContext::default();
+        End { connection, context, timer: None, turned: 0 }
     });
     let file = pattern(bytes);
     let chunks = (0..bytes).step_by(8_000);
-    ends[0].around.outbox = chunks.map(|at| file.slice(at..bytes.min(at + 8_000))).collect();
-    ends[0].around.closes = true;
+    ends[0].context.outbox = chunks.map(|at| file.slice(at..bytes.min(at + 8_000))).collect();
+    ends[0].context.closes = true;
     ends[0].drain(now);
     let mut wire: BTreeMap<(Instant, usize), (usize, Segment)> = BTreeMap::new();
     let mut seen = Vec::new();
     for _ in 0..100_000 {
         for (from, end) in ends.iter_mut().enumerate() {
-            for segment in end.around.sent.drain(..) {
+            for segment in end.context.sent.drain(..) {
                 seen.push(format!("{now} {from} {segment:?}"));
                 let (dice, late) = (draw(), Span::from_millis(draw() % 100));
                 let late = if dice < network.loss + network.late { late } else { Span::ZERO };
@@ -180,7 +180,7 @@ fn transfer(network: Network, config: &Config, bytes: usize, turns: bool) -> (Ve
         let connection = end.connection.as_ref().expect("a connection");
         seen.push(format!("{:?} {:?}", connection.sender_state(), connection.counters()));
     }
-    assert!(ends[1].around.inbox == file, "what was read is what was written");
+    assert!(ends[1].context.inbox == file, "what was read is what was written");
     (seen, ends[0].turned + ends[1].turned)
 }
 

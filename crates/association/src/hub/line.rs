@@ -307,24 +307,24 @@ impl Hub {
 
     /// Sends the next segment of a connection; false when it has none.
     fn send_one(&mut self, now: Instant, id: usize) -> bool {
-        let (endpoint, mut around) = self.around(id);
-        let mut path = endpoint.poll_transmit(now, around.place());
+        let (endpoint, mut context) = self.context(id);
+        let mut path = endpoint.poll_transmit(now, context.place());
         if path.is_none() && endpoint.poll_timeout().is_some_and(|due| due <= now) {
             // A burst that ended while others had their turns: the next one is due, and a timer would only
             // ring when the turn has gone to others.
             endpoint.handle_timeout(now);
-            path = endpoint.poll_transmit(now, around.place());
+            path = endpoint.poll_transmit(now, context.place());
         }
         if let Some(path) = path {
-            around.transmit(now, path);
+            context.transmit(now, path);
         }
         path.is_some()
     }
 
     /// What became of a connection by its turn.
     fn settle_after_turn(&mut self, now: Instant, id: usize) {
-        let (endpoint, mut around) = self.around(id);
-        let deadline = hear(endpoint, now, &mut around);
+        let (endpoint, mut context) = self.context(id);
+        let deadline = hear(endpoint, now, &mut context);
         self.settle(now, id, deadline);
     }
 }

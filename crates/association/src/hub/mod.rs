@@ -152,7 +152,7 @@ struct Scratch {
 }
 
 /// What surrounds a connection while it is drained.
-struct Around<'a> {
+struct DrainContext<'a> {
     association: &'a mut Association,
     outbox: &'a mut Outbox,
     scratch: &'a mut Scratch,
@@ -164,7 +164,7 @@ struct Around<'a> {
     dropped: bool,
 }
 
-impl Host<Session> for Around<'_> {
+impl Host<Session> for DrainContext<'_> {
     fn place(&mut self) -> &mut Segment {
         &mut self.scratch.place
     }
@@ -388,14 +388,14 @@ impl Hub {
             return;
         }
         let has_turns = connection.member.is_some();
-        let (endpoint, mut around) = self.around(id);
-        let association = &*around.association;
+        let (endpoint, mut context) = self.context(id);
+        let association = &*context.association;
         let in_turn = has_turns && association.is_up() && !association.collects;
         let deadline = if in_turn {
             // What is due and can not be sent yet is no reason to ring again.
-            hear(endpoint, now, &mut around).filter(|deadline| *deadline > now)
+            hear(endpoint, now, &mut context).filter(|deadline| *deadline > now)
         } else {
-            drain(endpoint, now, &mut around)
+            drain(endpoint, now, &mut context)
         };
         if in_turn && !endpoint.is_quiet() {
             self.wait_for_turn(id);
@@ -404,9 +404,9 @@ impl Hub {
     }
 
     /// The session of a connection and what surrounds it.
-    fn around(&mut self, id: usize) -> (&mut Session, Around<'_>) {
+    fn context(&mut self, id: usize) -> (&mut Session, DrainContext<'_>) {
         let connection = &mut self.connections[id];
-        let around = Around {
+        let context = DrainContext {
             association: &mut self.associations[connection.association],
             outbox: &mut self.outbox,
             scratch: &mut self.scratch,
@@ -416,7 +416,7 @@ impl Hub {
             way: connection.way,
             dropped: connection.stream.dropped,
         };
-        (&mut connection.stream.endpoint, around)
+        (&mut connection.stream.endpoint, context)
     }
 
     /// What follows from what a connection has told and sent; it rings next at `deadline`.

@@ -55,7 +55,7 @@ struct Connection {
 }
 
 /// What surrounds a connection while it is drained.
-struct Around<'a> {
+struct DrainContext<'a> {
     header: Header,
     dropped: bool,
     outbox: &'a mut VecDeque<Frame>,
@@ -63,7 +63,7 @@ struct Around<'a> {
     events: &'a mut Vec<Event>,
 }
 
-impl Host<Session> for Around<'_> {
+impl Host<Session> for DrainContext<'_> {
     fn place(&mut self) -> &mut Segment {
         self.place
     }
@@ -227,14 +227,14 @@ impl Sessions {
         if !std::mem::take(&mut connection.stirred) {
             return;
         }
-        let mut around = Around {
+        let mut context = DrainContext {
             header,
             dropped: connection.stream.dropped,
             outbox: &mut self.outbox,
             place: &mut self.place,
             events: &mut self.events,
         };
-        let deadline = drain(&mut connection.stream.endpoint, now, &mut around);
+        let deadline = drain(&mut connection.stream.endpoint, now, &mut context);
         for event in self.events.drain(..) {
             connection.stream.note(event);
         }

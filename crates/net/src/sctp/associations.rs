@@ -82,7 +82,7 @@ struct Connection {
 }
 
 /// What surrounds an association while it is drained.
-struct Around<'a> {
+struct DrainContext<'a> {
     ways: &'a Ways,
     dropped: bool,
     outboxes: &'a mut [Outbox],
@@ -91,7 +91,7 @@ struct Around<'a> {
     events: &'a mut Vec<Event>,
 }
 
-impl Host<Association> for Around<'_> {
+impl Host<Association> for DrainContext<'_> {
     fn place(&mut self) -> &mut Segment {
         self.place
     }
@@ -292,7 +292,7 @@ impl Associations {
         if !std::mem::take(&mut connection.stirred) {
             return;
         }
-        let mut around = Around {
+        let mut context = DrainContext {
             ways: &connection.ways,
             dropped: connection.stream.dropped,
             outboxes: &mut self.outboxes,
@@ -300,7 +300,7 @@ impl Associations {
             place: &mut self.place,
             events: &mut self.events,
         };
-        let deadline = drain(&mut connection.stream.endpoint, now, &mut around);
+        let deadline = drain(&mut connection.stream.endpoint, now, &mut context);
         self.timers.set(id, deadline);
         for event in self.events.drain(..) {
             connection.stream.note(event);

@@ -195,14 +195,14 @@ pub(crate) struct World {
 type Sent = (Segment, Option<Header>);
 
 /// What an end sees while it is drained.
-struct Around<'a> {
+struct DrainContext<'a> {
     app: &'a mut App,
     sent: &'a mut Vec<Sent>,
     place: Segment,
     header: Option<Header>,
 }
 
-impl Host<dyn Endpoint> for Around<'_> {
+impl Host<dyn Endpoint> for DrainContext<'_> {
     fn place(&mut self) -> &mut Segment {
         &mut self.place
     }
@@ -330,9 +330,9 @@ impl World {
             let End { endpoint: Some(endpoint), app } = &mut self.ends[index] else { return };
             let mut sent = Vec::new();
             app.act(now, &mut **endpoint);
-            let mut around =
-                Around { app, sent: &mut sent, place: Segment::default(), header: None };
-            drain(&mut **endpoint, now, &mut around);
+            let mut context =
+                DrainContext { app, sent: &mut sent, place: Segment::default(), header: None };
+            drain(&mut **endpoint, now, &mut context);
             return self.send(index, sent);
         }
         let number = (index - 1) / 2;
