@@ -21,6 +21,7 @@ use bytes::Bytes;
 
 use crate::agents::Agents;
 use crate::channel::Channel;
+use crate::cut_through::{CutThrough, only_feeders};
 use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
 use crate::held::{InStation, describe};
@@ -29,7 +30,6 @@ use crate::outages::Outages;
 use crate::packet::{Arena, Label, Packet, PacketId};
 use crate::routes::Routes;
 use crate::stations::Stations;
-use crate::cut_through::{CutThrough, only_feeders};
 use crate::topology::Topology;
 use crate::{Encapsulation, Envelope, MtuSpec, RunSpec, wire_mode};
 

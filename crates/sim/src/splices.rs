@@ -199,7 +199,12 @@ impl Legs for Both<'_, '_> {
 }
 
 /// Drains an end, or leaves in it what it has to send.
-fn take_out<E: Endpoint>(endpoint: &mut E, now: Instant, context: &mut DrainContext<'_, '_>, waits: bool) {
+fn take_out<E: Endpoint>(
+    endpoint: &mut E,
+    now: Instant,
+    context: &mut DrainContext<'_, '_>,
+    waits: bool,
+) {
     if waits {
         hear(endpoint, now, context);
     } else {

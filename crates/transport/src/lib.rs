@@ -9,6 +9,7 @@ pub mod drive;
 pub mod endpoint;
 mod local_queue;
 pub mod path_mtu;
+mod pending_events;
 mod ports;
 pub mod rtt;
 pub mod sctp;

@@ -18,6 +18,7 @@ use super::receiver::Receiver;
 use super::retry::Retry;
 use super::sender::Sender;
 use super::{Config, CookieKey, Message, Notice, SendError, State};
+use crate::pending_events::PendingEvents;
 use crate::{Failure, PathId, Ports};
 
 /// Most answers that wait to be sent: what a peer asks beyond them it asks again or not.
@@ -75,18 +76,9 @@ pub struct Association {
     pub(super) answers: VecDeque<(usize, Chunk)>,
     /// Whole packets.
     pub(super) packets: VecDeque<(PathId, Packet)>,
-    pub(super) told: Told,
+    pub(super) pending: PendingEvents,
     notices: VecDeque<Notice>,
     pub(super) counters: TransportCounters,
-}
-
-/// What the application is still to be told.
-#[derive(Debug, Default)]
-pub(super) struct Told {
-    pub(super) connected: bool,
-    pub(super) peer_closed: bool,
-    pub(super) closed: bool,
-    pub(super) failed: Option<Failure>,
 }
 
 impl Association {
@@ -125,7 +117,7 @@ impl Association {
             cwr: None,
             answers: VecDeque::new(),
             packets: VecDeque::new(),
-            told: Told::default(),
+            pending: PendingEvents::default(),
             notices: VecDeque::new(),
             counters: TransportCounters::default(),
             key,
@@ -287,7 +279,7 @@ impl Association {
             return;
         }
         self.state = State::Closed;
-        self.told.failed = failure;
+        self.pending.fail(failure);
         self.opening.stop();
         self.closing.stop();
         self.tx.clear(self.tx.flight.next());

@@ -29,14 +29,14 @@ impl Association {
             State::Established | State::ShutdownPending => {
                 self.state = State::ShutdownReceived;
                 self.tx.flushing = true;
-                self.told.peer_closed = true;
+                self.pending.peer_close();
             }
             State::ShutdownReceived => {}
             // Both ends close at once.
             State::ShutdownSent => {
                 self.state = State::ShutdownAckSent;
                 self.closing.start();
-                self.told.peer_closed = true;
+                self.pending.peer_close();
             }
             State::ShutdownAckSent => self.closing.again(),
             State::Closed | State::CookieWait | State::CookieEchoed => return self.ignore(),
@@ -49,12 +49,12 @@ impl Association {
     /// The peer has nothing outstanding either.
     pub(super) fn handle_shutdown_ack(&mut self, id: PathId) {
         match self.state {
-            State::ShutdownSent => self.told.peer_closed = true,
+            State::ShutdownSent => self.pending.peer_close(),
             State::ShutdownAckSent => {}
             _ => return self.ignore(),
         }
         self.send_packet(id, self.peer_tag, Chunk::ShutdownComplete { reflected: false });
-        self.told.closed = true;
+        self.pending.close();
         self.drop_all(None);
     }
 
@@ -63,7 +63,7 @@ impl Association {
         if self.state != State::ShutdownAckSent {
             return self.ignore();
         }
-        self.told.closed = true;
+        self.pending.close();
         self.drop_all(None);
     }
 

@@ -85,22 +85,8 @@ impl Endpoint for Association {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        if std::mem::take(&mut self.told.connected) {
-            return Some(Event::Connected);
-        }
-        if self.rx.take_readable() {
-            return Some(Event::Readable);
-        }
-        if self.tx.take_writable() && self.takes_writes() {
-            return Some(Event::Writable);
-        }
-        if std::mem::take(&mut self.told.peer_closed) {
-            return Some(Event::PeerClosed);
-        }
-        if std::mem::take(&mut self.told.closed) {
-            return Some(Event::Closed);
-        }
-        self.told.failed.take().map(Event::Failed)
+        let takes_writes = self.takes_writes();
+        self.pending.next(|| self.rx.take_readable(), || self.tx.take_writable() && takes_writes)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

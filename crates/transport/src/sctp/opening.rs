@@ -256,7 +256,7 @@ impl Association {
         self.tx.confirm(now, from);
         self.tx.try_paths();
         self.data_from = from;
-        self.told.connected = true;
+        self.pending.connect();
     }
 
     /// The peer lost everything and began anew: so does this end.

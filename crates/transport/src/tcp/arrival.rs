@@ -211,7 +211,9 @@ impl Connection {
         }
         let arrival = self.rx.handle_data(now, place, payload, fin);
         self.count(arrival);
-        self.told.peer_closed |= self.rx.has_ended();
+        if self.rx.has_ended() {
+            self.pending.peer_close();
+        }
     }
 
     pub(super) fn count(&mut self, arrival: Arrival) {

@@ -21,6 +21,7 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::stamps::Stamps;
 use super::{Config, State};
+use crate::pending_events::PendingEvents;
 use crate::{Endpoint, Event, Failure, LocalQueue, PathId, Ports, SenderState, WriteError};
 
 /// One end of a TCP connection.
@@ -53,7 +54,7 @@ pub struct Connection {
     pub(super) keepalives: u32,
     pub(super) last_heard: Instant,
     pub(super) time_wait_until: Option<Instant>,
-    pub(super) told: Told,
+    pub(super) pending: PendingEvents,
     pub(super) work: Work,
     /// Something but [`Event::Readable`] may be to be told.
     pub(super) has_news: bool,
@@ -79,15 +80,6 @@ pub(super) enum Work {
     /// An acknowledgement, and nothing else: the sending side has nothing under way and nothing to send.
     Acknowledgement,
     Anything,
-}
-
-/// What the application is still to be told.
-#[derive(Debug, Default)]
-pub(super) struct Told {
-    pub(super) connected: bool,
-    pub(super) peer_closed: bool,
-    pub(super) closed: bool,
-    pub(super) failed: Option<Failure>,
 }
 
 impl Connection {
@@ -151,7 +143,7 @@ impl Connection {
             keepalives: 0,
             last_heard: now,
             time_wait_until: None,
-            told: Told::default(),
+            pending: PendingEvents::default(),
             work: Work::Anything,
             has_news: true,
             hurries: true,
@@ -395,24 +387,9 @@ impl Endpoint for Connection {
         if !self.has_news {
             return self.rx.take_readable().then_some(Event::Readable);
         }
-        if std::mem::take(&mut self.told.connected) {
-            return Some(Event::Connected);
-        }
-        if self.rx.take_readable() {
-            return Some(Event::Readable);
-        }
-        if self.tx.take_writable() {
-            return Some(Event::Writable);
-        }
-        if std::mem::take(&mut self.told.peer_closed) {
-            return Some(Event::PeerClosed);
-        }
-        if std::mem::take(&mut self.told.closed) {
-            return Some(Event::Closed);
-        }
-        let failed = self.told.failed.take();
-        self.has_news = failed.is_some();
-        failed.map(Event::Failed)
+        let event = self.pending.next(|| self.rx.take_readable(), || self.tx.take_writable());
+        self.has_news = event.is_some();
+        event
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

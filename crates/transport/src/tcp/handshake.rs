@@ -164,7 +164,7 @@ impl Connection {
         let window = if scaled { u64::from(window) * window_unit } else { u64::from(window) };
         self.tx.open(now, agreed, window, 0);
         self.stage = Stage::Open;
-        self.told.connected = true;
+        self.pending.connect();
         self.last_heard = now;
     }
 

@@ -35,7 +35,7 @@ impl Connection {
         if self.stage != Stage::Open || !self.tx.is_done() || !ended {
             return;
         }
-        self.told.closed = true;
+        self.pending.close();
         // An end that was acknowledged late has not been heard of by the peer yet.
         if self.ended_first || self.rx.has_deferred() {
             self.stage = Stage::TimeWait;
@@ -57,7 +57,7 @@ impl Connection {
 
     /// The connection is over, well or not.
     pub(super) fn drop_connection(&mut self, failure: Option<Failure>) {
-        self.told.failed = failure;
+        self.pending.fail(failure);
         self.close_down();
     }
 

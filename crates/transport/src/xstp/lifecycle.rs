@@ -20,7 +20,7 @@ impl Session {
         self.begin.stop();
         self.rx = Receiver::new(self.config.clone(), isn, mss, begin.many_gaps);
         self.tx.open(now, mss, window);
-        self.told.connected = true;
+        self.pending.connect();
     }
 
     pub(super) fn handle_begin(&mut self, now: Instant, begin: &Begin, segment: &Segment) {
@@ -99,7 +99,7 @@ impl Session {
             return; // Our ENDAK was lost.
         }
         self.peer_ended = true;
-        self.told.peer_closed = true;
+        self.pending.peer_close();
         match self.state {
             State::Established => self.state = State::PeerHalf,
             State::LocalHalf => self.become_quiet(now),
@@ -120,7 +120,7 @@ impl Session {
     fn become_quiet(&mut self, now: Instant) {
         self.state = State::Quiet;
         self.quiet_until = Some(now + (self.tx.rtt.rto() * 2).max(QUIET_MIN));
-        self.told.closed = true;
+        self.pending.close();
     }
 
     /// Sends END once the session neither sends nor receives.
@@ -141,7 +141,7 @@ impl Session {
         }
         // A session that was closed both ways has nothing left to fail.
         if self.state != State::Quiet {
-            self.told.failed = failure;
+            self.pending.fail(failure);
         }
         self.state = State::Closed;
         self.begin.stop();

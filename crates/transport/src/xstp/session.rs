@@ -16,6 +16,7 @@ use super::control::{Exhausted, Retry};
 use super::receiver::{Arrival, Receiver};
 use super::sender::Sender;
 use super::{Config, SharedPath, State};
+use crate::pending_events::PendingEvents;
 use crate::{Endpoint, Event, Failure, PathId, Ports, SenderState, WriteError};
 
 /// Bytes that an allocator gives to keep one segment, besides its payload: its place in a list and the handle of a
@@ -48,22 +49,13 @@ pub struct Session {
     pub(super) last_heard: Instant,
     pub(super) keepalives: u32,
     pub(super) quiet_until: Option<Instant>,
-    pub(super) told: Told,
+    pub(super) pending: PendingEvents,
     /// Something may be to be sent. After plain data in order there never is, and most segments at a
     /// receiver are that.
     has_work: bool,
     /// Something but [`Event::Readable`] may be to be told.
     has_news: bool,
     pub(super) counters: TransportCounters,
-}
-
-/// What the application is still to be told.
-#[derive(Debug, Default)]
-pub(super) struct Told {
-    pub(super) connected: bool,
-    pub(super) peer_closed: bool,
-    pub(super) closed: bool,
-    pub(super) failed: Option<Failure>,
 }
 
 impl Session {
@@ -130,7 +122,7 @@ impl Session {
             last_heard: now,
             keepalives: 0,
             quiet_until: None,
-            told: Told::default(),
+            pending: PendingEvents::default(),
             has_work: true,
             has_news: true,
             counters: TransportCounters::default(),
@@ -484,24 +476,9 @@ impl Endpoint for Session {
         if !self.has_news {
             return self.rx.take_readable().then_some(Event::Readable);
         }
-        if std::mem::take(&mut self.told.connected) {
-            return Some(Event::Connected);
-        }
-        if self.rx.take_readable() {
-            return Some(Event::Readable);
-        }
-        if self.tx.take_writable() {
-            return Some(Event::Writable);
-        }
-        if std::mem::take(&mut self.told.peer_closed) {
-            return Some(Event::PeerClosed);
-        }
-        if std::mem::take(&mut self.told.closed) {
-            return Some(Event::Closed);
-        }
-        let failed = self.told.failed.take();
-        self.has_news = failed.is_some();
-        failed.map(Event::Failed)
+        let event = self.pending.next(|| self.rx.take_readable(), || self.tx.take_writable());
+        self.has_news = event.is_some();
+        event
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
