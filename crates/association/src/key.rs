@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
 use zeroize::Zeroize as _;
 
 /// Bytes of a key (X25519).
@@ -44,6 +45,11 @@ impl FromStr for PublicKey {
     fn from_str(text: &str) -> Result<Self, BadKey> {
         decode(text).map(Self)
     }
+}
+
+/// The public key of a secret one.
+pub(crate) fn public_of(secret: &[u8; LEN]) -> [u8; LEN] {
+    x25519(*secret, X25519_BASEPOINT_BYTES)
 }
 
 /// A text that is no key.
@@ -90,7 +96,7 @@ impl SecretKey {
 
     /// The key with these bytes.
     pub fn from_bytes(secret: [u8; LEN]) -> Self {
-        let public = PublicKey(crate::secure::public_of(&secret));
+        let public = PublicKey(public_of(&secret));
         Self { secret, public }
     }
 

@@ -8,12 +8,12 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-use super::connection::number_len;
-use super::control::{Control, PIECE_HEADER, has_content};
+use super::control::{Control, PIECE_HEADER};
 use super::early::Early;
 use super::line::OwnLine;
 use super::marks::Marks;
 use super::memory::Memory;
+use super::number::{has_content, number_len};
 use super::numbering::Numbering;
 use super::outbox::Outbox;
 use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};

@@ -2,13 +2,11 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-use super::connection::{put_number, take_number};
+use super::number::{CONTROL, has_content, put_number, take_number};
 use super::parity::{Parity, Received};
 use super::pieces::Piece;
 use super::ways::{Beat, BeatAnswer};
 
-/// Number of no connection: a message follows.
-pub(super) const CONTROL: u32 = 0;
 /// Bytes of a piece besides its half.
 pub(super) const PIECE_HEADER: usize = 6;
 
@@ -27,11 +25,6 @@ const DATAGRAM: u8 = 12;
 const LEAVING: u8 = 13;
 const CHALLENGE: u8 = 14;
 const CHALLENGE_ANSWER: u8 = 15;
-
-/// Whether a datagram carries something of a connection.
-pub(super) fn has_content(plain: &[u8]) -> bool {
-    plain.first().is_some_and(|&first| u32::from(first) != CONTROL)
-}
 
 /// Whether what was cut in two may be this: segments and datagrams of applications are, and messages about
 /// the association never.

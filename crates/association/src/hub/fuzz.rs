@@ -2,9 +2,9 @@
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
-use super::connection::take_number;
-use super::control::{CONTROL, Control};
+use super::control::Control;
 use super::early::segments;
+use super::number::{CONTROL, take_number};
 
 /// Reads the input as a message about an association, and as the segments of a handshake message.
 ///

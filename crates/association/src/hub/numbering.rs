@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::connection::MOST_NUMBER;
+use super::number::MOST_NUMBER;
 
 /// Connections that one word tells of.
 const EACH: u64 = 64;

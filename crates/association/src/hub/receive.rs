@@ -7,9 +7,9 @@ use bentpipe_wire::{Ecn, Segment, xstp};
 use bytes::{Buf, Bytes};
 
 use super::association::Opened;
-use super::connection::take_number;
-use super::control::{CONTROL, Control, may_be_cut};
+use super::control::{Control, may_be_cut};
 use super::memory::SHORT;
+use super::number::{CONTROL, take_number};
 use super::route::Route;
 use super::ways::{BeatAnswer, Turn};
 use super::{AssociationId, Hub};

@@ -2,16 +2,13 @@
 
 use snow::Error;
 use snow::types::{Dh, Random};
-use x25519_dalek::{X25519_BASEPOINT_BYTES, x25519};
+use x25519_dalek::x25519;
 use zeroize::Zeroize;
+
+use crate::key::public_of;
 
 /// Bytes of a key.
 const LEN: usize = 32;
-
-/// The public key of a secret one.
-pub fn public_of(secret: &[u8; LEN]) -> [u8; LEN] {
-    x25519(*secret, X25519_BASEPOINT_BYTES)
-}
 
 /// The secret key of one handshake. It comes from the host's source of randomness, so that a host whose source can be
 /// repeated says the same again.

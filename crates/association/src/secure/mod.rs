@@ -17,7 +17,7 @@ mod traffic;
 
 pub use admission::{Admission, Verdict};
 pub use datagram::{Datagram, Index, Init, MAC_LEN, SealedCookie, parse};
-pub use exchange::{Ephemeral, public_of};
+pub use exchange::Ephemeral;
 pub use handshake::{Greeting, HandshakeError, Initiator, Responder};
 pub use keyring::{Agreed, Keyring, Slot};
 pub use security::Security;

@@ -7,7 +7,7 @@ use super::losses::Losses;
 use super::protector::{Protector, Sealed};
 use super::rebuilder::Rebuilder;
 use super::{Fec, Parity};
-use crate::hub::control::has_content;
+use crate::hub::number::has_content;
 use crate::secure::Index;
 
 /// A round-trip time that was not measured yet: longer than any over a satellite.
