@@ -1,19 +1,16 @@
 //! Hosts that end and begin anew, and have forgotten all connections of before. One run of a host's process is
 //! an epoch.
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::Instant;
 
 use super::control::Control;
 use super::marks::Marks;
 use super::pieces::Pieces;
 use super::route::Route;
 use super::{AssociationId, Hub};
-use crate::key::PublicKey;
 
 /// Copies of the last message: nobody repairs it.
 const CLOSES: usize = 3;
-/// Time between two log lines about unknown keys.
-const TELL_AGAIN: Span = Span::from_secs(60);
 
 /// Bytes of an epoch at the front of a handshake message's payload.
 pub(super) const EPOCH: usize = 8;
@@ -31,12 +28,6 @@ enum Ending {
 }
 
 impl Hub {
-    /// What goes with a handshake message: which epoch of this host speaks, then segments.
-    pub(super) fn greeting(&mut self, association: AssociationId) -> Vec<u8> {
-        let segments = self.associations[association].early.payload();
-        [&self.epoch.to_be_bytes()[..], &segments].concat()
-    }
-
     /// The peer has proved that it was started anew, and is reached by this route. The connections of before end: their
     /// numbers will mean others.
     pub(super) fn begin_epoch(&mut self, now: Instant, id: AssociationId, route: Route) {
@@ -65,31 +56,10 @@ impl Hub {
         self.associations[id].unproven = None;
     }
 
-    /// A host with an unknown key asks for an association. It is logged once a minute, for whoever has put the wrong key
-    /// into a configuration.
-    pub(super) fn log_unknown(&mut self, now: Instant, from: Route, key: PublicKey) {
-        if self.unknown_at.is_none_or(|last| now.since(last) >= TELL_AGAIN) {
-            self.unknown_at = Some(now);
-            tracing::warn!(address = %from.address, %key, "handshake from unknown key");
-        }
-    }
-
-    /// A process that was started before the one that has this peer's key asks for an association: it is logged once a
-    /// minute, for whoever has given one key to two hosts.
-    pub(super) fn log_old_process(&mut self, now: Instant, from: Route, key: PublicKey) {
-        if self.unknown_at.is_none_or(|last| now.since(last) >= TELL_AGAIN) {
-            self.unknown_at = Some(now);
-            tracing::warn!(
-                address = %from.address, %key,
-                "handshake from a process older than the peer's: is this key used by two hosts?"
-            );
-        }
-    }
-
     /// Ends all connections and tells the peers, before this host ends: from then on it asks nobody and answers
     /// no request. Who does not hear it finds out by himself, when nobody answers.
     pub fn leave(&mut self, now: Instant) {
-        self.has_left = true;
+        self.identity.close();
         let all: Vec<AssociationId> = self.associations.keys().collect();
         for id in all {
             for _ in 0..CLOSES {

@@ -10,35 +10,22 @@ use super::epoch::EPOCH;
 use super::receive::NO_DATAGRAM;
 use super::route::Route;
 use super::{AssociationId, Hub};
-use crate::secure::{Agreed, Ephemeral, Index, Init, Initiator, SealedCookie, Verdict};
+use crate::secure::{Agreed, Index, Init, SealedCookie};
 
 impl Hub {
-    /// A name for new keys that no other keys have.
-    fn new_index(&mut self) -> Index {
-        loop {
-            let index = Index::new((self.entropy)() as u32);
-            if !self.by_index.contains_key(&index) {
-                return index;
-            }
-        }
-    }
-
     /// Asks the peer for keys.
     pub(super) fn ask(&mut self, now: Instant, id: AssociationId) {
-        if self.has_left {
+        if self.identity.is_closed() {
             return;
         }
         let index = match self.associations[id].keys.requested() {
             Some(index) => index,
-            None => self.new_index(),
+            None => self.identity.new_index(|index| !self.by_index.contains_key(&index)),
         };
         self.by_index.insert(index, id);
-        let time = self.times.ask(self.calendar.saturating_add(now.as_nanos()));
-        let payload = self.greeting(id);
         let association = &mut self.associations[id];
-        let (security, peer) = (self.security, association.peer);
-        let own = Ephemeral::draw(&mut self.entropy);
-        let initiator = Initiator::new(security, &self.key, peer, index, time, &payload, own);
+        let segments = association.early.payload();
+        let initiator = self.identity.request(now, association.peer, index, &segments);
         association.keys.asked(now, Box::new(initiator), index);
         let is_proven = association.keys.epoch().is_some();
         association.asked_by = Some(association.ways.to_ask_by(association.asked_by, is_proven));
@@ -60,42 +47,24 @@ impl Hub {
     /// A request came. It may be a replay, and its sender may be elsewhere: it is answered, and what is known of
     /// the peer stays as it is until the peer uses the keys.
     pub(super) fn handle_init(&mut self, now: Instant, from: Route, init: &Init<'_>) -> Option<()> {
-        if self.has_left || !self.responder.knows_us(init.covered1, &init.mac1) {
-            return None;
-        }
-        match self.admission.judge(now, from.address, init) {
-            Verdict::Read => {}
-            Verdict::Ignore => return None,
-            Verdict::Challenge => {
-                let nonce = [(self.entropy)(), (self.entropy)()];
-                let datagram = self.admission.cookie(now, from.address, init, nonce);
-                self.outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
-                return None;
-            }
-        }
-        let own = Ephemeral::draw(&mut self.entropy);
-        let greeting = self.responder.greet(init.sender, init.noise, own).ok()?;
-        if !self.allowed.contains(&greeting.peer) {
-            self.log_unknown(now, from, greeting.peer);
-            return None;
-        }
+        let greeting = self.gate.admit(now, from, init, &mut self.identity, &mut self.outbox)?;
         let (epoch, early) = greeting.payload.split_first_chunk::<EPOCH>()?;
         let epoch = u64::from_be_bytes(*epoch);
-        if !self.times.came(greeting.peer, greeting.time) {
+        if !self.identity.is_newer(greeting.peer, greeting.time) {
             return None;
         }
         let known = self.by_peer.get(&greeting.peer).copied();
         if known.is_some_and(|id| self.associations[id].keys.is_past(epoch)) {
             // A request that comes late, or two processes with one key.
-            self.log_old_process(now, from, greeting.peer);
+            self.gate.log_old_process(now, from, greeting.peer);
             return None;
         }
         let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from));
         let held = self.open_early(now, id, from, epoch, early);
-        let payload = self.greeting(id);
-        let association = &mut self.associations[id];
-        let _ = association.early.take_rest();
-        let index = self.new_index();
+        let early = &mut self.associations[id].early;
+        let payload = self.identity.greeting(&early.payload());
+        let _ = early.take_rest();
+        let index = self.identity.new_index(|index| !self.by_index.contains_key(&index));
         let (traffic, datagram) = greeting.answer(index, &payload);
         let held = Held { route: from, segments: held };
         self.associations[id].keys.offer(now, traffic, index, epoch, held);
@@ -188,7 +157,7 @@ impl Hub {
         let association = &mut self.associations[id];
         let had_keys = association.is_up();
         let request = association.keys.request(receiver)?;
-        if !self.admission.hears_answer(now) {
+        if !self.gate.hears_answer(now) {
             return None;
         }
         let initiator = request.initiator.take()?;

@@ -140,12 +140,6 @@ impl Memory {
 }
 
 impl Hub {
-    /// What the connections of one peer, at most so many, may hold together, in associations that begin from now
-    /// on: bytes that wait to be sent, acknowledged or read. Half of it is split evenly between them.
-    pub fn limit_memory(&mut self, bytes: ByteCount, connections: usize) {
-        self.allowance = Allowance::new(bytes, connections);
-    }
-
     /// What the connections of a peer hold.
     pub fn held(&self, peer: PublicKey) -> ByteCount {
         let association = self.by_peer.get(&peer).map(|id| &self.associations[*id]);

@@ -13,7 +13,9 @@ mod ecn;
 mod epoch;
 #[doc(hidden)]
 pub mod fuzz;
+mod gate;
 mod handshake;
+mod identity;
 mod line;
 mod marks;
 mod memory;
@@ -27,6 +29,7 @@ mod pieces;
 mod receive;
 mod roaming;
 mod route;
+mod settings;
 mod sharing;
 mod status;
 mod switch;
@@ -36,7 +39,7 @@ mod upkeep;
 mod watch;
 mod ways;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll};
@@ -53,19 +56,21 @@ use slotmap::SlotMap;
 use self::association::Association;
 use self::connection::Connection;
 use self::datagrams::Inbox;
+use self::gate::Gate;
+use self::identity::Identity;
 use self::line::Line;
-use self::memory::{Allowance, Memory};
 use self::number::put_number;
 use self::numbering::Numbering;
 use self::object::Object;
+use self::settings::Settings;
 pub use self::timers::Timers;
 pub use self::times::Times;
-use self::ways::Ways;
 use crate::key::{PublicKey, SecretKey};
 use crate::secure::{Admission, Index, Responder, Security};
 use crate::stream::{Accepted, Stream};
 
 pub use self::datagrams::MOST_DATAGRAM;
+pub use self::identity::Entropy;
 pub use self::line::Share;
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
@@ -97,18 +102,11 @@ enum Owner {
     Connection(usize),
 }
 
-/// Where randomness comes from, so that tests can repeat what they did.
-pub type Entropy = Box<dyn FnMut() -> u64 + Send>;
-
 /// Everything behind one socket.
 pub struct Hub {
-    security: Security,
-    key: SecretKey,
-    responder: Responder,
-    admission: Admission,
-    allowed: BTreeSet<PublicKey>,
-    /// Settings of connections that peers open; none when nobody may.
-    listens: Option<Arc<Config>>,
+    identity: Identity,
+    gate: Gate,
+    settings: Settings,
     associations: SlotMap<AssociationId, Association>,
     by_index: FxHashMap<Index, AssociationId>,
     by_peer: BTreeMap<PublicKey, AssociationId>,
@@ -122,26 +120,9 @@ pub struct Hub {
     /// Datagrams of peers' applications.
     inbox: Inbox,
     outbox: Outbox,
-    entropy: Entropy,
-    /// Tells this hub from those that had its key before a restart: the time of its start.
-    epoch: u64,
-    fec: Fec,
-    allowance: Allowance,
-    /// How many associations are short of memory.
-    tight: Arc<AtomicUsize>,
     /// The links of this host, and the shares of peers in them.
     lines: [Line<AssociationId>; LINKS],
     shares: BTreeMap<PublicKey, [Option<Share>; LINKS]>,
-    /// Ways to peers that this host knows several of.
-    plans: BTreeMap<PublicKey, Plan>,
-    /// Nanoseconds of the calendar at the start of the clock.
-    calendar: u64,
-    /// The times in requests, of peers and of this host.
-    times: Times,
-    /// The host has taken leave: it asks nobody and answers nobody.
-    has_left: bool,
-    /// When it was last logged that a host with an unknown key asks.
-    unknown_at: Option<Instant>,
     scratch: Scratch,
 }
 
@@ -208,20 +189,20 @@ impl Hub {
         key: SecretKey,
         security: Security,
         calendar: u64,
-        mut entropy: Entropy,
+        entropy: Entropy,
         now: Instant,
     ) -> Self {
+        let responder = Responder::new(security, key.clone());
+        let mut identity = Identity::new(key, security, calendar, entropy, now);
         let mut secret = [0; 32];
         for part in secret.chunks_exact_mut(8) {
-            part.copy_from_slice(&entropy().to_be_bytes());
+            part.copy_from_slice(&identity.draw().to_be_bytes());
         }
+        let admission = Admission::new(security, identity.public_key(), now, secret);
         Self {
-            responder: Responder::new(security, key.clone()),
-            admission: Admission::new(security, key.public(), now, secret),
-            security,
-            key,
-            allowed: BTreeSet::new(),
-            listens: None,
+            identity,
+            gate: Gate::new(responder, admission),
+            settings: Settings::default(),
             associations: SlotMap::with_key(),
             by_index: FxHashMap::default(),
             by_peer: BTreeMap::new(),
@@ -232,40 +213,48 @@ impl Hub {
             accepted: Accepted::default(),
             inbox: Inbox::default(),
             outbox: Outbox::default(),
-            epoch: calendar.saturating_add(now.as_nanos()),
-            entropy,
-            fec: Fec::Auto,
-            allowance: Allowance::UNLIMITED,
-            tight: Arc::default(),
             lines: std::array::from_fn(|_| Line::unlimited()),
             shares: BTreeMap::new(),
-            plans: BTreeMap::new(),
-            calendar,
-            times: Times::default(),
-            has_left: false,
-            unknown_at: None,
             scratch: Scratch::default(),
         }
     }
 
     /// The public key of this host.
     pub fn public_key(&self) -> PublicKey {
-        self.key.public()
+        self.identity.public_key()
     }
 
     /// Lets a peer associate with this host.
     pub fn allow(&mut self, peer: PublicKey) {
-        self.allowed.insert(peer);
+        self.gate.allow(peer);
     }
 
     /// Whether what this host sends is protected by parity, in associations that begin from now on.
     pub fn set_fec(&mut self, fec: Fec) {
-        self.fec = fec;
+        self.settings.set_fec(fec);
+    }
+
+    /// What the connections of one peer, at most so many, may hold together, in associations that begin from now
+    /// on: bytes that wait to be sent, acknowledged or read. Half of it is split evenly between them.
+    pub fn limit_memory(&mut self, bytes: ByteCount, connections: usize) {
+        self.settings.limit_memory(bytes, connections);
+    }
+
+    /// The times in requests, to be kept over a restart.
+    pub const fn times(&self) -> &Times {
+        self.identity.times()
+    }
+
+    /// The times as they were kept, a while before this host ended. To be called before anything is sent, and what
+    /// [`Hub::times`] says then is to be kept at once: the epoch of this process is among it, and no later one may have the
+    /// same.
+    pub fn set_times(&mut self, times: Times) {
+        self.identity.set_times(times);
     }
 
     /// Lets peers open connections.
     pub fn listen(&mut self, config: Arc<Config>) {
-        self.listens = Some(config);
+        self.settings.listen(config);
     }
 
     /// The next connection that a peer opened.
@@ -281,7 +270,7 @@ impl Hub {
     /// The ways by which a peer is reached, in associations to come. This host watches them and sends by the
     /// first one that works, and the peer does too.
     pub fn plan(&mut self, peer: PublicKey, plan: Plan) {
-        self.plans.insert(peer, plan);
+        self.settings.plan(peer, plan);
     }
 
     /// Opens a connection to service `port` of a peer. If there is no [`Hub::plan`] for it and it has not proved to be
@@ -304,7 +293,7 @@ impl Hub {
         association.ways.set_home(route);
         let number = association.number();
         let ports = Ports { local: number as u16, peer: port };
-        let mut session = Session::connect(config, now, PathId(0), ports, (self.entropy)());
+        let mut session = Session::connect(config, now, PathId(0), ports, self.identity.draw());
         if association.is_up() {
             session.start_early(now, EARLY_CREDIT);
         }
@@ -314,16 +303,9 @@ impl Hub {
     }
 
     fn associate(&mut self, now: Instant, peer: PublicKey, route: Route) -> AssociationId {
-        // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
-        let first = if self.key.public() < peer { 2 } else { 1 };
-        let numbering = self.numbered.remove(&peer).unwrap_or_else(|| Numbering::new(first));
-        let ways = match self.plans.get(&peer) {
-            Some(plan) => Ways::planned(now, plan),
-            None => Ways::single(route),
-        };
-        let memory = Memory::new(self.allowance, self.tight.clone());
-        let is_larger = self.key.public() > peer;
-        let association = Association::new(peer, is_larger, ways, numbering, self.fec, memory);
+        let numbering = self.numbered.remove(&peer);
+        let us = self.identity.public_key();
+        let association = self.settings.associate(now, us, peer, route, numbering);
         let id = self.associations.insert(association);
         self.by_peer.insert(peer, id);
         self.apply_shares(now, id);
@@ -535,7 +517,7 @@ impl Streams for Hub {
     }
 
     fn shortages(&self) -> Arc<AtomicUsize> {
-        self.tight.clone()
+        self.settings.tight()
     }
 }
 

@@ -29,7 +29,7 @@ impl Hub {
         bytes: &[u8],
     ) -> bool {
         let from = from.into();
-        match parse(self.security, bytes) {
+        match parse(self.identity.security(), bytes) {
             Some(Datagram::Data { receiver, number, sealed }) => {
                 self.handle_data(now, from, ecn, receiver, number, sealed)
             }
@@ -67,7 +67,7 @@ impl Hub {
         if let Some(agreed) = agreed {
             self.handle_agreed(now, id, agreed, had_keys);
         } else if is_newest {
-            self.associations[id].ways.came_by(now, from, &mut self.entropy);
+            self.associations[id].ways.came_by(now, from, || self.identity.draw());
         }
         self.handle_plain(now, id, number, from, plain);
         self.handle_made(now, id, from, made);
@@ -159,8 +159,8 @@ impl Hub {
         // What was opened and has ended is not opened again by a request that is repeated because the answer was lost.
         let is_new = !owner.is_ours(number) && !owner.was_taken(number);
         let has_place = is_new && owner.memory.has_place(owner.opened);
-        let opened = self.listens.clone().filter(|_| has_place).and_then(|config| {
-            let entropy = (self.entropy)();
+        let opened = self.settings.listens().filter(|_| has_place).and_then(|config| {
+            let entropy = self.identity.draw();
             Session::accept(config, now, PathId(0), &segment, entropy)
         });
         if let Some(session) = opened {
@@ -225,7 +225,7 @@ impl Hub {
                 self.handle_made(now, id, from, made);
             }
             Control::Beat(beat) => {
-                let changed = association.ways.hear(now, beat, from, &mut self.entropy);
+                let changed = association.ways.hear(now, beat, from, || self.identity.draw());
                 let main = association.ways.main() as u8;
                 let answer = BeatAnswer { way: beat.way, serial: beat.serial, main };
                 association.tell_to(now, from, &Control::BeatAnswer(answer), &mut self.outbox);

@@ -2,15 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_units::Span;
-
-use super::Hub;
 use crate::key::PublicKey;
-
-/// What is kept may be so much older than what was said last. A host whose calendar went back adds it.
-const KEPT_LATE: Span = Span::from_secs(120);
-/// In nanoseconds.
-const SECOND: u64 = 1_000_000_000;
 
 /// Nanoseconds since 1970 in the newest requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +27,11 @@ impl Times {
         self.own
     }
 
+    /// That of this host is later by so many nanoseconds.
+    pub(super) const fn add(&mut self, nanos: u64) {
+        self.own = self.own.saturating_add(nanos);
+    }
+
     /// A request of a peer came with this time. False if it is no newer than one before: it is a replay.
     pub(super) fn came(&mut self, peer: PublicKey, time: u64) -> bool {
         let newest = self.peers.entry(peer).or_default();
@@ -49,27 +46,6 @@ impl Times {
     pub(super) fn ask(&mut self, calendar: u64) -> u64 {
         self.own = calendar.max(self.own.saturating_add(1));
         self.own
-    }
-}
-
-impl Hub {
-    /// The times in requests, to be kept over a restart.
-    pub const fn times(&self) -> &Times {
-        &self.times
-    }
-
-    /// The times as they were kept, a while before this host ended. To be called before anything is sent, and what
-    /// [`Hub::times`] says then is to be kept at once: the epoch of this process is among it, and no later one may have the
-    /// same.
-    pub fn set_times(&mut self, mut times: Times) {
-        if times.own >= self.epoch {
-            // The calendar of this host has gone back, so that only what was said counts. Where nothing could be kept,
-            // processes differ at least.
-            let differs = (self.entropy)() % SECOND;
-            times.own = times.own.saturating_add(KEPT_LATE.as_nanos() + differs);
-        }
-        self.epoch = times.ask(self.epoch);
-        self.times = times;
     }
 }
 

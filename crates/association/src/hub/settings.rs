@@ -1,0 +1,91 @@
+//! What associations that begin from now on are to be like.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use bentpipe_transport::xstp::Config;
+use bentpipe_units::{ByteCount, Instant};
+
+use super::association::Association;
+use super::memory::{Allowance, Memory};
+use super::numbering::Numbering;
+use super::parity::Fec;
+use super::route::Route;
+use super::watch::Plan;
+use super::ways::Ways;
+use crate::key::PublicKey;
+
+/// What a host was told before peers come.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// Of connections that peers open; none when nobody may.
+    listens: Option<Arc<Config>>,
+    fec: Fec,
+    allowance: Allowance,
+    /// How many associations are short of memory.
+    tight: Arc<AtomicUsize>,
+    /// Ways to peers that this host knows several of.
+    plans: BTreeMap<PublicKey, Plan>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listens: None,
+            fec: Fec::Auto,
+            allowance: Allowance::UNLIMITED,
+            tight: Arc::default(),
+            plans: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn set_fec(&mut self, fec: Fec) {
+        self.fec = fec;
+    }
+
+    /// What the connections of one peer, at most so many, may hold.
+    pub(super) fn limit_memory(&mut self, bytes: ByteCount, connections: usize) {
+        self.allowance = Allowance::new(bytes, connections);
+    }
+
+    pub(super) fn plan(&mut self, peer: PublicKey, plan: Plan) {
+        self.plans.insert(peer, plan);
+    }
+
+    /// Peers may open connections with these settings.
+    pub(super) fn listen(&mut self, config: Arc<Config>) {
+        self.listens = Some(config);
+    }
+
+    /// The settings of a connection that a peer opens, if it may.
+    pub(super) fn listens(&self) -> Option<Arc<Config>> {
+        self.listens.clone()
+    }
+
+    pub(super) fn tight(&self) -> Arc<AtomicUsize> {
+        self.tight.clone()
+    }
+
+    /// An association of host `us` with a peer, which is reached by `route` where there is no plan.
+    pub(super) fn associate(
+        &self,
+        now: Instant,
+        us: PublicKey,
+        peer: PublicKey,
+        route: Route,
+        numbering: Option<Numbering>,
+    ) -> Association {
+        // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
+        let first = if us < peer { 2 } else { 1 };
+        let numbering = numbering.unwrap_or_else(|| Numbering::new(first));
+        let ways = match self.plans.get(&peer) {
+            Some(plan) => Ways::planned(now, plan),
+            None => Ways::single(route),
+        };
+        let memory = Memory::new(self.allowance, self.tight.clone());
+        Association::new(peer, us > peer, ways, numbering, self.fec, memory)
+    }
+}
