@@ -1,16 +1,15 @@
 //! One association: its keys as they come and go, and the connections inside it.
 
-use std::collections::BTreeMap;
-
 use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_transport::xstp::SharedPath;
-use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{BufMut as _, Bytes, BytesMut};
 
 use super::control::{Control, PIECE_HEADER};
 use super::early::Early;
 use super::line::OwnLine;
+use super::liveness::Liveness;
 use super::marks::Marks;
 use super::memory::Memory;
 use super::number::{has_content, number_len};
@@ -19,18 +18,12 @@ use super::outbox::Outbox;
 use super::parity::{Fec, PARITY_HEADER, Received, Sealed, Shield};
 use super::path_mtu::is_full;
 use super::pieces::{Piece, Pieces};
+use super::roster::Roster;
 use super::route::Route;
+use super::switch_pause::SwitchPause;
 use super::ways::{LINKS, MOST_WAYS, Ways};
 use crate::key::PublicKey;
 use crate::secure::{Agreed, FRONT, Index, Initiator, Keyring, OVERHEAD, Slot, Traffic};
-
-/// After so long without an answer the peer may have forgotten the association.
-const SILENCE: Span = Span::from_secs(5);
-/// What the peer sends is answered after so long, by an empty datagram if there is nothing to say.
-const ANSWER: Span = Span::from_secs(1);
-
-/// Shortest time between two moves of all connections because the peer says so.
-const SWITCH_PAUSE: Span = Span::from_millis(50);
 
 /// What a request of the peer brought, to be looked at once the peer has used the keys that it asked for.
 #[derive(Debug)]
@@ -61,21 +54,10 @@ pub(super) struct Association {
     pub(super) keys: Keyring<Traffic, Box<Initiator>, Held>,
     /// The epoch of the peer whose connections exist although it has not used its keys yet.
     pub(super) unproven: Option<u64>,
-    /// Connections in the hub that name this association, those among them that have ended.
-    pub(super) named: usize,
-    /// Those of them that the peer has opened.
-    pub(super) opened: usize,
-    /// Connections by number.
-    pub(super) numbers: BTreeMap<u32, usize>,
-    pub(super) numbering: Numbering,
-    /// Something was sent at this time, and nothing was heard since.
-    unanswered_since: Option<Instant>,
-    /// Something was heard at this time, and nothing was sent since.
-    unsaid_since: Option<Instant>,
+    pub(super) roster: Roster,
+    liveness: Liveness,
     /// Segments that open connections and travel with the next handshake message.
     pub(super) early: Early,
-    /// Segments that open connections go there now, because a handshake message is being written.
-    pub(super) collects: bool,
     /// The way that the latest request went.
     pub(super) asked_by: Option<usize>,
     pub(super) pieces: Pieces,
@@ -87,9 +69,7 @@ pub(super) struct Association {
     pub(super) memory: Memory,
     /// What the connections over each way share where the rate is not known.
     pub(super) shared: [Option<SharedPath>; MOST_WAYS],
-    /// Connections were moved then because the peer said so, and are to be moved once more.
-    switched: Option<Instant>,
-    switch_due: Option<Instant>,
+    pub(super) switch_pause: SwitchPause,
     /// The lines to the peer over each link whose rate is known.
     pub(super) lines: [Option<OwnLine>; LINKS],
 }
@@ -120,22 +100,16 @@ impl Association {
             ways,
             keys: Keyring::new(is_larger),
             unproven: None,
-            named: 0,
-            opened: 0,
-            numbers: BTreeMap::new(),
-            numbering,
-            unanswered_since: None,
-            unsaid_since: None,
+            roster: Roster::new(numbering),
+            liveness: Liveness::default(),
             early: Early::default(),
-            collects: false,
             asked_by: None,
             pieces: Pieces::default(),
             marks: Marks::default(),
             shield: Shield::new(fec, memory.for_parity()),
             memory,
             shared: [const { None }; MOST_WAYS],
-            switched: None,
-            switch_due: None,
+            switch_pause: SwitchPause::default(),
             lines: [const { None }; LINKS],
         }
     }
@@ -279,10 +253,7 @@ impl Association {
         self.shield.sealed(now, Sealed { keys: index, plain, weighty });
         let (link, ecn) = (used.link, used.ecn.mark());
         outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
-        self.unsaid_since = None;
-        if len > 0 {
-            self.unanswered_since.get_or_insert(now);
-        }
+        self.liveness.sent(now, len == 0);
         if let Some(line) = &mut self.lines[link] {
             line.on_wire += ByteCount::new((route.headers() + OVERHEAD + len) as u64);
         }
@@ -291,19 +262,6 @@ impl Association {
     /// Sends a probe that is so long.
     fn send_probe(&mut self, now: Instant, way: usize, len: u16, outbox: &mut Outbox) {
         self.tell_by(now, way, &Control::Probe(len - OVERHEAD as u16), outbox);
-    }
-
-    /// Whether connections may take other ways now because the peer says so: all of them are looked at, which is not
-    /// done for each datagram. Otherwise it is done later.
-    pub(super) fn may_switch(&mut self, now: Instant) -> bool {
-        let next = self.switched.map_or(now, |last| last + SWITCH_PAUSE);
-        let may = next <= now;
-        if may {
-            self.switched = Some(now);
-        } else {
-            self.switch_due = Some(next);
-        }
-        may
     }
 
     /// Does for the ways what time demands. True when connections have to be told of it.
@@ -316,10 +274,7 @@ impl Association {
         }
         self.protect(now, outbox);
         self.shield.handle_timeout(now);
-        let mut changed = self.switch_due.take_if(|due| *due <= now).is_some();
-        if changed {
-            self.switched = Some(now);
-        }
+        let mut changed = self.switch_pause.take_due(now);
         let mut again = Vec::new();
         for (number, way) in self.ways.iter_mut().enumerate() {
             way.ecn.handle_timeout(now);
@@ -345,20 +300,10 @@ impl Association {
         changed
     }
 
-    /// A number for a connection that this host opens.
-    pub(super) fn number(&mut self) -> u32 {
-        self.numbering.take(|number| self.numbers.contains_key(&number))
-    }
-
-    /// Whether this host opens connections of such numbers.
-    pub(super) const fn is_ours(&self, number: u32) -> bool {
-        self.numbering.is_ours(number)
-    }
-
     /// Whether the application has had this connection of the peer's.
-    pub(super) fn was_taken(&self, number: u32) -> bool {
+    pub(super) fn was_accepted(&self, number: u32) -> bool {
         let epoch = self.unproven.or(self.keys.epoch());
-        self.numbering.taken.has(epoch, number)
+        self.roster.was_accepted(epoch, number)
     }
 
     /// Whether datagrams can be sealed.
@@ -368,7 +313,7 @@ impl Association {
 
     /// Whether nobody needs this association: it has no keys and nothing names it.
     pub(super) const fn is_over(&self) -> bool {
-        self.named == 0 && self.keys.is_empty()
+        self.roster.is_unnamed() && self.keys.is_empty()
     }
 
     /// Opens a datagram that came under `index`: appends what it carries to `out`.
@@ -385,10 +330,7 @@ impl Association {
         let arrival = traffic.open(number, sealed, out)?;
         // The peer has them too: from now on they count.
         let agreed = if slot == Slot::Next { self.keys.confirm() } else { None };
-        self.unanswered_since = None;
-        if out.len() > start {
-            self.unsaid_since.get_or_insert(now);
-        }
+        self.liveness.heard(now, out.len() == start);
         let is_newest = arrival.newest && slot != Slot::Previous;
         Some(Opened { number: arrival.number, agreed, is_newest })
     }
@@ -401,13 +343,13 @@ impl Association {
         epoch: u64,
     ) -> Option<Agreed<()>> {
         self.asked_by = None;
-        self.unanswered_since = None;
+        self.liveness.answered();
         self.keys.agree(now, traffic, epoch)
     }
 
     /// Whether the peer waits for a sign of life.
     pub(super) fn owes_answer(&self, now: Instant) -> bool {
-        self.is_up() && self.unsaid_since.is_some_and(|since| since + ANSWER <= now)
+        self.is_up() && self.liveness.answer_due().is_some_and(|due| due <= now)
     }
 
     /// Whether keys must be asked for now.
@@ -417,19 +359,19 @@ impl Association {
 
     /// When keys have to be asked for; only while there are connections.
     fn renewal(&self) -> Option<Instant> {
-        if self.numbers.is_empty() {
+        if self.roster.is_empty() {
             return self.keys.retry();
         }
-        self.keys.renewal(self.unanswered_since.map(|at| at + SILENCE))
+        self.keys.renewal(self.liveness.silent_at())
     }
 
     /// When something has to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let keys = Instant::earliest(self.renewal(), self.keys.expiry());
-        let answer = self.unsaid_since.filter(|_| self.is_up()).map(|since| since + ANSWER);
+        let answer = self.liveness.answer_due().filter(|_| self.is_up());
         let ways = Instant::earliest(self.ways.deadline(), self.marks.due());
         let ways = Instant::earliest(ways, self.shield.deadline());
-        let ways = Instant::earliest(ways, self.switch_due);
+        let ways = Instant::earliest(ways, self.switch_pause.due());
         let lines = self.lines.iter().flatten().map(|own| own.line.due());
         let ways = lines.fold(ways, Instant::earliest);
         Instant::earliest(Instant::earliest(keys, answer), ways.filter(|_| self.is_up()))

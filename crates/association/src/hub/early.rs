@@ -7,12 +7,23 @@ use bytes::{Bytes, BytesMut};
 pub(super) struct Early {
     /// Each with whether the latest message has it.
     segments: Vec<(u32, Bytes, bool)>,
+    /// A handshake message is being written: what opens connections goes with it.
+    collects: bool,
 }
 
 /// Most bytes of segments in one handshake message.
 const EARLY_ROOM: usize = 900;
 
 impl Early {
+    /// Whether a handshake message is being written, which takes along what opens connections now.
+    pub(super) const fn collects(&self) -> bool {
+        self.collects
+    }
+
+    pub(super) const fn set_collects(&mut self, collects: bool) {
+        self.collects = collects;
+    }
+
     /// Adds what connection `number` sends, which `write` writes, in place of what it sent before.
     pub(super) fn put(&mut self, number: u32, write: impl FnOnce(&mut BytesMut)) {
         let mut plain = BytesMut::new();

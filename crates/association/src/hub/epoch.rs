@@ -93,12 +93,11 @@ impl Hub {
     /// Ends connections of an association.
     fn end_connections(&mut self, now: Instant, id: AssociationId, which: Ending) {
         let association = &self.associations[id];
-        let numbers: Vec<(u32, usize)> =
-            association.numbers.iter().map(|(number, id)| (*number, *id)).collect();
+        let numbers: Vec<(u32, usize)> = association.roster.iter().collect();
         for (number, connection) in numbers {
             self.stir(connection);
             let stream = &mut self.connections[connection].stream;
-            let ours = self.associations[id].is_ours(number);
+            let ours = self.associations[id].roster.is_ours(number);
             let stays = match which {
                 Ending::All => false,
                 Ending::Known => {
@@ -108,7 +107,7 @@ impl Hub {
             };
             if !stays {
                 stream.endpoint.handle_restart(now);
-                self.associations[id].numbers.remove(&number);
+                self.associations[id].roster.free(number);
             }
         }
     }

@@ -94,12 +94,12 @@ impl Hub {
         if known.is_none() {
             self.begin_unproven(now, id, Some(epoch));
         }
-        self.associations[id].collects = true;
+        self.associations[id].early.set_collects(true);
         for segment in segments {
             self.handle_plain(now, id, NO_DATAGRAM, from, segment);
         }
         self.flush(now);
-        self.associations[id].collects = false;
+        self.associations[id].early.set_collects(false);
         Vec::new()
     }
 
@@ -134,7 +134,7 @@ impl Hub {
             // The peer may have forgotten the association, and counts anew what it cuts.
             self.associations[id].pieces.forget();
         }
-        let all: Vec<usize> = self.associations[id].numbers.values().copied().collect();
+        let all: Vec<usize> = self.associations[id].roster.all();
         for connection in all {
             let endpoint = &mut self.connections[connection].stream.endpoint;
             if !had_keys || endpoint.is_opening() {

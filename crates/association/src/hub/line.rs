@@ -179,7 +179,7 @@ impl Hub {
             own.link.set_rate(share.rate);
             own.line.set_rate(own.link.pace());
         }
-        let connections: Vec<usize> = association.numbers.values().copied().collect();
+        let connections: Vec<usize> = association.roster.all();
         for connection in connections {
             self.join_line(now, connection);
             self.stir(connection);

@@ -17,6 +17,7 @@ mod gate;
 mod handshake;
 mod identity;
 mod line;
+mod liveness;
 mod marks;
 mod memory;
 mod number;
@@ -28,11 +29,13 @@ mod path_mtu;
 mod pieces;
 mod receive;
 mod roaming;
+mod roster;
 mod route;
 mod settings;
 mod sharing;
 mod status;
 mod switch;
+mod switch_pause;
 mod timers;
 mod times;
 mod upkeep;
@@ -160,7 +163,7 @@ impl Host<Session> for DrainContext<'_> {
             xstp::encode_compact(segment, REPORT_ROOM, out);
         };
         let opens = matches!(segment.body, xstp::Body::Begin(_) | xstp::Body::BeginAck(_));
-        if opens && (association.collects || !association.is_up()) {
+        if opens && (association.early.collects() || !association.is_up()) {
             return association.early.put(number, write);
         }
         let weighty = is_weighty(&segment.body);
@@ -291,7 +294,7 @@ impl Hub {
         };
         let association = &mut self.associations[id];
         association.ways.set_home(route);
-        let number = association.number();
+        let number = association.roster.next_number();
         let ports = Ports { local: number as u16, peer: port };
         let mut session = Session::connect(config, now, PathId(0), ports, self.identity.draw());
         if association.is_up() {
@@ -340,8 +343,7 @@ impl Hub {
         };
         let id = self.connections.insert(connection);
         let association = &mut self.associations[association];
-        association.numbers.insert(number, id);
-        association.named += 1;
+        association.roster.add(number, id);
         self.join_others(now, id);
         id
     }
@@ -374,7 +376,7 @@ impl Hub {
         let has_turns = connection.member.is_some();
         let (endpoint, mut context) = self.context(id);
         let association = &*context.association;
-        let in_turn = has_turns && association.is_up() && !association.collects;
+        let in_turn = has_turns && association.is_up() && !association.early.collects();
         let deadline = if in_turn {
             // What is due and can not be sent yet is no reason to ring again.
             hear(endpoint, now, &mut context).filter(|deadline| *deadline > now)
@@ -428,15 +430,16 @@ impl Hub {
         if connection.unaccepted && is_open && association.is_up() {
             connection.unaccepted = false;
             let epoch = association.keys.epoch();
-            association.numbering.taken.add(epoch, connection.number);
+            association.roster.accept(epoch, connection.number);
             self.accepted.push(id);
         }
         let closed = connection.stream.endpoint.is_closed();
         let gone = closed && (connection.stream.dropped || connection.unaccepted);
         let coming = association.keys.is_coming();
         // What a peer opened that has not proved to be there is for the peer to go on with.
-        let proven = association.unproven.is_none() || association.is_ours(connection.number);
-        let asks = !association.is_up() && !coming && !association.collects && proven;
+        let proven =
+            association.unproven.is_none() || association.roster.is_ours(connection.number);
+        let asks = !association.is_up() && !coming && !association.early.collects() && proven;
         if gone {
             self.timers.set(Owner::Connection(id), None);
             association.shield.drained(connection.busy, false, None);
@@ -444,14 +447,7 @@ impl Hub {
             if connection.waits {
                 association.memory.forget(id);
             }
-            // After a restart of the peer the number may be another one's.
-            if association.numbers.get(&connection.number) == Some(&id) {
-                association.numbers.remove(&connection.number);
-            }
-            association.named -= 1;
-            if !association.is_ours(connection.number) {
-                association.opened -= 1;
-            }
+            association.roster.remove(connection.number, id);
             self.leave_line(id);
             self.connections.remove(id);
         }

@@ -102,7 +102,7 @@ impl Hub {
         if number == CONTROL {
             return self.handle_control(now, association, datagram, from, plain);
         }
-        let id = self.associations[association].numbers.get(&number).copied();
+        let id = self.associations[association].roster.find(number);
         let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
         let connection = &mut self.connections[id];
         let memory = &self.associations[association].memory;
@@ -157,15 +157,14 @@ impl Hub {
         let Ok(segment) = xstp::decode_compact(plain, &nothing) else { return };
         let owner = &self.associations[association];
         // What was opened and has ended is not opened again by a request that is repeated because the answer was lost.
-        let is_new = !owner.is_ours(number) && !owner.was_taken(number);
-        let has_place = is_new && owner.memory.has_place(owner.opened);
+        let is_new = !owner.roster.is_ours(number) && !owner.was_accepted(number);
+        let has_place = is_new && owner.memory.has_place(owner.roster.opened());
         let opened = self.settings.listens().filter(|_| has_place).and_then(|config| {
             let entropy = self.identity.draw();
             Session::accept(config, now, PathId(0), &segment, entropy)
         });
         if let Some(session) = opened {
             let id = self.add(now, association, number, session, true);
-            self.associations[association].opened += 1;
             self.count(id);
             self.connections[id].near = segment.seq;
             self.stir(id);
@@ -229,7 +228,7 @@ impl Hub {
                 let main = association.ways.main() as u8;
                 let answer = BeatAnswer { way: beat.way, serial: beat.serial, main };
                 association.tell_to(now, from, &Control::BeatAnswer(answer), &mut self.outbox);
-                if changed && self.associations[id].may_switch(now) {
+                if changed && self.associations[id].switch_pause.may_switch(now) {
                     self.switch(now, id);
                 }
             }
@@ -244,7 +243,8 @@ impl Hub {
                 association.tell_to(now, from, &answer, &mut self.outbox);
             }
             Control::ChallengeAnswer(token) => {
-                if association.ways.proved(token, from) && association.may_switch(now) {
+                if association.ways.proved(token, from) && association.switch_pause.may_switch(now)
+                {
                     self.switch(now, id);
                 }
             }
@@ -259,7 +259,7 @@ impl Hub {
         number: u32,
         act: impl FnOnce(&mut Session),
     ) {
-        if let Some(&id) = self.associations[association].numbers.get(&number) {
+        if let Some(id) = self.associations[association].roster.find(number) {
             act(&mut self.connections[id].stream.endpoint);
             self.stir(id);
         }
@@ -267,7 +267,7 @@ impl Hub {
 
     /// The peer saw congestion marks. Which connection they belong to is not known: all slow down.
     fn handle_marks(&mut self, now: Instant, association: AssociationId) {
-        let all: Vec<usize> = self.associations[association].numbers.values().copied().collect();
+        let all: Vec<usize> = self.associations[association].roster.all();
         for id in all {
             self.connections[id].stream.endpoint.handle_mark(now);
             self.stir(id);

@@ -73,7 +73,7 @@ impl Hub {
                 .round_trip(association.ways.main())
                 .or(association.shield.round_trip()),
             loss: association.shield.losses.measured(),
-            connections: association.numbers.len(),
+            connections: association.roster.len(),
             held: self.held(peer),
             share: of(main.link),
             link: main.link,

@@ -16,8 +16,8 @@ impl Hub {
     fn emptiest(&self, association: AssociationId, ways: &[usize]) -> usize {
         let association = &self.associations[association];
         let load = |way: usize| {
-            let on_it = |id: &&usize| self.connections[**id].way == way;
-            let connections = association.numbers.values().filter(on_it).count() as u128;
+            let on_it = |(_, id): &(u32, usize)| self.connections[*id].way == way;
+            let connections = association.roster.iter().filter(on_it).count() as u128;
             let link = association.ways.get(way).link;
             // Without a known rate all are taken for equal.
             let rate =
@@ -34,8 +34,7 @@ impl Hub {
     /// Ways to a peer have changed: connections whose way does not work take another one, and segments are
     /// as long as theirs carries.
     pub(super) fn switch(&mut self, now: Instant, association: AssociationId) {
-        let connections: Vec<usize> =
-            self.associations[association].numbers.values().copied().collect();
+        let connections: Vec<usize> = self.associations[association].roster.all();
         for id in connections {
             if self.associations[association].ways.must_leave(self.connections[id].way) {
                 self.leave_line(id);
@@ -54,8 +53,7 @@ impl Hub {
 
     /// The peer has taken the way that it was told: round trips are what they are from now on.
     pub(super) fn follow_answers(&mut self, now: Instant, association: AssociationId) {
-        let connections: Vec<usize> =
-            self.associations[association].numbers.values().copied().collect();
+        let connections: Vec<usize> = self.associations[association].roster.all();
         for id in connections {
             self.connections[id].stream.endpoint.handle_new_round_trip(now);
             self.stir(id);

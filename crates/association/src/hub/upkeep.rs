@@ -36,7 +36,7 @@ impl Hub {
         let association = &mut self.associations[id];
         if (was_up || was_coming) && !association.is_up() && !association.keys.is_coming() {
             // Whoever waited for these keys asks for others.
-            let waiting: Vec<usize> = association.numbers.values().copied().collect();
+            let waiting: Vec<usize> = association.roster.all();
             waiting.into_iter().for_each(|connection| self.stir(connection));
         }
         let association = &mut self.associations[id];
@@ -49,7 +49,7 @@ impl Hub {
         }
         let changed = association.maintain_ways(now, &mut self.outbox);
         if association.wants_keys(now) {
-            if association.numbers.is_empty() {
+            if association.roster.is_empty() {
                 // Nobody needs the answer any more.
                 association.keys.withdraw();
                 self.follow_keys(id);
@@ -83,7 +83,7 @@ impl Hub {
         let Some(association) = self.associations.remove(id) else { return };
         self.by_peer.remove(&association.peer);
         self.leave_lines(&association.lines);
-        self.numbered.insert(association.peer, association.numbering);
+        self.numbered.insert(association.peer, association.roster.into_numbering());
         self.timers.set(Owner::Association(id), None);
     }
 }
