@@ -4,13 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+use bentpipe_units::{BitRate, ByteCount, Span};
 use bytes::Bytes;
 
-use super::association::Association;
-use super::control::Control;
-use super::outbox::Outbox;
-use super::{AssociationId, Hub};
 use crate::key::PublicKey;
 use crate::secure::{MAC_LEN, OVERHEAD};
 
@@ -45,7 +41,15 @@ impl Inbox {
         }
     }
 
-    /// The next one, and whose it is.
+    /// The next one, and whose it is. Wakes the task when there is one.
+    pub(super) fn poll(&mut self, cx: &Context<'_>) -> Poll<(PublicKey, Bytes)> {
+        if let Some(datagram) = self.pop() {
+            return Poll::Ready(datagram);
+        }
+        self.waiting = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
     fn pop(&mut self) -> Option<(PublicKey, Bytes)> {
         let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
         let next = self.peers.range((after, Bound::Unbounded)).next().map(|(peer, _)| *peer);
@@ -61,13 +65,17 @@ impl Inbox {
 }
 
 /// Datagrams that wait for their turn on a line.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Queue {
     datagrams: VecDeque<Bytes>,
     bytes: ByteCount,
 }
 
 impl Queue {
+    pub(super) const fn new() -> Self {
+        Self { datagrams: VecDeque::new(), bytes: ByteCount::ZERO }
+    }
+
     /// One more, on a line of this rate; false if it would wait for too long.
     pub(super) fn push(&mut self, datagram: Bytes, rate: BitRate) -> bool {
         let room = rate.bytes_in(WAIT).max(LEAST);
@@ -92,68 +100,19 @@ impl Queue {
     }
 }
 
-impl Association {
-    /// Sends a datagram of an application.
-    pub(super) fn send_datagram(&mut self, now: Instant, datagram: Bytes, outbox: &mut Outbox) {
-        self.ways.used(now);
-        let message = Control::Datagram(datagram);
-        self.send(now, self.ways.main(), false, outbox, |out| message.put(out));
-    }
-}
-
-impl Hub {
-    /// Sends a datagram of at most [`MOST_DATAGRAM`] bytes to a peer. False if it is lost already: it is too
-    /// long, there is no association, or the link has no room.
-    pub fn send_datagram(&mut self, now: Instant, peer: PublicKey, datagram: Bytes) -> bool {
-        let Some(&id) = self.by_peer.get(&peer) else { return false };
-        let association = &mut self.associations[id];
-        if datagram.len() > MOST_DATAGRAM || !association.is_up() {
-            return false;
-        }
-        let link = association.ways.get(association.ways.main()).link;
-        let Some(own) = &mut association.lines[link] else {
-            association.send_datagram(now, datagram, &mut self.outbox);
-            return true;
-        };
-        let fits = own.offer(datagram);
-        self.lines[link].wake(own.member);
-        fits
-    }
-
-    /// The next datagram that has come, and from whom.
-    pub fn poll_datagram(&mut self, cx: &Context<'_>) -> Poll<(PublicKey, Bytes)> {
-        if let Some(datagram) = self.inbox.pop() {
-            return Poll::Ready(datagram);
-        }
-        self.inbox.waiting = Some(cx.waker().clone());
-        Poll::Pending
-    }
-
-    /// Sends the next datagram that waits for its turn; false when there is none.
-    pub(super) fn send_queued(&mut self, now: Instant, link: usize, id: AssociationId) -> bool {
-        let association = &mut self.associations[id];
-        let next = association.lines[link].as_mut().and_then(|own| own.datagrams.pop());
-        let sends = next.is_some();
-        if let Some(datagram) = next {
-            association.send_datagram(now, datagram, &mut self.outbox);
-        }
-        sends
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn no_more_waits_than_the_line_carries_in_a_fifth_of_a_second() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::new();
         let rate = BitRate::from_bps(1_000_000);
         let taken = (0..100).filter(|_| queue.push(Bytes::from_static(&[0; 1000]), rate)).count();
         assert_eq!(taken, 25);
         assert!(queue.pop().is_some() && queue.push(Bytes::from_static(&[0; 1000]), rate));
         let slow = BitRate::from_bps(1_000);
-        assert!(Queue::default().push(Bytes::from_static(&[0; 1400]), slow));
+        assert!(Queue::new().push(Bytes::from_static(&[0; 1400]), slow));
     }
 
     #[test]

@@ -4,74 +4,52 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
+use super::Hub;
 use super::association::Held;
 use super::early::segments;
-use super::epoch::EPOCH;
+use super::names::AssociationId;
 use super::receive::NO_DATAGRAM;
 use super::route::Route;
-use super::{AssociationId, Hub};
-use crate::secure::{Agreed, Index, Init, SealedCookie};
+use crate::secure::{Index, Init};
+
+/// Bytes of an epoch at the front of a handshake message's payload.
+const EPOCH: usize = 8;
+
+/// The epoch and the segments in the payload of a handshake message.
+fn split_payload(payload: &[u8]) -> Option<(u64, &[u8])> {
+    let (epoch, segments) = payload.split_first_chunk::<EPOCH>()?;
+    Some((u64::from_be_bytes(*epoch), segments))
+}
 
 impl Hub {
-    /// Asks the peer for keys.
-    pub(super) fn ask(&mut self, now: Instant, id: AssociationId) {
-        if self.identity.is_closed() {
-            return;
-        }
-        let index = match self.associations[id].keys.requested() {
-            Some(index) => index,
-            None => self.identity.new_index(|index| !self.by_index.contains_key(&index)),
-        };
-        self.by_index.insert(index, id);
-        let association = &mut self.associations[id];
-        let segments = association.early.payload();
-        let initiator = self.identity.request(now, association.peer, index, &segments);
-        association.keys.asked(now, Box::new(initiator), index);
-        let is_proven = association.keys.epoch().is_some();
-        association.asked_by = Some(association.ways.to_ask_by(association.asked_by, is_proven));
-        self.send_request(id, index);
-        self.set_timer(now, id);
-    }
-
-    /// Sends the request that waits for its answer to `index`.
-    fn send_request(&mut self, id: AssociationId, index: Index) {
-        let association = &mut self.associations[id];
-        let Some(request) = association.keys.request(index) else { return };
-        let Some(initiator) = &request.initiator else { return };
-        let datagram = initiator.datagram(request.cookie.as_ref());
-        let way = association.asked_by.unwrap_or(association.ways.main());
-        let route = association.ways.route_to_ask(way);
-        self.outbox.push(route, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
-    }
-
     /// A request came. It may be a replay, and its sender may be elsewhere: it is answered, and what is known of
     /// the peer stays as it is until the peer uses the keys.
     pub(super) fn handle_init(&mut self, now: Instant, from: Route, init: &Init<'_>) -> Option<()> {
-        let greeting = self.gate.admit(now, from, init, &mut self.identity, &mut self.outbox)?;
-        let (epoch, early) = greeting.payload.split_first_chunk::<EPOCH>()?;
-        let epoch = u64::from_be_bytes(*epoch);
+        let outbox = self.egress.outbox();
+        let greeting = self.gate.admit(now, from, init, &mut self.identity, outbox)?;
+        let (epoch, early) = split_payload(&greeting.payload)?;
         if !self.identity.is_newer(greeting.peer, greeting.time) {
             return None;
         }
-        let known = self.by_peer.get(&greeting.peer).copied();
-        if known.is_some_and(|id| self.associations[id].keys.is_past(epoch)) {
+        let known = self.directory.of_peer(greeting.peer);
+        if known.is_some_and(|id| self.directory.get(id).is_past(epoch)) {
             // A request that comes late, or two processes with one key.
             self.gate.log_old_process(now, from, greeting.peer);
             return None;
         }
         let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from));
+        // Before the answer is written, for it takes along what the connections say.
         let held = self.open_early(now, id, from, epoch, early);
-        let early = &mut self.associations[id].early;
-        let payload = self.identity.greeting(&early.payload());
-        let _ = early.take_rest();
-        let index = self.identity.new_index(|index| !self.by_index.contains_key(&index));
+        let segments = self.directory.get_mut(id).take_early();
+        let payload = self.identity.greeting(&segments);
+        let names = self.directory.names();
+        let index = self.identity.new_index(|index| names.is_free(index));
         let (traffic, datagram) = greeting.answer(index, &payload);
         let held = Held { route: from, segments: held };
-        self.associations[id].keys.offer(now, traffic, index, epoch, held);
-        self.follow_keys(id);
-        self.by_index.insert(index, id);
-        self.outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
-        self.set_timer(now, id);
+        self.context(id).offer(now, traffic, index, epoch, held);
+        let outbox = self.egress.outbox();
+        outbox.push(from, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
+        self.context(id).set_timer(now);
         Some(())
     }
 
@@ -87,61 +65,16 @@ impl Hub {
         early: &[u8],
     ) -> Vec<Bytes> {
         let segments = segments(early).map(Bytes::copy_from_slice);
-        let known = self.associations[id].keys.epoch();
-        if known.is_some_and(|known| known != epoch) {
+        if !self.context(id).may_open_early(now, epoch) {
             return segments.collect();
         }
-        if known.is_none() {
-            self.begin_unproven(now, id, Some(epoch));
-        }
-        self.associations[id].early.set_collects(true);
+        self.directory.get_mut(id).set_collects(true);
         for segment in segments {
             self.handle_plain(now, id, NO_DATAGRAM, from, segment);
         }
         self.flush(now);
-        self.associations[id].early.set_collects(false);
+        self.directory.get_mut(id).set_collects(false);
         Vec::new()
-    }
-
-    /// The peer has used the keys that it asked for.
-    pub(super) fn handle_agreed(
-        &mut self,
-        now: Instant,
-        id: AssociationId,
-        agreed: Agreed<Held>,
-        had_keys: bool,
-    ) {
-        self.follow_keys(id);
-        self.begin_proven(now, id);
-        let association = &mut self.associations[id];
-        association.asked_by = None;
-        let Held { route, segments } = agreed.held;
-        if agreed.new_epoch {
-            self.begin_epoch(now, id, route);
-        } else if association.ways.is_at(route) {
-            // The answer arrived there.
-            self.switch(now, id);
-        }
-        self.go_on(id, had_keys);
-        for segment in segments {
-            self.handle_plain(now, id, NO_DATAGRAM, route, segment);
-        }
-    }
-
-    /// Connections that waited for keys can go on. What a request to open was sealed with, the peer may not have had.
-    fn go_on(&mut self, id: AssociationId, had_keys: bool) {
-        if !had_keys {
-            // The peer may have forgotten the association, and counts anew what it cuts.
-            self.associations[id].pieces.forget();
-        }
-        let all: Vec<usize> = self.associations[id].roster.all();
-        for connection in all {
-            let endpoint = &mut self.connections[connection].stream.endpoint;
-            if !had_keys || endpoint.is_opening() {
-                endpoint.repeat_opening();
-                self.stir(connection);
-            }
-        }
     }
 
     /// An answer came to the request that was sent under `receiver`.
@@ -153,67 +86,38 @@ impl Hub {
         sender: Index,
         noise: &[u8],
     ) -> Option<()> {
-        let &id = self.by_index.get(&receiver)?;
-        let association = &mut self.associations[id];
+        let id = self.directory.names().find(receiver)?;
+        let association = self.directory.get_mut(id);
         let had_keys = association.is_up();
-        let request = association.keys.request(receiver)?;
+        let request = association.request(receiver)?;
+        // Only now, for what answers nothing costs nothing.
         if !self.gate.hears_answer(now) {
             return None;
         }
-        let initiator = request.initiator.take()?;
-        let (traffic, payload) = match initiator.finish(sender, noise) {
+        let (traffic, payload) = match request.initiator.take()?.finish(sender, noise) {
             Ok(finished) => finished,
             Err(waiting) => {
+                // Forged: the right one may still come.
                 request.initiator = Some(waiting);
                 return None;
             }
         };
-        let Some((epoch, early)) = payload.split_first_chunk::<EPOCH>() else {
-            association.keys.withdraw();
-            self.follow_keys(id);
+        let mut context = self.context(id);
+        let Some((epoch, early)) = split_payload(&payload) else {
+            context.withdraw_request();
             return None;
         };
-        let epoch = u64::from_be_bytes(*epoch);
-        let asked_by = association.asked_by.unwrap_or(association.ways.main());
-        let route = association.ways.route_to_ask(asked_by);
-        let agreed = association.take_over(now, traffic, epoch)?;
-        association.ways.answered_by(asked_by);
-        self.follow_keys(id);
-        if agreed.new_epoch {
-            self.begin_epoch(now, id, route);
-        }
-        self.begin_proven(now, id);
-        let association = &mut self.associations[id];
-        let main = association.ways.main();
-        // The peer sends nothing before it has seen that the keys are in use.
-        let rest = association.early.take_rest();
-        for plain in std::iter::once(Bytes::new()).chain(rest) {
-            association
-                .send(now, main, true, &mut self.outbox, |out| out.extend_from_slice(&plain));
+        if !context.handle_answer(now, traffic, epoch) {
+            return None;
         }
         for segment in segments(early) {
             self.handle_plain(now, id, NO_DATAGRAM, from, Bytes::copy_from_slice(segment));
         }
+        let mut context = self.context(id);
         // What waited for keys can go, by the way that was answered.
-        self.switch(now, id);
-        self.go_on(id, had_keys);
-        self.set_timer(now, id);
-        Some(())
-    }
-
-    /// The peer wants a proof of this host's address with its request.
-    pub(super) fn handle_cookie(
-        &mut self,
-        receiver: Index,
-        sealed: &SealedCookie<'_>,
-    ) -> Option<()> {
-        let &id = self.by_index.get(&receiver)?;
-        let request = self.associations[id].keys.request(receiver)?;
-        let cookie = request.initiator.as_ref()?.open_cookie(sealed)?;
-        // Once for each request: a cookie that comes again makes this host send nothing.
-        if request.cookie.replace(cookie).is_none() {
-            self.send_request(id, receiver);
-        }
+        context.switch(now);
+        context.go_on(had_keys);
+        context.set_timer(now);
         Some(())
     }
 }

@@ -10,12 +10,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bentpipe_transport::Event;
 use bentpipe_units::ByteCount;
 
-use super::{Hub, MOST_CONNECTIONS};
-use crate::key::PublicKey;
-
+/// Most connections in one association; a peer that opens more is told that there is no such session.
+const MOST_CONNECTIONS: usize = 65_536;
 /// Room for which one more writer is woken.
 const WRITE: usize = 64 * 1024;
 /// Above this share of the common half what is kept is copied: it would otherwise hold what arrived beside it
@@ -25,7 +23,7 @@ const TIGHT: usize = 32;
 /// Connections that may be closing beside a quarter as many as there may be.
 const CLOSING: usize = 8;
 /// Bytes that a connection takes whatever it does; a test measures them.
-const CONNECTION: usize = 4_096;
+pub(super) const CONNECTION: usize = 4_096;
 /// Payloads that are shorter are copied when they arrive: each would otherwise hold a piece of memory that has room for
 /// many.
 pub(super) const SHORT: usize = 1_024;
@@ -136,66 +134,6 @@ impl Memory {
     pub(super) fn take_waiting(&mut self) -> impl Iterator<Item = usize> + '_ {
         let places = self.allowance.common.saturating_sub(self.held) / WRITE;
         self.waiting.drain(..places.min(self.waiting.len()))
-    }
-}
-
-impl Hub {
-    /// What the connections of a peer hold.
-    pub fn held(&self, peer: PublicKey) -> ByteCount {
-        let association = self.by_peer.get(&peer).map(|id| &self.associations[*id]);
-        ByteCount::new(association.map_or(0, |association| association.memory.held()) as u64)
-    }
-
-    /// Counts what a connection holds.
-    #[inline]
-    pub(super) fn count(&mut self, id: usize) {
-        let connection = &mut self.connections[id];
-        let memory = &mut self.associations[connection.association].memory;
-        let holds = connection.stream.endpoint.held() + CONNECTION;
-        memory.change(std::mem::replace(&mut connection.holds, holds), holds);
-        if let Some(lost) = connection.lost {
-            // Until it has come: nothing more is sent again than there is room for.
-            let is_late = connection.stream.endpoint.has_received(lost);
-            connection.stream.endpoint.limit_room(if is_late {
-                usize::MAX
-            } else {
-                memory.room(holds)
-            });
-            connection.lost = Some(lost).filter(|_| !is_late);
-        }
-        if connection.waits || memory.has_waiting() {
-            self.wake_writers(id);
-        }
-    }
-
-    /// Wakes writers for which there is room now, that of this connection among them.
-    #[cold]
-    fn wake_writers(&mut self, id: usize) {
-        let connection = &mut self.connections[id];
-        let memory = &mut self.associations[connection.association].memory;
-        if connection.waits && memory.room(connection.holds) > 0 {
-            // It keeps its place in the queue: it may have to wait again.
-            connection.stream.note(Event::Writable);
-        }
-        for waiting in memory.take_waiting() {
-            // It may have found room in the meantime, or another one has its place.
-            if let Some(connection) = self.connections.get_mut(waiting)
-                && std::mem::take(&mut connection.waits)
-            {
-                connection.stream.note(Event::Writable);
-            }
-        }
-    }
-
-    /// How much a connection may take from its writer; one that may take nothing is told when it may.
-    pub(super) fn room_of(&mut self, id: usize) -> usize {
-        let connection = &mut self.connections[id];
-        let memory = &mut self.associations[connection.association].memory;
-        let room = memory.room(connection.holds);
-        if room == 0 && !std::mem::replace(&mut connection.waits, true) {
-            memory.wait(id);
-        }
-        room
     }
 }
 

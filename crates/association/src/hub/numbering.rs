@@ -18,7 +18,7 @@ pub(super) struct Numbering {
     /// The next one of this host's.
     next: u32,
     /// Those of the peer's that were accepted.
-    pub(super) taken: Taken,
+    taken: Taken,
 }
 
 impl Numbering {
@@ -39,6 +39,16 @@ impl Numbering {
         }
     }
 
+    /// A connection of the peer's process of this epoch was accepted.
+    pub(super) fn accept(&mut self, epoch: Option<u64>, number: u32) {
+        self.taken.add(epoch, number);
+    }
+
+    /// Whether it was.
+    pub(super) fn was_accepted(&self, epoch: Option<u64>, number: u32) -> bool {
+        self.taken.has(epoch, number)
+    }
+
     /// Whether this host opens connections of such numbers.
     pub(super) const fn is_ours(&self, number: u32) -> bool {
         number % 2 == self.next % 2
@@ -47,7 +57,7 @@ impl Numbering {
 
 /// The connections of one run of the peer's process that were accepted.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+struct Taken {
     epoch: Option<u64>,
     /// A bit for each connection, in the order of their numbers.
     words: VecDeque<u64>,
@@ -57,7 +67,7 @@ pub(super) struct Taken {
 
 impl Taken {
     /// A connection of the peer's process of this epoch was accepted.
-    pub(super) fn add(&mut self, epoch: Option<u64>, number: u32) {
+    fn add(&mut self, epoch: Option<u64>, number: u32) {
         if self.epoch != epoch {
             *self = Self { epoch, ..Self::default() };
         }
@@ -80,7 +90,7 @@ impl Taken {
     }
 
     /// Whether this connection of the peer's process of this epoch was.
-    pub(super) fn has(&self, epoch: Option<u64>, number: u32) -> bool {
+    fn has(&self, epoch: Option<u64>, number: u32) -> bool {
         if self.epoch != epoch {
             return false;
         }

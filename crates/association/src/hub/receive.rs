@@ -1,19 +1,19 @@
 //! Datagrams that arrive.
 
+use bentpipe_transport::PathId;
 use bentpipe_transport::xstp::Session;
-use bentpipe_transport::{Endpoint as _, PathId};
 use bentpipe_units::Instant;
-use bentpipe_wire::{Ecn, Segment, xstp};
+use bentpipe_wire::{Ecn, xstp};
 use bytes::{Buf, Bytes};
 
+use super::Hub;
 use super::association::Opened;
-use super::control::{Control, may_be_cut};
-use super::memory::SHORT;
+use super::control::Control;
+use super::names::AssociationId;
 use super::number::{CONTROL, take_number};
 use super::route::Route;
-use super::ways::{BeatAnswer, Turn};
-use super::{AssociationId, Hub};
-use crate::secure::{Datagram, Index, OVERHEAD, parse};
+use super::ways::Turn;
+use crate::secure::{Datagram, Index, parse};
 
 /// The number of what came by itself in no datagram; nothing lies before it that parity could cover.
 pub(super) const NO_DATAGRAM: u64 = 0;
@@ -31,14 +31,15 @@ impl Hub {
         let from = from.into();
         match parse(self.identity.security(), bytes) {
             Some(Datagram::Data { receiver, number, sealed }) => {
-                self.handle_data(now, from, ecn, receiver, number, sealed)
+                self.handle_data(now, from, ecn, receiver, number, sealed).is_some()
             }
             Some(Datagram::Init(init)) => self.handle_init(now, from, &init).is_some(),
             Some(Datagram::Response { sender, receiver, noise }) => {
                 self.handle_response(now, from, receiver, sender, noise).is_some()
             }
             Some(Datagram::Cookie { receiver, sealed }) => {
-                self.handle_cookie(receiver, &sealed).is_some()
+                let id = self.directory.names().find(receiver);
+                id.and_then(|id| self.context(id).handle_cookie(receiver, &sealed)).is_some()
             }
             None => false,
         }
@@ -52,39 +53,34 @@ impl Hub {
         receiver: Index,
         number: u32,
         sealed: &[u8],
-    ) -> bool {
-        let Some(&id) = self.by_index.get(&receiver) else { return false };
-        let Some(association) = self.associations.get_mut(id) else { return false };
+    ) -> Option<()> {
+        let id = self.directory.names().find(receiver)?;
+        let association = self.directory.get_mut(id);
         let had_keys = association.is_up();
-        let opened = &mut self.scratch.opened;
-        let became = association.open(now, receiver, number, sealed, opened);
-        let plain = opened.split().freeze();
-        let Some(Opened { number, agreed, is_newest }) = became else { return false };
-        let made = association.shield.arrived(now, receiver, number, &plain);
-        if ecn == Ecn::Congestion {
-            association.marks.saw();
-        }
+        let opened = association.open(now, receiver, number, sealed, &mut self.opened);
+        let plain = self.opened.split().freeze();
+        let Opened { number, agreed, is_newest } = opened?;
+        let made = association.arrived(now, receiver, number, ecn, &plain);
+        // The keys first: they decide whether what it carries is of the epoch of now.
         if let Some(agreed) = agreed {
-            self.handle_agreed(now, id, agreed, had_keys);
+            let held = self.context(id).handle_agreed(now, agreed, had_keys);
+            for segment in held.segments {
+                self.handle_plain(now, id, NO_DATAGRAM, held.route, segment);
+            }
         } else if is_newest {
-            self.associations[id].ways.came_by(now, from, || self.identity.draw());
+            // An older one may have been on its way since the peer was elsewhere.
+            association.came_by(now, from, || self.identity.draw());
         }
         self.handle_plain(now, id, number, from, plain);
         self.handle_made(now, id, from, made);
-        self.set_timer(now, id);
-        true
+        self.context(id).set_timer(now);
+        Some(())
     }
 
     /// What was lost and made of parity.
-    fn handle_made(
-        &mut self,
-        now: Instant,
-        association: AssociationId,
-        from: Route,
-        made: Vec<Bytes>,
-    ) {
+    fn handle_made(&mut self, now: Instant, id: AssociationId, from: Route, made: Vec<Bytes>) {
         for plain in made {
-            self.handle_plain(now, association, NO_DATAGRAM, from, plain);
+            self.handle_plain(now, id, NO_DATAGRAM, from, plain);
         }
     }
 
@@ -92,7 +88,7 @@ impl Hub {
     pub(super) fn handle_plain(
         &mut self,
         now: Instant,
-        association: AssociationId,
+        id: AssociationId,
         datagram: u64,
         from: Route,
         mut plain: Bytes,
@@ -100,54 +96,16 @@ impl Hub {
         let Some((number, len)) = take_number(&plain) else { return };
         plain.advance(len);
         if number == CONTROL {
-            return self.handle_control(now, association, datagram, from, plain);
+            return self.handle_control(now, id, datagram, from, plain);
         }
-        let id = self.associations[association].roster.find(number);
-        let Some(id) = id else { return self.handle_unknown(now, association, number, plain) };
-        let connection = &mut self.connections[id];
-        let memory = &self.associations[association].memory;
-        let tight = memory.is_tight();
-        let ports = connection.stream.endpoint.ports();
-        let context = xstp::Context {
-            source_port: ports.peer,
-            destination_port: ports.local,
-            sq: connection.stream.endpoint.sq(),
-            near: connection.near,
-        };
-        let Ok(mut segment) = xstp::decode_compact(plain, &context) else { return };
-        let carries = segment.payload_len();
-        if (tight || carries < SHORT)
-            && let xstp::Body::Flow(flow) = &mut segment.body
-            && carries > 0
-        {
-            flow.payload = Bytes::copy_from_slice(&flow.payload);
+        match self.directory.get(id).find(number) {
+            Some(connection) => self.context(id).receive(now, connection, plain),
+            None => self.handle_unknown(now, id, number, plain),
         }
-        if tight && carries > memory.room(connection.holds) {
-            // What it waits for most it gets in any case, or it would hold what follows for ever.
-            if !connection.stream.endpoint.waits_for(segment.seq) {
-                let lost = connection.lost.map_or(segment.seq, |lost| lost.latest(segment.seq));
-                connection.lost = Some(lost);
-                self.count(id);
-                return;
-            }
-        }
-        connection.near = segment.seq;
-        connection.stream.endpoint.handle_segment(now, PathId(0), &mut Segment::Xstp(segment));
-        if tight {
-            // Otherwise it is enough to count when the connection is drained.
-            self.count(id);
-        }
-        self.stir(id);
     }
 
     /// A segment of a connection that does not exist: the peer opens it, or it is told.
-    fn handle_unknown(
-        &mut self,
-        now: Instant,
-        association: AssociationId,
-        number: u32,
-        plain: Bytes,
-    ) {
+    fn handle_unknown(&mut self, now: Instant, id: AssociationId, number: u32, plain: Bytes) {
         let nothing = xstp::Context {
             source_port: 0,
             destination_port: 0,
@@ -155,23 +113,19 @@ impl Hub {
             near: bentpipe_units::Seq32::default(),
         };
         let Ok(segment) = xstp::decode_compact(plain, &nothing) else { return };
-        let owner = &self.associations[association];
-        // What was opened and has ended is not opened again by a request that is repeated because the answer was lost.
-        let is_new = !owner.roster.is_ours(number) && !owner.was_accepted(number);
-        let has_place = is_new && owner.memory.has_place(owner.roster.opened());
-        let opened = self.settings.listens().filter(|_| has_place).and_then(|config| {
+        let may_open = self.directory.get(id).may_open(number);
+        let opened = self.settings.listens().filter(|_| may_open).and_then(|config| {
             let entropy = self.identity.draw();
             Session::accept(config, now, PathId(0), &segment, entropy)
         });
+        let mut context = self.context(id);
         if let Some(session) = opened {
-            let id = self.add(now, association, number, session, true);
-            self.count(id);
-            self.connections[id].near = segment.seq;
-            self.stir(id);
+            context.add(now, number, session, Some(segment.seq));
         } else if !matches!(segment.body, xstp::Body::Reset(_)) {
+            // The answer to a reset would be answered by a reset, and so on.
             let opens = matches!(segment.body, xstp::Body::Begin(_));
             let message = if opens { Control::Refused(number) } else { Control::Gone(number) };
-            self.associations[association].tell(now, &message, &mut self.outbox);
+            context.tell(now, &message);
         }
     }
 
@@ -184,93 +138,56 @@ impl Hub {
         plain: Bytes,
     ) {
         let Some(message) = Control::take(plain) else { return };
-        let association = &mut self.associations[id];
+        let association = self.directory.get_mut(id);
+        let outbox = self.egress.outbox();
         match message {
             Control::Gone(number) => {
-                self.with_session(id, number, |session| session.handle_no_session(now));
+                self.context(id).with_session(number, |session| session.handle_no_session(now));
             }
             Control::Refused(number) => {
-                self.with_session(id, number, |session| session.handle_refusal(now));
+                self.context(id).with_session(number, |session| session.handle_refusal(now));
             }
             Control::Marks(count) => {
-                if association.marks.report(now, count) {
-                    self.handle_marks(now, id);
+                if association.handle_marks(now, count) {
+                    self.context(id).slow_down(now);
                 }
             }
-            Control::Probe(sealed) => {
-                let answer = Control::ProbeAnswer(sealed.saturating_add(OVERHEAD as u16));
-                let way = association.ways.of(&from);
-                association.tell_by(now, way, &answer, &mut self.outbox);
-            }
+            Control::Probe(sealed) => association.handle_probe(now, from, sealed, outbox),
             Control::ProbeAnswer(len) => {
-                let way = association.ways.of(&from);
-                if association.ways.get_mut(way).path.answered(now, len) {
-                    self.switch(now, id);
+                if association.handle_probe_answer(now, from, len) {
+                    self.context(id).switch(now);
                 }
             }
             Control::Piece(piece) => {
-                // A whole that is itself a half is nobody's: nothing is cut twice.
-                let whole = association.pieces.join(piece);
-                if let Some(whole) = whole.filter(|whole| may_be_cut(whole)) {
+                if let Some(whole) = association.handle_piece(piece) {
                     self.handle_plain(now, id, NO_DATAGRAM, from, whole);
                 }
             }
-            Control::Received(received) => {
-                association.handle_received(received);
-            }
-            Control::Protects => association.shield.expect(now),
+            Control::Received(received) => association.handle_received(received),
+            Control::Protects => association.expect_parity(now),
             Control::Parity(parity) => {
-                let made = association.shield.handle_parity(now, datagram, parity);
+                let made = association.handle_parity(now, datagram, parity);
                 self.handle_made(now, id, from, made);
             }
             Control::Beat(beat) => {
-                let changed = association.ways.hear(now, beat, from, || self.identity.draw());
-                let main = association.ways.main() as u8;
-                let answer = BeatAnswer { way: beat.way, serial: beat.serial, main };
-                association.tell_to(now, from, &Control::BeatAnswer(answer), &mut self.outbox);
-                if changed && self.associations[id].switch_pause.may_switch(now) {
-                    self.switch(now, id);
+                let token = || self.identity.draw();
+                if association.handle_beat(now, beat, from, token, outbox) {
+                    self.context(id).switch(now);
                 }
             }
-            Control::BeatAnswer(answer) => match association.ways.handle_answer(now, answer) {
+            Control::BeatAnswer(answer) => match association.handle_beat_answer(now, answer) {
                 Turn::None => {}
-                Turn::Ours => self.switch(now, id),
-                Turn::Theirs => self.follow_answers(now, id),
+                Turn::Ours => self.context(id).switch(now),
+                Turn::Theirs => self.context(id).follow_answers(now),
             },
-            Control::Datagram(bytes) => self.inbox.push(association.peer, &bytes),
-            Control::Challenge(token) => {
-                let answer = Control::ChallengeAnswer(token);
-                association.tell_to(now, from, &answer, &mut self.outbox);
-            }
+            Control::Datagram(bytes) => self.inbox.push(association.peer(), &bytes),
+            Control::Challenge(token) => association.handle_challenge(now, from, token, outbox),
             Control::ChallengeAnswer(token) => {
-                if association.ways.proved(token, from) && association.switch_pause.may_switch(now)
-                {
-                    self.switch(now, id);
+                if association.handle_challenge_answer(now, from, token) {
+                    self.context(id).switch(now);
                 }
             }
-            Control::Leaving => self.handle_leaving(now, id),
-        }
-    }
-
-    /// Does something with the session of a connection, if it exists.
-    fn with_session(
-        &mut self,
-        association: AssociationId,
-        number: u32,
-        act: impl FnOnce(&mut Session),
-    ) {
-        if let Some(id) = self.associations[association].roster.find(number) {
-            act(&mut self.connections[id].stream.endpoint);
-            self.stir(id);
-        }
-    }
-
-    /// The peer saw congestion marks. Which connection they belong to is not known: all slow down.
-    fn handle_marks(&mut self, now: Instant, association: AssociationId) {
-        let all: Vec<usize> = self.associations[association].roster.all();
-        for id in all {
-            self.connections[id].stream.endpoint.handle_mark(now);
-            self.stir(id);
+            Control::Leaving => self.context(id).handle_leaving(now),
         }
     }
 }

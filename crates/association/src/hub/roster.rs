@@ -93,12 +93,12 @@ impl Roster {
 
     /// The application has had this connection of the peer's process of this epoch.
     pub(super) fn accept(&mut self, epoch: Option<u64>, number: u32) {
-        self.numbering.taken.add(epoch, number);
+        self.numbering.accept(epoch, number);
     }
 
     /// Whether it has.
     pub(super) fn was_accepted(&self, epoch: Option<u64>, number: u32) -> bool {
-        self.numbering.taken.has(epoch, number)
+        self.numbering.was_accepted(epoch, number)
     }
 
     /// The numbers, which outlive the association.

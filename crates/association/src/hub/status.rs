@@ -2,19 +2,18 @@
 
 use std::net::SocketAddr;
 
-use bentpipe_record::TransportCounters;
-use bentpipe_transport::{Endpoint as _, SenderState};
-use bentpipe_units::{BitRate, ByteCount, Span};
+use bentpipe_units::{ByteCount, Span};
 
-use super::{Carrier, ConnectionId, Hub, Share};
+use super::line::Share;
+use super::route::Carrier;
 use crate::key::PublicKey;
 
 /// Which connection, for one who looks on and does not hold it: it names nothing once that one is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionRef {
-    id: usize,
-    peer: PublicKey,
-    number: u32,
+    pub(super) id: usize,
+    pub(super) peer: PublicKey,
+    pub(super) number: u32,
 }
 
 /// What is known of a peer.
@@ -36,53 +35,4 @@ pub struct PeerState {
     pub held: ByteCount,
     /// Its part of a dedicated link.
     pub share: Option<Share>,
-}
-
-impl Hub {
-    /// A reference to a connection.
-    pub fn reference(&self, id: ConnectionId) -> ConnectionRef {
-        let connection = &self.connections[id.0];
-        let peer = self.associations[connection.association].peer;
-        ConnectionRef { id: id.0, peer, number: connection.number }
-    }
-
-    /// What the sender and the counters of a connection say, while it exists.
-    pub fn look(&self, of: ConnectionRef) -> Option<(SenderState, TransportCounters)> {
-        let connection = self.connections.get(of.id)?;
-        let peer = self.associations[connection.association].peer;
-        // Numbers are never given twice within an association; a peer that associates anew begins again.
-        let same = peer == of.peer && connection.number == of.number;
-        let endpoint = &connection.stream.endpoint;
-        same.then(|| (endpoint.sender_state(), endpoint.counters()))
-    }
-
-    /// What is known of a peer.
-    pub fn peer_state(&self, peer: PublicKey) -> PeerState {
-        let shares = self.shares.get(&peer);
-        let of = |link: usize| shares.and_then(|shares| shares[link]);
-        let Some(id) = self.by_peer.get(&peer) else {
-            return PeerState { share: of(0), ..PeerState::default() };
-        };
-        let association = &self.associations[*id];
-        let main = association.ways.get(association.ways.main());
-        let address = main.route.address;
-        PeerState {
-            address: Some(address).filter(|address| address.port() != 0),
-            srtt: association
-                .ways
-                .round_trip(association.ways.main())
-                .or(association.shield.round_trip()),
-            loss: association.shield.losses.measured(),
-            connections: association.roster.len(),
-            held: self.held(peer),
-            share: of(main.link),
-            link: main.link,
-            carrier: main.route.carrier,
-        }
-    }
-
-    /// The rate of this host's own first link, if it is bounded.
-    pub fn link_rate(&self) -> Option<BitRate> {
-        Some(self.lines[0].rate()).filter(|rate| rate.as_bps() != u64::MAX)
-    }
 }

@@ -4,11 +4,12 @@
 //! peer, which does as it is told: one of the two decides for both directions. Without such a host there is
 //! one way, which leads to where the peer's newest datagrams come from, once the peer has proved that it is there.
 
-use bentpipe_transport::path_mtu::Search;
+use bentpipe_transport::path_mtu::{Search, Unanswered};
 use bentpipe_units::{Instant, Span};
+use bentpipe_wire::Ecn;
 
 use super::ecn::EcnUse;
-use super::path_mtu::search;
+use super::path_mtu::{is_full, search};
 use super::roaming::Candidates;
 use super::route::Route;
 use super::watch::{Plan, Watch};
@@ -61,12 +62,12 @@ pub(super) enum Turn {
 /// A way to the peer.
 #[derive(Debug)]
 pub(super) struct Way {
-    pub(super) route: Route,
+    route: Route,
     /// The link of this host that it begins with.
-    pub(super) link: usize,
+    link: usize,
     /// How long datagrams may be.
-    pub(super) path: Search,
-    pub(super) ecn: EcnUse,
+    path: Search,
+    ecn: EcnUse,
     /// The peer was heard there, and not only its datagrams.
     is_proved: bool,
 }
@@ -74,6 +75,44 @@ pub(super) struct Way {
 impl Way {
     fn new(route: Route, link: usize) -> Self {
         Self { route, link, path: search(route.address), ecn: EcnUse::NEW, is_proved: true }
+    }
+
+    /// How it goes.
+    pub(super) const fn route(&self) -> Route {
+        self.route
+    }
+
+    /// The link of this host that it begins with.
+    pub(super) const fn link(&self) -> usize {
+        self.link
+    }
+
+    /// How long datagrams may be.
+    pub(super) const fn most(&self) -> u16 {
+        self.path.get()
+    }
+
+    /// A datagram of this length is sent. Returns the length of a probe that should follow it.
+    pub(super) fn sent(&mut self, now: Instant, len: usize) -> Option<u16> {
+        if is_full(&self.path, len) { self.path.sent_full(now) } else { None }
+    }
+
+    /// A probe of this length has arrived. True when datagrams may be longer now.
+    pub(super) fn probe_answered(&mut self, now: Instant, len: u16) -> bool {
+        self.path.answered(now, len)
+    }
+
+    /// What the IP header of a datagram says that is sent now.
+    pub(super) fn mark(&mut self, now: Instant, has_content: bool) -> Ecn {
+        if has_content {
+            self.ecn.sent(now);
+        }
+        self.ecn.mark()
+    }
+
+    /// The peer has received something that was sent there.
+    pub(super) fn confirm_ecn(&mut self) {
+        self.ecn.confirmed();
     }
 
     /// It leads elsewhere from now on.
@@ -180,9 +219,13 @@ impl Ways {
         &mut self.list[way]
     }
 
-    /// All of them.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Way> {
-        self.list.iter_mut()
+    /// Does for the lengths of datagrams and for ECN what time demands. Returns on which ways a probe had no answer.
+    pub(super) fn handle_probe_timeouts(&mut self, now: Instant) -> Vec<(usize, Unanswered)> {
+        let unanswered = |(number, way): (usize, &mut Way)| {
+            way.ecn.handle_timeout(now);
+            way.path.handle_timeout(now).map(|unanswered| (number, unanswered))
+        };
+        self.list.iter_mut().enumerate().filter_map(unanswered).collect()
     }
 
     /// Whether one works, as far as is known.

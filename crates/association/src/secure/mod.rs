@@ -19,6 +19,6 @@ pub use admission::{Admission, Verdict};
 pub use datagram::{Datagram, Index, Init, MAC_LEN, SealedCookie, parse};
 pub use exchange::Ephemeral;
 pub use handshake::{Greeting, HandshakeError, Initiator, Responder};
-pub use keyring::{Agreed, Keyring, Slot};
+pub use keyring::{Agreed, Keyring, Request, Slot};
 pub use security::Security;
 pub use traffic::{FRONT, OVERHEAD, Traffic};

@@ -32,7 +32,7 @@ pub(in crate::hub) struct Received {
 
 /// The losses of one association, both ways.
 #[derive(Debug)]
-pub(in crate::hub) struct Losses {
+pub(super) struct Losses {
     keys: Option<Index>,
     received: Received,
     /// Datagrams with content that the peer was not told of, and since when.
@@ -68,7 +68,7 @@ impl Default for Losses {
 
 impl Losses {
     /// A datagram of this number came.
-    pub(in crate::hub) fn saw(&mut self, now: Instant, keys: Index, number: u64, content: bool) {
+    pub(super) fn saw(&mut self, now: Instant, keys: Index, number: u64, content: bool) {
         if self.keys != Some(keys) {
             self.keys = Some(keys);
             self.received = Received { next: number as u32, count: number as u32 };
@@ -85,7 +85,7 @@ impl Losses {
     }
 
     /// What to tell the peer now.
-    pub(in crate::hub) fn news(&mut self, now: Instant) -> Option<Received> {
+    pub(super) fn news(&mut self, now: Instant) -> Option<Received> {
         let due = self.due()?;
         (due <= now).then(|| {
             (self.untold, self.untold_since, self.told_at) = (0, None, Some(now));
@@ -94,14 +94,14 @@ impl Losses {
     }
 
     /// When there will be something to tell; in the past if there is now.
-    pub(in crate::hub) fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Option<Instant> {
         let latest = self.untold_since? + LATEST;
         let soon = self.told_at.map_or(Instant::ZERO, |at| at + PAUSE);
         Some(if self.untold >= MANY { soon.min(latest) } else { latest })
     }
 
     /// The peer tells what it received.
-    pub(in crate::hub) fn report(&mut self, received: Received) {
+    pub(super) fn report(&mut self, received: Received) {
         let sent = received.next.wrapping_sub(self.reported.next);
         let came = received.count.wrapping_sub(self.reported.count);
         // Less than before, or more than can be: other keys, or a message that came late.
@@ -125,18 +125,18 @@ impl Losses {
     }
 
     /// Losses are worth protection.
-    pub(in crate::hub) const fn are_noticed(&self) -> bool {
+    pub(super) const fn are_noticed(&self) -> bool {
         self.noticed
     }
 
     /// The share of datagrams that get lost.
-    pub(in crate::hub) fn share(&self) -> f64 {
+    pub(super) fn share(&self) -> f64 {
         self.lost / self.sent
     }
 
     /// The share of datagrams that got lost as the peer's reports have it, without what the path is taken
     /// for before; `None` before the first.
-    pub(in crate::hub) fn measured(&self) -> Option<f64> {
+    pub(super) fn measured(&self) -> Option<f64> {
         let (lost, sent) = UNKNOWN;
         let sent = self.sent - sent * self.unknown;
         (sent > 0.0).then(|| ((self.lost - lost * self.unknown) / sent).clamp(0.0, 1.0))

@@ -3,7 +3,7 @@
 use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 
-use super::losses::Losses;
+use super::losses::{Losses, Received};
 use super::protector::{Protector, Sealed};
 use super::rebuilder::Rebuilder;
 use super::{Fec, Parity};
@@ -17,7 +17,7 @@ const UNKNOWN: Span = Span::from_secs(1);
 #[derive(Debug)]
 pub(in crate::hub) struct Shield {
     fec: Fec,
-    pub(in crate::hub) losses: Losses,
+    losses: Losses,
     protector: Protector,
     rebuilder: Rebuilder,
     /// Connections that have something to send.
@@ -82,6 +82,21 @@ impl Shield {
     /// go on.
     pub(in crate::hub) fn object_ended(&mut self, now: Instant, began: Instant) {
         self.protector.object_ended(now, began);
+    }
+
+    /// What to tell the peer now of what came.
+    pub(in crate::hub) fn news(&mut self, now: Instant) -> Option<Received> {
+        self.losses.news(now)
+    }
+
+    /// The peer tells what it received.
+    pub(in crate::hub) fn report(&mut self, received: Received) {
+        self.losses.report(received);
+    }
+
+    /// The share of datagrams that got lost, as the peer reports; `None` before its first report.
+    pub(in crate::hub) fn measured_losses(&self) -> Option<f64> {
+        self.losses.measured()
     }
 
     /// The parity that is due, at most `room` bytes in each datagram.

@@ -1,0 +1,300 @@
+//! An association and what surrounds it: its connections, the socket, the timers, and the names of its keys.
+//!
+//! Nothing here can touch another association. Whoever changes connections or keys does it by these verbs, which
+//! count, mark and name what follows from it.
+
+use bentpipe_transport::xstp::Session;
+use bentpipe_units::{Instant, Seq32};
+use bentpipe_wire::Ecn;
+use bytes::Bytes;
+
+use super::super::connection::Connection;
+use super::super::connections::Connections;
+use super::super::control::Control;
+use super::super::datagrams::MOST_DATAGRAM;
+use super::super::egress::Egress;
+use super::super::identity::Identity;
+use super::super::names::{AssociationId, Names, Owner};
+use super::super::route::Route;
+use super::super::timers::Timers;
+use super::drain::Scratch;
+use super::{Association, Held};
+use crate::secure::{Agreed, Index, Initiator, Keyring, SealedCookie, Traffic};
+use crate::stream::Accepted;
+
+/// One association, and what it may touch of the host.
+pub(in crate::hub) struct PeerContext<'a> {
+    pub(in crate::hub) id: AssociationId,
+    pub(in crate::hub) association: &'a mut Association,
+    pub(in crate::hub) names: &'a mut Names,
+    pub(in crate::hub) connections: &'a mut Connections,
+    pub(in crate::hub) egress: &'a mut Egress,
+    pub(in crate::hub) timers: &'a mut Timers<Owner>,
+    pub(in crate::hub) identity: &'a mut Identity,
+    pub(in crate::hub) accepted: &'a mut Accepted,
+    pub(in crate::hub) scratch: &'a mut Scratch,
+}
+
+impl PeerContext<'_> {
+    /// The association is to be looked after when it says, and at once when nobody needs it any more.
+    pub(in crate::hub) fn set_timer(&mut self, now: Instant) {
+        let is_over = self.association.is_over();
+        let deadline = if is_over { Some(now) } else { self.association.deadline() };
+        self.timers.set(Owner::Association(self.id), deadline);
+    }
+
+    /// Changes the keys. What names are gone then lead nowhere.
+    pub(super) fn change_keys<T>(
+        &mut self,
+        change: impl FnOnce(&mut Keyring<Traffic, Box<Initiator>, Held>) -> T,
+    ) -> T {
+        let outcome = change(&mut self.association.keys);
+        self.follow_keys();
+        outcome
+    }
+
+    /// Names of keys that are gone lead nowhere.
+    fn follow_keys(&mut self) {
+        self.names.remove(self.association.keys.take_dropped());
+    }
+
+    /// Nobody waits for the answer to this host's request any more.
+    pub(in crate::hub) fn withdraw_request(&mut self) {
+        self.change_keys(Keyring::withdraw);
+    }
+
+    /// One connection more. One that the peer opened, with a segment of this number, is counted at once, for it holds
+    /// what came with it.
+    pub(in crate::hub) fn add(
+        &mut self,
+        now: Instant,
+        number: u32,
+        mut session: Session,
+        opened_by: Option<Seq32>,
+    ) -> usize {
+        let way = self.choose_way();
+        session.limit_payload(self.association.payload_room(number, way));
+        let connection = Connection::new(self.id, number, way, session, opened_by);
+        let id = self.connections.insert(connection);
+        self.association.roster.add(number, id);
+        self.join_others(now, id);
+        if opened_by.is_some() {
+            self.connections.count(id, &mut self.association.memory);
+        }
+        id
+    }
+
+    /// A segment came for a connection.
+    pub(in crate::hub) fn receive(&mut self, now: Instant, connection: usize, plain: Bytes) {
+        self.connections.receive(now, connection, plain, &mut self.association.memory);
+    }
+
+    /// Does something with the session of a connection, if it exists.
+    pub(in crate::hub) fn with_session(&mut self, number: u32, act: impl FnOnce(&mut Session)) {
+        let id = self.association.roster.find(number);
+        if let Some(session) = id.and_then(|id| self.connections.change(id)) {
+            act(session);
+        }
+    }
+
+    /// Does something with the sessions of all connections.
+    pub(super) fn with_sessions(&mut self, mut act: impl FnMut(&mut Session)) {
+        for id in self.association.roster.all() {
+            if let Some(session) = self.connections.change(id) {
+                act(session);
+            }
+        }
+    }
+
+    /// The peer saw congestion marks. Which connection they belong to is not known: all slow down.
+    pub(in crate::hub) fn slow_down(&mut self, now: Instant) {
+        self.with_sessions(|session| session.handle_mark(now));
+    }
+
+    /// Sends a datagram of an application. False if it is lost already.
+    pub(in crate::hub) fn send_datagram(&mut self, now: Instant, datagram: Bytes) -> bool {
+        if datagram.len() > MOST_DATAGRAM || !self.association.is_up() {
+            return false;
+        }
+        let link = self.association.ways.get(self.association.ways.main()).link();
+        let Some(own) = &mut self.association.lines[link] else {
+            self.association.send_datagram(now, datagram, self.egress.outbox());
+            return true;
+        };
+        let fits = own.offer(datagram);
+        self.egress.wake(link, own);
+        fits
+    }
+
+    /// Asks the peer for keys.
+    pub(in crate::hub) fn ask(&mut self, now: Instant) {
+        if self.identity.is_closed() {
+            return;
+        }
+        // A request that is repeated goes under the name of the one before: the answer to either counts.
+        let index = match self.association.keys.requested() {
+            Some(index) => index,
+            None => self.identity.new_index(|index| self.names.is_free(index)),
+        };
+        self.names.add(index, self.id);
+        let association = &mut *self.association;
+        let segments = association.early.payload();
+        let initiator = self.identity.request(now, association.peer, index, &segments);
+        association.keys.asked(now, Box::new(initiator), index);
+        let is_proven = association.keys.epoch().is_some();
+        association.asked_by = Some(association.ways.to_ask_by(association.asked_by, is_proven));
+        self.send_request(index);
+        self.set_timer(now);
+    }
+
+    /// The way that the latest request went, and where it leads.
+    pub(in crate::hub) fn asked_by(&self) -> (usize, Route) {
+        let ways = &self.association.ways;
+        let way = self.association.asked_by.unwrap_or(ways.main());
+        (way, ways.route_to_ask(way))
+    }
+
+    /// Sends the request that waits for its answer to `index`.
+    fn send_request(&mut self, index: Index) {
+        let (_, route) = self.asked_by();
+        let Some(request) = self.association.keys.request(index) else { return };
+        let Some(initiator) = &request.initiator else { return };
+        let datagram = initiator.datagram(request.cookie.as_ref());
+        let outbox = self.egress.outbox();
+        outbox.push(route, Ecn::NotCapable, |out| out.extend_from_slice(&datagram));
+    }
+
+    /// The peer wants a proof of this host's address with its request.
+    pub(in crate::hub) fn handle_cookie(
+        &mut self,
+        receiver: Index,
+        sealed: &SealedCookie<'_>,
+    ) -> Option<()> {
+        let request = self.association.keys.request(receiver)?;
+        let cookie = request.initiator.as_ref()?.open_cookie(sealed)?;
+        // Once for each request: a cookie that comes again makes this host send nothing.
+        if request.cookie.replace(cookie).is_none() {
+            self.send_request(receiver);
+        }
+        Some(())
+    }
+
+    /// The peer asked for these keys. They are only offered until it uses them, for the request may be a replay.
+    pub(in crate::hub) fn offer(
+        &mut self,
+        now: Instant,
+        traffic: Traffic,
+        index: Index,
+        epoch: u64,
+        held: Held,
+    ) {
+        self.change_keys(|keys| keys.offer(now, traffic, index, epoch, held));
+        self.names.add(index, self.id);
+    }
+
+    /// The peer has used the keys that it asked for. Returns where it is, and the segments that came with the request.
+    pub(in crate::hub) fn handle_agreed(
+        &mut self,
+        now: Instant,
+        agreed: Agreed<Held>,
+        had_keys: bool,
+    ) -> Held {
+        self.follow_keys();
+        self.begin_proven(now);
+        self.association.asked_by = None;
+        let route = agreed.held.route;
+        if agreed.new_epoch {
+            self.begin_epoch(now, route);
+        } else if self.association.ways.is_at(route) {
+            // The answer arrived there.
+            self.switch(now);
+        }
+        self.go_on(had_keys);
+        agreed.held
+    }
+
+    /// The answer to a request of this host came: the keys and the peer's epoch. False if the peer was started anew
+    /// since, so that they are nobody's.
+    pub(in crate::hub) fn handle_answer(
+        &mut self,
+        now: Instant,
+        traffic: Traffic,
+        epoch: u64,
+    ) -> bool {
+        let (asked_by, route) = self.asked_by();
+        self.association.asked_by = None;
+        self.association.liveness.answered();
+        let Some(agreed) = self.change_keys(|keys| keys.agree(now, traffic, epoch)) else {
+            return false;
+        };
+        self.association.ways.answered_by(asked_by);
+        if agreed.new_epoch {
+            self.begin_epoch(now, route);
+        }
+        self.begin_proven(now);
+        let main = self.association.ways.main();
+        let rest = self.association.early.take_rest();
+        // The peer sends nothing before it has seen that the keys are in use.
+        for plain in std::iter::once(Bytes::new()).chain(rest) {
+            let outbox = self.egress.outbox();
+            self.association.send(now, main, true, outbox, |out| out.extend_from_slice(&plain));
+        }
+        true
+    }
+
+    /// Connections that waited for keys can go on. What a request to open was sealed with, the peer may not have had.
+    pub(in crate::hub) fn go_on(&mut self, had_keys: bool) {
+        if !had_keys {
+            // The peer may have forgotten the association, and counts anew what it cuts.
+            self.association.pieces.forget();
+        }
+        for id in self.association.roster.all() {
+            if (!had_keys || self.connections.get(id).session().is_opening())
+                && let Some(session) = self.connections.change(id)
+            {
+                session.repeat_opening();
+            }
+        }
+    }
+
+    /// Does what time demands: keys, signs of life, probes of the path. False when nobody needs the association.
+    pub(in crate::hub) fn maintain(&mut self, now: Instant) -> bool {
+        let were_coming = self.association.is_up() || self.association.keys.is_coming();
+        let expired = self.change_keys(|keys| keys.expire(now).is_some() && keys.epoch().is_none());
+        if expired {
+            // What came with that request was opened by nobody who has proved his key.
+            self.begin_unproven(now, None);
+        }
+        if were_coming && !self.association.is_up() && !self.association.keys.is_coming() {
+            // Whoever waited for these keys asks for others.
+            self.with_sessions(|_| ());
+        }
+        if self.association.is_over() {
+            return false;
+        }
+        if self.association.owes_answer(now) {
+            let main = self.association.ways.main();
+            self.association.send(now, main, false, self.egress.outbox(), |_| {});
+        }
+        let changed = self.association.send_due(now, self.egress.outbox());
+        if self.association.wants_keys(now) {
+            if self.association.roster.is_empty() {
+                // Nobody needs the answer any more.
+                self.withdraw_request();
+            } else {
+                self.ask(now);
+            }
+        }
+        if changed {
+            self.switch(now);
+        }
+        self.wake_lines(now);
+        self.set_timer(now);
+        true
+    }
+
+    /// Tells the peer something about the association.
+    pub(in crate::hub) fn tell(&mut self, now: Instant, message: &Control) {
+        self.association.tell(now, message, self.egress.outbox());
+    }
+}

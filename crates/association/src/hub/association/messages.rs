@@ -1,0 +1,142 @@
+//! What messages of the peer change in an association, before any connection hears of it.
+
+use bentpipe_units::Instant;
+use bentpipe_wire::Ecn;
+use bytes::Bytes;
+
+use super::super::control::{Control, may_be_cut};
+use super::super::outbox::Outbox;
+use super::super::parity::{Parity, Received};
+use super::super::pieces::Piece;
+use super::super::route::Route;
+use super::super::ways::{Beat, BeatAnswer, Turn};
+use super::Association;
+use crate::secure::{Index, OVERHEAD};
+
+impl Association {
+    /// An authentic datagram carries this. Returns what was lost and can be made of parity now.
+    pub(in crate::hub) fn arrived(
+        &mut self,
+        now: Instant,
+        keys: Index,
+        number: u64,
+        ecn: Ecn,
+        plain: &Bytes,
+    ) -> Vec<Bytes> {
+        if ecn == Ecn::Congestion {
+            self.marks.saw();
+        }
+        self.shield.arrived(now, keys, number, plain)
+    }
+
+    /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.
+    pub(in crate::hub) fn came_by(
+        &mut self,
+        now: Instant,
+        from: Route,
+        token: impl FnOnce() -> u64,
+    ) {
+        self.ways.came_by(now, from, token);
+    }
+
+    /// The peer has seen so many congestion marks. True when connections have to slow down for it.
+    pub(in crate::hub) fn handle_marks(&mut self, now: Instant, count: u32) -> bool {
+        self.marks.report(now, count)
+    }
+
+    /// A probe of the path came, which is so long as what is sealed.
+    pub(in crate::hub) fn handle_probe(
+        &mut self,
+        now: Instant,
+        from: Route,
+        sealed: u16,
+        outbox: &mut Outbox,
+    ) {
+        let answer = Control::ProbeAnswer(sealed.saturating_add(OVERHEAD as u16));
+        self.tell_by(now, self.ways.of(&from), &answer, outbox);
+    }
+
+    /// A probe of this length has arrived. True when datagrams may be longer now.
+    pub(in crate::hub) fn handle_probe_answer(
+        &mut self,
+        now: Instant,
+        from: Route,
+        len: u16,
+    ) -> bool {
+        let way = self.ways.of(&from);
+        self.ways.get_mut(way).probe_answered(now, len)
+    }
+
+    /// Half of something came. Returns the whole once both are here.
+    pub(in crate::hub) fn handle_piece(&mut self, piece: Piece) -> Option<Bytes> {
+        // A whole that is itself a half is nobody's: nothing is cut twice.
+        self.pieces.join(piece).filter(|whole| may_be_cut(whole))
+    }
+
+    /// The peer tells what it received.
+    pub(in crate::hub) fn handle_received(&mut self, received: Received) {
+        if received.count > 0 {
+            let main = self.ways.main();
+            self.ways.get_mut(main).confirm_ecn();
+        }
+        self.shield.report(received);
+    }
+
+    /// The peer says that parity will come.
+    pub(in crate::hub) fn expect_parity(&mut self, now: Instant) {
+        self.shield.expect(now);
+    }
+
+    /// Parity came in the datagram of this number. Returns what was lost and can be made now.
+    pub(in crate::hub) fn handle_parity(
+        &mut self,
+        now: Instant,
+        number: u64,
+        parity: Parity,
+    ) -> Vec<Bytes> {
+        self.shield.handle_parity(now, number, parity)
+    }
+
+    /// A beat came. True when connections have to take other ways for it.
+    pub(in crate::hub) fn handle_beat(
+        &mut self,
+        now: Instant,
+        beat: Beat,
+        from: Route,
+        token: impl FnOnce() -> u64,
+        outbox: &mut Outbox,
+    ) -> bool {
+        let changed = self.ways.hear(now, beat, from, token);
+        let main = self.ways.main() as u8;
+        let answer = BeatAnswer { way: beat.way, serial: beat.serial, main };
+        // By the way by which it came, for it is that way that the peer asks about.
+        self.tell_to(now, from, &Control::BeatAnswer(answer), outbox);
+        changed && self.switch_pause.may_switch(now)
+    }
+
+    /// The peer has answered a beat.
+    pub(in crate::hub) fn handle_beat_answer(&mut self, now: Instant, answer: BeatAnswer) -> Turn {
+        self.ways.handle_answer(now, answer)
+    }
+
+    /// Somebody asks by this route whether this host is there.
+    pub(in crate::hub) fn handle_challenge(
+        &mut self,
+        now: Instant,
+        from: Route,
+        token: u64,
+        outbox: &mut Outbox,
+    ) {
+        self.tell_to(now, from, &Control::ChallengeAnswer(token), outbox);
+    }
+
+    /// The peer has answered a challenge by this route. True when connections have to take other ways for it.
+    pub(in crate::hub) fn handle_challenge_answer(
+        &mut self,
+        now: Instant,
+        from: Route,
+        token: u64,
+    ) -> bool {
+        self.ways.proved(token, from) && self.switch_pause.may_switch(now)
+    }
+}

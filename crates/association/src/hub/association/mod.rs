@@ -1,0 +1,273 @@
+//! One association: its keys as they come and go, and what is known of the peer.
+//!
+//! What only this association knows is here; what an association does with its connections, with the socket and with
+//! the names of its keys is in [`PeerContext`].
+
+mod context;
+mod drain;
+mod epoch;
+mod messages;
+mod switch;
+mod transmit;
+
+use bentpipe_transport::xstp::SharedPath;
+use bentpipe_units::Instant;
+use bentpipe_wire::xstp::PLAIN_HEADER;
+use bytes::{Bytes, BytesMut};
+
+pub(super) use self::context::PeerContext;
+pub(super) use self::drain::Scratch;
+use super::early::Early;
+use super::line::{OwnLine, Share};
+use super::liveness::Liveness;
+use super::marks::Marks;
+use super::memory::Memory;
+use super::number::number_len;
+use super::numbering::Numbering;
+use super::parity::{Fec, PARITY_HEADER, Shield};
+use super::pieces::Pieces;
+use super::roster::Roster;
+use super::route::Route;
+use super::status::PeerState;
+use super::switch_pause::SwitchPause;
+use super::ways::{LINKS, MOST_WAYS, Ways};
+use crate::key::PublicKey;
+use crate::secure::{Agreed, Index, Initiator, Keyring, OVERHEAD, Request, Slot, Traffic};
+
+/// What a request of the peer brought, to be looked at once the peer has used the keys that it asked for.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// Where the answer went: the peer is there if it uses the keys.
+    pub(super) route: Route,
+    /// Segments that open connections.
+    pub(super) segments: Vec<Bytes>,
+}
+
+/// An authentic datagram.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// Its number.
+    pub(super) number: u64,
+    /// It is the first one that shows that the peer has new keys.
+    pub(super) agreed: Option<Agreed<Held>>,
+    /// It is the newest one under keys that count.
+    pub(super) is_newest: bool,
+}
+
+/// One association.
+#[derive(Debug)]
+pub(super) struct Association {
+    peer: PublicKey,
+    ways: Ways,
+    /// Its keys as they come and go.
+    keys: Keyring<Traffic, Box<Initiator>, Held>,
+    /// The epoch of the peer whose connections exist although it has not used its keys yet.
+    unproven: Option<u64>,
+    /// The way that the latest request went.
+    asked_by: Option<usize>,
+    /// Segments that open connections and travel with the next handshake message.
+    early: Early,
+    roster: Roster,
+    liveness: Liveness,
+    pieces: Pieces,
+    /// Congestion marks, those seen here and those that the peer saw.
+    marks: Marks,
+    /// What protects against losses, both ways.
+    shield: Shield,
+    /// What its connections hold.
+    memory: Memory,
+    /// What the connections over each way share where the rate is not known.
+    shared: [Option<SharedPath>; MOST_WAYS],
+    switch_pause: SwitchPause,
+    /// The lines to the peer over each link whose rate is known.
+    lines: [Option<OwnLine>; LINKS],
+}
+
+/// Bytes of a POLL, which a full segment may carry as well.
+const POLL: usize = 4;
+
+impl Association {
+    /// An association without keys. This host's key is the larger one, or the peer's is.
+    pub(super) fn new(
+        peer: PublicKey,
+        is_larger: bool,
+        ways: Ways,
+        numbering: Numbering,
+        fec: Fec,
+        memory: Memory,
+    ) -> Self {
+        Self {
+            peer,
+            ways,
+            keys: Keyring::new(is_larger),
+            unproven: None,
+            asked_by: None,
+            early: Early::default(),
+            roster: Roster::new(numbering),
+            liveness: Liveness::default(),
+            pieces: Pieces::default(),
+            marks: Marks::default(),
+            shield: Shield::new(fec, memory.for_parity()),
+            memory,
+            shared: [const { None }; MOST_WAYS],
+            switch_pause: SwitchPause::default(),
+            lines: [const { None }; LINKS],
+        }
+    }
+
+    pub(super) const fn peer(&self) -> PublicKey {
+        self.peer
+    }
+
+    /// The numbers of its connections, which outlive it.
+    pub(super) fn into_numbering(self) -> Numbering {
+        self.roster.into_numbering()
+    }
+
+    /// An application of this host says that the peer is there.
+    pub(super) fn set_home(&mut self, route: Route) {
+        self.ways.set_home(route);
+    }
+
+    /// A number for a connection that this host opens.
+    pub(super) fn next_number(&mut self) -> u32 {
+        self.roster.next_number()
+    }
+
+    /// The connection of this number.
+    pub(super) fn find(&self, number: u32) -> Option<usize> {
+        self.roster.find(number)
+    }
+
+    pub(super) const fn memory(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+
+    /// Bytes that its connections hold.
+    pub(super) const fn held(&self) -> usize {
+        self.memory.held()
+    }
+
+    /// A handshake message is being written, which takes along what opens connections now.
+    pub(super) fn set_collects(&mut self, collects: bool) {
+        self.early.set_collects(collects);
+    }
+
+    /// The segments that go with the answer to a request. What finds no room there is sent again.
+    pub(super) fn take_early(&mut self) -> Vec<u8> {
+        let payload = self.early.payload();
+        let _ = self.early.take_rest();
+        payload
+    }
+
+    /// Whether the peer may open a connection of this number.
+    pub(super) fn may_open(&self, number: u32) -> bool {
+        let epoch = self.unproven.or(self.keys.epoch());
+        // What was opened and has ended is not opened again by a request that is repeated because the answer was lost.
+        let is_new = !self.roster.is_ours(number) && !self.roster.was_accepted(epoch, number);
+        is_new && self.memory.has_place(self.roster.opened())
+    }
+
+    /// What is known of the peer, which has these shares of the links.
+    pub(super) fn state(&self, shares: [Option<Share>; LINKS]) -> PeerState {
+        let main = self.ways.get(self.ways.main());
+        let (address, link) = (main.route().address, main.link());
+        let watched = self.ways.round_trip(self.ways.main());
+        PeerState {
+            address: Some(address).filter(|address| address.port() != 0),
+            srtt: watched.or(self.shield.round_trip()),
+            loss: self.shield.measured_losses(),
+            connections: self.roster.len(),
+            held: bentpipe_units::ByteCount::new(self.held() as u64),
+            share: shares[link],
+            link,
+            carrier: main.route().carrier,
+        }
+    }
+
+    /// The line over the link of a way, if its rate is known.
+    fn own_line(&mut self, way: usize) -> Option<&mut OwnLine> {
+        self.lines[self.ways.get(way).link()].as_mut()
+    }
+
+    /// Payload of a full segment of connection `number` on this way.
+    fn payload_room(&self, number: u32, way: usize) -> u16 {
+        let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL;
+        self.ways.get(way).most() - around as u16
+    }
+
+    /// Bytes of parity that the path carries in a datagram.
+    fn parity_room(&self) -> usize {
+        let main = self.ways.get(self.ways.main());
+        usize::from(main.most()) - OVERHEAD - PARITY_HEADER
+    }
+
+    /// Whether datagrams can be sealed.
+    pub(super) const fn is_up(&self) -> bool {
+        self.keys.is_up()
+    }
+
+    /// Whether nobody needs this association: it has no keys and nothing names it.
+    pub(super) const fn is_over(&self) -> bool {
+        self.roster.is_unnamed() && self.keys.is_empty()
+    }
+
+    /// Whether a request of this epoch comes late: the peer has been started anew since.
+    pub(super) fn is_past(&self, epoch: u64) -> bool {
+        self.keys.is_past(epoch)
+    }
+
+    /// The request that waits for its answer to `index`.
+    pub(super) fn request(&mut self, index: Index) -> Option<&mut Request<Box<Initiator>>> {
+        self.keys.request(index)
+    }
+
+    /// Opens a datagram that came under `index`: appends what it carries to `out`.
+    pub(super) fn open(
+        &mut self,
+        now: Instant,
+        index: Index,
+        number: u32,
+        sealed: &[u8],
+        out: &mut BytesMut,
+    ) -> Option<Opened> {
+        let (slot, traffic) = self.keys.find(index)?;
+        let start = out.len();
+        let arrival = traffic.open(number, sealed, out)?;
+        // The peer has them too: from now on they count.
+        let agreed = if slot == Slot::Next { self.keys.confirm() } else { None };
+        self.liveness.heard(now, out.len() == start);
+        let is_newest = arrival.newest && slot != Slot::Previous;
+        Some(Opened { number: arrival.number, agreed, is_newest })
+    }
+
+    /// Whether the peer waits for a sign of life.
+    fn owes_answer(&self, now: Instant) -> bool {
+        self.is_up() && self.liveness.answer_due().is_some_and(|due| due <= now)
+    }
+
+    /// Whether keys must be asked for now.
+    fn wants_keys(&self, now: Instant) -> bool {
+        self.renewal().is_some_and(|at| at <= now)
+    }
+
+    /// When keys have to be asked for; only while there are connections.
+    fn renewal(&self) -> Option<Instant> {
+        if self.roster.is_empty() {
+            return self.keys.retry();
+        }
+        self.keys.renewal(self.liveness.silent_at())
+    }
+
+    /// When something has to be done.
+    fn deadline(&self) -> Option<Instant> {
+        let keys = Instant::earliest(self.renewal(), self.keys.expiry());
+        let answer = self.liveness.answer_due().filter(|_| self.is_up());
+        let ways = Instant::earliest(self.ways.deadline(), self.marks.due());
+        let ways = Instant::earliest(ways, self.shield.deadline());
+        let ways = Instant::earliest(ways, self.switch_pause.due());
+        let lines = self.lines.iter().flatten().map(OwnLine::due);
+        let ways = lines.fold(ways, Instant::earliest);
+        Instant::earliest(Instant::earliest(keys, answer), ways.filter(|_| self.is_up()))
+    }
+}

@@ -1,0 +1,182 @@
+//! What leaves for a peer: datagrams are written, sealed and sent, or cut where the path does not carry them.
+
+use bentpipe_transport::path_mtu::Unanswered;
+use bentpipe_units::Instant;
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+use super::super::control::{Control, PIECE_HEADER};
+use super::super::number::has_content;
+use super::super::outbox::Outbox;
+use super::super::parity::Sealed;
+use super::super::pieces::Piece;
+use super::super::route::Route;
+use super::Association;
+use crate::secure::{FRONT, OVERHEAD};
+
+/// Drafts a datagram that carries what `write` writes.
+fn draft(outbox: &mut Outbox, write: impl FnOnce(&mut BytesMut)) {
+    outbox.draft(|out| {
+        out.put_bytes(0, FRONT);
+        write(out);
+    });
+}
+
+impl Association {
+    /// Sends what `write` writes by this way, if there are keys: in a datagram, or in two if it is too long
+    /// for the path. What is `weighty` brings the peer's application on.
+    pub(in crate::hub) fn send(
+        &mut self,
+        now: Instant,
+        way: usize,
+        weighty: bool,
+        outbox: &mut Outbox,
+        write: impl FnOnce(&mut BytesMut),
+    ) {
+        if !self.is_up() {
+            return;
+        }
+        if weighty {
+            self.ways.used(now);
+            if self.shield.notice(now) {
+                self.tell(now, &Control::Protects, outbox);
+            }
+        }
+        draft(outbox, write);
+        let len = outbox.drafted().len() + OVERHEAD - FRONT;
+        let taken = self.ways.get_mut(way);
+        if len > usize::from(taken.most()) {
+            return self.send_pieces(now, way, outbox);
+        }
+        let probe = taken.sent(now, len);
+        self.push(now, way, weighty, outbox);
+        if let Some(probe) = probe {
+            self.send_probe(now, way, probe, outbox);
+        }
+    }
+
+    /// Sends a datagram of an application.
+    pub(super) fn send_datagram(&mut self, now: Instant, datagram: Bytes, outbox: &mut Outbox) {
+        self.ways.used(now);
+        let message = Control::Datagram(datagram);
+        self.send(now, self.ways.main(), false, outbox, |out| message.put(out));
+    }
+
+    /// Sends the draft, which the path does not carry in one datagram, in two, the first one full.
+    fn send_pieces(&mut self, now: Instant, way: usize, outbox: &mut Outbox) {
+        let plain = outbox.withdraw().slice(FRONT..);
+        let room = usize::from(self.ways.get(way).most()) - OVERHEAD - PIECE_HEADER;
+        let middle = plain.len().min(room);
+        let id = self.pieces.number();
+        for (bytes, second) in [(plain.slice(..middle), false), (plain.slice(middle..), true)] {
+            self.tell_by(now, way, &Control::Piece(Piece { id, second, bytes }), outbox);
+        }
+    }
+
+    /// Sends a message about the association.
+    pub(in crate::hub) fn tell(&mut self, now: Instant, message: &Control, outbox: &mut Outbox) {
+        self.tell_by(now, self.ways.main(), message, outbox);
+    }
+
+    /// Sends a message by this way.
+    pub(super) fn tell_by(
+        &mut self,
+        now: Instant,
+        way: usize,
+        message: &Control,
+        outbox: &mut Outbox,
+    ) {
+        // Who floods this host for answers gets none: a message that is worth an answer is sent again.
+        if self.is_up() && !outbox.is_crowded() {
+            draft(outbox, |out| message.put(out));
+            self.push(now, way, false, outbox);
+        }
+    }
+
+    /// Sends a short message by this route, wherever the peer is said to be.
+    pub(super) fn tell_to(
+        &mut self,
+        now: Instant,
+        route: Route,
+        message: &Control,
+        outbox: &mut Outbox,
+    ) {
+        if self.is_up() && !outbox.is_crowded() {
+            draft(outbox, |out| message.put(out));
+            self.push_by(now, self.ways.of(&route), route, false, outbox);
+        }
+    }
+
+    /// Seals the draft and sends it by this way.
+    fn push(&mut self, now: Instant, way: usize, weighty: bool, outbox: &mut Outbox) {
+        let route = self.ways.get(way).route();
+        self.push_by(now, way, route, weighty, outbox);
+    }
+
+    /// Seals the draft and sends it by this route, in the name of a way.
+    fn push_by(
+        &mut self,
+        now: Instant,
+        way: usize,
+        route: Route,
+        weighty: bool,
+        outbox: &mut Outbox,
+    ) {
+        let Some(keys) = self.keys.current() else {
+            // Nothing leaves that is not sealed.
+            outbox.withdraw();
+            return;
+        };
+        let plain = &outbox.drafted()[FRONT..];
+        let (len, index) = (plain.len(), keys.index);
+        let used = self.ways.get_mut(way);
+        let (link, ecn) = (used.link(), used.mark(now, has_content(plain)));
+        self.shield.sealed(now, Sealed { keys: index, plain, weighty });
+        outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
+        self.liveness.sent(now, len == 0);
+        if let Some(line) = &mut self.lines[link] {
+            line.count_sent(route.headers() + OVERHEAD + len);
+        }
+    }
+
+    /// Sends a probe that is so long.
+    fn send_probe(&mut self, now: Instant, way: usize, len: u16, outbox: &mut Outbox) {
+        self.tell_by(now, way, &Control::Probe(len - OVERHEAD as u16), outbox);
+    }
+
+    /// Sends parity if it is due.
+    fn protect(&mut self, now: Instant, outbox: &mut Outbox) {
+        for parity in self.shield.parity(now, self.parity_room()) {
+            self.tell(now, &Control::Parity(parity), outbox);
+        }
+    }
+
+    /// Sends what is due besides segments. True when connections have to be told that ways are others.
+    pub(super) fn send_due(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
+        if let Some(count) = self.marks.news(now) {
+            self.tell(now, &Control::Marks(count), outbox);
+        }
+        if let Some(received) = self.shield.news(now) {
+            self.tell(now, &Control::Received(received), outbox);
+        }
+        self.protect(now, outbox);
+        self.shield.handle_timeout(now);
+        let mut changed = self.switch_pause.take_due(now);
+        for (way, unanswered) in self.ways.handle_probe_timeouts(now) {
+            match unanswered {
+                Unanswered::Again(len) => self.send_probe(now, way, len, outbox),
+                Unanswered::Shorter => changed = true,
+            }
+        }
+        for (route, token) in self.ways.challenges(now) {
+            self.tell_to(now, route, &Control::Challenge(token), outbox);
+        }
+        if self.is_up() {
+            let (beats, other) = self.ways.handle_timeout(now);
+            changed |= other;
+            for beat in beats {
+                self.tell_by(now, usize::from(beat.way), &Control::Beat(beat), outbox);
+            }
+        }
+        changed
+    }
+}
