@@ -1,4 +1,4 @@
 //! Bytes to a message about an association, and back.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bentpipe_association::hub::fuzz::control_message(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bentpipe_association::endpoint::fuzz::control_message(data));

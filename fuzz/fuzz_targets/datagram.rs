@@ -1,7 +1,7 @@
 //! Any datagram to a host: nothing panics, and what is not authentic gets no answer but a cookie.
 #![no_main]
 
-use bentpipe_association::hub::Hub;
+use bentpipe_association::endpoint::Endpoint;
 use bentpipe_association::{SecretKey, Security};
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
@@ -13,9 +13,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     } else {
         Security::Full
     };
-    let mut hub = Hub::new(key, security, 0, Box::new(|| 1), Instant::ZERO);
+    let mut endpoint = Endpoint::new(key, security, 0, Box::new(|| 1), Instant::ZERO);
     let from = std::net::SocketAddr::from(([10, 0, 0, 1], 7));
-    hub.handle_datagram(Instant::ZERO, from, Ecn::NotCapable, data);
-    hub.flush(Instant::ZERO);
-    assert!(hub.outbox().front(1).is_none_or(|train| train.bytes.len() < data.len()));
+    endpoint.handle_datagram(Instant::ZERO, from, Ecn::NotCapable, data);
+    endpoint.flush(Instant::ZERO);
+    assert!(endpoint.outbox().front(1).is_none_or(|train| train.bytes.len() < data.len()));
 });

@@ -1,4 +1,4 @@
-//! Anything that a peer with a valid key says to a hub, beside an honest transfer.
+//! Anything that a peer with a valid key says to an endpoint, beside an honest transfer.
 #![no_main]
 
 #[path = "../../crates/association/tests/hostile/history.rs"]

@@ -1,4 +1,4 @@
-//! What a hub throws away: datagrams a second, by what is wrong with them.
+//! What an endpoint throws away: datagrams a second, by what is wrong with them.
 
 #[path = "../tests/world/mod.rs"]
 mod world;
@@ -30,9 +30,14 @@ fn discard(bencher: divan::Bencher<'_, '_>, garble: impl Fn(Vec<u8>, Vec<u8>) ->
     let bytes = garble(request, data);
     let (now, from) = (world.now, address(50));
     bencher.counter(ItemsCount::new(1u32)).bench_local(|| {
-        world.hubs[SERVER].handle_datagram(now, from, Ecn::NotCapable, divan::black_box(&bytes));
+        world.endpoints[SERVER].handle_datagram(
+            now,
+            from,
+            Ecn::NotCapable,
+            divan::black_box(&bytes),
+        );
     });
-    assert!(world.hubs[SERVER].outbox().is_empty(), "an answer to garbage");
+    assert!(world.endpoints[SERVER].outbox().is_empty(), "an answer to garbage");
 }
 
 #[divan::bench]

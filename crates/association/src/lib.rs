@@ -1,16 +1,16 @@
 //! The secure association between hosts and the connections inside it: one socket's worth of peers, without the socket.
 //!
-//! A [`Hub`](hub::Hub) is told the time and is given datagrams; it gives datagrams back, and byte streams to
+//! A [`Endpoint`](endpoint::Endpoint) is told the time and is given datagrams; it gives datagrams back, and byte streams to
 //! applications. Which keys it uses and how they are agreed is in [`secure`]. The same code runs on real sockets and in memory.
 
+pub mod endpoint;
 pub mod host;
-pub mod hub;
 mod key;
 pub mod secure;
 pub mod stream;
 mod tuning;
 
-pub use hub::{Carrier, Fec, Share};
+pub use endpoint::{Carrier, Fec, Share};
 pub use key::{BadKey, PublicKey, SecretKey};
 pub use secure::Security;
 pub use tuning::{KnownLink, Tuning};

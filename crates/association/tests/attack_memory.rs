@@ -1,4 +1,4 @@
-//! What a peer with a valid key makes a hub hold beside its connections. One test in a process of its own, because that
+//! What a peer with a valid key makes an endpoint hold beside its connections. One test in a process of its own, because that
 //! is what is measured.
 
 mod attack;
@@ -87,7 +87,7 @@ fn arithmetic() -> u64 {
 }
 
 #[test]
-fn what_a_peer_makes_a_hub_hold_beside_its_connections_is_bounded_by_its_limit() {
+fn what_a_peer_makes_an_endpoint_hold_beside_its_connections_is_bounded_by_its_limit() {
     let all = [
         ("parity, long", kept_for_parity(1_400, 0)),
         ("parity, tiny", kept_for_parity(2, 0)),

@@ -1,9 +1,9 @@
-//! A peer with a valid key to which the hub sends lies about what it has: the hub goes on.
+//! A peer with a valid key to which the endpoint sends lies about what it has: the endpoint goes on.
 
 mod attack;
 
 use attack::{World, begin, report};
-use bentpipe_association::hub::{ConnectionId, Streams as _};
+use bentpipe_association::endpoint::{ConnectionId, Streams as _};
 use bentpipe_association::{Share, Tuning};
 use bentpipe_units::{BitRate, Seq32, Span};
 use bentpipe_wire::xstp::Body;
@@ -115,7 +115,7 @@ impl Liar {
     fn write(&mut self, bytes: usize) {
         let mut left = Bytes::from(vec![7; bytes]);
         self.world.write(self.id, &mut left);
-        self.world.hub.changed(self.id);
+        self.world.endpoint.changed(self.id);
     }
 }
 
@@ -137,7 +137,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_a_peer_says_it_has_the_hub_goes_on(
+    fn whatever_a_peer_says_it_has_the_endpoint_goes_on(
         tuning in tunings(),
         share in prop::option::of(1u64..100_000_000),
         mss in prop_oneof![Just(64u16), Just(1_400), any::<u16>()],
@@ -147,8 +147,8 @@ proptest! {
         let peer = world.public();
         if let Some(rate) = share {
             let rate = BitRate::from_bps(rate);
-            world.hub.set_rate(0, rate);
-            world.hub.set_share(world.now, 0, peer, Share { rate, weight: 1 });
+            world.endpoint.set_rate(0, rate);
+            world.endpoint.set_share(world.now, 0, peer, Share { rate, weight: 1 });
         }
         let number = world.number(0);
         world.say(&begin(number, mss.max(1)));
@@ -199,8 +199,8 @@ proptest! {
                 Step::Rate(rate) => {
                     let rate = BitRate::from_bps(rate);
                     let now = liar.world.now;
-                    liar.world.hub.set_rate(0, rate);
-                    liar.world.hub.set_share(now, 0, peer, Share { rate, weight: 1 });
+                    liar.world.endpoint.set_rate(0, rate);
+                    liar.world.endpoint.set_share(now, 0, peer, Share { rate, weight: 1 });
                 }
                 Step::Calm(times) => {
                     // For a while everything is acknowledged.

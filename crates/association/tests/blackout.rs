@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::Tuning;
-use bentpipe_association::hub::Streams as _;
-use bentpipe_association::hub::{ConnectionId, Hub, StreamError};
+use bentpipe_association::endpoint::Streams as _;
+use bentpipe_association::endpoint::{ConnectionId, Endpoint, StreamError};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::Failure;
 use bentpipe_transport::xstp::Config;
@@ -36,12 +36,12 @@ fn until_night(world: &mut World, data: &Bytes, dark: &'static [usize]) -> (Conn
     let cx = &mut Context::from_waker(Waker::noop());
     let night = world.now + secs(3);
     loop {
-        let _ = world.hubs[CLIENT].poll_write(world.now, connection, &mut left, cx);
+        let _ = world.endpoints[CLIENT].poll_write(world.now, connection, &mut left, cx);
         if !world.step(night) {
             break;
         }
     }
-    let unsent = world.hubs[CLIENT].unsent(connection);
+    let unsent = world.endpoints[CLIENT].unsent(connection);
     assert!(unsent > 0 && unsent + left.len() < data.len(), "in the middle: {unsent}");
     world.wire = without(dark);
     (connection, left)
@@ -74,7 +74,7 @@ fn a_transfer_outlives_three_minutes_in_the_dark() {
             let (read, _) = world.transfer(connection, &left, secs(300)).expect("a transfer");
             assert!(read == data, "{name}, {dark:?} dark, the client moves: {moves}");
             world.run(secs(60));
-            let connections = world.hubs.each_ref().map(Hub::connections);
+            let connections = world.endpoints.each_ref().map(Endpoint::connections);
             assert_eq!(connections, [0, 0]);
         }
     }
@@ -88,27 +88,27 @@ fn beyond_their_patience_both_ends_fail_forget_the_connection_and_can_begin_anew
         let mut world = World::new().with_config(config);
         let (connection, _) = until_night(&mut world, &data, &[CLIENT, SERVER]);
         let cx = &mut Context::from_waker(Waker::noop());
-        let Poll::Ready(accepted) = world.hubs[SERVER].poll_accept(cx) else {
+        let Poll::Ready(accepted) = world.endpoints[SERVER].poll_accept(cx) else {
             panic!("{name}: nothing was accepted");
         };
         world.run(patience - secs(20));
-        let said = world.hubs[CLIENT].poll_connected(connection, cx);
+        let said = world.endpoints[CLIENT].poll_connected(connection, cx);
         assert_eq!(said, Poll::Ready(Ok(())), "{name}: too early");
         // The last keep-alive is waited for, too.
         world.run(secs(40));
-        let said = world.hubs[CLIENT].poll_connected(connection, cx);
+        let said = world.endpoints[CLIENT].poll_connected(connection, cx);
         assert!(gave_up(&said), "{name}: the client: {said:?}");
         let last = loop {
-            match world.hubs[SERVER].poll_read(world.now, accepted, cx) {
+            match world.endpoints[SERVER].poll_read(world.now, accepted, cx) {
                 Poll::Ready(Ok(Some(bytes))) => assert!(!bytes.is_empty()),
                 other => break other,
             }
         };
         assert!(gave_up(&last), "{name}: the server: {last:?}");
-        world.hubs[CLIENT].release(world.now, connection);
-        world.hubs[SERVER].release(world.now, accepted);
+        world.endpoints[CLIENT].release(world.now, connection);
+        world.endpoints[SERVER].release(world.now, accepted);
         world.run(secs(60));
-        let connections = world.hubs.each_ref().map(Hub::connections);
+        let connections = world.endpoints.each_ref().map(Endpoint::connections);
         assert_eq!(connections, [0, 0], "{name}");
         let (sent, rings) = (world.sent.len(), world.rings);
         world.run(secs(3_600));

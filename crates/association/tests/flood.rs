@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::Tuning;
-use bentpipe_association::hub::Streams as _;
+use bentpipe_association::endpoint::Streams as _;
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -104,21 +104,25 @@ fn transfer(wave: u64) -> Run {
     let mut left = data.clone();
     let cx = &mut Context::from_waker(Waker::noop());
     for _ in 0..WAVES {
-        let _ = world.hubs[CLIENT].poll_write(world.now, connection, &mut left, cx);
+        let _ = world.endpoints[CLIENT].poll_write(world.now, connection, &mut left, cx);
         for n in 0..wave {
             let to = if n % 4 == 0 { CLIENT } else { SERVER };
             let (from, bytes) = garbage.make();
-            world.hubs[to].handle_datagram(world.now, from, Ecn::NotCapable, bytes);
+            world.endpoints[to].handle_datagram(world.now, from, Ecn::NotCapable, bytes);
         }
         world.run(Span::from_millis(10));
         world.sent.clear();
     }
-    assert!(world.hubs[CLIENT].unsent(connection) > 0, "the flood is over before the transfer is");
-    assert_eq!(world.hubs[CLIENT].poll_connected(connection, cx), Poll::Ready(Ok(())));
+    assert!(
+        world.endpoints[CLIENT].unsent(connection) > 0,
+        "the flood is over before the transfer is"
+    );
+    assert_eq!(world.endpoints[CLIENT].poll_connected(connection, cx), Poll::Ready(Ok(())));
     let (read, last) = world.transfer(connection, &left, secs(60)).expect("a transfer");
     let peak = dhat::HeapStats::get().max_bytes;
     world.run(secs(60));
-    let connections = world.hubs.each_ref().map(bentpipe_association::hub::Hub::connections);
+    let connections =
+        world.endpoints.each_ref().map(bentpipe_association::endpoint::Endpoint::connections);
     Run { intact: read == data, last, peak, connections }
 }
 

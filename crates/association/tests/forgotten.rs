@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::Tuning;
-use bentpipe_association::hub::{Carrier, Plan, PlannedWay, Route, Streams as _};
+use bentpipe_association::endpoint::{Carrier, Plan, PlannedWay, Route, Streams as _};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -55,7 +55,7 @@ fn marks_count_after_a_restart_of_the_end_that_sees_them() {
         // The first connection finds it out.
         world.connect();
         world.run(secs(20));
-        while world.hubs[SERVER].poll_accept(&context()).is_ready() {}
+        while world.endpoints[SERVER].poll_accept(&context()).is_ready() {}
     });
 }
 
@@ -70,7 +70,7 @@ fn marks_count_after_an_outage_in_which_the_end_that_sees_them_forgot_the_other(
         }
         world.wire = Box::new(|_, _| vec![ONE_WAY]);
         world.run(secs(30));
-        while world.hubs[SERVER].poll_accept(&context()).is_ready() {}
+        while world.endpoints[SERVER].poll_accept(&context()).is_ready() {}
     });
 }
 
@@ -91,7 +91,7 @@ fn two_links() -> (World, Dark) {
     let way =
         |to, link| PlannedWay { route: Route { carrier: Carrier::Udp, ..Route::from(to) }, link };
     let ways = vec![way(address(SERVER), 0), way(backup(SERVER), 1)];
-    world.hubs[CLIENT].plan(key(2).public(), Plan { ways, spread: false });
+    world.endpoints[CLIENT].plan(key(2).public(), Plan { ways, spread: false });
     (world, dark)
 }
 
@@ -101,29 +101,31 @@ fn a_failover_is_followed_by_a_host_that_remembers_the_beats_of_an_association_b
     let (mut world, dark) = two_links();
     let first = world.connect();
     let mut data = pattern(1_000);
-    assert!(world.hubs[CLIENT].poll_write(world.now, first, &mut data, cx).is_ready());
+    assert!(world.endpoints[CLIENT].poll_write(world.now, first, &mut data, cx).is_ready());
     // Some thousand beats.
     world.run(secs(3_600));
     // An outage that ends the connection. The server's application has not let go of it.
-    let Poll::Ready(_held) = world.hubs[SERVER].poll_accept(cx) else { panic!("none") };
+    let Poll::Ready(_held) = world.endpoints[SERVER].poll_accept(cx) else { panic!("none") };
     dark.set([true; 2]);
     world.run(secs(400));
-    world.hubs[CLIENT].release(world.now, first);
+    world.endpoints[CLIENT].release(world.now, first);
     world.run(secs(400));
     dark.set([false; 2]);
     let next = world.connect();
     let mut data = pattern(1_000);
-    assert!(world.hubs[CLIENT].poll_write(world.now, next, &mut data, cx).is_ready());
+    assert!(world.endpoints[CLIENT].poll_write(world.now, next, &mut data, cx).is_ready());
     world.run(secs(20));
-    let Poll::Ready(answers) = world.hubs[SERVER].poll_accept(cx) else { panic!("none") };
+    let Poll::Ready(answers) = world.endpoints[SERVER].poll_accept(cx) else { panic!("none") };
     // The first link goes dark; the second one works.
     dark.set([true, false]);
     let mut got = 0;
     for _ in 0..30 {
         let mut data = Bytes::from_static(b"0123456789");
-        assert!(world.hubs[SERVER].poll_write(world.now, answers, &mut data, cx).is_ready());
+        assert!(world.endpoints[SERVER].poll_write(world.now, answers, &mut data, cx).is_ready());
         world.run(secs(1));
-        while let Poll::Ready(Ok(Some(bytes))) = world.hubs[CLIENT].poll_read(world.now, next, cx) {
+        while let Poll::Ready(Ok(Some(bytes))) =
+            world.endpoints[CLIENT].poll_read(world.now, next, cx)
+        {
             got += bytes.len();
         }
     }

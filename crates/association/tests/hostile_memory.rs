@@ -1,4 +1,4 @@
-//! What a peer with a valid key makes a hub hold, as the allocator and the system count it. One test in a process of
+//! What a peer with a valid key makes an endpoint hold, as the allocator and the system count it. One test in a process of
 //! its own, because that is what is measured.
 
 #[path = "hostile/peer.rs"]
@@ -88,13 +88,13 @@ fn short_segments() {
     stage.run(Span::from_millis(1));
     let taken = dhat::HeapStats::get().curr_bytes - before;
     drop(profiler);
-    let held = stage.hub.held(hostile()).get() as usize;
+    let held = stage.endpoint.held(hostile()).get() as usize;
     println!("{taken} taken, {held} counted");
     assert!(held > 100_000 && held + 50_000 >= taken, "{taken} bytes for {held}");
 }
 
 #[test]
-fn what_a_peer_makes_a_hub_hold_is_counted_and_bounded_whatever_it_sends() {
+fn what_a_peer_makes_an_endpoint_hold_is_counted_and_bounded_whatever_it_sends() {
     far_ahead();
     idle();
     short_segments();

@@ -5,7 +5,7 @@ mod world;
 use std::task::{Context, Waker};
 
 use bentpipe_association::Tuning;
-use bentpipe_association::hub::Hub;
+use bentpipe_association::endpoint::Endpoint;
 use bentpipe_units::{ByteCount, Span};
 
 use world::{SERVER, associated, secs};
@@ -39,7 +39,7 @@ fn ten_thousand_idle_connections_take_below_100_mb_and_a_keep_alive_each() {
     }
     world.run(secs(5));
     let mut accepted = 0;
-    while world.hubs[SERVER].poll_accept(cx).is_ready() {
+    while world.endpoints[SERVER].poll_accept(cx).is_ready() {
         accepted += 1;
     }
     assert_eq!(accepted, CONNECTIONS);
@@ -55,7 +55,7 @@ fn ten_thousand_idle_connections_take_below_100_mb_and_a_keep_alive_each() {
     let rings = [0, 1].map(|end| world.rings[end] - before[end]);
     println!("timers rang {rings:?} times in a minute, {} datagrams were sent", world.sent.len());
     assert!(rings.iter().all(|rings| *rings <= most), "{rings:?} of at most {most}");
-    let open = world.hubs.each_ref().map(Hub::connections);
+    let open = world.endpoints.each_ref().map(Endpoint::connections);
     assert_eq!(open, [CONNECTIONS as usize; 2], "they live");
     world.sent = Vec::new();
     let taken = live() - nothing;

@@ -5,7 +5,7 @@ mod world;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::hub::{ConnectionId, Streams as _};
+use bentpipe_association::endpoint::{ConnectionId, Streams as _};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Span};
@@ -42,7 +42,7 @@ fn limited(end: usize) -> (World, Vec<Pair>) {
         keepalive: Span::ZERO,
         ..(*config()).clone()
     }));
-    world.hubs[end].limit_memory(LIMIT, CONNECTIONS);
+    world.endpoints[end].limit_memory(LIMIT, CONNECTIONS);
     let pairs = (0..CONNECTIONS).map(|n| Pair {
         client: world.connect(),
         server: None,
@@ -69,23 +69,23 @@ fn pass(
     let peer = key(2 - end as u8).public();
     loop {
         for pair in &mut *pairs {
-            let hub = &mut world.hubs[CLIENT];
+            let endpoint = &mut world.endpoints[CLIENT];
             while !pair.left.is_empty()
-                && hub.poll_write(world.now, pair.client, &mut pair.left, cx).is_ready()
+                && endpoint.poll_write(world.now, pair.client, &mut pair.left, cx).is_ready()
             {
             }
             if pair.left.is_empty() {
-                hub.close(world.now, pair.client);
+                endpoint.close(world.now, pair.client);
             }
         }
-        while let Poll::Ready(id) = world.hubs[SERVER].poll_accept(cx) {
+        while let Poll::Ready(id) = world.endpoints[SERVER].poll_accept(cx) {
             let free = pairs.iter_mut().find(|pair| pair.server.is_none());
             free.expect("as many as were opened").server = Some(id);
         }
         for (n, pair) in pairs.iter_mut().enumerate() {
             let Some(id) = pair.server.filter(|_| !pair.ended && reads(n)) else { continue };
-            while let Poll::Ready(bytes) = world.hubs[SERVER].poll_read(world.now, id, cx) {
-                world.hubs[SERVER].was_read(id);
+            while let Poll::Ready(bytes) = world.endpoints[SERVER].poll_read(world.now, id, cx) {
+                world.endpoints[SERVER].was_read(id);
                 let Some(bytes) = bytes.expect("no failure") else {
                     pair.ended = true;
                     break;
@@ -93,7 +93,7 @@ fn pass(
                 pair.read.extend_from_slice(&bytes);
             }
         }
-        let held = world.hubs[end].held(peer);
+        let held = world.endpoints[end].held(peer);
         assert!(held <= most, "{held:?}");
         if !world.step(until) {
             return;
@@ -115,10 +115,12 @@ fn check(pairs: &[Pair]) {
 fn readers_that_stand_still_hold_no_more_than_is_allowed_and_one_that_reads_goes_on() {
     let (mut world, mut pairs) = limited(SERVER);
     pass(&mut world, SERVER, &mut pairs, secs(120), |n| n == 3);
-    assert!(pairs[3].ended && world.hubs[SERVER].held(key(1).public()) > HALF);
+    assert!(pairs[3].ended && world.endpoints[SERVER].held(key(1).public()) > HALF);
     pass(&mut world, SERVER, &mut pairs, secs(600), |_| true);
     check(&pairs);
-    assert!(world.hubs[SERVER].held(key(1).public()) <= ByteCount::new(4_096) * CONNECTIONS as u64);
+    assert!(
+        world.endpoints[SERVER].held(key(1).public()) <= ByteCount::new(4_096) * CONNECTIONS as u64
+    );
 }
 
 #[test]
@@ -128,13 +130,15 @@ fn writers_wait_while_nothing_is_acknowledged_and_go_on_afterwards() {
     // From now on nothing arrives.
     world.wire = Box::new(|_, _| Vec::new());
     pass(&mut world, CLIENT, &mut pairs, secs(20), |_| false);
-    let held = world.hubs[CLIENT].held(key(2).public());
+    let held = world.endpoints[CLIENT].held(key(2).public());
     let waiting = pairs.iter().filter(|pair| !pair.left.is_empty()).count();
     assert!(held > HALF && waiting > CONNECTIONS / 2, "{held:?}, {waiting} wait");
     world.wire = Box::new(|_, _| vec![DELAY]);
     pass(&mut world, CLIENT, &mut pairs, secs(600), |_| true);
     check(&pairs);
-    assert!(world.hubs[CLIENT].held(key(2).public()) <= ByteCount::new(4_096) * CONNECTIONS as u64);
+    assert!(
+        world.endpoints[CLIENT].held(key(2).public()) <= ByteCount::new(4_096) * CONNECTIONS as u64
+    );
 }
 
 proptest! {
@@ -173,7 +177,7 @@ fn what_a_reader_leaves_lying_is_not_sent_again_and_again() {
         };
         let mut world = World::new().with_config(Arc::new(config));
         world.wire = Box::new(|_, _| vec![Span::from_millis(5)]);
-        world.hubs[SERVER].limit_memory(ByteCount::new(2_000_000), 16);
+        world.endpoints[SERVER].limit_memory(ByteCount::new(2_000_000), 16);
         let cx = &mut Context::from_waker(Waker::noop());
         let content = pattern(3_000_000);
         let connections: Vec<_> = (0..flows).map(|_| (world.connect(), content.clone())).collect();
@@ -181,7 +185,7 @@ fn what_a_reader_leaves_lying_is_not_sent_again_and_again() {
         let write = |world: &mut World, left: &mut Vec<(ConnectionId, Bytes)>| {
             for (id, data) in left {
                 while !data.is_empty()
-                    && world.hubs[CLIENT].poll_write(world.now, *id, data, cx).is_ready()
+                    && world.endpoints[CLIENT].poll_write(world.now, *id, data, cx).is_ready()
                 {
                 }
             }
@@ -199,19 +203,19 @@ fn what_a_reader_leaves_lying_is_not_sent_again_and_again() {
         assert!(stalled < 3_000_000, "{flows}: {stalled} bytes for a room of 2 MB");
         // Then it reads all of it.
         let mut accepted = Vec::new();
-        while let Poll::Ready(id) = world.hubs[SERVER].poll_accept(cx) {
+        while let Poll::Ready(id) = world.endpoints[SERVER].poll_accept(cx) {
             accepted.push((id, Vec::new()));
         }
         for _ in 0..3_000 {
             write(&mut world, &mut left);
             for (id, read) in &mut accepted {
                 while let Poll::Ready(Ok(Some(bytes))) =
-                    world.hubs[SERVER].poll_read(world.now, *id, cx)
+                    world.endpoints[SERVER].poll_read(world.now, *id, cx)
                 {
                     read.extend_from_slice(&bytes);
                 }
-                world.hubs[SERVER].was_read(*id);
-                world.hubs[SERVER].changed(*id);
+                world.endpoints[SERVER].was_read(*id);
+                world.endpoints[SERVER].changed(*id);
             }
             world.run(Span::from_millis(10));
         }

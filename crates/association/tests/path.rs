@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use bentpipe_association::Tuning;
-use bentpipe_association::hub::Streams as _;
+use bentpipe_association::endpoint::Streams as _;
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, Span};
 use bentpipe_wire::Ecn;
@@ -60,9 +60,9 @@ fn a_path_that_narrows_in_the_middle_of_a_transfer_delivers_every_byte() {
         let first = pattern(1_000_000);
         let mut left = first.clone();
         let cx = &mut std::task::Context::from_waker(std::task::Waker::noop());
-        let _ = world.hubs[CLIENT].poll_write(world.now, connection, &mut left, cx);
+        let _ = world.endpoints[CLIENT].poll_write(world.now, connection, &mut left, cx);
         world.run(secs(1));
-        assert!(left.is_empty() && world.hubs[CLIENT].unsent(connection) > 0);
+        assert!(left.is_empty() && world.endpoints[CLIENT].unsent(connection) > 0);
         carries.set(narrower);
         let (read, _) = world.transfer(connection, &left, secs(120)).expect("a transfer");
         assert!(read == first, "{narrower}");

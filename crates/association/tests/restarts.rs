@@ -6,27 +6,29 @@ mod world;
 use std::net::SocketAddr;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::hub::{StreamError, Streams as _, Times};
+use bentpipe_association::endpoint::{StreamError, Streams as _, Times};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::Failure;
 use bentpipe_units::Span;
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
-use world::{CLIENT, DELAY, SERVER, World, address, hub, hub_at, secs};
+use world::{CLIENT, DELAY, SERVER, World, address, endpoint, endpoint_at, secs};
 
 /// A connection over which the client writes, accepted by the server, which writes too.
 fn busy(
     world: &mut World,
-) -> (bentpipe_association::hub::ConnectionId, bentpipe_association::hub::ConnectionId) {
+) -> (bentpipe_association::endpoint::ConnectionId, bentpipe_association::endpoint::ConnectionId) {
     let cx = &mut Context::from_waker(Waker::noop());
     let client = world.connect();
     let mut data = pattern(400_000);
-    assert!(world.hubs[CLIENT].poll_write(world.now, client, &mut data, cx).is_ready());
+    assert!(world.endpoints[CLIENT].poll_write(world.now, client, &mut data, cx).is_ready());
     world.run(Span::from_millis(1500));
-    let Poll::Ready(server) = world.hubs[SERVER].poll_accept(cx) else { panic!("a connection") };
+    let Poll::Ready(server) = world.endpoints[SERVER].poll_accept(cx) else {
+        panic!("a connection")
+    };
     let mut data = pattern(400_000);
-    assert!(world.hubs[SERVER].poll_write(world.now, server, &mut data, cx).is_ready());
+    assert!(world.endpoints[SERVER].poll_write(world.now, server, &mut data, cx).is_ready());
     (client, server)
 }
 
@@ -36,7 +38,7 @@ fn arrives_within(world: &mut World, limit: Span) {
     let data = pattern(1_000);
     let cx = &mut Context::from_waker(Waker::noop());
     // What others left waits before it.
-    while world.hubs[SERVER].poll_accept(cx).is_ready() {}
+    while world.endpoints[SERVER].poll_accept(cx).is_ready() {}
     assert_eq!(world.transfer(connection, &data, limit).expect("a transfer").0, data);
 }
 
@@ -52,7 +54,7 @@ fn a_client_that_returns_from_elsewhere_is_let_in_at_once_whatever_its_key_and_i
             arrives_within(&mut world, secs(4));
             let cx = &mut Context::from_waker(Waker::noop());
             let ended = loop {
-                match world.hubs[SERVER].poll_read(world.now, server, cx) {
+                match world.endpoints[SERVER].poll_read(world.now, server, cx) {
                     Poll::Ready(Ok(Some(_))) => {}
                     other => break other,
                 }
@@ -74,15 +76,15 @@ fn a_server_that_returns_is_found_whatever_its_key_and_its_absence() {
             world.restart(SERVER);
             world.run(secs(absence));
             world.addresses[SERVER] = at;
-            world.hubs[CLIENT].flush(world.now);
+            world.endpoints[CLIENT].flush(world.now);
             // Who has not heard of it yet finds it out by the next connection, which ends if the one of before may have
             // taken what it sent. A request is repeated every twelve seconds.
             let next = world.connect();
             let cx = &mut Context::from_waker(Waker::noop());
             let mut data = pattern(100);
-            assert!(world.hubs[CLIENT].poll_write(world.now, next, &mut data, cx).is_ready());
+            assert!(world.endpoints[CLIENT].poll_write(world.now, next, &mut data, cx).is_ready());
             world.run(secs(18));
-            let became = world.hubs[CLIENT].poll_connected(next, cx);
+            let became = world.endpoints[CLIENT].poll_connected(next, cx);
             let restarted = StreamError::Failed(Failure::PeerRestarted);
             assert!(became == Poll::Ready(Ok(())) || became == Poll::Ready(Err(restarted)));
             arrives_within(&mut world, secs(4));
@@ -99,19 +101,20 @@ fn hosts_that_ask_each_other_at_once_agree_on_one_set_of_keys() {
         for round in 0..60 {
             for (end, id) in [CLIENT, SERVER].into_iter().zip(opened) {
                 let mut data = Bytes::from(vec![round; 100]);
-                assert!(world.hubs[end].poll_write(world.now, id, &mut data, cx).is_ready());
+                assert!(world.endpoints[end].poll_write(world.now, id, &mut data, cx).is_ready());
             }
             world.run(secs(10));
         }
         for (end, id) in [SERVER, CLIENT].into_iter().zip(opened) {
-            let Poll::Ready(other) = world.hubs[end].poll_accept(cx) else { panic!("none") };
+            let Poll::Ready(other) = world.endpoints[end].poll_accept(cx) else { panic!("none") };
             let mut read = 0;
-            while let Poll::Ready(Ok(Some(bytes))) = world.hubs[end].poll_read(world.now, other, cx)
+            while let Poll::Ready(Ok(Some(bytes))) =
+                world.endpoints[end].poll_read(world.now, other, cx)
             {
                 read += bytes.len();
             }
             assert_eq!(read, 6_000);
-            assert_eq!(world.hubs[1 - end].poll_connected(id, cx), Poll::Ready(Ok(())));
+            assert_eq!(world.endpoints[1 - end].poll_connected(id, cx), Poll::Ready(Ok(())));
         }
         // One renewal in two minutes, and no request because of silence.
         let requests = world.sent.iter().filter(|(_, bytes)| bytes[0] == 1).count();
@@ -144,11 +147,11 @@ fn an_old_request_that_anybody_sends_ends_no_flow_and_forgets_nothing() {
         let sent = world.sent.len();
         let from: SocketAddr = "10.0.0.67:9".parse().expect("an address");
         for request in &captured {
-            world.hubs[CLIENT].handle_datagram(world.now, from, Ecn::NotCapable, request);
+            world.endpoints[CLIENT].handle_datagram(world.now, from, Ecn::NotCapable, request);
         }
         world.run(secs(60));
         let cx = &mut Context::from_waker(Waker::noop());
-        assert_eq!(world.hubs[CLIENT].poll_connected(connection, cx), Poll::Ready(Ok(())));
+        assert_eq!(world.endpoints[CLIENT].poll_connected(connection, cx), Poll::Ready(Ok(())));
         assert!(requests(&world, CLIENT).len() <= 20 && world.sent.len() > sent);
         arrives_within(&mut world, secs(2));
     }
@@ -159,22 +162,27 @@ fn times_that_were_kept_over_a_restart_refuse_requests_of_before() {
     let mut world = World::new();
     arrives_within(&mut world, secs(10));
     let captured = requests(&world, CLIENT);
-    let times = world.hubs[SERVER].times().clone();
+    let times = world.endpoints[SERVER].times().clone();
     for kept in [false, true] {
         world.restart(SERVER);
         if kept {
-            world.hubs[SERVER].set_times(times.clone());
+            world.endpoints[SERVER].set_times(times.clone());
         }
         let before = world.sent.len();
         for request in &captured {
-            world.hubs[SERVER].handle_datagram(world.now, address(5), Ecn::NotCapable, request);
+            world.endpoints[SERVER].handle_datagram(
+                world.now,
+                address(5),
+                Ecn::NotCapable,
+                request,
+            );
         }
         world.pump();
         assert_eq!(world.sent.len() > before, !kept, "an answer without the times only");
         world.run(secs(60));
         if kept {
             // Without them a connection of before is there until nothing was heard of it for long.
-            assert_eq!(world.hubs[SERVER].connections(), 0);
+            assert_eq!(world.endpoints[SERVER].connections(), 0);
         }
     }
 }
@@ -183,18 +191,18 @@ fn times_that_were_kept_over_a_restart_refuse_requests_of_before() {
 fn a_host_whose_calendar_went_back_is_heard_if_it_kept_its_times() {
     for kept in [false, true] {
         let mut world = World::new();
-        world.hubs[CLIENT] = hub(world.keys[CLIENT], 1 << 60);
+        world.endpoints[CLIENT] = endpoint(world.keys[CLIENT], 1 << 60);
         arrives_within(&mut world, secs(10));
-        let times = world.hubs[CLIENT].times().clone();
+        let times = world.endpoints[CLIENT].times().clone();
         world.run(secs(400));
-        world.hubs[CLIENT] = hub(world.keys[CLIENT], 1 << 59);
+        world.endpoints[CLIENT] = endpoint(world.keys[CLIENT], 1 << 59);
         if kept {
-            world.hubs[CLIENT].set_times(times);
+            world.endpoints[CLIENT].set_times(times);
         }
         let connection = world.connect();
         world.run(secs(30));
         let cx = &mut Context::from_waker(Waker::noop());
-        let connected = world.hubs[CLIENT].poll_connected(connection, cx);
+        let connected = world.endpoints[CLIENT].poll_connected(connection, cx);
         assert_eq!(connected.is_ready(), kept, "{connected:?}");
     }
 }
@@ -212,10 +220,10 @@ fn a_terminal_whose_restart_met_an_outage_leaves_a_hub_that_goes_on() {
         // The answer is lost, and everything else for half a minute.
         world.wire = Box::new(|_, _| Vec::new());
         world.run(secs(30));
-        world.hubs[SERVER].release(world.now, held);
+        world.endpoints[SERVER].release(world.now, held);
         world.wire = Box::new(|_, _| vec![DELAY]);
         world.run(secs(30));
-        let connected = world.hubs[CLIENT].poll_connected(opening, cx);
+        let connected = world.endpoints[CLIENT].poll_connected(opening, cx);
         assert!(matches!(connected, Poll::Ready(Ok(()))), "{connected:?}");
         arrives_within(&mut world, secs(4));
     }
@@ -225,8 +233,8 @@ fn a_terminal_whose_restart_met_an_outage_leaves_a_hub_that_goes_on() {
 fn a_peer_that_closes_while_its_connections_are_held_takes_nobody_with_it() {
     for mut world in World::of_both_orders() {
         let (_, held) = busy(&mut world);
-        let owner = world.hubs[SERVER].peer(held);
-        world.hubs[CLIENT].leave(world.now);
+        let owner = world.endpoints[SERVER].peer(held);
+        world.endpoints[CLIENT].leave(world.now);
         world.pump();
         world.run(secs(1));
         // A request that is never confirmed.
@@ -236,10 +244,10 @@ fn a_peer_that_closes_while_its_connections_are_held_takes_nobody_with_it() {
         world.run(DELAY);
         world.restart(CLIENT);
         world.run(secs(60));
-        assert_eq!(world.hubs[SERVER].peer(held), owner, "whose it was");
-        world.hubs[SERVER].release(world.now, held);
+        assert_eq!(world.endpoints[SERVER].peer(held), owner, "whose it was");
+        world.endpoints[SERVER].release(world.now, held);
         world.run(secs(60));
-        assert_eq!(world.hubs[SERVER].connections(), 0);
+        assert_eq!(world.endpoints[SERVER].connections(), 0);
         arrives_within(&mut world, secs(4));
     }
 }
@@ -251,36 +259,38 @@ fn a_copy_from_elsewhere_leads_no_data_there() {
     let cx = &mut Context::from_waker(Waker::noop());
     let mut reply = pattern(400_000);
     world.run(secs(2));
-    let Poll::Ready(server) = world.hubs[SERVER].poll_accept(cx) else { panic!("a connection") };
-    let _ = world.hubs[SERVER].poll_write(world.now, server, &mut reply, cx);
+    let Poll::Ready(server) = world.endpoints[SERVER].poll_accept(cx) else {
+        panic!("a connection")
+    };
+    let _ = world.endpoints[SERVER].poll_write(world.now, server, &mut reply, cx);
     world.run(secs(2));
     // The newest datagram of the client arrives from another address first.
     world.run(secs(20));
     let mut data = pattern(100);
-    let _ = world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx);
-    world.hubs[CLIENT].changed(connection);
+    let _ = world.endpoints[CLIENT].poll_write(world.now, connection, &mut data, cx);
+    world.endpoints[CLIENT].changed(connection);
     // It is paced.
-    while world.hubs[CLIENT].outbox().is_empty() {
+    while world.endpoints[CLIENT].outbox().is_empty() {
         world.now += Span::from_millis(1);
-        world.hubs[CLIENT].handle_timeout(world.now);
-        world.hubs[CLIENT].flush(world.now);
+        world.endpoints[CLIENT].handle_timeout(world.now);
+        world.endpoints[CLIENT].flush(world.now);
     }
-    let newest = world.hubs[CLIENT].outbox().front(1).expect("a datagram").bytes.to_vec();
+    let newest = world.endpoints[CLIENT].outbox().front(1).expect("a datagram").bytes.to_vec();
     let elsewhere = address(66);
-    world.hubs[SERVER].handle_datagram(world.now, elsewhere, Ecn::NotCapable, &newest);
+    world.endpoints[SERVER].handle_datagram(world.now, elsewhere, Ecn::NotCapable, &newest);
     let mut led_there = Vec::new();
     let until = world.now + secs(20);
     while world.now < until {
         for end in [CLIENT, SERVER] {
-            world.hubs[end].handle_timeout(world.now);
-            world.hubs[end].flush(world.now);
+            world.endpoints[end].handle_timeout(world.now);
+            world.endpoints[end].flush(world.now);
         }
-        while let Some(train) = world.hubs[SERVER].outbox().front(1) {
+        while let Some(train) = world.endpoints[SERVER].outbox().front(1) {
             let (to, len) = (train.route.address, train.bytes.len());
             if to == elsewhere {
                 led_there.push(len);
             }
-            world.hubs[SERVER].outbox().pop(len);
+            world.endpoints[SERVER].outbox().pop(len);
         }
         world.now += Span::from_millis(10);
     }
@@ -311,13 +321,13 @@ fn keys_end_where_every_renewal_is_lost() {
     let cx = &mut Context::from_waker(Waker::noop());
     for _ in 0..40 {
         let mut data = pattern(100);
-        let _ = world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx);
+        let _ = world.endpoints[CLIENT].poll_write(world.now, connection, &mut data, cx);
         world.run(secs(10));
     }
     let from = world.sent.len();
     for _ in 0..10 {
         let mut data = pattern(100);
-        let _ = world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx);
+        let _ = world.endpoints[CLIENT].poll_write(world.now, connection, &mut data, cx);
         world.run(secs(5));
     }
     assert!(world.sent[from..].iter().all(|(_, bytes)| bytes[0] == 1), "only requests");
@@ -340,12 +350,12 @@ fn what_a_captured_request_opened_is_nobodys_once_the_peer_has_answered_in_a_lat
     for mut world in World::of_both_orders() {
         let captured = captured_before_restarts(&mut world);
         let from = world.addresses[CLIENT];
-        world.hubs[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured);
+        world.endpoints[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured);
         let connection = world.connect_from(SERVER);
         world.run(secs(30));
         let cx = &mut Context::from_waker(Waker::noop());
-        assert_eq!(world.hubs[SERVER].poll_connected(connection, cx), Poll::Ready(Ok(())));
-        assert_eq!(world.hubs[SERVER].poll_accept(cx), Poll::Pending);
+        assert_eq!(world.endpoints[SERVER].poll_connected(connection, cx), Poll::Ready(Ok(())));
+        assert_eq!(world.endpoints[SERVER].poll_accept(cx), Poll::Pending);
         arrives_within(&mut world, secs(4));
     }
 }
@@ -356,11 +366,11 @@ fn a_captured_request_from_elsewhere_leads_nobody_away_from_where_the_peer_is_sa
         let captured = captured_before_restarts(&mut world);
         // Nobody is there, or it is the server itself.
         let from: SocketAddr = "10.0.0.67:9".parse().expect("an address");
-        world.hubs[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured);
+        world.endpoints[SERVER].handle_datagram(world.now, from, Ecn::NotCapable, &captured);
         let connection = world.connect_from(SERVER);
         world.run(secs(10));
         let cx = &mut Context::from_waker(Waker::noop());
-        assert_eq!(world.hubs[SERVER].poll_connected(connection, cx), Poll::Ready(Ok(())));
+        assert_eq!(world.endpoints[SERVER].poll_connected(connection, cx), Poll::Ready(Ok(())));
     }
 }
 
@@ -371,17 +381,17 @@ fn a_peer_that_moved_and_came_home_again_is_found_at_home() {
         // The server has another address for a while, and ends there.
         let home = world.addresses[SERVER];
         world.addresses[SERVER] = address(99);
-        world.hubs[SERVER].flush(world.now);
+        world.endpoints[SERVER].flush(world.now);
         let cx = &mut Context::from_waker(Waker::noop());
-        let moved = world.hubs[SERVER].connections();
+        let moved = world.endpoints[SERVER].connections();
         assert!(moved > 0);
         world.run(secs(30));
         world.addresses[SERVER] = home;
         world.restart(SERVER);
         let peer = world.peer_of(CLIENT);
-        let again = world.hubs[CLIENT].connect(world.now, home, peer, 7, world.config.clone());
+        let again = world.endpoints[CLIENT].connect(world.now, home, peer, 7, world.config.clone());
         world.run(secs(40));
-        assert_eq!(world.hubs[CLIENT].poll_connected(again, cx), Poll::Ready(Ok(())));
+        assert_eq!(world.endpoints[CLIENT].poll_connected(again, cx), Poll::Ready(Ok(())));
     }
 }
 
@@ -394,16 +404,18 @@ fn what_one_process_of_the_peer_has_read_is_not_sent_to_the_next_one() {
         let connection = world.connect();
         let cx = &mut Context::from_waker(Waker::noop());
         let mut data = pattern(100);
-        assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+        assert!(
+            world.endpoints[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready()
+        );
         world.run(secs(2));
-        let Poll::Ready(first) = world.hubs[SERVER].poll_accept(cx) else { panic!("none") };
-        let read = world.hubs[SERVER].poll_read(world.now, first, cx);
+        let Poll::Ready(first) = world.endpoints[SERVER].poll_accept(cx) else { panic!("none") };
+        let read = world.endpoints[SERVER].poll_read(world.now, first, cx);
         assert!(matches!(read, Poll::Ready(Ok(Some(_)))), "{read:?}");
         world.restart(SERVER);
         world.wire = Box::new(|_, _| vec![DELAY]);
         world.run(secs(60));
-        assert_eq!(world.hubs[SERVER].poll_accept(cx), Poll::Pending);
-        let failed = world.hubs[CLIENT].poll_connected(connection, cx);
+        assert_eq!(world.endpoints[SERVER].poll_accept(cx), Poll::Pending);
+        let failed = world.endpoints[CLIENT].poll_connected(connection, cx);
         let restarted = StreamError::Failed(Failure::PeerRestarted);
         assert_eq!(failed, Poll::Ready(Err(restarted)));
     }
@@ -419,23 +431,34 @@ fn a_request_to_open_that_is_repeated_after_its_connection_has_ended_opens_no_ot
             let connection = world.connect();
             let cx = &mut Context::from_waker(Waker::noop());
             let mut data = pattern(100);
-            assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+            assert!(
+                world.endpoints[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready()
+            );
             world.run(secs(2));
-            let Poll::Ready(first) = world.hubs[SERVER].poll_accept(cx) else { panic!("none") };
-            let read = world.hubs[SERVER].poll_read(world.now, first, cx);
+            let Poll::Ready(first) = world.endpoints[SERVER].poll_accept(cx) else {
+                panic!("none")
+            };
+            let read = world.endpoints[SERVER].poll_read(world.now, first, cx);
             assert!(matches!(read, Poll::Ready(Ok(Some(_)))), "{read:?}");
             // The application has seen enough, and nobody hears of it.
-            world.hubs[SERVER].release(world.now, first);
+            world.endpoints[SERVER].release(world.now, first);
             world.wire = Box::new(|_, _| Vec::new());
             world.run(secs(outage));
             world.wire = Box::new(|_, _| vec![DELAY]);
             world.run(secs(60));
-            assert_eq!(world.hubs[SERVER].poll_accept(cx), Poll::Pending, "outage of {outage} s");
-            let connected = world.hubs[CLIENT].poll_connected(connection, cx);
+            assert_eq!(
+                world.endpoints[SERVER].poll_accept(cx),
+                Poll::Pending,
+                "outage of {outage} s"
+            );
+            let connected = world.endpoints[CLIENT].poll_connected(connection, cx);
             assert!(connected.is_ready(), "after an outage of {outage} s nobody waits any more");
-            world.hubs[CLIENT].release(world.now, connection);
+            world.endpoints[CLIENT].release(world.now, connection);
             world.run(secs(60));
-            assert_eq!(world.hubs[CLIENT].connections() + world.hubs[SERVER].connections(), 0);
+            assert_eq!(
+                world.endpoints[CLIENT].connections() + world.endpoints[SERVER].connections(),
+                0
+            );
             arrives_within(&mut world, secs(10));
         }
     }
@@ -449,22 +472,26 @@ fn of_two_processes_that_begin_from_the_same_times_the_second_reads_nothing_that
     for writes in [true, false] {
         for mut world in World::of_both_orders() {
             let before = Times::new([], 1 << 50);
-            world.hubs[SERVER].set_times(before.clone());
-            let kept = if writes { world.hubs[SERVER].times().clone() } else { before };
+            world.endpoints[SERVER].set_times(before.clone());
+            let kept = if writes { world.endpoints[SERVER].times().clone() } else { before };
             arrives_within(&mut world, secs(10));
             world.wire = Box::new(|end, _| if end == SERVER { Vec::new() } else { vec![DELAY] });
             let connection = world.connect();
             let cx = &mut Context::from_waker(Waker::noop());
             let mut data = pattern(100);
-            assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+            assert!(
+                world.endpoints[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready()
+            );
             world.run(secs(2));
-            let Poll::Ready(first) = world.hubs[SERVER].poll_accept(cx) else { panic!("none") };
-            assert!(world.hubs[SERVER].poll_read(world.now, first, cx).is_ready());
+            let Poll::Ready(first) = world.endpoints[SERVER].poll_accept(cx) else {
+                panic!("none")
+            };
+            assert!(world.endpoints[SERVER].poll_read(world.now, first, cx).is_ready());
             world.restart(SERVER);
-            world.hubs[SERVER].set_times(kept);
+            world.endpoints[SERVER].set_times(kept);
             world.wire = Box::new(|_, _| vec![DELAY]);
             world.run(secs(60));
-            assert_eq!(world.hubs[SERVER].poll_accept(cx), Poll::Pending);
+            assert_eq!(world.endpoints[SERVER].poll_accept(cx), Poll::Pending);
             if writes {
                 arrives_within(&mut world, secs(10));
             }
@@ -478,19 +505,19 @@ fn a_host_that_crashed_is_heard_though_its_calendar_is_before_its_last_start() {
     const START: u64 = 1 << 60;
     for back in [0, 30, 70] {
         for mut world in World::of_both_orders() {
-            world.hubs[CLIENT] = hub(world.keys[CLIENT], START);
-            world.hubs[CLIENT].set_times(Times::new([], START - 100 * SECOND));
-            let kept = world.hubs[CLIENT].times().clone();
+            world.endpoints[CLIENT] = endpoint(world.keys[CLIENT], START);
+            world.endpoints[CLIENT].set_times(Times::new([], START - 100 * SECOND));
+            let kept = world.endpoints[CLIENT].times().clone();
             arrives_within(&mut world, secs(10));
             world.run(secs(40));
             // It crashes, and comes back with a calendar that is so far behind.
             let calendar = START - back * SECOND;
-            world.hubs[CLIENT] = hub_at(world.keys[CLIENT], calendar, world.now);
-            world.hubs[CLIENT].set_times(kept);
+            world.endpoints[CLIENT] = endpoint_at(world.keys[CLIENT], calendar, world.now);
+            world.endpoints[CLIENT].set_times(kept);
             let connection = world.connect();
             world.run(secs(10));
             let cx = &mut Context::from_waker(Waker::noop());
-            let connected = world.hubs[CLIENT].poll_connected(connection, cx);
+            let connected = world.endpoints[CLIENT].poll_connected(connection, cx);
             assert!(matches!(connected, Poll::Ready(Ok(()))), "{back} s: {connected:?}");
         }
     }

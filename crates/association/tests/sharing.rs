@@ -5,7 +5,7 @@ mod world;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::Tuning;
-use bentpipe_association::hub::{ConnectionId, Route, Streams as _};
+use bentpipe_association::endpoint::{ConnectionId, Route, Streams as _};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bytes::Bytes;
@@ -74,29 +74,30 @@ struct Download {
 impl Download {
     /// Writes what the connection takes.
     fn write(&mut self, world: &mut World, cx: &Context<'_>) {
-        let (Some(far), hub) = (self.far, &mut world.hubs[SERVER]) else { return };
+        let (Some(far), endpoint) = (self.far, &mut world.endpoints[SERVER]) else { return };
         while !self.left.is_empty() {
-            let Poll::Ready(result) = hub.poll_write(world.now, far, &mut self.left, cx) else {
+            let Poll::Ready(result) = endpoint.poll_write(world.now, far, &mut self.left, cx)
+            else {
                 return;
             };
             result.expect("an open connection");
             if self.left.is_empty() {
-                hub.release(world.now, far);
+                endpoint.release(world.now, far);
             }
         }
     }
 
     /// Reads what has come, and checks it.
     fn read(&mut self, world: &mut World, cx: &Context<'_>) {
-        let hub = &mut world.hubs[CLIENT];
+        let endpoint = &mut world.endpoints[CLIENT];
         if self.closed {
             return;
         }
-        while let Poll::Ready(read) = hub.poll_read(world.now, self.near, cx) {
+        while let Poll::Ready(read) = endpoint.poll_read(world.now, self.near, cx) {
             let Some(bytes) = read.expect("an open connection") else {
                 assert_eq!(self.arrived, self.data.len(), "the end came too early");
                 self.closed = true;
-                return hub.release(world.now, self.near);
+                return endpoint.release(world.now, self.near);
             };
             assert!(self.data[self.arrived..].starts_with(&bytes), "other bytes than were sent");
             self.arrived += bytes.len();
@@ -138,7 +139,7 @@ impl Downloads {
     fn serve(&mut self) {
         let cx = &Context::from_waker(Waker::noop());
         let (world, all) = (&mut self.world, &mut self.all);
-        while let Poll::Ready(far) = world.hubs[SERVER].poll_accept(cx) {
+        while let Poll::Ready(far) = world.endpoints[SERVER].poll_accept(cx) {
             // All are as good: which one it is shows in the bytes only, and those begin alike.
             let next = all.iter_mut().find(|download| download.far.is_none());
             next.expect("a download").far = Some(far);
@@ -279,7 +280,7 @@ proptest! {
             }
         }
         downloads.run(secs(3_600));
-        prop_assert_eq!(downloads.world.hubs[CLIENT].connections(), 0);
-        prop_assert_eq!(downloads.world.hubs[SERVER].connections(), 0);
+        prop_assert_eq!(downloads.world.endpoints[CLIENT].connections(), 0);
+        prop_assert_eq!(downloads.world.endpoints[SERVER].connections(), 0);
     }
 }

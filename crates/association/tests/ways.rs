@@ -1,4 +1,4 @@
-//! Two hubs with several ways between them: a backup link, TCP where UDP does not get through.
+//! Two endpoints with several ways between them: a backup link, TCP where UDP does not get through.
 
 mod world;
 
@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::hub::{Carrier, ConnectionId, Plan, PlannedWay, Route, Streams as _};
+use bentpipe_association::endpoint::{
+    Carrier, ConnectionId, Plan, PlannedWay, Route, Streams as _,
+};
 use bentpipe_association::{Share, Tuning};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, Instant, Span};
@@ -62,7 +64,7 @@ fn world(
         *seen.borrow_mut().entry(which).or_default() += usize::from(len > 1_000);
         works(which, now).then_some(if which.0 { GROUND } else { SATELLITE })
     }));
-    world.hubs[CLIENT].plan(key(2).public(), Plan { ways, spread });
+    world.endpoints[CLIENT].plan(key(2).public(), Plan { ways, spread });
     (world, counts)
 }
 
@@ -79,7 +81,7 @@ fn count(counts: &Counts, way: (bool, Carrier)) -> usize {
 fn write(world: &mut World, end: usize, id: ConnectionId, data: &mut bytes::Bytes) {
     let cx = &mut Context::from_waker(Waker::noop());
     while !data.is_empty()
-        && let Poll::Ready(written) = world.hubs[end].poll_write(world.now, id, data, cx)
+        && let Poll::Ready(written) = world.endpoints[end].poll_write(world.now, id, data, cx)
     {
         written.expect("an open connection");
     }
@@ -88,13 +90,13 @@ fn write(world: &mut World, end: usize, id: ConnectionId, data: &mut bytes::Byte
 /// Reads at the server what has come, of all connections.
 fn take(world: &mut World, accepted: &mut Vec<ConnectionId>) {
     let cx = &mut Context::from_waker(Waker::noop());
-    while let Poll::Ready(id) = world.hubs[SERVER].poll_accept(cx) {
+    while let Poll::Ready(id) = world.endpoints[SERVER].poll_accept(cx) {
         accepted.push(id);
     }
     for &id in &*accepted {
-        while let Poll::Ready(bytes) = world.hubs[SERVER].poll_read(world.now, id, cx) {
+        while let Poll::Ready(bytes) = world.endpoints[SERVER].poll_read(world.now, id, cx) {
             bytes.expect("no error");
-            world.hubs[SERVER].changed(id);
+            world.endpoints[SERVER].changed(id);
         }
     }
 }
@@ -152,12 +154,15 @@ fn the_peer_follows_within_the_delay_of_the_backup() {
     let connection = world.connect();
     world.run(secs(2));
     let cx = &mut Context::from_waker(Waker::noop());
-    let Poll::Ready(answer) = world.hubs[SERVER].poll_accept(cx) else { panic!("no connection") };
+    let Poll::Ready(answer) = world.endpoints[SERVER].poll_accept(cx) else {
+        panic!("no connection")
+    };
     let mut data = pattern(3_000_000);
     let mut read = 0;
     while read < 3_000_000 {
         write(&mut world, SERVER, answer, &mut data);
-        while let Poll::Ready(bytes) = world.hubs[CLIENT].poll_read(world.now, connection, cx) {
+        while let Poll::Ready(bytes) = world.endpoints[CLIENT].poll_read(world.now, connection, cx)
+        {
             read += bytes.expect("no error").map_or(0, |bytes| bytes.len());
         }
         assert!(world.step(second(30)), "{read} bytes, {counts:?}");
@@ -206,8 +211,8 @@ fn connections_that_are_spread_use_the_rates_of_both_links() {
     let (mut world, counts) = world(both_links(), true, |_, _| true);
     for (link, mbits) in [(0, 4), (1, 2)] {
         let share = Share { rate: BitRate::from_bps(mbits * 1_000_000), weight: 1 };
-        world.hubs[CLIENT].set_rate(link, share.rate);
-        world.hubs[CLIENT].set_share(world.now, link, key(2).public(), share);
+        world.endpoints[CLIENT].set_rate(link, share.rate);
+        world.endpoints[CLIENT].set_share(world.now, link, key(2).public(), share);
     }
     let first = world.connect();
     world.transfer(first, &pattern(10), secs(10)).expect("a transfer");

@@ -11,9 +11,9 @@ use crate::open::Destination;
 use crate::peer::Far;
 use crate::places::{Place, Stay};
 use crate::{Gateway, Network};
+use bentpipe_association::endpoint::ConnectionRef;
 use bentpipe_association::host::lock;
 use bentpipe_association::host::{Connection, Host};
-use bentpipe_association::hub::ConnectionRef;
 use bentpipe_units::Instant;
 
 /// The flows that are open, by number. Each has a permit, so that there are never more than may be open.

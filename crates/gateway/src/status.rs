@@ -13,7 +13,7 @@ use crate::flows::Entry;
 use crate::open::Verdict;
 use crate::peer::Far;
 use crate::{Gateway, Network, Role, plain};
-use bentpipe_association::hub::Carrier;
+use bentpipe_association::endpoint::Carrier;
 
 /// What a gateway is doing, at one moment. Its fields are written as numbers of the units in their names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

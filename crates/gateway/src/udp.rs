@@ -19,8 +19,8 @@ use crate::open::{Destination, Verdict};
 use crate::peer::Far;
 use crate::places::Kind;
 use crate::{Gateway, Network, Role, Tasks as _, Udp as _};
+use bentpipe_association::endpoint::MOST_DATAGRAM;
 use bentpipe_association::host::lock;
-use bentpipe_association::hub::MOST_DATAGRAM;
 use bentpipe_units::Span;
 
 /// A flow ends after this time without a datagram.

@@ -1,6 +1,6 @@
 //! Runs the fuzz targets of what hosts and gateways say to each other on a fixed set of inputs.
 
-use bentpipe_association::hub::fuzz::{control_message, control_seeds};
+use bentpipe_association::endpoint::fuzz::{control_message, control_seeds};
 use bentpipe_gateway::Config;
 use bentpipe_gateway::fuzz::{gateway_messages, gateway_seeds, gateway_text};
 use bentpipe_testkit::fuzz::bounded_runs;

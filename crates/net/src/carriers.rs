@@ -20,8 +20,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::listening;
+use bentpipe_association::endpoint::{Carrier, Endpoint, Route, Train};
 use bentpipe_association::host::{Shared, lock};
-use bentpipe_association::hub::{Carrier, Hub, Route, Train};
 use bentpipe_gateway::places::{Kind, Place, Places, Rule};
 
 /// Datagrams that wait for one connection.
@@ -45,7 +45,7 @@ const EACH: usize = 16;
 /// The TCP connections of a host.
 #[derive(Debug)]
 pub(crate) struct Carriers {
-    shared: Arc<Shared<Hub>>,
+    shared: Arc<Shared<Endpoint>>,
     open: Arc<Mutex<Open>>,
     /// Others make the connections.
     listens: bool,
@@ -58,7 +58,7 @@ type Open = HashMap<Route, mpsc::Sender<Bytes>>;
 
 impl Carriers {
     /// Those of a host to which others connect, if there is a listener, or which connects to others.
-    pub(crate) fn new(shared: Arc<Shared<Hub>>, listener: Option<TcpListener>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared<Endpoint>>, listener: Option<TcpListener>) -> Self {
         let (open, mut tasks) = (Arc::default(), JoinSet::new());
         let listens = listener.is_some();
         if let Some(listener) = listener {
@@ -116,14 +116,14 @@ async fn connect(route: Route) -> io::Result<TcpStream> {
 /// Those who have connected.
 #[derive(Clone)]
 struct Visitors {
-    shared: Arc<Shared<Hub>>,
+    shared: Arc<Shared<Endpoint>>,
     open: Arc<Mutex<Open>>,
     /// Places for those who have shown that they are peers.
     known: Arc<Places>,
 }
 
 /// Takes connections that others make, for ever.
-async fn accept(listener: TcpListener, shared: Arc<Shared<Hub>>, open: Arc<Mutex<Open>>) {
+async fn accept(listener: TcpListener, shared: Arc<Shared<Endpoint>>, open: Arc<Mutex<Open>>) {
     let known = Places::new(PLACES, Rule::Newest { each: PLACES });
     let unknown = Places::new(UNKNOWN, Rule::Newest { each: EACH });
     let visitors = Visitors { shared, open, known };
@@ -182,7 +182,7 @@ async fn carry(
     tcp: TcpStream,
     route: Route,
     waiting: mpsc::Receiver<Bytes>,
-    shared: &Shared<Hub>,
+    shared: &Shared<Endpoint>,
     proved: Option<oneshot::Sender<()>>,
 ) -> io::Result<()> {
     tcp.set_nodelay(true)?;
@@ -198,7 +198,7 @@ async fn carry(
 async fn read(
     mut tcp: OwnedReadHalf,
     route: Route,
-    shared: &Shared<Hub>,
+    shared: &Shared<Endpoint>,
     mut proved: Option<oneshot::Sender<()>>,
 ) -> io::Result<()> {
     let mut buffer = BytesMut::with_capacity(64 * 1024);
@@ -211,10 +211,10 @@ async fn read(
         }
         let mut authentic = false;
         {
-            let mut hub = shared.hub();
+            let mut endpoint = shared.endpoint();
             let now = shared.now();
             while let Some(datagram) = take(&mut buffer) {
-                authentic |= hub.handle_datagram(now, route, Ecn::NotCapable, &datagram);
+                authentic |= endpoint.handle_datagram(now, route, Ecn::NotCapable, &datagram);
             }
         }
         if authentic {
@@ -261,11 +261,13 @@ mod tests {
     #[tokio::test]
     async fn who_says_nothing_authentic_gives_way_to_those_after_him() {
         let key = SecretKey::from_bytes([1; 32]);
-        let hub = Hub::new(key, Security::Full, 0, Box::new(|| 5), Instant::ZERO);
+        let endpoint = Endpoint::new(key, Security::Full, 0, Box::new(|| 5), Instant::ZERO);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let to = listener.local_addr().expect("an address");
-        let carriers =
-            Carriers::new(Arc::new(Shared::new(hub, Arc::new(Clock::start()))), Some(listener));
+        let carriers = Carriers::new(
+            Arc::new(Shared::new(endpoint, Arc::new(Clock::start()))),
+            Some(listener),
+        );
         let mut silent = Vec::new();
         for _ in 0..2 * EACH {
             silent.push(TcpStream::connect(to).await.expect("a connection"));

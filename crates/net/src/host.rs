@@ -1,4 +1,4 @@
-//! A host on the network: a socket, its hub, and the task that runs both.
+//! A host on the network: a socket, its endpoint, and the task that runs both.
 
 use std::future::poll_fn;
 use std::io;
@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bentpipe_association::SecretKey;
+use bentpipe_association::endpoint::{Endpoint, Times, parity};
 use bentpipe_association::host::{self, Shared};
-use bentpipe_association::hub::{Hub, Times, parity};
 use bentpipe_association::secure::Security;
 use bentpipe_units::Instant;
 use tokio::net::TcpListener;
@@ -86,9 +86,10 @@ impl Host {
         let local = socket.local_addr()?;
         let clock = Clock::start();
         let entropy = || getrandom::u64().expect("the system's source of randomness");
-        let hub = Hub::new(key, security, clock.calendar(), Box::new(entropy), clock.now());
+        let endpoint =
+            Endpoint::new(key, security, clock.calendar(), Box::new(entropy), clock.now());
         tokio::task::spawn_blocking(parity::prepare);
-        let shared = Arc::new(Shared::new(hub, Arc::new(clock)));
+        let shared = Arc::new(Shared::new(endpoint, Arc::new(clock)));
         let carriers = Carriers::new(shared.clone(), listener);
         let life = Arc::<Life>::default();
         let task = run(socket, carriers, shared.clone(), clock, life.clone());
@@ -121,10 +122,10 @@ impl Host {
         let times = times_file::load(&path)?;
         let shared = self.shared();
         let mut keeper = Keeper::new(path.clone(), times.clone());
-        let mut hub = shared.hub();
-        hub.set_times(times);
-        keeper.save(hub.times());
-        drop(hub);
+        let mut endpoint = shared.endpoint();
+        endpoint.set_times(times);
+        keeper.save(endpoint.times());
+        drop(endpoint);
         tokio::spawn(keeper.run(Arc::downgrade(shared)));
         // Who calls this twice keeps the first file up to date at the end.
         let _ = self.times.set(path);
@@ -138,7 +139,7 @@ impl Host {
         let sent = async {
             loop {
                 tokio::time::sleep(LOOK).await;
-                if shared.hub().outbox().is_empty() {
+                if shared.endpoint().outbox().is_empty() {
                     break;
                 }
             }
@@ -146,17 +147,17 @@ impl Host {
         // Nobody has to wait for a socket that is full.
         let _ = tokio::time::timeout(FAREWELL, sent).await;
         if let Some(path) = self.times.get() {
-            let times = shared.hub().times().clone();
+            let times = shared.endpoint().times().clone();
             Keeper::new(path.clone(), Times::default()).save(&times);
         }
     }
 }
 
-/// Runs a socket and its hub for ever.
+/// Runs a socket and its endpoint for ever.
 async fn run(
     mut socket: Socket,
     mut carriers: Carriers,
-    shared: Arc<Shared<Hub>>,
+    shared: Arc<Shared<Endpoint>>,
     clock: Clock,
     life: Arc<Life>,
 ) {
@@ -175,20 +176,20 @@ async fn run(
 fn turn(
     socket: &mut Socket,
     carriers: &mut Carriers,
-    shared: &Shared<Hub>,
+    shared: &Shared<Endpoint>,
 ) -> (Option<Instant>, bool) {
-    let mut hub = shared.hub();
+    let mut endpoint = shared.endpoint();
     let now = shared.now();
     for _ in 0..BATCHES {
         let mut each = |from, ecn, datagram: &[u8]| {
-            hub.handle_datagram(now, from, ecn, datagram);
+            endpoint.handle_datagram(now, from, ecn, datagram);
         };
         if !socket.receive(&mut each) {
             break;
         }
     }
-    hub.handle_timeout(now);
-    hub.flush(now);
-    let full = socket.send_all(hub.outbox(), |train| carriers.send(train));
-    (hub.next_deadline(), full)
+    endpoint.handle_timeout(now);
+    endpoint.flush(now);
+    let full = socket.send_all(endpoint.outbox(), |train| carriers.send(train));
+    (endpoint.next_deadline(), full)
 }

@@ -12,7 +12,7 @@ use rustix::net::sockopt::{
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-use bentpipe_association::hub::{Carrier, Outbox, Route, Train};
+use bentpipe_association::endpoint::{Carrier, Outbox, Route, Train};
 
 /// Room for one batch of datagrams that the kernel has put together.
 const RECEIVE_ROOM: usize = 64 * 1024;

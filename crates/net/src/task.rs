@@ -81,17 +81,17 @@ pub(crate) fn run<S: Streams>(
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_association::hub::Hub;
+    use bentpipe_association::endpoint::Endpoint;
     use bentpipe_association::{SecretKey, Security};
     use bentpipe_units::Instant;
 
     use super::*;
     use crate::clock::Clock;
 
-    fn shared() -> Arc<Shared<Hub>> {
+    fn shared() -> Arc<Shared<Endpoint>> {
         let key = SecretKey::from_bytes([1; 32]);
-        let hub = Hub::new(key, Security::Full, 0, Box::new(|| 5), Instant::ZERO);
-        Arc::new(Shared::new(hub, Arc::new(Clock::start())))
+        let endpoint = Endpoint::new(key, Security::Full, 0, Box::new(|| 5), Instant::ZERO);
+        Arc::new(Shared::new(endpoint, Arc::new(Clock::start())))
     }
 
     #[tokio::test]

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
+use bentpipe_association::endpoint::{Endpoint, Times};
 use bentpipe_association::host::Shared;
-use bentpipe_association::hub::{Hub, Times};
 
 /// Time between two looks whether there is anything new. What is lost in a crash is no more than that.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -101,11 +101,11 @@ impl Keeper {
     }
 
     /// Looks from time to time, as long as the host exists.
-    pub(crate) async fn run(mut self, shared: Weak<Shared<Hub>>) {
+    pub(crate) async fn run(mut self, shared: Weak<Shared<Endpoint>>) {
         loop {
             tokio::time::sleep(PAUSE).await;
             let Some(shared) = shared.upgrade() else { return };
-            let times = shared.hub().times().clone();
+            let times = shared.endpoint().times().clone();
             drop(shared);
             let saved = tokio::task::spawn_blocking(move || {
                 self.save(&times);

@@ -5,7 +5,7 @@ mod gateways;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bentpipe_association::hub::MOST_DATAGRAM;
+use bentpipe_association::endpoint::MOST_DATAGRAM;
 use bentpipe_gateway::Config;
 use tokio::net::UdpSocket;
 

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::shared::{Handle, lock};
 use crate::PublicKey;
-use crate::hub::{ConnectionRef, Hub};
+use crate::endpoint::{ConnectionRef, Endpoint};
 use crate::stream::{ConnectionId, Stream, Streams};
 
 /// A reliable byte stream to a peer. Implements [`AsyncRead`] and [`AsyncWrite`].
@@ -22,7 +22,7 @@ use crate::stream::{ConnectionId, Stream, Streams};
 /// Dropping it closes it: what was written is still delivered as long as a [`Host`](super::Host) or another
 /// connection of it exists, what arrives is thrown away. [`Connection::finish`] waits for the end.
 #[derive(Debug)]
-pub struct Connection<S: Streams = Hub> {
+pub struct Connection<S: Streams = Endpoint> {
     handle: Arc<Handle<S>>,
     id: ConnectionId,
     /// Bytes that arrived and found no room in the reader's buffer.
@@ -32,12 +32,12 @@ pub struct Connection<S: Streams = Hub> {
 impl Connection {
     /// Whom it leads to.
     pub fn peer(&self) -> PublicKey {
-        self.handle.shared.hub().peer(self.id)
+        self.handle.shared.endpoint().peer(self.id)
     }
 
     /// A reference to it, for those who look on.
     pub fn reference(&self) -> ConnectionRef {
-        self.handle.shared.hub().reference(self.id)
+        self.handle.shared.endpoint().reference(self.id)
     }
 }
 
@@ -52,18 +52,18 @@ impl<S: Streams> Connection<S> {
     /// # Errors
     /// When it does not, or refuses.
     pub async fn opened(&self) -> io::Result<()> {
-        let hub = &self.handle.shared;
-        Ok(poll_fn(|cx| hub.hub().poll_connected(self.id, cx)).await?)
+        let endpoint = &self.handle.shared;
+        Ok(poll_fn(|cx| endpoint.endpoint().poll_connected(self.id, cx)).await?)
     }
 
     /// The sender's state and what was sent and received so far.
     pub fn state(&self) -> (SenderState, TransportCounters) {
-        self.handle.shared.hub().state(self.id)
+        self.handle.shared.endpoint().state(self.id)
     }
 
     /// Bytes that were written and not sent yet.
     pub fn unsent(&self) -> usize {
-        self.handle.shared.hub().unsent(self.id)
+        self.handle.shared.endpoint().unsent(self.id)
     }
 
     /// Writes a piece of bytes without copying it.
@@ -101,10 +101,10 @@ impl<S: Streams> Connection<S> {
         }
         let shared = &self.handle.shared;
         poll_fn(|cx| {
-            let mut hub = shared.hub();
+            let mut endpoint = shared.endpoint();
             let now = shared.now();
             for count in 0..most {
-                match hub.poll_read(now, self.id, cx) {
+                match endpoint.poll_read(now, self.id, cx) {
                     Poll::Ready(Ok(Some(bytes))) => pieces.push(bytes),
                     Poll::Ready(Ok(None)) if count == 0 => return Poll::Ready(Ok(false)),
                     Poll::Ready(Err(error)) if count == 0 => return Poll::Ready(Err(error.into())),
@@ -112,7 +112,7 @@ impl<S: Streams> Connection<S> {
                     _ => break,
                 }
             }
-            if hub.was_read(self.id) {
+            if endpoint.was_read(self.id) {
                 shared.changed.notify_one();
             }
             Poll::Ready(Ok(true))
@@ -125,13 +125,13 @@ impl<S: Streams> Connection<S> {
         if self.handle.shared.shortages.load(Ordering::Relaxed) == 0 {
             return Poll::Ready(usize::MAX);
         }
-        self.hub().poll_room(self.id, cx)
+        self.endpoint().poll_room(self.id, cx)
     }
 
     /// No more writes: once everything was delivered, the peer is told.
     pub fn close(&self) {
         let shared = &self.handle.shared;
-        shared.hub().close(shared.now(), self.id);
+        shared.endpoint().close(shared.now(), self.id);
         shared.changed.notify_one();
     }
 
@@ -141,18 +141,18 @@ impl<S: Streams> Connection<S> {
     /// When the connection failed before.
     pub async fn finish(self) -> io::Result<()> {
         self.close();
-        poll_fn(|cx| self.handle.shared.hub().poll_closed(self.id, cx)).await?;
+        poll_fn(|cx| self.handle.shared.endpoint().poll_closed(self.id, cx)).await?;
         Ok(())
     }
 
     /// Does something with what carries the connection.
     pub fn with<T>(&self, act: impl FnOnce(&mut Stream<S::Endpoint>) -> T) -> T {
-        act(self.hub().stream_mut(self.id))
+        act(self.endpoint().stream_mut(self.id))
     }
 
     /// The host that it belongs to.
-    pub fn hub(&self) -> MutexGuard<'_, S> {
-        self.handle.shared.hub()
+    pub fn endpoint(&self) -> MutexGuard<'_, S> {
+        self.handle.shared.endpoint()
     }
 
     /// Its number at this host.
@@ -162,13 +162,13 @@ impl<S: Streams> Connection<S> {
 
     /// The connection was changed and has to be drained.
     pub fn stir(&self) {
-        self.hub().changed(self.id);
+        self.endpoint().changed(self.id);
         self.handle.shared.changed.notify_one();
     }
 
     /// Something was read.
     pub fn note_read(&self) {
-        if self.hub().was_read(self.id) {
+        if self.endpoint().was_read(self.id) {
             self.handle.shared.changed.notify_one();
         }
     }
@@ -180,20 +180,20 @@ impl<S: Streams> Connection<S> {
     /// Gives up at once and tells the peer.
     pub fn abort(self) {
         let shared = &self.handle.shared;
-        shared.hub().abort(shared.now(), self.id);
+        shared.endpoint().abort(shared.now(), self.id);
         shared.changed.notify_one();
     }
 
     fn poll_write_bytes(&self, cx: &Context<'_>, bytes: &mut Bytes) -> Poll<io::Result<usize>> {
         let shared = &self.handle.shared;
-        let written = ready!(shared.hub().poll_write(shared.now(), self.id, bytes, cx));
+        let written = ready!(shared.endpoint().poll_write(shared.now(), self.id, bytes, cx));
         shared.changed.notify_one();
         Poll::Ready(written.map_err(io::Error::from))
     }
 
     fn poll_read_bytes(&self, cx: &Context<'_>) -> Poll<io::Result<Option<Bytes>>> {
         let shared = &self.handle.shared;
-        let read = ready!(shared.hub().poll_read(shared.now(), self.id, cx));
+        let read = ready!(shared.endpoint().poll_read(shared.now(), self.id, cx));
         if matches!(read, Ok(Some(_))) {
             self.note_read();
         }
@@ -204,7 +204,7 @@ impl<S: Streams> Connection<S> {
 impl<S: Streams> Drop for Connection<S> {
     fn drop(&mut self) {
         let shared = &self.handle.shared;
-        shared.hub().release(shared.now(), self.id);
+        shared.endpoint().release(shared.now(), self.id);
         shared.changed.notify_one();
     }
 }

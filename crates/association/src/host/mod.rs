@@ -18,7 +18,7 @@ use bentpipe_units::{BitRate, ByteCount, Instant};
 use bytes::Bytes;
 
 use crate::PublicKey;
-use crate::hub::{ConnectionRef, Fec, Hub, PeerState, Plan, Share};
+use crate::endpoint::{ConnectionRef, Endpoint, Fec, PeerState, Plan, Share};
 
 pub use self::connection::Connection;
 pub use self::runtime::Runtime;
@@ -29,17 +29,17 @@ pub use self::shared::{Clock, Handle, Shared, lock};
 /// It goes on until the last clone and the last connection are gone.
 #[derive(Clone, Debug)]
 pub struct Host {
-    handle: Arc<Handle<Hub>>,
+    handle: Arc<Handle<Endpoint>>,
 }
 
 impl Host {
     /// The host of a machine that somebody runs.
-    pub fn new(handle: Arc<Handle<Hub>>) -> Self {
+    pub fn new(handle: Arc<Handle<Endpoint>>) -> Self {
         Self { handle }
     }
 
     /// The machine, for whoever runs it.
-    pub fn shared(&self) -> &Arc<Shared<Hub>> {
+    pub fn shared(&self) -> &Arc<Shared<Endpoint>> {
         &self.handle.shared
     }
 
@@ -50,44 +50,44 @@ impl Host {
 
     /// Its public key, by which peers name it.
     pub fn public_key(&self) -> PublicKey {
-        self.handle.shared.hub().public_key()
+        self.handle.shared.endpoint().public_key()
     }
 
     /// Whether what this host sends is protected by parity, in associations that begin from now on.
     pub fn set_fec(&self, fec: Fec) {
-        self.handle.shared.hub().set_fec(fec);
+        self.handle.shared.endpoint().set_fec(fec);
     }
 
     /// What the connections of one peer, at most so many, may hold together: bytes that wait to be sent,
     /// acknowledged or read. Half of it is split evenly between them, the other half is for whoever needs more.
     /// Without a word nothing but the buffer of each bounds it. It holds for associations that begin from now on.
     pub fn limit_memory(&self, bytes: ByteCount, connections: usize) {
-        self.handle.shared.hub().limit_memory(bytes, connections);
+        self.handle.shared.endpoint().limit_memory(bytes, connections);
     }
 
     /// All that this host sends over a link, 0 or 1, to peers with a [`Share`] of it leaves at this rate at
     /// most, headers of IP and UDP included. Without a word only the shares bound it.
     pub fn set_rate(&self, link: usize, rate: BitRate) {
-        self.handle.shared.hub().set_rate(link, rate);
+        self.handle.shared.endpoint().set_rate(link, rate);
     }
 
     /// What is sent to a peer over a link, 0 or 1, takes this share of it, from now on and in associations to
     /// come: connections to it take turns, with repairs and short objects ahead of bulk.
     pub fn set_share(&self, link: usize, peer: PublicKey, share: Share) {
         let shared = &self.handle.shared;
-        shared.hub().set_share(shared.now(), link, peer, share);
+        shared.endpoint().set_share(shared.now(), link, peer, share);
         shared.changed.notify_one();
     }
 
     /// The ways by which a peer is reached, in associations to come, whatever address is given then. This host
     /// watches them; both send by the first one that works.
     pub fn plan(&self, peer: PublicKey, plan: Plan) {
-        self.handle.shared.hub().plan(peer, plan);
+        self.handle.shared.endpoint().plan(peer, plan);
     }
 
     /// What is known of a peer.
     pub fn peer_state(&self, peer: PublicKey) -> PeerState {
-        self.handle.shared.hub().peer_state(peer)
+        self.handle.shared.endpoint().peer_state(peer)
     }
 
     /// What is known of connections, each while it exists.
@@ -95,49 +95,49 @@ impl Host {
         &self,
         connections: impl Iterator<Item = Option<ConnectionRef>>,
     ) -> Vec<Option<(SenderState, TransportCounters)>> {
-        let hub = self.handle.shared.hub();
-        connections.map(|connection| hub.look(connection?)).collect()
+        let endpoint = self.handle.shared.endpoint();
+        connections.map(|connection| endpoint.look(connection?)).collect()
     }
 
     /// The rate at which all that this host sends leaves at most, if one was set.
     pub fn link_rate(&self) -> Option<BitRate> {
-        self.handle.shared.hub().link_rate()
+        self.handle.shared.endpoint().link_rate()
     }
 
     /// Lets a peer in.
     pub fn allow(&self, peer: PublicKey) {
-        self.handle.shared.hub().allow(peer);
+        self.handle.shared.endpoint().allow(peer);
     }
 
     /// Lets allowed peers open connections, with these settings. [`Host::accept`] gives them out.
     pub fn listen(&self, config: Arc<Config>) {
-        self.handle.shared.hub().listen(config);
+        self.handle.shared.endpoint().listen(config);
     }
 
     /// The next connection that a peer opened.
     pub async fn accept(&self) -> Connection {
-        let id = poll_fn(|cx| self.handle.shared.hub().poll_accept(cx)).await;
+        let id = poll_fn(|cx| self.handle.shared.endpoint().poll_accept(cx)).await;
         Connection::new(self.handle.clone(), id)
     }
 
-    /// Sends a datagram of at most [`MOST_DATAGRAM`](crate::hub::MOST_DATAGRAM) bytes to a peer with which there
+    /// Sends a datagram of at most [`MOST_DATAGRAM`](crate::endpoint::MOST_DATAGRAM) bytes to a peer with which there
     /// is an association. It may be lost; false if it is already.
     pub fn send_datagram(&self, peer: PublicKey, datagram: Bytes) -> bool {
         let shared = &self.handle.shared;
-        let sent = shared.hub().send_datagram(shared.now(), peer, datagram);
+        let sent = shared.endpoint().send_datagram(shared.now(), peer, datagram);
         shared.changed.notify_one();
         sent
     }
 
     /// The next datagram that a peer sent. What nobody reads is lost.
     pub async fn recv_datagram(&self) -> (PublicKey, Bytes) {
-        poll_fn(|cx| self.handle.shared.hub().poll_datagram(cx)).await
+        poll_fn(|cx| self.handle.shared.endpoint().poll_datagram(cx)).await
     }
 
     /// Ends all connections. What tells the peers so waits to be sent.
     pub fn close(&self) {
         let shared = &self.handle.shared;
-        shared.hub().leave(shared.now());
+        shared.endpoint().leave(shared.now());
         shared.changed.notify_one();
     }
 
@@ -168,7 +168,7 @@ impl Host {
         config: Arc<Config>,
     ) -> Connection {
         let shared = &self.handle.shared;
-        let id = shared.hub().connect(shared.now(), address, peer, port, config);
+        let id = shared.endpoint().connect(shared.now(), address, peer, port, config);
         shared.changed.notify_one();
         Connection::new(self.handle.clone(), id)
     }

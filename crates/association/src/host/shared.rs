@@ -27,7 +27,7 @@ pub trait Clock: Debug + Send + Sync + 'static {
 /// A machine that has connections, and what tells whoever runs it that a handle has changed something.
 #[derive(Debug)]
 pub struct Shared<S> {
-    hub: Mutex<S>,
+    endpoint: Mutex<S>,
     clock: Arc<dyn Clock>,
     /// A handle changed something: the machine has to be flushed.
     pub changed: Notify,
@@ -37,17 +37,17 @@ pub struct Shared<S> {
 
 impl<S: Streams> Shared<S> {
     /// A machine and its clock.
-    pub fn new(hub: S, clock: Arc<dyn Clock>) -> Self {
-        let shortages = hub.shortages();
-        Self { hub: Mutex::new(hub), clock, changed: Notify::new(), shortages }
+    pub fn new(endpoint: S, clock: Arc<dyn Clock>) -> Self {
+        let shortages = endpoint.shortages();
+        Self { endpoint: Mutex::new(endpoint), clock, changed: Notify::new(), shortages }
     }
 
     /// The machine, until what is returned is dropped.
     ///
     /// # Panics
     /// When somebody has panicked who held it.
-    pub fn hub(&self) -> MutexGuard<'_, S> {
-        lock(&self.hub)
+    pub fn endpoint(&self) -> MutexGuard<'_, S> {
+        lock(&self.endpoint)
     }
 
     /// The time now.

@@ -1,11 +1,11 @@
-//! A hub and a hostile peer that reads what it is sent.
+//! An endpoint and a hostile peer that reads what it is sent.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::hub::{ConnectionId, Hub, Streams as _};
+use bentpipe_association::endpoint::{ConnectionId, Endpoint, Streams as _};
 use bentpipe_association::secure::{Datagram, Ephemeral, FRONT, Index, Initiator, Traffic, parse};
 use bentpipe_association::{PublicKey, SecretKey, Security, Tuning};
 use bentpipe_transport::xstp::Config;
@@ -75,16 +75,16 @@ pub(crate) fn report(
     segment(number, 0, window, Body::Flow(flow))
 }
 
-/// What the hub sent to the peer: plain texts.
+/// What the endpoint sent to the peer: plain texts.
 pub(crate) struct World {
     pub(crate) now: Instant,
-    pub(crate) hub: Hub,
+    pub(crate) endpoint: Endpoint,
     pub(crate) key: SecretKey,
     pub(crate) from: SocketAddr,
     epoch: u64,
     time: u64,
     pub(crate) traffic: Option<Traffic>,
-    /// Datagrams that the hub has sent to the peer.
+    /// Datagrams that the endpoint has sent to the peer.
     pub(crate) sent: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) held: Vec<ConnectionId>,
@@ -102,14 +102,15 @@ impl World {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             state >> 11
         };
-        let mut hub = Hub::new(key(2), Security::Full, 0, Box::new(entropy), Instant::ZERO);
-        hub.limit_memory(ByteCount::new(limit), connections);
-        hub.allow(key(9).public());
-        hub.allow(key(1).public());
-        hub.listen(config);
+        let mut endpoint =
+            Endpoint::new(key(2), Security::Full, 0, Box::new(entropy), Instant::ZERO);
+        endpoint.limit_memory(ByteCount::new(limit), connections);
+        endpoint.allow(key(9).public());
+        endpoint.allow(key(1).public());
+        endpoint.listen(config);
         let mut world = Self {
             now: Instant::ZERO,
-            hub,
+            endpoint,
             key: key(9),
             from: address(9),
             epoch: 1,
@@ -153,15 +154,15 @@ impl World {
 
     pub(crate) fn associate(&mut self, early: &[u8]) {
         let (initiator, datagram) = self.request(early);
-        self.hub.handle_datagram(self.now, self.from, Ecn::NotCapable, &datagram);
+        self.endpoint.handle_datagram(self.now, self.from, Ecn::NotCapable, &datagram);
         self.finish(initiator);
     }
 
     pub(crate) fn finish(&mut self, initiator: Initiator) {
         let mut answer = None;
-        while let Some(train) = self.hub.outbox().front(1) {
+        while let Some(train) = self.endpoint.outbox().front(1) {
             let bytes = train.bytes.to_vec();
-            self.hub.outbox().pop(bytes.len());
+            self.endpoint.outbox().pop(bytes.len());
             if let Some(Datagram::Response { sender, noise, .. }) = parse(Security::Full, &bytes) {
                 answer = Some((sender, noise.to_vec()));
             }
@@ -187,7 +188,7 @@ impl World {
     }
 
     pub(crate) fn hand(&mut self, sealed: &[u8]) {
-        self.hub.handle_datagram(self.now, self.from, Ecn::NotCapable, sealed);
+        self.endpoint.handle_datagram(self.now, self.from, Ecn::NotCapable, sealed);
     }
 
     pub(crate) fn say(&mut self, plain: &[u8]) {
@@ -195,12 +196,12 @@ impl World {
         self.hand(&out);
     }
 
-    /// The hub does what is to be done now; what it sends is opened.
+    /// The endpoint does what is to be done now; what it sends is opened.
     pub(crate) fn flush(&mut self, keep: bool) {
-        self.hub.flush(self.now);
-        while let Some(train) = self.hub.outbox().front(1) {
+        self.endpoint.flush(self.now);
+        while let Some(train) = self.endpoint.outbox().front(1) {
             let bytes = train.bytes.to_vec();
-            self.hub.outbox().pop(bytes.len());
+            self.endpoint.outbox().pop(bytes.len());
             self.sent += 1;
             self.sent_bytes += bytes.len() as u64;
             if keep
@@ -214,12 +215,12 @@ impl World {
             }
         }
         let cx = &mut Context::from_waker(Waker::noop());
-        while let Poll::Ready(id) = self.hub.poll_accept(cx) {
+        while let Poll::Ready(id) = self.endpoint.poll_accept(cx) {
             self.held.push(id);
         }
     }
 
-    /// The segments of connections that the hub has sent, near this number.
+    /// The segments of connections that the endpoint has sent, near this number.
     pub(crate) fn segments(&mut self, near: Seq32) -> Vec<(u32, Segment)> {
         let mut all = Vec::new();
         for plain in std::mem::take(&mut self.plain) {
@@ -247,9 +248,9 @@ impl World {
         let until = self.now + span;
         let mut turns = 0;
         self.flush(keep);
-        while let Some(next) = self.hub.next_deadline().filter(|next| *next <= until) {
+        while let Some(next) = self.endpoint.next_deadline().filter(|next| *next <= until) {
             self.now = self.now.max(next);
-            self.hub.handle_timeout(self.now);
+            self.endpoint.handle_timeout(self.now);
             self.flush(keep);
             turns += 1;
             if turns > 2_000_000 {
@@ -264,7 +265,7 @@ impl World {
         let cx = &mut Context::from_waker(Waker::noop());
         let before = data.len();
         while !data.is_empty() {
-            match self.hub.poll_write(self.now, id, data, cx) {
+            match self.endpoint.poll_write(self.now, id, data, cx) {
                 Poll::Ready(Ok(_)) => {}
                 _ => break,
             }

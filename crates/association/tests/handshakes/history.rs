@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::hub::{ConnectionId, Hub, Streams as _, Times};
+use bentpipe_association::endpoint::{ConnectionId, Endpoint, Streams as _, Times};
 use bentpipe_association::{Fec, SecretKey, Security};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -103,7 +103,7 @@ fn content(stream: u16, range: std::ops::Range<usize>) -> Vec<u8> {
 
 struct End {
     key: SecretKey,
-    hub: Hub,
+    endpoint: Endpoint,
     address: SocketAddr,
     /// When its process was started, whose clock is at zero then.
     born: Instant,
@@ -185,10 +185,20 @@ impl History {
         let keys = if is_reversed { [2, 1] } else { [1, 2] };
         let ends = [0, 1].map(|end: usize| {
             let key = SecretKey::from_bytes([keys[end]; 32]);
-            let hub = Hub::new(key.clone(), Security::Full, YEAR, Box::new(|| 0), Instant::ZERO);
+            let endpoint =
+                Endpoint::new(key.clone(), Security::Full, YEAR, Box::new(|| 0), Instant::ZERO);
             let address = address(end as u8 + 1);
             let (born, accepted) = (Instant::ZERO, Vec::new());
-            End { key, hub, address, born, wrong: 0, is_lost: false, has_left: false, accepted }
+            End {
+                key,
+                endpoint,
+                address,
+                born,
+                wrong: 0,
+                is_lost: false,
+                has_left: false,
+                accepted,
+            }
         });
         let mut history = Self {
             fec,
@@ -218,7 +228,7 @@ impl History {
         let true_time = YEAR + self.now.as_nanos() + self.draws;
         let this = &mut self.ends[end];
         let calendar = true_time.saturating_add_signed(this.wrong);
-        let said = this.hub.times().own();
+        let said = this.endpoint.times().own();
         if kept.is_none() && calendar <= said {
             this.is_lost = true;
         }
@@ -226,13 +236,14 @@ impl History {
         this.has_left = false;
         this.accepted.clear();
         let entropy = Box::new(entropy);
-        this.hub = Hub::new(this.key.clone(), Security::Full, calendar, entropy, Instant::ZERO);
+        this.endpoint =
+            Endpoint::new(this.key.clone(), Security::Full, calendar, entropy, Instant::ZERO);
         if let Some(kept) = kept {
-            this.hub.set_times(kept);
+            this.endpoint.set_times(kept);
         }
-        this.hub.set_fec(self.fec);
-        this.hub.allow(peer);
-        this.hub.listen(config());
+        this.endpoint.set_fec(self.fec);
+        this.endpoint.allow(peer);
+        this.endpoint.listen(config());
         for stream in self.streams.iter_mut().filter(|stream| stream.of == end) {
             stream.id = None;
         }
@@ -289,14 +300,14 @@ impl History {
                 self.let_time_pass(Span::from_nanos(u64::from(a % 64) * unit), false);
             }
             7 => {
-                let kept = (c & 2 == 0).then(|| self.ends[end].hub.times().clone());
+                let kept = (c & 2 == 0).then(|| self.ends[end].endpoint.times().clone());
                 let step = i64::from(b) * 1_000_000_000;
                 self.ends[end].wrong += if c & 1 == 1 { -step } else { step };
                 self.start(end, kept);
             }
             8 => {
                 let now = self.clock(end);
-                self.ends[end].hub.leave(now);
+                self.ends[end].endpoint.leave(now);
                 self.ends[end].has_left = true;
             }
             9 => self.let_time_pass(Span::from_millis(u64::from(a) * 50), true),
@@ -314,7 +325,7 @@ impl History {
     fn connect(&mut self, end: usize, len: usize) {
         let (to, peer) = (self.ends[1 - end].address, self.ends[1 - end].key.public());
         let now = self.clock(end);
-        let id = self.ends[end].hub.connect(now, to, peer, 7, config());
+        let id = self.ends[end].endpoint.connect(now, to, peer, 7, config());
         self.streams.push(Stream { of: end, id: Some(id), written: 0, is_closed: false });
         self.write(self.streams.len() - 1, len, false);
     }
@@ -331,11 +342,11 @@ impl History {
         let range = stream.written..stream.written + len;
         let mut bytes = Bytes::from(content((number % count) as u16, range.clone()));
         let cx = &mut Context::from_waker(Waker::noop());
-        let _ = self.ends[end].hub.poll_write(now, id, &mut bytes, cx);
+        let _ = self.ends[end].endpoint.poll_write(now, id, &mut bytes, cx);
         stream.written = range.end - bytes.len();
         if closes && stream.written > 2 {
             stream.is_closed = true;
-            self.ends[end].hub.close(now, id);
+            self.ends[end].endpoint.close(now, id);
         }
     }
 
@@ -345,7 +356,7 @@ impl History {
         let accepted = &mut self.ends[end].accepted;
         if !accepted.is_empty() {
             let taken = accepted.swap_remove(which % accepted.len());
-            self.ends[end].hub.release(now, taken.id);
+            self.ends[end].endpoint.release(now, taken.id);
         }
     }
 
@@ -357,10 +368,10 @@ impl History {
     fn pump(&mut self) {
         for end in [0, 1] {
             let now = self.clock(end);
-            self.ends[end].hub.flush(now);
-            while let Some(train) = self.ends[end].hub.outbox().front(1) {
+            self.ends[end].endpoint.flush(now);
+            while let Some(train) = self.ends[end].endpoint.outbox().front(1) {
                 let (to, bytes) = (train.route.address, train.bytes.to_vec());
-                self.ends[end].hub.outbox().pop(bytes.len());
+                self.ends[end].endpoint.outbox().pop(bytes.len());
                 if self.remembered.len() == REMEMBERED {
                     self.remembered.pop_front();
                 }
@@ -382,7 +393,7 @@ impl History {
 
     fn give(&mut self, to: usize, from: SocketAddr, bytes: &[u8]) {
         let now = self.clock(to);
-        self.ends[to].hub.handle_datagram(now, from, Ecn::NotCapable, bytes);
+        self.ends[to].endpoint.handle_datagram(now, from, Ecn::NotCapable, bytes);
         self.pump();
     }
 
@@ -394,7 +405,7 @@ impl History {
             let arrival = self.flying.front().map(|(at, ..)| *at).filter(|_| delivers);
             let timers = [0, 1].map(|end| {
                 let born = self.ends[end].born;
-                let at = self.ends[end].hub.next_deadline();
+                let at = self.ends[end].endpoint.next_deadline();
                 at.map(|at| born + at.since(Instant::ZERO))
             });
             let next = Instant::earliest(arrival, Instant::earliest(timers[0], timers[1]));
@@ -405,7 +416,7 @@ impl History {
             } else {
                 for end in [0, 1] {
                     let now = self.clock(end);
-                    self.ends[end].hub.handle_timeout(now);
+                    self.ends[end].endpoint.handle_timeout(now);
                 }
             }
             self.read();
@@ -419,12 +430,12 @@ impl History {
         for end in [0, 1] {
             let now = self.clock(end);
             let this = &mut self.ends[end];
-            while let Poll::Ready(id) = this.hub.poll_accept(cx) {
+            while let Poll::Ready(id) = this.endpoint.poll_accept(cx) {
                 this.accepted.push(Taken { id, name: Vec::new(), read: 0, has_ended: false });
             }
             for taken in &mut this.accepted {
                 while !taken.has_ended {
-                    let came = match this.hub.poll_read(now, taken.id, cx) {
+                    let came = match this.endpoint.poll_read(now, taken.id, cx) {
                         Poll::Ready(Ok(Some(bytes))) => Some(bytes),
                         Poll::Ready(Ok(None)) => None,
                         Poll::Ready(Err(_)) => {
@@ -436,8 +447,8 @@ impl History {
                     taken.has_ended = came.is_none();
                     taken.check(end, came.as_ref(), &self.streams, &mut self.seen);
                 }
-                this.hub.was_read(taken.id);
-                this.hub.changed(taken.id);
+                this.endpoint.was_read(taken.id);
+                this.endpoint.changed(taken.id);
             }
         }
     }
@@ -447,7 +458,7 @@ impl History {
         self.flying.clear();
         for end in [0, 1] {
             if self.ends[end].has_left {
-                let kept = self.ends[end].hub.times().clone();
+                let kept = self.ends[end].endpoint.times().clone();
                 self.start(end, Some(kept));
             }
         }

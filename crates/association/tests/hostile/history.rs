@@ -1,7 +1,7 @@
 //! What a peer with a valid key does, as bytes.
 #![allow(dead_code, reason = "the fuzzer has no seeds")]
 
-use bentpipe_association::hub::Streams as _;
+use bentpipe_association::endpoint::Streams as _;
 use bentpipe_units::Span;
 use bentpipe_wire::Ecn;
 
@@ -13,13 +13,13 @@ use crate::stage::{LIMIT, Stage, hostile};
 ///
 /// # Panics
 ///
-/// If the peer makes the hub hold more than its share, or the honest transfer does not arrive whole.
+/// If the peer makes the endpoint hold more than its share, or the honest transfer does not arrive whole.
 pub(crate) fn hostile_history(input: &[u8]) {
     let mut stage = Stage::new();
     let Some((waits, mut input)) = input.split_first() else { return };
     while let Some(([what, a, b, c], rest)) = input.split_first_chunk() {
         input = step(&mut stage, *what, [*a, *b, *c], rest);
-        assert!(stage.hub.held(hostile()) <= LIMIT);
+        assert!(stage.endpoint.held(hostile()) <= LIMIT);
     }
     if waits % 16 == 0 {
         stage.check();
@@ -48,19 +48,19 @@ fn step<'a>(stage: &mut Stage, what: u8, [a, b, c]: [u8; 3], rest: &'a [u8]) -> 
                 stage.hostile.restart();
             }
             stage.run(Span::from_millis(1));
-            stage.hostile.associate(&mut stage.hub, stage.now);
+            stage.hostile.associate(&mut stage.endpoint, stage.now);
         }
         8 => {
             let (early, rest) = rest.split_at(usize::from(c % 64).min(rest.len()));
             let (_, request) = stage.hostile.request(early);
             let from = stage.hostile.address;
-            stage.hub.handle_datagram(stage.now, from, Ecn::NotCapable, &request);
+            stage.endpoint.handle_datagram(stage.now, from, Ecn::NotCapable, &request);
             return rest;
         }
         _ => {
             stage.hostile.address = std::net::SocketAddr::from(([10, 0, 0, a.max(9)], 25_300));
             if let Some(id) = stage.held.pop().filter(|_| b % 2 == 1) {
-                stage.hub.release(stage.now, id);
+                stage.endpoint.release(stage.now, id);
             }
         }
     }

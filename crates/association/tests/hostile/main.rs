@@ -1,11 +1,11 @@
 //! Peers with a valid key that say anything: they get no more memory than is theirs, end nobody else's
-//! connection and stop no hub.
+//! connection and stop no endpoint.
 
 mod history;
 mod peer;
 mod stage;
 
-use bentpipe_association::hub::Streams as _;
+use bentpipe_association::endpoint::Streams as _;
 use bentpipe_testkit::fuzz::bounded_runs;
 use bentpipe_units::Span;
 use bentpipe_wire::Ecn;
@@ -24,7 +24,7 @@ fn whatever_the_bytes_are_that_a_peer_says_the_others_go_on() {
 }
 
 #[test]
-fn the_hub_goes_on_when_a_peer_closes_and_asks_again_while_its_connections_are_held() {
+fn the_endpoint_goes_on_when_a_peer_closes_and_asks_again_while_its_connections_are_held() {
     let mut stage = Stage::new();
     stage.run(Span::from_secs(1));
     let number = stage.hostile.number(0);
@@ -36,11 +36,11 @@ fn the_hub_goes_on_when_a_peer_closes_and_asks_again_while_its_connections_are_h
     stage.hostile.restart();
     let (_, request) = stage.hostile.request(&[]);
     let from = stage.hostile.address;
-    stage.hub.handle_datagram(stage.now, from, Ecn::NotCapable, &request);
+    stage.endpoint.handle_datagram(stage.now, from, Ecn::NotCapable, &request);
     stage.run(Span::from_secs(40));
     let held = stage.held.pop().expect("a connection");
-    assert_eq!(stage.hub.peer(held), hostile());
-    stage.hub.release(stage.now, held);
+    assert_eq!(stage.endpoint.peer(held), hostile());
+    stage.endpoint.release(stage.now, held);
     stage.check();
 }
 
@@ -123,23 +123,23 @@ proptest! {
                         stage.hostile.restart();
                     }
                     stage.run(Span::from_millis(1));
-                    stage.hostile.associate(&mut stage.hub, stage.now);
+                    stage.hostile.associate(&mut stage.endpoint, stage.now);
                 }
                 Step::Ask => {
                     let (_, request) = stage.hostile.request(&[0, 3, 1, 2, 3]);
                     let from = stage.hostile.address;
-                    stage.hub.handle_datagram(stage.now, from, Ecn::NotCapable, &request);
+                    stage.endpoint.handle_datagram(stage.now, from, Ecn::NotCapable, &request);
                 }
                 Step::Release => {
                     if let Some(id) = stage.held.pop() {
-                        stage.hub.release(stage.now, id);
+                        stage.endpoint.release(stage.now, id);
                     }
                 }
                 Step::Move(n) => {
                     stage.hostile.address = std::net::SocketAddr::from(([10, 0, 0, n], 25_300));
                 }
             }
-            prop_assert!(stage.hub.held(hostile()) <= LIMIT);
+            prop_assert!(stage.endpoint.held(hostile()) <= LIMIT);
         }
         stage.check();
     }

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use bentpipe_association::hub::Hub;
+use bentpipe_association::endpoint::Endpoint;
 use bentpipe_association::secure::{Datagram, Ephemeral, FRONT, Index, Initiator, Traffic, parse};
 use bentpipe_association::{PublicKey, SecretKey, Security};
 use bentpipe_units::Instant;
@@ -11,10 +11,10 @@ use bentpipe_wire::Ecn;
 use bentpipe_wire::xstp::{Begin, Body, Flow, Segment, encode_compact};
 use bytes::BytesMut;
 
-/// A hostile peer of a hub.
+/// A hostile peer of an endpoint.
 pub(crate) struct Peer {
     key: SecretKey,
-    hub: PublicKey,
+    endpoint: PublicKey,
     pub(crate) address: SocketAddr,
     epoch: u64,
     time: u64,
@@ -23,13 +23,13 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    pub(crate) fn new(key: SecretKey, hub: PublicKey, address: SocketAddr) -> Self {
-        Self { key, hub, address, epoch: 1, time: 0, traffic: None, sent: 0 }
+    pub(crate) fn new(key: SecretKey, endpoint: PublicKey, address: SocketAddr) -> Self {
+        Self { key, endpoint, address, epoch: 1, time: 0, traffic: None, sent: 0 }
     }
 
     /// The number of the connection that it opens as the `n`-th one.
     pub(crate) fn number(&self, n: u32) -> u32 {
-        2 * n + if self.key.public() < self.hub { 2 } else { 1 }
+        2 * n + if self.key.public() < self.endpoint { 2 } else { 1 }
     }
 
     /// It is another process from now on.
@@ -44,38 +44,45 @@ impl Peer {
         let index = Index::new(self.time as u32);
         let time = self.time;
         let own = Ephemeral::draw(&mut || time);
-        let initiator =
-            Initiator::new(Security::Full, &self.key, self.hub, index, self.time, &payload, own);
+        let initiator = Initiator::new(
+            Security::Full,
+            &self.key,
+            self.endpoint,
+            index,
+            self.time,
+            &payload,
+            own,
+        );
         let datagram = initiator.datagram(None);
         (initiator, datagram)
     }
 
-    /// Asks for keys and uses them, at a hub that nobody else waits for.
-    pub(crate) fn associate(&mut self, hub: &mut Hub, now: Instant) {
+    /// Asks for keys and uses them, at an endpoint that nobody else waits for.
+    pub(crate) fn associate(&mut self, endpoint: &mut Endpoint, now: Instant) {
         let (initiator, datagram) = self.request(&[]);
-        hub.handle_datagram(now, self.address, Ecn::NotCapable, &datagram);
+        endpoint.handle_datagram(now, self.address, Ecn::NotCapable, &datagram);
         self.sent += datagram.len() as u64;
         let mut answer = None;
-        while let Some(train) = hub.outbox().front(1) {
+        while let Some(train) = endpoint.outbox().front(1) {
             let bytes = train.bytes.to_vec();
-            hub.outbox().pop(bytes.len());
+            endpoint.outbox().pop(bytes.len());
             if let Some(Datagram::Response { sender, noise, .. }) = parse(Security::Full, &bytes) {
                 answer = Some((sender, noise.to_vec()));
             }
         }
         let (sender, noise) = answer.expect("an answer");
         self.traffic = Some(initiator.finish(sender, &noise).expect("authentic").0);
-        self.say(hub, now, &[]);
+        self.say(endpoint, now, &[]);
     }
 
     /// Seals this and sends it.
-    pub(crate) fn say(&mut self, hub: &mut Hub, now: Instant, plain: &[u8]) {
+    pub(crate) fn say(&mut self, endpoint: &mut Endpoint, now: Instant, plain: &[u8]) {
         let Some(traffic) = &mut self.traffic else { return };
         let mut out = BytesMut::zeroed(FRONT);
         out.extend_from_slice(plain);
         traffic.seal(&mut out, 0);
         self.sent += out.len() as u64;
-        hub.handle_datagram(now, self.address, Ecn::NotCapable, &out);
+        endpoint.handle_datagram(now, self.address, Ecn::NotCapable, &out);
     }
 }
 

@@ -1,11 +1,11 @@
-//! A hub with an honest peer, whose transfer goes on, and a hostile one.
+//! An endpoint with an honest peer, whose transfer goes on, and a hostile one.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::hub::{ConnectionId, Hub, Streams as _};
+use bentpipe_association::endpoint::{ConnectionId, Endpoint, Streams as _};
 use bentpipe_association::{PublicKey, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use crate::peer::Peer;
 
 const DELAY: Span = Span::from_millis(25);
-/// What the connections of one peer may hold at the hub, and how many there may be.
+/// What the connections of one peer may hold at the endpoint, and how many there may be.
 pub(crate) const LIMIT: ByteCount = ByteCount::new(8_000_000);
 pub(crate) const CONNECTIONS: usize = 100;
 
@@ -29,13 +29,13 @@ pub(crate) fn hostile() -> PublicKey {
     key(9).public()
 }
 
-fn hub(n: u8) -> Hub {
+fn endpoint(n: u8) -> Endpoint {
     let mut state = u64::from(n);
     let entropy = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         state >> 11
     };
-    Hub::new(key(n), Security::Full, 0, Box::new(entropy), Instant::ZERO)
+    Endpoint::new(key(n), Security::Full, 0, Box::new(entropy), Instant::ZERO)
 }
 
 fn address(n: u8) -> std::net::SocketAddr {
@@ -44,12 +44,12 @@ fn address(n: u8) -> std::net::SocketAddr {
 
 pub(crate) struct Stage {
     pub(crate) now: Instant,
-    pub(crate) hub: Hub,
+    pub(crate) endpoint: Endpoint,
     pub(crate) hostile: Peer,
-    honest: Hub,
+    honest: Endpoint,
     connection: Option<ConnectionId>,
     accepted: Option<ConnectionId>,
-    /// Connections of the hostile peer that the application of the hub holds.
+    /// Connections of the hostile peer that the application of the endpoint holds.
     pub(crate) held: Vec<ConnectionId>,
     flying: BTreeMap<(Instant, u64), (bool, Vec<u8>)>,
     serial: u64,
@@ -65,7 +65,7 @@ impl Stage {
             cwnd_init: 64,
             ..Config::default()
         });
-        let (mut server, mut honest) = (hub(2), hub(1));
+        let (mut server, mut honest) = (endpoint(2), endpoint(1));
         server.limit_memory(LIMIT, CONNECTIONS);
         for n in [1, 9] {
             server.allow(key(n).public());
@@ -77,7 +77,7 @@ impl Stage {
         let connection = honest.connect(Instant::ZERO, to, key(2).public(), 7, config);
         Self {
             now: Instant::ZERO,
-            hub: server,
+            endpoint: server,
             hostile,
             honest,
             connection: Some(connection),
@@ -91,12 +91,12 @@ impl Stage {
     }
 
     fn pump(&mut self) {
-        self.hub.flush(self.now);
+        self.endpoint.flush(self.now);
         self.honest.flush(self.now);
-        for (to_honest, hub) in [(true, &mut self.hub), (false, &mut self.honest)] {
-            while let Some(train) = hub.outbox().front(1) {
+        for (to_honest, endpoint) in [(true, &mut self.endpoint), (false, &mut self.honest)] {
+            while let Some(train) = endpoint.outbox().front(1) {
                 let (to, bytes) = (train.route.address, train.bytes.to_vec());
-                hub.outbox().pop(bytes.len());
+                endpoint.outbox().pop(bytes.len());
                 if to != self.hostile.address {
                     self.serial += 1;
                     let at = (self.now + DELAY, self.serial);
@@ -118,21 +118,21 @@ impl Stage {
                 }
             }
         }
-        while let Poll::Ready(id) = self.hub.poll_accept(cx) {
-            if self.hub.peer(id) == key(1).public() {
+        while let Poll::Ready(id) = self.endpoint.poll_accept(cx) {
+            if self.endpoint.peer(id) == key(1).public() {
                 self.accepted = Some(id);
             } else {
                 self.held.push(id);
             }
         }
-        while self.hub.poll_datagram(cx).is_ready() {}
+        while self.endpoint.poll_datagram(cx).is_ready() {}
         let Some(id) = self.accepted else { return };
-        while let Poll::Ready(bytes) = self.hub.poll_read(now, id, cx) {
+        while let Poll::Ready(bytes) = self.endpoint.poll_read(now, id, cx) {
             let bytes = bytes.expect("the honest peer goes on");
             self.read.extend_from_slice(&bytes.expect("no end"));
         }
-        self.hub.was_read(id);
-        self.hub.changed(id);
+        self.endpoint.was_read(id);
+        self.endpoint.changed(id);
     }
 
     /// Lets time pass while the honest peer's transfer goes on.
@@ -141,7 +141,8 @@ impl Stage {
         loop {
             self.use_connections();
             self.pump();
-            let timers = Instant::earliest(self.hub.next_deadline(), self.honest.next_deadline());
+            let timers =
+                Instant::earliest(self.endpoint.next_deadline(), self.honest.next_deadline());
             let arrival = self.flying.keys().next().map(|(at, _)| *at);
             let next = Instant::earliest(arrival, timers).filter(|next| *next <= until);
             let Some(next) = next else { break };
@@ -149,20 +150,20 @@ impl Stage {
             if arrival == Some(next)
                 && let Some((_, (to_honest, bytes))) = self.flying.pop_first()
             {
-                let hub = if to_honest { &mut self.honest } else { &mut self.hub };
+                let endpoint = if to_honest { &mut self.honest } else { &mut self.endpoint };
                 let from = if to_honest { address(2) } else { address(1) };
-                hub.handle_datagram(self.now, from, Ecn::Capable0, &bytes);
+                endpoint.handle_datagram(self.now, from, Ecn::Capable0, &bytes);
             } else {
-                self.hub.handle_timeout(self.now);
+                self.endpoint.handle_timeout(self.now);
                 self.honest.handle_timeout(self.now);
             }
         }
         self.now = until;
     }
 
-    /// The hostile peer says something; the hub does what follows from it.
+    /// The hostile peer says something; the endpoint does what follows from it.
     pub(crate) fn say(&mut self, plain: &[u8]) {
-        self.hostile.say(&mut self.hub, self.now, plain);
+        self.hostile.say(&mut self.endpoint, self.now, plain);
     }
 
     /// Everything that the honest peer wrote has come, in time.

@@ -1,4 +1,4 @@
-//! Two hubs in memory with their own clock and a network between them that does what a test says.
+//! Two endpoints in memory with their own clock and a network between them that does what a test says.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::hub::{ConnectionId, Hub, Route, StreamError, Streams as _};
+use bentpipe_association::endpoint::{ConnectionId, Endpoint, Route, StreamError, Streams as _};
 use bentpipe_association::{PublicKey, SecretKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
@@ -51,7 +51,7 @@ pub(crate) type Marker = Box<dyn FnMut(usize, Instant) -> Ecn>;
 
 pub(crate) struct World {
     pub(crate) now: Instant,
-    pub(crate) hubs: [Hub; 2],
+    pub(crate) endpoints: [Endpoint; 2],
     /// What their keys are made of.
     pub(crate) keys: [u8; 2],
     pub(crate) addresses: [SocketAddr; 2],
@@ -66,7 +66,7 @@ pub(crate) struct World {
     pub(crate) sent: Vec<(usize, Vec<u8>)>,
     /// Settings of the connections.
     pub(crate) config: Arc<Config>,
-    /// How often a timer of each hub rang.
+    /// How often a timer of each endpoint rang.
     pub(crate) rings: [u64; 2],
 }
 
@@ -90,10 +90,11 @@ impl World {
     }
 
     fn with(securities: [Security; 2], keys: [u8; 2]) -> Self {
-        let hubs = [hub_with(keys[0], securities[0], 0), hub_with(keys[1], securities[1], 0)];
+        let endpoints =
+            [endpoint_with(keys[0], securities[0], 0), endpoint_with(keys[1], securities[1], 0)];
         let mut world = Self {
             now: Instant::ZERO,
-            hubs,
+            endpoints,
             keys,
             addresses: [address(CLIENT), address(SERVER)],
             flying: BTreeMap::new(),
@@ -112,7 +113,7 @@ impl World {
 
     /// With these settings of connections that either side opens from now on.
     pub(crate) fn with_config(mut self, config: Arc<Config>) -> Self {
-        self.hubs[SERVER].listen(config.clone());
+        self.endpoints[SERVER].listen(config.clone());
         self.config = config;
         self
     }
@@ -131,7 +132,7 @@ impl World {
 
     pub(crate) fn connect_from(&mut self, end: usize) -> ConnectionId {
         let (to, peer) = (self.addresses[1 - end], self.peer_of(end));
-        self.hubs[end].connect(self.now, to, peer, 7, self.config.clone())
+        self.endpoints[end].connect(self.now, to, peer, 7, self.config.clone())
     }
 
     /// The public key of the other end.
@@ -142,8 +143,8 @@ impl World {
     /// An end lets the other one in.
     pub(crate) fn let_in(&mut self, end: usize) {
         let peer = self.peer_of(end);
-        self.hubs[end].allow(peer);
-        self.hubs[end].listen(self.config.clone());
+        self.endpoints[end].allow(peer);
+        self.endpoints[end].listen(self.config.clone());
     }
 
     /// An end is started anew: it has forgotten everything but its key and its calendar.
@@ -156,19 +157,20 @@ impl World {
         };
         let security = Security::Full;
         // The clock of a host that was started later is at the same time of the calendar.
-        let hub = Hub::new(key(self.keys[end]), security, self.serial, Box::new(entropy), self.now);
-        self.hubs[end] = hub;
+        let endpoint =
+            Endpoint::new(key(self.keys[end]), security, self.serial, Box::new(entropy), self.now);
+        self.endpoints[end] = endpoint;
         self.let_in(end);
     }
 
     /// Sends what waits.
     pub(crate) fn pump(&mut self) {
         for end in [CLIENT, SERVER] {
-            self.hubs[end].flush(self.now);
-            while let Some(train) = self.hubs[end].outbox().front(1) {
+            self.endpoints[end].flush(self.now);
+            while let Some(train) = self.endpoints[end].outbox().front(1) {
                 let (to, len, ecn) = (train.route, train.bytes.len(), train.ecn);
                 let mut bytes = train.bytes.to_vec();
-                self.hubs[end].outbox().pop(len);
+                self.endpoints[end].outbox().pop(len);
                 self.sent.push((end, bytes.clone()));
                 if ecn == Ecn::Capable0 && self.drops_ect {
                     continue;
@@ -195,7 +197,8 @@ impl World {
     pub(crate) fn step(&mut self, until: Instant) -> bool {
         self.pump();
         let arrival = self.flying.keys().next().map(|(at, _)| *at);
-        let timer = Instant::earliest(self.hubs[0].next_deadline(), self.hubs[1].next_deadline());
+        let timer =
+            Instant::earliest(self.endpoints[0].next_deadline(), self.endpoints[1].next_deadline());
         let Some(next) = Instant::earliest(arrival, timer).filter(|next| *next <= until) else {
             self.now = until;
             return false;
@@ -205,11 +208,11 @@ impl World {
             && let Some((_, (to, from, bytes))) = self.flying.pop_first()
         {
             let ecn = (self.ecn)(1 - to, self.now);
-            self.hubs[to].handle_datagram(self.now, from, ecn, &bytes);
+            self.endpoints[to].handle_datagram(self.now, from, ecn, &bytes);
         } else {
-            for (hub, rings) in self.hubs.iter_mut().zip(&mut self.rings) {
-                *rings += u64::from(hub.next_deadline().is_some_and(|at| at <= self.now));
-                hub.handle_timeout(self.now);
+            for (endpoint, rings) in self.endpoints.iter_mut().zip(&mut self.rings) {
+                *rings += u64::from(endpoint.next_deadline().is_some_and(|at| at <= self.now));
+                endpoint.handle_timeout(self.now);
             }
         }
         true
@@ -230,27 +233,27 @@ impl World {
         loop {
             self.pump();
             while !left.is_empty() {
-                match self.hubs[CLIENT].poll_write(self.now, from, &mut left, cx) {
+                match self.endpoints[CLIENT].poll_write(self.now, from, &mut left, cx) {
                     Poll::Ready(result) => result.map(drop)?,
                     Poll::Pending => break,
                 }
             }
             if left.is_empty() && !closed {
                 closed = true;
-                self.hubs[CLIENT].close(self.now, from);
+                self.endpoints[CLIENT].close(self.now, from);
             }
             if accepted.is_none()
-                && let Poll::Ready(id) = self.hubs[SERVER].poll_accept(cx)
+                && let Poll::Ready(id) = self.endpoints[SERVER].poll_accept(cx)
             {
                 accepted = Some(id);
             }
             if let Some(id) = accepted {
-                while let Poll::Ready(bytes) = self.hubs[SERVER].poll_read(self.now, id, cx) {
+                while let Poll::Ready(bytes) = self.endpoints[SERVER].poll_read(self.now, id, cx) {
                     match bytes? {
                         Some(bytes) => read.extend_from_slice(&bytes),
                         None => {
-                            self.hubs[SERVER].release(self.now, id);
-                            self.hubs[CLIENT].release(self.now, from);
+                            self.endpoints[SERVER].release(self.now, id);
+                            self.endpoints[CLIENT].release(self.now, from);
                             return Ok((read, last));
                         }
                     }
@@ -269,27 +272,27 @@ impl World {
     }
 }
 
-pub(crate) fn hub(n: u8, calendar: u64) -> Hub {
-    hub_with(n, Security::Full, calendar)
+pub(crate) fn endpoint(n: u8, calendar: u64) -> Endpoint {
+    endpoint_with(n, Security::Full, calendar)
 }
 
-pub(crate) fn hub_with(n: u8, security: Security, calendar: u64) -> Hub {
+pub(crate) fn endpoint_with(n: u8, security: Security, calendar: u64) -> Endpoint {
     begun(n, security, calendar, Instant::ZERO)
 }
 
 /// A host that begins now; the calendar is that at the beginning of the world.
-pub(crate) fn hub_at(n: u8, calendar: u64, now: Instant) -> Hub {
+pub(crate) fn endpoint_at(n: u8, calendar: u64, now: Instant) -> Endpoint {
     begun(n, Security::Full, calendar, now)
 }
 
-fn begun(n: u8, security: Security, calendar: u64, now: Instant) -> Hub {
+fn begun(n: u8, security: Security, calendar: u64, now: Instant) -> Endpoint {
     let mut state = u64::from(n) + calendar;
     let entropy = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 11
     };
-    Hub::new(key(n), security, calendar, Box::new(entropy), now)
+    Endpoint::new(key(n), security, calendar, Box::new(entropy), now)
 }
 
 pub(crate) fn secs(n: u64) -> Span {

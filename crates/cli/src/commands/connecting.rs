@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::time::Duration;
 
+use bentpipe_association::endpoint::Streams;
 use bentpipe_association::host::Connection;
-use bentpipe_association::hub::Streams;
 use bentpipe_units::Span;
 
 use crate::failure::Failure;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use bentpipe_association::endpoint::Streams;
 use bentpipe_association::host::Connection;
-use bentpipe_association::hub::Streams;
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_net::transfer::{Inbox, receive};
 use bentpipe_transfer::{Progress, Rules};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bentpipe_association::Tuning;
+use bentpipe_association::endpoint::Streams;
 use bentpipe_association::host::Connection;
-use bentpipe_association::hub::Streams;
 use bentpipe_net::refusal;
 use bentpipe_net::transfer::{EntryError, Links, entries, send as send_entries};
 use bentpipe_transfer::{Entry, PORT, Progress};

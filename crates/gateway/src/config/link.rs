@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::check::Found;
 use super::{Config, Destination, Parsed, Role};
 use bentpipe_association::PublicKey;
-use bentpipe_association::hub::{Carrier, Fec, Plan, PlannedWay, Route, Share};
+use bentpipe_association::endpoint::{Carrier, Fec, Plan, PlannedWay, Route, Share};
 
 /// Whose the link is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -18,8 +18,8 @@ use super::routes::Routes;
 use super::sessions::Sessions;
 use crate::clock::Clock;
 use crate::task;
+use bentpipe_association::endpoint::Streams as _;
 use bentpipe_association::host::{Handle, Shared, lock};
-use bentpipe_association::hub::Streams as _;
 
 /// Frames taken from the queue before what they ask for is sent.
 const BATCH: usize = 64;
@@ -61,7 +61,7 @@ impl Node {
 
     /// What became of its frames so far.
     pub fn counters(&self) -> Counters {
-        let dropped = *self.handle.shared.hub().counters();
+        let dropped = *self.handle.shared.endpoint().counters();
         let mut counters = lock(&self.link).counters;
         counters.malformed += dropped.malformed;
         counters.unwanted += dropped.unwanted;
@@ -70,12 +70,12 @@ impl Node {
 
     /// Lets peers open connections, with these settings. [`Node::accept`] gives them out.
     pub fn listen(&self, config: Arc<Config>) {
-        self.handle.shared.hub().listen(config);
+        self.handle.shared.endpoint().listen(config);
     }
 
     /// The next connection that a peer opened, and which node that is.
     pub async fn accept(&self) -> (NodeId, Connection) {
-        let (peer, id) = poll_fn(|cx| self.handle.shared.hub().poll_accept(cx)).await;
+        let (peer, id) = poll_fn(|cx| self.handle.shared.endpoint().poll_accept(cx)).await;
         (peer, Connection::new(self.handle.clone(), id))
     }
 
@@ -90,10 +90,10 @@ impl Node {
         config: Arc<Config>,
     ) -> io::Result<Connection> {
         let shared = &self.handle.shared;
-        let id = shared.hub().connect(shared.now(), peer, port, config);
+        let id = shared.endpoint().connect(shared.now(), peer, port, config);
         shared.changed.notify_one();
         let connection = Connection::new(self.handle.clone(), id);
-        poll_fn(|cx| shared.hub().poll_connected(id, cx)).await?;
+        poll_fn(|cx| shared.endpoint().poll_connected(id, cx)).await?;
         Ok(connection)
     }
 }
@@ -135,7 +135,7 @@ async fn run(
 
 /// Receives, lets the time pass, sends. Returns the next deadline and whether the queue is empty.
 fn turn(link: &mut Interface, shared: &Shared<Sessions>) -> (Option<Instant>, bool) {
-    let mut sessions = shared.hub();
+    let mut sessions = shared.endpoint();
     let now = shared.now();
     let mut empty = false;
     for _ in 0..BATCH {

@@ -17,7 +17,7 @@ use bytes::BytesMut;
 use slab::Slab;
 
 use super::interface::Counters;
-use bentpipe_association::hub::{Entropy, Timers};
+use bentpipe_association::endpoint::{Entropy, Timers};
 use bentpipe_association::stream::{Accepted, ConnectionId, Stream, Streams};
 
 /// Most connections of a node; a peer that opens more is told that there is no such session.

@@ -23,7 +23,7 @@ use slab::Slab;
 use super::connection::PathChange;
 use super::local::Local;
 use super::ways::{Way, Ways};
-use bentpipe_association::hub::{Entropy, Outbox, Timers};
+use bentpipe_association::endpoint::{Entropy, Outbox, Timers};
 use bentpipe_association::stream::{Accepted, ConnectionId, Stream, Streams};
 
 /// Most associations of a host; a peer that opens more is refused.

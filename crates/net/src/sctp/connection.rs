@@ -110,6 +110,6 @@ impl Messages for Connection {
     }
 
     async fn path_change(&self) -> PathChange {
-        poll_fn(|cx| self.hub().poll_change(self.id(), cx)).await
+        poll_fn(|cx| self.endpoint().poll_change(self.id(), cx)).await
     }
 }

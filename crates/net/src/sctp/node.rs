@@ -15,8 +15,8 @@ use super::local::Local;
 use crate::clock::Clock;
 use crate::socket::Socket;
 use crate::task;
+use bentpipe_association::endpoint::Route;
 use bentpipe_association::host::{Handle, Shared};
-use bentpipe_association::hub::Route;
 
 /// Batches received from each socket before what they ask for is sent.
 const BATCHES: usize = 4;
@@ -71,18 +71,18 @@ impl Node {
 
     /// What became of packets that belong to no association.
     pub fn counters(&self) -> Counters {
-        *self.handle.shared.hub().counters()
+        *self.handle.shared.endpoint().counters()
     }
 
     /// Lets anybody open associations to service `port`, with these settings. [`Node::accept`] gives them
     /// out.
     pub fn listen(&self, port: u16, config: Arc<Config>) {
-        self.handle.shared.hub().listen(port, config);
+        self.handle.shared.endpoint().listen(port, config);
     }
 
     /// The next association that a peer opened, and the address that it came from.
     pub async fn accept(&self) -> (SocketAddr, Connection) {
-        let (peer, id) = poll_fn(|cx| self.handle.shared.hub().poll_accept(cx)).await;
+        let (peer, id) = poll_fn(|cx| self.handle.shared.endpoint().poll_accept(cx)).await;
         (peer, Connection::new(self.handle.clone(), id))
     }
 
@@ -97,7 +97,7 @@ impl Node {
         config: Arc<Config>,
     ) -> io::Result<Connection> {
         let shared = &self.handle.shared;
-        let id = shared.hub().connect(shared.now(), to, port, config);
+        let id = shared.endpoint().connect(shared.now(), to, port, config);
         let id = id.ok_or_else(|| {
             let said = format!(
                 "{to}: no socket leads there, or all ports to its service {port} are taken"
@@ -148,25 +148,25 @@ fn turn(
     full: &mut [bool],
     shared: &Shared<Associations>,
 ) -> Option<Instant> {
-    let mut hub = shared.hub();
+    let mut endpoint = shared.endpoint();
     let now = shared.now();
     for (index, socket) in sockets.iter_mut().enumerate() {
         for _ in 0..BATCHES {
             let each = |from: Route, ecn, bytes: &[u8]| {
-                hub.handle_datagram(now, index, from.address, ecn, bytes);
+                endpoint.handle_datagram(now, index, from.address, ecn, bytes);
             };
             if !socket.receive(each) {
                 break;
             }
         }
     }
-    hub.handle_timeout(now);
-    hub.flush(now);
+    endpoint.handle_timeout(now);
+    endpoint.flush(now);
     for (index, (socket, full)) in sockets.iter().zip(full).enumerate() {
-        *full = socket.send_all(hub.outbox(index), |_| {});
-        if !*full && !hub.outbox_in_pieces(index).is_empty() {
-            *full = socket.send_all_in_pieces(hub.outbox_in_pieces(index));
+        *full = socket.send_all(endpoint.outbox(index), |_| {});
+        if !*full && !endpoint.outbox_in_pieces(index).is_empty() {
+            *full = socket.send_all_in_pieces(endpoint.outbox_in_pieces(index));
         }
     }
-    hub.next_deadline()
+    endpoint.next_deadline()
 }

@@ -123,7 +123,7 @@ fn datagrams_beside_bulk(bytes: usize, pause: Span) -> (Vec<Span>, usize, f64) {
         world.send_datagram(Bytes::from(datagram));
         sent += 1;
         meanwhile(&mut world, &mut bulk, pause);
-        while let Poll::Ready((_, datagram)) = world.hubs[TERMINAL].poll_datagram(cx) {
+        while let Poll::Ready((_, datagram)) = world.endpoints[TERMINAL].poll_datagram(cx) {
             let at = u64::from_be_bytes(*datagram.first_chunk().expect("a time"));
             // It came within the last pause.
             took.push(world.now.since(Instant::from_nanos(at)));

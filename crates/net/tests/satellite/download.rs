@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::hub::{ConnectionId, Streams as _};
+use bentpipe_association::endpoint::{ConnectionId, Streams as _};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
@@ -45,15 +45,15 @@ impl Download {
     pub(crate) fn turn(&mut self, world: &mut World) -> Option<Span> {
         let cx = &mut Context::from_waker(Waker::noop());
         if !self.request.is_empty() {
-            let hub = &mut world.hubs[TERMINAL];
-            let _ = hub.poll_write(world.now, self.here, &mut self.request, cx);
+            let endpoint = &mut world.endpoints[TERMINAL];
+            let _ = endpoint.poll_write(world.now, self.here, &mut self.request, cx);
             if self.request.is_empty() {
-                hub.close(world.now, self.here);
+                endpoint.close(world.now, self.here);
             }
         }
         world.pump();
         if self.there.is_none()
-            && let Poll::Ready(id) = world.hubs[SERVER].poll_accept(cx)
+            && let Poll::Ready(id) = world.endpoints[SERVER].poll_accept(cx)
         {
             self.there = Some(id);
         }
@@ -64,33 +64,34 @@ impl Download {
     /// The server's part.
     fn answer(&mut self, world: &mut World, cx: &mut Context<'_>) {
         let Some(id) = self.there.filter(|_| !self.closed) else { return };
-        let hub = &mut world.hubs[SERVER];
-        while let Poll::Ready(got) = hub.poll_read(world.now, id, cx) {
+        let endpoint = &mut world.endpoints[SERVER];
+        while let Poll::Ready(got) = endpoint.poll_read(world.now, id, cx) {
             if got.expect("a request").is_none() {
                 break;
             }
             self.asked = true;
         }
         while self.asked && !self.left.is_empty() {
-            match hub.poll_write(world.now, id, &mut self.left, cx) {
+            match endpoint.poll_write(world.now, id, &mut self.left, cx) {
                 Poll::Ready(written) => drop(written.expect("an open connection")),
                 Poll::Pending => break,
             }
         }
         if self.left.is_empty() {
             self.closed = true;
-            hub.close(world.now, id);
+            endpoint.close(world.now, id);
         }
     }
 
     /// The terminal's part.
     fn receive(&mut self, world: &mut World, cx: &mut Context<'_>) -> Option<Span> {
-        while let Poll::Ready(bytes) = world.hubs[TERMINAL].poll_read(world.now, self.here, cx) {
+        while let Poll::Ready(bytes) = world.endpoints[TERMINAL].poll_read(world.now, self.here, cx)
+        {
             let Some(bytes) = bytes.expect("the content") else {
                 assert_eq!(self.read, self.content.len());
-                world.hubs[TERMINAL].release(world.now, self.here);
+                world.endpoints[TERMINAL].release(world.now, self.here);
                 if let Some(id) = self.there {
-                    world.hubs[SERVER].release(world.now, id);
+                    world.endpoints[SERVER].release(world.now, id);
                 }
                 return Some(self.last.since(self.began));
             };

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bentpipe_association::hub::{ConnectionId, Hub};
+use bentpipe_association::endpoint::{ConnectionId, Endpoint};
 use bentpipe_association::{KnownLink, SecretKey, Security, Share, Tuning};
 use bentpipe_link::{ModelSpec, QueueLimit};
 use bentpipe_net::emulate::{Hop, Path, Way};
@@ -28,14 +28,14 @@ fn key(end: usize) -> SecretKey {
     SecretKey::from_bytes([end as u8 + 1; 32])
 }
 
-fn hub(end: usize) -> Hub {
+fn endpoint(end: usize) -> Endpoint {
     let mut state = end as u64 + 1;
     let entropy = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 11
     };
-    Hub::new(key(end), Security::Full, 0, Box::new(entropy), Instant::ZERO)
+    Endpoint::new(key(end), Security::Full, 0, Box::new(entropy), Instant::ZERO)
 }
 
 fn rate(mbits: f64) -> BitRate {
@@ -83,7 +83,7 @@ impl Link {
 /// A terminal and a server on both sides of a link.
 pub(crate) struct World {
     pub(crate) now: Instant,
-    pub(crate) hubs: [Hub; 2],
+    pub(crate) endpoints: [Endpoint; 2],
     path: Path<Bytes>,
     /// Instead of the path, if the link changes.
     fading: Option<Fading>,
@@ -131,7 +131,7 @@ impl World {
     pub(crate) fn set_rates(&mut self, up: f64, down: f64) {
         for (end, mbits) in [(TERMINAL, up), (SERVER, down)] {
             let share = Share { rate: rate(mbits), weight: 1 };
-            self.hubs[end].set_share(self.now, 0, key(1 - end).public(), share);
+            self.endpoints[end].set_share(self.now, 0, key(1 - end).public(), share);
         }
     }
 
@@ -139,14 +139,14 @@ impl World {
         let settings = |mbits: f64| tuning(mbits).config().expect("settings");
         let mut world = Self {
             now: Instant::ZERO,
-            hubs: [hub(TERMINAL), hub(SERVER)],
+            endpoints: [endpoint(TERMINAL), endpoint(SERVER)],
             path: Path::new(&[link.hop()], seed),
             fading: None,
             config: settings(link.up),
             rate: rate(link.down),
         };
-        world.hubs[SERVER].allow(key(TERMINAL).public());
-        world.hubs[SERVER].listen(settings(link.down));
+        world.endpoints[SERVER].allow(key(TERMINAL).public());
+        world.endpoints[SERVER].listen(settings(link.down));
         world.download(1);
         world.run(Span::from_secs(5));
         world
@@ -154,26 +154,26 @@ impl World {
 
     /// The server sends a datagram to the terminal.
     pub(crate) fn send_datagram(&mut self, bytes: Bytes) -> bool {
-        self.hubs[SERVER].send_datagram(self.now, key(TERMINAL).public(), bytes)
+        self.endpoints[SERVER].send_datagram(self.now, key(TERMINAL).public(), bytes)
     }
 
     pub(crate) fn open(&mut self) -> ConnectionId {
         let config = self.config.clone();
         let (to, peer) = (address(SERVER), key(SERVER).public());
-        self.hubs[TERMINAL].connect(self.now, to, peer, 7, config)
+        self.endpoints[TERMINAL].connect(self.now, to, peer, 7, config)
     }
 
     pub(crate) fn pump(&mut self) {
         for (end, way) in [(TERMINAL, Way::Forth), (SERVER, Way::Back)] {
-            self.hubs[end].flush(self.now);
-            while let Some(train) = self.hubs[end].outbox().front(1) {
+            self.endpoints[end].flush(self.now);
+            while let Some(train) = self.endpoints[end].outbox().front(1) {
                 let bytes = Bytes::copy_from_slice(train.bytes);
                 let len = bytes.len();
                 match &mut self.fading {
                     Some(fading) => fading.enter(self.now, way, len as u64 + IP_UDP, bytes),
                     None => self.path.enter(self.now, way, len as u64 + IP_UDP, bytes),
                 }
-                self.hubs[end].outbox().pop(len);
+                self.endpoints[end].outbox().pop(len);
             }
         }
     }
@@ -181,7 +181,7 @@ impl World {
     /// Lets the next thing happen; false when nothing will before `until`.
     pub(crate) fn step(&mut self, until: Instant) -> bool {
         self.pump();
-        let timers = self.hubs.iter().map(Hub::next_deadline);
+        let timers = self.endpoints.iter().map(Endpoint::next_deadline);
         let next = timers.fold(self.path.next(), Instant::earliest);
         let next = Instant::earliest(next, self.fading.as_ref().and_then(Fading::next));
         let Some(next) = next.filter(|next| *next <= until) else {
@@ -194,10 +194,10 @@ impl World {
                 Way::Forth => (SERVER, address(TERMINAL)),
                 Way::Back => (TERMINAL, address(SERVER)),
             };
-            self.hubs[to].handle_datagram(self.now, from, Ecn::NotCapable, &bytes);
+            self.endpoints[to].handle_datagram(self.now, from, Ecn::NotCapable, &bytes);
         }
-        for hub in &mut self.hubs {
-            hub.handle_timeout(self.now);
+        for endpoint in &mut self.endpoints {
+            endpoint.handle_timeout(self.now);
         }
         true
     }

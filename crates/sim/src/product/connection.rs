@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
+use bentpipe_association::endpoint::{self, ConnectionId};
 use bentpipe_association::host::{Shared, lock};
-use bentpipe_association::hub::{ConnectionId, Hub};
 use bentpipe_association::stream::{Streams as _, Told};
 use bentpipe_record::{ProbingSummary, TransportCounters};
 use bentpipe_transport::{Endpoint, Event, PathId, SenderState, WriteError};
@@ -92,7 +92,7 @@ impl Wake for Writer {
 /// One end. Its segments and its timers are those of the host that it belongs to, which has to be run after each change.
 #[derive(Debug)]
 pub(crate) struct Hosted {
-    shared: Arc<Shared<Hub>>,
+    shared: Arc<Shared<endpoint::Endpoint>>,
     id: ConnectionId,
     news: Arc<News>,
     reader: Waker,
@@ -104,7 +104,7 @@ pub(crate) struct Hosted {
 impl Hosted {
     /// A connection of a host that is end number `end` of the run.
     pub(super) fn new(
-        shared: Arc<Shared<Hub>>,
+        shared: Arc<Shared<endpoint::Endpoint>>,
         id: ConnectionId,
         end: u32,
         woken: Arc<Woken>,
@@ -117,20 +117,20 @@ impl Hosted {
     }
 
     fn with<T>(&mut self, act: impl FnOnce(&mut bentpipe_transport::xstp::Session) -> T) -> T {
-        let mut hub = self.shared.hub();
-        let done = act(&mut hub.stream_mut(self.id).endpoint);
-        hub.changed(self.id);
+        let mut endpoint = self.shared.endpoint();
+        let done = act(&mut endpoint.stream_mut(self.id).endpoint);
+        endpoint.changed(self.id);
         done
     }
 
     fn look<T>(&self, look: impl FnOnce(&bentpipe_transport::xstp::Session) -> T) -> T {
-        look(&self.shared.hub().stream(self.id).endpoint)
+        look(&self.shared.endpoint().stream(self.id).endpoint)
     }
 }
 
 impl Drop for Hosted {
     fn drop(&mut self) {
-        self.shared.hub().release(self.shared.now(), self.id);
+        self.shared.endpoint().release(self.shared.now(), self.id);
     }
 }
 
@@ -140,10 +140,10 @@ impl Endpoint for Hosted {
     fn handle_timeout(&mut self, _: Instant) {}
 
     fn write(&mut self, now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
-        let mut hub = self.shared.hub();
+        let mut endpoint = self.shared.endpoint();
         let mut written = 0;
         while !data.is_empty() {
-            match hub.poll_write(now, self.id, data, &Context::from_waker(&self.writer)) {
+            match endpoint.poll_write(now, self.id, data, &Context::from_waker(&self.writer)) {
                 Poll::Ready(Ok(len)) => written += len,
                 Poll::Ready(Err(_)) => return Err(WriteError::Closed),
                 Poll::Pending => break,
@@ -153,10 +153,10 @@ impl Endpoint for Hosted {
     }
 
     fn read(&mut self, now: Instant) -> Option<Bytes> {
-        let mut hub = self.shared.hub();
-        match hub.poll_read(now, self.id, &Context::from_waker(&self.reader)) {
+        let mut endpoint = self.shared.endpoint();
+        match endpoint.poll_read(now, self.id, &Context::from_waker(&self.reader)) {
             Poll::Ready(Ok(bytes)) => {
-                let _ = hub.was_read(self.id);
+                let _ = endpoint.was_read(self.id);
                 bytes
             }
             Poll::Ready(Err(_)) | Poll::Pending => None,
@@ -172,11 +172,11 @@ impl Endpoint for Hosted {
     }
 
     fn close(&mut self, now: Instant) {
-        self.shared.hub().close(now, self.id);
+        self.shared.endpoint().close(now, self.id);
     }
 
     fn abort(&mut self, now: Instant) {
-        self.shared.hub().abort(now, self.id);
+        self.shared.endpoint().abort(now, self.id);
     }
 
     fn poll_transmit(&mut self, _: Instant, _: &mut Segment) -> Option<PathId> {
@@ -188,8 +188,8 @@ impl Endpoint for Hosted {
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        let mut hub = self.shared.hub();
-        let stream = hub.stream_mut(self.id);
+        let mut endpoint = self.shared.endpoint();
+        let stream = endpoint.stream_mut(self.id);
         let is = stream.told;
         if let Some(failure) = is.failed.filter(|_| self.told.failed.is_none()) {
             self.told.failed = Some(failure);
@@ -221,7 +221,7 @@ impl Endpoint for Hosted {
     }
 
     fn unsent(&self) -> usize {
-        self.shared.hub().unsent(self.id)
+        self.shared.endpoint().unsent(self.id)
     }
 
     fn sender_state(&self) -> SenderState {

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::SecretKey;
+use bentpipe_association::endpoint::{ConnectionId, Endpoint, Share, Streams as _};
 use bentpipe_association::host::Shared;
-use bentpipe_association::hub::{ConnectionId, Hub, Share, Streams as _};
 use bentpipe_link::Streams;
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::Ports;
@@ -163,11 +163,11 @@ impl Products {
         let to = SocketAddr::from((address(peer), PORT));
         let peer = self.hosts[self.of_node[usize::from(peer)]?].program.host().public_key();
         let shared = self.shared(node)?;
-        let id = shared.hub().connect(now, to, peer, port, config.clone());
+        let id = shared.endpoint().connect(now, to, peer, port, config.clone());
         Some(Hosted::new(shared, id, end, self.woken.clone()))
     }
 
-    fn shared(&self, node: u16) -> Option<Arc<Shared<Hub>>> {
+    fn shared(&self, node: u16) -> Option<Arc<Shared<Endpoint>>> {
         let host = self.of_node.get(usize::from(node)).copied().flatten()?;
         Some(self.hosts[host].program.host().shared().clone())
     }
@@ -231,17 +231,17 @@ impl Products {
     }
 
     /// The next connection that was opened to a node, and the port that it was opened to.
-    fn accept(&self, node: u16) -> Option<(Arc<Shared<Hub>>, ConnectionId, u16)> {
+    fn accept(&self, node: u16) -> Option<(Arc<Shared<Endpoint>>, ConnectionId, u16)> {
         if self.gateways.stand_at(node) {
             return None; // Their programs take what is for them.
         }
         let shared = self.shared(node)?;
-        let mut hub = shared.hub();
-        let Poll::Ready(id) = hub.poll_accept(&Context::from_waker(Waker::noop())) else {
+        let mut endpoint = shared.endpoint();
+        let Poll::Ready(id) = endpoint.poll_accept(&Context::from_waker(Waker::noop())) else {
             return None;
         };
-        let Ports { local, .. } = hub.stream(id).endpoint.ports();
-        drop(hub);
+        let Ports { local, .. } = endpoint.stream(id).endpoint.ports();
+        drop(endpoint);
         Some((shared, id, local))
     }
 }
@@ -302,8 +302,8 @@ impl Endpoints {
         let demux = &self.demux[usize::from(node)][Protocol::BENTPIPE];
         let Incoming { shared, id, port } = new;
         let Some(index) = demux.listener(port) else {
-            shared.hub().abort(now, id);
-            return shared.hub().release(now, id);
+            shared.endpoint().abort(now, id);
+            return shared.endpoint().release(now, id);
         };
         let hosted = Hosted::new(shared, id, index, self.products.woken.clone());
         self.ends[index as usize].endpoint = Some(Connection::Bentpipe(Box::new(hosted)));
@@ -313,7 +313,7 @@ impl Endpoints {
 
 /// A connection that a peer has opened.
 struct Incoming {
-    shared: Arc<Shared<Hub>>,
+    shared: Arc<Shared<Endpoint>>,
     id: ConnectionId,
     port: u16,
 }

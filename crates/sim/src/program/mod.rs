@@ -6,8 +6,8 @@ mod runtime;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bentpipe_association::endpoint::{Endpoint, Entropy, Route, Times};
 use bentpipe_association::host::{Handle, Host, Shared};
-use bentpipe_association::hub::{Entropy, Hub, Route, Times};
 use bentpipe_association::{SecretKey, Security};
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
@@ -53,9 +53,9 @@ impl Program {
     pub fn new(begins: Begins, now: Instant) -> Self {
         let executor = Executor::new(now);
         let Begins { key, calendar, times, seed } = begins;
-        let mut hub = Hub::new(key, Security::Full, calendar, entropy(seed), now);
-        hub.set_times(times);
-        let shared = Arc::new(Shared::new(hub, Arc::new(executor.runtime().clone())));
+        let mut endpoint = Endpoint::new(key, Security::Full, calendar, entropy(seed), now);
+        endpoint.set_times(times);
+        let shared = Arc::new(Shared::new(endpoint, Arc::new(executor.runtime().clone())));
         let host = Host::new(Arc::new(Handle::new(shared, ())));
         Self { executor, host }
     }
@@ -77,22 +77,22 @@ impl Program {
 
     /// A datagram has come from `from`.
     pub fn receive(&mut self, now: Instant, from: SocketAddr, ecn: Ecn, datagram: &[u8]) {
-        self.host.shared().hub().handle_datagram(now, from, ecn, datagram);
+        self.host.shared().endpoint().handle_datagram(now, from, ecn, datagram);
     }
 
     /// Lets everything happen that can happen now, and appends the datagrams that leave.
     pub fn run(&mut self, now: Instant, out: &mut Vec<Outgoing>) {
         loop {
-            let mut hub = self.host.shared().hub();
-            hub.handle_timeout(now);
-            hub.flush(now);
-            drop(hub);
+            let mut endpoint = self.host.shared().endpoint();
+            endpoint.handle_timeout(now);
+            endpoint.flush(now);
+            drop(endpoint);
             if self.executor.run(now) == 0 {
                 break;
             }
         }
-        let mut hub = self.host.shared().hub();
-        let outbox = hub.outbox();
+        let mut endpoint = self.host.shared().endpoint();
+        let outbox = endpoint.outbox();
         while let Some(train) = outbox.front(1) {
             let (route, ecn, bytes) = (train.route, train.ecn, train.bytes.to_vec());
             outbox.pop(bytes.len());
@@ -102,8 +102,8 @@ impl Program {
 
     /// When [`Program::run`] has to be called again, if nothing comes before.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let hub = self.host.shared().hub().next_deadline();
-        Instant::earliest(hub, self.executor.next_deadline())
+        let endpoint = self.host.shared().endpoint().next_deadline();
+        Instant::earliest(endpoint, self.executor.next_deadline())
     }
 
     /// Whether a future was woken since it ran.

@@ -381,7 +381,7 @@ impl World {
             if tasks > 400 {
                 return Err(format!("{tasks} futures at the {who}"));
             }
-            let connections = program.host().shared().hub().connections();
+            let connections = program.host().shared().endpoint().connections();
             if connections > 1_000 {
                 return Err(format!("{connections} connections at the {who}"));
             }

@@ -1,7 +1,7 @@
 //! A machine in a storm: its key, its calendar, what it kept, and the program that runs on it.
 
 use bentpipe_association::SecretKey;
-use bentpipe_association::hub::Times;
+use bentpipe_association::endpoint::Times;
 use bentpipe_units::{Instant, Span};
 
 use crate::program::{Begins, Program};
@@ -47,7 +47,7 @@ impl Node {
             seed: seed ^ self.starts.wrapping_mul(0x2545_f491_4f6c_dd1d),
         };
         let program = Program::new(begins, now);
-        self.kept = program.host().shared().hub().times().clone();
+        self.kept = program.host().shared().endpoint().times().clone();
         self.keep_at = now + KEEP_EVERY;
         self.program.insert(program)
     }
@@ -72,7 +72,7 @@ impl Node {
         if let Some(program) = &self.program
             && now >= self.keep_at
         {
-            self.kept = program.host().shared().hub().times().clone();
+            self.kept = program.host().shared().endpoint().times().clone();
             self.keep_at = now + KEEP_EVERY;
         }
     }

@@ -378,7 +378,7 @@ impl World {
         }
         if let Some(program) = &self.nodes[SERVER].program {
             let (tasks, connections) =
-                (program.tasks(), program.host().shared().hub().connections());
+                (program.tasks(), program.host().shared().endpoint().connections());
             if tasks > 200 {
                 return Err(format!("{tasks} futures at the server"));
             }
@@ -386,7 +386,7 @@ impl World {
                 return Err(format!("{connections} connections at the server"));
             }
             for node in &self.nodes[1..] {
-                let held = program.host().shared().hub().held(node.key.public());
+                let held = program.host().shared().endpoint().held(node.key.public());
                 if held > MEMORY.0 * 2 {
                     return Err(format!("a peer holds {held} bytes at the server"));
                 }

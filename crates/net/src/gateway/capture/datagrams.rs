@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::{Inner, PAUSE};
 use crate::gateway::system::Running;
 use crate::udp_sockets;
-use bentpipe_association::hub::MOST_DATAGRAM;
+use bentpipe_association::endpoint::MOST_DATAGRAM;
 use bentpipe_gateway::Destination;
 use bentpipe_gateway::Here;
 

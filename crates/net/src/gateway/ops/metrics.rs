@@ -12,7 +12,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use bentpipe_association::hub::Carrier;
+use bentpipe_association::endpoint::Carrier;
 use bentpipe_gateway::{Link, PeerStatus, Role, Status};
 
 /// The content type of the text.

@@ -20,7 +20,7 @@ type Flying = (usize, usize, SocketAddr, Ecn, Vec<u8>);
 /// Two hosts, each with addresses on the networks 10.0.0.0/24, 10.0.1.0/24 and so on.
 struct World {
     now: Instant,
-    hubs: [Associations; 2],
+    endpoints: [Associations; 2],
     sockets: [Vec<SocketAddr>; 2],
     flying: BTreeMap<(Instant, u64), Flying>,
     count: u64,
@@ -44,7 +44,7 @@ fn at(network: u8, host: usize) -> SocketAddr {
 impl World {
     fn new(networks: u8) -> Self {
         let sockets = [CLIENT, SERVER].map(|host| (0..networks).map(|n| at(n, host)).collect());
-        let hub = |host: usize| {
+        let endpoint = |host: usize| {
             let sockets: &Vec<SocketAddr> = &sockets[host];
             let source = move |peer: IpAddr| match peer {
                 IpAddr::V4(v4) => Some(at(v4.octets()[2], host).ip()),
@@ -57,12 +57,12 @@ impl World {
             };
             Associations::new(Local::new(sockets.clone(), source), Box::new(entropy))
         };
-        let mut hubs = [hub(CLIENT), hub(SERVER)];
-        hubs[SERVER].listen(PORT, settings());
+        let mut endpoints = [endpoint(CLIENT), endpoint(SERVER)];
+        endpoints[SERVER].listen(PORT, settings());
         let (dark, flying) = (Vec::new(), BTreeMap::new());
         Self {
             now: Instant::ZERO,
-            hubs,
+            endpoints,
             sockets,
             flying,
             count: 0,
@@ -99,13 +99,13 @@ impl World {
 
     fn settle(&mut self) {
         for host in [CLIENT, SERVER] {
-            self.hubs[host].flush(self.now);
+            self.endpoints[host].flush(self.now);
             for (socket, from) in self.sockets[host].clone().into_iter().enumerate() {
-                let mut whole = taken(self.hubs[host].outbox(socket));
+                let mut whole = taken(self.endpoints[host].outbox(socket));
                 whole.retain(|(_, _, bytes)| bytes.len() <= self.carries);
                 let longest = whole.iter().map(|(_, _, bytes)| bytes.len()).max();
                 self.longest = self.longest.max(longest.unwrap_or(0));
-                let cut = taken(self.hubs[host].outbox_in_pieces(socket));
+                let cut = taken(self.endpoints[host].outbox_in_pieces(socket));
                 self.cut += cut.len() as u32;
                 let sent = whole.into_iter().chain(cut);
                 sent.for_each(|(to, ecn, bytes)| self.fly(to, from, ecn, bytes));
@@ -122,7 +122,7 @@ impl World {
                 return true;
             }
             self.settle();
-            let deadlines = self.hubs.iter().filter_map(Associations::next_deadline).min();
+            let deadlines = self.endpoints.iter().filter_map(Associations::next_deadline).min();
             let arrival = self.flying.first_key_value().map(|((at, _), _)| *at);
             let Some(next) = Instant::earliest(deadlines, arrival).filter(|at| *at <= end) else {
                 self.now = end;
@@ -133,15 +133,15 @@ impl World {
                 && entry.key().0 <= self.now
             {
                 let (host, socket, from, ecn, bytes) = entry.remove();
-                self.hubs[host].handle_datagram(self.now, socket, from, ecn, &bytes);
+                self.endpoints[host].handle_datagram(self.now, socket, from, ecn, &bytes);
             }
-            self.hubs.iter_mut().for_each(|hub| hub.handle_timeout(self.now));
+            self.endpoints.iter_mut().for_each(|endpoint| endpoint.handle_timeout(self.now));
         }
     }
 
     fn connect(&mut self, port: u16) -> ConnectionId {
         let config = settings();
-        let id = self.hubs[CLIENT].connect(self.now, at(0, SERVER), port, config);
+        let id = self.endpoints[CLIENT].connect(self.now, at(0, SERVER), port, config);
         id.expect("a socket leads there")
     }
 
@@ -150,12 +150,12 @@ impl World {
         let client = self.connect(PORT);
         let mut server = None;
         let opened = self.run(|world| {
-            let accepted = world.hubs[SERVER].poll_accept(&cx());
+            let accepted = world.endpoints[SERVER].poll_accept(&cx());
             if let Poll::Ready((peer, id)) = accepted {
                 assert_eq!(peer.ip(), at(0, CLIENT).ip());
                 server = Some(id);
             }
-            server.is_some() && world.hubs[CLIENT].poll_connected(client, &cx()).is_ready()
+            server.is_some() && world.endpoints[CLIENT].poll_connected(client, &cx()).is_ready()
         });
         assert!(opened, "an association");
         [client, server.expect("an association")]
@@ -167,13 +167,13 @@ impl World {
         let moved = self.run(|world| {
             while !left.is_empty()
                 && let Poll::Ready(written) =
-                    world.hubs[from].poll_write(world.now, ids[from], &mut left, &cx())
+                    world.endpoints[from].poll_write(world.now, ids[from], &mut left, &cx())
             {
                 written.expect("written");
             }
-            while let Poll::Ready(read) = world.hubs[to].poll_read(world.now, ids[to], &cx()) {
+            while let Poll::Ready(read) = world.endpoints[to].poll_read(world.now, ids[to], &cx()) {
                 got.extend_from_slice(&read.expect("read").expect("more"));
-                world.hubs[to].was_read(ids[to]);
+                world.endpoints[to].was_read(ids[to]);
             }
             got.len() >= data.len()
         });
@@ -181,8 +181,8 @@ impl World {
     }
 
     fn changes(&mut self, id: ConnectionId) -> Vec<PathChange> {
-        let hub = &mut self.hubs[CLIENT];
-        std::iter::from_fn(|| match hub.poll_change(id, &cx()) {
+        let endpoint = &mut self.endpoints[CLIENT];
+        std::iter::from_fn(|| match endpoint.poll_change(id, &cx()) {
             Poll::Ready(change) => Some(change),
             Poll::Pending => None,
         })
@@ -220,10 +220,12 @@ fn bytes_go_both_ways_and_nothing_is_left_of_an_association_that_ended() {
     assert!(world.transfer([CLIENT, SERVER], ids, &data(300_000)));
     assert!(world.transfer([SERVER, CLIENT], ids, &data(200_000)));
     for (host, id) in ids.into_iter().enumerate() {
-        world.hubs[host].release(world.now, id);
+        world.endpoints[host].release(world.now, id);
     }
-    assert!(world.run(|world| world.hubs.iter().all(|hub| hub.connections.is_empty())));
-    assert!(world.hubs.iter().all(|hub| hub.by_ends.is_empty()));
+    assert!(
+        world.run(|world| world.endpoints.iter().all(|endpoint| endpoint.connections.is_empty()))
+    );
+    assert!(world.endpoints.iter().all(|endpoint| endpoint.by_ends.is_empty()));
 }
 
 #[test]
@@ -251,8 +253,8 @@ fn an_outage_of_all_paths_is_waited_for() {
     let ids = world.opened();
     let data = data(1_000_000);
     let mut left = data.clone();
-    let hub = &mut world.hubs[CLIENT];
-    assert!(hub.poll_write(world.now, ids[CLIENT], &mut left, &cx()).is_ready());
+    let endpoint = &mut world.endpoints[CLIENT];
+    assert!(endpoint.poll_write(world.now, ids[CLIENT], &mut left, &cx()).is_ready());
     world.dark = vec![0, 1];
     for _ in 0..4 {
         assert!(!world.run(|_| false), "a minute without an end");
@@ -260,10 +262,10 @@ fn an_outage_of_all_paths_is_waited_for() {
     world.dark.clear();
     let mut got = Vec::new();
     let arrived = world.run(|world| {
-        let hub = &mut world.hubs[SERVER];
-        while let Poll::Ready(read) = hub.poll_read(world.now, ids[SERVER], &cx()) {
+        let endpoint = &mut world.endpoints[SERVER];
+        while let Poll::Ready(read) = endpoint.poll_read(world.now, ids[SERVER], &cx()) {
             got.extend_from_slice(&read.expect("read").expect("more"));
-            hub.was_read(ids[SERVER]);
+            endpoint.was_read(ids[SERVER]);
         }
         got.len() >= data.len() - left.len()
     });
@@ -306,7 +308,7 @@ fn marks_of_routers_reach_the_sender_which_reduces_its_window() {
         let ids = world.opened();
         world.marks = marks;
         assert!(world.transfer([CLIENT, SERVER], ids, &data(300_000)));
-        let counters = world.hubs[CLIENT].stream(ids[CLIENT]).endpoint.counters();
+        let counters = world.endpoints[CLIENT].stream(ids[CLIENT]).endpoint.counters();
         assert_eq!(counters.reductions, reductions);
         assert_eq!(counters.retransmitted_segments, 0);
     }
@@ -326,7 +328,7 @@ fn a_translator_may_change_the_port() {
 fn nobody_moves_a_path_who_does_not_know_its_tag() {
     let mut world = World::new(1);
     let ids = world.opened();
-    let connection = &world.hubs[SERVER].connections[ids[SERVER].0];
+    let connection = &world.endpoints[SERVER].connections[ids[SERVER].0];
     let Ports { local, peer } = connection.stream.endpoint.ports();
     let before = *connection.ways.get(Ways::PRIMARY).expect("a path");
     for chunk in [sctp::Chunk::CookieAck, sctp::Chunk::Init(Box::default())] {
@@ -339,9 +341,9 @@ fn nobody_moves_a_path_who_does_not_know_its_tag() {
         let mut bytes = bytes::BytesMut::new();
         sctp::encode(&forged, &mut bytes);
         let from = SocketAddr::new(at(0, CLIENT).ip(), 666);
-        world.hubs[SERVER].handle_datagram(world.now, 0, from, Ecn::NotCapable, &bytes);
+        world.endpoints[SERVER].handle_datagram(world.now, 0, from, Ecn::NotCapable, &bytes);
     }
-    let connection = &world.hubs[SERVER].connections[ids[SERVER].0];
+    let connection = &world.endpoints[SERVER].connections[ids[SERVER].0];
     assert_eq!(connection.ways.get(Ways::PRIMARY), Some(&before));
 }
 
@@ -351,7 +353,7 @@ fn a_port_where_nobody_waits_refuses() {
     let id = world.connect(PORT + 1);
     let mut answer = Poll::Pending;
     world.run(|world| {
-        answer = world.hubs[CLIENT].poll_connected(id, &cx());
+        answer = world.endpoints[CLIENT].poll_connected(id, &cx());
         answer.is_ready()
     });
     let refused = StreamError::Failed(Failure::PeerAborted(0));
@@ -362,10 +364,10 @@ fn a_port_where_nobody_waits_refuses() {
 fn what_is_no_packet_changes_nothing_but_a_counter() {
     let mut world = World::new(1);
     let from = at(0, CLIENT);
-    world.hubs[SERVER].handle_datagram(world.now, 0, from, Ecn::NotCapable, b"hello");
-    assert_eq!(*world.hubs[SERVER].counters(), Counters { malformed: 1, strays: 0 });
-    world.hubs[SERVER].flush(world.now);
-    assert!(world.hubs[SERVER].outbox(0).is_empty());
+    world.endpoints[SERVER].handle_datagram(world.now, 0, from, Ecn::NotCapable, b"hello");
+    assert_eq!(*world.endpoints[SERVER].counters(), Counters { malformed: 1, strays: 0 });
+    world.endpoints[SERVER].flush(world.now);
+    assert!(world.endpoints[SERVER].outbox(0).is_empty());
 }
 
 #[test]
@@ -374,12 +376,14 @@ fn when_all_ports_to_a_service_are_taken_there_is_no_further_association_with_it
     let peer = at(0, SERVER);
     let taken = (FIRST_PORT..=u16::MAX).filter(|port| *port != 60_000);
     for local in taken {
-        world.hubs[CLIENT].by_ends.insert((peer.ip(), Ports { local, peer: PORT }), 0);
+        world.endpoints[CLIENT].by_ends.insert((peer.ip(), Ports { local, peer: PORT }), 0);
     }
     let id = world.connect(PORT);
     assert!(
-        world.hubs[CLIENT].by_ends.contains_key(&(peer.ip(), Ports { local: 60_000, peer: PORT }))
+        world.endpoints[CLIENT]
+            .by_ends
+            .contains_key(&(peer.ip(), Ports { local: 60_000, peer: PORT }))
     );
-    assert_eq!(world.hubs[CLIENT].connect(world.now, peer, PORT, settings()), None);
+    assert_eq!(world.endpoints[CLIENT].connect(world.now, peer, PORT, settings()), None);
     assert_ne!(world.connect(PORT + 1), id, "another service has ports of its own");
 }

@@ -1,4 +1,4 @@
-//! What a peer with a valid key tries against a hub: each test fails where a promise is broken.
+//! What a peer with a valid key tries against an endpoint: each test fails where a promise is broken.
 
 mod attack;
 
@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 const GB: u64 = 1_000_000_000;
 
-/// Opens a connection and has the hub send so much over it with segments of this length. Returns its number and the
-/// first number of the hub.
+/// Opens a connection and has the endpoint send so much over it with segments of this length. Returns its number and the
+/// first number of the endpoint.
 fn sending(world: &mut World, n: u32, mss: u16, bytes: usize) -> (u32, u32) {
     let number = world.number(n);
     world.say(&begin(number, mss));
@@ -25,7 +25,7 @@ fn sending(world: &mut World, n: u32, mss: u16, bytes: usize) -> (u32, u32) {
     let id = *world.held.last().expect("a connection");
     let mut left = Bytes::from(vec![7; bytes]);
     world.write(id, &mut left);
-    bentpipe_association::hub::Streams::changed(&mut world.hub, id);
+    bentpipe_association::endpoint::Streams::changed(&mut world.endpoint, id);
     (number, isn)
 }
 
@@ -47,7 +47,7 @@ fn polls(world: &mut World, near: &mut u32) -> Option<u32> {
     poll
 }
 
-/// A peer makes the hub believe in a round trip of (nearly) nothing and falls silent: how much does the hub say, and how
+/// A peer makes the endpoint believe in a round trip of (nearly) nothing and falls silent: how much does the endpoint say, and how
 /// often does it wake up, in the second that follows?
 fn polls_after(round_trip: Span) -> (u64, u64) {
     let mut world = World::new(config(), GB, 10_000);
@@ -62,9 +62,9 @@ fn polls_after(round_trip: Span) -> (u64, u64) {
                 world.flush(true);
                 break;
             }
-            let Some(next) = world.hub.next_deadline() else { break };
+            let Some(next) = world.endpoint.next_deadline() else { break };
             world.now = world.now.max(next);
-            world.hub.handle_timeout(world.now);
+            world.endpoint.handle_timeout(world.now);
             world.flush(true);
         }
     }
@@ -131,14 +131,14 @@ fn a_flood_of_datagrams_that_ask_for_answers_is_answered_with_no_more_than_came(
         world.hand(&out);
         world.now += Span::from_millis(10);
         let now = world.now;
-        world.hub.handle_timeout(now);
+        world.endpoint.handle_timeout(now);
         world.flush(false);
     }
     world.run(Span::from_secs(10), false);
     assert!(world.sent_bytes <= 3 * said);
 }
 
-/// A beat from a victim's address, after which the peer is silent and the hub asks where it is.
+/// A beat from a victim's address, after which the peer is silent and the endpoint asks where it is.
 #[test]
 fn an_address_that_nobody_has_proved_is_not_asked_for_the_peer() {
     let mut world = World::new(config(), 20_000_000, 100);
@@ -154,18 +154,20 @@ fn an_address_that_nobody_has_proved_is_not_asked_for_the_peer() {
     let until = world.now + Span::from_secs(290);
     loop {
         let now = world.now;
-        world.hub.flush(now);
-        while let Some(train) = world.hub.outbox().front(1) {
+        world.endpoint.flush(now);
+        while let Some(train) = world.endpoint.outbox().front(1) {
             let (to, len) = (train.route.address, train.bytes.len());
-            world.hub.outbox().pop(len);
+            world.endpoint.outbox().pop(len);
             if to == victim {
                 (datagrams, bytes) = (datagrams + 1, bytes + len);
             }
         }
-        let Some(next) = world.hub.next_deadline().filter(|next| *next <= until) else { break };
+        let Some(next) = world.endpoint.next_deadline().filter(|next| *next <= until) else {
+            break;
+        };
         world.now = world.now.max(next);
         let now = world.now;
-        world.hub.handle_timeout(now);
+        world.endpoint.handle_timeout(now);
     }
     // The answer, and three challenges for each of the two ways that may lead there.
     assert!(datagrams <= 7 && bytes < 300, "{datagrams} datagrams of {bytes} bytes");

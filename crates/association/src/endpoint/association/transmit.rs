@@ -24,7 +24,7 @@ fn draft(outbox: &mut Outbox, write: impl FnOnce(&mut BytesMut)) {
 impl Association {
     /// Sends what `write` writes by this way, if there are keys: in a datagram, or in two if it is too long
     /// for the path. What is `weighty` brings the peer's application on.
-    pub(in crate::hub) fn send(
+    pub(in crate::endpoint) fn send(
         &mut self,
         now: Instant,
         way: usize,
@@ -73,7 +73,12 @@ impl Association {
     }
 
     /// Sends a message about the association.
-    pub(in crate::hub) fn tell(&mut self, now: Instant, message: &Control, outbox: &mut Outbox) {
+    pub(in crate::endpoint) fn tell(
+        &mut self,
+        now: Instant,
+        message: &Control,
+        outbox: &mut Outbox,
+    ) {
         self.tell_by(now, self.ways.main(), message, outbox);
     }
 

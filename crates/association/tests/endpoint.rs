@@ -1,11 +1,11 @@
-//! Two hubs in memory with their own clock: what one writes the other reads, whatever the network does.
+//! Two endpoints in memory with their own clock: what one writes the other reads, whatever the network does.
 
 mod world;
 
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::hub::Streams as _;
-use bentpipe_association::hub::{Hub, StreamError};
+use bentpipe_association::endpoint::Streams as _;
+use bentpipe_association::endpoint::{Endpoint, StreamError};
 use bentpipe_association::{Fec, PublicKey, Security};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::Failure;
@@ -14,7 +14,7 @@ use bentpipe_wire::Ecn;
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use world::{CLIENT, DELAY, SERVER, World, address, associated, config, hub, key, secs};
+use world::{CLIENT, DELAY, SERVER, World, address, associated, config, endpoint, key, secs};
 
 #[test]
 fn the_handshakes_travel_together_and_data_leave_after_one_round_trip() {
@@ -25,7 +25,7 @@ fn the_handshakes_travel_together_and_data_leave_after_one_round_trip() {
     assert_eq!(read, data);
     assert_eq!(last, Instant::ZERO + DELAY * 3, "request, answer, data");
     world.run(secs(60));
-    assert_eq!((world.hubs[0].connections(), world.hubs[1].connections()), (0, 0));
+    assert_eq!((world.endpoints[0].connections(), world.endpoints[1].connections()), (0, 0));
 }
 
 #[test]
@@ -69,13 +69,13 @@ fn a_connection_to_a_host_that_takes_none_is_refused_after_one_round_trip() {
     let mut world = associated();
     let to = world.addresses[CLIENT];
     let began = world.now;
-    let connection = world.hubs[SERVER].connect(world.now, to, key(1).public(), 7, config());
+    let connection = world.endpoints[SERVER].connect(world.now, to, key(1).public(), 7, config());
     let cx = &mut Context::from_waker(Waker::noop());
-    while world.hubs[SERVER].poll_connected(connection, cx).is_pending() {
+    while world.endpoints[SERVER].poll_connected(connection, cx).is_pending() {
         assert!(world.step(began + secs(10)), "an answer");
         world.pump();
     }
-    let answer = world.hubs[SERVER].poll_connected(connection, cx);
+    let answer = world.endpoints[SERVER].poll_connected(connection, cx);
     assert!(matches!(answer, Poll::Ready(Err(StreamError::Failed(_)))), "{answer:?}");
     assert_eq!(world.now.since(began), DELAY * 2);
 }
@@ -83,7 +83,7 @@ fn a_connection_to_a_host_that_takes_none_is_refused_after_one_round_trip() {
 #[test]
 fn a_plain_data_segment_costs_28_bytes_besides_ip_and_udp() {
     let mut world = World::new();
-    world.hubs[CLIENT].set_fec(Fec::Off);
+    world.endpoints[CLIENT].set_fec(Fec::Off);
     let connection = world.connect();
     world.transfer(connection, &pattern(100_000), secs(60)).expect("a transfer");
     let longest = world.sent.iter().filter(|(end, _)| *end == CLIENT).map(|(_, b)| b.len()).max();
@@ -96,18 +96,18 @@ fn a_plain_data_segment_costs_28_bytes_besides_ip_and_udp() {
 #[test]
 fn unknown_keys_and_garbage_get_no_answer() {
     let mut world = World::new();
-    let mut stranger = hub(9, 0);
+    let mut stranger = endpoint(9, 0);
     stranger.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
     stranger.flush(Instant::ZERO);
     let train = stranger.outbox().front(1).expect("a request").bytes.to_vec();
-    world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), Ecn::NotCapable, &train);
+    world.endpoints[SERVER].handle_datagram(Instant::ZERO, address(5), Ecn::NotCapable, &train);
     for len in 0..200 {
         for kind in 0..6 {
             let mut garbage = vec![0xa5; len];
             if let Some(first) = garbage.first_mut() {
                 *first = kind;
             }
-            world.hubs[SERVER].handle_datagram(
+            world.endpoints[SERVER].handle_datagram(
                 Instant::ZERO,
                 address(5),
                 Ecn::NotCapable,
@@ -115,9 +115,9 @@ fn unknown_keys_and_garbage_get_no_answer() {
             );
         }
     }
-    world.hubs[SERVER].flush(Instant::ZERO);
-    assert!(world.hubs[SERVER].outbox().is_empty());
-    assert_eq!(world.hubs[SERVER].connections(), 0);
+    world.endpoints[SERVER].flush(Instant::ZERO);
+    assert!(world.endpoints[SERVER].outbox().is_empty());
+    assert_eq!(world.endpoints[SERVER].connections(), 0);
 }
 
 #[test]
@@ -130,11 +130,11 @@ fn a_replayed_capture_changes_nothing() {
     let before = world.sent.len();
     for (end, bytes) in world.sent.clone() {
         let to = 1 - end;
-        world.hubs[to].handle_datagram(world.now, address(7), Ecn::NotCapable, &bytes);
+        world.endpoints[to].handle_datagram(world.now, address(7), Ecn::NotCapable, &bytes);
     }
     world.pump();
     assert_eq!(world.sent.len(), before, "no answer to anything");
-    assert_eq!(world.hubs[SERVER].connections(), 0);
+    assert_eq!(world.endpoints[SERVER].connections(), 0);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn connections_live_on_when_the_client_changes_its_address() {
     let data = pattern(300_000);
     let mut left = data.clone();
     let cx = &mut Context::from_waker(Waker::noop());
-    assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut left, cx).is_ready());
+    assert!(world.endpoints[CLIENT].poll_write(world.now, connection, &mut left, cx).is_ready());
     world.run(Span::from_millis(2500));
     world.addresses[CLIENT] = address(77);
     let (read, _) = world.transfer(connection, &left, secs(60)).expect("a transfer");
@@ -157,13 +157,13 @@ fn a_host_that_was_restarted_is_found_out_and_can_be_reached_again() {
     let connection = world.connect();
     let mut data = pattern(400_000);
     let cx = &mut Context::from_waker(Waker::noop());
-    assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+    assert!(world.endpoints[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
     world.run(Span::from_millis(1500));
-    world.hubs[SERVER] = hub(2, 1);
-    world.hubs[SERVER].allow(key(1).public());
-    world.hubs[SERVER].listen(config());
+    world.endpoints[SERVER] = endpoint(2, 1);
+    world.endpoints[SERVER].allow(key(1).public());
+    world.endpoints[SERVER].listen(config());
     world.run(secs(12));
-    match world.hubs[CLIENT].poll_connected(connection, cx) {
+    match world.endpoints[CLIENT].poll_connected(connection, cx) {
         Poll::Ready(Err(StreamError::Failed(_))) => {}
         other => panic!("the client does not know: {other:?}"),
     }
@@ -172,9 +172,9 @@ fn a_host_that_was_restarted_is_found_out_and_can_be_reached_again() {
     assert_eq!(world.transfer(again, &data, secs(20)).expect("a transfer").0, data);
 }
 
-/// A hub that came up again where one of these ends was, so long after the time zero. Nobody can reach it yet.
-fn restarted(end: usize) -> Hub {
-    hub(end as u8 + 1, 2_000_000_000)
+/// An endpoint that came up again where one of these ends was, so long after the time zero. Nobody can reach it yet.
+fn restarted(end: usize) -> Endpoint {
+    endpoint(end as u8 + 1, 2_000_000_000)
 }
 
 #[test]
@@ -190,31 +190,32 @@ fn a_host_that_leaves_ends_the_connections_of_its_peers_at_once_and_what_opens_w
             if is_lost { vec![] } else { vec![DELAY] }
         });
         let [of_leaver, of_other] = [leaver, stays].map(|end| key(end as u8 + 1).public());
-        let let_in = |hub: &mut Hub| {
-            hub.allow(of_other);
-            hub.listen(config());
+        let let_in = |endpoint: &mut Endpoint| {
+            endpoint.allow(of_other);
+            endpoint.listen(config());
         };
-        let_in(&mut world.hubs[leaver]);
+        let_in(&mut world.endpoints[leaver]);
         let to = world.addresses[leaver];
-        let connect =
-            |world: &mut World| world.hubs[stays].connect(world.now, to, of_leaver, 7, config());
+        let connect = |world: &mut World| {
+            world.endpoints[stays].connect(world.now, to, of_leaver, 7, config())
+        };
         let connection = connect(&mut world);
         let mut data = pattern(400_000);
         let cx = &mut Context::from_waker(Waker::noop());
-        assert!(world.hubs[stays].poll_write(world.now, connection, &mut data, cx).is_ready());
+        assert!(world.endpoints[stays].poll_write(world.now, connection, &mut data, cx).is_ready());
         world.run(Span::from_millis(1500));
-        assert!(world.hubs[leaver].poll_accept(cx).is_ready());
-        world.hubs[leaver].leave(world.now);
+        assert!(world.endpoints[leaver].poll_accept(cx).is_ready());
+        world.endpoints[leaver].leave(world.now);
         world.pump();
-        world.hubs[leaver] = restarted(leaver);
+        world.endpoints[leaver] = restarted(leaver);
         let opening = connect(&mut world);
         world.run(DELAY);
-        let failed = world.hubs[stays].poll_connected(connection, cx);
+        let failed = world.endpoints[stays].poll_connected(connection, cx);
         assert_eq!(failed, Poll::Ready(Err(StreamError::Failed(Failure::PeerRestarted))));
         world.run(Span::from_secs(2));
-        let_in(&mut world.hubs[leaver]);
+        let_in(&mut world.endpoints[leaver]);
         world.run(secs(12));
-        let connected = world.hubs[stays].poll_connected(opening, cx);
+        let connected = world.endpoints[stays].poll_connected(opening, cx);
         assert!(matches!(connected, Poll::Ready(Ok(()))), "{leaver} left: {connected:?}");
     }
 }
@@ -224,22 +225,22 @@ fn a_host_that_asks_and_is_gone_before_it_uses_the_keys_keeps_nobody_from_reachi
     for (gone, stays) in [(SERVER, CLIENT), (CLIENT, SERVER)] {
         let mut world = World::new();
         let [of_gone, of_other] = [gone, stays].map(|end| key(end as u8 + 1).public());
-        for (hub, other) in [(stays, of_gone), (gone, of_other)] {
-            world.hubs[hub].allow(other);
-            world.hubs[hub].listen(config());
+        for (endpoint, other) in [(stays, of_gone), (gone, of_other)] {
+            world.endpoints[endpoint].allow(other);
+            world.endpoints[endpoint].listen(config());
         }
         let [at_gone, at_other] = [gone, stays].map(|end| world.addresses[end]);
-        world.hubs[gone].connect(world.now, at_other, of_other, 7, config());
+        world.endpoints[gone].connect(world.now, at_other, of_other, 7, config());
         world.pump();
-        world.hubs[gone] = restarted(gone);
+        world.endpoints[gone] = restarted(gone);
         world.run(DELAY);
-        let opening = world.hubs[stays].connect(world.now, at_gone, of_gone, 7, config());
+        let opening = world.endpoints[stays].connect(world.now, at_gone, of_gone, 7, config());
         world.run(secs(1));
-        world.hubs[gone].allow(of_other);
-        world.hubs[gone].listen(config());
+        world.endpoints[gone].allow(of_other);
+        world.endpoints[gone].listen(config());
         world.run(secs(12));
         let cx = &mut Context::from_waker(Waker::noop());
-        let connected = world.hubs[stays].poll_connected(opening, cx);
+        let connected = world.endpoints[stays].poll_connected(opening, cx);
         assert!(matches!(connected, Poll::Ready(Ok(()))), "{gone} was gone: {connected:?}");
     }
 }
@@ -250,20 +251,22 @@ fn a_client_that_was_restarted_is_not_taken_for_the_one_before() {
     let connection = world.connect();
     let cx = &mut Context::from_waker(Waker::noop());
     let mut data = pattern(400_000);
-    assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+    assert!(world.endpoints[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
     world.run(Span::from_millis(1500));
-    let Poll::Ready(before) = world.hubs[SERVER].poll_accept(cx) else { panic!("a connection") };
+    let Poll::Ready(before) = world.endpoints[SERVER].poll_accept(cx) else {
+        panic!("a connection")
+    };
     let mut reply = pattern(400_000);
-    assert!(world.hubs[SERVER].poll_write(world.now, before, &mut reply, cx).is_ready());
+    assert!(world.endpoints[SERVER].poll_write(world.now, before, &mut reply, cx).is_ready());
     // Its clock goes on, and its connections get the numbers of those before.
-    world.hubs[CLIENT] = hub(1, 1);
+    world.endpoints[CLIENT] = endpoint(1, 1);
     let again = world.connect();
     let data = pattern(300_000);
     assert_eq!(world.transfer(again, &data, secs(30)).expect("a transfer").0, data);
     // What came of the first one is its own, and has no end.
     let mut read = Vec::new();
     let ended = loop {
-        match world.hubs[SERVER].poll_read(world.now, before, cx) {
+        match world.endpoints[SERVER].poll_read(world.now, before, cx) {
             Poll::Ready(Ok(Some(bytes))) => read.extend(bytes),
             other => break other,
         }
@@ -275,21 +278,21 @@ fn a_client_that_was_restarted_is_not_taken_for_the_one_before() {
 #[test]
 fn connections_that_both_hosts_open_at_once_are_not_mixed_up() {
     let mut world = World::new();
-    world.hubs[CLIENT].allow(key(2).public());
-    world.hubs[CLIENT].listen(config());
+    world.endpoints[CLIENT].allow(key(2).public());
+    world.endpoints[CLIENT].listen(config());
     let first = world.connect();
     let to = world.addresses[CLIENT];
     let second =
-        world.hubs[SERVER].connect(world.now, to, key(1).public(), 7, world.config.clone());
+        world.endpoints[SERVER].connect(world.now, to, key(1).public(), 7, world.config.clone());
     let cx = &mut Context::from_waker(Waker::noop());
     for (end, id, said) in [(CLIENT, first, &b"client"[..]), (SERVER, second, b"server")] {
         let mut data = Bytes::from_static(said);
-        assert!(world.hubs[end].poll_write(world.now, id, &mut data, cx).is_ready());
+        assert!(world.endpoints[end].poll_write(world.now, id, &mut data, cx).is_ready());
     }
     world.run(secs(10));
     for (end, said) in [(SERVER, &b"client"[..]), (CLIENT, b"server")] {
-        let Poll::Ready(id) = world.hubs[end].poll_accept(cx) else { panic!("a connection") };
-        let read = world.hubs[end].poll_read(world.now, id, cx);
+        let Poll::Ready(id) = world.endpoints[end].poll_accept(cx) else { panic!("a connection") };
+        let read = world.endpoints[end].poll_read(world.now, id, cx);
         assert_eq!(read, Poll::Ready(Ok(Some(Bytes::from_static(said)))));
     }
 }
@@ -325,7 +328,7 @@ fn hosts_that_do_not_name_the_same_security_do_not_hear_each_other() {
         world.connect();
         world.run(secs(20));
         assert!(world.sent.iter().all(|(end, _)| *end == CLIENT), "no answer");
-        assert_eq!(world.hubs[SERVER].connections(), 0);
+        assert_eq!(world.endpoints[SERVER].connections(), 0);
     }
 }
 
@@ -337,7 +340,9 @@ fn keys_are_renewed_during_a_long_transfer() {
     let data = pattern(2_000);
     for _ in 0..40 {
         let mut part = data.clone();
-        assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut part, cx).is_ready());
+        assert!(
+            world.endpoints[CLIENT].poll_write(world.now, connection, &mut part, cx).is_ready()
+        );
         world.run(secs(10));
     }
     let requests = world.sent.iter().filter(|(end, b)| *end == CLIENT && b[0] == 1).count();
@@ -350,16 +355,21 @@ fn keys_are_renewed_during_a_long_transfer() {
 fn under_a_flood_of_requests_a_known_peer_still_gets_in_with_a_cookie() {
     let mut world = World::new();
     for n in 0..2_000u64 {
-        let mut flooder = hub(9, n);
+        let mut flooder = endpoint(9, n);
         flooder.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
         flooder.flush(Instant::ZERO);
         let request = flooder.outbox().front(1).expect("a request").bytes.to_vec();
-        world.hubs[SERVER].handle_datagram(Instant::ZERO, address(5), Ecn::NotCapable, &request);
+        world.endpoints[SERVER].handle_datagram(
+            Instant::ZERO,
+            address(5),
+            Ecn::NotCapable,
+            &request,
+        );
     }
-    while let Some(train) = world.hubs[SERVER].outbox().front(1) {
+    while let Some(train) = world.endpoints[SERVER].outbox().front(1) {
         let len = train.bytes.len();
         assert!(train.bytes[0] == 3 && len < 60, "cookies are all that strangers get");
-        world.hubs[SERVER].outbox().pop(len);
+        world.endpoints[SERVER].outbox().pop(len);
     }
     // The flood goes on, so that the server asks the client for a cookie, too.
     let connection = world.connect();
@@ -367,11 +377,11 @@ fn under_a_flood_of_requests_a_known_peer_still_gets_in_with_a_cookie() {
     let data = pattern(100);
     world.pump();
     for n in 0..300u64 {
-        let mut flooder = hub(9, n);
+        let mut flooder = endpoint(9, n);
         flooder.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
         flooder.flush(Instant::ZERO);
         let request = flooder.outbox().front(1).expect("a request").bytes.to_vec();
-        world.hubs[SERVER].handle_datagram(
+        world.endpoints[SERVER].handle_datagram(
             Instant::ZERO + DELAY,
             address(5),
             Ecn::NotCapable,
@@ -438,8 +448,8 @@ proptest! {
         let (read, _) = world.transfer(connection, &data, secs(3_600)).expect("a transfer");
         prop_assert_eq!(read, data);
         world.run(secs(3_600));
-        prop_assert_eq!(world.hubs[CLIENT].connections(), 0);
-        prop_assert_eq!(world.hubs[SERVER].connections(), 0);
+        prop_assert_eq!(world.endpoints[CLIENT].connections(), 0);
+        prop_assert_eq!(world.endpoints[SERVER].connections(), 0);
     }
 }
 
@@ -451,7 +461,9 @@ fn an_answer_that_takes_no_time_makes_no_polls_without_end() {
     for delay in [Span::ZERO, Span::from_millis(20)] {
         world.wire = Box::new(move |_, _| vec![delay]);
         let mut data = pattern(5_000);
-        assert!(world.hubs[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready());
+        assert!(
+            world.endpoints[CLIENT].poll_write(world.now, connection, &mut data, cx).is_ready()
+        );
         let until = world.now + Span::from_millis(200);
         // POLLs are 100 µs apart at least.
         while world.step(until) {

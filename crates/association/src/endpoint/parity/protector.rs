@@ -39,13 +39,13 @@ struct Objects {
 
 /// What is sealed.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::hub) struct Sealed<'a> {
+pub(in crate::endpoint) struct Sealed<'a> {
     /// Which keys.
-    pub(in crate::hub) keys: Index,
+    pub(in crate::endpoint) keys: Index,
     /// What it carries.
-    pub(in crate::hub) plain: &'a [u8],
+    pub(in crate::endpoint) plain: &'a [u8],
     /// It brings the peer's application on, so that its loss costs time.
-    pub(in crate::hub) weighty: bool,
+    pub(in crate::endpoint) weighty: bool,
 }
 
 impl Protector {

@@ -7,7 +7,7 @@ use super::losses::{Losses, Received};
 use super::protector::{Protector, Sealed};
 use super::rebuilder::Rebuilder;
 use super::{Fec, Parity};
-use crate::hub::number::has_content;
+use crate::endpoint::number::has_content;
 use crate::secure::Index;
 
 /// A round-trip time that was not measured yet: longer than any over a satellite.
@@ -15,7 +15,7 @@ const UNKNOWN: Span = Span::from_secs(1);
 
 /// Parity of one association, both ways.
 #[derive(Debug)]
-pub(in crate::hub) struct Shield {
+pub(in crate::endpoint) struct Shield {
     fec: Fec,
     losses: Losses,
     protector: Protector,
@@ -28,7 +28,7 @@ pub(in crate::hub) struct Shield {
 
 impl Shield {
     /// Nothing has been sent or received; what arrives is kept in so many bytes.
-    pub(in crate::hub) fn new(fec: Fec, room: usize) -> Self {
+    pub(in crate::endpoint) fn new(fec: Fec, room: usize) -> Self {
         Self {
             fec,
             losses: Losses::default(),
@@ -40,17 +40,17 @@ impl Shield {
     }
 
     /// Whether what is sent now is protected.
-    pub(in crate::hub) const fn protects(&self) -> bool {
+    pub(in crate::endpoint) const fn protects(&self) -> bool {
         self.fec.protects(&self.losses)
     }
 
     /// Content is about to be sent: whether to tell the peer that parity will come.
-    pub(in crate::hub) fn notice(&mut self, now: Instant) -> bool {
+    pub(in crate::endpoint) fn notice(&mut self, now: Instant) -> bool {
         self.protects() && self.protector.notice(now)
     }
 
     /// A datagram is sealed.
-    pub(in crate::hub) fn sealed(&mut self, now: Instant, sealed: Sealed<'_>) {
+    pub(in crate::endpoint) fn sealed(&mut self, now: Instant, sealed: Sealed<'_>) {
         if self.protects() {
             let plain = if has_content(sealed.plain) { sealed.plain } else { &[] };
             let round_trip = self.round_trip.unwrap_or(UNKNOWN);
@@ -62,7 +62,7 @@ impl Shield {
     }
 
     /// A connection was drained: whether it had and has something to send, and its round-trip time.
-    pub(in crate::hub) fn drained(
+    pub(in crate::endpoint) fn drained(
         &mut self,
         was_busy: bool,
         is_busy: bool,
@@ -74,33 +74,33 @@ impl Shield {
     }
 
     /// The round-trip time that a connection measured last.
-    pub(in crate::hub) const fn round_trip(&self) -> Option<Span> {
+    pub(in crate::endpoint) const fn round_trip(&self) -> Option<Span> {
         self.round_trip
     }
 
     /// A short object that began to be sent then is sent: what came since is protected although others
     /// go on.
-    pub(in crate::hub) fn object_ended(&mut self, now: Instant, began: Instant) {
+    pub(in crate::endpoint) fn object_ended(&mut self, now: Instant, began: Instant) {
         self.protector.object_ended(now, began);
     }
 
     /// What to tell the peer now of what came.
-    pub(in crate::hub) fn news(&mut self, now: Instant) -> Option<Received> {
+    pub(in crate::endpoint) fn news(&mut self, now: Instant) -> Option<Received> {
         self.losses.news(now)
     }
 
     /// The peer tells what it received.
-    pub(in crate::hub) fn report(&mut self, received: Received) {
+    pub(in crate::endpoint) fn report(&mut self, received: Received) {
         self.losses.report(received);
     }
 
     /// The share of datagrams that got lost, as the peer reports; `None` before its first report.
-    pub(in crate::hub) fn measured_losses(&self) -> Option<f64> {
+    pub(in crate::endpoint) fn measured_losses(&self) -> Option<f64> {
         self.losses.measured()
     }
 
     /// The parity that is due, at most `room` bytes in each datagram.
-    pub(in crate::hub) fn parity(&mut self, now: Instant, room: usize) -> Vec<Parity> {
+    pub(in crate::endpoint) fn parity(&mut self, now: Instant, room: usize) -> Vec<Parity> {
         if self.protector.due().is_none_or(|due| due > now) {
             return Vec::new();
         }
@@ -109,7 +109,7 @@ impl Shield {
     }
 
     /// An authentic datagram carries this. Returns what was lost and can be made of parity now.
-    pub(in crate::hub) fn arrived(
+    pub(in crate::endpoint) fn arrived(
         &mut self,
         now: Instant,
         keys: Index,
@@ -122,12 +122,12 @@ impl Shield {
     }
 
     /// The peer says that parity will come.
-    pub(in crate::hub) fn expect(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn expect(&mut self, now: Instant) {
         self.rebuilder.expect(now);
     }
 
     /// Parity came in the datagram of this number. Returns what was lost and can be made now.
-    pub(in crate::hub) fn handle_parity(
+    pub(in crate::endpoint) fn handle_parity(
         &mut self,
         now: Instant,
         number: u64,
@@ -137,13 +137,13 @@ impl Shield {
     }
 
     /// When there is something to send or to forget.
-    pub(in crate::hub) fn deadline(&self) -> Option<Instant> {
+    pub(in crate::endpoint) fn deadline(&self) -> Option<Instant> {
         let parity = Instant::earliest(self.protector.due(), self.rebuilder.deadline());
         Instant::earliest(parity, self.losses.due())
     }
 
     /// Forgets what is old.
-    pub(in crate::hub) fn handle_timeout(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn handle_timeout(&mut self, now: Instant) {
         self.rebuilder.handle_timeout(now);
     }
 }

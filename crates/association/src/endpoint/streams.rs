@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicUsize;
 
 use bentpipe_transport::xstp::Session;
 
-use super::Hub;
+use super::Endpoint;
 use crate::stream::{ConnectionId, Stream, Streams};
 
-impl Streams for Hub {
+impl Streams for Endpoint {
     type Endpoint = Session;
 
     fn stream(&self, id: ConnectionId) -> &Stream {

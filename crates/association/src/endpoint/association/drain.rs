@@ -19,7 +19,7 @@ const REPORT_ROOM: usize = 1160;
 
 /// Memory that is used again and again.
 #[derive(Debug, Default)]
-pub(in crate::hub) struct Scratch {
+pub(in crate::endpoint) struct Scratch {
     place: Segment,
     events: Vec<Event>,
 }
@@ -103,7 +103,7 @@ impl PeerContext<'_> {
     }
 
     /// Takes out of a connection what it has to send and to tell. On a line it sends nothing yet, but asks for a turn.
-    pub(in crate::hub) fn drain(&mut self, now: Instant, id: usize) {
+    pub(in crate::endpoint) fn drain(&mut self, now: Instant, id: usize) {
         let has_turns = self.connections.get(id).has_turns();
         // Handshake messages are no part of any share.
         let in_turn = has_turns && self.association.is_up() && !self.association.early.collects();
@@ -174,7 +174,7 @@ impl PeerContext<'_> {
     }
 
     /// Lets a member of the association's line send one datagram over a link. Returns its bytes.
-    pub(in crate::hub) fn serve(&mut self, now: Instant, link: usize) -> Option<ByteCount> {
+    pub(in crate::endpoint) fn serve(&mut self, now: Instant, link: usize) -> Option<ByteCount> {
         loop {
             let own = self.association.lines[link].as_mut()?;
             let others = own.charge_others(now);

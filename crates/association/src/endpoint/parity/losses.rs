@@ -23,11 +23,11 @@ const LOST_MIN: f64 = 2.0;
 
 /// What has come under one set of keys, in 32 bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::hub) struct Received {
+pub(in crate::endpoint) struct Received {
     /// One more than the highest number.
-    pub(in crate::hub) next: u32,
+    pub(in crate::endpoint) next: u32,
     /// How many came.
-    pub(in crate::hub) count: u32,
+    pub(in crate::endpoint) count: u32,
 }
 
 /// The losses of one association, both ways.

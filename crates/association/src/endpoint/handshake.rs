@@ -4,7 +4,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
-use super::Hub;
+use super::Endpoint;
 use super::association::Held;
 use super::early::segments;
 use super::names::AssociationId;
@@ -21,7 +21,7 @@ fn split_payload(payload: &[u8]) -> Option<(u64, &[u8])> {
     Some((u64::from_be_bytes(*epoch), segments))
 }
 
-impl Hub {
+impl Endpoint {
     /// A request came. It may be a replay, and its sender may be elsewhere: it is answered, and what is known of
     /// the peer stays as it is until the peer uses the keys.
     pub(super) fn handle_init(&mut self, now: Instant, from: Route, init: &Init<'_>) -> Option<()> {

@@ -1,4 +1,4 @@
-//! What a hub knows of its peers and connections, for those who look on.
+//! What an endpoint knows of its peers and connections, for those who look on.
 
 use std::net::SocketAddr;
 

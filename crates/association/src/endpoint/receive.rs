@@ -6,7 +6,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::{Ecn, xstp};
 use bytes::{Buf, Bytes};
 
-use super::Hub;
+use super::Endpoint;
 use super::association::Opened;
 use super::control::Control;
 use super::names::AssociationId;
@@ -18,7 +18,7 @@ use crate::secure::{Datagram, Index, parse};
 /// The number of what came by itself in no datagram; nothing lies before it that parity could cover.
 pub(super) const NO_DATAGRAM: u64 = 0;
 
-impl Hub {
+impl Endpoint {
     /// A datagram arrived by this route, with this mark in its IP header. What is not authentic gets no
     /// answer and changes nothing. Returns whether it was.
     pub fn handle_datagram(

@@ -1,8 +1,8 @@
 //! Everything behind one socket, without the socket: associations, the connections inside them, their
 //! timers, and the datagrams that wait to be sent.
 //!
-//! Like an endpoint, a hub is told the time. Change something (hand over datagrams, the time, writes),
-//! then [`Hub::flush`], send what is in the outbox, and call again at the next deadline.
+//! Like an endpoint, an endpoint is told the time. Change something (hand over datagrams, the time, writes),
+//! then [`Endpoint::flush`], send what is in the outbox, and call again at the next deadline.
 
 mod association;
 mod connection;
@@ -84,7 +84,7 @@ pub use crate::stream::{ConnectionId, StreamError, Streams};
 const EARLY_CREDIT: u16 = 64;
 
 /// Everything behind one socket.
-pub struct Hub {
+pub struct Endpoint {
     identity: Identity,
     gate: Gate,
     settings: Settings,
@@ -100,8 +100,8 @@ pub struct Hub {
     scratch: Scratch,
 }
 
-impl Hub {
-    /// The hub of the host with this key. `calendar` are the nanoseconds since 1970 at the time zero of
+impl Endpoint {
+    /// The endpoint of the host with this key. `calendar` are the nanoseconds since 1970 at the time zero of
     /// the clock.
     pub fn new(
         key: SecretKey,
@@ -159,7 +159,7 @@ impl Hub {
     }
 
     /// The times as they were kept, a while before this host ended. To be called before anything is sent, and what
-    /// [`Hub::times`] says then is to be kept at once: the epoch of this process is among it, and no later one may have the
+    /// [`Endpoint::times`] says then is to be kept at once: the epoch of this process is among it, and no later one may have the
     /// same.
     pub fn set_times(&mut self, times: Times) {
         self.identity.set_times(times);
@@ -186,7 +186,7 @@ impl Hub {
         self.settings.plan(peer, plan);
     }
 
-    /// Opens a connection to service `port` of a peer. If there is no [`Hub::plan`] for it and it has not proved to be
+    /// Opens a connection to service `port` of a peer. If there is no [`Endpoint::plan`] for it and it has not proved to be
     /// elsewhere, it is reached by `route`, and sought there again whenever it does not answer.
     pub fn connect(
         &mut self,
@@ -327,9 +327,9 @@ impl Hub {
     }
 }
 
-impl std::fmt::Debug for Hub {
+impl std::fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hub")
+        f.debug_struct("Endpoint")
             .field("associations", &self.directory.len())
             .field("connections", &self.connections.len())
             .finish_non_exhaustive()

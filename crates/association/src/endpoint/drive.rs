@@ -3,11 +3,11 @@
 use bentpipe_transport::Endpoint as _;
 use bentpipe_units::Instant;
 
-use super::Hub;
+use super::Endpoint;
 use super::names::{AssociationId, Owner};
 use super::ways::LINKS;
 
-impl Hub {
+impl Endpoint {
     /// Lets the time pass.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(owner) = self.timers.pop(now) {
@@ -65,7 +65,7 @@ impl Hub {
         self.timers.set(Owner::Host, self.egress.due());
     }
 
-    /// When [`Hub::handle_timeout`] must be called.
+    /// When [`Endpoint::handle_timeout`] must be called.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.timers.next()
     }

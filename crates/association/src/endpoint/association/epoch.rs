@@ -40,7 +40,7 @@ impl PeerContext<'_> {
     /// The connections of a request of this epoch may be opened at once, because no other epoch of the peer is known.
     /// Otherwise their numbers may be those of connections that still live, and they wait until the peer has proved the
     /// epoch.
-    pub(in crate::hub) fn may_open_early(&mut self, now: Instant, epoch: u64) -> bool {
+    pub(in crate::endpoint) fn may_open_early(&mut self, now: Instant, epoch: u64) -> bool {
         let known = self.association.keys.epoch();
         if known.is_none() {
             self.begin_unproven(now, Some(epoch));
@@ -67,7 +67,7 @@ impl PeerContext<'_> {
 
     /// Ends all connections and tells the peer, before this host ends. If it does not hear it, it finds out by itself,
     /// when nobody answers.
-    pub(in crate::hub) fn leave(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn leave(&mut self, now: Instant) {
         for _ in 0..CLOSES {
             self.tell(now, &Control::Leaving);
         }
@@ -78,7 +78,7 @@ impl PeerContext<'_> {
     }
 
     /// The peer ends. What this host has opened and the peer has not answered waits for its next epoch.
-    pub(in crate::hub) fn handle_leaving(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn handle_leaving(&mut self, now: Instant) {
         let ways = &mut self.association.ways;
         // What it said of its ways was said by this epoch.
         ways.forget(ways.get(ways.main()).route());

@@ -39,7 +39,7 @@ impl PeerContext<'_> {
 
     /// Ways to the peer have changed: connections whose way does not work take another one, and segments are
     /// as long as theirs carries.
-    pub(in crate::hub) fn switch(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn switch(&mut self, now: Instant) {
         for id in self.association.roster.all() {
             let before = self.connections.get(id).way();
             if self.association.ways.must_leave(before) {
@@ -57,7 +57,7 @@ impl PeerContext<'_> {
     }
 
     /// The peer has taken the way that it was told: round trips are what they are from now on.
-    pub(in crate::hub) fn follow_answers(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn follow_answers(&mut self, now: Instant) {
         self.with_sessions(|session| session.handle_new_round_trip(now));
     }
 
@@ -87,7 +87,7 @@ impl PeerContext<'_> {
     }
 
     /// Gives the association the lines that its peer has shares of, and its connections their turns there.
-    pub(in crate::hub) fn apply_shares(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn apply_shares(&mut self, now: Instant) {
         let Some(shares) = self.egress.shares(self.association.peer) else { return };
         for (link, own) in (0..LINKS).zip(&mut self.association.lines) {
             if let Some(share) = shares[link] {
@@ -110,7 +110,7 @@ impl PeerContext<'_> {
     }
 
     /// The association is gone from the lines of the host.
-    pub(in crate::hub) fn leave_lines(&mut self) {
+    pub(in crate::endpoint) fn leave_lines(&mut self) {
         self.egress.leave(&self.association.lines);
     }
 

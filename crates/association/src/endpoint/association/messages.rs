@@ -15,7 +15,7 @@ use crate::secure::{Index, OVERHEAD};
 
 impl Association {
     /// An authentic datagram carries this. Returns what was lost and can be made of parity now.
-    pub(in crate::hub) fn arrived(
+    pub(in crate::endpoint) fn arrived(
         &mut self,
         now: Instant,
         keys: Index,
@@ -30,7 +30,7 @@ impl Association {
     }
 
     /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.
-    pub(in crate::hub) fn came_by(
+    pub(in crate::endpoint) fn came_by(
         &mut self,
         now: Instant,
         from: Route,
@@ -40,12 +40,12 @@ impl Association {
     }
 
     /// The peer has seen so many congestion marks. True when connections have to slow down for it.
-    pub(in crate::hub) fn handle_marks(&mut self, now: Instant, count: u32) -> bool {
+    pub(in crate::endpoint) fn handle_marks(&mut self, now: Instant, count: u32) -> bool {
         self.marks.report(now, count)
     }
 
     /// A probe of the path came, which is so long as what is sealed.
-    pub(in crate::hub) fn handle_probe(
+    pub(in crate::endpoint) fn handle_probe(
         &mut self,
         now: Instant,
         from: Route,
@@ -57,7 +57,7 @@ impl Association {
     }
 
     /// A probe of this length has arrived. True when datagrams may be longer now.
-    pub(in crate::hub) fn handle_probe_answer(
+    pub(in crate::endpoint) fn handle_probe_answer(
         &mut self,
         now: Instant,
         from: Route,
@@ -68,13 +68,13 @@ impl Association {
     }
 
     /// Half of something came. Returns the whole once both are here.
-    pub(in crate::hub) fn handle_piece(&mut self, piece: Piece) -> Option<Bytes> {
+    pub(in crate::endpoint) fn handle_piece(&mut self, piece: Piece) -> Option<Bytes> {
         // A whole that is itself a half is nobody's: nothing is cut twice.
         self.pieces.join(piece).filter(|whole| may_be_cut(whole))
     }
 
     /// The peer tells what it received.
-    pub(in crate::hub) fn handle_received(&mut self, received: Received) {
+    pub(in crate::endpoint) fn handle_received(&mut self, received: Received) {
         if received.count > 0 {
             let main = self.ways.main();
             self.ways.get_mut(main).confirm_ecn();
@@ -83,12 +83,12 @@ impl Association {
     }
 
     /// The peer says that parity will come.
-    pub(in crate::hub) fn expect_parity(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn expect_parity(&mut self, now: Instant) {
         self.shield.expect(now);
     }
 
     /// Parity came in the datagram of this number. Returns what was lost and can be made now.
-    pub(in crate::hub) fn handle_parity(
+    pub(in crate::endpoint) fn handle_parity(
         &mut self,
         now: Instant,
         number: u64,
@@ -98,7 +98,7 @@ impl Association {
     }
 
     /// A beat came. True when connections have to take other ways for it.
-    pub(in crate::hub) fn handle_beat(
+    pub(in crate::endpoint) fn handle_beat(
         &mut self,
         now: Instant,
         beat: Beat,
@@ -115,12 +115,16 @@ impl Association {
     }
 
     /// The peer has answered a beat.
-    pub(in crate::hub) fn handle_beat_answer(&mut self, now: Instant, answer: BeatAnswer) -> Turn {
+    pub(in crate::endpoint) fn handle_beat_answer(
+        &mut self,
+        now: Instant,
+        answer: BeatAnswer,
+    ) -> Turn {
         self.ways.handle_answer(now, answer)
     }
 
     /// Somebody asks by this route whether this host is there.
-    pub(in crate::hub) fn handle_challenge(
+    pub(in crate::endpoint) fn handle_challenge(
         &mut self,
         now: Instant,
         from: Route,
@@ -131,7 +135,7 @@ impl Association {
     }
 
     /// The peer has answered a challenge by this route. True when connections have to take other ways for it.
-    pub(in crate::hub) fn handle_challenge_answer(
+    pub(in crate::endpoint) fn handle_challenge_answer(
         &mut self,
         now: Instant,
         from: Route,

@@ -23,21 +23,21 @@ use crate::secure::{Agreed, Index, Initiator, Keyring, SealedCookie, Traffic};
 use crate::stream::Accepted;
 
 /// One association, and what it may touch of the host.
-pub(in crate::hub) struct PeerContext<'a> {
-    pub(in crate::hub) id: AssociationId,
-    pub(in crate::hub) association: &'a mut Association,
-    pub(in crate::hub) names: &'a mut Names,
-    pub(in crate::hub) connections: &'a mut Connections,
-    pub(in crate::hub) egress: &'a mut Egress,
-    pub(in crate::hub) timers: &'a mut Timers<Owner>,
-    pub(in crate::hub) identity: &'a mut Identity,
-    pub(in crate::hub) accepted: &'a mut Accepted,
-    pub(in crate::hub) scratch: &'a mut Scratch,
+pub(in crate::endpoint) struct PeerContext<'a> {
+    pub(in crate::endpoint) id: AssociationId,
+    pub(in crate::endpoint) association: &'a mut Association,
+    pub(in crate::endpoint) names: &'a mut Names,
+    pub(in crate::endpoint) connections: &'a mut Connections,
+    pub(in crate::endpoint) egress: &'a mut Egress,
+    pub(in crate::endpoint) timers: &'a mut Timers<Owner>,
+    pub(in crate::endpoint) identity: &'a mut Identity,
+    pub(in crate::endpoint) accepted: &'a mut Accepted,
+    pub(in crate::endpoint) scratch: &'a mut Scratch,
 }
 
 impl PeerContext<'_> {
     /// The association is to be looked after when it says, and at once when nobody needs it any more.
-    pub(in crate::hub) fn set_timer(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn set_timer(&mut self, now: Instant) {
         let is_over = self.association.is_over();
         let deadline = if is_over { Some(now) } else { self.association.deadline() };
         self.timers.set(Owner::Association(self.id), deadline);
@@ -59,13 +59,13 @@ impl PeerContext<'_> {
     }
 
     /// Nobody waits for the answer to this host's request any more.
-    pub(in crate::hub) fn withdraw_request(&mut self) {
+    pub(in crate::endpoint) fn withdraw_request(&mut self) {
         self.change_keys(Keyring::withdraw);
     }
 
     /// One connection more. One that the peer opened, with a segment of this number, is counted at once, for it holds
     /// what came with it.
-    pub(in crate::hub) fn add(
+    pub(in crate::endpoint) fn add(
         &mut self,
         now: Instant,
         number: u32,
@@ -85,12 +85,16 @@ impl PeerContext<'_> {
     }
 
     /// A segment came for a connection.
-    pub(in crate::hub) fn receive(&mut self, now: Instant, connection: usize, plain: Bytes) {
+    pub(in crate::endpoint) fn receive(&mut self, now: Instant, connection: usize, plain: Bytes) {
         self.connections.receive(now, connection, plain, &mut self.association.memory);
     }
 
     /// Does something with the session of a connection, if it exists.
-    pub(in crate::hub) fn with_session(&mut self, number: u32, act: impl FnOnce(&mut Session)) {
+    pub(in crate::endpoint) fn with_session(
+        &mut self,
+        number: u32,
+        act: impl FnOnce(&mut Session),
+    ) {
         let id = self.association.roster.find(number);
         if let Some(session) = id.and_then(|id| self.connections.change(id)) {
             act(session);
@@ -107,12 +111,12 @@ impl PeerContext<'_> {
     }
 
     /// The peer saw congestion marks. Which connection they belong to is not known: all slow down.
-    pub(in crate::hub) fn slow_down(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn slow_down(&mut self, now: Instant) {
         self.with_sessions(|session| session.handle_mark(now));
     }
 
     /// Sends a datagram of an application. False if it is lost already.
-    pub(in crate::hub) fn send_datagram(&mut self, now: Instant, datagram: Bytes) -> bool {
+    pub(in crate::endpoint) fn send_datagram(&mut self, now: Instant, datagram: Bytes) -> bool {
         if datagram.len() > MOST_DATAGRAM || !self.association.is_up() {
             return false;
         }
@@ -127,7 +131,7 @@ impl PeerContext<'_> {
     }
 
     /// Asks the peer for keys.
-    pub(in crate::hub) fn ask(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn ask(&mut self, now: Instant) {
         if self.identity.is_closed() {
             return;
         }
@@ -148,7 +152,7 @@ impl PeerContext<'_> {
     }
 
     /// The way that the latest request went, and where it leads.
-    pub(in crate::hub) fn asked_by(&self) -> (usize, Route) {
+    pub(in crate::endpoint) fn asked_by(&self) -> (usize, Route) {
         let ways = &self.association.ways;
         let way = self.association.asked_by.unwrap_or(ways.main());
         (way, ways.route_to_ask(way))
@@ -165,7 +169,7 @@ impl PeerContext<'_> {
     }
 
     /// The peer wants a proof of this host's address with its request.
-    pub(in crate::hub) fn handle_cookie(
+    pub(in crate::endpoint) fn handle_cookie(
         &mut self,
         receiver: Index,
         sealed: &SealedCookie<'_>,
@@ -180,7 +184,7 @@ impl PeerContext<'_> {
     }
 
     /// The peer asked for these keys. They are only offered until it uses them, for the request may be a replay.
-    pub(in crate::hub) fn offer(
+    pub(in crate::endpoint) fn offer(
         &mut self,
         now: Instant,
         traffic: Traffic,
@@ -193,7 +197,7 @@ impl PeerContext<'_> {
     }
 
     /// The peer has used the keys that it asked for. Returns where it is, and the segments that came with the request.
-    pub(in crate::hub) fn handle_agreed(
+    pub(in crate::endpoint) fn handle_agreed(
         &mut self,
         now: Instant,
         agreed: Agreed<Held>,
@@ -215,7 +219,7 @@ impl PeerContext<'_> {
 
     /// The answer to a request of this host came: the keys and the peer's epoch. False if the peer was started anew
     /// since, so that they are nobody's.
-    pub(in crate::hub) fn handle_answer(
+    pub(in crate::endpoint) fn handle_answer(
         &mut self,
         now: Instant,
         traffic: Traffic,
@@ -243,7 +247,7 @@ impl PeerContext<'_> {
     }
 
     /// Connections that waited for keys can go on. What a request to open was sealed with, the peer may not have had.
-    pub(in crate::hub) fn go_on(&mut self, had_keys: bool) {
+    pub(in crate::endpoint) fn go_on(&mut self, had_keys: bool) {
         if !had_keys {
             // The peer may have forgotten the association, and counts anew what it cuts.
             self.association.pieces.forget();
@@ -258,7 +262,7 @@ impl PeerContext<'_> {
     }
 
     /// Does what time demands: keys, signs of life, probes of the path. False when nobody needs the association.
-    pub(in crate::hub) fn maintain(&mut self, now: Instant) -> bool {
+    pub(in crate::endpoint) fn maintain(&mut self, now: Instant) -> bool {
         let were_coming = self.association.is_up() || self.association.keys.is_coming();
         let expired = self.change_keys(|keys| keys.expire(now).is_some() && keys.epoch().is_none());
         if expired {
@@ -294,7 +298,7 @@ impl PeerContext<'_> {
     }
 
     /// Tells the peer something about the association.
-    pub(in crate::hub) fn tell(&mut self, now: Instant, message: &Control) {
+    pub(in crate::endpoint) fn tell(&mut self, now: Instant, message: &Control) {
         self.association.tell(now, message, self.egress.outbox());
     }
 }
