@@ -147,7 +147,7 @@ fn an_address_that_nobody_has_proved_is_not_asked_for_the_peer() {
     world.flush(false);
     let (own, victim) = (world.from, attack::address(66));
     world.from = victim;
-    // Way 3, link 0, number 1, way to use 0, those that work 1.
+    // Path 3, link 0, number 1, path to use 0, those that work 1.
     world.say(&[0, 10, 3, 0, 0, 0, 0, 1, 0, 1]);
     world.from = own;
     let (mut datagrams, mut bytes) = (0, 0);
@@ -169,6 +169,6 @@ fn an_address_that_nobody_has_proved_is_not_asked_for_the_peer() {
         let now = world.now;
         world.endpoint.handle_timeout(now);
     }
-    // The answer, and three challenges for each of the two ways that may lead there.
+    // The answer, and three challenges for each of the two paths that may lead there.
     assert!(datagrams <= 7 && bytes < 300, "{datagrams} datagrams of {bytes} bytes");
 }

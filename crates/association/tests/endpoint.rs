@@ -305,7 +305,7 @@ fn without_encryption_everybody_can_read_and_nobody_can_forge() {
     world.wire = Box::new(move |_, bytes| {
         forged += 1;
         let mut delays = vec![DELAY];
-        // Every fifth datagram is changed on the way, and only its checksum could tell.
+        // Every fifth datagram is changed on the path, and only its checksum could tell.
         if forged % 5 == 0 {
             let last = bytes.len() - 20;
             bytes[last] ^= 1;
@@ -318,7 +318,7 @@ fn without_encryption_everybody_can_read_and_nobody_can_forge() {
     assert_eq!(read, data);
     let shown =
         |part: &[u8]| world.sent.iter().any(|(_, b)| b.windows(part.len()).any(|w| w == part));
-    assert!(shown(&data[..500]), "the text itself is on the way");
+    assert!(shown(&data[..500]), "the text itself is on the path");
 }
 
 #[test]

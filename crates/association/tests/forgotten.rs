@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::Tuning;
-use bentpipe_association::endpoint::{Carrier, Plan, PlannedWay, Route, Streams as _};
+use bentpipe_association::endpoint::{Carrier, Plan, PlannedPath, Route, Streams as _};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -88,10 +88,10 @@ fn two_links() -> (World, Dark) {
         (!seen.get()[link]).then_some(Span::from_millis(300))
     };
     world.over = Some(Box::new(over));
-    let way =
-        |to, link| PlannedWay { route: Route { carrier: Carrier::Udp, ..Route::from(to) }, link };
-    let ways = vec![way(address(SERVER), 0), way(backup(SERVER), 1)];
-    world.endpoints[CLIENT].plan(key(2).public(), Plan { ways, spread: false });
+    let path =
+        |to, link| PlannedPath { route: Route { carrier: Carrier::Udp, ..Route::from(to) }, link };
+    let paths = vec![path(address(SERVER), 0), path(backup(SERVER), 1)];
+    world.endpoints[CLIENT].plan(key(2).public(), Plan { paths, spread: false });
     (world, dark)
 }
 

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use world::{CLIENT, SERVER, World, address, secs};
 
-/// 10 Mbit/s, 300 ms each way and a queue of one bandwidth-delay product.
+/// 10 Mbit/s, 300 ms each direction and a queue of one bandwidth-delay product.
 const RATE: BitRate = BitRate::from_bps(10_000_000);
 const DELAY: Span = Span::from_millis(300);
 const QUEUE: ByteCount = ByteCount::new(750_000);

@@ -49,7 +49,7 @@ impl Located {
         }
     }
 
-    /// Lets the host know the ways there, for an association that begins from now on.
+    /// Lets the host know the paths there, for an association that begins from now on.
     pub(crate) fn plan(&self, host: &Host, config: &Config, peer: PublicKey) {
         if let Some(plan) = config.plan(*self.found.borrow()) {
             host.plan(peer, plan);

@@ -34,9 +34,9 @@ pub(super) struct Connection {
     waits: bool,
     /// It was changed and is to be drained.
     dirty: bool,
-    /// The way that it takes to the peer.
-    way: usize,
-    /// Its number on the line of the association over the link of that way.
+    /// The path that it takes to the peer.
+    path: usize,
+    /// Its number on the line of the association over the link of that path.
     member: Option<u32>,
     /// It gets more of a shared window than others.
     ahead: bool,
@@ -59,7 +59,7 @@ impl Connection {
     pub(super) fn new(
         association: AssociationId,
         number: u32,
-        way: usize,
+        path: usize,
         session: Session,
         near: Option<Seq32>,
     ) -> Self {
@@ -74,7 +74,7 @@ impl Connection {
             lost: None,
             waits: false,
             dirty: false,
-            way,
+            path,
             member: None,
             ahead: false,
             object: Object::NONE,
@@ -89,9 +89,9 @@ impl Connection {
         self.number
     }
 
-    /// The way that it takes to the peer.
-    pub(super) const fn way(&self) -> usize {
-        self.way
+    /// The path that it takes to the peer.
+    pub(super) const fn path(&self) -> usize {
+        self.path
     }
 
     /// Whether it waits for its turns on a line.
@@ -246,7 +246,7 @@ impl Connection {
         self.session().is_closed() && (self.stream.dropped || self.unaccepted)
     }
 
-    /// Takes part in the line of its association over the link of its way.
+    /// Takes part in the line of its association over the link of its path.
     pub(super) fn join_line(&mut self, now: Instant, id: usize, own: &mut OwnLine) {
         let session = &mut self.stream.endpoint;
         if self.member.is_none() {
@@ -279,8 +279,8 @@ impl Connection {
     }
 
     /// Sends within this window, which it shares with others.
-    pub(super) fn share_window(&mut self, now: Instant, path: &SharedPath) {
-        self.stream.endpoint.share_path(now, path);
+    pub(super) fn share_window(&mut self, now: Instant, window: &SharedPath) {
+        self.stream.endpoint.share_path(now, window);
         self.ahead = false;
         self.update_window_weight(now);
     }
@@ -293,9 +293,9 @@ impl Connection {
         }
     }
 
-    /// Goes by this way from now on.
-    pub(super) fn take_way(&mut self, now: Instant, way: usize) {
-        self.way = way;
+    /// Goes by this path from now on.
+    pub(super) fn take_path(&mut self, now: Instant, path: usize) {
+        self.path = path;
         self.stream.endpoint.handle_new_path(now);
     }
 

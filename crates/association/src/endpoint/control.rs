@@ -4,8 +4,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::number::{CONTROL, has_content, put_number, take_number};
 use super::parity::{Parity, Received};
+use super::paths::{Beat, BeatAnswer};
 use super::pieces::Piece;
-use super::ways::{Beat, BeatAnswer};
 
 /// Bytes of a piece besides its half.
 pub(super) const PIECE_HEADER: usize = 6;
@@ -53,13 +53,13 @@ pub(super) enum Control {
     Protects,
     /// Parity over the datagrams before it.
     Parity(Parity),
-    /// The host that watches the ways says which ones to use.
+    /// The host that watches the paths says which ones to use.
     Beat(Beat),
     /// A beat came.
     BeatAnswer(BeatAnswer),
     /// A datagram of the application.
     Datagram(Bytes),
-    /// Who receives this where it was sent says so by the same way.
+    /// Who receives this where it was sent says so by the same path.
     Challenge(u64),
     /// A challenge came.
     ChallengeAnswer(u64),
@@ -115,7 +115,7 @@ impl Control {
             }
             Self::Beat(beat) => {
                 out.put_u8(BEAT);
-                out.put_u8(beat.way);
+                out.put_u8(beat.path);
                 out.put_u8(beat.link);
                 out.put_u32(beat.serial);
                 out.put_u8(beat.main << 1 | u8::from(beat.spread));
@@ -123,7 +123,7 @@ impl Control {
             }
             Self::BeatAnswer(answer) => {
                 out.put_u8(BEAT_ANSWER);
-                out.put_u8(answer.way);
+                out.put_u8(answer.path);
                 out.put_u32(answer.serial);
                 out.put_u8(answer.main);
             }
@@ -171,14 +171,14 @@ impl Control {
                 shards: plain,
             }),
             BEAT => {
-                let (way, link) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
+                let (path, link) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
                 let serial = plain.try_get_u32().ok()?;
                 let (which, up) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
                 let (main, spread) = (which >> 1, which & 1 == 1);
-                Self::Beat(Beat { way, link, serial, main, up, spread })
+                Self::Beat(Beat { path, link, serial, main, up, spread })
             }
             BEAT_ANSWER => Self::BeatAnswer(BeatAnswer {
-                way: plain.try_get_u8().ok()?,
+                path: plain.try_get_u8().ok()?,
                 serial: plain.try_get_u32().ok()?,
                 main: plain.try_get_u8().ok()?,
             }),
@@ -212,12 +212,19 @@ mod tests {
             Control::Received(Received { next: 70_000, count: 65_000 }),
             Control::Protects,
             Control::Parity(parity),
-            Control::Beat(Beat { way: 3, link: 1, serial: 1 << 31, main: 2, up: 13, spread: true }),
+            Control::Beat(Beat {
+                path: 3,
+                link: 1,
+                serial: 1 << 31,
+                main: 2,
+                up: 13,
+                spread: true,
+            }),
             Control::Datagram(Bytes::from_static(b"hello")),
             Control::Leaving,
             Control::Challenge(1 << 63),
             Control::ChallengeAnswer(7),
-            Control::BeatAnswer(BeatAnswer { way: 3, serial: 1 << 31, main: 2 }),
+            Control::BeatAnswer(BeatAnswer { path: 3, serial: 1 << 31, main: 2 }),
         ] {
             let mut bytes = BytesMut::new();
             message.put(&mut bytes);

@@ -5,7 +5,7 @@ use bentpipe_units::Instant;
 
 use super::Endpoint;
 use super::names::{AssociationId, Owner};
-use super::ways::LINKS;
+use super::paths::LINKS;
 
 impl Endpoint {
     /// Lets the time pass.

@@ -8,7 +8,7 @@ use bentpipe_units::{BitRate, ByteCount, Instant};
 use super::line::{Line, OwnLine, Share};
 use super::names::AssociationId;
 use super::outbox::Outbox;
-use super::ways::LINKS;
+use super::paths::LINKS;
 use crate::key::PublicKey;
 
 /// What leaves, and when.

@@ -114,7 +114,7 @@ impl Endpoint {
             self.handle_plain(now, id, NO_DATAGRAM, from, Bytes::copy_from_slice(segment));
         }
         let mut context = self.context(id);
-        // What waited for keys can go, by the way that was answered.
+        // What waited for keys can go, by the path that was answered.
         context.switch(now);
         context.go_on(had_keys);
         context.set_timer(now);

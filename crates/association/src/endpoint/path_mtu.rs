@@ -1,4 +1,4 @@
-//! How long datagrams may be on the way to a peer. Lengths here are those of UDP payloads; the search is
+//! How long datagrams may be on the path to a peer. Lengths here are those of UDP payloads; the search is
 //! that of [`bentpipe_transport::path_mtu`].
 
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ const MOST_V6: u16 = 1452;
 /// A datagram that is shorter than what the path carries by no more than this counts as full.
 const CLOSE: u16 = 8;
 
-/// A search that has not begun, on the way to this address.
+/// A search that has not begun, on the path to this address.
 pub(super) const fn search(address: SocketAddr) -> Search {
     Search::new(BASE, if address.is_ipv4() { MOST_V4 } else { MOST_V6 })
 }

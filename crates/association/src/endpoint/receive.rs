@@ -11,8 +11,8 @@ use super::association::Opened;
 use super::control::Control;
 use super::names::AssociationId;
 use super::number::{CONTROL, take_number};
+use super::paths::Turn;
 use super::route::Route;
-use super::ways::Turn;
 use crate::secure::{Datagram, Index, parse};
 
 /// The number of what came by itself in no datagram; nothing lies before it that parity could cover.

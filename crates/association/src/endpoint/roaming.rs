@@ -15,7 +15,7 @@ const MOST: usize = 8;
 /// An address that a peer may have.
 #[derive(Debug)]
 struct Candidate {
-    way: usize,
+    path: usize,
     route: Route,
     token: u64,
     sent: usize,
@@ -27,17 +27,17 @@ struct Candidate {
 pub(super) struct Candidates(Vec<Candidate>);
 
 impl Candidates {
-    /// The peer may be at the end of this route, the new one of `way`. `token` is what proves it.
+    /// The peer may be at the end of this route, the new one of `path`. `token` is what proves it.
     pub(super) fn add(
         &mut self,
         now: Instant,
-        way: usize,
+        path: usize,
         route: Route,
         token: impl FnOnce() -> u64,
     ) {
-        let known = |other: &Candidate| other.way == way && other.route.ends_like(&route);
+        let known = |other: &Candidate| other.path == path && other.route.ends_like(&route);
         if self.0.len() < MOST && !self.0.iter().any(known) {
-            self.0.push(Candidate { way, route, token: token(), sent: 0, due: now });
+            self.0.push(Candidate { path, route, token: token(), sent: 0, due: now });
         }
     }
 
@@ -53,13 +53,13 @@ impl Candidates {
         due
     }
 
-    /// The peer has answered a challenge by this route. Returns the way that it proved, and its route.
+    /// The peer has answered a challenge by this route. Returns the path that it proved, and its route.
     pub(super) fn proved(&mut self, token: u64, from: Route) -> Option<(usize, Route)> {
         let is_it = |other: &Candidate| other.token == token && other.route.ends_like(&from);
         let found = self.0.iter().find(|other| is_it(other))?;
-        let (way, route) = (found.way, found.route);
-        self.0.retain(|other| other.way != way);
-        Some((way, route))
+        let (path, route) = (found.path, found.route);
+        self.0.retain(|other| other.path != path);
+        Some((path, route))
     }
 
     /// When [`Candidates::challenges`] has something to do.

@@ -17,7 +17,7 @@ pub enum Carrier {
     Tcp,
 }
 
-/// A way to a peer as the network sees it.
+/// A path to a peer as the network sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Route {
     /// Where the peer is.

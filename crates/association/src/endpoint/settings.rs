@@ -11,9 +11,9 @@ use super::association::Association;
 use super::memory::{Allowance, Memory};
 use super::numbering::Numbering;
 use super::parity::Fec;
+use super::paths::Paths;
 use super::route::Route;
 use super::watch::Plan;
-use super::ways::Ways;
 use crate::key::PublicKey;
 
 /// What a host was told before peers come.
@@ -25,7 +25,7 @@ pub(super) struct Settings {
     allowance: Allowance,
     /// How many associations are short of memory.
     tight: Arc<AtomicUsize>,
-    /// Ways to peers that this host knows several of.
+    /// Paths to peers that this host knows several of.
     plans: BTreeMap<PublicKey, Plan>,
 }
 
@@ -81,11 +81,11 @@ impl Settings {
         // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
         let first = if us < peer { 2 } else { 1 };
         let numbering = numbering.unwrap_or_else(|| Numbering::new(first));
-        let ways = match self.plans.get(&peer) {
-            Some(plan) => Ways::planned(now, plan),
-            None => Ways::single(route),
+        let paths = match self.plans.get(&peer) {
+            Some(plan) => Paths::planned(now, plan),
+            None => Paths::single(route),
         };
         let memory = Memory::new(self.allowance, self.tight.clone());
-        Association::new(peer, us > peer, ways, numbering, self.fec, memory)
+        Association::new(peer, us > peer, paths, numbering, self.fec, memory)
     }
 }

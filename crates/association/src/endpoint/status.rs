@@ -25,7 +25,7 @@ pub struct PeerState {
     pub carrier: Carrier,
     /// Where it is, if there is an association with it.
     pub address: Option<SocketAddr>,
-    /// The round-trip time of the way in use, or what a connection measured last.
+    /// The round-trip time of the path in use, or what a connection measured last.
     pub srtt: Option<Span>,
     /// The share of the datagrams to it that get lost, from 0 to 1, as it reports.
     pub loss: Option<f64>,

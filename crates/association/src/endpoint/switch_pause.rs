@@ -1,4 +1,4 @@
-//! How often connections take other ways because the peer says so.
+//! How often connections take other paths because the peer says so.
 
 use bentpipe_units::{Instant, Span};
 
@@ -13,7 +13,7 @@ pub(super) struct SwitchPause {
 }
 
 impl SwitchPause {
-    /// Whether connections may take other ways now: all of them are looked at, which is not done for each datagram.
+    /// Whether connections may take other paths now: all of them are looked at, which is not done for each datagram.
     /// Otherwise it is done later.
     pub(super) fn may_switch(&mut self, now: Instant) -> bool {
         let next = self.last.map_or(now, |last| last + PAUSE);

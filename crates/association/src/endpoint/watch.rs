@@ -1,7 +1,7 @@
-//! Which ways to a peer work, as the host finds out that has several.
+//! Which paths to a peer work, as the host finds out that has several.
 //!
-//! It sends a beat by every way from time to time, and the peer answers by the same way. While content is
-//! sent the way in use has four beats a second, or one if there is no other link. One that had no answer for a round trip and two more beats
+//! It sends a beat by every path from time to time, and the peer answers by the same path. While content is
+//! sent the path in use has four beats a second, or one if there is no other link. One that had no answer for a round trip and two more beats
 //! works no more; three answers in a row, and it does again.
 
 use std::collections::VecDeque;
@@ -10,55 +10,55 @@ use bentpipe_units::{Instant, Span};
 
 use super::route::{Carrier, Route};
 
-/// Time between two beats on a way in use, if there is another link, and if there is only TCP.
+/// Time between two beats on a path in use, if there is another link, and if there is only TCP.
 const BUSY: Span = Span::from_millis(250);
 const BUSY_ALONE: Span = Span::from_secs(1);
 /// Time between two beats on others, and on all if nothing is sent.
 const IDLE: Span = Span::from_secs(2);
 /// Time between two beats on one that does not work.
 const DOWN: Span = Span::from_millis(500);
-/// A way is in use for so long after content was sent.
+/// A path is in use for so long after content was sent.
 const USED: Span = Span::from_secs(2);
 /// A round trip that was not measured yet: longer than any over a satellite.
 const UNKNOWN: Span = Span::from_millis(1500);
-/// Answers in a row after which a way works again.
+/// Answers in a row after which a path works again.
 const GOOD: u32 = 3;
 /// Most beats that wait for an answer.
 const MOST: usize = 64;
 
-/// Ways to a peer, in the order of preference.
+/// Paths to a peer, in the order of preference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The ways: one at least, four at most.
-    pub ways: Vec<PlannedWay>,
+    /// The paths: one at least, four at most.
+    pub paths: Vec<PlannedPath>,
     /// Connections are spread over all links that work.
     pub spread: bool,
 }
 
-/// A way that a host knows of.
+/// A path that a host knows of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlannedWay {
+pub struct PlannedPath {
     /// How it goes.
     pub route: Route,
     /// The link of this host that it begins with, 0 or 1.
     pub link: usize,
 }
 
-/// What is known of all ways.
+/// What is known of all paths.
 #[derive(Debug)]
 pub(super) struct Watch {
-    ways: Vec<Watched>,
+    paths: Vec<Watched>,
     serial: u32,
-    /// Time between two beats on the way in use.
+    /// Time between two beats on the path in use.
     busy: Span,
     /// Content was sent then.
     used: Option<Instant>,
     /// The latest beat that was answered. Before there is one the peer takes whatever comes first for the
-    /// only way, so that beats go by the way in use alone.
+    /// only path, so that beats go by the path in use alone.
     answered: Option<u32>,
 }
 
-/// What is known of one way.
+/// What is known of one path.
 #[derive(Debug)]
 struct Watched {
     next: Instant,
@@ -68,54 +68,54 @@ struct Watched {
     /// Answers since it works no more.
     good: u32,
     srtt: Option<Span>,
-    /// A TCP connection is made only where UDP over the same link, this way, does not work.
+    /// A TCP connection is made only where UDP over the same link, this path, does not work.
     instead_of: Option<usize>,
 }
 
 impl Watch {
-    /// The first way is taken for working.
+    /// The first path is taken for working.
     pub(super) fn new(now: Instant, plan: &Plan) -> Self {
         let udp = |link| {
-            let same = |way: &PlannedWay| way.link == link && way.route.carrier == Carrier::Udp;
-            plan.ways.iter().position(same)
+            let same = |path: &PlannedPath| path.link == link && path.route.carrier == Carrier::Udp;
+            plan.paths.iter().position(same)
         };
-        let ways = plan.ways.iter().enumerate().map(|(n, way)| Watched {
+        let paths = plan.paths.iter().enumerate().map(|(n, path)| Watched {
             next: now,
             sent: VecDeque::new(),
             up: n == 0,
             good: 0,
             srtt: None,
-            instead_of: if way.route.carrier == Carrier::Tcp { udp(way.link) } else { None },
+            instead_of: if path.route.carrier == Carrier::Tcp { udp(path.link) } else { None },
         });
-        let alone = plan.ways.iter().all(|way| way.link == 0);
+        let alone = plan.paths.iter().all(|path| path.link == 0);
         let busy = if alone { BUSY_ALONE } else { BUSY };
-        Self { ways: ways.collect(), serial: 0, busy, used: None, answered: None }
+        Self { paths: paths.collect(), serial: 0, busy, used: None, answered: None }
     }
 
-    /// A bit for each way that works.
+    /// A bit for each direction that works.
     pub(super) fn up(&self) -> u8 {
-        self.ways.iter().enumerate().map(|(n, way)| u8::from(way.up) << n).sum()
+        self.paths.iter().enumerate().map(|(n, path)| u8::from(path.up) << n).sum()
     }
 
-    /// The round-trip time of a way.
-    pub(super) fn round_trip(&self, way: usize) -> Option<Span> {
-        self.ways.get(way)?.srtt
+    /// The round-trip time of a path.
+    pub(super) fn round_trip(&self, path: usize) -> Option<Span> {
+        self.paths.get(path)?.srtt
     }
 
-    /// The request for keys was answered by this way. Of the others only those are known to work that have
+    /// The request for keys was answered by this path. Of the others only those are known to work that have
     /// answered a beat.
     pub(super) fn associated(&mut self, by: usize) {
         self.answered = None;
-        for (n, way) in self.ways.iter_mut().enumerate() {
+        for (n, path) in self.paths.iter_mut().enumerate() {
             if n == by {
-                way.up = true;
-            } else if way.srtt.is_none() {
-                way.up = false;
+                path.up = true;
+            } else if path.srtt.is_none() {
+                path.up = false;
             }
         }
     }
 
-    /// Content is sent, by this way as a rule.
+    /// Content is sent, by this path as a rule.
     pub(super) fn used(&mut self, now: Instant, main: usize) {
         let slept = self.used.is_none_or(|at| now.since(at) >= USED);
         self.used = Some(now);
@@ -124,78 +124,78 @@ impl Watch {
         }
     }
 
-    /// A beat by this way is due now.
-    pub(super) fn hurry(&mut self, now: Instant, way: usize) {
-        self.ways[way].next = now;
+    /// A beat by this path is due now.
+    pub(super) fn hurry(&mut self, now: Instant, path: usize) {
+        self.paths[path].next = now;
     }
 
     /// The peer has answered a beat. True when it is the latest one that it has.
-    pub(super) fn answered(&mut self, now: Instant, way: usize, serial: u32) -> bool {
-        let Some(way) = self.ways.get_mut(way) else { return false };
-        let sent = way.sent.iter().position(|(sent, _)| *sent == serial);
+    pub(super) fn answered(&mut self, now: Instant, path: usize, serial: u32) -> bool {
+        let Some(path) = self.paths.get_mut(path) else { return false };
+        let sent = path.sent.iter().position(|(sent, _)| *sent == serial);
         let Some(place) = sent else { return false };
         let later = self.answered.is_none_or(|last| serial.wrapping_sub(last).cast_signed() > 0);
         if later {
             self.answered = Some(serial);
         }
-        if let Some((_, at)) = way.sent.drain(..=place).next_back() {
+        if let Some((_, at)) = path.sent.drain(..=place).next_back() {
             let sample = now.since(at);
-            way.srtt = Some(way.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
+            path.srtt = Some(path.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
         }
-        way.good += 1;
-        if way.good >= GOOD {
-            way.up = true;
+        path.good += 1;
+        if path.good >= GOOD {
+            path.up = true;
         }
         later
     }
 
-    /// Gives up ways that have had no answer for too long.
+    /// Gives up paths that have had no answer for too long.
     pub(super) fn give_up(&mut self, now: Instant) {
-        for way in &mut self.ways {
-            if way.overdue(self.busy).is_some_and(|at| at <= now) {
-                (way.up, way.good) = (false, 0);
-                way.sent.pop_front();
+        for path in &mut self.paths {
+            if path.overdue(self.busy).is_some_and(|at| at <= now) {
+                (path.up, path.good) = (false, 0);
+                path.sent.pop_front();
             }
         }
     }
 
-    /// The beats that are due: way and number. `main` is the way in use.
+    /// The beats that are due: path and number. `main` is the path in use.
     pub(super) fn beat(&mut self, now: Instant, main: usize) -> Vec<(usize, u32)> {
         let used = self.used.is_some_and(|at| now.since(at) < USED);
         let mut beats = Vec::new();
-        for way in 0..self.ways.len() {
-            if self.ways[way].next > now || self.is_spared(way, main) {
+        for path in 0..self.paths.len() {
+            if self.paths[path].next > now || self.is_spared(path, main) {
                 continue;
             }
             self.serial = self.serial.wrapping_add(1);
-            let watched = &mut self.ways[way];
+            let watched = &mut self.paths[path];
             if watched.sent.len() == MOST {
                 watched.sent.pop_front();
             }
             watched.sent.push_back((self.serial, now));
-            let pause = match (watched.up, used && way == main) {
+            let pause = match (watched.up, used && path == main) {
                 (false, _) => DOWN,
                 (true, true) => self.busy,
                 (true, false) => IDLE,
             };
             watched.next = now + pause;
-            beats.push((way, self.serial));
+            beats.push((path, self.serial));
         }
         beats
     }
 
-    /// Whether nothing is to be sent by this way: because another one works, or because the peer does not
+    /// Whether nothing is to be sent by this path: because another one works, or because the peer does not
     /// know of several yet.
-    fn is_spared(&self, way: usize, main: usize) -> bool {
-        let early = self.answered.is_none() && way != main && self.ways[main].up;
-        early || self.ways[way].instead_of.is_some_and(|udp| self.ways[udp].up)
+    fn is_spared(&self, path: usize, main: usize) -> bool {
+        let early = self.answered.is_none() && path != main && self.paths[main].up;
+        early || self.paths[path].instead_of.is_some_and(|udp| self.paths[udp].up)
     }
 
-    /// When something has to be done. `main` is the way in use.
+    /// When something has to be done. `main` is the path in use.
     pub(super) fn due(&self, main: usize) -> Option<Instant> {
-        let all = self.ways.iter().enumerate().map(|(n, way)| {
-            let next = (!self.is_spared(n, main)).then_some(way.next);
-            Instant::earliest(next, way.overdue(self.busy))
+        let all = self.paths.iter().enumerate().map(|(n, path)| {
+            let next = (!self.is_spared(n, main)).then_some(path.next);
+            Instant::earliest(next, path.overdue(self.busy))
         });
         all.fold(None, Instant::earliest)
     }
@@ -222,15 +222,15 @@ mod tests {
 
     fn plan(carriers: &[(usize, Carrier)]) -> Plan {
         let address = std::net::SocketAddr::from(([10, 0, 0, 1], 1));
-        let ways = carriers.iter().map(|&(link, carrier)| PlannedWay {
+        let paths = carriers.iter().map(|&(link, carrier)| PlannedPath {
             route: Route { carrier, ..address.into() },
             link,
         });
-        Plan { ways: ways.collect(), spread: false }
+        Plan { paths: paths.collect(), spread: false }
     }
 
-    /// Lets the time pass up to `until`, with content all the time. `works` says whether a way works then.
-    /// Returns when what was up changed, and to what, and the beats on each way.
+    /// Lets the time pass up to `until`, with content all the time. `works` says whether a path works then.
+    /// Returns when what was up changed, and to what, and the beats on each direction.
     fn run(
         watch: &mut Watch,
         from: u64,
@@ -238,21 +238,21 @@ mod tests {
         works: impl Fn(usize, u64) -> bool,
     ) -> (Vec<(u64, u8)>, Vec<usize>) {
         let mut answers: VecDeque<(Instant, usize, u32)> = VecDeque::new();
-        let (mut changes, mut beats) = (vec![], vec![0; watch.ways.len()]);
+        let (mut changes, mut beats) = (vec![], vec![0; watch.paths.len()]);
         let mut up = watch.up();
         for ms in from..until {
             let now = at(ms);
             while answers.front().is_some_and(|(when, ..)| *when <= now) {
-                if let Some((_, way, serial)) = answers.pop_front() {
-                    watch.answered(now, way, serial);
+                if let Some((_, path, serial)) = answers.pop_front() {
+                    watch.answered(now, path, serial);
                 }
             }
             watch.used(now, up.trailing_zeros() as usize % 4);
             watch.give_up(now);
-            for (way, serial) in watch.beat(now, up.trailing_zeros() as usize) {
-                beats[way] += 1;
-                if works(way, ms) {
-                    answers.push_back((now + RTT, way, serial));
+            for (path, serial) in watch.beat(now, up.trailing_zeros() as usize) {
+                beats[path] += 1;
+                if works(path, ms) {
+                    answers.push_back((now + RTT, path, serial));
                 }
             }
             if std::mem::replace(&mut up, watch.up()) != up {
@@ -263,9 +263,9 @@ mod tests {
     }
 
     #[test]
-    fn a_way_in_use_that_goes_dark_is_given_up_in_a_round_trip_and_some_beats() {
+    fn a_path_in_use_that_goes_dark_is_given_up_in_a_round_trip_and_some_beats() {
         let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
-        let (changes, beats) = run(&mut watch, 0, 60_000, |way, ms| way == 1 || ms < 20_000);
+        let (changes, beats) = run(&mut watch, 0, 60_000, |path, ms| path == 1 || ms < 20_000);
         let [(first, both), (dark, left)] = changes[..] else { panic!("{changes:?}") };
         assert_eq!((both, left), (3, 2));
         assert!(first <= 5_000, "{first}");
@@ -279,7 +279,7 @@ mod tests {
     fn it_works_again_after_three_answers_in_a_row() {
         let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
         let dark = 10_000..30_000;
-        let (changes, _) = run(&mut watch, 0, 60_000, |way, ms| way == 1 || !dark.contains(&ms));
+        let (changes, _) = run(&mut watch, 0, 60_000, |path, ms| path == 1 || !dark.contains(&ms));
         let back = changes.last().expect("a change");
         assert_eq!(back.1, 3);
         assert!((31_500..33_000).contains(&back.0), "{changes:?}");
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn one_lost_beat_in_five_changes_nothing() {
         let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
-        let (changes, _) = run(&mut watch, 0, 60_000, |way, ms| way == 1 || ms % 1250 != 0);
+        let (changes, _) = run(&mut watch, 0, 60_000, |path, ms| path == 1 || ms % 1250 != 0);
         assert!(changes.iter().all(|(_, up)| up & 1 == 1), "{changes:?}");
     }
 
@@ -297,19 +297,19 @@ mod tests {
         let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (0, Carrier::Tcp)]));
         let (changes, beats) = run(&mut watch, 0, 20_000, |_, _| true);
         assert_eq!((changes, beats[1]), (vec![], 0));
-        let (changes, beats) = run(&mut watch, 20_000, 40_000, |way, _| way == 1);
+        let (changes, beats) = run(&mut watch, 20_000, 40_000, |path, _| path == 1);
         assert_eq!(changes.last().map(|change| change.1), Some(2), "{changes:?}");
         assert!(beats[1] > 10);
     }
 
     #[test]
-    fn a_way_that_nobody_uses_has_a_beat_in_two_seconds() {
+    fn a_path_that_nobody_uses_has_a_beat_in_two_seconds() {
         let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
         let mut beats = 0;
         for ms in 0..60_000 {
-            for (way, serial) in watch.beat(at(ms), 0) {
+            for (path, serial) in watch.beat(at(ms), 0) {
                 beats += 1;
-                watch.answered(at(ms), way, serial);
+                watch.answered(at(ms), path, serial);
             }
         }
         assert!((60..70).contains(&beats), "{beats}");

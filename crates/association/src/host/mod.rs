@@ -79,7 +79,7 @@ impl Host {
         shared.changed.notify_one();
     }
 
-    /// The ways by which a peer is reached, in associations to come, whatever address is given then. This host
+    /// The paths by which a peer is reached, in associations to come, whatever address is given then. This host
     /// watches them; both send by the first one that works.
     pub fn plan(&self, peer: PublicKey, plan: Plan) {
         self.handle.shared.endpoint().plan(peer, plan);

@@ -20,7 +20,7 @@ const REMEMBERED: usize = 64;
 const STREAMS: usize = 12;
 /// Time of the calendar at the beginning.
 const YEAR: u64 = 365 * 86_400 * 1_000_000_000;
-/// One way, when he lets them be.
+/// One path, when he lets them be.
 const DELAY: Span = Span::from_millis(250);
 /// When he does, a host that asks is heard within this time: the longest wait between two requests, and keys that
 /// nobody has used.

@@ -40,7 +40,7 @@ pub(crate) fn backup(end: usize) -> SocketAddr {
     format!("10.1.0.{}:25300", end + 1).parse().expect("an address")
 }
 
-/// How long a datagram of so many bytes takes by a way, counted from now; lost if it never arrives.
+/// How long a datagram of so many bytes takes by a path, counted from now; lost if it never arrives.
 pub(crate) type Over = Box<dyn FnMut(Route, usize, Instant) -> Option<Span>>;
 
 /// What the network does with a datagram: when its copies arrive, counted from now.
@@ -58,7 +58,7 @@ pub(crate) struct World {
     pub(crate) flying: BTreeMap<(Instant, u64), (usize, Route, Vec<u8>)>,
     pub(crate) serial: u64,
     pub(crate) wire: Wire,
-    /// Instead of the wire, where there are several ways.
+    /// Instead of the wire, where there are several paths.
     pub(crate) over: Option<Over>,
     pub(crate) ecn: Marker,
     /// The path drops what says that it may be marked.

@@ -1,4 +1,4 @@
-//! The part of the configuration about links: their rates, and the ways to a peer.
+//! The part of the configuration about links: their rates, and the paths to a peer.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::check::Found;
 use super::{Config, Destination, Parsed, Role};
 use bentpipe_association::PublicKey;
-use bentpipe_association::endpoint::{Carrier, Fec, Plan, PlannedWay, Route, Share};
+use bentpipe_association::endpoint::{Carrier, Fec, Plan, PlannedPath, Route, Share};
 
 /// Whose the link is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -176,21 +176,21 @@ impl Config {
         }
     }
 
-    /// The ways to a peer at these addresses over the two links.
+    /// The paths to a peer at these addresses over the two links.
     pub(crate) fn plan(&self, [first, second]: [Option<SocketAddr>; 2]) -> Option<Plan> {
         let backup = self.backup.as_ref();
         let links = [(first, self.link.source), (second, backup.and_then(|backup| backup.source))];
-        let ways = links.into_iter().enumerate().flat_map(|(link, (address, local))| {
-            let way = move |address, carrier| PlannedWay {
+        let paths = links.into_iter().enumerate().flat_map(|(link, (address, local))| {
+            let path = move |address, carrier| PlannedPath {
                 route: Route { address, local, carrier },
                 link,
             };
             let carriers = self.carrier.all().iter();
-            carriers.filter_map(move |carrier| Some(way(address?, *carrier)))
+            carriers.filter_map(move |carrier| Some(path(address?, *carrier)))
         });
-        let ways: Vec<PlannedWay> = ways.collect();
+        let paths: Vec<PlannedPath> = paths.collect();
         let spread = backup.is_some_and(|backup| backup.aggregate);
-        first.map(|_| Plan { ways, spread })
+        first.map(|_| Plan { paths, spread })
     }
 
     /// The rate of each link of this end, if it is dedicated.
@@ -246,20 +246,20 @@ mod tests {
         [&peer.address, &peer.backup].map(|known| known.as_ref()?.0.address())
     }
 
-    /// Links and carriers of the ways to the peer, in their order.
-    fn ways(config: &Config) -> Vec<(usize, Carrier)> {
-        let plan = config.plan(addresses(config)).expect("ways");
-        plan.ways.iter().map(|way| (way.link, way.route.carrier)).collect()
+    /// Links and carriers of the paths to the peer, in their order.
+    fn paths(config: &Config) -> Vec<(usize, Carrier)> {
+        let plan = config.plan(addresses(config)).expect("paths");
+        plan.paths.iter().map(|path| (path.link, path.route.carrier)).collect()
     }
 
     #[test]
     fn the_first_link_comes_before_the_second_one_and_udp_before_tcp() {
         let (udp, tcp) = (Carrier::Udp, Carrier::Tcp);
-        assert_eq!(ways(&parse("", "").expect("one link")), [(0, udp), (0, tcp)]);
+        assert_eq!(paths(&parse("", "").expect("one link")), [(0, udp), (0, tcp)]);
         let both = parse("[backup]", BACKUP).expect("two links");
-        assert_eq!(ways(&both), [(0, udp), (0, tcp), (1, udp), (1, tcp)]);
+        assert_eq!(paths(&both), [(0, udp), (0, tcp), (1, udp), (1, tcp)]);
         let both = parse("carrier = \"tcp\"\n[backup]", BACKUP).expect("two links");
-        assert_eq!(ways(&both), [(0, tcp), (1, tcp)]);
+        assert_eq!(paths(&both), [(0, tcp), (1, tcp)]);
     }
 
     #[test]
@@ -270,8 +270,8 @@ mod tests {
         let rates: Vec<(usize, u64)> =
             config.shares().map(|(link, _, share)| (link, share.rate.as_bps())).collect();
         assert_eq!(rates, [(0, 10_000_000), (1, 1_000_000)]);
-        let plan = config.plan(addresses(&config)).expect("ways");
-        let locals: Vec<bool> = plan.ways.iter().map(|way| way.route.local.is_some()).collect();
+        let plan = config.plan(addresses(&config)).expect("paths");
+        let locals: Vec<bool> = plan.paths.iter().map(|path| path.route.local.is_some()).collect();
         assert_eq!((plan.spread, locals), (true, vec![false, false, true, true]));
     }
 
@@ -288,7 +288,7 @@ mod tests {
             let error = parse(settings, peer).expect_err(settings);
             assert!(error.contains(key), "{error}");
         }
-        // The same address from another one is another way.
+        // The same address from another one is another path.
         let same = "backup = \"192.0.2.1:25300\"";
         assert!(parse("[backup]\nsource = \"198.51.100.9\"", same).is_ok());
     }

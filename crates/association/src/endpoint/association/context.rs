@@ -72,9 +72,9 @@ impl PeerContext<'_> {
         mut session: Session,
         opened_by: Option<Seq32>,
     ) -> usize {
-        let way = self.choose_way();
-        session.limit_payload(self.association.payload_room(number, way));
-        let connection = Connection::new(self.id, number, way, session, opened_by);
+        let path = self.choose_path();
+        session.limit_payload(self.association.payload_room(number, path));
+        let connection = Connection::new(self.id, number, path, session, opened_by);
         let id = self.connections.insert(connection);
         self.association.roster.add(number, id);
         self.join_others(now, id);
@@ -120,7 +120,7 @@ impl PeerContext<'_> {
         if datagram.len() > MOST_DATAGRAM || !self.association.is_up() {
             return false;
         }
-        let link = self.association.ways.get(self.association.ways.main()).link();
+        let link = self.association.paths.get(self.association.paths.main()).link();
         let Some(own) = &mut self.association.lines[link] else {
             self.association.send_datagram(now, datagram, self.egress.outbox());
             return true;
@@ -146,16 +146,16 @@ impl PeerContext<'_> {
         let initiator = self.identity.request(now, association.peer, index, &segments);
         association.keys.asked(now, Box::new(initiator), index);
         let is_proven = association.keys.epoch().is_some();
-        association.asked_by = Some(association.ways.to_ask_by(association.asked_by, is_proven));
+        association.asked_by = Some(association.paths.to_ask_by(association.asked_by, is_proven));
         self.send_request(index);
         self.set_timer(now);
     }
 
-    /// The way that the latest request went, and where it leads.
+    /// The path that the latest request went, and where it leads.
     pub(in crate::endpoint) fn asked_by(&self) -> (usize, Route) {
-        let ways = &self.association.ways;
-        let way = self.association.asked_by.unwrap_or(ways.main());
-        (way, ways.route_to_ask(way))
+        let paths = &self.association.paths;
+        let path = self.association.asked_by.unwrap_or(paths.main());
+        (path, paths.route_to_ask(path))
     }
 
     /// Sends the request that waits for its answer to `index`.
@@ -209,7 +209,7 @@ impl PeerContext<'_> {
         let route = agreed.held.route;
         if agreed.new_epoch {
             self.begin_epoch(now, route);
-        } else if self.association.ways.is_at(route) {
+        } else if self.association.paths.is_at(route) {
             // The answer arrived there.
             self.switch(now);
         }
@@ -231,12 +231,12 @@ impl PeerContext<'_> {
         let Some(agreed) = self.change_keys(|keys| keys.agree(now, traffic, epoch)) else {
             return false;
         };
-        self.association.ways.answered_by(asked_by);
+        self.association.paths.answered_by(asked_by);
         if agreed.new_epoch {
             self.begin_epoch(now, route);
         }
         self.begin_proven(now);
-        let main = self.association.ways.main();
+        let main = self.association.paths.main();
         let rest = self.association.early.take_rest();
         // The peer sends nothing before it has seen that the keys are in use.
         for plain in std::iter::once(Bytes::new()).chain(rest) {
@@ -277,7 +277,7 @@ impl PeerContext<'_> {
             return false;
         }
         if self.association.owes_answer(now) {
-            let main = self.association.ways.main();
+            let main = self.association.paths.main();
             self.association.send(now, main, false, self.egress.outbox(), |_| {});
         }
         let changed = self.association.send_due(now, self.egress.outbox());

@@ -33,7 +33,7 @@ struct DrainContext<'a> {
     /// The connection had something to send before.
     busy: bool,
     number: u32,
-    way: usize,
+    path: usize,
     dropped: bool,
 }
 
@@ -56,7 +56,7 @@ impl Host<Session> for DrainContext<'_> {
         }
         let weighty = is_weighty(&segment.body);
         let (object, waited) = (&mut *self.object, self.busy);
-        association.send(now, self.way, weighty, self.outbox, |out| {
+        association.send(now, self.path, weighty, self.outbox, |out| {
             let before = out.len();
             write(out);
             if weighty {
@@ -86,7 +86,7 @@ impl PeerContext<'_> {
     /// The session of a connection and what surrounds it.
     fn drain_context(&mut self, id: usize) -> (&mut Session, DrainContext<'_>) {
         let connection = self.connections.get_mut(id);
-        let (busy, number, way) = (connection.is_busy(), connection.number(), connection.way());
+        let (busy, number, path) = (connection.is_busy(), connection.number(), connection.path());
         let dropped = connection.stream().dropped;
         let (session, object) = connection.drain_parts();
         let context = DrainContext {
@@ -96,7 +96,7 @@ impl PeerContext<'_> {
             object,
             busy,
             number,
-            way,
+            path,
             dropped,
         };
         (session, context)

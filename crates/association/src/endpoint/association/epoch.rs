@@ -30,7 +30,7 @@ impl PeerContext<'_> {
     /// numbers will mean others.
     pub(super) fn begin_epoch(&mut self, now: Instant, route: Route) {
         let association = &mut *self.association;
-        association.ways.forget(route);
+        association.paths.forget(route);
         association.pieces = Pieces::default();
         association.marks = Marks::default();
         tracing::info!(peer = %association.peer, address = %route.address, "the peer was restarted");
@@ -79,9 +79,9 @@ impl PeerContext<'_> {
 
     /// The peer ends. What this host has opened and the peer has not answered waits for its next epoch.
     pub(in crate::endpoint) fn handle_leaving(&mut self, now: Instant) {
-        let ways = &mut self.association.ways;
-        // What it said of its ways was said by this epoch.
-        ways.forget(ways.get(ways.main()).route());
+        let paths = &mut self.association.paths;
+        // What it said of its paths was said by this epoch.
+        paths.forget(paths.get(paths.main()).route());
         self.end_connections(now, Ending::Known);
         self.forget_keys(now);
     }

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use super::super::control::{Control, may_be_cut};
 use super::super::outbox::Outbox;
 use super::super::parity::{Parity, Received};
+use super::super::paths::{Beat, BeatAnswer, Turn};
 use super::super::pieces::Piece;
 use super::super::route::Route;
-use super::super::ways::{Beat, BeatAnswer, Turn};
 use super::Association;
 use crate::secure::{Index, OVERHEAD};
 
@@ -36,7 +36,7 @@ impl Association {
         from: Route,
         token: impl FnOnce() -> u64,
     ) {
-        self.ways.came_by(now, from, token);
+        self.paths.came_by(now, from, token);
     }
 
     /// The peer has seen so many congestion marks. True when connections have to slow down for it.
@@ -53,7 +53,7 @@ impl Association {
         outbox: &mut Outbox,
     ) {
         let answer = Control::ProbeAnswer(sealed.saturating_add(OVERHEAD as u16));
-        self.tell_by(now, self.ways.of(&from), &answer, outbox);
+        self.tell_by(now, self.paths.of(&from), &answer, outbox);
     }
 
     /// A probe of this length has arrived. True when datagrams may be longer now.
@@ -63,8 +63,8 @@ impl Association {
         from: Route,
         len: u16,
     ) -> bool {
-        let way = self.ways.of(&from);
-        self.ways.get_mut(way).probe_answered(now, len)
+        let path = self.paths.of(&from);
+        self.paths.get_mut(path).probe_answered(now, len)
     }
 
     /// Half of something came. Returns the whole once both are here.
@@ -76,8 +76,8 @@ impl Association {
     /// The peer tells what it received.
     pub(in crate::endpoint) fn handle_received(&mut self, received: Received) {
         if received.count > 0 {
-            let main = self.ways.main();
-            self.ways.get_mut(main).confirm_ecn();
+            let main = self.paths.main();
+            self.paths.get_mut(main).confirm_ecn();
         }
         self.shield.report(received);
     }
@@ -97,7 +97,7 @@ impl Association {
         self.shield.handle_parity(now, number, parity)
     }
 
-    /// A beat came. True when connections have to take other ways for it.
+    /// A beat came. True when connections have to take other paths for it.
     pub(in crate::endpoint) fn handle_beat(
         &mut self,
         now: Instant,
@@ -106,10 +106,10 @@ impl Association {
         token: impl FnOnce() -> u64,
         outbox: &mut Outbox,
     ) -> bool {
-        let changed = self.ways.hear(now, beat, from, token);
-        let main = self.ways.main() as u8;
-        let answer = BeatAnswer { way: beat.way, serial: beat.serial, main };
-        // By the way by which it came, for it is that way that the peer asks about.
+        let changed = self.paths.hear(now, beat, from, token);
+        let main = self.paths.main() as u8;
+        let answer = BeatAnswer { path: beat.path, serial: beat.serial, main };
+        // By the path by which it came, for it is that path that the peer asks about.
         self.tell_to(now, from, &Control::BeatAnswer(answer), outbox);
         changed && self.switch_pause.may_switch(now)
     }
@@ -120,7 +120,7 @@ impl Association {
         now: Instant,
         answer: BeatAnswer,
     ) -> Turn {
-        self.ways.handle_answer(now, answer)
+        self.paths.handle_answer(now, answer)
     }
 
     /// Somebody asks by this route whether this host is there.
@@ -134,13 +134,13 @@ impl Association {
         self.tell_to(now, from, &Control::ChallengeAnswer(token), outbox);
     }
 
-    /// The peer has answered a challenge by this route. True when connections have to take other ways for it.
+    /// The peer has answered a challenge by this route. True when connections have to take other paths for it.
     pub(in crate::endpoint) fn handle_challenge_answer(
         &mut self,
         now: Instant,
         from: Route,
         token: u64,
     ) -> bool {
-        self.ways.proved(token, from) && self.switch_pause.may_switch(now)
+        self.paths.proved(token, from) && self.switch_pause.may_switch(now)
     }
 }

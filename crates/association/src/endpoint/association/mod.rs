@@ -25,12 +25,12 @@ use super::memory::Memory;
 use super::number::number_len;
 use super::numbering::Numbering;
 use super::parity::{Fec, PARITY_HEADER, Shield};
+use super::paths::{LINKS, MAX_PATHS, Paths};
 use super::pieces::Pieces;
 use super::roster::Roster;
 use super::route::Route;
 use super::status::PeerState;
 use super::switch_pause::SwitchPause;
-use super::ways::{LINKS, MOST_WAYS, Ways};
 use crate::key::PublicKey;
 use crate::secure::{Agreed, Index, Initiator, Keyring, OVERHEAD, Request, Slot, Traffic};
 
@@ -58,12 +58,12 @@ pub(super) struct Opened {
 #[derive(Debug)]
 pub(super) struct Association {
     peer: PublicKey,
-    ways: Ways,
+    paths: Paths,
     /// Its keys as they come and go.
     keys: Keyring<Traffic, Box<Initiator>, Held>,
     /// The epoch of the peer whose connections exist although it has not used its keys yet.
     unproven: Option<u64>,
-    /// The way that the latest request went.
+    /// The path that the latest request went.
     asked_by: Option<usize>,
     /// Segments that open connections and travel with the next handshake message.
     early: Early,
@@ -72,12 +72,12 @@ pub(super) struct Association {
     pieces: Pieces,
     /// Congestion marks, those seen here and those that the peer saw.
     marks: Marks,
-    /// What protects against losses, both ways.
+    /// What protects against losses, both directions.
     shield: Shield,
     /// What its connections hold.
     memory: Memory,
-    /// What the connections over each way share where the rate is not known.
-    shared: [Option<SharedPath>; MOST_WAYS],
+    /// What the connections over each direction share where the rate is not known.
+    shared: [Option<SharedPath>; MAX_PATHS],
     switch_pause: SwitchPause,
     /// The lines to the peer over each link whose rate is known.
     lines: [Option<OwnLine>; LINKS],
@@ -91,14 +91,14 @@ impl Association {
     pub(super) fn new(
         peer: PublicKey,
         is_larger: bool,
-        ways: Ways,
+        paths: Paths,
         numbering: Numbering,
         fec: Fec,
         memory: Memory,
     ) -> Self {
         Self {
             peer,
-            ways,
+            paths,
             keys: Keyring::new(is_larger),
             unproven: None,
             asked_by: None,
@@ -109,7 +109,7 @@ impl Association {
             marks: Marks::default(),
             shield: Shield::new(fec, memory.for_parity()),
             memory,
-            shared: [const { None }; MOST_WAYS],
+            shared: [const { None }; MAX_PATHS],
             switch_pause: SwitchPause::default(),
             lines: [const { None }; LINKS],
         }
@@ -126,7 +126,7 @@ impl Association {
 
     /// An application of this host says that the peer is there.
     pub(super) fn set_home(&mut self, route: Route) {
-        self.ways.set_home(route);
+        self.paths.set_home(route);
     }
 
     /// A number for a connection that this host opens.
@@ -170,9 +170,9 @@ impl Association {
 
     /// What is known of the peer, which has these shares of the links.
     pub(super) fn state(&self, shares: [Option<Share>; LINKS]) -> PeerState {
-        let main = self.ways.get(self.ways.main());
+        let main = self.paths.get(self.paths.main());
         let (address, link) = (main.route().address, main.link());
-        let watched = self.ways.round_trip(self.ways.main());
+        let watched = self.paths.round_trip(self.paths.main());
         PeerState {
             address: Some(address).filter(|address| address.port() != 0),
             srtt: watched.or(self.shield.round_trip()),
@@ -185,20 +185,20 @@ impl Association {
         }
     }
 
-    /// The line over the link of a way, if its rate is known.
-    fn own_line(&mut self, way: usize) -> Option<&mut OwnLine> {
-        self.lines[self.ways.get(way).link()].as_mut()
+    /// The line over the link of a path, if its rate is known.
+    fn own_line(&mut self, path: usize) -> Option<&mut OwnLine> {
+        self.lines[self.paths.get(path).link()].as_mut()
     }
 
-    /// Payload of a full segment of connection `number` on this way.
-    fn payload_room(&self, number: u32, way: usize) -> u16 {
+    /// Payload of a full segment of connection `number` on this path.
+    fn payload_room(&self, number: u32, path: usize) -> u16 {
         let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL;
-        self.ways.get(way).most() - around as u16
+        self.paths.get(path).most() - around as u16
     }
 
     /// Bytes of parity that the path carries in a datagram.
     fn parity_room(&self) -> usize {
-        let main = self.ways.get(self.ways.main());
+        let main = self.paths.get(self.paths.main());
         usize::from(main.most()) - OVERHEAD - PARITY_HEADER
     }
 
@@ -263,11 +263,11 @@ impl Association {
     fn deadline(&self) -> Option<Instant> {
         let keys = Instant::earliest(self.renewal(), self.keys.expiry());
         let answer = self.liveness.answer_due().filter(|_| self.is_up());
-        let ways = Instant::earliest(self.ways.deadline(), self.marks.due());
-        let ways = Instant::earliest(ways, self.shield.deadline());
-        let ways = Instant::earliest(ways, self.switch_pause.due());
+        let paths = Instant::earliest(self.paths.deadline(), self.marks.due());
+        let paths = Instant::earliest(paths, self.shield.deadline());
+        let paths = Instant::earliest(paths, self.switch_pause.due());
         let lines = self.lines.iter().flatten().map(OwnLine::due);
-        let ways = lines.fold(ways, Instant::earliest);
-        Instant::earliest(Instant::earliest(keys, answer), ways.filter(|_| self.is_up()))
+        let paths = lines.fold(paths, Instant::earliest);
+        Instant::earliest(Instant::earliest(keys, answer), paths.filter(|_| self.is_up()))
     }
 }

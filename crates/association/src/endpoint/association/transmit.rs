@@ -22,12 +22,12 @@ fn draft(outbox: &mut Outbox, write: impl FnOnce(&mut BytesMut)) {
 }
 
 impl Association {
-    /// Sends what `write` writes by this way, if there are keys: in a datagram, or in two if it is too long
+    /// Sends what `write` writes by this path, if there are keys: in a datagram, or in two if it is too long
     /// for the path. What is `weighty` brings the peer's application on.
     pub(in crate::endpoint) fn send(
         &mut self,
         now: Instant,
-        way: usize,
+        path: usize,
         weighty: bool,
         outbox: &mut Outbox,
         write: impl FnOnce(&mut BytesMut),
@@ -36,39 +36,39 @@ impl Association {
             return;
         }
         if weighty {
-            self.ways.used(now);
+            self.paths.used(now);
             if self.shield.notice(now) {
                 self.tell(now, &Control::Protects, outbox);
             }
         }
         draft(outbox, write);
         let len = outbox.drafted().len() + OVERHEAD - FRONT;
-        let taken = self.ways.get_mut(way);
+        let taken = self.paths.get_mut(path);
         if len > usize::from(taken.most()) {
-            return self.send_pieces(now, way, outbox);
+            return self.send_pieces(now, path, outbox);
         }
         let probe = taken.sent(now, len);
-        self.push(now, way, weighty, outbox);
+        self.push(now, path, weighty, outbox);
         if let Some(probe) = probe {
-            self.send_probe(now, way, probe, outbox);
+            self.send_probe(now, path, probe, outbox);
         }
     }
 
     /// Sends a datagram of an application.
     pub(super) fn send_datagram(&mut self, now: Instant, datagram: Bytes, outbox: &mut Outbox) {
-        self.ways.used(now);
+        self.paths.used(now);
         let message = Control::Datagram(datagram);
-        self.send(now, self.ways.main(), false, outbox, |out| message.put(out));
+        self.send(now, self.paths.main(), false, outbox, |out| message.put(out));
     }
 
     /// Sends the draft, which the path does not carry in one datagram, in two, the first one full.
-    fn send_pieces(&mut self, now: Instant, way: usize, outbox: &mut Outbox) {
+    fn send_pieces(&mut self, now: Instant, path: usize, outbox: &mut Outbox) {
         let plain = outbox.withdraw().slice(FRONT..);
-        let room = usize::from(self.ways.get(way).most()) - OVERHEAD - PIECE_HEADER;
+        let room = usize::from(self.paths.get(path).most()) - OVERHEAD - PIECE_HEADER;
         let middle = plain.len().min(room);
         let id = self.pieces.number();
         for (bytes, second) in [(plain.slice(..middle), false), (plain.slice(middle..), true)] {
-            self.tell_by(now, way, &Control::Piece(Piece { id, second, bytes }), outbox);
+            self.tell_by(now, path, &Control::Piece(Piece { id, second, bytes }), outbox);
         }
     }
 
@@ -79,21 +79,21 @@ impl Association {
         message: &Control,
         outbox: &mut Outbox,
     ) {
-        self.tell_by(now, self.ways.main(), message, outbox);
+        self.tell_by(now, self.paths.main(), message, outbox);
     }
 
-    /// Sends a message by this way.
+    /// Sends a message by this path.
     pub(super) fn tell_by(
         &mut self,
         now: Instant,
-        way: usize,
+        path: usize,
         message: &Control,
         outbox: &mut Outbox,
     ) {
         // Who floods this host for answers gets none: a message that is worth an answer is sent again.
         if self.is_up() && !outbox.is_crowded() {
             draft(outbox, |out| message.put(out));
-            self.push(now, way, false, outbox);
+            self.push(now, path, false, outbox);
         }
     }
 
@@ -107,21 +107,21 @@ impl Association {
     ) {
         if self.is_up() && !outbox.is_crowded() {
             draft(outbox, |out| message.put(out));
-            self.push_by(now, self.ways.of(&route), route, false, outbox);
+            self.push_by(now, self.paths.of(&route), route, false, outbox);
         }
     }
 
-    /// Seals the draft and sends it by this way.
-    fn push(&mut self, now: Instant, way: usize, weighty: bool, outbox: &mut Outbox) {
-        let route = self.ways.get(way).route();
-        self.push_by(now, way, route, weighty, outbox);
+    /// Seals the draft and sends it by this path.
+    fn push(&mut self, now: Instant, path: usize, weighty: bool, outbox: &mut Outbox) {
+        let route = self.paths.get(path).route();
+        self.push_by(now, path, route, weighty, outbox);
     }
 
-    /// Seals the draft and sends it by this route, in the name of a way.
+    /// Seals the draft and sends it by this route, in the name of a path.
     fn push_by(
         &mut self,
         now: Instant,
-        way: usize,
+        path: usize,
         route: Route,
         weighty: bool,
         outbox: &mut Outbox,
@@ -133,7 +133,7 @@ impl Association {
         };
         let plain = &outbox.drafted()[FRONT..];
         let (len, index) = (plain.len(), keys.index);
-        let used = self.ways.get_mut(way);
+        let used = self.paths.get_mut(path);
         let (link, ecn) = (used.link(), used.mark(now, has_content(plain)));
         self.shield.sealed(now, Sealed { keys: index, plain, weighty });
         outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
@@ -144,8 +144,8 @@ impl Association {
     }
 
     /// Sends a probe that is so long.
-    fn send_probe(&mut self, now: Instant, way: usize, len: u16, outbox: &mut Outbox) {
-        self.tell_by(now, way, &Control::Probe(len - OVERHEAD as u16), outbox);
+    fn send_probe(&mut self, now: Instant, path: usize, len: u16, outbox: &mut Outbox) {
+        self.tell_by(now, path, &Control::Probe(len - OVERHEAD as u16), outbox);
     }
 
     /// Sends parity if it is due.
@@ -155,7 +155,7 @@ impl Association {
         }
     }
 
-    /// Sends what is due besides segments. True when connections have to be told that ways are others.
+    /// Sends what is due besides segments. True when connections have to be told that paths are others.
     pub(super) fn send_due(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
         if let Some(count) = self.marks.news(now) {
             self.tell(now, &Control::Marks(count), outbox);
@@ -166,20 +166,20 @@ impl Association {
         self.protect(now, outbox);
         self.shield.handle_timeout(now);
         let mut changed = self.switch_pause.take_due(now);
-        for (way, unanswered) in self.ways.handle_probe_timeouts(now) {
+        for (path, unanswered) in self.paths.handle_probe_timeouts(now) {
             match unanswered {
-                Unanswered::Again(len) => self.send_probe(now, way, len, outbox),
+                Unanswered::Again(len) => self.send_probe(now, path, len, outbox),
                 Unanswered::Shorter => changed = true,
             }
         }
-        for (route, token) in self.ways.challenges(now) {
+        for (route, token) in self.paths.challenges(now) {
             self.tell_to(now, route, &Control::Challenge(token), outbox);
         }
         if self.is_up() {
-            let (beats, other) = self.ways.handle_timeout(now);
+            let (beats, other) = self.paths.handle_timeout(now);
             changed |= other;
             for beat in beats {
-                self.tell_by(now, usize::from(beat.way), &Control::Beat(beat), outbox);
+                self.tell_by(now, usize::from(beat.path), &Control::Beat(beat), outbox);
             }
         }
         changed

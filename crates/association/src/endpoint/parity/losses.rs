@@ -30,7 +30,7 @@ pub(in crate::endpoint) struct Received {
     pub(in crate::endpoint) count: u32,
 }
 
-/// The losses of one association, both ways.
+/// The losses of one association, both directions.
 #[derive(Debug)]
 pub(super) struct Losses {
     keys: Option<Index>,

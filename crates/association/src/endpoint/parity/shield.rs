@@ -13,7 +13,7 @@ use crate::secure::Index;
 /// A round-trip time that was not measured yet: longer than any over a satellite.
 const UNKNOWN: Span = Span::from_secs(1);
 
-/// Parity of one association, both ways.
+/// Parity of one association, both directions.
 #[derive(Debug)]
 pub(in crate::endpoint) struct Shield {
     fec: Fec,

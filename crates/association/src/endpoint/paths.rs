@@ -1,8 +1,8 @@
-//! The ways to a peer: over one link or another, by UDP or TCP.
+//! The paths to a peer: over one link or another, by UDP or TCP.
 //!
 //! The host that knows several watches them ([`Watch`]), sends by the first one that works, and tells the
 //! peer, which does as it is told: one of the two decides for both directions. Without such a host there is
-//! one way, which leads to where the peer's newest datagrams come from, once the peer has proved that it is there.
+//! one path, which leads to where the peer's newest datagrams come from, once the peer has proved that it is there.
 
 use bentpipe_transport::path_mtu::{Search, Unanswered};
 use bentpipe_units::{Instant, Span};
@@ -16,35 +16,35 @@ use super::watch::{Plan, Watch};
 
 /// Links that a host can have: the first one, and a backup.
 pub const LINKS: usize = 2;
-/// Most ways: each link by UDP and TCP.
-pub(super) const MOST_WAYS: usize = 2 * LINKS;
+/// Most paths: each link by UDP and TCP.
+pub(super) const MAX_PATHS: usize = 2 * LINKS;
 
 /// No beat comes so much later than one that was sent after it.
 const LATE: Span = Span::from_secs(5);
 
-/// What the host that watches the ways tells the other one.
+/// What the host that watches the paths tells the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Beat {
-    /// The way by which this is sent, and its link.
-    pub(super) way: u8,
+    /// The path by which this is sent, and its link.
+    pub(super) path: u8,
     pub(super) link: u8,
     /// More with every beat.
     pub(super) serial: u32,
-    /// The way to send by.
+    /// The path to send by.
     pub(super) main: u8,
-    /// A bit for each way that works.
+    /// A bit for each direction that works.
     pub(super) up: u8,
     /// Connections may be spread over all links that work.
     pub(super) spread: bool,
 }
 
-/// What the other one answers, by the same way.
+/// What the other one answers, by the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BeatAnswer {
-    /// The way, and the number of the beat.
-    pub(super) way: u8,
+    /// The path, and the number of the beat.
+    pub(super) path: u8,
     pub(super) serial: u32,
-    /// The way that it sends by.
+    /// The path that it sends by.
     pub(super) main: u8,
 }
 
@@ -53,28 +53,28 @@ pub(super) struct BeatAnswer {
 pub(super) enum Turn {
     /// Nothing.
     None,
-    /// This host sends by another way from now on.
+    /// This host sends by another path from now on.
     Ours,
     /// The peer does.
     Theirs,
 }
 
-/// A way to the peer.
+/// A path to the peer.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct Path {
     route: Route,
     /// The link of this host that it begins with.
     link: usize,
     /// How long datagrams may be.
-    path: Search,
+    mtu: Search,
     ecn: EcnUse,
     /// The peer was heard there, and not only its datagrams.
     is_proved: bool,
 }
 
-impl Way {
+impl Path {
     fn new(route: Route, link: usize) -> Self {
-        Self { route, link, path: search(route.address), ecn: EcnUse::NEW, is_proved: true }
+        Self { route, link, mtu: search(route.address), ecn: EcnUse::NEW, is_proved: true }
     }
 
     /// How it goes.
@@ -89,17 +89,17 @@ impl Way {
 
     /// How long datagrams may be.
     pub(super) const fn most(&self) -> u16 {
-        self.path.get()
+        self.mtu.get()
     }
 
     /// A datagram of this length is sent. Returns the length of a probe that should follow it.
     pub(super) fn sent(&mut self, now: Instant, len: usize) -> Option<u16> {
-        if is_full(&self.path, len) { self.path.sent_full(now) } else { None }
+        if is_full(&self.mtu, len) { self.mtu.sent_full(now) } else { None }
     }
 
     /// A probe of this length has arrived. True when datagrams may be longer now.
     pub(super) fn probe_answered(&mut self, now: Instant, len: u16) -> bool {
-        self.path.answered(now, len)
+        self.mtu.answered(now, len)
     }
 
     /// What the IP header of a datagram says that is sent now.
@@ -121,20 +121,20 @@ impl Way {
     }
 }
 
-/// All ways to a peer, in the order of preference.
+/// All paths to a peer, in the order of preference.
 #[derive(Debug)]
-pub(super) struct Ways {
-    list: Vec<Way>,
+pub(super) struct Paths {
+    list: Vec<Path>,
     main: usize,
     up: u8,
     spread: bool,
     /// This host watches them.
     watch: Option<Watch>,
-    /// The way that the peer sends by, as it says.
+    /// The path that the peer sends by, as it says.
     theirs: u8,
     /// The peer watches them, and this was its latest beat, which came then.
     heard: Option<(u32, Instant)>,
-    /// The way that the peer told this host to use.
+    /// The path that the peer told this host to use.
     told: usize,
     /// Where the peer may be.
     candidates: Candidates,
@@ -142,21 +142,21 @@ pub(super) struct Ways {
     home: Option<Route>,
 }
 
-impl Ways {
-    /// The only way, which this host or the peer has found.
+impl Paths {
+    /// The only path, which this host or the peer has found.
     pub(super) fn single(route: Route) -> Self {
-        let list = vec![Way::new(route, 0)];
+        let list = vec![Path::new(route, 0)];
         Self::of_list(list, false, None)
     }
 
-    /// The ways of this plan, which this host watches; the first one is taken for working.
+    /// The paths of this plan, which this host watches; the first one is taken for working.
     pub(super) fn planned(now: Instant, plan: &Plan) -> Self {
-        let list = plan.ways.iter().map(|way| Way::new(way.route, way.link)).collect();
-        let watch = (plan.ways.len() > 1).then(|| Watch::new(now, plan));
+        let list = plan.paths.iter().map(|path| Path::new(path.route, path.link)).collect();
+        let watch = (plan.paths.len() > 1).then(|| Watch::new(now, plan));
         Self::of_list(list, plan.spread, watch)
     }
 
-    fn of_list(list: Vec<Way>, spread: bool, watch: Option<Watch>) -> Self {
+    fn of_list(list: Vec<Path>, spread: bool, watch: Option<Watch>) -> Self {
         Self {
             list,
             main: 0,
@@ -176,14 +176,14 @@ impl Ways {
         self.home = Some(route);
     }
 
-    /// The number of the way that leads there, where no other one does.
+    /// The number of the path that leads there, where no other one does.
     fn away_from_home(&self) -> Option<usize> {
         let home = self.home.filter(|_| self.watch.is_none())?;
-        let leads = |way: &Way| way.route.ends_like(&home);
+        let leads = |path: &Path| path.route.ends_like(&home);
         (!self.list.iter().any(leads)).then_some(self.list.len())
     }
 
-    /// The way to ask by, `before` being the one that brought no answer. What is known of a peer that has never proved
+    /// The path to ask by, `before` being the one that brought no answer. What is known of a peer that has never proved
     /// where it is may be anybody's word: it is sought at home first.
     pub(super) fn to_ask_by(&self, before: Option<usize>, is_proven: bool) -> usize {
         let home = self.away_from_home();
@@ -192,62 +192,62 @@ impl Ways {
         };
         let all = self.list.len() + usize::from(home.is_some());
         // Where a peer has not proved to be, somebody else may be.
-        let may = |way: &usize| self.list.get(*way).is_none_or(|way| way.is_proved);
+        let may = |path: &usize| self.list.get(*path).is_none_or(|path| path.is_proved);
         (1..=all).map(|step| (before + step) % all).find(may).unwrap_or(self.main)
     }
 
-    /// Where a request by this way goes.
-    pub(super) fn route_to_ask(&self, way: usize) -> Route {
+    /// Where a request by this path goes.
+    pub(super) fn route_to_ask(&self, path: usize) -> Route {
         match self.home {
-            Some(home) if self.away_from_home() == Some(way) => home,
-            _ => self.get(way).route,
+            Some(home) if self.away_from_home() == Some(path) => home,
+            _ => self.get(path).route,
         }
     }
 
-    /// The way that is used.
+    /// The path that is used.
     pub(super) const fn main(&self) -> usize {
         self.main
     }
 
-    pub(super) fn get(&self, way: usize) -> &Way {
-        // What used a way that is gone uses the first one.
-        self.list.get(way).unwrap_or(&self.list[0])
+    pub(super) fn get(&self, path: usize) -> &Path {
+        // What used a path that is gone uses the first one.
+        self.list.get(path).unwrap_or(&self.list[0])
     }
 
-    pub(super) fn get_mut(&mut self, way: usize) -> &mut Way {
-        let way = if way < self.list.len() { way } else { 0 };
-        &mut self.list[way]
+    pub(super) fn get_mut(&mut self, path: usize) -> &mut Path {
+        let path = if path < self.list.len() { path } else { 0 };
+        &mut self.list[path]
     }
 
-    /// Does for the lengths of datagrams and for ECN what time demands. Returns on which ways a probe had no answer.
+    /// Does for the lengths of datagrams and for ECN what time demands. Returns on which paths a probe had no answer.
     pub(super) fn handle_probe_timeouts(&mut self, now: Instant) -> Vec<(usize, Unanswered)> {
-        let unanswered = |(number, way): (usize, &mut Way)| {
-            way.ecn.handle_timeout(now);
-            way.path.handle_timeout(now).map(|unanswered| (number, unanswered))
+        let unanswered = |(number, path): (usize, &mut Path)| {
+            path.ecn.handle_timeout(now);
+            path.mtu.handle_timeout(now).map(|unanswered| (number, unanswered))
         };
         self.list.iter_mut().enumerate().filter_map(unanswered).collect()
     }
 
     /// Whether one works, as far as is known.
-    pub(super) fn is_up(&self, way: usize) -> bool {
-        self.up & 1 << way != 0 && self.list.get(way).is_some_and(|way| way.is_proved)
+    pub(super) fn is_up(&self, path: usize) -> bool {
+        self.up & 1 << path != 0 && self.list.get(path).is_some_and(|path| path.is_proved)
     }
 
-    /// The round-trip time of a way, if this host watches it.
-    pub(super) fn round_trip(&self, way: usize) -> Option<Span> {
-        self.watch.as_ref()?.round_trip(way)
+    /// The round-trip time of a path, if this host watches it.
+    pub(super) fn round_trip(&self, path: usize) -> Option<Span> {
+        self.watch.as_ref()?.round_trip(path)
     }
 
-    /// The way that something came by; the one in use where that is not known.
+    /// The path that something came by; the one in use where that is not known.
     pub(super) fn of(&self, from: &Route) -> usize {
-        let same = |way: &Way| {
-            let ours = way.route.local.is_none() || way.route.local == from.local;
-            ours && way.route.ends_like(from)
+        let same = |path: &Path| {
+            let ours = path.route.local.is_none() || path.route.local == from.local;
+            ours && path.route.ends_like(from)
         };
         self.list.iter().position(same).unwrap_or(self.main)
     }
 
-    /// The ways that connections may take: the best one of each link that works if they are spread, and
+    /// The paths that connections may take: the best one of each link that works if they are spread, and
     /// the one in use otherwise.
     pub(super) fn open(&self) -> Vec<usize> {
         if !self.spread {
@@ -259,18 +259,18 @@ impl Ways {
         if all.is_empty() { vec![self.main] } else { all }
     }
 
-    /// Whether a connection on this way has to take another one.
-    pub(super) fn must_leave(&self, way: usize) -> bool {
-        !self.open().contains(&way)
+    /// Whether a connection on this path has to take another one.
+    pub(super) fn must_leave(&self, path: usize) -> bool {
+        !self.open().contains(&path)
     }
 
-    /// The peer has answered a request that went by this way: it works.
-    pub(super) fn answered_by(&mut self, way: usize) {
-        let route = self.route_to_ask(way);
-        if self.away_from_home() == Some(way) {
+    /// The peer has answered a request that went by this path: it works.
+    pub(super) fn answered_by(&mut self, path: usize) {
+        let route = self.route_to_ask(path);
+        if self.away_from_home() == Some(path) {
             return self.list[self.main].lead(route);
         }
-        self.main = way.min(self.list.len() - 1);
+        self.main = path.min(self.list.len() - 1);
         if let Some(watch) = &mut self.watch {
             watch.associated(self.main);
             self.up = watch.up();
@@ -282,28 +282,28 @@ impl Ways {
         if self.watch.is_some() || self.heard.is_some() {
             return;
         }
-        let way = &mut self.list[0];
+        let path = &mut self.list[0];
         // Where this host's own address was the system's choice it stays so.
-        let local = way.route.local.and(from.local);
-        if way.route.ends_like(&from) {
-            way.route.local = local;
+        let local = path.route.local.and(from.local);
+        if path.route.ends_like(&from) {
+            path.route.local = local;
         } else {
             self.candidates.add(now, 0, Route { local, ..from }, token);
         }
     }
 
-    /// The peer has answered a challenge by this route. True when a way leads elsewhere now.
+    /// The peer has answered a challenge by this route. True when a path leads elsewhere now.
     pub(super) fn proved(&mut self, token: u64, from: Route) -> bool {
-        let Some((way, route)) = self.candidates.proved(token, from) else { return false };
-        let Some(way) = self.list.get_mut(way) else { return false };
-        way.lead(route);
+        let Some((path, route)) = self.candidates.proved(token, from) else { return false };
+        let Some(path) = self.list.get_mut(path) else { return false };
+        path.lead(route);
         self.follow_told();
         true
     }
 
-    /// The peer has proved by a handshake that it is at the end of this route. True when a way leads elsewhere now.
+    /// The peer has proved by a handshake that it is at the end of this route. True when a path leads elsewhere now.
     pub(super) fn is_at(&mut self, route: Route) -> bool {
-        if self.watch.is_some() || self.list.iter().any(|way| way.route.ends_like(&route)) {
+        if self.watch.is_some() || self.list.iter().any(|path| path.route.ends_like(&route)) {
             return false;
         }
         let main = &mut self.list[self.main];
@@ -316,7 +316,7 @@ impl Ways {
         self.candidates.challenges(now)
     }
 
-    /// The peer was restarted and is there: what it told of ways is forgotten.
+    /// The peer was restarted and is there: what it told of paths is forgotten.
     pub(super) fn forget(&mut self, route: Route) {
         if self.watch.is_none() {
             *self = Self { home: self.home, ..Self::single(route) };
@@ -331,21 +331,22 @@ impl Ways {
         from: Route,
         token: impl FnOnce() -> u64,
     ) -> bool {
-        let way = usize::from(beat.way);
+        let path = usize::from(beat.path);
         // No beat comes so late: a peer that has forgotten the association counts anew.
         let newer = |(last, at): (u32, Instant)| {
             beat.serial.wrapping_sub(last).cast_signed() > 0 || at + LATE <= now
         };
         let is_news = self.heard.is_none_or(newer);
-        if self.watch.is_some() || way >= MOST_WAYS || !is_news {
+        if self.watch.is_some() || path >= MAX_PATHS || !is_news {
             return false;
         }
         self.heard = Some((beat.serial, now));
-        while self.list.len() <= way {
-            let is_proved = self.list.iter().any(|way| way.is_proved && way.route.ends_like(&from));
-            self.list.push(Way { is_proved, ..Way::new(from, 0) });
+        while self.list.len() <= path {
+            let is_proved =
+                self.list.iter().any(|path| path.is_proved && path.route.ends_like(&from));
+            self.list.push(Path { is_proved, ..Path::new(from, 0) });
         }
-        let known = &mut self.list[way];
+        let known = &mut self.list[path];
         let link = usize::from(beat.link).min(LINKS - 1);
         let mut changed = known.link != link;
         known.link = link;
@@ -354,7 +355,7 @@ impl Ways {
             known.route.local = from.local;
         }
         if !known.is_proved || !known.route.ends_like(&from) {
-            self.candidates.add(now, way, from, token);
+            self.candidates.add(now, path, from, token);
         }
         self.told = usize::from(beat.main);
         let heard = (1u8 << self.list.len()) - 1;
@@ -363,13 +364,14 @@ impl Ways {
         self.follow_told() || changed
     }
 
-    /// Uses the way that the peer told, if it has proved to be there. True when it is another one than before.
+    /// Uses the path that the peer told, if it has proved to be there. True when it is another one than before.
     fn follow_told(&mut self) -> bool {
-        let can = self.heard.is_some() && self.list.get(self.told).is_some_and(|way| way.is_proved);
+        let can =
+            self.heard.is_some() && self.list.get(self.told).is_some_and(|path| path.is_proved);
         can && std::mem::replace(&mut self.main, self.told) != self.told
     }
 
-    /// Content is sent: from now on for a while the ways are watched closely.
+    /// Content is sent: from now on for a while the paths are watched closely.
     pub(super) fn used(&mut self, now: Instant) {
         let main = self.main;
         if let Some(watch) = &mut self.watch {
@@ -380,7 +382,7 @@ impl Ways {
     /// The peer has answered a beat.
     pub(super) fn handle_answer(&mut self, now: Instant, answer: BeatAnswer) -> Turn {
         let newer = match &mut self.watch {
-            Some(watch) => watch.answered(now, usize::from(answer.way), answer.serial),
+            Some(watch) => watch.answered(now, usize::from(answer.path), answer.serial),
             None => false,
         };
         let moved = newer && std::mem::replace(&mut self.theirs, answer.main) != answer.main;
@@ -391,7 +393,7 @@ impl Ways {
         }
     }
 
-    /// The beats that are due, and whether another way is to be used.
+    /// The beats that are due, and whether another path is to be used.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> (Vec<Beat>, bool) {
         if self.watch.as_ref().and_then(|watch| watch.due(self.main)).is_none_or(|due| due > now) {
             return (Vec::new(), false);
@@ -401,15 +403,15 @@ impl Ways {
         }
         let changed = self.choose();
         let (main, up, spread) = (self.main, self.up, self.spread);
-        let links: Vec<u8> = self.list.iter().map(|way| way.link as u8).collect();
+        let links: Vec<u8> = self.list.iter().map(|path| path.link as u8).collect();
         let Some(watch) = &mut self.watch else { return (Vec::new(), changed) };
         if changed {
             // The peer is told at once.
             watch.hurry(now, main);
         }
-        let beats = watch.beat(now, main).into_iter().map(|(way, serial)| Beat {
-            way: way as u8,
-            link: links[way],
+        let beats = watch.beat(now, main).into_iter().map(|(path, serial)| Beat {
+            path: path as u8,
+            link: links[path],
             serial,
             main: main as u8,
             up,
@@ -423,19 +425,21 @@ impl Ways {
         let Some(watch) = &mut self.watch else { return false };
         let up = watch.up();
         // If none works it may as well be the one before.
-        let main = (0..self.list.len()).find(|way| up & 1 << way != 0).unwrap_or(self.main);
+        let main = (0..self.list.len()).find(|path| up & 1 << path != 0).unwrap_or(self.main);
         let changed = (main, up) != (self.main, self.up);
         (self.main, self.up) = (main, up);
         changed
     }
 
-    /// When [`Ways::handle_timeout`] must be called.
+    /// When [`Paths::handle_timeout`] must be called.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let paths =
-            self.list.iter().map(|way| Instant::earliest(way.path.deadline(), way.ecn.deadline()));
+        let all = self
+            .list
+            .iter()
+            .map(|path| Instant::earliest(path.mtu.deadline(), path.ecn.deadline()));
         let watch = self.watch.as_ref().and_then(|watch| watch.due(self.main));
         let others = Instant::earliest(watch, self.candidates.deadline());
-        paths.fold(others, Instant::earliest)
+        all.fold(others, Instant::earliest)
     }
 }
 
@@ -447,85 +451,85 @@ mod tests {
         std::net::SocketAddr::from(([10, 0, 0, n], 25_300)).into()
     }
 
-    fn beat(way: u8, serial: u32, main: u8, up: u8) -> Beat {
-        Beat { way, link: way, serial, main, up, spread: false }
+    fn beat(path: u8, serial: u32, main: u8, up: u8) -> Beat {
+        Beat { path, link: path, serial, main, up, spread: false }
     }
 
     const NOW: Instant = Instant::ZERO;
 
     /// Hears a beat by this route, and whatever has to be proved is.
-    fn hear(ways: &mut Ways, beat: Beat, from: Route) -> bool {
-        let changed = ways.hear(NOW, beat, from, || 7);
-        prove(ways) || changed
+    fn hear(paths: &mut Paths, beat: Beat, from: Route) -> bool {
+        let changed = paths.hear(NOW, beat, from, || 7);
+        prove(paths) || changed
     }
 
     /// The peer answers the challenges from where they were sent.
-    fn prove(ways: &mut Ways) -> bool {
-        let due = ways.challenges(NOW);
-        due.into_iter().any(|(route, token)| ways.proved(token, route))
+    fn prove(paths: &mut Paths) -> bool {
+        let due = paths.challenges(NOW);
+        due.into_iter().any(|(route, token)| paths.proved(token, route))
     }
 
     #[test]
-    fn without_beats_the_way_leads_to_where_the_peer_has_proved_to_be() {
-        let mut ways = Ways::single(route(1));
-        ways.came_by(NOW, route(1), || 7);
-        assert!(!prove(&mut ways));
-        ways.came_by(NOW, route(2), || 7);
-        assert_eq!(ways.get(0).route, route(1), "a copy may come from anywhere");
-        assert!(prove(&mut ways));
-        assert_eq!(ways.get(0).route, route(2));
-        assert!(hear(&mut ways, beat(0, 1, 0, 1), route(3)));
-        ways.came_by(NOW, route(4), || 7);
-        assert!(!prove(&mut ways));
-        assert_eq!(ways.get(0).route, route(3));
+    fn without_beats_the_path_leads_to_where_the_peer_has_proved_to_be() {
+        let mut paths = Paths::single(route(1));
+        paths.came_by(NOW, route(1), || 7);
+        assert!(!prove(&mut paths));
+        paths.came_by(NOW, route(2), || 7);
+        assert_eq!(paths.get(0).route, route(1), "a copy may come from anywhere");
+        assert!(prove(&mut paths));
+        assert_eq!(paths.get(0).route, route(2));
+        assert!(hear(&mut paths, beat(0, 1, 0, 1), route(3)));
+        paths.came_by(NOW, route(4), || 7);
+        assert!(!prove(&mut paths));
+        assert_eq!(paths.get(0).route, route(3));
     }
 
     #[test]
     fn a_handshake_proves_where_the_peer_is() {
-        let mut ways = Ways::single(route(1));
-        assert!(ways.is_at(route(2)) && !ways.is_at(route(2)));
-        assert_eq!(ways.get(0).route, route(2));
+        let mut paths = Paths::single(route(1));
+        assert!(paths.is_at(route(2)) && !paths.is_at(route(2)));
+        assert_eq!(paths.get(0).route, route(2));
     }
 
     #[test]
     fn a_host_does_as_it_is_told_by_the_newest_beat() {
-        let mut ways = Ways::single(route(1));
-        // The second way is not known yet.
-        hear(&mut ways, beat(0, 1, 1, 3), route(1));
-        assert_eq!((ways.main(), ways.is_up(1)), (0, false));
-        assert!(!ways.hear(NOW, beat(1, 2, 1, 2), route(9), || 7) || ways.main() == 0);
-        assert!(!ways.is_up(1), "nobody has proved to be there");
-        assert!(prove(&mut ways));
-        assert_eq!((ways.main(), ways.get(1).route, ways.get(1).link), (1, route(9), 1));
-        assert!(!hear(&mut ways, beat(0, 1, 0, 3), route(1)), "an old one");
-        assert!(hear(&mut ways, beat(0, 3, 0, 3), route(1)));
-        assert_eq!((ways.main(), ways.is_up(1)), (0, true));
-        assert!(!hear(&mut ways, beat(200, 4, 0, 3), route(1)), "no such way");
+        let mut paths = Paths::single(route(1));
+        // The second path is not known yet.
+        hear(&mut paths, beat(0, 1, 1, 3), route(1));
+        assert_eq!((paths.main(), paths.is_up(1)), (0, false));
+        assert!(!paths.hear(NOW, beat(1, 2, 1, 2), route(9), || 7) || paths.main() == 0);
+        assert!(!paths.is_up(1), "nobody has proved to be there");
+        assert!(prove(&mut paths));
+        assert_eq!((paths.main(), paths.get(1).route, paths.get(1).link), (1, route(9), 1));
+        assert!(!hear(&mut paths, beat(0, 1, 0, 3), route(1)), "an old one");
+        assert!(hear(&mut paths, beat(0, 3, 0, 3), route(1)));
+        assert_eq!((paths.main(), paths.is_up(1)), (0, true));
+        assert!(!hear(&mut paths, beat(200, 4, 0, 3), route(1)), "no such path");
     }
 
     #[test]
     fn connections_are_spread_over_the_links_that_work() {
-        let mut ways = Ways::single(route(1));
-        hear(&mut ways, Beat { spread: true, ..beat(1, 1, 0, 3) }, route(2));
-        ways.get_mut(0).link = 0;
-        assert_eq!(ways.open(), [0, 1]);
-        assert!(!ways.must_leave(1));
-        hear(&mut ways, Beat { spread: true, ..beat(1, 2, 1, 2) }, route(2));
-        assert_eq!(ways.open(), [1]);
-        assert!(ways.must_leave(0));
+        let mut paths = Paths::single(route(1));
+        hear(&mut paths, Beat { spread: true, ..beat(1, 1, 0, 3) }, route(2));
+        paths.get_mut(0).link = 0;
+        assert_eq!(paths.open(), [0, 1]);
+        assert!(!paths.must_leave(1));
+        hear(&mut paths, Beat { spread: true, ..beat(1, 2, 1, 2) }, route(2));
+        assert_eq!(paths.open(), [1]);
+        assert!(paths.must_leave(0));
     }
 
     #[test]
     fn an_address_of_this_host_is_kept_only_where_one_was_given() {
         let to_me = Route { local: Some([10, 9, 9, 9].into()), ..route(2) };
-        let mut ways = Ways::single(route(1));
-        ways.came_by(NOW, to_me, || 7);
-        prove(&mut ways);
-        assert_eq!(ways.get(0).route, route(2));
-        let mut ways = Ways::single(to_me);
+        let mut paths = Paths::single(route(1));
+        paths.came_by(NOW, to_me, || 7);
+        prove(&mut paths);
+        assert_eq!(paths.get(0).route, route(2));
+        let mut paths = Paths::single(to_me);
         let elsewhere = Route { local: Some([10, 9, 9, 8].into()), ..route(3) };
-        ways.came_by(NOW, elsewhere, || 7);
-        prove(&mut ways);
-        assert_eq!(ways.get(0).route, elsewhere);
+        paths.came_by(NOW, elsewhere, || 7);
+        prove(&mut paths);
+        assert_eq!(paths.get(0).route, elsewhere);
     }
 }

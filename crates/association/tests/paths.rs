@@ -1,4 +1,4 @@
-//! Two endpoints with several ways between them: a backup link, TCP where UDP does not get through.
+//! Two endpoints with several paths between them: a backup link, TCP where UDP does not get through.
 
 mod world;
 
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::endpoint::{
-    Carrier, ConnectionId, Plan, PlannedWay, Route, Streams as _,
+    Carrier, ConnectionId, Plan, PlannedPath, Route, Streams as _,
 };
 use bentpipe_association::{Share, Tuning};
 use bentpipe_testkit::pattern;
@@ -18,14 +18,14 @@ use proptest::prelude::*;
 
 use world::{CLIENT, SERVER, World, address, backup, key, secs};
 
-/// One way over a geostationary satellite, and over a network on the ground.
+/// One path over a geostationary satellite, and over a network on the ground.
 const SATELLITE: Span = Span::from_millis(300);
 const GROUND: Span = Span::from_millis(40);
 
 /// Long datagrams by the link and carrier that they took, those that were lost among them.
 type Counts = Rc<RefCell<BTreeMap<(bool, Carrier), usize>>>;
 
-/// A way, by link and carrier; the backup link is the second one.
+/// A path, by link and carrier; the backup link is the second one.
 const PRIMARY: (bool, Carrier) = (false, Carrier::Udp);
 const BACKUP: (bool, Carrier) = (true, Carrier::Udp);
 const TCP: (bool, Carrier) = (false, Carrier::Tcp);
@@ -34,23 +34,23 @@ fn is_backup(address: SocketAddr) -> bool {
     [backup(CLIENT), backup(SERVER)].contains(&address)
 }
 
-fn way(to: SocketAddr, link: usize, carrier: Carrier) -> PlannedWay {
-    PlannedWay { route: Route { carrier, ..to.into() }, link }
+fn path(to: SocketAddr, link: usize, carrier: Carrier) -> PlannedPath {
+    PlannedPath { route: Route { carrier, ..to.into() }, link }
 }
 
 /// The server over both links, by UDP.
-fn both_links() -> Vec<PlannedWay> {
-    vec![way(address(SERVER), 0, Carrier::Udp), way(backup(SERVER), 1, Carrier::Udp)]
+fn both_links() -> Vec<PlannedPath> {
+    vec![path(address(SERVER), 0, Carrier::Udp), path(backup(SERVER), 1, Carrier::Udp)]
 }
 
 /// The server by UDP, and by TCP if need be.
-fn both_carriers() -> Vec<PlannedWay> {
-    vec![way(address(SERVER), 0, Carrier::Udp), way(address(SERVER), 0, Carrier::Tcp)]
+fn both_carriers() -> Vec<PlannedPath> {
+    vec![path(address(SERVER), 0, Carrier::Udp), path(address(SERVER), 0, Carrier::Tcp)]
 }
 
-/// A world in which the client knows these ways; `works` says which ones work, and when.
+/// A world in which the client knows these paths; `works` says which ones work, and when.
 fn world(
-    ways: Vec<PlannedWay>,
+    paths: Vec<PlannedPath>,
     spread: bool,
     mut works: impl FnMut((bool, Carrier), Instant) -> bool + 'static,
 ) -> (World, Counts) {
@@ -64,7 +64,7 @@ fn world(
         *seen.borrow_mut().entry(which).or_default() += usize::from(len > 1_000);
         works(which, now).then_some(if which.0 { GROUND } else { SATELLITE })
     }));
-    world.endpoints[CLIENT].plan(key(2).public(), Plan { ways, spread });
+    world.endpoints[CLIENT].plan(key(2).public(), Plan { paths, spread });
     (world, counts)
 }
 
@@ -72,9 +72,9 @@ fn second(n: u64) -> Instant {
     Instant::ZERO + secs(n)
 }
 
-/// Long datagrams that took this way.
-fn count(counts: &Counts, way: (bool, Carrier)) -> usize {
-    counts.borrow().get(&way).copied().unwrap_or(0)
+/// Long datagrams that took this path.
+fn count(counts: &Counts, path: (bool, Carrier)) -> usize {
+    counts.borrow().get(&path).copied().unwrap_or(0)
 }
 
 /// Writes to a connection what there is room for.
@@ -104,7 +104,7 @@ fn take(world: &mut World, accepted: &mut Vec<ConnectionId>) {
 #[test]
 fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
     let (mut world, counts) =
-        world(both_links(), false, |way, now| way == BACKUP || now < second(8));
+        world(both_links(), false, |path, now| path == BACKUP || now < second(8));
     let connection = world.connect();
     let data = pattern(6_000_000);
     let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
@@ -120,7 +120,7 @@ fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
 fn traffic_returns_to_the_first_link_once_that_works_again() {
     let dark = second(5)..second(15);
     let (mut world, counts) =
-        world(both_links(), false, move |way, now| way == BACKUP || !dark.contains(&now));
+        world(both_links(), false, move |path, now| path == BACKUP || !dark.contains(&now));
     let connection = world.connect();
     let mut data = pattern(20_000_000);
     let mut last = (0, 0);
@@ -146,9 +146,9 @@ fn traffic_returns_to_the_first_link_once_that_works_again() {
 
 #[test]
 fn the_peer_follows_within_the_delay_of_the_backup() {
-    // A download: the server sends, and only the client watches the ways.
+    // A download: the server sends, and only the client watches the paths.
     let (mut world, counts) =
-        world(both_links(), false, |way, now| way == BACKUP || now < second(8));
+        world(both_links(), false, |path, now| path == BACKUP || now < second(8));
     let first = world.connect();
     world.transfer(first, &pattern(10), secs(10)).expect("a transfer");
     let connection = world.connect();
@@ -173,7 +173,7 @@ fn the_peer_follows_within_the_delay_of_the_backup() {
 
 #[test]
 fn hosts_associate_by_the_backup_if_the_first_link_is_dark() {
-    let (mut world, _) = world(both_links(), false, |way, _| way == BACKUP);
+    let (mut world, _) = world(both_links(), false, |path, _| path == BACKUP);
     let connection = world.connect();
     let data = pattern(100_000);
     let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
@@ -184,7 +184,7 @@ fn hosts_associate_by_the_backup_if_the_first_link_is_dark() {
 fn where_udp_is_blocked_the_association_goes_by_tcp_and_where_it_is_not_it_never_does() {
     for blocked in [false, true] {
         let (mut world, counts) =
-            world(both_carriers(), false, move |way, _| way == TCP || !blocked);
+            world(both_carriers(), false, move |path, _| path == TCP || !blocked);
         let connection = world.connect();
         let data = pattern(1_000_000);
         let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
@@ -196,7 +196,7 @@ fn where_udp_is_blocked_the_association_goes_by_tcp_and_where_it_is_not_it_never
 #[test]
 fn udp_is_used_again_once_it_gets_through() {
     let (mut world, counts) =
-        world(both_carriers(), false, |way, now| way == TCP || now > second(10));
+        world(both_carriers(), false, |path, now| path == TCP || now > second(10));
     let connection = world.connect();
     world.transfer(connection, &pattern(100_000), secs(60)).expect("a transfer");
     let held = world.connect();
@@ -245,9 +245,9 @@ proptest! {
         times in prop::collection::vec((0u64..40, 1u64..8, prop::bool::ANY), 0..8),
         spread in prop::bool::ANY,
     ) {
-        let (mut world, _) = world(both_links(), spread, move |way, now| {
+        let (mut world, _) = world(both_links(), spread, move |path, now| {
             let dark = |(from, len, link): &(u64, u64, bool)| {
-                *link == way.0 && (second(*from)..second(from + len)).contains(&now)
+                *link == path.0 && (second(*from)..second(from + len)).contains(&now)
             };
             !times.iter().any(dark)
         });
