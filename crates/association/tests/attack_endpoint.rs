@@ -138,7 +138,7 @@ fn a_flood_of_datagrams_that_ask_for_answers_is_answered_with_no_more_than_came(
     assert!(world.sent_bytes <= 3 * said);
 }
 
-/// A beat from a victim's address, after which the peer is silent and the endpoint asks where it is.
+/// A probe from a victim's address, after which the peer is silent and the endpoint asks where it is.
 #[test]
 fn an_address_that_nobody_has_proved_is_not_asked_for_the_peer() {
     let mut world = World::new(config(), 20_000_000, 100);

@@ -96,13 +96,13 @@ fn two_links() -> (World, Dark) {
 }
 
 #[test]
-fn a_failover_is_followed_by_a_host_that_remembers_the_beats_of_an_association_before() {
+fn a_failover_is_followed_by_a_host_that_remembers_the_probes_of_an_association_before() {
     let cx = &mut context();
     let (mut world, dark) = two_links();
     let first = world.connect();
     let mut data = pattern(1_000);
     assert!(world.endpoints[CLIENT].poll_write(world.now, first, &mut data, cx).is_ready());
-    // Some thousand beats.
+    // Some thousand probes.
     world.run(secs(3_600));
     // An outage that ends the connection. The server's application has not let go of it.
     let Poll::Ready(_held) = world.endpoints[SERVER].poll_accept(cx) else { panic!("none") };

@@ -60,7 +60,7 @@ fn world(
     let seen = counts.clone();
     world.over = Some(Box::new(move |to, len, now| {
         let which = (is_backup(to.address), to.carrier);
-        // Reports, beats and the like are short.
+        // Reports, probes and the like are short.
         *seen.borrow_mut().entry(which).or_default() += usize::from(len > 1_000);
         works(which, now).then_some(if which.0 { GROUND } else { SATELLITE })
     }));
@@ -110,7 +110,7 @@ fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
     let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
     assert!(read == data);
     // 12.5 s of data at 4 Mbit/s; what was under way over the satellite is sent again, and to find out took
-    // 1.25 s after the first beat without an answer.
+    // 1.25 s after the first probe without an answer.
     let took = last.since(Instant::ZERO).as_secs_f64();
     assert!(took < 12.5 + 0.6 + 1.6 + 1.2, "{took}");
     assert!(count(&counts, BACKUP) > 1_000, "{counts:?}");
@@ -139,14 +139,14 @@ fn traffic_returns_to_the_first_link_once_that_works_again() {
         last = now;
     }
     assert!(shares[4].0 > 250 && shares[4].1 < 2, "{shares:?}");
-    // The rest of a second, and then only beats on the dark link.
+    // The rest of a second, and then only probes on the dark link.
     assert!(shares[8..14].iter().all(|share| share.0 < 2 && share.1 > 300), "{shares:?}");
     assert!(shares[19..].iter().all(|share| share.0 > 300 && share.1 < 2), "{shares:?}");
 }
 
 #[test]
 fn the_peer_follows_within_the_delay_of_the_backup() {
-    // A download: the server sends, and only the client watches the paths.
+    // A download: the server sends, and only the client monitors the paths.
     let (mut world, counts) =
         world(both_links(), false, |path, now| path == BACKUP || now < second(8));
     let first = world.connect();

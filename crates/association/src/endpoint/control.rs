@@ -4,7 +4,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::number::{CONTROL, has_content, put_number, take_number};
 use super::parity::{Parity, Received};
-use super::paths::{Beat, BeatAnswer};
+use super::paths::{PathProbe, PathProbeAnswer};
 use super::pieces::Piece;
 
 /// Bytes of a piece besides its half.
@@ -13,14 +13,14 @@ pub(super) const PIECE_HEADER: usize = 6;
 const GONE: u8 = 1;
 const REFUSED: u8 = 2;
 const MARKS: u8 = 3;
-const PROBE: u8 = 4;
-const PROBE_ANSWER: u8 = 5;
+const MTU_PROBE: u8 = 4;
+const MTU_PROBE_ANSWER: u8 = 5;
 const PIECE: u8 = 6;
 const RECEIVED: u8 = 7;
 const PROTECTS: u8 = 8;
 const PARITY: u8 = 9;
-const BEAT: u8 = 10;
-const BEAT_ANSWER: u8 = 11;
+const PATH_PROBE: u8 = 10;
+const PATH_PROBE_ANSWER: u8 = 11;
 const DATAGRAM: u8 = 12;
 const LEAVING: u8 = 13;
 const CHALLENGE: u8 = 14;
@@ -41,10 +41,10 @@ pub(super) enum Control {
     Refused(u32),
     /// So many datagrams have come with a congestion mark.
     Marks(u32),
-    /// A probe of the path that is so long, as what is sealed.
-    Probe(u16),
-    /// A probe of this length arrived.
-    ProbeAnswer(u16),
+    /// A probe of the MTU that is so long, as what is sealed.
+    MtuProbe(u16),
+    /// A probe of the MTU of this length arrived.
+    MtuProbeAnswer(u16),
     /// Half of something.
     Piece(Piece),
     /// So many datagrams have come.
@@ -53,10 +53,10 @@ pub(super) enum Control {
     Protects,
     /// Parity over the datagrams before it.
     Parity(Parity),
-    /// The host that watches the paths says which ones to use.
-    Beat(Beat),
-    /// A beat came.
-    BeatAnswer(BeatAnswer),
+    /// The host that monitors the paths says which ones to use.
+    PathProbe(PathProbe),
+    /// A probe came.
+    PathProbeAnswer(PathProbeAnswer),
     /// A datagram of the application.
     Datagram(Bytes),
     /// Who receives this where it was sent says so by the same path.
@@ -85,12 +85,12 @@ impl Control {
                 out.put_u8(MARKS);
                 out.put_u32(*count);
             }
-            Self::Probe(len) => {
-                out.put_u8(PROBE);
+            Self::MtuProbe(len) => {
+                out.put_u8(MTU_PROBE);
                 out.resize(start + usize::from(*len), 0);
             }
-            Self::ProbeAnswer(len) => {
-                out.put_u8(PROBE_ANSWER);
+            Self::MtuProbeAnswer(len) => {
+                out.put_u8(MTU_PROBE_ANSWER);
                 out.put_u16(*len);
             }
             Self::Piece(piece) => {
@@ -113,16 +113,16 @@ impl Control {
                 out.put_u64(parity.check);
                 out.extend_from_slice(&parity.shards);
             }
-            Self::Beat(beat) => {
-                out.put_u8(BEAT);
-                out.put_u8(beat.path);
-                out.put_u8(beat.link);
-                out.put_u32(beat.serial);
-                out.put_u8(beat.main << 1 | u8::from(beat.spread));
-                out.put_u8(beat.up);
+            Self::PathProbe(probe) => {
+                out.put_u8(PATH_PROBE);
+                out.put_u8(probe.path);
+                out.put_u8(probe.link);
+                out.put_u32(probe.serial);
+                out.put_u8(probe.main << 1 | u8::from(probe.spread));
+                out.put_u8(probe.up);
             }
-            Self::BeatAnswer(answer) => {
-                out.put_u8(BEAT_ANSWER);
+            Self::PathProbeAnswer(answer) => {
+                out.put_u8(PATH_PROBE_ANSWER);
                 out.put_u8(answer.path);
                 out.put_u32(answer.serial);
                 out.put_u8(answer.main);
@@ -151,8 +151,8 @@ impl Control {
             GONE => Self::Gone(number(&plain)?),
             REFUSED => Self::Refused(number(&plain)?),
             MARKS => Self::Marks(plain.try_get_u32().ok()?),
-            PROBE => Self::Probe(before),
-            PROBE_ANSWER => Self::ProbeAnswer(plain.try_get_u16().ok()?),
+            MTU_PROBE => Self::MtuProbe(before),
+            MTU_PROBE_ANSWER => Self::MtuProbeAnswer(plain.try_get_u16().ok()?),
             PIECE => {
                 let what = plain.try_get_u32().ok()?;
                 Self::Piece(Piece { id: what >> 1, second: what & 1 == 1, bytes: plain })
@@ -170,14 +170,14 @@ impl Control {
                 check: plain.try_get_u64().ok()?,
                 shards: plain,
             }),
-            BEAT => {
+            PATH_PROBE => {
                 let (path, link) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
                 let serial = plain.try_get_u32().ok()?;
                 let (which, up) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
                 let (main, spread) = (which >> 1, which & 1 == 1);
-                Self::Beat(Beat { path, link, serial, main, up, spread })
+                Self::PathProbe(PathProbe { path, link, serial, main, up, spread })
             }
-            BEAT_ANSWER => Self::BeatAnswer(BeatAnswer {
+            PATH_PROBE_ANSWER => Self::PathProbeAnswer(PathProbeAnswer {
                 path: plain.try_get_u8().ok()?,
                 serial: plain.try_get_u32().ok()?,
                 main: plain.try_get_u8().ok()?,
@@ -206,13 +206,13 @@ mod tests {
             Control::Gone(300),
             Control::Refused(2),
             Control::Marks(7),
-            Control::Probe(1449),
-            Control::ProbeAnswer(1472),
+            Control::MtuProbe(1449),
+            Control::MtuProbeAnswer(1472),
             Control::Piece(piece),
             Control::Received(Received { next: 70_000, count: 65_000 }),
             Control::Protects,
             Control::Parity(parity),
-            Control::Beat(Beat {
+            Control::PathProbe(PathProbe {
                 path: 3,
                 link: 1,
                 serial: 1 << 31,
@@ -224,11 +224,11 @@ mod tests {
             Control::Leaving,
             Control::Challenge(1 << 63),
             Control::ChallengeAnswer(7),
-            Control::BeatAnswer(BeatAnswer { path: 3, serial: 1 << 31, main: 2 }),
+            Control::PathProbeAnswer(PathProbeAnswer { path: 3, serial: 1 << 31, main: 2 }),
         ] {
             let mut bytes = BytesMut::new();
             message.put(&mut bytes);
-            if let Control::Probe(len) = message {
+            if let Control::MtuProbe(len) = message {
                 assert_eq!(bytes.len(), usize::from(len));
             }
             let mut bytes = bytes.freeze();

@@ -29,6 +29,7 @@ mod numbering;
 mod object;
 mod outbox;
 pub mod parity;
+mod path_monitor;
 mod path_mtu;
 mod paths;
 mod pieces;
@@ -42,7 +43,6 @@ mod streams;
 mod switch_pause;
 mod timers;
 mod times;
-mod watch;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -71,12 +71,12 @@ pub use self::identity::Entropy;
 pub use self::line::Share;
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
+pub use self::path_monitor::{Plan, PlannedPath};
 pub use self::paths::LINKS;
 pub use self::route::{Carrier, Route};
 pub use self::status::{ConnectionRef, PeerState};
 pub use self::timers::Timers;
 pub use self::times::Times;
-pub use self::watch::{Plan, PlannedPath};
 pub use crate::stream::{ConnectionId, StreamError, Streams};
 
 /// Segments that may follow the request to open a connection before it is answered: a request of an
@@ -180,7 +180,7 @@ impl Endpoint {
         self.directory.get(self.connections.get(id.0).association()).peer()
     }
 
-    /// The paths by which a peer is reached, in associations to come. This host watches them and sends by the
+    /// The paths by which a peer is reached, in associations to come. This host monitors them and sends by the
     /// first one that works, and the peer does too.
     pub fn plan(&mut self, peer: PublicKey, plan: Plan) {
         self.settings.plan(peer, plan);

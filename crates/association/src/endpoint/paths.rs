@@ -1,6 +1,6 @@
 //! The paths to a peer: over one link or another, by UDP or TCP.
 //!
-//! The host that knows several watches them ([`Watch`]), sends by the first one that works, and tells the
+//! Whoever knows several of them monitors them ([`PathMonitor`]), sends by the first one that works, and tells the
 //! peer, which does as it is told: one of the two decides for both directions. Without such a host there is
 //! one path, which leads to where the peer's newest datagrams come from, once the peer has proved that it is there.
 
@@ -9,26 +9,26 @@ use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Ecn;
 
 use super::ecn::EcnUse;
+use super::path_monitor::{PathMonitor, Plan};
 use super::path_mtu::{is_full, search};
 use super::roaming::Candidates;
 use super::route::Route;
-use super::watch::{Plan, Watch};
 
 /// Links that a host can have: the first one, and a backup.
 pub const LINKS: usize = 2;
 /// Most paths: each link by UDP and TCP.
 pub(super) const MAX_PATHS: usize = 2 * LINKS;
 
-/// No beat comes so much later than one that was sent after it.
+/// No probe comes so much later than one that was sent after it.
 const LATE: Span = Span::from_secs(5);
 
-/// What the host that watches the paths tells the other one.
+/// What the host that monitors the paths tells the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Beat {
+pub(super) struct PathProbe {
     /// The path by which this is sent, and its link.
     pub(super) path: u8,
     pub(super) link: u8,
-    /// More with every beat.
+    /// More with every probe.
     pub(super) serial: u32,
     /// The path to send by.
     pub(super) main: u8,
@@ -40,15 +40,15 @@ pub(super) struct Beat {
 
 /// What the other one answers, by the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BeatAnswer {
-    /// The path, and the number of the beat.
+pub(super) struct PathProbeAnswer {
+    /// The path, and the number of the probe.
     pub(super) path: u8,
     pub(super) serial: u32,
     /// The path that it sends by.
     pub(super) main: u8,
 }
 
-/// What followed from the answer to a beat.
+/// What followed from the answer to a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Nothing.
@@ -98,7 +98,7 @@ impl Path {
     }
 
     /// A probe of this length has arrived. True when datagrams may be longer now.
-    pub(super) fn probe_answered(&mut self, now: Instant, len: u16) -> bool {
+    pub(super) fn mtu_probe_answered(&mut self, now: Instant, len: u16) -> bool {
         self.mtu.answered(now, len)
     }
 
@@ -128,11 +128,11 @@ pub(super) struct Paths {
     main: usize,
     up: u8,
     spread: bool,
-    /// This host watches them.
-    watch: Option<Watch>,
+    /// This host monitors them.
+    monitor: Option<PathMonitor>,
     /// The path that the peer sends by, as it says.
     theirs: u8,
-    /// The peer watches them, and this was its latest beat, which came then.
+    /// The peer monitors them, and this was its latest probe, which came then.
     heard: Option<(u32, Instant)>,
     /// The path that the peer told this host to use.
     told: usize,
@@ -149,20 +149,20 @@ impl Paths {
         Self::of_list(list, false, None)
     }
 
-    /// The paths of this plan, which this host watches; the first one is taken for working.
+    /// The paths of this plan, which this host monitors; the first one is taken for working.
     pub(super) fn planned(now: Instant, plan: &Plan) -> Self {
         let list = plan.paths.iter().map(|path| Path::new(path.route, path.link)).collect();
-        let watch = (plan.paths.len() > 1).then(|| Watch::new(now, plan));
-        Self::of_list(list, plan.spread, watch)
+        let monitor = (plan.paths.len() > 1).then(|| PathMonitor::new(now, plan));
+        Self::of_list(list, plan.spread, monitor)
     }
 
-    fn of_list(list: Vec<Path>, spread: bool, watch: Option<Watch>) -> Self {
+    fn of_list(list: Vec<Path>, spread: bool, monitor: Option<PathMonitor>) -> Self {
         Self {
             list,
             main: 0,
             up: 1,
             spread,
-            watch,
+            monitor,
             theirs: 0,
             heard: None,
             told: 0,
@@ -178,7 +178,7 @@ impl Paths {
 
     /// The number of the path that leads there, where no other one does.
     fn away_from_home(&self) -> Option<usize> {
-        let home = self.home.filter(|_| self.watch.is_none())?;
+        let home = self.home.filter(|_| self.monitor.is_none())?;
         let leads = |path: &Path| path.route.ends_like(&home);
         (!self.list.iter().any(leads)).then_some(self.list.len())
     }
@@ -220,7 +220,7 @@ impl Paths {
     }
 
     /// Does for the lengths of datagrams and for ECN what time demands. Returns on which paths a probe had no answer.
-    pub(super) fn handle_probe_timeouts(&mut self, now: Instant) -> Vec<(usize, Unanswered)> {
+    pub(super) fn handle_mtu_timeouts(&mut self, now: Instant) -> Vec<(usize, Unanswered)> {
         let unanswered = |(number, path): (usize, &mut Path)| {
             path.ecn.handle_timeout(now);
             path.mtu.handle_timeout(now).map(|unanswered| (number, unanswered))
@@ -233,9 +233,9 @@ impl Paths {
         self.up & 1 << path != 0 && self.list.get(path).is_some_and(|path| path.is_proved)
     }
 
-    /// The round-trip time of a path, if this host watches it.
+    /// The round-trip time of a path, if this host monitors it.
     pub(super) fn round_trip(&self, path: usize) -> Option<Span> {
-        self.watch.as_ref()?.round_trip(path)
+        self.monitor.as_ref()?.round_trip(path)
     }
 
     /// The path that something came by; the one in use where that is not known.
@@ -271,15 +271,15 @@ impl Paths {
             return self.list[self.main].lead(route);
         }
         self.main = path.min(self.list.len() - 1);
-        if let Some(watch) = &mut self.watch {
-            watch.associated(self.main);
-            self.up = watch.up();
+        if let Some(monitor) = &mut self.monitor {
+            monitor.associated(self.main);
+            self.up = monitor.up();
         }
     }
 
     /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.
     pub(super) fn came_by(&mut self, now: Instant, from: Route, token: impl FnOnce() -> u64) {
-        if self.watch.is_some() || self.heard.is_some() {
+        if self.monitor.is_some() || self.heard.is_some() {
             return;
         }
         let path = &mut self.list[0];
@@ -303,7 +303,7 @@ impl Paths {
 
     /// The peer has proved by a handshake that it is at the end of this route. True when a path leads elsewhere now.
     pub(super) fn is_at(&mut self, route: Route) -> bool {
-        if self.watch.is_some() || self.list.iter().any(|path| path.route.ends_like(&route)) {
+        if self.monitor.is_some() || self.list.iter().any(|path| path.route.ends_like(&route)) {
             return false;
         }
         let main = &mut self.list[self.main];
@@ -318,36 +318,36 @@ impl Paths {
 
     /// The peer was restarted and is there: what it told of paths is forgotten.
     pub(super) fn forget(&mut self, route: Route) {
-        if self.watch.is_none() {
+        if self.monitor.is_none() {
             *self = Self { home: self.home, ..Self::single(route) };
         }
     }
 
-    /// A beat of the peer came by this route. True when something else is to be done than before.
+    /// A probe of the peer came by this route. True when something else is to be done than before.
     pub(super) fn hear(
         &mut self,
         now: Instant,
-        beat: Beat,
+        probe: PathProbe,
         from: Route,
         token: impl FnOnce() -> u64,
     ) -> bool {
-        let path = usize::from(beat.path);
-        // No beat comes so late: a peer that has forgotten the association counts anew.
+        let path = usize::from(probe.path);
+        // No probe comes so late: a peer that has forgotten the association counts anew.
         let newer = |(last, at): (u32, Instant)| {
-            beat.serial.wrapping_sub(last).cast_signed() > 0 || at + LATE <= now
+            probe.serial.wrapping_sub(last).cast_signed() > 0 || at + LATE <= now
         };
         let is_news = self.heard.is_none_or(newer);
-        if self.watch.is_some() || path >= MAX_PATHS || !is_news {
+        if self.monitor.is_some() || path >= MAX_PATHS || !is_news {
             return false;
         }
-        self.heard = Some((beat.serial, now));
+        self.heard = Some((probe.serial, now));
         while self.list.len() <= path {
             let is_proved =
                 self.list.iter().any(|path| path.is_proved && path.route.ends_like(&from));
             self.list.push(Path { is_proved, ..Path::new(from, 0) });
         }
         let known = &mut self.list[path];
-        let link = usize::from(beat.link).min(LINKS - 1);
+        let link = usize::from(probe.link).min(LINKS - 1);
         let mut changed = known.link != link;
         known.link = link;
         if known.route.ends_like(&from) {
@@ -357,10 +357,10 @@ impl Paths {
         if !known.is_proved || !known.route.ends_like(&from) {
             self.candidates.add(now, path, from, token);
         }
-        self.told = usize::from(beat.main);
+        self.told = usize::from(probe.main);
         let heard = (1u8 << self.list.len()) - 1;
-        changed |= (self.up, self.spread) != (beat.up & heard, beat.spread);
-        (self.up, self.spread) = (beat.up & heard, beat.spread);
+        changed |= (self.up, self.spread) != (probe.up & heard, probe.spread);
+        (self.up, self.spread) = (probe.up & heard, probe.spread);
         self.follow_told() || changed
     }
 
@@ -371,18 +371,18 @@ impl Paths {
         can && std::mem::replace(&mut self.main, self.told) != self.told
     }
 
-    /// Content is sent: from now on for a while the paths are watched closely.
+    /// Content is sent: from now on for a while the paths are monitored closely.
     pub(super) fn used(&mut self, now: Instant) {
         let main = self.main;
-        if let Some(watch) = &mut self.watch {
-            watch.used(now, main);
+        if let Some(monitor) = &mut self.monitor {
+            monitor.used(now, main);
         }
     }
 
-    /// The peer has answered a beat.
-    pub(super) fn handle_answer(&mut self, now: Instant, answer: BeatAnswer) -> Turn {
-        let newer = match &mut self.watch {
-            Some(watch) => watch.answered(now, usize::from(answer.path), answer.serial),
+    /// The peer has answered a probe.
+    pub(super) fn handle_answer(&mut self, now: Instant, answer: PathProbeAnswer) -> Turn {
+        let newer = match &mut self.monitor {
+            Some(monitor) => monitor.answered(now, usize::from(answer.path), answer.serial),
             None => false,
         };
         let moved = newer && std::mem::replace(&mut self.theirs, answer.main) != answer.main;
@@ -393,23 +393,28 @@ impl Paths {
         }
     }
 
-    /// The beats that are due, and whether another path is to be used.
-    pub(super) fn handle_timeout(&mut self, now: Instant) -> (Vec<Beat>, bool) {
-        if self.watch.as_ref().and_then(|watch| watch.due(self.main)).is_none_or(|due| due > now) {
+    /// The probes that are due, and whether another path is to be used.
+    pub(super) fn handle_timeout(&mut self, now: Instant) -> (Vec<PathProbe>, bool) {
+        if self
+            .monitor
+            .as_ref()
+            .and_then(|monitor| monitor.due(self.main))
+            .is_none_or(|due| due > now)
+        {
             return (Vec::new(), false);
         }
-        if let Some(watch) = &mut self.watch {
-            watch.give_up(now);
+        if let Some(monitor) = &mut self.monitor {
+            monitor.give_up(now);
         }
         let changed = self.choose();
         let (main, up, spread) = (self.main, self.up, self.spread);
         let links: Vec<u8> = self.list.iter().map(|path| path.link as u8).collect();
-        let Some(watch) = &mut self.watch else { return (Vec::new(), changed) };
+        let Some(monitor) = &mut self.monitor else { return (Vec::new(), changed) };
         if changed {
             // The peer is told at once.
-            watch.hurry(now, main);
+            monitor.hurry(now, main);
         }
-        let beats = watch.beat(now, main).into_iter().map(|(path, serial)| Beat {
+        let probes = monitor.probe(now, main).into_iter().map(|(path, serial)| PathProbe {
             path: path as u8,
             link: links[path],
             serial,
@@ -417,13 +422,13 @@ impl Paths {
             up,
             spread,
         });
-        (beats.collect(), changed)
+        (probes.collect(), changed)
     }
 
     /// Takes over what was found out; true when anything is different.
     fn choose(&mut self) -> bool {
-        let Some(watch) = &mut self.watch else { return false };
-        let up = watch.up();
+        let Some(monitor) = &mut self.monitor else { return false };
+        let up = monitor.up();
         // If none works it may as well be the one before.
         let main = (0..self.list.len()).find(|path| up & 1 << path != 0).unwrap_or(self.main);
         let changed = (main, up) != (self.main, self.up);
@@ -437,8 +442,8 @@ impl Paths {
             .list
             .iter()
             .map(|path| Instant::earliest(path.mtu.deadline(), path.ecn.deadline()));
-        let watch = self.watch.as_ref().and_then(|watch| watch.due(self.main));
-        let others = Instant::earliest(watch, self.candidates.deadline());
+        let monitor = self.monitor.as_ref().and_then(|monitor| monitor.due(self.main));
+        let others = Instant::earliest(monitor, self.candidates.deadline());
         all.fold(others, Instant::earliest)
     }
 }
@@ -451,15 +456,15 @@ mod tests {
         std::net::SocketAddr::from(([10, 0, 0, n], 25_300)).into()
     }
 
-    fn beat(path: u8, serial: u32, main: u8, up: u8) -> Beat {
-        Beat { path, link: path, serial, main, up, spread: false }
+    fn probe(path: u8, serial: u32, main: u8, up: u8) -> PathProbe {
+        PathProbe { path, link: path, serial, main, up, spread: false }
     }
 
     const NOW: Instant = Instant::ZERO;
 
-    /// Hears a beat by this route, and whatever has to be proved is.
-    fn hear(paths: &mut Paths, beat: Beat, from: Route) -> bool {
-        let changed = paths.hear(NOW, beat, from, || 7);
+    /// Hears a probe by this route, and whatever has to be proved is.
+    fn hear(paths: &mut Paths, probe: PathProbe, from: Route) -> bool {
+        let changed = paths.hear(NOW, probe, from, || 7);
         prove(paths) || changed
     }
 
@@ -470,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn without_beats_the_path_leads_to_where_the_peer_has_proved_to_be() {
+    fn without_probes_the_path_leads_to_where_the_peer_has_proved_to_be() {
         let mut paths = Paths::single(route(1));
         paths.came_by(NOW, route(1), || 7);
         assert!(!prove(&mut paths));
@@ -478,7 +483,7 @@ mod tests {
         assert_eq!(paths.get(0).route, route(1), "a copy may come from anywhere");
         assert!(prove(&mut paths));
         assert_eq!(paths.get(0).route, route(2));
-        assert!(hear(&mut paths, beat(0, 1, 0, 1), route(3)));
+        assert!(hear(&mut paths, probe(0, 1, 0, 1), route(3)));
         paths.came_by(NOW, route(4), || 7);
         assert!(!prove(&mut paths));
         assert_eq!(paths.get(0).route, route(3));
@@ -495,26 +500,26 @@ mod tests {
     fn a_host_does_as_it_is_told_by_the_newest_beat() {
         let mut paths = Paths::single(route(1));
         // The second path is not known yet.
-        hear(&mut paths, beat(0, 1, 1, 3), route(1));
+        hear(&mut paths, probe(0, 1, 1, 3), route(1));
         assert_eq!((paths.main(), paths.is_up(1)), (0, false));
-        assert!(!paths.hear(NOW, beat(1, 2, 1, 2), route(9), || 7) || paths.main() == 0);
+        assert!(!paths.hear(NOW, probe(1, 2, 1, 2), route(9), || 7) || paths.main() == 0);
         assert!(!paths.is_up(1), "nobody has proved to be there");
         assert!(prove(&mut paths));
         assert_eq!((paths.main(), paths.get(1).route, paths.get(1).link), (1, route(9), 1));
-        assert!(!hear(&mut paths, beat(0, 1, 0, 3), route(1)), "an old one");
-        assert!(hear(&mut paths, beat(0, 3, 0, 3), route(1)));
+        assert!(!hear(&mut paths, probe(0, 1, 0, 3), route(1)), "an old one");
+        assert!(hear(&mut paths, probe(0, 3, 0, 3), route(1)));
         assert_eq!((paths.main(), paths.is_up(1)), (0, true));
-        assert!(!hear(&mut paths, beat(200, 4, 0, 3), route(1)), "no such path");
+        assert!(!hear(&mut paths, probe(200, 4, 0, 3), route(1)), "no such path");
     }
 
     #[test]
     fn connections_are_spread_over_the_links_that_work() {
         let mut paths = Paths::single(route(1));
-        hear(&mut paths, Beat { spread: true, ..beat(1, 1, 0, 3) }, route(2));
+        hear(&mut paths, PathProbe { spread: true, ..probe(1, 1, 0, 3) }, route(2));
         paths.get_mut(0).link = 0;
         assert_eq!(paths.open(), [0, 1]);
         assert!(!paths.must_leave(1));
-        hear(&mut paths, Beat { spread: true, ..beat(1, 2, 1, 2) }, route(2));
+        hear(&mut paths, PathProbe { spread: true, ..probe(1, 2, 1, 2) }, route(2));
         assert_eq!(paths.open(), [1]);
         assert!(paths.must_leave(0));
     }

@@ -152,9 +152,9 @@ impl Endpoint {
                     self.context(id).slow_down(now);
                 }
             }
-            Control::Probe(sealed) => association.handle_probe(now, from, sealed, outbox),
-            Control::ProbeAnswer(len) => {
-                if association.handle_probe_answer(now, from, len) {
+            Control::MtuProbe(sealed) => association.handle_mtu_probe(now, from, sealed, outbox),
+            Control::MtuProbeAnswer(len) => {
+                if association.handle_mtu_probe_answer(now, from, len) {
                     self.context(id).switch(now);
                 }
             }
@@ -169,17 +169,19 @@ impl Endpoint {
                 let made = association.handle_parity(now, datagram, parity);
                 self.handle_made(now, id, from, made);
             }
-            Control::Beat(beat) => {
+            Control::PathProbe(probe) => {
                 let token = || self.identity.draw();
-                if association.handle_beat(now, beat, from, token, outbox) {
+                if association.handle_path_probe(now, probe, from, token, outbox) {
                     self.context(id).switch(now);
                 }
             }
-            Control::BeatAnswer(answer) => match association.handle_beat_answer(now, answer) {
-                Turn::None => {}
-                Turn::Ours => self.context(id).switch(now),
-                Turn::Theirs => self.context(id).follow_answers(now),
-            },
+            Control::PathProbeAnswer(answer) => {
+                match association.handle_path_probe_answer(now, answer) {
+                    Turn::None => {}
+                    Turn::Ours => self.context(id).switch(now),
+                    Turn::Theirs => self.context(id).follow_answers(now),
+                }
+            }
             Control::Datagram(bytes) => self.inbox.push(association.peer(), &bytes),
             Control::Challenge(token) => association.handle_challenge(now, from, token, outbox),
             Control::ChallengeAnswer(token) => {

@@ -11,9 +11,9 @@ use super::association::Association;
 use super::memory::{Allowance, Memory};
 use super::numbering::Numbering;
 use super::parity::Fec;
+use super::path_monitor::Plan;
 use super::paths::Paths;
 use super::route::Route;
-use super::watch::Plan;
 use crate::key::PublicKey;
 
 /// What a host was told before peers come.

@@ -80,7 +80,7 @@ impl Host {
     }
 
     /// The paths by which a peer is reached, in associations to come, whatever address is given then. This host
-    /// watches them; both send by the first one that works.
+    /// monitors them; both send by the first one that works.
     pub fn plan(&self, peer: PublicKey, plan: Plan) {
         self.handle.shared.endpoint().plan(peer, plan);
     }

@@ -67,7 +67,7 @@ fn step<'a>(stage: &mut Stage, what: u8, [a, b, c]: [u8; 3], rest: &'a [u8]) -> 
     rest
 }
 
-/// Connections, parity, marks, beats and requests.
+/// Connections, parity, marks, probes and requests.
 pub(crate) fn hostile_seeds() -> Vec<Vec<u8>> {
     let parity: &[u8] =
         &[0, 9, 0, 22, 0, 9, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 9, 1, 2, 3, 4, 5, 6];

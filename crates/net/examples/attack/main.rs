@@ -64,7 +64,7 @@ enum Attack {
     Connections,
     /// A peer sends bytes far ahead of what was read.
     Far,
-    /// A peer sends POLLs, beats, challenges and marks that ask for answers.
+    /// A peer sends POLLs, probes, challenges and marks that ask for answers.
     Questions,
     /// A peer sends parity that is never right.
     Parity,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::super::control::{Control, may_be_cut};
 use super::super::outbox::Outbox;
 use super::super::parity::{Parity, Received};
-use super::super::paths::{Beat, BeatAnswer, Turn};
+use super::super::paths::{PathProbe, PathProbeAnswer, Turn};
 use super::super::pieces::Piece;
 use super::super::route::Route;
 use super::Association;
@@ -44,27 +44,27 @@ impl Association {
         self.marks.report(now, count)
     }
 
-    /// A probe of the path came, which is so long as what is sealed.
-    pub(in crate::endpoint) fn handle_probe(
+    /// A probe of the MTU came, which is so long as what is sealed.
+    pub(in crate::endpoint) fn handle_mtu_probe(
         &mut self,
         now: Instant,
         from: Route,
         sealed: u16,
         outbox: &mut Outbox,
     ) {
-        let answer = Control::ProbeAnswer(sealed.saturating_add(OVERHEAD as u16));
+        let answer = Control::MtuProbeAnswer(sealed.saturating_add(OVERHEAD as u16));
         self.tell_by(now, self.paths.of(&from), &answer, outbox);
     }
 
-    /// A probe of this length has arrived. True when datagrams may be longer now.
-    pub(in crate::endpoint) fn handle_probe_answer(
+    /// A probe of the MTU of this length has arrived. True when datagrams may be longer now.
+    pub(in crate::endpoint) fn handle_mtu_probe_answer(
         &mut self,
         now: Instant,
         from: Route,
         len: u16,
     ) -> bool {
         let path = self.paths.of(&from);
-        self.paths.get_mut(path).probe_answered(now, len)
+        self.paths.get_mut(path).mtu_probe_answered(now, len)
     }
 
     /// Half of something came. Returns the whole once both are here.
@@ -97,28 +97,28 @@ impl Association {
         self.shield.handle_parity(now, number, parity)
     }
 
-    /// A beat came. True when connections have to take other paths for it.
-    pub(in crate::endpoint) fn handle_beat(
+    /// A probe came. True when connections have to take other paths for it.
+    pub(in crate::endpoint) fn handle_path_probe(
         &mut self,
         now: Instant,
-        beat: Beat,
+        probe: PathProbe,
         from: Route,
         token: impl FnOnce() -> u64,
         outbox: &mut Outbox,
     ) -> bool {
-        let changed = self.paths.hear(now, beat, from, token);
+        let changed = self.paths.hear(now, probe, from, token);
         let main = self.paths.main() as u8;
-        let answer = BeatAnswer { path: beat.path, serial: beat.serial, main };
+        let answer = PathProbeAnswer { path: probe.path, serial: probe.serial, main };
         // By the path by which it came, for it is that path that the peer asks about.
-        self.tell_to(now, from, &Control::BeatAnswer(answer), outbox);
+        self.tell_to(now, from, &Control::PathProbeAnswer(answer), outbox);
         changed && self.switch_pause.may_switch(now)
     }
 
-    /// The peer has answered a beat.
-    pub(in crate::endpoint) fn handle_beat_answer(
+    /// The peer has answered a probe.
+    pub(in crate::endpoint) fn handle_path_probe_answer(
         &mut self,
         now: Instant,
-        answer: BeatAnswer,
+        answer: PathProbeAnswer,
     ) -> Turn {
         self.paths.handle_answer(now, answer)
     }

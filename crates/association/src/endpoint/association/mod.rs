@@ -172,10 +172,10 @@ impl Association {
     pub(super) fn state(&self, shares: [Option<Share>; LINKS]) -> PeerState {
         let main = self.paths.get(self.paths.main());
         let (address, link) = (main.route().address, main.link());
-        let watched = self.paths.round_trip(self.paths.main());
+        let monitored = self.paths.round_trip(self.paths.main());
         PeerState {
             address: Some(address).filter(|address| address.port() != 0),
-            srtt: watched.or(self.shield.round_trip()),
+            srtt: monitored.or(self.shield.round_trip()),
             loss: self.shield.measured_losses(),
             connections: self.roster.len(),
             held: bentpipe_units::ByteCount::new(self.held() as u64),

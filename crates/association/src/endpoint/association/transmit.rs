@@ -50,7 +50,7 @@ impl Association {
         let probe = taken.sent(now, len);
         self.push(now, path, weighty, outbox);
         if let Some(probe) = probe {
-            self.send_probe(now, path, probe, outbox);
+            self.send_mtu_probe(now, path, probe, outbox);
         }
     }
 
@@ -144,8 +144,8 @@ impl Association {
     }
 
     /// Sends a probe that is so long.
-    fn send_probe(&mut self, now: Instant, path: usize, len: u16, outbox: &mut Outbox) {
-        self.tell_by(now, path, &Control::Probe(len - OVERHEAD as u16), outbox);
+    fn send_mtu_probe(&mut self, now: Instant, path: usize, len: u16, outbox: &mut Outbox) {
+        self.tell_by(now, path, &Control::MtuProbe(len - OVERHEAD as u16), outbox);
     }
 
     /// Sends parity if it is due.
@@ -166,9 +166,9 @@ impl Association {
         self.protect(now, outbox);
         self.shield.handle_timeout(now);
         let mut changed = self.switch_pause.take_due(now);
-        for (path, unanswered) in self.paths.handle_probe_timeouts(now) {
+        for (path, unanswered) in self.paths.handle_mtu_timeouts(now) {
             match unanswered {
-                Unanswered::Again(len) => self.send_probe(now, path, len, outbox),
+                Unanswered::Again(len) => self.send_mtu_probe(now, path, len, outbox),
                 Unanswered::Shorter => changed = true,
             }
         }
@@ -176,10 +176,10 @@ impl Association {
             self.tell_to(now, route, &Control::Challenge(token), outbox);
         }
         if self.is_up() {
-            let (beats, other) = self.paths.handle_timeout(now);
+            let (probes, other) = self.paths.handle_timeout(now);
             changed |= other;
-            for beat in beats {
-                self.tell_by(now, usize::from(beat.path), &Control::Beat(beat), outbox);
+            for probe in probes {
+                self.tell_by(now, usize::from(probe.path), &Control::PathProbe(probe), outbox);
             }
         }
         changed

@@ -1,7 +1,7 @@
 //! Which paths to a peer work, as the host finds out that has several.
 //!
-//! It sends a beat by every path from time to time, and the peer answers by the same path. While content is
-//! sent the path in use has four beats a second, or one if there is no other link. One that had no answer for a round trip and two more beats
+//! It sends a probe by every path from time to time, and the peer answers by the same path. While content is
+//! sent the path in use has four probes a second, or one if there is no other link. One that had no answer for a round trip and two more probes
 //! works no more; three answers in a row, and it does again.
 
 use std::collections::VecDeque;
@@ -10,12 +10,12 @@ use bentpipe_units::{Instant, Span};
 
 use super::route::{Carrier, Route};
 
-/// Time between two beats on a path in use, if there is another link, and if there is only TCP.
+/// Time between two probes on a path in use, if there is another link, and if there is only TCP.
 const BUSY: Span = Span::from_millis(250);
 const BUSY_ALONE: Span = Span::from_secs(1);
-/// Time between two beats on others, and on all if nothing is sent.
+/// Time between two probes on others, and on all if nothing is sent.
 const IDLE: Span = Span::from_secs(2);
-/// Time between two beats on one that does not work.
+/// Time between two probes on one that does not work.
 const DOWN: Span = Span::from_millis(500);
 /// A path is in use for so long after content was sent.
 const USED: Span = Span::from_secs(2);
@@ -23,7 +23,7 @@ const USED: Span = Span::from_secs(2);
 const UNKNOWN: Span = Span::from_millis(1500);
 /// Answers in a row after which a path works again.
 const GOOD: u32 = 3;
-/// Most beats that wait for an answer.
+/// Most probes that wait for an answer.
 const MOST: usize = 64;
 
 /// Paths to a peer, in the order of preference.
@@ -46,21 +46,21 @@ pub struct PlannedPath {
 
 /// What is known of all paths.
 #[derive(Debug)]
-pub(super) struct Watch {
-    paths: Vec<Watched>,
+pub(super) struct PathMonitor {
+    paths: Vec<MonitoredPath>,
     serial: u32,
-    /// Time between two beats on the path in use.
+    /// Time between two probes on the path in use.
     busy: Span,
     /// Content was sent then.
     used: Option<Instant>,
-    /// The latest beat that was answered. Before there is one the peer takes whatever comes first for the
-    /// only path, so that beats go by the path in use alone.
+    /// The latest probe that was answered. Before there is one the peer takes whatever comes first for the
+    /// only path, so that probes go by the path in use alone.
     answered: Option<u32>,
 }
 
 /// What is known of one path.
 #[derive(Debug)]
-struct Watched {
+struct MonitoredPath {
     next: Instant,
     /// Beats without an answer: number and time.
     sent: VecDeque<(u32, Instant)>,
@@ -72,14 +72,14 @@ struct Watched {
     instead_of: Option<usize>,
 }
 
-impl Watch {
+impl PathMonitor {
     /// The first path is taken for working.
     pub(super) fn new(now: Instant, plan: &Plan) -> Self {
         let udp = |link| {
             let same = |path: &PlannedPath| path.link == link && path.route.carrier == Carrier::Udp;
             plan.paths.iter().position(same)
         };
-        let paths = plan.paths.iter().enumerate().map(|(n, path)| Watched {
+        let paths = plan.paths.iter().enumerate().map(|(n, path)| MonitoredPath {
             next: now,
             sent: VecDeque::new(),
             up: n == 0,
@@ -103,7 +103,7 @@ impl Watch {
     }
 
     /// The request for keys was answered by this path. Of the others only those are known to work that have
-    /// answered a beat.
+    /// answered a probe.
     pub(super) fn associated(&mut self, by: usize) {
         self.answered = None;
         for (n, path) in self.paths.iter_mut().enumerate() {
@@ -124,12 +124,12 @@ impl Watch {
         }
     }
 
-    /// A beat by this path is due now.
+    /// A probe by this path is due now.
     pub(super) fn hurry(&mut self, now: Instant, path: usize) {
         self.paths[path].next = now;
     }
 
-    /// The peer has answered a beat. True when it is the latest one that it has.
+    /// The peer has answered a probe. True when it is the latest one that it has.
     pub(super) fn answered(&mut self, now: Instant, path: usize, serial: u32) -> bool {
         let Some(path) = self.paths.get_mut(path) else { return false };
         let sent = path.sent.iter().position(|(sent, _)| *sent == serial);
@@ -159,29 +159,29 @@ impl Watch {
         }
     }
 
-    /// The beats that are due: path and number. `main` is the path in use.
-    pub(super) fn beat(&mut self, now: Instant, main: usize) -> Vec<(usize, u32)> {
+    /// The probes that are due: path and number. `main` is the path in use.
+    pub(super) fn probe(&mut self, now: Instant, main: usize) -> Vec<(usize, u32)> {
         let used = self.used.is_some_and(|at| now.since(at) < USED);
-        let mut beats = Vec::new();
+        let mut probes = Vec::new();
         for path in 0..self.paths.len() {
             if self.paths[path].next > now || self.is_spared(path, main) {
                 continue;
             }
             self.serial = self.serial.wrapping_add(1);
-            let watched = &mut self.paths[path];
-            if watched.sent.len() == MOST {
-                watched.sent.pop_front();
+            let monitored = &mut self.paths[path];
+            if monitored.sent.len() == MOST {
+                monitored.sent.pop_front();
             }
-            watched.sent.push_back((self.serial, now));
-            let pause = match (watched.up, used && path == main) {
+            monitored.sent.push_back((self.serial, now));
+            let pause = match (monitored.up, used && path == main) {
                 (false, _) => DOWN,
                 (true, true) => self.busy,
                 (true, false) => IDLE,
             };
-            watched.next = now + pause;
-            beats.push((path, self.serial));
+            monitored.next = now + pause;
+            probes.push((path, self.serial));
         }
-        beats
+        probes
     }
 
     /// Whether nothing is to be sent by this path: because another one works, or because the peer does not
@@ -201,8 +201,8 @@ impl Watch {
     }
 }
 
-impl Watched {
-    /// When the oldest beat without an answer has waited for too long.
+impl MonitoredPath {
+    /// When the oldest probe without an answer has waited for too long.
     fn overdue(&self, busy: Span) -> Option<Instant> {
         let (_, at) = self.sent.front()?;
         let round_trip = self.srtt.unwrap_or(UNKNOWN);
@@ -230,88 +230,89 @@ mod tests {
     }
 
     /// Lets the time pass up to `until`, with content all the time. `works` says whether a path works then.
-    /// Returns when what was up changed, and to what, and the beats on each direction.
+    /// Returns when what was up changed, and to what, and the probes on each path.
     fn run(
-        watch: &mut Watch,
+        monitor: &mut PathMonitor,
         from: u64,
         until: u64,
         works: impl Fn(usize, u64) -> bool,
     ) -> (Vec<(u64, u8)>, Vec<usize>) {
         let mut answers: VecDeque<(Instant, usize, u32)> = VecDeque::new();
-        let (mut changes, mut beats) = (vec![], vec![0; watch.paths.len()]);
-        let mut up = watch.up();
+        let (mut changes, mut probes) = (vec![], vec![0; monitor.paths.len()]);
+        let mut up = monitor.up();
         for ms in from..until {
             let now = at(ms);
             while answers.front().is_some_and(|(when, ..)| *when <= now) {
                 if let Some((_, path, serial)) = answers.pop_front() {
-                    watch.answered(now, path, serial);
+                    monitor.answered(now, path, serial);
                 }
             }
-            watch.used(now, up.trailing_zeros() as usize % 4);
-            watch.give_up(now);
-            for (path, serial) in watch.beat(now, up.trailing_zeros() as usize) {
-                beats[path] += 1;
+            monitor.used(now, up.trailing_zeros() as usize % 4);
+            monitor.give_up(now);
+            for (path, serial) in monitor.probe(now, up.trailing_zeros() as usize) {
+                probes[path] += 1;
                 if works(path, ms) {
                     answers.push_back((now + RTT, path, serial));
                 }
             }
-            if std::mem::replace(&mut up, watch.up()) != up {
+            if std::mem::replace(&mut up, monitor.up()) != up {
                 changes.push((ms, up));
             }
         }
-        (changes, beats)
+        (changes, probes)
     }
 
     #[test]
-    fn a_path_in_use_that_goes_dark_is_given_up_in_a_round_trip_and_some_beats() {
-        let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
-        let (changes, beats) = run(&mut watch, 0, 60_000, |path, ms| path == 1 || ms < 20_000);
+    fn a_path_in_use_that_goes_dark_is_given_up_in_a_round_trip_and_some_probes() {
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
+        let (changes, probes) = run(&mut monitor, 0, 60_000, |path, ms| path == 1 || ms < 20_000);
         let [(first, both), (dark, left)] = changes[..] else { panic!("{changes:?}") };
         assert_eq!((both, left), (3, 2));
         assert!(first <= 5_000, "{first}");
         assert!((20_900..21_600).contains(&dark), "{dark}");
         // Four a second while in use; a few on the other one until it is.
-        assert!((150..200).contains(&beats[1]), "{beats:?}");
-        assert!((150..170).contains(&beats[0]), "{beats:?}");
+        assert!((150..200).contains(&probes[1]), "{probes:?}");
+        assert!((150..170).contains(&probes[0]), "{probes:?}");
     }
 
     #[test]
     fn it_works_again_after_three_answers_in_a_row() {
-        let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
         let dark = 10_000..30_000;
-        let (changes, _) = run(&mut watch, 0, 60_000, |path, ms| path == 1 || !dark.contains(&ms));
+        let (changes, _) =
+            run(&mut monitor, 0, 60_000, |path, ms| path == 1 || !dark.contains(&ms));
         let back = changes.last().expect("a change");
         assert_eq!(back.1, 3);
         assert!((31_500..33_000).contains(&back.0), "{changes:?}");
     }
 
     #[test]
-    fn one_lost_beat_in_five_changes_nothing() {
-        let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
-        let (changes, _) = run(&mut watch, 0, 60_000, |path, ms| path == 1 || ms % 1250 != 0);
+    fn one_lost_probe_in_five_changes_nothing() {
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
+        let (changes, _) = run(&mut monitor, 0, 60_000, |path, ms| path == 1 || ms % 1250 != 0);
         assert!(changes.iter().all(|(_, up)| up & 1 == 1), "{changes:?}");
     }
 
     #[test]
     fn tcp_is_tried_only_where_udp_does_not_work() {
-        let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (0, Carrier::Tcp)]));
-        let (changes, beats) = run(&mut watch, 0, 20_000, |_, _| true);
-        assert_eq!((changes, beats[1]), (vec![], 0));
-        let (changes, beats) = run(&mut watch, 20_000, 40_000, |path, _| path == 1);
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (0, Carrier::Tcp)]));
+        let (changes, probes) = run(&mut monitor, 0, 20_000, |_, _| true);
+        assert_eq!((changes, probes[1]), (vec![], 0));
+        let (changes, probes) = run(&mut monitor, 20_000, 40_000, |path, _| path == 1);
         assert_eq!(changes.last().map(|change| change.1), Some(2), "{changes:?}");
-        assert!(beats[1] > 10);
+        assert!(probes[1] > 10);
     }
 
     #[test]
-    fn a_path_that_nobody_uses_has_a_beat_in_two_seconds() {
-        let mut watch = Watch::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
-        let mut beats = 0;
+    fn a_path_that_nobody_uses_has_a_probe_in_two_seconds() {
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
+        let mut probes = 0;
         for ms in 0..60_000 {
-            for (path, serial) in watch.beat(at(ms), 0) {
-                beats += 1;
-                watch.answered(at(ms), path, serial);
+            for (path, serial) in monitor.probe(at(ms), 0) {
+                probes += 1;
+                monitor.answered(at(ms), path, serial);
             }
         }
-        assert!((60..70).contains(&beats), "{beats}");
+        assert!((60..70).contains(&probes), "{probes}");
     }
 }
