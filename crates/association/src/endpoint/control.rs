@@ -2,20 +2,20 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
+use super::fragments::Fragment;
 use super::number::{CONTROL, has_content, put_number, take_number};
 use super::parity::{Parity, Received};
 use super::paths::{PathProbe, PathProbeAnswer};
-use super::pieces::Piece;
 
-/// Bytes of a piece besides its half.
-pub(super) const PIECE_HEADER: usize = 6;
+/// Bytes of a fragment besides what it carries.
+pub(super) const FRAGMENT_HEADER: usize = 6;
 
 const GONE: u8 = 1;
 const REFUSED: u8 = 2;
 const MARKS: u8 = 3;
 const MTU_PROBE: u8 = 4;
 const MTU_PROBE_ANSWER: u8 = 5;
-const PIECE: u8 = 6;
+const FRAGMENT: u8 = 6;
 const RECEIVED: u8 = 7;
 const PROTECTS: u8 = 8;
 const PARITY: u8 = 9;
@@ -45,8 +45,8 @@ pub(super) enum Control {
     MtuProbe(u16),
     /// A probe of the MTU of this length arrived.
     MtuProbeAnswer(u16),
-    /// Half of something.
-    Piece(Piece),
+    /// A fragment of something.
+    Fragment(Fragment),
     /// So many datagrams have come.
     Received(Received),
     /// Parity will come over what is sent now.
@@ -93,10 +93,10 @@ impl Control {
                 out.put_u8(MTU_PROBE_ANSWER);
                 out.put_u16(*len);
             }
-            Self::Piece(piece) => {
-                out.put_u8(PIECE);
-                out.put_u32(piece.id << 1 | u32::from(piece.second));
-                out.extend_from_slice(&piece.bytes);
+            Self::Fragment(fragment) => {
+                out.put_u8(FRAGMENT);
+                out.put_u32(fragment.id << 1 | u32::from(fragment.second));
+                out.extend_from_slice(&fragment.bytes);
             }
             Self::Received(received) => {
                 out.put_u8(RECEIVED);
@@ -153,9 +153,9 @@ impl Control {
             MARKS => Self::Marks(plain.try_get_u32().ok()?),
             MTU_PROBE => Self::MtuProbe(before),
             MTU_PROBE_ANSWER => Self::MtuProbeAnswer(plain.try_get_u16().ok()?),
-            PIECE => {
+            FRAGMENT => {
                 let what = plain.try_get_u32().ok()?;
-                Self::Piece(Piece { id: what >> 1, second: what & 1 == 1, bytes: plain })
+                Self::Fragment(Fragment { id: what >> 1, second: what & 1 == 1, bytes: plain })
             }
             RECEIVED => Self::Received(Received {
                 next: plain.try_get_u32().ok()?,
@@ -199,7 +199,8 @@ mod tests {
 
     #[test]
     fn messages_are_read_as_they_were_written() {
-        let piece = Piece { id: 0x5555_5555, second: true, bytes: Bytes::from_static(b"half") };
+        let fragment =
+            Fragment { id: 0x5555_5555, second: true, bytes: Bytes::from_static(b"half") };
         let shards = Bytes::from_static(b"shards");
         let parity = Parity { of: 300, count: 9, index: 8, slices: 4, check: 1 << 60, shards };
         for message in [
@@ -208,7 +209,7 @@ mod tests {
             Control::Marks(7),
             Control::MtuProbe(1449),
             Control::MtuProbeAnswer(1472),
-            Control::Piece(piece),
+            Control::Fragment(fragment),
             Control::Received(Received { next: 70_000, count: 65_000 }),
             Control::Protects,
             Control::Parity(parity),

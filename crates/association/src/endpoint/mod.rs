@@ -14,6 +14,7 @@ mod drive;
 mod early;
 mod ecn;
 mod egress;
+mod fragments;
 #[doc(hidden)]
 pub mod fuzz;
 mod gate;
@@ -32,7 +33,6 @@ pub mod parity;
 mod path_monitor;
 mod path_mtu;
 mod paths;
-mod pieces;
 mod receive;
 mod roaming;
 mod roster;

@@ -158,8 +158,8 @@ impl Endpoint {
                     self.context(id).switch(now);
                 }
             }
-            Control::Piece(piece) => {
-                if let Some(whole) = association.handle_piece(piece) {
+            Control::Fragment(fragment) => {
+                if let Some(whole) = association.handle_fragment(fragment) {
                     self.handle_plain(now, id, NO_DATAGRAM, from, whole);
                 }
             }

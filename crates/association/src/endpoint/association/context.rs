@@ -250,7 +250,7 @@ impl PeerContext<'_> {
     pub(in crate::endpoint) fn go_on(&mut self, had_keys: bool) {
         if !had_keys {
             // The peer may have forgotten the association, and counts anew what it cuts.
-            self.association.pieces.forget();
+            self.association.fragments.forget();
         }
         for id in self.association.roster.all() {
             if (!had_keys || self.connections.get(id).session().is_opening())

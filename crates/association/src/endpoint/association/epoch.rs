@@ -4,8 +4,8 @@
 use bentpipe_units::Instant;
 
 use super::super::control::Control;
+use super::super::fragments::Fragments;
 use super::super::marks::Marks;
-use super::super::pieces::Pieces;
 use super::super::route::Route;
 use super::context::PeerContext;
 use crate::secure::Keyring;
@@ -31,7 +31,7 @@ impl PeerContext<'_> {
     pub(super) fn begin_epoch(&mut self, now: Instant, route: Route) {
         let association = &mut *self.association;
         association.paths.forget(route);
-        association.pieces = Pieces::default();
+        association.fragments = Fragments::default();
         association.marks = Marks::default();
         tracing::info!(peer = %association.peer, address = %route.address, "the peer was restarted");
         self.end_connections(now, Ending::Known);
@@ -88,7 +88,7 @@ impl PeerContext<'_> {
 
     /// All that was agreed with the peer is forgotten.
     fn forget_keys(&mut self, now: Instant) {
-        self.association.pieces = Pieces::default();
+        self.association.fragments = Fragments::default();
         self.association.unproven = None;
         self.change_keys(Keyring::forget);
         self.set_timer(now);

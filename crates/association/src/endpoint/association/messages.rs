@@ -5,10 +5,10 @@ use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
 use super::super::control::{Control, may_be_cut};
+use super::super::fragments::Fragment;
 use super::super::outbox::Outbox;
 use super::super::parity::{Parity, Received};
 use super::super::paths::{PathProbe, PathProbeAnswer, Turn};
-use super::super::pieces::Piece;
 use super::super::route::Route;
 use super::Association;
 use crate::secure::{Index, OVERHEAD};
@@ -67,10 +67,10 @@ impl Association {
         self.paths.get_mut(path).mtu_probe_answered(now, len)
     }
 
-    /// Half of something came. Returns the whole once both are here.
-    pub(in crate::endpoint) fn handle_piece(&mut self, piece: Piece) -> Option<Bytes> {
-        // A whole that is itself a half is nobody's: nothing is cut twice.
-        self.pieces.join(piece).filter(|whole| may_be_cut(whole))
+    /// A fragment of something came. Returns the whole once both are here.
+    pub(in crate::endpoint) fn handle_fragment(&mut self, fragment: Fragment) -> Option<Bytes> {
+        // A whole that is itself a fragment is nobody's: nothing is cut twice.
+        self.fragments.join(fragment).filter(|whole| may_be_cut(whole))
     }
 
     /// The peer tells what it received.

@@ -18,6 +18,7 @@ use bytes::{Bytes, BytesMut};
 pub(super) use self::context::PeerContext;
 pub(super) use self::drain::Scratch;
 use super::early::Early;
+use super::fragments::Fragments;
 use super::line::{OwnLine, Share};
 use super::liveness::Liveness;
 use super::marks::Marks;
@@ -26,7 +27,6 @@ use super::number::number_len;
 use super::numbering::Numbering;
 use super::parity::{Fec, PARITY_HEADER, Shield};
 use super::paths::{LINKS, MAX_PATHS, Paths};
-use super::pieces::Pieces;
 use super::roster::Roster;
 use super::route::Route;
 use super::status::PeerState;
@@ -69,7 +69,7 @@ pub(super) struct Association {
     early: Early,
     roster: Roster,
     liveness: Liveness,
-    pieces: Pieces,
+    fragments: Fragments,
     /// Congestion marks, those seen here and those that the peer saw.
     marks: Marks,
     /// What protects against losses, both directions.
@@ -105,7 +105,7 @@ impl Association {
             early: Early::default(),
             roster: Roster::new(numbering),
             liveness: Liveness::default(),
-            pieces: Pieces::default(),
+            fragments: Fragments::default(),
             marks: Marks::default(),
             shield: Shield::new(fec, memory.for_parity()),
             memory,

@@ -4,11 +4,11 @@ use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_units::Instant;
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-use super::super::control::{Control, PIECE_HEADER};
+use super::super::control::{Control, FRAGMENT_HEADER};
+use super::super::fragments::Fragment;
 use super::super::number::has_content;
 use super::super::outbox::Outbox;
 use super::super::parity::Sealed;
-use super::super::pieces::Piece;
 use super::super::route::Route;
 use super::Association;
 use crate::secure::{FRONT, OVERHEAD};
@@ -45,7 +45,7 @@ impl Association {
         let len = outbox.drafted().len() + OVERHEAD - FRONT;
         let taken = self.paths.get_mut(path);
         if len > usize::from(taken.most()) {
-            return self.send_pieces(now, path, outbox);
+            return self.send_fragments(now, path, outbox);
         }
         let probe = taken.sent(now, len);
         self.push(now, path, weighty, outbox);
@@ -62,13 +62,13 @@ impl Association {
     }
 
     /// Sends the draft, which the path does not carry in one datagram, in two, the first one full.
-    fn send_pieces(&mut self, now: Instant, path: usize, outbox: &mut Outbox) {
+    fn send_fragments(&mut self, now: Instant, path: usize, outbox: &mut Outbox) {
         let plain = outbox.withdraw().slice(FRONT..);
-        let room = usize::from(self.paths.get(path).most()) - OVERHEAD - PIECE_HEADER;
+        let room = usize::from(self.paths.get(path).most()) - OVERHEAD - FRAGMENT_HEADER;
         let middle = plain.len().min(room);
-        let id = self.pieces.number();
+        let id = self.fragments.number();
         for (bytes, second) in [(plain.slice(..middle), false), (plain.slice(middle..), true)] {
-            self.tell_by(now, path, &Control::Piece(Piece { id, second, bytes }), outbox);
+            self.tell_by(now, path, &Control::Fragment(Fragment { id, second, bytes }), outbox);
         }
     }
 
