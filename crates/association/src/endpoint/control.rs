@@ -12,7 +12,7 @@ pub(super) const FRAGMENT_HEADER: usize = 6;
 
 const GONE: u8 = 1;
 const REFUSED: u8 = 2;
-const MARKS: u8 = 3;
+const ECN_FEEDBACK: u8 = 3;
 const MTU_PROBE: u8 = 4;
 const MTU_PROBE_ANSWER: u8 = 5;
 const FRAGMENT: u8 = 6;
@@ -40,7 +40,7 @@ pub(super) enum Control {
     /// The connection of this number can not be opened.
     Refused(u32),
     /// So many datagrams have come with a congestion mark.
-    Marks(u32),
+    EcnFeedback(u32),
     /// A probe of the MTU that is so long, as what is sealed.
     MtuProbe(u16),
     /// A probe of the MTU of this length arrived.
@@ -81,8 +81,8 @@ impl Control {
                 out.put_u8(REFUSED);
                 put_number(*number, out);
             }
-            Self::Marks(count) => {
-                out.put_u8(MARKS);
+            Self::EcnFeedback(count) => {
+                out.put_u8(ECN_FEEDBACK);
                 out.put_u32(*count);
             }
             Self::MtuProbe(len) => {
@@ -150,7 +150,7 @@ impl Control {
         Some(match plain.try_get_u8().ok()? {
             GONE => Self::Gone(number(&plain)?),
             REFUSED => Self::Refused(number(&plain)?),
-            MARKS => Self::Marks(plain.try_get_u32().ok()?),
+            ECN_FEEDBACK => Self::EcnFeedback(plain.try_get_u32().ok()?),
             MTU_PROBE => Self::MtuProbe(before),
             MTU_PROBE_ANSWER => Self::MtuProbeAnswer(plain.try_get_u16().ok()?),
             FRAGMENT => {
@@ -206,7 +206,7 @@ mod tests {
         for message in [
             Control::Gone(300),
             Control::Refused(2),
-            Control::Marks(7),
+            Control::EcnFeedback(7),
             Control::MtuProbe(1449),
             Control::MtuProbeAnswer(1472),
             Control::Fragment(fragment),

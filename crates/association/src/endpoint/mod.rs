@@ -13,6 +13,7 @@ mod directory;
 mod drive;
 mod early;
 mod ecn;
+mod ecn_feedback;
 mod egress;
 mod fragments;
 #[doc(hidden)]
@@ -22,7 +23,6 @@ mod handshake;
 mod identity;
 mod line;
 mod liveness;
-mod marks;
 mod memory;
 mod names;
 mod number;

@@ -147,8 +147,8 @@ impl Endpoint {
             Control::Refused(number) => {
                 self.context(id).with_session(number, |session| session.handle_refusal(now));
             }
-            Control::Marks(count) => {
-                if association.handle_marks(now, count) {
+            Control::EcnFeedback(count) => {
+                if association.handle_ecn_feedback(now, count) {
                     self.context(id).slow_down(now);
                 }
             }

@@ -4,8 +4,8 @@
 use bentpipe_units::Instant;
 
 use super::super::control::Control;
+use super::super::ecn_feedback::EcnFeedback;
 use super::super::fragments::Fragments;
-use super::super::marks::Marks;
 use super::super::route::Route;
 use super::context::PeerContext;
 use crate::secure::Keyring;
@@ -32,7 +32,7 @@ impl PeerContext<'_> {
         let association = &mut *self.association;
         association.paths.forget(route);
         association.fragments = Fragments::default();
-        association.marks = Marks::default();
+        association.ecn_feedback = EcnFeedback::default();
         tracing::info!(peer = %association.peer, address = %route.address, "the peer was restarted");
         self.end_connections(now, Ending::Known);
     }

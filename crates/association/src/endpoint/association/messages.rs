@@ -24,7 +24,7 @@ impl Association {
         plain: &Bytes,
     ) -> Vec<Bytes> {
         if ecn == Ecn::Congestion {
-            self.marks.saw();
+            self.ecn_feedback.saw();
         }
         self.shield.arrived(now, keys, number, plain)
     }
@@ -40,8 +40,8 @@ impl Association {
     }
 
     /// The peer has seen so many congestion marks. True when connections have to slow down for it.
-    pub(in crate::endpoint) fn handle_marks(&mut self, now: Instant, count: u32) -> bool {
-        self.marks.report(now, count)
+    pub(in crate::endpoint) fn handle_ecn_feedback(&mut self, now: Instant, count: u32) -> bool {
+        self.ecn_feedback.report(now, count)
     }
 
     /// A probe of the MTU came, which is so long as what is sealed.

@@ -18,10 +18,10 @@ use bytes::{Bytes, BytesMut};
 pub(super) use self::context::PeerContext;
 pub(super) use self::drain::Scratch;
 use super::early::Early;
+use super::ecn_feedback::EcnFeedback;
 use super::fragments::Fragments;
 use super::line::{OwnLine, Share};
 use super::liveness::Liveness;
-use super::marks::Marks;
 use super::memory::Memory;
 use super::number::number_len;
 use super::numbering::Numbering;
@@ -71,7 +71,7 @@ pub(super) struct Association {
     liveness: Liveness,
     fragments: Fragments,
     /// Congestion marks, those seen here and those that the peer saw.
-    marks: Marks,
+    ecn_feedback: EcnFeedback,
     /// What protects against losses, both directions.
     shield: Shield,
     /// What its connections hold.
@@ -106,7 +106,7 @@ impl Association {
             roster: Roster::new(numbering),
             liveness: Liveness::default(),
             fragments: Fragments::default(),
-            marks: Marks::default(),
+            ecn_feedback: EcnFeedback::default(),
             shield: Shield::new(fec, memory.for_parity()),
             memory,
             shared: [const { None }; MAX_PATHS],
@@ -263,7 +263,7 @@ impl Association {
     fn deadline(&self) -> Option<Instant> {
         let keys = Instant::earliest(self.renewal(), self.keys.expiry());
         let answer = self.liveness.answer_due().filter(|_| self.is_up());
-        let paths = Instant::earliest(self.paths.deadline(), self.marks.due());
+        let paths = Instant::earliest(self.paths.deadline(), self.ecn_feedback.due());
         let paths = Instant::earliest(paths, self.shield.deadline());
         let paths = Instant::earliest(paths, self.switch_pause.due());
         let lines = self.lines.iter().flatten().map(OwnLine::due);

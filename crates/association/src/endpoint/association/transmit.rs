@@ -157,8 +157,8 @@ impl Association {
 
     /// Sends what is due besides segments. True when connections have to be told that paths are others.
     pub(super) fn send_due(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
-        if let Some(count) = self.marks.news(now) {
-            self.tell(now, &Control::Marks(count), outbox);
+        if let Some(count) = self.ecn_feedback.news(now) {
+            self.tell(now, &Control::EcnFeedback(count), outbox);
         }
         if let Some(received) = self.shield.news(now) {
             self.tell(now, &Control::Received(received), outbox);

@@ -10,7 +10,7 @@ const LATE: Span = Span::from_secs(2);
 
 /// The marks of one association.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct EcnFeedback {
     /// Marked datagrams seen.
     seen: u32,
     /// How many the peer was told of.
@@ -22,7 +22,7 @@ pub(super) struct Marks {
     heard_at: Option<Instant>,
 }
 
-impl Marks {
+impl EcnFeedback {
     /// An authentic datagram came with a mark.
     pub(super) fn saw(&mut self) {
         self.seen = self.seen.wrapping_add(1);
@@ -72,28 +72,28 @@ mod tests {
 
     #[test]
     fn the_first_mark_is_told_at_once_and_the_next_ones_together() {
-        let mut marks = Marks::default();
-        assert_eq!((marks.news(at(5)), marks.due()), (None, None));
-        marks.saw();
-        assert_eq!(marks.news(at(10)), Some(1));
-        marks.saw();
-        marks.saw();
-        assert_eq!((marks.news(at(34)), marks.due()), (None, Some(at(35))));
-        assert_eq!(marks.news(at(35)), Some(3));
-        assert_eq!((marks.news(at(99)), marks.due()), (None, None));
+        let mut feedback = EcnFeedback::default();
+        assert_eq!((feedback.news(at(5)), feedback.due()), (None, None));
+        feedback.saw();
+        assert_eq!(feedback.news(at(10)), Some(1));
+        feedback.saw();
+        feedback.saw();
+        assert_eq!((feedback.news(at(34)), feedback.due()), (None, Some(at(35))));
+        assert_eq!(feedback.news(at(35)), Some(3));
+        assert_eq!((feedback.news(at(99)), feedback.due()), (None, None));
     }
 
     #[test]
     fn what_was_told_before_or_comes_late_is_no_news() {
-        let mut marks = Marks::default();
-        assert!(marks.report(at(0), 3));
-        assert!(!marks.report(at(100), 3));
-        assert!(!marks.report(at(200), 2));
-        assert!(marks.report(at(300), 4));
-        assert!(!marks.report(at(301), 5), "too soon");
-        assert!(marks.report(at(325), 6));
-        assert!(!marks.report(at(2_324), 1));
-        assert!(marks.report(at(2_325), 1), "it counts anew");
-        assert!(marks.report(at(2_350), 2));
+        let mut feedback = EcnFeedback::default();
+        assert!(feedback.report(at(0), 3));
+        assert!(!feedback.report(at(100), 3));
+        assert!(!feedback.report(at(200), 2));
+        assert!(feedback.report(at(300), 4));
+        assert!(!feedback.report(at(301), 5), "too soon");
+        assert!(feedback.report(at(325), 6));
+        assert!(!feedback.report(at(2_324), 1));
+        assert!(feedback.report(at(2_325), 1), "it counts anew");
+        assert!(feedback.report(at(2_350), 2));
     }
 }
