@@ -60,7 +60,7 @@ impl Endpoint {
         let opened = association.open(now, receiver, number, sealed, &mut self.opened);
         let plain = self.opened.split().freeze();
         let Opened { number, agreed, is_newest } = opened?;
-        let made = association.arrived(now, receiver, number, ecn, &plain);
+        let recovered = association.arrived(now, receiver, number, ecn, &plain);
         // The keys first: they decide whether what it carries is of the epoch of now.
         if let Some(agreed) = agreed {
             let held = self.context(id).handle_agreed(now, agreed, had_keys);
@@ -72,14 +72,20 @@ impl Endpoint {
             association.came_by(now, from, || self.identity.draw());
         }
         self.handle_plain(now, id, number, from, plain);
-        self.handle_made(now, id, from, made);
+        self.handle_recovered(now, id, from, recovered);
         self.context(id).set_timer(now);
         Some(())
     }
 
-    /// What was lost and made of parity.
-    fn handle_made(&mut self, now: Instant, id: AssociationId, from: Route, made: Vec<Bytes>) {
-        for plain in made {
+    /// What was lost and recovered from parity.
+    fn handle_recovered(
+        &mut self,
+        now: Instant,
+        id: AssociationId,
+        from: Route,
+        recovered: Vec<Bytes>,
+    ) {
+        for plain in recovered {
             self.handle_plain(now, id, NO_DATAGRAM, from, plain);
         }
     }
@@ -166,8 +172,8 @@ impl Endpoint {
             Control::Received(received) => association.handle_received(received),
             Control::Protects => association.expect_parity(now),
             Control::Parity(parity) => {
-                let made = association.handle_parity(now, datagram, parity);
-                self.handle_made(now, id, from, made);
+                let recovered = association.handle_parity(now, datagram, parity);
+                self.handle_recovered(now, id, from, recovered);
             }
             Control::PathProbe(probe) => {
                 let token = || self.identity.draw();

@@ -128,10 +128,10 @@ impl PeerContext<'_> {
         // What it sent may have made bulk of a short object.
         connection.update_window_weight(now);
         let drained = connection.drained(self.scratch.events.drain(..));
-        self.association.shield.drained(drained.was_busy, drained.is_busy, drained.round_trip);
+        self.association.fec.drained(drained.was_busy, drained.is_busy, drained.round_trip);
         if let Some(began) = drained.object_began {
             // Its end gets parity although others go on: nothing follows that would show a loss.
-            self.association.shield.object_ended(now, began);
+            self.association.fec.object_ended(now, began);
         }
         self.timers.set(Owner::Connection(id), deadline);
         // An application gets nothing of a peer that has not proved its key.
@@ -166,7 +166,7 @@ impl PeerContext<'_> {
     fn forget(&mut self, id: usize) {
         self.timers.set(Owner::Connection(id), None);
         let connection = self.connections.get(id);
-        self.association.shield.drained(connection.is_busy(), false, None);
+        self.association.fec.drained(connection.is_busy(), false, None);
         connection.release(id, &mut self.association.memory);
         self.association.roster.remove(connection.number(), id);
         self.leave_line(id);

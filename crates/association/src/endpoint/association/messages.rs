@@ -14,7 +14,7 @@ use super::Association;
 use crate::secure::{Index, OVERHEAD};
 
 impl Association {
-    /// An authentic datagram carries this. Returns what was lost and can be made of parity now.
+    /// An authentic datagram carries this. Returns what was lost and can be recovered now.
     pub(in crate::endpoint) fn arrived(
         &mut self,
         now: Instant,
@@ -26,7 +26,7 @@ impl Association {
         if ecn == Ecn::Congestion {
             self.ecn_feedback.saw();
         }
-        self.shield.arrived(now, keys, number, plain)
+        self.fec.arrived(now, keys, number, plain)
     }
 
     /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.
@@ -79,22 +79,22 @@ impl Association {
             let main = self.paths.main();
             self.paths.get_mut(main).confirm_ecn();
         }
-        self.shield.report(received);
+        self.fec.report(received);
     }
 
     /// The peer says that parity will come.
     pub(in crate::endpoint) fn expect_parity(&mut self, now: Instant) {
-        self.shield.expect(now);
+        self.fec.expect(now);
     }
 
-    /// Parity came in the datagram of this number. Returns what was lost and can be made now.
+    /// Parity came in the datagram of this number. Returns what was lost and can be recovered now.
     pub(in crate::endpoint) fn handle_parity(
         &mut self,
         now: Instant,
         number: u64,
         parity: Parity,
     ) -> Vec<Bytes> {
-        self.shield.handle_parity(now, number, parity)
+        self.fec.handle_parity(now, number, parity)
     }
 
     /// A probe came. True when connections have to take other paths for it.

@@ -25,7 +25,7 @@ use super::liveness::Liveness;
 use super::memory::Memory;
 use super::number::number_len;
 use super::numbering::Numbering;
-use super::parity::{Fec, PARITY_HEADER, Shield};
+use super::parity::{Fec, FecState, PARITY_HEADER};
 use super::paths::{LINKS, MAX_PATHS, Paths};
 use super::roster::Roster;
 use super::route::Route;
@@ -73,7 +73,7 @@ pub(super) struct Association {
     /// Congestion marks, those seen here and those that the peer saw.
     ecn_feedback: EcnFeedback,
     /// What protects against losses, both directions.
-    shield: Shield,
+    fec: FecState,
     /// What its connections hold.
     memory: Memory,
     /// What the connections over each direction share where the rate is not known.
@@ -107,7 +107,7 @@ impl Association {
             liveness: Liveness::default(),
             fragments: Fragments::default(),
             ecn_feedback: EcnFeedback::default(),
-            shield: Shield::new(fec, memory.for_parity()),
+            fec: FecState::new(fec, memory.for_parity()),
             memory,
             shared: [const { None }; MAX_PATHS],
             switch_pause: SwitchPause::default(),
@@ -175,8 +175,8 @@ impl Association {
         let monitored = self.paths.round_trip(self.paths.main());
         PeerState {
             address: Some(address).filter(|address| address.port() != 0),
-            srtt: monitored.or(self.shield.round_trip()),
-            loss: self.shield.measured_losses(),
+            srtt: monitored.or(self.fec.round_trip()),
+            loss: self.fec.measured_losses(),
             connections: self.roster.len(),
             held: bentpipe_units::ByteCount::new(self.held() as u64),
             share: shares[link],
@@ -264,7 +264,7 @@ impl Association {
         let keys = Instant::earliest(self.renewal(), self.keys.expiry());
         let answer = self.liveness.answer_due().filter(|_| self.is_up());
         let paths = Instant::earliest(self.paths.deadline(), self.ecn_feedback.due());
-        let paths = Instant::earliest(paths, self.shield.deadline());
+        let paths = Instant::earliest(paths, self.fec.deadline());
         let paths = Instant::earliest(paths, self.switch_pause.due());
         let lines = self.lines.iter().flatten().map(OwnLine::due);
         let paths = lines.fold(paths, Instant::earliest);

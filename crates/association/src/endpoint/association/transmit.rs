@@ -37,7 +37,7 @@ impl Association {
         }
         if weighty {
             self.paths.used(now);
-            if self.shield.notice(now) {
+            if self.fec.notice(now) {
                 self.tell(now, &Control::Protects, outbox);
             }
         }
@@ -135,7 +135,7 @@ impl Association {
         let (len, index) = (plain.len(), keys.index);
         let used = self.paths.get_mut(path);
         let (link, ecn) = (used.link(), used.mark(now, has_content(plain)));
-        self.shield.sealed(now, Sealed { keys: index, plain, weighty });
+        self.fec.sealed(now, Sealed { keys: index, plain, weighty });
         outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
         self.liveness.sent(now, len == 0);
         if let Some(line) = &mut self.lines[link] {
@@ -150,7 +150,7 @@ impl Association {
 
     /// Sends parity if it is due.
     fn protect(&mut self, now: Instant, outbox: &mut Outbox) {
-        for parity in self.shield.parity(now, self.parity_room()) {
+        for parity in self.fec.parity(now, self.parity_room()) {
             self.tell(now, &Control::Parity(parity), outbox);
         }
     }
@@ -160,11 +160,11 @@ impl Association {
         if let Some(count) = self.ecn_feedback.news(now) {
             self.tell(now, &Control::EcnFeedback(count), outbox);
         }
-        if let Some(received) = self.shield.news(now) {
+        if let Some(received) = self.fec.news(now) {
             self.tell(now, &Control::Received(received), outbox);
         }
         self.protect(now, outbox);
-        self.shield.handle_timeout(now);
+        self.fec.handle_timeout(now);
         let mut changed = self.switch_pause.take_due(now);
         for (path, unanswered) in self.paths.handle_mtu_timeouts(now) {
             match unanswered {

@@ -5,20 +5,20 @@
 //! before is repaired by reports. Messages about the association and what is too long for a parity
 //! datagram count as nothing.
 //!
-//! A `Shield` has the sender's part, the receiver's, and the count of losses, which tells how much is needed.
+//! A `FecState` has the sender's part, the receiver's, and the count of losses, which tells how much is needed.
 
+mod decoder;
+mod encoder;
 mod fec;
 mod losses;
-mod protector;
-mod rebuilder;
-mod shield;
+mod state;
 
 use bytes::Bytes;
 
+pub(super) use self::encoder::Sealed;
 pub use self::fec::Fec;
 pub(super) use self::losses::Received;
-pub(super) use self::protector::Sealed;
-pub(super) use self::shield::Shield;
+pub(super) use self::state::FecState;
 
 /// Bytes of a parity datagram besides its shard.
 pub(super) const PARITY_HEADER: usize = 17;
@@ -69,7 +69,7 @@ fn carried(slices: u8) -> usize {
     usize::from(slices - 1).max(1)
 }
 
-/// What tells whether datagrams carried this. What is made of parity was authenticated by nobody, and would
+/// What tells whether datagrams carried this. What is recovered was authenticated by nobody, and would
 /// be anything at all if the two ends had different datagrams in mind.
 fn check<'a>(datagrams: impl Iterator<Item = &'a [u8]>) -> u64 {
     let mut hasher = blake3::Hasher::new();

@@ -16,7 +16,7 @@ const NOTICE: Span = Span::from_secs(1);
 
 /// What was sent in the last round trip.
 #[derive(Debug, Default)]
-pub(super) struct Protector {
+pub(super) struct FecEncoder {
     keys: Option<Index>,
     /// One for each number in a row; empty for what counts as nothing.
     sent: VecDeque<(Instant, Bytes)>,
@@ -48,7 +48,7 @@ pub(in crate::endpoint) struct Sealed<'a> {
     pub(in crate::endpoint) weighty: bool,
 }
 
-impl Protector {
+impl FecEncoder {
     /// A datagram is sealed. `round_trip` says how far back parity reaches.
     pub(super) fn sealed(&mut self, now: Instant, sealed: Sealed<'_>, round_trip: Span) {
         if self.keys != Some(sealed.keys) {
@@ -114,12 +114,12 @@ impl Protector {
         let count = count(self.sent.len());
         let shard = |slices: u8| (longest + 1).div_ceil(slices.into()).next_multiple_of(2);
         let fits = |slices: &u8| carried(*slices) * shard(*slices) <= room;
-        let made = match [1, SLICES].into_iter().find(fits) {
+        let parity = match [1, SLICES].into_iter().find(fits) {
             Some(slices) if longest > 0 && count > 0 => self.encode(count, slices, shard(slices)),
             _ => Ok(Vec::new()),
         };
         self.clear();
-        made.unwrap_or_default()
+        parity.unwrap_or_default()
     }
 
     fn encode(
@@ -156,65 +156,65 @@ impl Protector {
 mod tests {
     use super::*;
 
-    fn send(protector: &mut Protector, millis: u64, plain: &[u8], weighty: bool) {
+    fn send(encoder: &mut FecEncoder, millis: u64, plain: &[u8], weighty: bool) {
         let now = Instant::ZERO + Span::from_millis(millis);
         let sealed = Sealed { keys: Index::new(1), plain, weighty };
-        protector.sealed(now, sealed, Span::from_millis(600));
+        encoder.sealed(now, sealed, Span::from_millis(600));
     }
 
     #[test]
     fn parity_is_due_a_little_after_the_last_data_and_once() {
-        let mut protector = Protector::default();
-        send(&mut protector, 0, b"report", false);
-        protector.set_quiet(true);
-        assert_eq!(protector.due(), None);
-        send(&mut protector, 3, b"data", true);
-        assert_eq!(protector.due(), Some(Instant::ZERO + Span::from_millis(8)));
-        protector.set_quiet(false);
-        assert_eq!(protector.due(), None);
-        protector.set_quiet(true);
-        let parity = protector.parity(|_| 1, 100);
+        let mut encoder = FecEncoder::default();
+        send(&mut encoder, 0, b"report", false);
+        encoder.set_quiet(true);
+        assert_eq!(encoder.due(), None);
+        send(&mut encoder, 3, b"data", true);
+        assert_eq!(encoder.due(), Some(Instant::ZERO + Span::from_millis(8)));
+        encoder.set_quiet(false);
+        assert_eq!(encoder.due(), None);
+        encoder.set_quiet(true);
+        let parity = encoder.parity(|_| 1, 100);
         assert_eq!((parity.len(), parity[0].of), (1, 2));
-        assert_eq!((protector.due(), protector.parity(|_| 1, 100).len()), (None, 0));
+        assert_eq!((encoder.due(), encoder.parity(|_| 1, 100).len()), (None, 0));
     }
 
     #[test]
     fn parity_covers_an_object_that_ends_while_others_go_on() {
-        let mut protector = Protector::default();
+        let mut encoder = FecEncoder::default();
         for millis in 0..30 {
-            send(&mut protector, millis, b"data", true);
+            send(&mut encoder, millis, b"data", true);
         }
-        assert_eq!(protector.due(), None);
+        assert_eq!(encoder.due(), None);
         let at = |millis| Instant::ZERO + Span::from_millis(millis);
-        protector.object_ended(at(29), at(20));
+        encoder.object_ended(at(29), at(20));
         for millis in 30..40 {
-            send(&mut protector, millis, b"data", true);
+            send(&mut encoder, millis, b"data", true);
         }
-        assert_eq!(protector.due(), Some(at(34)));
-        assert_eq!(protector.parity(|_| 1, 100)[0].of, 20);
-        assert_eq!(protector.due(), None);
+        assert_eq!(encoder.due(), Some(at(34)));
+        assert_eq!(encoder.parity(|_| 1, 100)[0].of, 20);
+        assert_eq!(encoder.due(), None);
     }
 
     #[test]
     fn parity_reaches_a_round_trip_back() {
-        let mut protector = Protector::default();
+        let mut encoder = FecEncoder::default();
         for millis in 0..2000 {
-            send(&mut protector, millis, b"data", true);
+            send(&mut encoder, millis, b"data", true);
         }
-        assert_eq!(protector.parity(|_| 1, 100)[0].of, 751);
+        assert_eq!(encoder.parity(|_| 1, 100)[0].of, 751);
     }
 
     #[test]
     fn what_is_a_little_too_long_for_a_parity_datagram_is_cut() {
         for (len, slices, parity) in [(99, 1, 3), (100, 4, 4), (127, 4, 4)] {
-            let mut protector = Protector::default();
-            send(&mut protector, 0, &vec![1; len], true);
-            let made = protector.parity(|_| 3, 100);
-            assert_eq!((made.len(), made[0].slices), (parity, slices), "{len}");
-            assert!(made.iter().all(|parity| parity.shards.len() <= 100));
+            let mut encoder = FecEncoder::default();
+            send(&mut encoder, 0, &vec![1; len], true);
+            let sent = encoder.parity(|_| 3, 100);
+            assert_eq!((sent.len(), sent[0].slices), (parity, slices), "{len}");
+            assert!(sent.iter().all(|parity| parity.shards.len() <= 100));
         }
-        let mut protector = Protector::default();
-        send(&mut protector, 0, &[1; 150], true);
-        assert_eq!(protector.parity(|_| 3, 100), []);
+        let mut encoder = FecEncoder::default();
+        send(&mut encoder, 0, &[1; 150], true);
+        assert_eq!(encoder.parity(|_| 3, 100), []);
     }
 }

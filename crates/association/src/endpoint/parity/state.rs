@@ -3,9 +3,9 @@
 use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 
+use super::decoder::FecDecoder;
+use super::encoder::{FecEncoder, Sealed};
 use super::losses::{Losses, Received};
-use super::protector::{Protector, Sealed};
-use super::rebuilder::Rebuilder;
 use super::{Fec, Parity};
 use crate::endpoint::number::has_content;
 use crate::secure::Index;
@@ -15,25 +15,25 @@ const UNKNOWN: Span = Span::from_secs(1);
 
 /// Parity of one association, both directions.
 #[derive(Debug)]
-pub(in crate::endpoint) struct Shield {
+pub(in crate::endpoint) struct FecState {
     fec: Fec,
     losses: Losses,
-    protector: Protector,
-    rebuilder: Rebuilder,
+    encoder: FecEncoder,
+    decoder: FecDecoder,
     /// Connections that have something to send.
     busy: usize,
     /// The round-trip time that a connection measured last.
     round_trip: Option<Span>,
 }
 
-impl Shield {
+impl FecState {
     /// Nothing has been sent or received; what arrives is kept in so many bytes.
     pub(in crate::endpoint) fn new(fec: Fec, room: usize) -> Self {
         Self {
             fec,
             losses: Losses::default(),
-            protector: Protector::default(),
-            rebuilder: Rebuilder::new(room),
+            encoder: FecEncoder::default(),
+            decoder: FecDecoder::new(room),
             busy: 0,
             round_trip: None,
         }
@@ -46,7 +46,7 @@ impl Shield {
 
     /// Content is about to be sent: whether to tell the peer that parity will come.
     pub(in crate::endpoint) fn notice(&mut self, now: Instant) -> bool {
-        self.protects() && self.protector.notice(now)
+        self.protects() && self.encoder.notice(now)
     }
 
     /// A datagram is sealed.
@@ -54,10 +54,10 @@ impl Shield {
         if self.protects() {
             let plain = if has_content(sealed.plain) { sealed.plain } else { &[] };
             let round_trip = self.round_trip.unwrap_or(UNKNOWN);
-            self.protector.sealed(now, Sealed { plain, ..sealed }, round_trip);
+            self.encoder.sealed(now, Sealed { plain, ..sealed }, round_trip);
         } else {
             // Parity covers numbers in a row.
-            self.protector.clear();
+            self.encoder.clear();
         }
     }
 
@@ -70,7 +70,7 @@ impl Shield {
     ) {
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
         self.round_trip = round_trip.or(self.round_trip);
-        self.protector.set_quiet(self.busy == 0);
+        self.encoder.set_quiet(self.busy == 0);
     }
 
     /// The round-trip time that a connection measured last.
@@ -81,7 +81,7 @@ impl Shield {
     /// A short object that began to be sent then is sent: what came since is protected although others
     /// go on.
     pub(in crate::endpoint) fn object_ended(&mut self, now: Instant, began: Instant) {
-        self.protector.object_ended(now, began);
+        self.encoder.object_ended(now, began);
     }
 
     /// What to tell the peer now of what came.
@@ -101,14 +101,14 @@ impl Shield {
 
     /// The parity that is due, at most `room` bytes in each datagram.
     pub(in crate::endpoint) fn parity(&mut self, now: Instant, room: usize) -> Vec<Parity> {
-        if self.protector.due().is_none_or(|due| due > now) {
+        if self.encoder.due().is_none_or(|due| due > now) {
             return Vec::new();
         }
         let (fec, losses) = (self.fec, &self.losses);
-        self.protector.parity(|of| fec.count(losses, of), room)
+        self.encoder.parity(|of| fec.count(losses, of), room)
     }
 
-    /// An authentic datagram carries this. Returns what was lost and can be made of parity now.
+    /// An authentic datagram carries this. Returns what was lost and can be recovered now.
     pub(in crate::endpoint) fn arrived(
         &mut self,
         now: Instant,
@@ -118,32 +118,32 @@ impl Shield {
     ) -> Vec<Bytes> {
         let content = has_content(plain);
         self.losses.saw(now, keys, number, content);
-        self.rebuilder.received(keys, number, if content { plain } else { &[] })
+        self.decoder.received(keys, number, if content { plain } else { &[] })
     }
 
     /// The peer says that parity will come.
     pub(in crate::endpoint) fn expect(&mut self, now: Instant) {
-        self.rebuilder.expect(now);
+        self.decoder.expect(now);
     }
 
-    /// Parity came in the datagram of this number. Returns what was lost and can be made now.
+    /// Parity came in the datagram of this number. Returns what was lost and can be recovered now.
     pub(in crate::endpoint) fn handle_parity(
         &mut self,
         now: Instant,
         number: u64,
         parity: Parity,
     ) -> Vec<Bytes> {
-        self.rebuilder.parity(now, number, parity)
+        self.decoder.parity(now, number, parity)
     }
 
     /// When there is something to send or to forget.
     pub(in crate::endpoint) fn deadline(&self) -> Option<Instant> {
-        let parity = Instant::earliest(self.protector.due(), self.rebuilder.deadline());
+        let parity = Instant::earliest(self.encoder.due(), self.decoder.deadline());
         Instant::earliest(parity, self.losses.due())
     }
 
     /// Forgets what is old.
     pub(in crate::endpoint) fn handle_timeout(&mut self, now: Instant) {
-        self.rebuilder.handle_timeout(now);
+        self.decoder.handle_timeout(now);
     }
 }

@@ -18,14 +18,14 @@ const WORTH: usize = 2;
 const AROUND: usize = 64;
 /// Most bytes of arithmetic that were done and are not made good.
 const MOST_DEBT: usize = 2 * MOST_BYTES;
-/// After more datagrams in a row that did not come nothing can be made: it begins anew.
+/// After more datagrams in a row that did not come nothing can be recovered: it begins anew.
 const LEAP: u64 = MOST_PARITY as u64;
 /// What the allocator takes for a slot besides its bytes.
 const SLOT: usize = 48;
 
 /// What has arrived.
 #[derive(Debug)]
-pub(super) struct Rebuilder {
+pub(super) struct FecDecoder {
     /// Most bytes that are kept.
     room: usize,
     keep_until: Option<Instant>,
@@ -57,7 +57,7 @@ struct Block {
     done: bool,
 }
 
-impl Rebuilder {
+impl FecDecoder {
     /// Nothing has arrived; no more than so many bytes will be kept.
     pub(super) fn new(room: usize) -> Self {
         let (slots, debt) = (VecDeque::new(), 0);
@@ -83,7 +83,7 @@ impl Rebuilder {
     }
 
     /// A datagram of this number came and carries this; nothing if it is not protected. Returns what
-    /// was lost and can be made now.
+    /// was lost and can be recovered now.
     pub(super) fn received(&mut self, keys: Index, number: u64, plain: &[u8]) -> Vec<Bytes> {
         if self.keep_until.is_none() {
             return Vec::new();
@@ -112,10 +112,10 @@ impl Rebuilder {
         // Only one that was late can complete a block.
         let late =
             self.block.as_ref().is_some_and(|block| number < block.first + u64::from(block.of));
-        if late { self.rebuild() } else { Vec::new() }
+        if late { self.recover() } else { Vec::new() }
     }
 
-    /// Parity came in the datagram of this number. Returns what was lost and can be made now.
+    /// Parity came in the datagram of this number. Returns what was lost and can be recovered now.
     pub(super) fn parity(&mut self, now: Instant, number: u64, parity: Parity) -> Vec<Bytes> {
         self.expect(now);
         let Some(block) = Block::of(number, &parity) else { return Vec::new() };
@@ -124,11 +124,11 @@ impl Rebuilder {
         if !block.done && block.parity.iter().all(|(index, _)| *index != parity.index) {
             block.parity.push((parity.index, parity.shards));
         }
-        self.rebuild()
+        self.recover()
     }
 
     /// What the block lacks, if enough of it is there.
-    fn rebuild(&mut self) -> Vec<Bytes> {
+    fn recover(&mut self) -> Vec<Bytes> {
         let Some(block) = self.block.as_ref().filter(|block| !block.done) else {
             return Vec::new();
         };
@@ -141,14 +141,14 @@ impl Rebuilder {
         if missing > 0 && self.debt + cost > MOST_DEBT {
             return Vec::new();
         }
-        let made = if missing == 0 { Ok(Vec::new()) } else { self.decode(block) };
+        let recovered = if missing == 0 { Ok(Vec::new()) } else { self.decode(block) };
         if missing > 0 {
             self.debt += cost;
         }
         if let Some(block) = &mut self.block {
             (block.done, block.parity) = (true, Vec::new());
         }
-        made.unwrap_or_default()
+        recovered.unwrap_or_default()
     }
 
     fn slot(&self, number: u64) -> Option<&Bytes> {
@@ -180,7 +180,7 @@ impl Rebuilder {
             }
         }
         let decoded = decoder.decode()?;
-        let made: Vec<Bytes> = missing
+        let recovered: Vec<Bytes> = missing
             .iter()
             .map(|place| {
                 let shards = place * each..(place + 1) * each;
@@ -188,7 +188,7 @@ impl Rebuilder {
                 strip(&whole.concat()).map(Bytes::copy_from_slice).unwrap_or_default()
             })
             .collect();
-        let mut lost = made.iter();
+        let mut lost = recovered.iter();
         let all = (0..of).filter_map(|place| {
             self.slot(block.first + place as u64).or_else(|| lost.next()).map(|plain| &plain[..])
         });
@@ -196,7 +196,7 @@ impl Rebuilder {
             tracing::debug!("parity does not fit what came");
             return Ok(Vec::new());
         }
-        Ok(made.into_iter().filter(|plain| !plain.is_empty()).collect())
+        Ok(recovered.into_iter().filter(|plain| !plain.is_empty()).collect())
     }
 }
 
@@ -236,7 +236,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::protector::{Protector, Sealed};
+    use super::super::encoder::{FecEncoder, Sealed};
     use super::*;
 
     const KEYS: Index = Index::new(1);
@@ -250,13 +250,13 @@ mod tests {
 
     /// What was sent under numbers from `first` on, and its parity.
     fn burst(first: u64, of: u64, count: u16) -> Vec<Parity> {
-        let mut protector = Protector::default();
+        let mut encoder = FecEncoder::default();
         for number in first..first + of {
             let sealed = Sealed { keys: KEYS, plain: &plain(number), weighty: true };
-            protector.sealed(Instant::ZERO, sealed, Span::from_secs(1));
+            encoder.sealed(Instant::ZERO, sealed, Span::from_secs(1));
         }
         // In one shard each, or in four.
-        protector.parity(|_| count, if first.is_multiple_of(2) { ROOM } else { ROOM - 8 })
+        encoder.parity(|_| count, if first.is_multiple_of(2) { ROOM } else { ROOM - 8 })
     }
 
     fn sorted(bytes: Vec<Bytes>) -> Vec<Bytes> {
@@ -267,7 +267,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_lost_is_made_if_as_much_parity_came_and_never_anything_else(
+        fn what_was_lost_is_recovered_if_as_much_parity_came_and_never_anything_else(
             first in 0u64..1 << 40,
             of in 1u64..200,
             count in 1u16..20,
@@ -275,17 +275,17 @@ mod tests {
             late in prop::collection::btree_set(0u64..220, 0..5),
         ) {
             let parity = burst(first, of, count);
-            let mut rebuilder = Rebuilder::new(MOST_BYTES);
-            rebuilder.expect(Instant::ZERO);
+            let mut decoder = FecDecoder::new(MOST_BYTES);
+            decoder.expect(Instant::ZERO);
             // The first one shows where numbers begin.
             let lost: BTreeSet<u64> = lost.into_iter().filter(|place| *place != 0).collect();
             let late: Vec<u64> =
                 late.into_iter().filter(|place| *place < of && lost.contains(place)).collect();
             for place in (0..of).filter(|place| !lost.contains(place)) {
                 let number = first + place;
-                prop_assert!(rebuilder.received(KEYS, number, &plain(number)).is_empty());
+                prop_assert!(decoder.received(KEYS, number, &plain(number)).is_empty());
             }
-            let mut made = Vec::new();
+            let mut recovered = Vec::new();
             let mut came = 0;
             let enough = |missing: usize, came: usize| {
                 parity.first().is_some_and(|parity| {
@@ -296,7 +296,7 @@ mod tests {
                 let place = of + u64::from(parity.index);
                 if !lost.contains(&place) {
                     came += 1;
-                    made.extend(rebuilder.parity(Instant::ZERO, first + place, parity));
+                    recovered.extend(decoder.parity(Instant::ZERO, first + place, parity));
                 }
             }
             let mut missing: BTreeSet<u64> = lost.iter().copied().filter(|l| *l < of).collect();
@@ -306,12 +306,12 @@ mod tests {
                 }
                 missing.remove(&place);
                 let number = first + place;
-                made.extend(rebuilder.received(KEYS, number, &plain(number)));
+                recovered.extend(decoder.received(KEYS, number, &plain(number)));
             }
             let expected = missing.iter().map(|place| plain(first + place));
             let expected: Vec<Bytes> = expected.filter(|plain| !plain.is_empty()).collect();
             let expected = if enough(missing.len(), came) { sorted(expected) } else { Vec::new() };
-            prop_assert_eq!(sorted(made), expected);
+            prop_assert_eq!(sorted(recovered), expected);
         }
 
         #[test]
@@ -323,56 +323,56 @@ mod tests {
             slices in any::<u8>(),
             shards in prop::collection::vec(any::<u8>(), 0..40),
         ) {
-            let mut rebuilder = Rebuilder::new(MOST_BYTES);
-            rebuilder.expect(Instant::ZERO);
-            rebuilder.received(KEYS, number.saturating_sub(3), &plain(1));
+            let mut decoder = FecDecoder::new(MOST_BYTES);
+            decoder.expect(Instant::ZERO);
+            decoder.received(KEYS, number.saturating_sub(3), &plain(1));
             let parity = Parity { of, count, index, slices, check: 7, shards: shards.into() };
-            rebuilder.parity(Instant::ZERO, number, parity.clone());
-            rebuilder.parity(Instant::ZERO, number, parity);
+            decoder.parity(Instant::ZERO, number, parity.clone());
+            decoder.parity(Instant::ZERO, number, parity);
         }
     }
 
     #[test]
-    fn what_does_not_fit_what_was_covered_is_not_made() {
-        let mut rebuilder = Rebuilder::new(MOST_BYTES);
-        rebuilder.expect(Instant::ZERO);
+    fn what_does_not_fit_what_was_covered_is_not_recovered() {
+        let mut decoder = FecDecoder::new(MOST_BYTES);
+        decoder.expect(Instant::ZERO);
         // The numbers of this end are one off.
         for number in (0..20).filter(|number| *number != 5) {
-            rebuilder.received(KEYS, number + 1, &plain(number));
+            decoder.received(KEYS, number + 1, &plain(number));
         }
         for parity in burst(0, 20, 2) {
-            assert_eq!(rebuilder.parity(Instant::ZERO, 20, parity), Vec::<Bytes>::new());
+            assert_eq!(decoder.parity(Instant::ZERO, 20, parity), Vec::<Bytes>::new());
         }
     }
 
     #[test]
     fn nothing_is_kept_unless_parity_will_come_and_not_longer_than_needed() {
-        let mut rebuilder = Rebuilder::new(MOST_BYTES);
-        rebuilder.received(KEYS, 0, &plain(0));
-        assert!(rebuilder.slots.is_empty());
-        rebuilder.expect(Instant::ZERO);
-        rebuilder.received(KEYS, 1, &plain(1));
-        let end = rebuilder.deadline().expect("an end");
-        rebuilder.handle_timeout(end);
-        assert!(rebuilder.slots.is_empty() && rebuilder.deadline().is_none());
+        let mut decoder = FecDecoder::new(MOST_BYTES);
+        decoder.received(KEYS, 0, &plain(0));
+        assert!(decoder.slots.is_empty());
+        decoder.expect(Instant::ZERO);
+        decoder.received(KEYS, 1, &plain(1));
+        let end = decoder.deadline().expect("an end");
+        decoder.handle_timeout(end);
+        assert!(decoder.slots.is_empty() && decoder.deadline().is_none());
     }
 
     #[test]
     fn parity_that_is_never_right_costs_no_more_than_what_came_is_worth() {
-        let mut rebuilder = Rebuilder::new(MOST_BYTES);
-        rebuilder.expect(Instant::ZERO);
+        let mut decoder = FecDecoder::new(MOST_BYTES);
+        decoder.expect(Instant::ZERO);
         let (of, len) = (1_000u16, 1_400);
         for number in 1..u64::from(of) {
-            rebuilder.received(KEYS, number, &[1; 1_400]);
+            decoder.received(KEYS, number, &[1; 1_400]);
         }
         let mut decoded = 0;
         for check in 0..100 {
             // Each is a block of its own, in which one datagram is lacking.
             let shards = Bytes::from(vec![7; len]);
             let parity = Parity { of, count: 1, index: 0, slices: 1, check, shards };
-            let before = rebuilder.debt;
-            rebuilder.parity(Instant::ZERO, u64::from(of), parity);
-            decoded += u32::from(rebuilder.debt > before);
+            let before = decoder.debt;
+            decoder.parity(Instant::ZERO, u64::from(of), parity);
+            decoded += u32::from(decoder.debt > before);
         }
         let most = MOST_DEBT / (1_025 * len);
         assert_eq!(decoded as usize, most);
@@ -380,13 +380,13 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut rebuilder = Rebuilder::new(MOST_BYTES);
-        rebuilder.expect(Instant::ZERO);
+        let mut decoder = FecDecoder::new(MOST_BYTES);
+        decoder.expect(Instant::ZERO);
         for number in 0..2 * MOST as u64 {
-            rebuilder.received(KEYS, number, &[1; 2000]);
+            decoder.received(KEYS, number, &[1; 2000]);
         }
-        assert!(rebuilder.bytes <= MOST_BYTES && rebuilder.slots.len() <= MOST);
-        rebuilder.received(KEYS, 1 << 50, &plain(1));
-        assert_eq!(rebuilder.slots.len(), 1);
+        assert!(decoder.bytes <= MOST_BYTES && decoder.slots.len() <= MOST);
+        decoder.received(KEYS, 1 << 50, &plain(1));
+        assert_eq!(decoder.slots.len(), 1);
     }
 }
