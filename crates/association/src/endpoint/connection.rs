@@ -8,10 +8,10 @@ use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::{Segment, xstp};
 use bytes::Bytes;
 
-use super::line::{AHEAD, Member, OwnLine};
 use super::memory::{CONNECTION, Memory, SHORT};
 use super::names::AssociationId;
 use super::object::Object;
+use super::shaper::{AHEAD, Member, PeerShaper};
 use crate::stream::Stream;
 
 /// One connection.
@@ -36,7 +36,7 @@ pub(super) struct Connection {
     dirty: bool,
     /// The path that it takes to the peer.
     path: usize,
-    /// Its number on the line of the association over the link of that path.
+    /// Its number on the shaper of the association over the link of that path.
     member: Option<u32>,
     /// It gets more of a shared window than others.
     ahead: bool,
@@ -94,8 +94,8 @@ impl Connection {
         self.path
     }
 
-    /// Whether it waits for its turns on a line.
-    pub(super) const fn has_turns(&self) -> bool {
+    /// Whether it waits for its rounds on a shaper.
+    pub(super) const fn is_shaped(&self) -> bool {
         self.member.is_some()
     }
 
@@ -246,8 +246,8 @@ impl Connection {
         self.session().is_closed() && (self.stream.dropped || self.unaccepted)
     }
 
-    /// Takes part in the line of its association over the link of its path.
-    pub(super) fn join_line(&mut self, now: Instant, id: usize, own: &mut OwnLine) {
+    /// Takes part in the shaper of its association over the link of its path.
+    pub(super) fn join_shaper(&mut self, now: Instant, id: usize, own: &mut PeerShaper) {
         let session = &mut self.stream.endpoint;
         if self.member.is_none() {
             self.member = Some(own.join(Member::Connection(id), AHEAD));
@@ -258,23 +258,23 @@ impl Connection {
         session.handle_link_rate(now, own.link().rate());
     }
 
-    /// Takes no part in the line any more.
-    pub(super) fn leave_line(&mut self, own: Option<&mut OwnLine>) {
+    /// Takes no part in the shaper any more.
+    pub(super) fn leave_shaper(&mut self, own: Option<&mut PeerShaper>) {
         if let (Some(own), Some(member)) = (own, self.member.take()) {
             own.leave(member);
         }
     }
 
-    /// It has something to send: it asks for its turn. False if it is on no line.
-    pub(super) fn wake(&self, own: &mut OwnLine) -> bool {
+    /// It has something to send: it waits for its round. False if it is on no shaper.
+    pub(super) fn wake(&self, own: &mut PeerShaper) -> bool {
         if let Some(member) = self.member {
             own.wake(member);
         }
-        self.has_turns()
+        self.is_shaped()
     }
 
-    /// How much ahead of bulk its next turn is.
-    pub(super) fn turn_weight(&self) -> u32 {
+    /// How much ahead of bulk its next round is.
+    pub(super) fn round_weight(&self) -> u32 {
         if self.session().has_repairs() || self.object.is_short() { AHEAD } else { 1 }
     }
 

@@ -12,18 +12,18 @@ use crate::secure::{MAC_LEN, OVERHEAD};
 
 /// Longest one: with what surrounds it, it fits into two datagrams on every path.
 pub const MOST_DATAGRAM: usize = 2 * (super::path_mtu::BASE as usize - OVERHEAD - MAC_LEN);
-/// How long one may wait for its turn on a link of a known rate.
+/// How long one may wait for its round on a link of a known rate.
 const WAIT: Span = Span::from_millis(200);
 /// Bytes that may wait in any case.
 const LEAST: ByteCount = ByteCount::new(3_000);
 /// Datagrams of one peer that wait for this host's application.
 const UNREAD: usize = 256;
 
-/// Datagrams that have come. Peers take turns, so that none keeps another's waiting.
+/// Datagrams that have come. Peers are read round robin, so that none keeps another's waiting.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     peers: BTreeMap<PublicKey, VecDeque<Bytes>>,
-    /// Whose turn it was.
+    /// Who was read last.
     last: Option<PublicKey>,
     waiting: Option<Waker>,
 }
@@ -64,7 +64,7 @@ impl Inbox {
     }
 }
 
-/// Datagrams that wait for their turn on a line.
+/// Datagrams that wait for their round on a shaper.
 #[derive(Debug)]
 pub(super) struct Queue {
     datagrams: VecDeque<Bytes>,
@@ -76,7 +76,7 @@ impl Queue {
         Self { datagrams: VecDeque::new(), bytes: ByteCount::ZERO }
     }
 
-    /// One more, on a line of this rate; false if it would wait for too long.
+    /// One more, on a shaper of this rate; false if it would wait for too long.
     pub(super) fn push(&mut self, datagram: Bytes, rate: BitRate) -> bool {
         let room = rate.bytes_in(WAIT).max(LEAST);
         let bytes = self.bytes + ByteCount::new(datagram.len() as u64);

@@ -18,7 +18,7 @@ impl Endpoint {
                     }
                 }
                 Owner::Association(id) => self.maintain(now, id),
-                // Those who waited for the host's line are served before anything is sent.
+                // Those who waited for the host's shaper are served before anything is sent.
                 Owner::Host => {}
             }
         }
@@ -31,7 +31,7 @@ impl Endpoint {
         }
         let mut context = self.context(id);
         if !context.maintain(now) {
-            context.leave_lines();
+            context.leave_shapers();
             self.directory.remove(id);
             self.timers.set(Owner::Association(id), None);
         }
@@ -46,17 +46,17 @@ impl Endpoint {
         self.serve(now);
     }
 
-    /// Lets those send whose turn it is, while their lines are free.
+    /// Lets those send that are scheduled, while their shapers are free.
     fn serve(&mut self, now: Instant) {
         for link in 0..LINKS {
             let mut served = None;
             while let Some((member, id)) = self.egress.next(now, link) {
-                // Once for all turns of an association that follow each other.
+                // Once for all rounds of an association that follow each other.
                 if let Some(before) = served.replace(id).filter(|before| *before != id) {
                     self.context(before).set_timer(now);
                 }
                 let sent = self.context(id).serve(now, link);
-                self.egress.end_turn(now, link, member, sent);
+                self.egress.end_round(now, link, member, sent);
             }
             if let Some(last) = served {
                 self.context(last).set_timer(now);

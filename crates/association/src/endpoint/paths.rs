@@ -50,7 +50,7 @@ pub(super) struct PathProbeAnswer {
 
 /// What followed from the answer to a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum PathChange {
     /// Nothing.
     None,
     /// This host sends by another path from now on.
@@ -380,16 +380,16 @@ impl Paths {
     }
 
     /// The peer has answered a probe.
-    pub(super) fn handle_answer(&mut self, now: Instant, answer: PathProbeAnswer) -> Turn {
+    pub(super) fn handle_answer(&mut self, now: Instant, answer: PathProbeAnswer) -> PathChange {
         let newer = match &mut self.monitor {
             Some(monitor) => monitor.answered(now, usize::from(answer.path), answer.serial),
             None => false,
         };
         let moved = newer && std::mem::replace(&mut self.theirs, answer.main) != answer.main;
         match (self.choose(), moved && usize::from(answer.main) == self.main) {
-            (true, _) => Turn::Ours,
-            (false, true) => Turn::Theirs,
-            (false, false) => Turn::None,
+            (true, _) => PathChange::Ours,
+            (false, true) => PathChange::Theirs,
+            (false, false) => PathChange::None,
         }
     }
 

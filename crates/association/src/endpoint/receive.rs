@@ -11,7 +11,7 @@ use super::association::Opened;
 use super::control::Control;
 use super::names::AssociationId;
 use super::number::{CONTROL, take_number};
-use super::paths::Turn;
+use super::paths::PathChange;
 use super::route::Route;
 use crate::secure::{Datagram, Index, parse};
 
@@ -183,9 +183,9 @@ impl Endpoint {
             }
             Control::PathProbeAnswer(answer) => {
                 match association.handle_path_probe_answer(now, answer) {
-                    Turn::None => {}
-                    Turn::Ours => self.context(id).switch(now),
-                    Turn::Theirs => self.context(id).follow_answers(now),
+                    PathChange::None => {}
+                    PathChange::Ours => self.context(id).switch(now),
+                    PathChange::Theirs => self.context(id).follow_answers(now),
                 }
             }
             Control::Datagram(bytes) => self.inbox.push(association.peer(), &bytes),

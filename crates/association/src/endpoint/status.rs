@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use bentpipe_units::{ByteCount, Span};
 
-use super::line::Share;
 use super::route::Carrier;
+use super::shaper::Share;
 use crate::key::PublicKey;
 
 /// Which connection, for one who looks on and does not hold it: it names nothing once that one is gone.

@@ -72,7 +72,7 @@ impl Host {
     }
 
     /// What is sent to a peer over a link, 0 or 1, takes this share of it, from now on and in associations to
-    /// come: connections to it take turns, with repairs and short objects ahead of bulk.
+    /// come: connections to it are scheduled in rounds, with repairs and short objects ahead of bulk.
     pub fn set_share(&self, link: usize, peer: PublicKey, share: Share) {
         let shared = &self.handle.shared;
         shared.endpoint().set_share(shared.now(), link, peer, share);

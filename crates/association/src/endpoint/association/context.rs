@@ -121,7 +121,7 @@ impl PeerContext<'_> {
             return false;
         }
         let link = self.association.paths.get(self.association.paths.main()).link();
-        let Some(own) = &mut self.association.lines[link] else {
+        let Some(own) = &mut self.association.shapers[link] else {
             self.association.send_datagram(now, datagram, self.egress.outbox());
             return true;
         };
@@ -292,7 +292,7 @@ impl PeerContext<'_> {
         if changed {
             self.switch(now);
         }
-        self.wake_lines(now);
+        self.wake_shapers(now);
         self.set_timer(now);
         true
     }

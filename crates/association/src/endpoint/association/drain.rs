@@ -6,11 +6,11 @@ use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::{Segment, xstp};
 use bytes::BytesMut;
 
-use super::super::line::{Member, OwnLine};
 use super::super::names::Owner;
 use super::super::number::put_number;
 use super::super::object::Object;
 use super::super::outbox::Outbox;
+use super::super::shaper::{Member, PeerShaper};
 use super::Association;
 use super::context::PeerContext;
 
@@ -102,20 +102,21 @@ impl PeerContext<'_> {
         (session, context)
     }
 
-    /// Takes out of a connection what it has to send and to tell. On a line it sends nothing yet, but asks for a turn.
+    /// Takes out of a connection what it has to send and to tell. On a shaper it sends nothing yet, but waits for a round.
     pub(in crate::endpoint) fn drain(&mut self, now: Instant, id: usize) {
-        let has_turns = self.connections.get(id).has_turns();
+        let has_rounds = self.connections.get(id).is_shaped();
         // Handshake messages are no part of any share.
-        let in_turn = has_turns && self.association.is_up() && !self.association.early.collects();
+        let is_shaped =
+            has_rounds && self.association.is_up() && !self.association.early.collects();
         let (session, mut context) = self.drain_context(id);
-        let deadline = if in_turn {
+        let deadline = if is_shaped {
             // What is due and cannot be sent yet is no reason to ring again.
             hear(session, now, &mut context).filter(|deadline| *deadline > now)
         } else {
             drain(session, now, &mut context)
         };
-        if in_turn && !session.is_quiet() {
-            self.wait_for_turn(id);
+        if is_shaped && !session.is_quiet() {
+            self.wait_for_round(id);
         }
         self.after_drain(now, id, deadline);
     }
@@ -169,26 +170,26 @@ impl PeerContext<'_> {
         self.association.fec.drained(connection.is_busy(), false, None);
         connection.release(id, &mut self.association.memory);
         self.association.roster.remove(connection.number(), id);
-        self.leave_line(id);
+        self.leave_shaper(id);
         self.connections.remove(id);
     }
 
-    /// Lets a member of the association's line send one datagram over a link. Returns its bytes.
+    /// Lets a member of the association's shaper send one datagram over a link. Returns its bytes.
     pub(in crate::endpoint) fn serve(&mut self, now: Instant, link: usize) -> Option<ByteCount> {
         loop {
-            let own = self.association.lines[link].as_mut()?;
+            let own = self.association.shapers[link].as_mut()?;
             let others = own.charge_others(now);
             self.egress.charge(now, link, others);
             let (member, who) = own.next(now)?;
             let (sent, weight) = match who {
                 Member::Connection(id) => {
                     let sent = self.send_one(now, id);
-                    (sent, Some(self.connections.get(id).turn_weight()))
+                    (sent, Some(self.connections.get(id).round_weight()))
                 }
                 Member::Datagrams => (self.send_queued(now, link), None),
             };
-            let own = self.association.lines[link].as_mut()?;
-            let bytes = own.end_turn(now, member, sent, weight);
+            let own = self.association.shapers[link].as_mut()?;
+            let bytes = own.end_round(now, member, sent, weight);
             match who {
                 Member::Connection(id) => {
                     let (session, mut context) = self.drain_context(id);
@@ -209,8 +210,8 @@ impl PeerContext<'_> {
         let (session, mut context) = self.drain_context(id);
         let mut path = session.poll_transmit(now, context.place());
         if path.is_none() && session.poll_timeout().is_some_and(|due| due <= now) {
-            // A burst that ended while others had their turns: the next one is due, and a timer would only
-            // ring when the turn has gone to others.
+            // A burst that ended while others had their rounds: the next one is due, and a timer would only
+            // ring when the round has gone to others.
             session.handle_timeout(now);
             path = session.poll_transmit(now, context.place());
         }
@@ -220,9 +221,9 @@ impl PeerContext<'_> {
         path.is_some()
     }
 
-    /// Sends the next datagram that waits for its turn; false when there is none.
+    /// Sends the next datagram that waits for its round; false when there is none.
     fn send_queued(&mut self, now: Instant, link: usize) -> bool {
-        let next = self.association.lines[link].as_mut().and_then(OwnLine::next_datagram);
+        let next = self.association.shapers[link].as_mut().and_then(PeerShaper::next_datagram);
         let sends = next.is_some();
         if let Some(datagram) = next {
             self.association.send_datagram(now, datagram, self.egress.outbox());

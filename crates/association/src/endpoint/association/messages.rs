@@ -8,7 +8,7 @@ use super::super::control::{Control, may_be_cut};
 use super::super::fragments::Fragment;
 use super::super::outbox::Outbox;
 use super::super::parity::{Parity, Received};
-use super::super::paths::{PathProbe, PathProbeAnswer, Turn};
+use super::super::paths::{PathChange, PathProbe, PathProbeAnswer};
 use super::super::route::Route;
 use super::Association;
 use crate::secure::{Index, OVERHEAD};
@@ -119,7 +119,7 @@ impl Association {
         &mut self,
         now: Instant,
         answer: PathProbeAnswer,
-    ) -> Turn {
+    ) -> PathChange {
         self.paths.handle_answer(now, answer)
     }
 

@@ -20,7 +20,6 @@ pub(super) use self::drain::Scratch;
 use super::early::Early;
 use super::ecn_feedback::EcnFeedback;
 use super::fragments::Fragments;
-use super::line::{OwnLine, Share};
 use super::liveness::Liveness;
 use super::memory::Memory;
 use super::number::number_len;
@@ -29,6 +28,7 @@ use super::parity::{Fec, FecState, PARITY_HEADER};
 use super::paths::{LINKS, MAX_PATHS, Paths};
 use super::roster::Roster;
 use super::route::Route;
+use super::shaper::{PeerShaper, Share};
 use super::status::PeerState;
 use super::switch_pause::SwitchPause;
 use crate::key::PublicKey;
@@ -79,8 +79,8 @@ pub(super) struct Association {
     /// What the connections over each direction share where the rate is not known.
     shared: [Option<SharedPath>; MAX_PATHS],
     switch_pause: SwitchPause,
-    /// The lines to the peer over each link whose rate is known.
-    lines: [Option<OwnLine>; LINKS],
+    /// The shapers to the peer over each link whose rate is known.
+    shapers: [Option<PeerShaper>; LINKS],
 }
 
 /// Bytes of a POLL, which a full segment may carry as well.
@@ -111,7 +111,7 @@ impl Association {
             memory,
             shared: [const { None }; MAX_PATHS],
             switch_pause: SwitchPause::default(),
-            lines: [const { None }; LINKS],
+            shapers: [const { None }; LINKS],
         }
     }
 
@@ -185,9 +185,9 @@ impl Association {
         }
     }
 
-    /// The line over the link of a path, if its rate is known.
-    fn own_line(&mut self, path: usize) -> Option<&mut OwnLine> {
-        self.lines[self.paths.get(path).link()].as_mut()
+    /// The shaper over the link of a path, if its rate is known.
+    fn shaper(&mut self, path: usize) -> Option<&mut PeerShaper> {
+        self.shapers[self.paths.get(path).link()].as_mut()
     }
 
     /// Payload of a full segment of connection `number` on this path.
@@ -266,8 +266,8 @@ impl Association {
         let paths = Instant::earliest(self.paths.deadline(), self.ecn_feedback.due());
         let paths = Instant::earliest(paths, self.fec.deadline());
         let paths = Instant::earliest(paths, self.switch_pause.due());
-        let lines = self.lines.iter().flatten().map(OwnLine::due);
-        let paths = lines.fold(paths, Instant::earliest);
+        let shapers = self.shapers.iter().flatten().map(PeerShaper::due);
+        let paths = shapers.fold(paths, Instant::earliest);
         Instant::earliest(Instant::earliest(keys, answer), paths.filter(|_| self.is_up()))
     }
 }

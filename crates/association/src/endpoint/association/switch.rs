@@ -1,4 +1,4 @@
-//! Connections take paths to their peer, and what they share there: turns on the line of the link where there is one,
+//! Connections take paths to their peer, and what they share there: rounds on the shaper of the link where there is one,
 //! and otherwise one window, in which short objects go ahead of bulk.
 //!
 //! Each for itself, they would fill the queue of the link together and a new one would have to find out in many
@@ -27,7 +27,7 @@ impl PeerContext<'_> {
             let link = association.paths.get(path).link();
             // Without a known rate all are taken for equal.
             let rate =
-                association.lines[link].as_ref().map_or(1, |own| own.link().carried().as_bps());
+                association.shapers[link].as_ref().map_or(1, |own| own.link().carried().as_bps());
             (connections + 1, u128::from(rate.max(1)))
         };
         let less = |a: &usize, b: &usize| {
@@ -43,7 +43,7 @@ impl PeerContext<'_> {
         for id in self.association.roster.all() {
             let before = self.connections.get(id).path();
             if self.association.paths.must_leave(before) {
-                self.leave_line(id);
+                self.leave_shaper(id);
                 self.forget_window(before);
                 let path = self.choose_path();
                 self.connections.get_mut(id).take_path(now, path);
@@ -65,8 +65,8 @@ impl PeerContext<'_> {
     pub(super) fn join_others(&mut self, now: Instant, id: usize) {
         let connection = self.connections.get_mut(id);
         let path = connection.path();
-        if let Some(own) = self.association.own_line(path) {
-            return connection.join_line(now, id, own);
+        if let Some(own) = self.association.shaper(path) {
+            return connection.join_shaper(now, id, own);
         }
         let config = connection.session().config();
         let Some(slot) = self.association.shared.get_mut(path) else { return };
@@ -86,48 +86,48 @@ impl PeerContext<'_> {
         }
     }
 
-    /// Gives the association the lines that its peer has shares of, and its connections their turns there.
+    /// Gives the association the shapers that its peer has shares of, and its connections their rounds there.
     pub(in crate::endpoint) fn apply_shares(&mut self, now: Instant) {
         let Some(shares) = self.egress.shares(self.association.peer) else { return };
-        for (link, own) in (0..LINKS).zip(&mut self.association.lines) {
+        for (link, own) in (0..LINKS).zip(&mut self.association.shapers) {
             if let Some(share) = shares[link] {
                 self.egress.apply_share(link, self.id, share, own);
             }
         }
         for id in self.association.roster.all() {
             let connection = self.connections.get_mut(id);
-            if let Some(own) = self.association.own_line(connection.path()) {
-                connection.join_line(now, id, own);
+            if let Some(own) = self.association.shaper(connection.path()) {
+                connection.join_shaper(now, id, own);
             }
             self.connections.mark_dirty(id);
         }
     }
 
-    /// A connection takes no part in its line any more.
-    pub(super) fn leave_line(&mut self, id: usize) {
+    /// A connection takes no part in its shaper any more.
+    pub(super) fn leave_shaper(&mut self, id: usize) {
         let connection = self.connections.get_mut(id);
-        connection.leave_line(self.association.own_line(connection.path()));
+        connection.leave_shaper(self.association.shaper(connection.path()));
     }
 
-    /// The association is gone from the lines of the host.
-    pub(in crate::endpoint) fn leave_lines(&mut self) {
-        self.egress.leave(&self.association.lines);
+    /// The association is gone from the shapers of the host.
+    pub(in crate::endpoint) fn leave_shapers(&mut self) {
+        self.egress.leave(&self.association.shapers);
     }
 
-    /// A connection has something to send and waits for its turn.
-    pub(super) fn wait_for_turn(&mut self, id: usize) {
+    /// A connection has something to send and waits for its round.
+    pub(super) fn wait_for_round(&mut self, id: usize) {
         let connection = self.connections.get(id);
         let link = self.association.paths.get(connection.path()).link();
-        if let Some(own) = &mut self.association.lines[link]
+        if let Some(own) = &mut self.association.shapers[link]
             && connection.wake(own)
         {
             self.egress.wake(link, own);
         }
     }
 
-    /// The lines of the association may be free by now for those who wait.
-    pub(super) fn wake_lines(&mut self, now: Instant) {
-        for (link, own) in self.association.lines.iter_mut().enumerate() {
+    /// The shapers of the association may be free by now for those who wait.
+    pub(super) fn wake_shapers(&mut self, now: Instant) {
+        for (link, own) in self.association.shapers.iter_mut().enumerate() {
             if let Some(own) = own
                 && own.take_due(now)
             {

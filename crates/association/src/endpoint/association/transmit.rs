@@ -138,8 +138,8 @@ impl Association {
         self.fec.sealed(now, Sealed { keys: index, plain, weighty });
         outbox.finish(route, ecn, |out, start| keys.traffic.seal(out, start));
         self.liveness.sent(now, len == 0);
-        if let Some(line) = &mut self.lines[link] {
-            line.count_sent(route.headers() + OVERHEAD + len);
+        if let Some(shaper) = &mut self.shapers[link] {
+            shaper.count_sent(route.headers() + OVERHEAD + len);
         }
     }
 

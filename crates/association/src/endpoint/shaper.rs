@@ -1,7 +1,7 @@
-//! Lines of a known rate, shared in turn.
+//! Shapers of a known rate, shared in rounds.
 //!
 //! Where the rate of a link is known nobody has to find out what may be sent. The connections of an
-//! association take turns on its line, and the associations of a host on the host's, for each link: no queue
+//! association are scheduled in rounds on its shaper, and the associations of a host on the host's, for each link: no queue
 //! stands anywhere but here, and what is short or repairs goes ahead of bulk. What the link to a peer really carries
 //! its connections find out together ([`DedicatedLink`]).
 
@@ -28,43 +28,43 @@ pub struct Share {
     pub weight: u32,
 }
 
-/// The line of an association over one link.
+/// The shaper of an association over one link.
 #[derive(Debug)]
-pub(super) struct OwnLine {
-    line: Line<Member>,
+pub(super) struct PeerShaper {
+    shaper: Shaper<Member>,
     /// What is known of the link to the peer.
     link: DedicatedLink,
-    /// Its number on the line of the host.
+    /// Its number on the shaper of the host.
     member: u32,
-    /// Datagrams of applications that wait, and their number on the line.
+    /// Datagrams of applications that wait, and their number on the shaper.
     datagrams: Queue,
     asks: Option<u32>,
     /// What was sent and not yet charged, headers of IP and UDP included.
     on_wire: ByteCount,
 }
 
-/// Who takes turns on the line of an association.
+/// Who is scheduled by the shaper of an association.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Member {
     Connection(usize),
     Datagrams,
 }
 
-impl OwnLine {
-    /// That of a peer with this share, which is this member of the host's line.
+impl PeerShaper {
+    /// That of a peer with this share, which is this member of the host's shaper.
     pub(super) fn new(share: Share, member: u32) -> Self {
         Self {
-            line: Line::new(share.rate),
+            shaper: Shaper::new(share.rate),
             link: DedicatedLink::new(share.rate),
             member,
             datagrams: Queue::new(),
             asks: None,
-            // What was sent before there was a line is no debt.
+            // What was sent before there was a shaper is no debt.
             on_wire: ByteCount::ZERO,
         }
     }
 
-    /// Its number on the line of the host.
+    /// Its number on the shaper of the host.
     pub(super) const fn member(&self) -> u32 {
         self.member
     }
@@ -77,29 +77,29 @@ impl OwnLine {
     /// The peer's share is so large.
     pub(super) fn set_rate(&mut self, rate: BitRate) {
         self.link.set_rate(rate);
-        self.line.set_rate(self.link.pace());
+        self.shaper.set_rate(self.link.pace());
     }
 
     /// A member more. Returns its number.
     pub(super) fn join(&mut self, who: Member, weight: u32) -> u32 {
-        self.line.join(who, weight)
+        self.shaper.join(who, weight)
     }
 
     pub(super) fn leave(&mut self, member: u32) {
-        self.line.leave(member);
+        self.shaper.leave(member);
     }
 
     /// A member has something to send.
     pub(super) fn wake(&mut self, member: u32) {
-        self.line.wake(member);
+        self.shaper.wake(member);
     }
 
-    /// A datagram of an application asks for its turn; false if there is no room.
+    /// A datagram of an application waits for its round; false if there is no room.
     pub(super) fn offer(&mut self, datagram: Bytes) -> bool {
         let fits = self.datagrams.push(datagram, self.link.carried());
-        let line = &mut self.line;
-        let member = *self.asks.get_or_insert_with(|| line.join(Member::Datagrams, DATAGRAMS));
-        line.wake(member);
+        let shaper = &mut self.shaper;
+        let member = *self.asks.get_or_insert_with(|| shaper.join(Member::Datagrams, DATAGRAMS));
+        shaper.wake(member);
         fits
     }
 
@@ -119,25 +119,25 @@ impl OwnLine {
         if bytes > ByteCount::ZERO {
             self.link.sent(now, bytes);
         }
-        self.line.set_rate(self.link.pace());
+        self.shaper.set_rate(self.link.pace());
         bytes
     }
 
-    /// Charges what has left without a turn. Returns its bytes.
+    /// Charges what has left outside of a round. Returns its bytes.
     pub(super) fn charge_others(&mut self, now: Instant) -> ByteCount {
         let bytes = self.take_sent(now);
-        self.line.charge(now, bytes);
+        self.shaper.charge(now, bytes);
         bytes
     }
 
-    /// Whose turn it is.
+    /// Who is scheduled next.
     pub(super) fn next(&mut self, now: Instant) -> Option<(u32, Member)> {
-        self.line.next(now)
+        self.shaper.next(now)
     }
 
-    /// What became of a member's turn: it sent something, and weighs so much in the next, or it did not. Returns the
+    /// What became of a round of a member: it sent something, and weighs so much in the next, or it did not. Returns the
     /// bytes that left.
-    pub(super) fn end_turn(
+    pub(super) fn end_round(
         &mut self,
         now: Instant,
         member: u32,
@@ -146,33 +146,33 @@ impl OwnLine {
     ) -> ByteCount {
         let bytes = self.take_sent(now);
         if sent && let Some(weight) = weight {
-            self.line.set_weight(member, weight);
+            self.shaper.set_weight(member, weight);
         }
-        self.line.end_turn(now, member, sent.then_some(bytes));
+        self.shaper.end_round(now, member, sent.then_some(bytes));
         bytes
     }
 
     /// Datagrams of applications that still wait ask again.
     pub(super) fn wake_datagrams(&mut self, member: u32) {
         if !self.datagrams.is_empty() {
-            self.line.wake(member);
+            self.shaper.wake(member);
         }
     }
 
     /// When it is free for those who found it busy.
     pub(super) const fn due(&self) -> Option<Instant> {
-        self.line.due()
+        self.shaper.due()
     }
 
     /// Whether it is free for those who found it busy; true once.
     pub(super) fn take_due(&mut self, now: Instant) -> bool {
-        self.line.due.take_if(|due| *due <= now).is_some()
+        self.shaper.due.take_if(|due| *due <= now).is_some()
     }
 }
 
-/// A line that several share, and what each of them stands for.
+/// A shaper that several share, and what each of them stands for.
 #[derive(Debug)]
-pub(super) struct Line<T> {
+pub(super) struct Shaper<T> {
     scheduler: Scheduler,
     rate: BitRate,
     owners: Vec<T>,
@@ -180,14 +180,14 @@ pub(super) struct Line<T> {
     due: Option<Instant>,
 }
 
-impl<T: Copy> Line<T> {
-    /// A line of this rate.
+impl<T: Copy> Shaper<T> {
+    /// A shaper of this rate.
     pub(super) const fn new(rate: BitRate) -> Self {
         let scheduler = Scheduler::new(rate, Turns::Weighted).with_catch_up(CATCH_UP);
         Self { scheduler, rate, owners: Vec::new(), due: None }
     }
 
-    /// A line that is never busy.
+    /// A shaper that is never busy.
     pub(super) const fn unlimited() -> Self {
         Self::new(BitRate::from_bps(u64::MAX))
     }
@@ -223,22 +223,22 @@ impl<T: Copy> Line<T> {
         self.scheduler.weigh(member, weight);
     }
 
-    /// Whose turn it is, and what that member stands for.
+    /// Who is scheduled next, and what that member stands for.
     pub(super) fn next(&mut self, now: Instant) -> Option<(u32, T)> {
         let member = self.scheduler.next(now);
         self.due = if member.is_none() { self.scheduler.poll_timeout() } else { None };
         member.map(|member| (member, self.owners[member as usize]))
     }
 
-    /// What became of a turn: so many bytes were sent, or nothing.
-    pub(super) fn end_turn(&mut self, now: Instant, member: u32, sent: Option<ByteCount>) {
+    /// What became of a round: so many bytes were sent, or nothing.
+    pub(super) fn end_round(&mut self, now: Instant, member: u32, sent: Option<ByteCount>) {
         match sent {
             Some(bytes) => self.scheduler.sent(now, member, bytes),
             None => self.scheduler.passed(member),
         }
     }
 
-    /// Bytes that left without a turn count too.
+    /// Bytes that left outside of a round count too.
     pub(super) fn charge(&mut self, now: Instant, bytes: ByteCount) {
         self.scheduler.charge(now, bytes);
     }
