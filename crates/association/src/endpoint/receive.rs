@@ -131,7 +131,7 @@ impl Endpoint {
             // The answer to a reset would be answered by a reset, and so on.
             let opens = matches!(segment.body, xstp::Body::Begin(_));
             let message = if opens { Control::Refused(number) } else { Control::Gone(number) };
-            context.tell(now, &message);
+            context.send_control(now, &message);
         }
     }
 

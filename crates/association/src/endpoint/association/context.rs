@@ -298,7 +298,7 @@ impl PeerContext<'_> {
     }
 
     /// Tells the peer something about the association.
-    pub(in crate::endpoint) fn tell(&mut self, now: Instant, message: &Control) {
-        self.association.tell(now, message, self.egress.outbox());
+    pub(in crate::endpoint) fn send_control(&mut self, now: Instant, message: &Control) {
+        self.association.send_control(now, message, self.egress.outbox());
     }
 }

@@ -69,7 +69,7 @@ impl PeerContext<'_> {
     /// when nobody answers.
     pub(in crate::endpoint) fn leave(&mut self, now: Instant) {
         for _ in 0..CLOSES {
-            self.tell(now, &Control::Leaving);
+            self.send_control(now, &Control::Leaving);
         }
         self.end_connections(now, Ending::All);
         // Nobody will be there for the answer.

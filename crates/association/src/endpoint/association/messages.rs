@@ -53,7 +53,7 @@ impl Association {
         outbox: &mut Outbox,
     ) {
         let answer = Control::MtuProbeAnswer(sealed.saturating_add(OVERHEAD as u16));
-        self.tell_by(now, self.paths.of(&from), &answer, outbox);
+        self.send_control_by(now, self.paths.of(&from), &answer, outbox);
     }
 
     /// A probe of the MTU of this length has arrived. True when datagrams may be longer now.
@@ -110,7 +110,7 @@ impl Association {
         let main = self.paths.main() as u8;
         let answer = PathProbeAnswer { path: probe.path, serial: probe.serial, main };
         // By the path by which it came, for it is that path that the peer asks about.
-        self.tell_to(now, from, &Control::PathProbeAnswer(answer), outbox);
+        self.send_control_to(now, from, &Control::PathProbeAnswer(answer), outbox);
         changed && self.switch_pause.may_switch(now)
     }
 
@@ -131,7 +131,7 @@ impl Association {
         token: u64,
         outbox: &mut Outbox,
     ) {
-        self.tell_to(now, from, &Control::ChallengeAnswer(token), outbox);
+        self.send_control_to(now, from, &Control::ChallengeAnswer(token), outbox);
     }
 
     /// The peer has answered a challenge by this route. True when connections have to take other paths for it.

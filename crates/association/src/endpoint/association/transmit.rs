@@ -38,7 +38,7 @@ impl Association {
         if weighty {
             self.paths.used(now);
             if self.fec.notice(now) {
-                self.tell(now, &Control::Protects, outbox);
+                self.send_control(now, &Control::Protects, outbox);
             }
         }
         draft(outbox, write);
@@ -68,22 +68,27 @@ impl Association {
         let middle = plain.len().min(room);
         let id = self.fragments.number();
         for (bytes, second) in [(plain.slice(..middle), false), (plain.slice(middle..), true)] {
-            self.tell_by(now, path, &Control::Fragment(Fragment { id, second, bytes }), outbox);
+            self.send_control_by(
+                now,
+                path,
+                &Control::Fragment(Fragment { id, second, bytes }),
+                outbox,
+            );
         }
     }
 
     /// Sends a message about the association.
-    pub(in crate::endpoint) fn tell(
+    pub(in crate::endpoint) fn send_control(
         &mut self,
         now: Instant,
         message: &Control,
         outbox: &mut Outbox,
     ) {
-        self.tell_by(now, self.paths.main(), message, outbox);
+        self.send_control_by(now, self.paths.main(), message, outbox);
     }
 
     /// Sends a message by this path.
-    pub(super) fn tell_by(
+    pub(super) fn send_control_by(
         &mut self,
         now: Instant,
         path: usize,
@@ -98,7 +103,7 @@ impl Association {
     }
 
     /// Sends a short message by this route, wherever the peer is said to be.
-    pub(super) fn tell_to(
+    pub(super) fn send_control_to(
         &mut self,
         now: Instant,
         route: Route,
@@ -145,23 +150,23 @@ impl Association {
 
     /// Sends a probe that is so long.
     fn send_mtu_probe(&mut self, now: Instant, path: usize, len: u16, outbox: &mut Outbox) {
-        self.tell_by(now, path, &Control::MtuProbe(len - OVERHEAD as u16), outbox);
+        self.send_control_by(now, path, &Control::MtuProbe(len - OVERHEAD as u16), outbox);
     }
 
     /// Sends parity if it is due.
     fn protect(&mut self, now: Instant, outbox: &mut Outbox) {
         for parity in self.fec.parity(now, self.parity_room()) {
-            self.tell(now, &Control::Parity(parity), outbox);
+            self.send_control(now, &Control::Parity(parity), outbox);
         }
     }
 
     /// Sends what is due besides segments. True when connections have to be told that paths are others.
     pub(super) fn send_due(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
         if let Some(count) = self.ecn_feedback.news(now) {
-            self.tell(now, &Control::EcnFeedback(count), outbox);
+            self.send_control(now, &Control::EcnFeedback(count), outbox);
         }
         if let Some(received) = self.fec.news(now) {
-            self.tell(now, &Control::Received(received), outbox);
+            self.send_control(now, &Control::Received(received), outbox);
         }
         self.protect(now, outbox);
         self.fec.handle_timeout(now);
@@ -173,13 +178,18 @@ impl Association {
             }
         }
         for (route, token) in self.paths.challenges(now) {
-            self.tell_to(now, route, &Control::Challenge(token), outbox);
+            self.send_control_to(now, route, &Control::Challenge(token), outbox);
         }
         if self.is_up() {
             let (probes, other) = self.paths.handle_timeout(now);
             changed |= other;
             for probe in probes {
-                self.tell_by(now, usize::from(probe.path), &Control::PathProbe(probe), outbox);
+                self.send_control_by(
+                    now,
+                    usize::from(probe.path),
+                    &Control::PathProbe(probe),
+                    outbox,
+                );
             }
         }
         changed
