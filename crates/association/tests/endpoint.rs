@@ -96,10 +96,10 @@ fn a_plain_data_segment_costs_28_bytes_besides_ip_and_udp() {
 #[test]
 fn unknown_keys_and_garbage_get_no_answer() {
     let mut world = World::new();
-    let mut stranger = endpoint(9, 0);
-    stranger.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
-    stranger.flush(Instant::ZERO);
-    let train = stranger.outbox().front(1).expect("a request").bytes.to_vec();
+    let mut unknown = endpoint(9, 0);
+    unknown.connect(Instant::ZERO, address(SERVER), key(2).public(), 7, config());
+    unknown.flush(Instant::ZERO);
+    let train = unknown.outbox().front(1).expect("a request").bytes.to_vec();
     world.endpoints[SERVER].handle_datagram(Instant::ZERO, address(5), Ecn::NotCapable, &train);
     for len in 0..200 {
         for kind in 0..6 {
@@ -368,7 +368,7 @@ fn under_a_flood_of_requests_a_known_peer_still_gets_in_with_a_cookie() {
     }
     while let Some(train) = world.endpoints[SERVER].outbox().front(1) {
         let len = train.bytes.len();
-        assert!(train.bytes[0] == 3 && len < 60, "cookies are all that strangers get");
+        assert!(train.bytes[0] == 3 && len < 60, "cookies are all that unknown peers get");
         world.endpoints[SERVER].outbox().pop(len);
     }
     // The flood goes on, so that the server asks the client for a cookie, too.

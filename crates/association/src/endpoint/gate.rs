@@ -8,7 +8,7 @@ use super::identity::Identity;
 use super::outbox::Outbox;
 use super::route::Route;
 use crate::key::PublicKey;
-use crate::secure::{Admission, Greeting, Init, Responder, Verdict};
+use crate::secure::{Admission, HandshakeRequest, Init, Responder, Verdict};
 
 /// Time between two log lines about requests that are refused: whoever sends many fills no disk.
 const TELL_AGAIN: Span = Span::from_secs(60);
@@ -43,7 +43,7 @@ impl Gate {
         init: &Init<'_>,
         identity: &mut Identity,
         outbox: &mut Outbox,
-    ) -> Option<Greeting> {
+    ) -> Option<HandshakeRequest> {
         if identity.is_closed() || !self.responder.knows_us(init.covered1, &init.mac1) {
             return None;
         }
@@ -57,12 +57,13 @@ impl Gate {
                 return None;
             }
         }
-        let greeting = self.responder.greet(init.sender, init.noise, identity.ephemeral()).ok()?;
-        if !self.allowed.contains(&greeting.peer) {
-            self.log_unknown(now, from, greeting.peer);
+        let request =
+            self.responder.read_request(init.sender, init.noise, identity.ephemeral()).ok()?;
+        if !self.allowed.contains(&request.peer) {
+            self.log_unknown(now, from, request.peer);
             return None;
         }
-        Some(greeting)
+        Some(request)
     }
 
     /// Whether the answer to a request of this host is to be read: each costs as much as a request.

@@ -26,25 +26,25 @@ impl Endpoint {
     /// the peer stays as it is until the peer uses the keys.
     pub(super) fn handle_init(&mut self, now: Instant, from: Route, init: &Init<'_>) -> Option<()> {
         let outbox = self.egress.outbox();
-        let greeting = self.gate.admit(now, from, init, &mut self.identity, outbox)?;
-        let (epoch, early) = split_payload(&greeting.payload)?;
-        if !self.identity.is_newer(greeting.peer, greeting.time) {
+        let request = self.gate.admit(now, from, init, &mut self.identity, outbox)?;
+        let (epoch, early) = split_payload(&request.payload)?;
+        if !self.identity.is_newer(request.peer, request.time) {
             return None;
         }
-        let known = self.directory.of_peer(greeting.peer);
+        let known = self.directory.of_peer(request.peer);
         if known.is_some_and(|id| self.directory.get(id).is_past(epoch)) {
             // A request that comes late, or two processes with one key.
-            self.gate.log_old_process(now, from, greeting.peer);
+            self.gate.log_old_process(now, from, request.peer);
             return None;
         }
-        let id = known.unwrap_or_else(|| self.associate(now, greeting.peer, from));
+        let id = known.unwrap_or_else(|| self.associate(now, request.peer, from));
         // Before the answer is written, for it takes along what the connections say.
         let held = self.open_early(now, id, from, epoch, early);
         let segments = self.directory.get_mut(id).take_early();
-        let payload = self.identity.greeting(&segments);
+        let payload = self.identity.handshake_payload(&segments);
         let names = self.directory.names();
         let index = self.identity.new_index(|index| names.is_free(index));
-        let (traffic, datagram) = greeting.answer(index, &payload);
+        let (traffic, datagram) = request.answer(index, &payload);
         let held = Held { route: from, segments: held };
         self.context(id).offer(now, traffic, index, epoch, held);
         let outbox = self.egress.outbox();

@@ -80,7 +80,7 @@ impl Identity {
     }
 
     /// What goes with a handshake message: which epoch of this host speaks, then segments.
-    pub(super) fn greeting(&self, segments: &[u8]) -> Vec<u8> {
+    pub(super) fn handshake_payload(&self, segments: &[u8]) -> Vec<u8> {
         [&self.epoch.to_be_bytes()[..], segments].concat()
     }
 
@@ -93,7 +93,7 @@ impl Identity {
         segments: &[u8],
     ) -> Initiator {
         let time = self.times.ask(self.calendar.saturating_add(now.as_nanos()));
-        let payload = self.greeting(segments);
+        let payload = self.handshake_payload(segments);
         let ephemeral = self.ephemeral();
         Initiator::new(self.security, &self.key, peer, index, time, &payload, ephemeral)
     }

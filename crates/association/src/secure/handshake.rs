@@ -126,7 +126,7 @@ pub struct Responder {
 
 /// A request that was read: who sent it and what came with it. Nothing is answered yet.
 #[derive(Debug)]
-pub struct Greeting {
+pub struct HandshakeRequest {
     security: Security,
     noise: HandshakeState,
     /// Who asks.
@@ -154,12 +154,12 @@ impl Responder {
     ///
     /// # Errors
     /// When it is not authentic.
-    pub fn greet(
+    pub fn read_request(
         &self,
         sender: Index,
         message: &[u8],
         ephemeral: Ephemeral,
-    ) -> Result<Greeting, HandshakeError> {
+    ) -> Result<HandshakeRequest, HandshakeError> {
         let mut noise = self
             .security
             .builder(PATTERN, ephemeral)
@@ -174,11 +174,11 @@ impl Responder {
         let peer = peer.ok_or(HandshakeError::Forged)?;
         let (time, rest) = payload.split_first_chunk::<TIME>().ok_or(HandshakeError::Forged)?;
         let (time, payload) = (u64::from_be_bytes(*time), rest.to_vec());
-        Ok(Greeting { security: self.security, noise, peer, time, payload, sender })
+        Ok(HandshakeRequest { security: self.security, noise, peer, time, payload, sender })
     }
 }
 
-impl Greeting {
+impl HandshakeRequest {
     /// Answers: the keys, and the datagram. `index` is this host's name for the keys.
     ///
     /// # Panics
@@ -231,10 +231,10 @@ mod tests {
         let responder = Responder::new(Security::Full, b);
         let (sender, noise, covered, mac1) = request(&datagram);
         assert!(responder.knows_us(covered, &mac1));
-        let greeting = responder.greet(sender, noise, ephemeral()).expect("authentic");
-        assert_eq!((greeting.peer, greeting.time), (a.public(), 99));
-        assert_eq!(greeting.payload, b"BGN");
-        let (mut theirs, answer) = greeting.answer(Index::new(6), b"BGNAK");
+        let request = responder.read_request(sender, noise, ephemeral()).expect("authentic");
+        assert_eq!((request.peer, request.time), (a.public(), 99));
+        assert_eq!(request.payload, b"BGN");
+        let (mut theirs, answer) = request.answer(Index::new(6), b"BGNAK");
         let Some(Datagram::Response { sender, receiver, noise }) = parse(security, &answer) else {
             panic!("not an answer")
         };
@@ -271,7 +271,7 @@ mod tests {
         let responder = Responder::new(Security::Full, b);
         assert!(!responder.knows_us(covered, &mac1));
         assert_eq!(
-            responder.greet(sender, noise, ephemeral()).map(drop),
+            responder.read_request(sender, noise, ephemeral()).map(drop),
             Err(HandshakeError::Forged)
         );
     }
@@ -284,8 +284,10 @@ mod tests {
         let responder = Responder::new(Security::Full, b);
         let datagram = initiator.datagram(None);
         let (sender, noise, ..) = request(&datagram);
-        let (_, answer) =
-            responder.greet(sender, noise, ephemeral()).expect("ok").answer(Index::new(6), b"");
+        let (_, answer) = responder
+            .read_request(sender, noise, ephemeral())
+            .expect("ok")
+            .answer(Index::new(6), b"");
         let mut forged = answer[7..].to_vec();
         forged[40] ^= 1;
         let waiting = initiator.finish(Index::new(6), &forged).expect_err("forged");

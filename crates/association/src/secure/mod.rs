@@ -18,7 +18,7 @@ mod traffic;
 pub use admission::{Admission, Verdict};
 pub use datagram::{Datagram, Index, Init, MAC_LEN, SealedCookie, parse};
 pub use exchange::Ephemeral;
-pub use handshake::{Greeting, HandshakeError, Initiator, Responder};
+pub use handshake::{HandshakeError, HandshakeRequest, Initiator, Responder};
 pub use keyring::{Agreed, Keyring, Request, Slot};
 pub use security::Security;
 pub use traffic::{FRONT, OVERHEAD, Traffic};

@@ -36,10 +36,10 @@ fn vectors(security: Security) -> Vec<(&'static str, Vec<u8>)> {
     let opened = waiting.open_cookie(&sealed).expect("ours");
     let proven = waiting.datagram(Some(&opened));
 
-    let greeting = Responder::new(security, b.clone());
+    let asked = Responder::new(security, b.clone());
     let own = Ephemeral::from_bytes(answers_with);
-    let greeting = greeting.greet(init.sender, init.noise, own).expect("authentic");
-    let (mut theirs, answer) = greeting.answer(Index::new(6), &epochs[1].to_be_bytes());
+    let read = asked.read_request(init.sender, init.noise, own).expect("authentic");
+    let (mut theirs, answer) = read.answer(Index::new(6), &epochs[1].to_be_bytes());
     let Some(Datagram::Response { sender, noise, .. }) = parse(security, &answer) else {
         panic!("an answer")
     };
