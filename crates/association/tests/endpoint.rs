@@ -180,43 +180,43 @@ fn restarted(end: usize) -> Endpoint {
 #[test]
 fn a_host_that_leaves_ends_the_connections_of_its_peers_at_once_and_what_opens_waits_for_it() {
     // Of the two hosts each may be the one whose key is smaller.
-    for (leaver, stays) in [(SERVER, CLIENT), (CLIENT, SERVER)] {
+    for (closer, stays) in [(SERVER, CLIENT), (CLIENT, SERVER)] {
         // Of what is said in parting two copies of three are lost.
         let mut lost = 0;
         let mut world = World::new().with_wire(move |end, bytes| {
             // DrainContext the two bytes are 23 of the association.
-            let is_lost = end == leaver && bytes.len() == 25 && lost < 2;
+            let is_lost = end == closer && bytes.len() == 25 && lost < 2;
             lost += usize::from(is_lost);
             if is_lost { vec![] } else { vec![DELAY] }
         });
-        let [of_leaver, of_other] = [leaver, stays].map(|end| key(end as u8 + 1).public());
+        let [of_closer, of_other] = [closer, stays].map(|end| key(end as u8 + 1).public());
         let let_in = |endpoint: &mut Endpoint| {
             endpoint.allow(of_other);
             endpoint.listen(config());
         };
-        let_in(&mut world.endpoints[leaver]);
-        let to = world.addresses[leaver];
+        let_in(&mut world.endpoints[closer]);
+        let to = world.addresses[closer];
         let connect = |world: &mut World| {
-            world.endpoints[stays].connect(world.now, to, of_leaver, 7, config())
+            world.endpoints[stays].connect(world.now, to, of_closer, 7, config())
         };
         let connection = connect(&mut world);
         let mut data = pattern(400_000);
         let cx = &mut Context::from_waker(Waker::noop());
         assert!(world.endpoints[stays].poll_write(world.now, connection, &mut data, cx).is_ready());
         world.run(Span::from_millis(1500));
-        assert!(world.endpoints[leaver].poll_accept(cx).is_ready());
-        world.endpoints[leaver].leave(world.now);
+        assert!(world.endpoints[closer].poll_accept(cx).is_ready());
+        world.endpoints[closer].shut_down(world.now);
         world.pump();
-        world.endpoints[leaver] = restarted(leaver);
+        world.endpoints[closer] = restarted(closer);
         let opening = connect(&mut world);
         world.run(DELAY);
         let failed = world.endpoints[stays].poll_connected(connection, cx);
         assert_eq!(failed, Poll::Ready(Err(StreamError::Failed(Failure::PeerRestarted))));
         world.run(Span::from_secs(2));
-        let_in(&mut world.endpoints[leaver]);
+        let_in(&mut world.endpoints[closer]);
         world.run(secs(12));
         let connected = world.endpoints[stays].poll_connected(opening, cx);
-        assert!(matches!(connected, Poll::Ready(Ok(()))), "{leaver} left: {connected:?}");
+        assert!(matches!(connected, Poll::Ready(Ok(()))), "{closer} closed: {connected:?}");
     }
 }
 

@@ -234,7 +234,7 @@ fn a_peer_that_closes_while_its_connections_are_held_takes_nobody_with_it() {
     for mut world in World::of_both_orders() {
         let (_, held) = busy(&mut world);
         let owner = world.endpoints[SERVER].peer(held);
-        world.endpoints[CLIENT].leave(world.now);
+        world.endpoints[CLIENT].shut_down(world.now);
         world.pump();
         world.run(secs(1));
         // A request that is never confirmed.

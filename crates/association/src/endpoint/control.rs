@@ -22,7 +22,7 @@ const PARITY: u8 = 9;
 const PATH_PROBE: u8 = 10;
 const PATH_PROBE_ANSWER: u8 = 11;
 const DATAGRAM: u8 = 12;
-const LEAVING: u8 = 13;
+const SHUTDOWN: u8 = 13;
 const CHALLENGE: u8 = 14;
 const CHALLENGE_ANSWER: u8 = 15;
 
@@ -64,7 +64,7 @@ pub(super) enum Control {
     /// A challenge came.
     ChallengeAnswer(u64),
     /// The host ends, and all connections with it.
-    Leaving,
+    Shutdown,
 }
 
 impl Control {
@@ -139,7 +139,7 @@ impl Control {
                 out.put_u8(CHALLENGE_ANSWER);
                 out.put_u64(*token);
             }
-            Self::Leaving => out.put_u8(LEAVING),
+            Self::Shutdown => out.put_u8(SHUTDOWN),
         }
     }
 
@@ -185,7 +185,7 @@ impl Control {
             DATAGRAM => Self::Datagram(plain),
             CHALLENGE => Self::Challenge(plain.try_get_u64().ok()?),
             CHALLENGE_ANSWER => Self::ChallengeAnswer(plain.try_get_u64().ok()?),
-            LEAVING => Self::Leaving,
+            SHUTDOWN => Self::Shutdown,
             _ => return None,
         })
     }
@@ -222,7 +222,7 @@ mod tests {
                 spread: true,
             }),
             Control::Datagram(Bytes::from_static(b"hello")),
-            Control::Leaving,
+            Control::Shutdown,
             Control::Challenge(1 << 63),
             Control::ChallengeAnswer(7),
             Control::PathProbeAnswer(PathProbeAnswer { path: 3, serial: 1 << 31, main: 2 }),

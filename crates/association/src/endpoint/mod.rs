@@ -246,10 +246,10 @@ impl Endpoint {
 
     /// Ends all connections and tells the peers, before this host ends: from then on it asks nobody and answers
     /// no request. Who does not hear it finds out by himself, when nobody answers.
-    pub fn leave(&mut self, now: Instant) {
+    pub fn shut_down(&mut self, now: Instant) {
         self.identity.close();
         for id in self.directory.ids() {
-            self.context(id).leave(now);
+            self.context(id).shut_down(now);
         }
         self.flush(now);
     }

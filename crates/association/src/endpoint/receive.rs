@@ -195,7 +195,7 @@ impl Endpoint {
                     self.context(id).switch(now);
                 }
             }
-            Control::Leaving => self.context(id).handle_leaving(now),
+            Control::Shutdown => self.context(id).handle_shutdown(now),
         }
     }
 }

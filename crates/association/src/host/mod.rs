@@ -137,7 +137,7 @@ impl Host {
     /// Ends all connections. What tells the peers so waits to be sent.
     pub fn close(&self) {
         let shared = &self.handle.shared;
-        shared.endpoint().leave(shared.now());
+        shared.endpoint().shut_down(shared.now());
         shared.changed.notify_one();
     }
 

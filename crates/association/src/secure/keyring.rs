@@ -211,7 +211,7 @@ impl<T, I, X> Keyring<T, I, X> {
             return None;
         }
         self.withdraw();
-        let new_epoch = self.meet(keys.epoch, keys.since);
+        let new_epoch = self.begin_epoch(keys.epoch, keys.since);
         let crossed = |current: &Keys<T>| current.is_ours && current.since >= keys.since;
         let gives_way = if self.is_larger && self.current.as_ref().is_some_and(crossed) {
             Some(keys)
@@ -233,7 +233,7 @@ impl<T, I, X> Keyring<T, I, X> {
             return None;
         }
         let index = self.request.take()?.index;
-        let new_epoch = self.meet(epoch, sent_at);
+        let new_epoch = self.begin_epoch(epoch, sent_at);
         let keys = Keys { traffic, index, epoch, since: now, is_ours: true };
         let before = self.current.replace(keys);
         if before.is_some() {
@@ -244,7 +244,7 @@ impl<T, I, X> Keyring<T, I, X> {
 
     /// The peer has proved that it was in this epoch at that time: keys of another one are nobody's, but those that a
     /// later one asked for.
-    fn meet(&mut self, epoch: u64, at: Instant) -> bool {
+    fn begin_epoch(&mut self, epoch: u64, at: Instant) -> bool {
         let before = self.epoch.replace((epoch, at));
         let is_new = before.is_some_and(|(before, _)| before != epoch);
         if is_new {

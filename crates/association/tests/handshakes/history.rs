@@ -67,7 +67,7 @@ pub(crate) fn handshake_seeds() -> Vec<Vec<u8>> {
         &[CONNECT, LET_BE, MINUTES, LET_BE, [4, 3, 1, 0], [4, 4, 1, 0], LET_BE],
         // A calendar that goes back, with times that were kept and without.
         &[CONNECT, LET_BE, [7, 0, 5, 1], CONNECT, LET_BE, [7, 0, 5, 3], CONNECT, LET_BE],
-        // Somebody leaves; somebody moves.
+        // Somebody shuts down; somebody moves.
         &[CONNECT, LET_BE, [8, 1, 0, 0], LET_BE, RESTART_OTHER, CONNECT, LET_BE],
         &[CONNECT, LET_BE, [10, 0, 7, 0], [1, 0, 50, 0], LET_BE, [4, 2, 3, 0], LET_BE],
     ];
@@ -307,7 +307,7 @@ impl History {
             }
             8 => {
                 let now = self.clock(end);
-                self.ends[end].endpoint.leave(now);
+                self.ends[end].endpoint.shut_down(now);
                 self.ends[end].has_left = true;
             }
             9 => self.let_time_pass(Span::from_millis(u64::from(a) * 50), true),

@@ -67,9 +67,9 @@ impl PeerContext<'_> {
 
     /// Ends all connections and tells the peer, before this host ends. If it does not hear it, it finds out by itself,
     /// when nobody answers.
-    pub(in crate::endpoint) fn leave(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn shut_down(&mut self, now: Instant) {
         for _ in 0..CLOSES {
-            self.send_control(now, &Control::Leaving);
+            self.send_control(now, &Control::Shutdown);
         }
         self.end_connections(now, Ending::All);
         // Nobody will be there for the answer.
@@ -78,7 +78,7 @@ impl PeerContext<'_> {
     }
 
     /// The peer ends. What this host has opened and the peer has not answered waits for its next epoch.
-    pub(in crate::endpoint) fn handle_leaving(&mut self, now: Instant) {
+    pub(in crate::endpoint) fn handle_shutdown(&mut self, now: Instant) {
         let paths = &mut self.association.paths;
         // What it said of its paths was said by this epoch.
         paths.forget(paths.get(paths.main()).route());
