@@ -37,7 +37,7 @@ pub(super) fn may_be_cut(plain: &[u8]) -> bool {
 pub(super) enum Control {
     /// The connection of this number does not exist.
     Gone(u32),
-    /// The connection of this number can not be opened.
+    /// The connection of this number cannot be opened.
     Refused(u32),
     /// So many datagrams have come with a congestion mark.
     EcnFeedback(u32),

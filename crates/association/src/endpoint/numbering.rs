@@ -71,18 +71,18 @@ impl Taken {
         if self.epoch != epoch {
             *self = Self { epoch, ..Self::default() };
         }
-        let place = self.place(number);
-        let Some(word) = (place / EACH).checked_sub(self.before) else { return };
+        let offset = self.offset(number);
+        let Some(word) = (offset / EACH).checked_sub(self.before) else { return };
         let more = (word + 1).saturating_sub(self.words.len() as u64);
         if more > MOST_WORDS as u64 {
             self.words.clear();
-            self.before = place / EACH;
+            self.before = offset / EACH;
         }
-        while self.before + self.words.len() as u64 <= place / EACH {
+        while self.before + self.words.len() as u64 <= offset / EACH {
             self.words.push_back(0);
         }
-        let word = (place / EACH - self.before) as usize;
-        self.words[word] |= 1 << (place % EACH);
+        let word = (offset / EACH - self.before) as usize;
+        self.words[word] |= 1 << (offset % EACH);
         while self.words.len() > MOST_WORDS || self.words.front() == Some(&u64::MAX) {
             self.words.pop_front();
             self.before += 1;
@@ -94,21 +94,21 @@ impl Taken {
         if self.epoch != epoch {
             return false;
         }
-        let place = self.place(number);
-        let Some(word) = (place / EACH).checked_sub(self.before) else { return true };
-        self.words.get(word as usize).is_some_and(|word| word >> (place % EACH) & 1 == 1)
+        let offset = self.offset(number);
+        let Some(word) = (offset / EACH).checked_sub(self.before) else { return true };
+        self.words.get(word as usize).is_some_and(|word| word >> (offset % EACH) & 1 == 1)
     }
 
-    /// The place of a number among all of the peer's, which begin anew in the end: the one nearest to the latest.
-    fn place(&self, number: u32) -> u64 {
+    /// The offset of a number among all of the peer's, which begin anew in the end: the one nearest to the latest.
+    fn offset(&self, number: u32) -> u64 {
         let latest = (self.before + self.words.len() as u64) * EACH;
-        let place = latest / NUMBERS * NUMBERS + u64::from(number / 2);
-        if place + NUMBERS / 2 < latest {
-            place + NUMBERS
-        } else if place > latest + NUMBERS / 2 && place >= NUMBERS {
-            place - NUMBERS
+        let offset = latest / NUMBERS * NUMBERS + u64::from(number / 2);
+        if offset + NUMBERS / 2 < latest {
+            offset + NUMBERS
+        } else if offset > latest + NUMBERS / 2 && offset >= NUMBERS {
+            offset - NUMBERS
         } else {
-            place
+            offset
         }
     }
 }

@@ -109,7 +109,7 @@ impl Outbox {
         Some(Train { route, bytes: &self.bytes[self.sent..self.sent + len], each, ecn })
     }
 
-    /// The train of so many bytes was sent, or can not be.
+    /// The train of so many bytes was sent, or cannot be.
     pub fn pop(&mut self, mut bytes: usize) {
         self.sent += bytes;
         while bytes > 0

@@ -133,12 +133,12 @@ impl PathMonitor {
     pub(super) fn answered(&mut self, now: Instant, path: usize, serial: u32) -> bool {
         let Some(path) = self.paths.get_mut(path) else { return false };
         let sent = path.sent.iter().position(|(sent, _)| *sent == serial);
-        let Some(place) = sent else { return false };
+        let Some(offset) = sent else { return false };
         let later = self.answered.is_none_or(|last| serial.wrapping_sub(last).cast_signed() > 0);
         if later {
             self.answered = Some(serial);
         }
-        if let Some((_, at)) = path.sent.drain(..=place).next_back() {
+        if let Some((_, at)) = path.sent.drain(..=offset).next_back() {
             let sample = now.since(at);
             path.srtt = Some(path.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
         }

@@ -204,9 +204,9 @@ impl<T: Copy> Shaper<T> {
     /// A member more. Returns its number.
     pub(super) fn join(&mut self, owner: T, weight: u32) -> u32 {
         let member = self.scheduler.join(weight);
-        let place = member as usize;
-        self.owners.resize(self.owners.len().max(place + 1), owner);
-        self.owners[place] = owner;
+        let index = member as usize;
+        self.owners.resize(self.owners.len().max(index + 1), owner);
+        self.owners[index] = owner;
         member
     }
 

@@ -20,7 +20,7 @@ const REPORT_ROOM: usize = 1160;
 /// Memory that is used again and again.
 #[derive(Debug, Default)]
 pub(in crate::endpoint) struct Scratch {
-    place: Segment,
+    segment: Segment,
     events: Vec<Event>,
 }
 
@@ -39,11 +39,11 @@ struct DrainContext<'a> {
 
 impl Host<Session> for DrainContext<'_> {
     fn place(&mut self) -> &mut Segment {
-        &mut self.scratch.place
+        &mut self.scratch.segment
     }
 
     fn transmit(&mut self, now: Instant, _path: PathId) {
-        let Segment::Xstp(segment) = &self.scratch.place else { return };
+        let Segment::Xstp(segment) = &self.scratch.segment else { return };
         let (number, association) = (self.number, &mut *self.association);
         let write = |out: &mut BytesMut| {
             put_number(number, out);

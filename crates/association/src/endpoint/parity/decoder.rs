@@ -94,15 +94,15 @@ impl FecDecoder {
             (self.slots, self.bytes, self.block) = (VecDeque::new(), 0, None);
             (self.keys, self.first) = (Some(keys), number);
         }
-        let Some(place) = number.checked_sub(self.first) else { return Vec::new() };
-        let place = place as usize;
-        if place >= self.slots.len() {
-            self.bytes += (place + 1 - self.slots.len()) * SLOT;
-            self.slots.resize(place + 1, None);
+        let Some(offset) = number.checked_sub(self.first) else { return Vec::new() };
+        let offset = offset as usize;
+        if offset >= self.slots.len() {
+            self.bytes += (offset + 1 - self.slots.len()) * SLOT;
+            self.slots.resize(offset + 1, None);
         }
         self.bytes += plain.len();
         // What came beside it in one piece of memory is not held with it.
-        let before = self.slots[place].replace(Bytes::copy_from_slice(plain));
+        let before = self.slots[offset].replace(Bytes::copy_from_slice(plain));
         self.bytes -= before.map_or(0, |before| before.len());
         while self.slots.len() > MOST || self.bytes > self.room {
             let Some(first) = self.slots.pop_front() else { break };
@@ -132,8 +132,8 @@ impl FecDecoder {
         let Some(block) = self.block.as_ref().filter(|block| !block.done) else {
             return Vec::new();
         };
-        let came = |place: &u64| self.slot(block.first + place).is_some();
-        let missing = (0..u64::from(block.of)).filter(|place| !came(place)).count();
+        let came = |offset: &u64| self.slot(block.first + offset).is_some();
+        let missing = (0..u64::from(block.of)).filter(|offset| !came(offset)).count();
         if missing * usize::from(block.slices) > block.parity.len() * carried(block.slices) {
             return Vec::new();
         }
@@ -152,8 +152,8 @@ impl FecDecoder {
     }
 
     fn slot(&self, number: u64) -> Option<&Bytes> {
-        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        self.slots.get(place)?.as_ref()
+        let offset = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.slots.get(offset)?.as_ref()
     }
 
     fn decode(&self, block: &Block) -> Result<Vec<Bytes>, reed_solomon_simd::Error> {
@@ -168,29 +168,29 @@ impl FecDecoder {
         }
         let mut filled = Vec::with_capacity(each * len);
         let mut missing = Vec::new();
-        for place in 0..of {
-            let Some(plain) = self.slot(block.first + place as u64) else {
-                missing.push(place);
+        for offset in 0..of {
+            let Some(plain) = self.slot(block.first + offset as u64) else {
+                missing.push(offset);
                 continue;
             };
             let fits = plain.len() < each * len;
             fill(if fits { plain } else { &[] }, each * len, &mut filled);
-            for (at, shard) in (place * each..).zip(filled.chunks_exact(len)) {
+            for (at, shard) in (offset * each..).zip(filled.chunks_exact(len)) {
                 decoder.add_original_shard(at, shard)?;
             }
         }
         let decoded = decoder.decode()?;
         let recovered: Vec<Bytes> = missing
             .iter()
-            .map(|place| {
-                let shards = place * each..(place + 1) * each;
+            .map(|offset| {
+                let shards = offset * each..(offset + 1) * each;
                 let whole: Vec<_> = shards.filter_map(|at| decoded.restored_original(at)).collect();
                 strip(&whole.concat()).map(Bytes::copy_from_slice).unwrap_or_default()
             })
             .collect();
         let mut lost = recovered.iter();
-        let all = (0..of).filter_map(|place| {
-            self.slot(block.first + place as u64).or_else(|| lost.next()).map(|plain| &plain[..])
+        let all = (0..of).filter_map(|offset| {
+            self.slot(block.first + offset as u64).or_else(|| lost.next()).map(|plain| &plain[..])
         });
         if check(all) != block.check {
             tracing::debug!("parity does not fit what came");
@@ -278,11 +278,11 @@ mod tests {
             let mut decoder = FecDecoder::new(MOST_BYTES);
             decoder.expect(Instant::ZERO);
             // The first one shows where numbers begin.
-            let lost: BTreeSet<u64> = lost.into_iter().filter(|place| *place != 0).collect();
+            let lost: BTreeSet<u64> = lost.into_iter().filter(|offset| *offset != 0).collect();
             let late: Vec<u64> =
-                late.into_iter().filter(|place| *place < of && lost.contains(place)).collect();
-            for place in (0..of).filter(|place| !lost.contains(place)) {
-                let number = first + place;
+                late.into_iter().filter(|offset| *offset < of && lost.contains(offset)).collect();
+            for offset in (0..of).filter(|offset| !lost.contains(offset)) {
+                let number = first + offset;
                 prop_assert!(decoder.received(KEYS, number, &plain(number)).is_empty());
             }
             let mut recovered = Vec::new();
@@ -293,22 +293,22 @@ mod tests {
                 })
             };
             for parity in parity.clone() {
-                let place = of + u64::from(parity.index);
-                if !lost.contains(&place) {
+                let offset = of + u64::from(parity.index);
+                if !lost.contains(&offset) {
                     came += 1;
-                    recovered.extend(decoder.parity(Instant::ZERO, first + place, parity));
+                    recovered.extend(decoder.parity(Instant::ZERO, first + offset, parity));
                 }
             }
             let mut missing: BTreeSet<u64> = lost.iter().copied().filter(|l| *l < of).collect();
-            for &place in &late {
+            for &offset in &late {
                 if enough(missing.len(), came) {
                     break;
                 }
-                missing.remove(&place);
-                let number = first + place;
+                missing.remove(&offset);
+                let number = first + offset;
                 recovered.extend(decoder.received(KEYS, number, &plain(number)));
             }
-            let expected = missing.iter().map(|place| plain(first + place));
+            let expected = missing.iter().map(|offset| plain(first + offset));
             let expected: Vec<Bytes> = expected.filter(|plain| !plain.is_empty()).collect();
             let expected = if enough(missing.len(), came) { sorted(expected) } else { Vec::new() };
             prop_assert_eq!(sorted(recovered), expected);

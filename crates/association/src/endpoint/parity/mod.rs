@@ -60,7 +60,7 @@ pub fn prepare() {
         reed_solomon_simd::decode(2, 1, [(0, [0; 2])], [(0, &parity[0])]).map(drop)
     };
     if let Err(error) = attempt() {
-        tracing::error!(%error, "parity can not be computed");
+        tracing::error!(%error, "parity cannot be computed");
     }
 }
 
