@@ -96,7 +96,7 @@ impl Scheduler {
     }
 
     /// The weight of a connection is now this, from its next segment on.
-    pub fn weigh(&mut self, member: u32, weight: u32) {
+    pub fn set_weight(&mut self, member: u32, weight: u32) {
         self.members[member as usize].weight = u64::from(weight.max(1));
     }
 
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn a_heavier_connection_goes_first_and_a_new_rate_counts_from_the_next_segment_on() {
         let mut scheduler = scheduler(Turns::Weighted, &[1, 1]);
-        scheduler.weigh(1, 10);
+        scheduler.set_weight(1, 10);
         let sent = order(&mut scheduler, vec![(20, 1000), (10, 1000)]);
         assert_eq!(sent[..12].iter().filter(|(member, _)| *member == 1).count(), 10);
         scheduler.set_rate(BitRate::from_bps(4_000_000));

@@ -220,7 +220,7 @@ impl<T: Copy> Shaper<T> {
     }
 
     pub(super) fn set_weight(&mut self, member: u32, weight: u32) {
-        self.scheduler.weigh(member, weight);
+        self.scheduler.set_weight(member, weight);
     }
 
     /// Who is scheduled next, and what that member stands for.
