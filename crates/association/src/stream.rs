@@ -51,17 +51,17 @@ impl From<StreamError> for io::Error {
 pub struct Stream<E = Session> {
     /// The state machine.
     pub endpoint: E,
-    /// What it has said so far.
-    pub told: Told,
+    /// Whether it is open, and how it ended.
+    pub status: ConnectionStatus,
     /// The application has let go of it.
     pub dropped: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
 
-/// What the application was told.
+/// What the state machine has said so far, for the application.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told {
+pub struct ConnectionStatus {
     /// Both ends know the connection.
     pub connected: bool,
     /// The peer has written everything, and all of it has come.
@@ -75,17 +75,23 @@ pub struct Told {
 impl<E> Stream<E> {
     /// A connection of which nothing has been heard yet.
     pub fn new(endpoint: E) -> Self {
-        Self { endpoint, told: Told::default(), dropped: false, reader: None, writer: None }
+        Self {
+            endpoint,
+            status: ConnectionStatus::default(),
+            dropped: false,
+            reader: None,
+            writer: None,
+        }
     }
 
     /// Takes note of what the state machine says and wakes who waits for it.
     pub fn note(&mut self, event: Event) {
         match event {
-            Event::Connected => self.told.connected = true,
-            Event::PeerClosed => self.told.peer_closed = true,
-            Event::Closed => self.told.closed = true,
+            Event::Connected => self.status.connected = true,
+            Event::PeerClosed => self.status.peer_closed = true,
+            Event::Closed => self.status.closed = true,
             // The first failure is the reason for the others.
-            Event::Failed(failure) => self.told.failed = self.told.failed.or(Some(failure)),
+            Event::Failed(failure) => self.status.failed = self.status.failed.or(Some(failure)),
             Event::Readable | Event::Writable => {}
         }
         let wakes_reader = !matches!(event, Event::Writable);
@@ -158,10 +164,10 @@ pub trait Streams: Debug + Send + 'static {
         cx: &Context<'_>,
     ) -> Poll<Result<(), StreamError>> {
         let stream = self.stream_mut(id);
-        if let Some(failure) = stream.told.failed {
+        if let Some(failure) = stream.status.failed {
             return Poll::Ready(Err(failure.into()));
         }
-        if stream.told.connected {
+        if stream.status.connected {
             return Poll::Ready(Ok(()));
         }
         stream.wait_to_write(cx);
@@ -179,10 +185,10 @@ pub trait Streams: Debug + Send + 'static {
         if let Some(bytes) = stream.endpoint.read(now) {
             return Poll::Ready(Ok(Some(bytes)));
         }
-        if stream.told.peer_closed {
+        if stream.status.peer_closed {
             return Poll::Ready(Ok(None));
         }
-        if let Some(failure) = stream.told.failed {
+        if let Some(failure) = stream.status.failed {
             return Poll::Ready(Err(failure.into()));
         }
         stream.wait_to_read(cx);
@@ -209,7 +215,7 @@ pub trait Streams: Debug + Send + 'static {
     fn poll_room(&mut self, id: ConnectionId, cx: &Context<'_>) -> Poll<usize> {
         let room = self.room(id);
         let stream = self.stream_mut(id);
-        if room > 0 || stream.told.failed.is_some() {
+        if room > 0 || stream.status.failed.is_some() {
             return Poll::Ready(room.max(1));
         }
         stream.wait_to_write(cx);
@@ -228,7 +234,7 @@ pub trait Streams: Debug + Send + 'static {
         cx: &Context<'_>,
     ) -> Poll<Result<usize, StreamError>> {
         let stream = self.stream_mut(id);
-        if let Some(failure) = stream.told.failed {
+        if let Some(failure) = stream.status.failed {
             return Poll::Ready(Err(failure.into()));
         }
         let room = self.room(id);
@@ -266,10 +272,10 @@ pub trait Streams: Debug + Send + 'static {
     /// Waits until both ends have closed and everything was delivered.
     fn poll_closed(&mut self, id: ConnectionId, cx: &Context<'_>) -> Poll<Result<(), StreamError>> {
         let stream = self.stream_mut(id);
-        if stream.told.closed {
+        if stream.status.closed {
             return Poll::Ready(Ok(()));
         }
-        if let Some(failure) = stream.told.failed {
+        if let Some(failure) = stream.status.failed {
             return Poll::Ready(Err(failure.into()));
         }
         stream.wait_to_write(cx);

@@ -234,8 +234,8 @@ impl Connection {
 
     /// Whether it is open and the application is to have it; true once if there `are_keys`.
     pub(super) fn take_unaccepted(&mut self, are_keys: bool) -> bool {
-        let told = &self.stream.told;
-        let is_open = told.connected && told.failed.is_none();
+        let status = &self.stream.status;
+        let is_open = status.connected && status.failed.is_none();
         let takes = self.unaccepted && is_open && are_keys;
         self.unaccepted &= !takes;
         takes

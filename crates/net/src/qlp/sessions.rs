@@ -239,7 +239,7 @@ impl Sessions {
             connection.stream.note(event);
         }
         self.timers.set(id, deadline);
-        if connection.unaccepted && connection.stream.told.connected {
+        if connection.unaccepted && connection.stream.status.connected {
             connection.unaccepted = false;
             self.accepted.push(id);
         }

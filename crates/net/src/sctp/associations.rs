@@ -305,7 +305,7 @@ impl Associations {
         for event in self.events.drain(..) {
             connection.stream.note(event);
         }
-        if connection.unaccepted && connection.stream.told.connected {
+        if connection.unaccepted && connection.stream.status.connected {
             connection.unaccepted = false;
             self.accepted.push(id);
         }

@@ -59,7 +59,7 @@ impl Messages for Connection {
     async fn send(&self, stream: u16, ppid: u32, unordered: bool, data: Bytes) -> io::Result<()> {
         poll_fn(|cx| {
             let sent = self.with(|stream_of| {
-                if let Some(failure) = stream_of.told.failed {
+                if let Some(failure) = stream_of.status.failed {
                     return Poll::Ready(Err(StreamError::from(failure).into()));
                 }
                 match stream_of.endpoint.send(stream, ppid, unordered, data.clone()) {
@@ -88,10 +88,10 @@ impl Messages for Connection {
                 if let Some(message) = stream.endpoint.receive() {
                     return Poll::Ready(Ok(Some(message)));
                 }
-                if stream.told.peer_closed {
+                if stream.status.peer_closed {
                     return Poll::Ready(Ok(None));
                 }
-                if let Some(failure) = stream.told.failed {
+                if let Some(failure) = stream.status.failed {
                     return Poll::Ready(Err(io::Error::from(StreamError::from(failure))));
                 }
                 stream.wait_to_read(cx);

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use bentpipe_association::endpoint::{self, ConnectionId};
 use bentpipe_association::host::{Shared, lock};
-use bentpipe_association::stream::{Streams as _, Told};
+use bentpipe_association::stream::{ConnectionStatus, Streams as _};
 use bentpipe_record::{ProbingSummary, TransportCounters};
 use bentpipe_transport::{Endpoint, Event, PathId, SenderState, WriteError};
 use bentpipe_units::{ByteCount, Instant};
@@ -98,7 +98,7 @@ pub(crate) struct Hosted {
     reader: Waker,
     writer: Waker,
     /// What the application was told so far.
-    told: Told,
+    status: ConnectionStatus,
 }
 
 impl Hosted {
@@ -113,7 +113,7 @@ impl Hosted {
         let news = Arc::new(News { end, readable, writable, woken });
         let reader = Waker::from(Arc::new(Reader(news.clone())));
         let writer = Waker::from(Arc::new(Writer(news.clone())));
-        Self { shared, id, news, reader, writer, told: Told::default() }
+        Self { shared, id, news, reader, writer, status: ConnectionStatus::default() }
     }
 
     fn with<T>(&mut self, act: impl FnOnce(&mut bentpipe_transport::xstp::Session) -> T) -> T {
@@ -190,12 +190,12 @@ impl Endpoint for Hosted {
     fn poll_event(&mut self) -> Option<Event> {
         let mut endpoint = self.shared.endpoint();
         let stream = endpoint.stream_mut(self.id);
-        let is = stream.told;
-        if let Some(failure) = is.failed.filter(|_| self.told.failed.is_none()) {
-            self.told.failed = Some(failure);
+        let is = stream.status;
+        if let Some(failure) = is.failed.filter(|_| self.status.failed.is_none()) {
+            self.status.failed = Some(failure);
             return Some(Event::Failed(failure));
         }
-        if is.connected && !std::mem::replace(&mut self.told.connected, is.connected) {
+        if is.connected && !std::mem::replace(&mut self.status.connected, is.connected) {
             return Some(Event::Connected);
         }
         if self.news.readable.swap(false, Ordering::Relaxed) {
@@ -204,10 +204,10 @@ impl Endpoint for Hosted {
         if self.news.writable.swap(false, Ordering::Relaxed) {
             return Some(Event::Writable);
         }
-        if is.peer_closed && !std::mem::replace(&mut self.told.peer_closed, true) {
+        if is.peer_closed && !std::mem::replace(&mut self.status.peer_closed, true) {
             return Some(Event::PeerClosed);
         }
-        if is.closed && !std::mem::replace(&mut self.told.closed, true) {
+        if is.closed && !std::mem::replace(&mut self.status.closed, true) {
             return Some(Event::Closed);
         }
         // Whatever comes next is told, however the application waits for it.
@@ -241,6 +241,6 @@ impl Endpoint for Hosted {
     }
 
     fn is_closed(&self) -> bool {
-        self.told.closed || self.told.failed.is_some()
+        self.status.closed || self.status.failed.is_some()
     }
 }

@@ -190,7 +190,7 @@ fn whoever_opens_ever_more_connections_is_told_that_there_is_no_room() {
     }
     assert_eq!(two.server.connections.len(), MOST_CONNECTIONS);
     two.exchange();
-    let told = |connection: &Connection| connection.stream.told.failed.is_some();
+    let told = |connection: &Connection| connection.stream.status.failed.is_some();
     let refused = two.client.connections.iter().filter(|(_, connection)| told(connection)).count();
     assert_eq!(refused, 10);
 }
