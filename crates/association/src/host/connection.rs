@@ -161,7 +161,7 @@ impl<S: Streams> Connection<S> {
     }
 
     /// The connection was changed and has to be drained.
-    pub fn stir(&self) {
+    pub fn mark_dirty(&self) {
         self.endpoint().changed(self.id);
         self.handle.shared.changed.notify_one();
     }

@@ -34,7 +34,7 @@ pub struct Sessions {
     demux: Demux<usize>,
     timers: Timers<usize>,
     /// Connections to be drained.
-    stirred: Vec<usize>,
+    dirty: Vec<usize>,
     accepted: Accepted,
     outbox: VecDeque<Frame>,
     entropy: Entropy,
@@ -51,7 +51,7 @@ struct Connection {
     /// The peer opened it, and the application has not taken it yet.
     unaccepted: bool,
     /// It was changed and is to be drained.
-    stirred: bool,
+    dirty: bool,
 }
 
 /// What surrounds a connection while it is drained.
@@ -100,7 +100,7 @@ impl Sessions {
             connections: Slab::new(),
             demux: Demux::default(),
             timers: Timers::default(),
-            stirred: Vec::new(),
+            dirty: Vec::new(),
             accepted: Accepted::default(),
             outbox: VecDeque::new(),
             entropy,
@@ -137,17 +137,17 @@ impl Sessions {
     fn add(&mut self, peer: NodeId, session: Session, unaccepted: bool) -> usize {
         let ports = session.ports();
         let stream = Stream::new(session);
-        let id = self.connections.insert(Connection { stream, peer, unaccepted, stirred: false });
+        let id = self.connections.insert(Connection { stream, peer, unaccepted, dirty: false });
         self.demux.insert(path_to(peer), ports.local, ports.peer, id);
-        self.stir(id);
+        self.mark_dirty(id);
         id
     }
 
-    fn stir(&mut self, id: usize) {
+    fn mark_dirty(&mut self, id: usize) {
         if let Some(connection) = self.connections.get_mut(id)
-            && !std::mem::replace(&mut connection.stirred, true)
+            && !std::mem::replace(&mut connection.dirty, true)
         {
-            self.stirred.push(id);
+            self.dirty.push(id);
         }
     }
 
@@ -174,7 +174,7 @@ impl Sessions {
         let request = opens.then(|| segment.clone());
         let stream = &mut self.connections[id].stream;
         stream.endpoint.handle_segment(now, path_to(source), &mut Segment::Xstp(segment));
-        self.stir(id);
+        self.mark_dirty(id);
         let Some(request) = request else { return };
         // The peer may have started anew; if the old session gives way, its request can be heard.
         self.drain(now, id);
@@ -208,14 +208,14 @@ impl Sessions {
         while let Some(id) = self.timers.pop(now) {
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.stream.endpoint.handle_timeout(now);
-                self.stir(id);
+                self.mark_dirty(id);
             }
         }
     }
 
     /// Drains what was changed, until nothing is left to be sent or told.
     pub(super) fn flush(&mut self, now: Instant) {
-        while let Some(id) = self.stirred.pop() {
+        while let Some(id) = self.dirty.pop() {
             self.drain(now, id);
         }
     }
@@ -224,7 +224,7 @@ impl Sessions {
         let Some(peer) = self.connections.get(id).map(|connection| connection.peer) else { return };
         let header = self.header_to(peer);
         let connection = &mut self.connections[id];
-        if !std::mem::take(&mut connection.stirred) {
+        if !std::mem::take(&mut connection.dirty) {
             return;
         }
         let mut context = DrainContext {
@@ -286,7 +286,7 @@ impl Streams for Sessions {
     }
 
     fn changed(&mut self, id: ConnectionId) {
-        self.stir(id.0);
+        self.mark_dirty(id.0);
     }
 }
 

@@ -55,7 +55,7 @@ pub struct Associations {
     by_ends: HashMap<Ends, usize>,
     timers: Timers<usize>,
     /// Connections to be drained.
-    stirred: Vec<usize>,
+    dirty: Vec<usize>,
     accepted: Accepted,
     /// What each socket has to send, and what of it may be cut into fragments.
     outboxes: Vec<Outbox>,
@@ -78,7 +78,7 @@ struct Connection {
     /// The peer opened it, and the application has not taken it yet.
     unaccepted: bool,
     /// It was changed and is to be drained.
-    stirred: bool,
+    dirty: bool,
 }
 
 /// What surrounds an association while it is drained.
@@ -134,7 +134,7 @@ impl Associations {
             connections: Slab::new(),
             by_ends: HashMap::new(),
             timers: Timers::default(),
-            stirred: Vec::new(),
+            dirty: Vec::new(),
             accepted: Accepted::default(),
             entropy,
             counters: Counters::default(),
@@ -185,18 +185,18 @@ impl Associations {
             watcher: None,
             learned: false,
             unaccepted,
-            stirred: false,
+            dirty: false,
         });
         self.by_ends.insert((way.ip(), ports), id);
-        self.stir(id);
+        self.mark_dirty(id);
         id
     }
 
-    fn stir(&mut self, id: usize) {
+    fn mark_dirty(&mut self, id: usize) {
         if let Some(connection) = self.connections.get_mut(id)
-            && !std::mem::replace(&mut connection.stirred, true)
+            && !std::mem::replace(&mut connection.dirty, true)
         {
-            self.stirred.push(id);
+            self.dirty.push(id);
         }
     }
 
@@ -244,7 +244,7 @@ impl Associations {
         if !connection.learned && !connection.stream.endpoint.peer_addresses().is_empty() {
             self.learn(now, id);
         }
-        self.stir(id);
+        self.mark_dirty(id);
     }
 
     /// A packet of no association: the peer opens one, or it is told that there is none.
@@ -275,21 +275,21 @@ impl Associations {
         while let Some(id) = self.timers.pop(now) {
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.stream.endpoint.handle_timeout(now);
-                self.stir(id);
+                self.mark_dirty(id);
             }
         }
     }
 
     /// Drains what was changed, until nothing is left to be sent or told.
     pub fn flush(&mut self, now: Instant) {
-        while let Some(id) = self.stirred.pop() {
+        while let Some(id) = self.dirty.pop() {
             self.drain(now, id);
         }
     }
 
     fn drain(&mut self, now: Instant, id: usize) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if !std::mem::take(&mut connection.stirred) {
+        if !std::mem::take(&mut connection.dirty) {
             return;
         }
         let mut context = DrainContext {
@@ -357,14 +357,14 @@ impl Streams for Associations {
     }
 
     fn changed(&mut self, id: ConnectionId) {
-        self.stir(id.0);
+        self.mark_dirty(id.0);
     }
 
     fn was_read(&mut self, id: ConnectionId) -> bool {
         // A peer that had no room left is told that it has some again.
         let owes = self.connections[id.0].stream.endpoint.owes_report();
         if owes {
-            self.stir(id.0);
+            self.mark_dirty(id.0);
         }
         owes
     }

@@ -75,7 +75,7 @@ impl Messages for Connection {
                 }
             });
             if sent.is_ready() {
-                self.stir();
+                self.mark_dirty();
             }
             sent
         })

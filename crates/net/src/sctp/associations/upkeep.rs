@@ -39,7 +39,7 @@ impl Associations {
                     let stream = &mut self.connections[id].stream;
                     stream.endpoint.abort(now);
                     stream.note(Event::Failed(Failure::PeerRestarted));
-                    self.stir(id);
+                    self.mark_dirty(id);
                     continue;
                 }
             };
