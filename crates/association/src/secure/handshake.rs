@@ -24,10 +24,10 @@ const TIME: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandshakeError {
     /// It is not authentic, or not for this host.
-    #[error("the handshake message is not authentic")]
+    #[error("handshake message is not authentic")]
     Forged,
     /// Its authentic sender is unknown here.
-    #[error("the host {0} is not known here")]
+    #[error("handshake from unknown key {0}")]
     Unknown(PublicKey),
 }
 

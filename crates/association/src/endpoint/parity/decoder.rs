@@ -193,7 +193,7 @@ impl FecDecoder {
             self.slot(block.first + offset as u64).or_else(|| lost.next()).map(|plain| &plain[..])
         });
         if check(all) != block.check {
-            tracing::debug!("parity does not fit what came");
+            tracing::debug!("parity does not match the datagrams");
             return Ok(Vec::new());
         }
         Ok(recovered.into_iter().filter(|plain| !plain.is_empty()).collect())
