@@ -1,7 +1,9 @@
-//! The secure association between hosts and the connections inside it: one socket's worth of peers, without the socket.
+//! The secure association between hosts and the connections inside it: one socket's worth of peers, without the
+//! socket.
 //!
-//! A [`Endpoint`](endpoint::Endpoint) is told the time and is given datagrams; it gives datagrams back, and byte streams to
-//! applications. Which keys it uses and how they are agreed is in [`secure`]. The same code runs on real sockets and in memory.
+//! A [`Endpoint`](endpoint::Endpoint) is told the time and is given datagrams; it gives datagrams back, and byte
+//! streams to applications. Which keys it uses and how they are agreed is in [`secure`]. The same code runs on real
+//! sockets and in memory.
 
 pub mod endpoint;
 pub mod host;

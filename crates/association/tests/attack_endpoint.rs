@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 const GB: u64 = 1_000_000_000;
 
-/// Opens a connection and has the endpoint send so much over it with segments of this length. Returns its number and the
-/// first number of the endpoint.
+/// Opens a connection and has the endpoint send so much over it with segments of this length. Returns its number and
+/// the first number of the endpoint.
 fn sending(world: &mut World, n: u32, mss: u16, bytes: usize) -> (u32, u32) {
     let number = world.number(n);
     world.say(&begin(number, mss));
@@ -47,8 +47,8 @@ fn polls(world: &mut World, near: &mut u32) -> Option<u32> {
     poll
 }
 
-/// A peer makes the endpoint believe in a round trip of (nearly) nothing and falls silent: how much does the endpoint say, and how
-/// often does it wake up, in the second that follows?
+/// A peer makes the endpoint believe in a round trip of (nearly) nothing and falls silent: how much does the
+/// endpoint say, and how often does it wake up, in the second that follows?
 fn polls_after(round_trip: Span) -> (u64, u64) {
     let mut world = World::new(config(), GB, 10_000);
     let (number, isn) = sending(&mut world, 0, 1_400, 900_000);

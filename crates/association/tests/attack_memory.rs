@@ -1,5 +1,5 @@
-//! What a peer with a valid key makes an endpoint hold beside its connections. One test in a process of its own, because that
-//! is what is measured.
+//! What a peer with a valid key makes an endpoint hold beside its connections. One test in a process of its own,
+//! because that is what is measured.
 
 mod attack;
 

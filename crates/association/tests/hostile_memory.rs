@@ -1,5 +1,5 @@
-//! What a peer with a valid key makes an endpoint hold, as the allocator and the system count it. One test in a process of
-//! its own, because that is what is measured.
+//! What a peer with a valid key makes an endpoint hold, as the allocator and the system count it. One test in a
+//! process of its own, because that is what is measured.
 
 #[path = "hostile/peer.rs"]
 mod peer;

@@ -77,8 +77,8 @@ fn a_server_that_returns_is_found_whatever_its_key_and_its_absence() {
             world.run(secs(absence));
             world.addresses[SERVER] = at;
             world.endpoints[CLIENT].flush(world.now);
-            // Who has not heard of it yet finds it out by the next connection, which ends if the one of before may have
-            // taken what it sent. A request is repeated every twelve seconds.
+            // Who has not heard of it yet finds it out by the next connection, which ends if the one of before may
+            // have taken what it sent. A request is repeated every twelve seconds.
             let next = world.connect();
             let cx = &mut Context::from_waker(Waker::noop());
             let mut data = pattern(100);
@@ -464,8 +464,8 @@ fn a_request_to_open_that_is_repeated_after_its_connection_has_ended_opens_no_ot
     }
 }
 
-/// The calendar of a host is behind what it kept; it crashes, and begins again from what was kept at its first start, or
-/// from what was there before it, where nothing can be written.
+/// The calendar of a host is behind what it kept; it crashes, and begins again from what was kept at its first
+/// start, or from what was there before it, where nothing can be written.
 #[test]
 fn of_two_processes_that_begin_from_the_same_times_the_second_reads_nothing_that_the_first_has_read()
  {

@@ -71,8 +71,8 @@ impl Gate {
         self.admission.hears_answer(now)
     }
 
-    /// A host with an unknown key asks for an association. It is logged once a minute, for whoever has put the wrong key
-    /// into a configuration.
+    /// A host with an unknown key asks for an association. It is logged once a minute, for whoever has put the wrong
+    /// key into a configuration.
     fn log_unknown(&mut self, now: Instant, from: Route, key: PublicKey) {
         if self.may_log(now) {
             tracing::warn!(address = %from.address, %key, "handshake from unknown key");

@@ -54,8 +54,8 @@ impl Endpoint {
     }
 
     /// The segments of a request open connections at once, and the answer says so, unless the peer seems to have
-    /// been restarted: then their numbers may be those of connections that still live, and what is returned waits until
-    /// the peer has proved it.
+    /// been restarted: then their numbers may be those of connections that still live, and what is returned waits
+    /// until the peer has proved it.
     fn open_early(
         &mut self,
         now: Instant,

@@ -1,10 +1,10 @@
 //! What the connections of one association may hold: bytes that wait to be sent or acknowledged, and bytes
 //! that wait for a reader or for a missing segment.
 //!
-//! What an allocator takes for each connection and segment counts too. Half of it is split evenly, so that each connection is sure of its part and goes on whatever the others do; the
-//! other half is for whoever needs more. What does not fit waits with the writer. What arrives and
-//! does not fit is lost, and from then on the peer gets no more credit than there is room, so that it sends again only what fits; nothing
-//! that was acknowledged is given up.
+//! What an allocator takes for each connection and segment counts too. Half of it is split evenly, so that each
+//! connection is sure of its part and goes on whatever the others do; the other half is for whoever needs more. What
+//! does not fit waits with the writer. What arrives and does not fit is lost, and from then on the peer gets no more
+//! credit than there is room, so that it sends again only what fits; nothing that was acknowledged is given up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ const TIGHT: usize = 32;
 const CLOSING: usize = 8;
 /// Bytes that a connection takes whatever it does; a test measures them.
 pub(super) const CONNECTION: usize = 4_096;
-/// Payloads that are shorter are copied when they arrive: each would otherwise hold a piece of memory that has room for
-/// many.
+/// Payloads that are shorter are copied when they arrive: each would otherwise hold a piece of memory that has room
+/// for many.
 pub(super) const SHORT: usize = 1_024;
 
 /// What the connections of one peer may hold.

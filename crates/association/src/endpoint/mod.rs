@@ -1,8 +1,34 @@
 //! Everything behind one socket, without the socket: associations, the connections inside them, their
 //! timers, and the datagrams that wait to be sent.
 //!
-//! Like an endpoint, an endpoint is told the time. Change something (hand over datagrams, the time, writes),
-//! then [`Endpoint::flush`], send what is in the outbox, and call again at the next deadline.
+//! Like a session of one protocol, an endpoint is told the time. Change something (hand over datagrams, the time,
+//! writes), then [`Endpoint::flush`], send what is in the outbox, and call again at the next deadline.
+//!
+//! # States of an association
+//!
+//! | state | what it has | what moves it on | where |
+//! |---|---|---|---|
+//! | none | at most the numbers of connections of before | the application connects: *asked*; a request of a peer that is allowed: *offered* | `mod.rs`, `handshake.rs` |
+//! | no keys | connections, perhaps | one of them has something to say: *asked*; the last one is forgotten: *none* | `association/drain.rs`, `drive.rs` |
+//! | asked | a request | its answer: *up*; a cookie: the same request with a proof; no answer: another one by the next path; no connection needs it: *no keys* | `handshake.rs`, `association/context.rs` |
+//! | offered | keys that the peer has not used, and the connections of an epoch that it has not proved | a datagram under them: *up*; none for 15 s: *no keys*, and those connections end | `receive.rs`, `association/context.rs`, `association/epoch.rs` |
+//! | up | keys that seal | others take their place in time: *up*; they are too old: *no keys*; either host shuts down: *no keys*, and connections end; the peer proves a new epoch: *up*, and connections of before end | `association/context.rs`, `association/epoch.rs` |
+//!
+//! *Asked* and *offered* may come together, and beside *up*; [`Keyring`](crate::secure::Keyring) has the rules. An
+//! endpoint that was shut down stays in *no keys*: it neither asks nor answers.
+//!
+//! # States of a connection
+//!
+//! | state | what moves it on | where |
+//! |---|---|---|
+//! | opening, without keys | its request travels in a handshake message | `early.rs`, `association/drain.rs` |
+//! | opening | the peer's answer: *open*; refused, or no answer: *failed*; new keys: the request is repeated | `receive.rs`, `association/context.rs` |
+//! | opened by the peer | the association is *up* and the session connected: the application gets it, *open*; the epoch turns out to be another: *failed* | `association/drain.rs`, `association/epoch.rs` |
+//! | open | both ends close: *ended*; an error, or the peer has a new epoch: *failed* | `bentpipe_transport::xstp`, `association/epoch.rs` |
+//! | ended, failed | the application lets go of it, or never had it: forgotten | `association/drain.rs` |
+//!
+//! Beside that a connection may be *dirty*, until it is drained (`connections.rs`); wait for memory (`memory.rs`);
+//! and wait for its round on a link of a known rate (`shaper.rs`).
 
 mod association;
 mod connection;
@@ -159,8 +185,8 @@ impl Endpoint {
     }
 
     /// The times as they were kept, a while before this host ended. To be called before anything is sent, and what
-    /// [`Endpoint::times`] says then is to be kept at once: the epoch of this process is among it, and no later one may have the
-    /// same.
+    /// [`Endpoint::times`] says then is to be kept at once: the epoch of this process is among it, and no later one
+    /// may have the same.
     pub fn set_times(&mut self, times: Times) {
         self.identity.set_times(times);
     }
@@ -186,8 +212,8 @@ impl Endpoint {
         self.settings.plan(peer, plan);
     }
 
-    /// Opens a connection to service `port` of a peer. If there is no [`Endpoint::plan`] for it and it has not proved to be
-    /// elsewhere, it is reached by `route`, and sought there again whenever it does not answer.
+    /// Opens a connection to service `port` of a peer. If there is no [`Endpoint::plan`] for it and it has not
+    /// proved to be elsewhere, it is reached by `route`, and sought there again whenever it does not answer.
     pub fn connect(
         &mut self,
         now: Instant,

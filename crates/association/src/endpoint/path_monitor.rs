@@ -1,8 +1,8 @@
 //! Which paths to a peer work, as the host finds out that has several.
 //!
 //! It sends a probe by every path from time to time, and the peer answers by the same path. While content is
-//! sent the path in use has four probes a second, or one if there is no other link. One that had no answer for a round trip and two more probes
-//! works no more; three answers in a row, and it does again.
+//! sent the path in use has four probes a second, or one if there is no other link. One that had no answer for a
+//! round trip and two more probes works no more; three answers in a row, and it does again.
 
 use std::collections::VecDeque;
 

@@ -183,8 +183,8 @@ impl Paths {
         (!self.list.iter().any(leads)).then_some(self.list.len())
     }
 
-    /// The path to ask by, `before` being the one that brought no answer. What is known of a peer that has never proved
-    /// where it is may be anybody's word: it is sought at home first.
+    /// The path to ask by, `before` being the one that brought no answer. What is known of a peer that has never
+    /// proved where it is may be anybody's word: it is sought at home first.
     pub(super) fn to_ask_by(&self, before: Option<usize>, is_proven: bool) -> usize {
         let home = self.away_from_home();
         let Some(before) = before else {

@@ -1,9 +1,9 @@
 //! Shapers of a known rate, shared in rounds.
 //!
 //! Where the rate of a link is known nobody has to find out what may be sent. The connections of an
-//! association are scheduled in rounds on its shaper, and the associations of a host on the host's, for each link: no queue
-//! stands anywhere but here, and what is short or repairs goes ahead of bulk. What the link to a peer really carries
-//! its connections find out together ([`DedicatedLink`]).
+//! association are scheduled in rounds on its shaper, and the associations of a host on the host's, for each link:
+//! no queue stands anywhere but here, and what is short or repairs goes ahead of bulk. What the link to a peer
+//! really carries its connections find out together ([`DedicatedLink`]).
 
 use bentpipe_cc::DedicatedLink;
 use bentpipe_pep::scheduler::{Scheduler, Turns};
@@ -135,8 +135,8 @@ impl PeerShaper {
         self.shaper.next(now)
     }
 
-    /// What became of a round of a member: it sent something, and weighs so much in the next, or it did not. Returns the
-    /// bytes that left.
+    /// What became of a round of a member: it sent something, and weighs so much in the next, or it did not. Returns
+    /// the bytes that left.
     pub(super) fn end_round(
         &mut self,
         now: Instant,

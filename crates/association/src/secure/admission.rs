@@ -113,8 +113,8 @@ impl Admission {
         verdict
     }
 
-    /// Whether an answer to a request of this host is to be read: whoever saw the request can send as many as he likes,
-    /// and each costs as much as a request.
+    /// Whether an answer to a request of this host is to be read: whoever saw the request can send as many as he
+    /// likes, and each costs as much as a request.
     pub fn hears_answer(&mut self, now: Instant) -> bool {
         self.answers.take(now, ANSWERS)
     }

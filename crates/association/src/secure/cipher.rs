@@ -51,7 +51,8 @@ impl Cipher {
         ciphers
     }
 
-    /// Seals `text` where it is, together with `also`, which is known to both. Returns its tag. A number seals one text and never another.
+    /// Seals `text` where it is, together with `also`, which is known to both. Returns its tag. A number seals one
+    /// text and never another.
     ///
     /// # Panics
     ///
@@ -67,8 +68,8 @@ impl Cipher {
         }
     }
 
-    /// Opens a text with its tag behind it where it is, sealed together with `also`. Returns the length of the text if it is
-    /// authentic; otherwise what is left there is of no use.
+    /// Opens a text with its tag behind it where it is, sealed together with `also`. Returns the length of the text
+    /// if it is authentic; otherwise what is left there is of no use.
     pub(super) fn open(&self, number: u64, also: &[u8], sealed: &mut [u8]) -> Option<usize> {
         match self {
             Self::Full(key) => {

@@ -30,8 +30,8 @@ const HEALED: Span = Span::from_secs(40);
 ///
 /// # Panics
 ///
-/// If bytes arrive that nobody wrote, or twice, or an end that nobody said; and if hosts whose calendars do not go back,
-/// or which keep the times of requests, cannot reach each other when they are let be again.
+/// If bytes arrive that nobody wrote, or twice, or an end that nobody said; and if hosts whose calendars do not go
+/// back, or which keep the times of requests, cannot reach each other when they are let be again.
 pub(crate) fn handshake_history(input: &[u8]) {
     let (order, steps) = input.split_first().unwrap_or((&0, &[]));
     let mut history =

@@ -8,8 +8,8 @@ use bentpipe_wire::Ecn;
 use crate::peer::{begin, data};
 use crate::stage::{LIMIT, Stage, hostile};
 
-/// Does what the input says beside an honest transfer. The first byte says whether the transfer is waited for; each step
-/// begins with what it is, and three bytes more.
+/// Does what the input says beside an honest transfer. The first byte says whether the transfer is waited for; each
+/// step begins with what it is, and three bytes more.
 ///
 /// # Panics
 ///

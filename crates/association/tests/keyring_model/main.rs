@@ -1,6 +1,6 @@
 //! The rules that this protocol adds to Noise IK, checked in every order in which messages can be lost, repeated,
-//! overtaken and kept for later, while hosts ask when they like and are restarted; and in long histories with time. The
-//! keyring is the one that hosts use.
+//! overtaken and kept for later, while hosts ask when they like and are restarted; and in long histories with time.
+//! The keyring is the one that hosts use.
 
 mod history;
 mod state;

@@ -1,4 +1,5 @@
-//! Two hosts with their keyrings, and whoever captures what they say. Ciphers are taken for perfect, so that keys are names.
+//! Two hosts with their keyrings, and whoever captures what they say. Ciphers are taken for perfect, so that keys
+//! are names.
 #![allow(dead_code, reason = "the fuzzer asks for less than the model")]
 
 use std::collections::BTreeSet;

@@ -102,7 +102,8 @@ impl PeerContext<'_> {
         (session, context)
     }
 
-    /// Takes out of a connection what it has to send and to tell. On a shaper it sends nothing yet, but waits for a round.
+    /// Takes out of a connection what it has to send and to tell. On a shaper it sends nothing yet, but waits for a
+    /// round.
     pub(in crate::endpoint) fn drain(&mut self, now: Instant, id: usize) {
         let has_rounds = self.connections.get(id).is_shaped();
         // Handshake messages are no part of any share.

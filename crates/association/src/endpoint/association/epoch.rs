@@ -26,8 +26,8 @@ enum Ending {
 }
 
 impl PeerContext<'_> {
-    /// The peer has proved that it was started anew, and is reached by this route. The connections of before end: their
-    /// numbers will mean others.
+    /// The peer has proved that it was started anew, and is reached by this route. The connections of before end:
+    /// their numbers will mean others.
     pub(super) fn begin_epoch(&mut self, now: Instant, route: Route) {
         let association = &mut *self.association;
         association.paths.forget(route);
@@ -38,8 +38,8 @@ impl PeerContext<'_> {
     }
 
     /// The connections of a request of this epoch may be opened at once, because no other epoch of the peer is known.
-    /// Otherwise their numbers may be those of connections that still live, and they wait until the peer has proved the
-    /// epoch.
+    /// Otherwise their numbers may be those of connections that still live, and they wait until the peer has proved
+    /// the epoch.
     pub(in crate::endpoint) fn may_open_early(&mut self, now: Instant, epoch: u64) -> bool {
         let known = self.association.keys.epoch();
         if known.is_none() {
@@ -57,8 +57,8 @@ impl PeerContext<'_> {
         }
     }
 
-    /// The peer has proved which epoch is its own. Connections of a request of another one, which somebody may have kept,
-    /// end: their numbers will mean others.
+    /// The peer has proved which epoch is its own. Connections of a request of another one, which somebody may have
+    /// kept, end: their numbers will mean others.
     pub(super) fn begin_proven(&mut self, now: Instant) {
         let proven = self.association.keys.epoch();
         self.begin_unproven(now, proven);

@@ -1,5 +1,5 @@
-//! Connections take paths to their peer, and what they share there: rounds on the shaper of the link where there is one,
-//! and otherwise one window, in which short objects go ahead of bulk.
+//! Connections take paths to their peer, and what they share there: rounds on the shaper of the link where there is
+//! one, and otherwise one window, in which short objects go ahead of bulk.
 //!
 //! Each for itself, they would fill the queue of the link together and a new one would have to find out in many
 //! round trips what the others know.
