@@ -5,7 +5,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use super::fragments::Fragment;
 use super::number::{CONTROL, has_content, put_number, take_number};
 use super::parity::{Parity, Received};
-use super::paths::{PathProbe, PathProbeAnswer};
+use super::path::{PathProbe, PathProbeAnswer};
 
 /// Bytes of a fragment besides what it carries.
 pub(super) const FRAGMENT_HEADER: usize = 6;

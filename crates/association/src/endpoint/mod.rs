@@ -55,6 +55,7 @@ mod numbering;
 mod object;
 mod outbox;
 pub mod parity;
+mod path;
 mod path_monitor;
 mod path_mtu;
 mod paths;
@@ -250,18 +251,15 @@ impl Endpoint {
 
     /// An association, and what it may touch.
     fn context(&mut self, id: AssociationId) -> PeerContext<'_> {
-        let (association, names) = self.directory.split(id);
-        PeerContext {
+        PeerContext::new(
             id,
-            association,
-            names,
-            connections: &mut self.connections,
-            egress: &mut self.egress,
-            timers: &mut self.timers,
-            identity: &mut self.identity,
-            accepted: &mut self.accepted,
-            scratch: &mut self.scratch,
-        }
+            self.directory.split(id),
+            (&mut self.connections, &mut self.egress),
+            &mut self.timers,
+            &mut self.identity,
+            &mut self.accepted,
+            &mut self.scratch,
+        )
     }
 
     /// Counts what a connection holds.
@@ -321,14 +319,14 @@ impl Endpoint {
     /// A reference to a connection.
     pub fn reference(&self, id: ConnectionId) -> ConnectionRef {
         let number = self.connections.get(id.0).number();
-        ConnectionRef { id: id.0, peer: self.peer(id), number }
+        ConnectionRef::new(id.0, self.peer(id), number)
     }
 
     /// What the sender and the counters of a connection say, while it exists.
     pub fn look(&self, of: ConnectionRef) -> Option<(SenderState, TransportCounters)> {
-        let connection = self.connections.find(of.id)?;
+        let connection = self.connections.find(of.id())?;
         // Numbers are never given twice within an association; a peer that associates anew begins again.
-        let same = self.reference(ConnectionId(of.id)) == of;
+        let same = self.reference(ConnectionId(of.id())) == of;
         let session = connection.session();
         same.then(|| (session.sender_state(), session.counters()))
     }

@@ -62,7 +62,7 @@ pub(super) struct PathMonitor {
 #[derive(Debug)]
 struct MonitoredPath {
     next: Instant,
-    /// Beats without an answer: number and time.
+    /// Probes without an answer: number and time.
     sent: VecDeque<(u32, Instant)>,
     up: bool,
     /// Answers since it works no more.

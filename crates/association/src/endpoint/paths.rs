@@ -4,13 +4,11 @@
 //! peer, which does as it is told: one of the two decides for both directions. Without such a host there is
 //! one path, which leads to where the peer's newest datagrams come from, once the peer has proved that it is there.
 
-use bentpipe_transport::path_mtu::{Search, Unanswered};
+use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_units::{Instant, Span};
-use bentpipe_wire::Ecn;
 
-use super::ecn::EcnUse;
+use super::path::{Path, PathProbe, PathProbeAnswer};
 use super::path_monitor::{PathMonitor, Plan};
-use super::path_mtu::{is_full, search};
 use super::roaming::Candidates;
 use super::route::Route;
 
@@ -22,32 +20,6 @@ pub(super) const MAX_PATHS: usize = 2 * LINKS;
 /// No probe comes so much later than one that was sent after it.
 const LATE: Span = Span::from_secs(5);
 
-/// What the host that monitors the paths tells the other one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PathProbe {
-    /// The path by which this is sent, and its link.
-    pub(super) path: u8,
-    pub(super) link: u8,
-    /// More with every probe.
-    pub(super) serial: u32,
-    /// The path to send by.
-    pub(super) main: u8,
-    /// A bit for each direction that works.
-    pub(super) up: u8,
-    /// Connections may be spread over all links that work.
-    pub(super) spread: bool,
-}
-
-/// What the other one answers, by the same path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PathProbeAnswer {
-    /// The path, and the number of the probe.
-    pub(super) path: u8,
-    pub(super) serial: u32,
-    /// The path that it sends by.
-    pub(super) main: u8,
-}
-
 /// What followed from the answer to a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathChange {
@@ -57,68 +29,6 @@ pub(super) enum PathChange {
     Ours,
     /// The peer does.
     Theirs,
-}
-
-/// A path to the peer.
-#[derive(Debug)]
-pub(super) struct Path {
-    route: Route,
-    /// The link of this host that it begins with.
-    link: usize,
-    /// How long datagrams may be.
-    mtu: Search,
-    ecn: EcnUse,
-    /// The peer was heard there, and not only its datagrams.
-    is_proved: bool,
-}
-
-impl Path {
-    fn new(route: Route, link: usize) -> Self {
-        Self { route, link, mtu: search(route.address), ecn: EcnUse::NEW, is_proved: true }
-    }
-
-    /// How it goes.
-    pub(super) const fn route(&self) -> Route {
-        self.route
-    }
-
-    /// The link of this host that it begins with.
-    pub(super) const fn link(&self) -> usize {
-        self.link
-    }
-
-    /// How long datagrams may be.
-    pub(super) const fn most(&self) -> u16 {
-        self.mtu.get()
-    }
-
-    /// A datagram of this length is sent. Returns the length of a probe that should follow it.
-    pub(super) fn sent(&mut self, now: Instant, len: usize) -> Option<u16> {
-        if is_full(&self.mtu, len) { self.mtu.sent_full(now) } else { None }
-    }
-
-    /// A probe of this length has arrived. True when datagrams may be longer now.
-    pub(super) fn mtu_probe_answered(&mut self, now: Instant, len: u16) -> bool {
-        self.mtu.answered(now, len)
-    }
-
-    /// What the IP header of a datagram says that is sent now.
-    pub(super) fn mark(&mut self, now: Instant, has_content: bool) -> Ecn {
-        if has_content {
-            self.ecn.sent(now);
-        }
-        self.ecn.mark()
-    }
-
-    /// The peer has received something that was sent there.
-    pub(super) fn confirm_ecn(&mut self) {
-        self.ecn.confirmed();
-    }
-
-    /// It leads elsewhere from now on.
-    fn lead(&mut self, route: Route) {
-        *self = Self::new(route, self.link);
-    }
 }
 
 /// All paths to a peer, in the order of preference.
@@ -179,7 +89,7 @@ impl Paths {
     /// The number of the path that leads there, where no other one does.
     fn away_from_home(&self) -> Option<usize> {
         let home = self.home.filter(|_| self.monitor.is_none())?;
-        let leads = |path: &Path| path.route.ends_like(&home);
+        let leads = |path: &Path| path.ends_like(&home);
         (!self.list.iter().any(leads)).then_some(self.list.len())
     }
 
@@ -192,7 +102,7 @@ impl Paths {
         };
         let all = self.list.len() + usize::from(home.is_some());
         // Where a peer has not proved to be, somebody else may be.
-        let may = |path: &usize| self.list.get(*path).is_none_or(|path| path.is_proved);
+        let may = |path: &usize| self.list.get(*path).is_none_or(Path::is_proved);
         (1..=all).map(|step| (before + step) % all).find(may).unwrap_or(self.main)
     }
 
@@ -200,7 +110,7 @@ impl Paths {
     pub(super) fn route_to_ask(&self, path: usize) -> Route {
         match self.home {
             Some(home) if self.away_from_home() == Some(path) => home,
-            _ => self.get(path).route,
+            _ => self.get(path).route(),
         }
     }
 
@@ -222,15 +132,14 @@ impl Paths {
     /// Does for the lengths of datagrams and for ECN what time demands. Returns on which paths a probe had no answer.
     pub(super) fn handle_mtu_timeouts(&mut self, now: Instant) -> Vec<(usize, Unanswered)> {
         let unanswered = |(number, path): (usize, &mut Path)| {
-            path.ecn.handle_timeout(now);
-            path.mtu.handle_timeout(now).map(|unanswered| (number, unanswered))
+            path.handle_timeout(now).map(|unanswered| (number, unanswered))
         };
         self.list.iter_mut().enumerate().filter_map(unanswered).collect()
     }
 
     /// Whether one works, as far as is known.
     pub(super) fn is_up(&self, path: usize) -> bool {
-        self.up & 1 << path != 0 && self.list.get(path).is_some_and(|path| path.is_proved)
+        self.up & 1 << path != 0 && self.list.get(path).is_some_and(Path::is_proved)
     }
 
     /// The round-trip time of a path, if this host monitors it.
@@ -241,8 +150,8 @@ impl Paths {
     /// The path that something came by; the one in use where that is not known.
     pub(super) fn of(&self, from: &Route) -> usize {
         let same = |path: &Path| {
-            let ours = path.route.local.is_none() || path.route.local == from.local;
-            ours && path.route.ends_like(from)
+            let ours = path.route().local.is_none_or(|ours| Some(ours) == from.local);
+            ours && path.ends_like(from)
         };
         self.list.iter().position(same).unwrap_or(self.main)
     }
@@ -254,7 +163,7 @@ impl Paths {
             return vec![self.main];
         }
         let best =
-            |link| (0..self.list.len()).find(|&w| self.is_up(w) && self.list[w].link == link);
+            |link| (0..self.list.len()).find(|&w| self.is_up(w) && self.list[w].link() == link);
         let all: Vec<usize> = (0..LINKS).filter_map(best).collect();
         if all.is_empty() { vec![self.main] } else { all }
     }
@@ -284,9 +193,9 @@ impl Paths {
         }
         let path = &mut self.list[0];
         // Where this host's own address was the system's choice it stays so.
-        let local = path.route.local.and(from.local);
-        if path.route.ends_like(&from) {
-            path.route.local = local;
+        let local = path.route().local.and(from.local);
+        if path.ends_like(&from) {
+            path.set_local(local);
         } else {
             self.candidates.add(now, 0, Route { local, ..from }, token);
         }
@@ -303,11 +212,11 @@ impl Paths {
 
     /// The peer has proved by a handshake that it is at the end of this route. True when a path leads elsewhere now.
     pub(super) fn is_at(&mut self, route: Route) -> bool {
-        if self.monitor.is_some() || self.list.iter().any(|path| path.route.ends_like(&route)) {
+        if self.monitor.is_some() || self.list.iter().any(|path| path.ends_like(&route)) {
             return false;
         }
         let main = &mut self.list[self.main];
-        main.lead(Route { local: main.route.local.and(route.local), ..route });
+        main.lead(Route { local: main.route().local.and(route.local), ..route });
         true
     }
 
@@ -342,19 +251,16 @@ impl Paths {
         }
         self.heard = Some((probe.serial, now));
         while self.list.len() <= path {
-            let is_proved =
-                self.list.iter().any(|path| path.is_proved && path.route.ends_like(&from));
-            self.list.push(Path { is_proved, ..Path::new(from, 0) });
+            let is_proved = self.list.iter().any(|path| path.is_proved() && path.ends_like(&from));
+            self.list.push(Path::heard(from, is_proved));
         }
         let known = &mut self.list[path];
         let link = usize::from(probe.link).min(LINKS - 1);
-        let mut changed = known.link != link;
-        known.link = link;
-        if known.route.ends_like(&from) {
-            changed |= known.route.local != from.local;
-            known.route.local = from.local;
+        let mut changed = known.set_link(link);
+        if known.ends_like(&from) {
+            changed |= known.set_local(from.local);
         }
-        if !known.is_proved || !known.route.ends_like(&from) {
+        if !known.is_proved() || !known.ends_like(&from) {
             self.candidates.add(now, path, from, token);
         }
         self.told = usize::from(probe.main);
@@ -366,8 +272,7 @@ impl Paths {
 
     /// Uses the path that the peer told, if it has proved to be there. True when it is another one than before.
     fn follow_told(&mut self) -> bool {
-        let can =
-            self.heard.is_some() && self.list.get(self.told).is_some_and(|path| path.is_proved);
+        let can = self.heard.is_some() && self.list.get(self.told).is_some_and(Path::is_proved);
         can && std::mem::replace(&mut self.main, self.told) != self.told
     }
 
@@ -408,7 +313,7 @@ impl Paths {
         }
         let changed = self.choose();
         let (main, up, spread) = (self.main, self.up, self.spread);
-        let links: Vec<u8> = self.list.iter().map(|path| path.link as u8).collect();
+        let links: Vec<u8> = self.list.iter().map(|path| path.link() as u8).collect();
         let Some(monitor) = &mut self.monitor else { return (Vec::new(), changed) };
         if changed {
             // The peer is told at once.
@@ -438,10 +343,7 @@ impl Paths {
 
     /// When [`Paths::handle_timeout`] must be called.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let all = self
-            .list
-            .iter()
-            .map(|path| Instant::earliest(path.mtu.deadline(), path.ecn.deadline()));
+        let all = self.list.iter().map(Path::deadline);
         let monitor = self.monitor.as_ref().and_then(|monitor| monitor.due(self.main));
         let others = Instant::earliest(monitor, self.candidates.deadline());
         all.fold(others, Instant::earliest)
@@ -480,20 +382,20 @@ mod tests {
         paths.came_by(NOW, route(1), || 7);
         assert!(!prove(&mut paths));
         paths.came_by(NOW, route(2), || 7);
-        assert_eq!(paths.get(0).route, route(1), "a copy may come from anywhere");
+        assert_eq!(paths.get(0).route(), route(1), "a copy may come from anywhere");
         assert!(prove(&mut paths));
-        assert_eq!(paths.get(0).route, route(2));
+        assert_eq!(paths.get(0).route(), route(2));
         assert!(hear(&mut paths, probe(0, 1, 0, 1), route(3)));
         paths.came_by(NOW, route(4), || 7);
         assert!(!prove(&mut paths));
-        assert_eq!(paths.get(0).route, route(3));
+        assert_eq!(paths.get(0).route(), route(3));
     }
 
     #[test]
     fn a_handshake_proves_where_the_peer_is() {
         let mut paths = Paths::single(route(1));
         assert!(paths.is_at(route(2)) && !paths.is_at(route(2)));
-        assert_eq!(paths.get(0).route, route(2));
+        assert_eq!(paths.get(0).route(), route(2));
     }
 
     #[test]
@@ -505,7 +407,7 @@ mod tests {
         assert!(!paths.hear(NOW, probe(1, 2, 1, 2), route(9), || 7) || paths.main() == 0);
         assert!(!paths.is_up(1), "nobody has proved to be there");
         assert!(prove(&mut paths));
-        assert_eq!((paths.main(), paths.get(1).route, paths.get(1).link), (1, route(9), 1));
+        assert_eq!((paths.main(), paths.get(1).route(), paths.get(1).link()), (1, route(9), 1));
         assert!(!hear(&mut paths, probe(0, 1, 0, 3), route(1)), "an old one");
         assert!(hear(&mut paths, probe(0, 3, 0, 3), route(1)));
         assert_eq!((paths.main(), paths.is_up(1)), (0, true));
@@ -516,7 +418,7 @@ mod tests {
     fn connections_are_spread_over_the_links_that_work() {
         let mut paths = Paths::single(route(1));
         hear(&mut paths, PathProbe { spread: true, ..probe(1, 1, 0, 3) }, route(2));
-        paths.get_mut(0).link = 0;
+        paths.get_mut(0).set_link(0);
         assert_eq!(paths.open(), [0, 1]);
         assert!(!paths.must_leave(1));
         hear(&mut paths, PathProbe { spread: true, ..probe(1, 2, 1, 2) }, route(2));
@@ -530,11 +432,11 @@ mod tests {
         let mut paths = Paths::single(route(1));
         paths.came_by(NOW, to_me, || 7);
         prove(&mut paths);
-        assert_eq!(paths.get(0).route, route(2));
+        assert_eq!(paths.get(0).route(), route(2));
         let mut paths = Paths::single(to_me);
         let elsewhere = Route { local: Some([10, 9, 9, 8].into()), ..route(3) };
         paths.came_by(NOW, elsewhere, || 7);
         prove(&mut paths);
-        assert_eq!(paths.get(0).route, elsewhere);
+        assert_eq!(paths.get(0).route(), elsewhere);
     }
 }

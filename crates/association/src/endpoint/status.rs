@@ -11,9 +11,20 @@ use crate::key::PublicKey;
 /// Which connection, for one who looks on and does not hold it: it names nothing once that one is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionRef {
-    pub(super) id: usize,
-    pub(super) peer: PublicKey,
-    pub(super) number: u32,
+    id: usize,
+    peer: PublicKey,
+    number: u32,
+}
+
+impl ConnectionRef {
+    pub(super) const fn new(id: usize, peer: PublicKey, number: u32) -> Self {
+        Self { id, peer, number }
+    }
+
+    /// Its number in the endpoint, which another one may have by now.
+    pub(super) const fn id(self) -> usize {
+        self.id
+    }
 }
 
 /// What is known of a peer.

@@ -13,8 +13,8 @@ use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::shared::{Handle, lock};
-use crate::PublicKey;
 use crate::endpoint::{ConnectionRef, Endpoint};
+use crate::key::PublicKey;
 use crate::stream::{ConnectionId, Stream, Streams};
 
 /// A reliable byte stream to a peer. Implements [`AsyncRead`] and [`AsyncWrite`].

@@ -17,8 +17,8 @@ use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, ByteCount, Instant};
 use bytes::Bytes;
 
-use crate::PublicKey;
 use crate::endpoint::{ConnectionRef, Endpoint, Fec, PeerState, Plan, Share};
+use crate::key::PublicKey;
 
 pub use self::connection::Connection;
 pub use self::runtime::Runtime;

@@ -24,18 +24,32 @@ use crate::stream::Accepted;
 
 /// One association, and what it may touch of the host.
 pub(in crate::endpoint) struct PeerContext<'a> {
-    pub(in crate::endpoint) id: AssociationId,
-    pub(in crate::endpoint) association: &'a mut Association,
-    pub(in crate::endpoint) names: &'a mut Names,
-    pub(in crate::endpoint) connections: &'a mut Connections,
-    pub(in crate::endpoint) egress: &'a mut Egress,
-    pub(in crate::endpoint) timers: &'a mut Timers<Owner>,
-    pub(in crate::endpoint) identity: &'a mut Identity,
-    pub(in crate::endpoint) accepted: &'a mut Accepted,
-    pub(in crate::endpoint) scratch: &'a mut Scratch,
+    pub(super) id: AssociationId,
+    pub(super) association: &'a mut Association,
+    pub(super) names: &'a mut Names,
+    pub(super) connections: &'a mut Connections,
+    pub(super) egress: &'a mut Egress,
+    pub(super) timers: &'a mut Timers<Owner>,
+    pub(super) identity: &'a mut Identity,
+    pub(super) accepted: &'a mut Accepted,
+    pub(super) scratch: &'a mut Scratch,
 }
 
-impl PeerContext<'_> {
+impl<'a> PeerContext<'a> {
+    /// What an association may touch. Of the host that are its connections, what leaves, and when it is looked after;
+    /// of the applications, who waits for connections of the peer.
+    pub(in crate::endpoint) const fn new(
+        id: AssociationId,
+        (association, names): (&'a mut Association, &'a mut Names),
+        (connections, egress): (&'a mut Connections, &'a mut Egress),
+        timers: &'a mut Timers<Owner>,
+        identity: &'a mut Identity,
+        accepted: &'a mut Accepted,
+        scratch: &'a mut Scratch,
+    ) -> Self {
+        Self { id, association, names, connections, egress, timers, identity, accepted, scratch }
+    }
+
     /// The association is to be looked after when it says, and at once when nobody needs it any more.
     pub(in crate::endpoint) fn set_timer(&mut self, now: Instant) {
         let is_over = self.association.is_over();

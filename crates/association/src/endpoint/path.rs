@@ -1,0 +1,135 @@
+//! One path to a peer: where it leads, how long datagrams may be there, and whether routers mark them.
+
+use std::net::IpAddr;
+
+use bentpipe_transport::path_mtu::{Search, Unanswered};
+use bentpipe_units::Instant;
+use bentpipe_wire::Ecn;
+
+use super::ecn::EcnUse;
+use super::path_mtu::{is_full, search};
+use super::route::Route;
+
+/// What the host that monitors the paths tells the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PathProbe {
+    /// The path by which this is sent, and its link.
+    pub(super) path: u8,
+    pub(super) link: u8,
+    /// More with every probe.
+    pub(super) serial: u32,
+    /// The path to send by.
+    pub(super) main: u8,
+    /// A bit for each direction that works.
+    pub(super) up: u8,
+    /// Connections may be spread over all links that work.
+    pub(super) spread: bool,
+}
+
+/// What the other one answers, by the same path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PathProbeAnswer {
+    /// The path, and the number of the probe.
+    pub(super) path: u8,
+    pub(super) serial: u32,
+    /// The path that it sends by.
+    pub(super) main: u8,
+}
+
+/// A path to the peer.
+#[derive(Debug)]
+pub(super) struct Path {
+    route: Route,
+    /// The link of this host that it begins with.
+    link: usize,
+    /// How long datagrams may be.
+    mtu: Search,
+    ecn: EcnUse,
+    /// The peer was heard there, and not only its datagrams.
+    is_proved: bool,
+}
+
+impl Path {
+    pub(super) fn new(route: Route, link: usize) -> Self {
+        Self { route, link, mtu: search(route.address), ecn: EcnUse::NEW, is_proved: true }
+    }
+
+    /// One that may lead there: the peer has to prove it, unless it is known to be there.
+    pub(super) fn heard(from: Route, is_proved: bool) -> Self {
+        Self { is_proved, ..Self::new(from, 0) }
+    }
+
+    /// The peer was heard there, and not only its datagrams.
+    pub(super) const fn is_proved(&self) -> bool {
+        self.is_proved
+    }
+
+    /// Whether it ends where this route does, by the same carrier.
+    pub(super) fn ends_like(&self, route: &Route) -> bool {
+        self.route.ends_like(route)
+    }
+
+    /// It begins with this link. True if that is another one than before.
+    pub(super) fn set_link(&mut self, link: usize) -> bool {
+        std::mem::replace(&mut self.link, link) != link
+    }
+
+    /// It begins at this address of this host. True if that is another one than before.
+    pub(super) fn set_local(&mut self, local: Option<IpAddr>) -> bool {
+        std::mem::replace(&mut self.route.local, local) != local
+    }
+
+    /// Does what time demands. Returns what follows if a probe of the MTU had no answer.
+    pub(super) fn handle_timeout(&mut self, now: Instant) -> Option<Unanswered> {
+        self.ecn.handle_timeout(now);
+        self.mtu.handle_timeout(now)
+    }
+
+    /// When [`Path::handle_timeout`] must be called.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        Instant::earliest(self.mtu.deadline(), self.ecn.deadline())
+    }
+
+    /// How it goes.
+    pub(super) const fn route(&self) -> Route {
+        self.route
+    }
+
+    /// The link of this host that it begins with.
+    pub(super) const fn link(&self) -> usize {
+        self.link
+    }
+
+    /// How long datagrams may be.
+    pub(super) const fn most(&self) -> u16 {
+        self.mtu.get()
+    }
+
+    /// A datagram of this length is sent. Returns the length of a probe that should follow it.
+    pub(super) fn sent(&mut self, now: Instant, len: usize) -> Option<u16> {
+        if is_full(&self.mtu, len) { self.mtu.sent_full(now) } else { None }
+    }
+
+    /// A probe of this length has arrived. True when datagrams may be longer now.
+    pub(super) fn mtu_probe_answered(&mut self, now: Instant, len: u16) -> bool {
+        self.mtu.answered(now, len)
+    }
+
+    /// What the IP header of a datagram says that is sent now.
+    pub(super) fn mark(&mut self, now: Instant, has_content: bool) -> Ecn {
+        if has_content {
+            self.ecn.sent(now);
+        }
+        self.ecn.mark()
+    }
+
+    /// The peer has received something that was sent there.
+    pub(super) fn confirm_ecn(&mut self) {
+        self.ecn.confirmed();
+    }
+
+    /// It leads elsewhere from now on.
+    pub(super) fn lead(&mut self, route: Route) {
+        *self = Self::new(route, self.link);
+    }
+}
