@@ -44,6 +44,8 @@ struct State {
     room: Option<u64>,
     /// The next file that is synchronised is not.
     loses: bool,
+    /// Nothing works from then on.
+    stops: bool,
     /// It makes no symbolic links.
     no_links: bool,
     /// Times that anything was changed.
@@ -95,6 +97,13 @@ impl MemoryDisk {
         self.state().loses = true;
     }
 
+    /// The same, and then nothing works until [`MemoryDisk::fail`] says otherwise: a file system is read-only after an error
+    /// until somebody mounts it again.
+    pub fn lose_next_and_stop(&self) {
+        let mut state = self.state();
+        (state.loses, state.stops) = (true, true);
+    }
+
     /// From now on no symbolic link can be made, as on a file system that has none.
     pub fn refuse_links(&self) {
         self.state().no_links = true;
@@ -128,6 +137,8 @@ impl MemoryDisk {
                 _ => {}
             }
             node.durable = node.now.clone();
+            // Whatever is read now is on the medium.
+            node.was_lost = false;
         }
         state.durable = state.names.clone();
         state.changes += 1;
