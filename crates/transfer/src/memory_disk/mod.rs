@@ -86,10 +86,12 @@ impl MemoryDisk {
         disk
     }
 
-    /// So many of a thousand operations fail, so many writes go wrong without a word, and this is the room.
+    /// So many of a thousand operations fail, so many writes go wrong without a word, and this is the room. What was to happen at
+    /// the next synchronisation does not.
     pub fn fail(&self, failures: u64, lies: u64, room: Option<u64>) {
         let mut state = self.state();
         (state.failures, state.lies, state.room) = (failures, lies, room);
+        (state.loses, state.stops) = (false, false);
     }
 
     /// The next file that is synchronised cannot be, and what was written to it is lost with the power.
