@@ -23,7 +23,7 @@ delay = "5 ms"
 [links.c]
 between = ["c", "hub"]
 delay = "5 ms"
-forth.queue = "10 packets"
+forward.queue = "10 packets"
 
 [flows.a]
 from = "a"
@@ -52,7 +52,7 @@ fn uplink(access: &str) -> String {
 fn queue(queue: &str) -> String {
     let keys = format!("between = [\"a\", \"hub\"]\nrate = \"1 Mbit/s\"\nqueue = {queue}");
     let file = FILE.replace("between = [\"a\", \"hub\"]", &keys);
-    file.replace("forth.queue = \"10 packets\"", "")
+    file.replace("forward.queue = \"10 packets\"", "")
 }
 
 fn refused(text: &str) -> ScenarioError {
