@@ -6,6 +6,13 @@ use toml::{Table, Value};
 const OLD: [(&[&str], &str); 2] =
     [(&["links", "*", "forth"], "forward"), (&["links", "*", "back"], "return")];
 
+/// Keys whose old values have another name: the key, the old value, and what it is called now.
+const OLD_VALUES: [(&str, &str, &str); 3] = [
+    ("discipline", "acks-first", "ack-priority"),
+    ("discipline", "ack-spread", "ack-reconstruction"),
+    ("discipline", "low-first", "drop-low-priority"),
+];
+
 /// What to tell whoever wrote this text.
 pub(crate) fn warnings(source: &str, text: &str) -> Vec<String> {
     let Ok(table) = text.parse::<Table>() else { return Vec::new() };
@@ -13,6 +20,7 @@ pub(crate) fn warnings(source: &str, text: &str) -> Vec<String> {
     for (path, new) in OLD {
         collect(&table, path, new, &mut Vec::new(), &mut found);
     }
+    values(&table, &mut Vec::new(), &mut found);
     found.into_iter().map(|what| format!("{source}: {what}")).collect()
 }
 
@@ -31,6 +39,24 @@ fn collect<'a>(
                 found.push(format!("`{}` is called `{new}` now", at.join(".")));
             }
             Value::Table(inner) => collect(inner, rest, new, at, found),
+            _ => {}
+        }
+        at.pop();
+    }
+}
+
+/// The old values in a table, wherever they stand.
+fn values<'a>(table: &'a Table, at: &mut Vec<&'a str>, found: &mut Vec<String>) {
+    for (key, value) in table {
+        at.push(key);
+        match value {
+            Value::Table(inner) => values(inner, at, found),
+            Value::String(text) => {
+                let old = OLD_VALUES.iter().find(|(of, old, _)| of == key && old == text);
+                if let Some((_, old, new)) = old {
+                    found.push(format!("`{}`: `{old}` is called `{new}` now", at.join(".")));
+                }
+            }
             _ => {}
         }
         at.pop();
@@ -70,6 +96,10 @@ mod tests {
                 "a.toml: `links.back.back` is called `return` now",
             ]
         );
+        let text = "[links.a.forward]\nqueue = { discipline = \"acks-first\" }\n";
+        let told = warnings("a.toml", text);
+        let at = "links.a.forward.queue.discipline";
+        assert_eq!(told, [format!("a.toml: `{at}`: `acks-first` is called `ack-priority` now")]);
         assert!(warnings("a.toml", "[links.back.return]\nloss = 0.1\n").is_empty());
     }
 

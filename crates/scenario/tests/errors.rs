@@ -145,6 +145,24 @@ fn keys_of_the_last_release_are_read_and_told_of_and_errors_in_them_have_their_l
         links(&scenario.with(&change).expect("changed")),
         links(&new.with(&change).expect("changed"))
     );
+    let queue = |name: &str| {
+        let both =
+            format!("rate = \"1 Mbit/s\"\nqueue = {{ discipline = \"{name}\" }}\n[flows.file]");
+        let text = SMALL.replace("[flows.file]", &both);
+        let scenario = Scenario::parse("test.toml", &text).expect(name);
+        (
+            format!("{:?}", scenario.run_spec(None, false).expect(name).stations),
+            scenario.warnings().len(),
+        )
+    };
+    for (old, new) in [
+        ("acks-first", "ack-priority"),
+        ("ack-spread", "ack-reconstruction"),
+        ("low-first", "drop-low-priority"),
+    ] {
+        let ((one, told), (other, none)) = (queue(old), queue(new));
+        assert_eq!((one, told, none), (other, 1, 0));
+    }
     let wrong = refused(&old.replace("loss = 0.2", "queue = \"9 packets\""));
     assert_eq!(place(&wrong), (Some(18), "links.wire.return.queue"));
 }

@@ -134,8 +134,16 @@ fn what_is_wrong_is_said_where_it_stands() {
         (queue("{ discipline = \"red\", mni = 3.0 }"), "links.a.queue", "did you mean `min`?"),
         (queue("{ discipline = \"red\", max = 3.0 }"), "links.a.queue.max", "above `min`, 5"),
         (queue("{ discipline = \"red\", min = nan }"), "links.a.queue.min", "not be below 0"),
-        (queue("{ discipline = \"acks-first\", in_a_row = 0 }"), "links.a.queue.in_a_row", "1 or"),
-        (queue("{ discipline = \"ack-spread\", every = 0 }"), "links.a.queue.every", "1 or more"),
+        (
+            queue("{ discipline = \"ack-priority\", in_a_row = 0 }"),
+            "links.a.queue.in_a_row",
+            "1 or",
+        ),
+        (
+            queue("{ discipline = \"ack-reconstruction\", every = 0 }"),
+            "links.a.queue.every",
+            "1 or more",
+        ),
         (queue("{ limit = \"9 packets\" }"), "links.a.queue.discipline", "missing field"),
         (queue("\"red\"").replace("rate = \"1 Mbit/s\"\n", ""), "links.a.queue", "needs a `rate`"),
         (uplink("\"alhoa\""), "uplinks.up.access", "did you mean `aloha`?"),

@@ -1,7 +1,7 @@
 //! Queues that hold packets, in whole runs.
 
 use bentpipe_link::ModelSpec;
-use bentpipe_link::queue::{AckSpreadConfig, DisciplineSpec, RedConfig};
+use bentpipe_link::queue::{AckReconstructionConfig, DisciplineSpec, RedConfig};
 use bentpipe_record::RunSummary;
 use bentpipe_sim::RunSpec;
 use bentpipe_units::Span;
@@ -32,10 +32,10 @@ fn disciplines() -> Vec<DisciplineSpec> {
     vec![
         DisciplineSpec::DropTail,
         DisciplineSpec::Red(RedConfig { weight: 0.02, ..RedConfig::default() }),
-        DisciplineSpec::LowFirst,
-        DisciplineSpec::AcksFirst { in_a_row: 8 },
+        DisciplineSpec::DropLowPriority,
+        DisciplineSpec::AckPriority { in_a_row: 8 },
         DisciplineSpec::AckFilter { reports: true, in_place: true },
-        DisciplineSpec::AckSpread(AckSpreadConfig::default()),
+        DisciplineSpec::AckReconstruction(AckReconstructionConfig::default()),
         DisciplineSpec::Xcp { p_xcp: false },
         DisciplineSpec::Xcp { p_xcp: true },
     ]
