@@ -43,8 +43,8 @@ run() {
         --set "links.satellite.rate=$down Mbit/s"
         --set "links.satellite.delay=$((trip / 2)) ms"
         --set "links.satellite.queue=$(product "$down" "$trip") B"
-        --set "links.satellite.back.rate=$up Mbit/s"
-        --set "links.satellite.back.queue=$(product "$up" "$trip") B"
+        --set "links.satellite.return.rate=$up Mbit/s"
+        --set "links.satellite.return.queue=$(product "$up" "$trip") B"
     )
     [ -z "$settings" ] || sets+=(--set "links.satellite.$settings")
     "$BENTPIPE" emulate bench/satellite.toml "${sets[@]}" --seed "$seed" --netns --mtu 1500 \

@@ -22,8 +22,8 @@ for link in "${links[@]}"; do
             --set "links.satellite.rate=$down Mbit/s"
             --set "links.satellite.delay=$((trip / 2)) ms"
             --set "links.satellite.queue=$(product "$down" "$trip") B"
-            --set "links.satellite.back.rate=$up Mbit/s"
-            --set "links.satellite.back.queue=$(product "$up" "$trip") B"
+            --set "links.satellite.return.rate=$up Mbit/s"
+            --set "links.satellite.return.queue=$(product "$up" "$trip") B"
             --set "flows.file.size=$megabytes MB"
         )
         [ -z "$settings" ] || sets+=(--set "links.satellite.$settings")

@@ -29,7 +29,7 @@ blackouts = [
 good = { mean = "10 s", drop = 0.0, delay_min = "100 ms", delay_max = "150 ms" }
 bad = { mean = "10 s", drop = 0.05, delay_min = "100 ms", delay_max = "150 ms" }
 
-[links.space.back]
+[links.space.return]
 loss = 0.01
 
 [flows.file]
@@ -54,8 +54,8 @@ const UNKNOWN: [Case; 11] = [
     ("mean = \"10 s\", drop", "maen = \"10 s\", drop", "links.space.xdeldrop.good.maen", "`mean`?"),
     ("drop = 0.05", "drop = 0.05, dorp = 1", "links.space.xdeldrop.bad.dorp", "`drop`?"),
     ("{ at = \"9 s\", lasts", "{ at = \"9 s\", lats", "links.space.blackouts.1.lats", "`lasts`?"),
-    ("[links.space.back]", "[links.space.bakc]", "links.space.bakc", "did you mean `back`?"),
-    ("loss = 0.01", "lose = 0.01", "links.space.back.lose", "did you mean `loss`?"),
+    ("[links.space.return]", "[links.space.bakc]", "links.space.bakc", "did you mean `back`?"),
+    ("loss = 0.01", "lose = 0.01", "links.space.return.lose", "did you mean `loss`?"),
     ("chunk = ", "chnuk = ", "flows.file.chnuk", "did you mean `chunk`?"),
     ("mss = 1000", "mms = 1000", "flows.file.xstp.mms", "did you mean `mss`?"),
     ("preset = \"paper\"", "preset = \"papre\"", "flows.file.xstp.preset", "did you mean `paper`?"),
@@ -81,12 +81,12 @@ const UNITS: [Case; 11] = [
 const IMPOSSIBLE: [Case; 22] = [
     ("ber = 1e-6", "ber = 1.5", "links.space.ber", "0..=1"),
     ("ber = 1e-6", "ber = nan", "links.space.ber", "0..=1"),
-    ("loss = 0.01", "loss = -0.01", "links.space.back.loss", "0..=1"),
+    ("loss = 0.01", "loss = -0.01", "links.space.return.loss", "0..=1"),
     ("drop = 0.05", "drop = 1.5", "links.space.xdeldrop.bad.drop", "0..=1"),
     ("\"150 ms\" }\nbad", "\"50 ms\" }\nbad", "links.space.xdeldrop.good.delay_max", "`delay_min`"),
     ("\"10 s\", drop = 0.05", "\"0 s\", drop = 1", "links.space.xdeldrop.bad.mean", "too short"),
     ("rate = \"10 Mbit/s\"\n", "", "links.access.queue", "needs a `rate`"),
-    ("loss = 0.01", "queue = \"9 packets\"", "links.space.back.queue", "needs a `rate`"),
+    ("loss = 0.01", "queue = \"9 packets\"", "links.space.return.queue", "needs a `rate`"),
     ("\"1 MB\"", "\"0 B\"", "flows.file.size", "leave the key out"),
     ("\"1000 B\"", "\"0 B\"", "flows.file.chunk", "1..=65535"),
     ("mss = 1000", "mss = 0", "flows.file.xstp.mss", "64 to 65535"),

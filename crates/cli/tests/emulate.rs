@@ -276,7 +276,7 @@ fn a_file_arrives_at_the_server_behind_the_link() {
     let counters = text(&ended.stdout);
     let counters: Value = serde_json::from_str(&counters[counters.find('{').expect("JSON")..])
         .expect("the counters come after what the command said");
-    assert!(counters["back"]["delivered_bytes"].as_u64().expect("a count") > 300_000);
+    assert!(counters["return"]["delivered_bytes"].as_u64().expect("a count") > 300_000);
 }
 
 #[test]
@@ -312,8 +312,8 @@ fn datagrams_take_their_time_and_streams_arrive_whole_over_both_versions_of_ip()
     link.0.stdout.take().expect("a pipe").read_to_string(&mut counters).expect("text");
     let counters: Value = serde_json::from_str(&counters).expect("JSON");
     let count = |way: &str, what: &str| counters[way][what].as_u64().expect("a count");
-    assert!(count("forth", "delivered_bytes") > 800_000, "{counters}");
-    assert!(count("forth", "lost") > 0 && count("back", "delivered") > 0, "{counters}");
+    assert!(count("forward", "delivered_bytes") > 800_000, "{counters}");
+    assert!(count("forward", "lost") > 0 && count("return", "delivered") > 0, "{counters}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate and its layer, bottom up. Nothing may depend on one without a layer, except in tests.
-const TABLE: [(&str, Option<u8>); 18] = [
+const TABLE: [(&str, Option<u8>); 20] = [
     ("units", Some(0)),
     ("wire", Some(1)),
     ("cc", Some(1)),
@@ -15,8 +15,10 @@ const TABLE: [(&str, Option<u8>); 18] = [
     ("association", Some(4)),
     ("transfer", Some(5)),
     ("gateway", Some(5)),
+    ("system", Some(5)),
     ("sim", Some(6)),
     ("net", Some(6)),
+    ("emulator", Some(6)),
     ("scenario", Some(7)),
     ("experiments", Some(8)),
     ("cli", Some(9)),
@@ -25,7 +27,7 @@ const TABLE: [(&str, Option<u8>); 18] = [
 ];
 
 /// Crates that may use tokio.
-const RUNTIMES: [&str; 3] = ["net", "cli", "py"];
+const RUNTIMES: [&str; 4] = ["system", "net", "cli", "py"];
 /// Crates of futures, which run on any executor.
 const FUTURES: [&str; 4] = ["association", "transfer", "gateway", "sim"];
 /// What they may have of tokio: what needs neither a clock nor a thread.
@@ -77,7 +79,7 @@ fn violations(needs: &[Needs]) -> Vec<String> {
             && features.iter().all(|feature| WITHOUT_RUNTIME.contains(&feature.as_str()));
         let may = RUNTIMES.contains(&who.as_str()) || (is_future && whom == "tokio");
         if whom.split('-').next() == Some("tokio") && !may {
-            wrong("tokio's runtime belongs to net, cli and py");
+            wrong("tokio's runtime belongs to system, net, cli and py");
         }
         if who == "units" {
             wrong("units depends on nothing");
@@ -85,7 +87,8 @@ fn violations(needs: &[Needs]) -> Vec<String> {
         let Some(whom) = ours(whom) else { continue };
         match (who.as_str(), whom) {
             ("sim", "net") | ("net", "sim") => wrong("sim and net never meet"),
-            ("scenario" | "experiments", "net") => wrong("scenarios know no sockets"),
+            ("scenario" | "experiments", "net" | "emulator") => wrong("scenarios know no sockets"),
+            ("sim", "system" | "emulator") => wrong("the simulator knows no real time"),
             _ => {}
         }
         if *tests_only {
@@ -140,6 +143,9 @@ fn a_dependency_upwards_or_sideways_is_found() {
         ("sim", "bentpipe-scenario"),
         ("sim", "bentpipe-net"),
         ("net", "bentpipe-sim"),
+        ("sim", "bentpipe-system"),
+        ("emulator", "bentpipe-net"),
+        ("experiments", "bentpipe-emulator"),
         ("scenario", "bentpipe-net"),
         ("scenario", "bentpipe-experiments"),
         ("experiments", "bentpipe-net"),

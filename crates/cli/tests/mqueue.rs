@@ -160,11 +160,14 @@ fn a_file_arrives_through_a_router_that_drops_segments_and_no_queue_is_left() {
     let report: Value = serde_json::from_str(&output).expect("JSON");
     let count = |part: &str, key: &str| report[part][key].as_u64().expect("a number");
     assert_eq!(count("frames", "malformed"), 2);
-    assert_eq!(count("frames", "received"), count("forth", "packets") + count("back", "packets"));
-    for way in ["forth", "back"] {
-        assert!(count(way, "lost") > 0, "{report}");
+    assert_eq!(
+        count("frames", "received"),
+        count("forward", "packets") + count("return", "packets")
+    );
+    for direction in ["forward", "return"] {
+        assert!(count(direction, "lost") > 0, "{report}");
     }
-    assert!(count("forth", "bytes") > 400_000);
+    assert!(count("forward", "bytes") > 400_000);
     assert_eq!(receiver.stop("-INT").0, Some(0));
     assert!(is_gone(&router) && is_gone(&destination));
 }

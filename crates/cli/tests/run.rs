@@ -18,7 +18,7 @@ const RUNS: [&[&str]; 9] = [
     &["connectivity", "--set", "flows.file.xstp.probing=false"],
     &["outage", "--set", "links.space.ber=1e-6"],
     &["scripted", "--set", "links.space.script=[{ kind = [\"data\"], nth = 9, late = \"1 s\" }]"],
-    &["geo-clean", "--set", "duration=30 s", "--set", "links.satellite.back.ber=1e-4"],
+    &["geo-clean", "--set", "duration=30 s", "--set", "links.satellite.return.ber=1e-4"],
 ];
 
 const METRICS: [&str; 8] = [

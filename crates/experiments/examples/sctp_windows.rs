@@ -24,7 +24,7 @@ fn scenario(
     let changes = [
         format!("links.satellite.rate={rate}"),
         format!("links.satellite.delay={delay} ms"),
-        format!("links.satellite.forth.ber={ber}"),
+        format!("links.satellite.forward.ber={ber}"),
         format!("flows.file.sctp.streams={streams}"),
         format!("flows.file.sctp.rcv_buf={} B", 512 * window),
     ];

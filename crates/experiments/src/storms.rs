@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use crate::experiment::{Progress, in_pool};
 
-/// Seeds that are taken at a time: after them it is looked whether to go on.
-const AT_A_TIME: u64 = 64;
+/// Seeds that are taken at a time: after them it is looked whether to go on, and whether one went wrong.
+const AT_A_TIME: u64 = 16;
 
 /// What many storms were like.
 #[derive(Clone, Debug)]

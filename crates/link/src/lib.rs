@@ -5,6 +5,8 @@
 //! use the same models; neither time nor randomness comes from outside the arguments and the named
 //! [`Streams`].
 //!
+//! A [`Path`] is some links in a row that holds packets until they leave.
+//!
 //! A new model is one file here and one row in [`MODELS`]. A program brings its own as a [`CustomModel`] or a
 //! [`CustomQueue`]; a [`Registry`] finds it by name, as scenarios do.
 //!
@@ -16,9 +18,11 @@ mod blackout;
 mod chain;
 mod custom;
 mod delay;
+mod direction;
 mod fading_rate;
 mod gilbert_elliott;
 mod model;
+mod path;
 pub mod queue;
 pub mod random;
 mod random_loss;
@@ -39,9 +43,11 @@ pub use custom::{
     Settings,
 };
 pub use delay::Delay;
+pub use direction::Direction;
 pub use fading_rate::{Fade, FadingRate};
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottConfig};
 pub use model::{Fate, LossCause, Model, Passing};
+pub use path::{Counters, Hop, Path};
 pub use random::{Stream, Streams};
 pub use random_loss::RandomLoss;
 pub use rate_queue::{QueueLimit, RateQueue};

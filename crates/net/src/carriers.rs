@@ -254,9 +254,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::clock::Clock;
     use bentpipe_association::SecretKey;
     use bentpipe_association::secure::Security;
+    use bentpipe_system::Clock;
 
     #[tokio::test]
     async fn who_says_nothing_authentic_gives_way_to_those_after_him() {

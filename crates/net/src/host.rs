@@ -16,11 +16,11 @@ use bentpipe_units::Instant;
 use tokio::net::TcpListener;
 
 use crate::carriers::Carriers;
-use crate::clock::Clock;
 use crate::socket::Socket;
 use crate::sockets;
 use crate::task::{self, Life};
 use crate::times_file::{self, Keeper, TimesError};
+use bentpipe_system::Clock;
 
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;

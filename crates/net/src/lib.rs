@@ -5,13 +5,10 @@
 #![doc = include_str!("../../../docs/files.md")]
 
 mod carriers;
-mod clock;
-pub mod emulate;
 pub mod gateway;
 mod host;
 pub mod key_file;
 mod listening;
-mod programs;
 pub mod qlp;
 mod refusal;
 mod runtime;

@@ -49,7 +49,7 @@ pub(crate) async fn serve<F: Future<Output = io::Result<()>> + Send + 'static>(
                 });
             }
             Err(error) => {
-                if let Some(skipped) = FAILED.admit(crate::clock::seconds()) {
+                if let Some(skipped) = FAILED.admit(bentpipe_system::seconds()) {
                     tracing::warn!(%error, skipped, "cannot accept a TCP connection");
                 }
                 tokio::time::sleep(PAUSE).await;

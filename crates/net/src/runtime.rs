@@ -7,7 +7,7 @@ use std::time::Duration;
 use bentpipe_association::host;
 use bentpipe_units::{Instant, Span};
 
-use crate::clock::Clock;
+use bentpipe_system::Clock;
 
 /// Tokio's clock, and its threads for what blocks. Its futures need a runtime of tokio around them.
 #[derive(Clone, Copy, Debug)]

@@ -86,7 +86,7 @@ mod tests {
     use bentpipe_units::Instant;
 
     use super::*;
-    use crate::clock::Clock;
+    use bentpipe_system::Clock;
 
     fn shared() -> Arc<Shared<Endpoint>> {
         let key = SecretKey::from_bytes([1; 32]);

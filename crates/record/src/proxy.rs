@@ -15,9 +15,11 @@ pub struct ProxySummary {
     /// Node where the proxy stands.
     pub node: String,
     /// Bytes that it held on their way from the sender to the receiver.
-    pub forth: Occupancy,
+    #[serde(rename = "forward")]
+    pub forward_link: Occupancy,
     /// Bytes that it held on their way back.
-    pub back: Occupancy,
+    #[serde(rename = "return")]
+    pub return_link: Occupancy,
     /// Connections of which one leg was reset and the other with it.
     pub resets: u64,
     /// Counters of its ends of the legs towards the sender.

@@ -8,6 +8,7 @@ mod error;
 mod extensions;
 pub mod library;
 mod load;
+mod old_keys;
 mod problem;
 mod profile;
 mod schema;

@@ -5,6 +5,7 @@ use std::path::Path;
 use bentpipe_sim::RunSpec;
 
 use crate::error::{ScenarioError, did_you_mean};
+use crate::old_keys;
 use crate::profile::profile;
 use crate::text::{locate, read, set};
 use crate::{Extensions, ScenarioFile, build, library};
@@ -33,7 +34,7 @@ impl std::str::FromStr for Override {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
             Some((key, value)) if key.split('.').all(|part| !part.trim().is_empty()) => {
-                Ok(Self { key: key.trim().to_owned(), value: value.trim().to_owned() })
+                Ok(Self { key: old_keys::renewed(key.trim()), value: value.trim().to_owned() })
             }
             _ => Err(format!("`{text}` is not key=value, such as links.space.delay=100ms")),
         }
@@ -132,6 +133,11 @@ impl Scenario {
     /// Where it came from.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// What to tell whoever wrote it: keys that have another name now.
+    pub fn warnings(&self) -> Vec<String> {
+        old_keys::warnings(&self.source, &self.text)
     }
 
     /// The schema's view of the scenario.

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use toml_edit::{Document, DocumentMut, Item, Key, Table, Value};
 
 use crate::error::{ScenarioError, line_of, missing_field, plainly};
+use crate::old_keys::old_of;
 use crate::problem::Problem;
 
 /// Where in a text a problem is.
@@ -86,7 +87,7 @@ fn line_of_path(text: &str, path: &[String]) -> Option<usize> {
     let mut item: &Item = document.as_item();
     let mut span = None;
     for key in path {
-        item = match (item.get(key.as_str()), key.parse::<usize>()) {
+        item = match (item.get(name_in(item, key)), key.parse::<usize>()) {
             (Some(inner), _) => inner,
             (None, Ok(index)) => item.get(index)?,
             _ => break,
@@ -94,6 +95,12 @@ fn line_of_path(text: &str, path: &[String]) -> Option<usize> {
         span = item.span().or(span);
     }
     span.map(|span| line_of(text, span.start))
+}
+
+/// A key as this table has it, which may be the name that it had before.
+fn name_in<'a>(item: &Item, key: &'a str) -> &'a str {
+    let old = old_of(key).filter(|old| item.get(key).is_none() && item.get(*old).is_some());
+    old.unwrap_or(key)
 }
 
 /// Changes one value of a TOML text.
@@ -105,6 +112,7 @@ pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<String, String> 
     let mut item = document.as_item_mut();
     let mut at = "";
     for key in parents {
+        let key = &name_in(item, key);
         item = match key.parse::<usize>() {
             Ok(index) if item.get(index).is_some() => &mut item[index],
             _ => {
@@ -115,6 +123,7 @@ pub(crate) fn set(text: &str, key: &str, value: &str) -> Result<String, String> 
         };
         at = key;
     }
+    let last = &name_in(item, last);
     match last.parse::<usize>() {
         Ok(index) if item.get(index).is_some() => item[index] = Item::Value(value),
         _ => {

@@ -14,7 +14,7 @@ rate = "10 Mbit/s"
 delay = "50 ms"
 gilbert_elliott = { to_bad = 0.01, to_good = 0.25 }
 
-[links.wire.back]
+[links.wire.return]
 gilbert_elliott = { to_bad = 0.5, to_good = 0.5, loss_good = 0.01, loss_bad = 0.2 }
 
 [flows.file]
@@ -45,17 +45,17 @@ fn a_direction_may_have_a_channel_of_its_own_and_gilberts_is_what_is_left_out() 
     let spec = changed(&[]).expect("a run");
     let gilbert =
         GilbertElliottConfig { to_bad: 0.01, to_good: 0.25, loss_good: 0.0, loss_bad: 1.0 };
-    assert_eq!(channel(&spec.links[0].forth), gilbert);
+    assert_eq!(channel(&spec.links[0].forward_link), gilbert);
     let back = GilbertElliottConfig { to_bad: 0.5, to_good: 0.5, loss_good: 0.01, loss_bad: 0.2 };
-    assert_eq!(channel(&spec.links[0].back), back);
+    assert_eq!(channel(&spec.links[0].return_link), back);
 }
 
 #[test]
 fn what_the_channel_takes_is_counted_and_every_byte_arrives_all_the_same() {
     let spec = changed(&[]).expect("a run");
     let summary = run(&spec, &mut Silent).expect("a run");
-    let forth = &summary.links[0];
-    assert!(forth.lost_channel > 20 && forth.lost_random == 0, "{forth:?}");
+    let forward = &summary.links[0];
+    assert!(forward.lost_channel > 20 && forward.lost_random == 0, "{forward:?}");
     assert!(summary.flows[0].complete && summary.flows[0].failure.is_none());
     assert_eq!(run(&spec, &mut Silent).expect("a run"), summary);
     assert_eq!(run(&RunSpec { wire: true, ..spec }, &mut Silent).expect("a run"), summary);
@@ -65,7 +65,10 @@ fn what_the_channel_takes_is_counted_and_every_byte_arrives_all_the_same() {
 fn what_is_no_probability_is_named_where_it_stands() {
     for (change, key) in [
         ("links.wire.gilbert_elliott.to_bad=1.5", "links.wire.gilbert_elliott.to_bad"),
-        ("links.wire.back.gilbert_elliott.loss_bad=-1", "links.wire.back.gilbert_elliott.loss_bad"),
+        (
+            "links.wire.return.gilbert_elliott.loss_bad=-1",
+            "links.wire.return.gilbert_elliott.loss_bad",
+        ),
         ("links.wire.gilbert_elliott.p=0.1", "links.wire.gilbert_elliott.p"),
     ] {
         let error = changed(&[change]).expect_err(change);

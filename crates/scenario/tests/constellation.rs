@@ -70,7 +70,7 @@ fn bent_pipes_reach_each_other_over_gateways_and_the_cable_between_them() {
         .replace("[flows.file]", "[links.sea]\nbetween = [\"paris\", \"perth\"]\n\n[links.desert]\nbetween = [\"perth\", \"sydney\"]\nrate = \"1 Gbit/s\"\ndelay = \"25 ms\"\n\n[flows.file]");
     let spec = spec(&text);
     // Glass from Paris to Perth: 14,300 km at two thirds of the speed of light.
-    let delay = |link: usize| match spec.links[link].forth.last() {
+    let delay = |link: usize| match spec.links[link].forward_link.last() {
         Some(ModelSpec::Delay(delay)) => *delay,
         other => panic!("{other:?}"),
     };

@@ -54,7 +54,7 @@ fn a_key_is_named_in_tables_of_every_form() {
         ),
         ("[links.wire]\nblackouts = [{ at = \"1 s\" }]", 7, "links.wire.blackouts.0.lasts"),
         ("[links.wire]\nfades = [{ at = \"1 s\", lasts = \"1 s\" }]", 7, "links.wire.fades.0.rate"),
-        ("[links.wire.forth]\nloss = 2.0", 7, "links.wire.forth.loss"),
+        ("[links.wire.forward]\nloss = 2.0", 7, "links.wire.forward.loss"),
         ("[links.wire]\nbetween = [\n  \"one\",\n  2,\n]", 9, "links.wire.between.1"),
     ] {
         let error = refused(&format!("{head}{text}\n"));
@@ -127,6 +127,44 @@ fn the_change_that_is_to_blame_is_named_among_several() {
     let error = error.expect_err("no payload");
     assert_eq!(error.source, "--set flows.file.xstp.mss=0");
     assert_eq!(error.key.as_deref(), Some("flows.file.xstp.mss"));
+}
+
+#[test]
+fn keys_of_the_last_release_are_read_and_told_of_and_errors_in_them_have_their_line() {
+    let old = format!("{SMALL}\n[links.wire.forth]\nloss = 0.1\n[links.wire.back]\nloss = 0.2\n");
+    let scenario = Scenario::parse("test.toml", &old).expect("old keys");
+    assert_eq!(scenario.warnings().len(), 2, "{:?}", scenario.warnings());
+    let links =
+        |scenario: &Scenario| format!("{:?}", scenario.run_spec(None, false).expect("a run").links);
+    let new =
+        Scenario::parse("test.toml", &old.replace("forth", "forward").replace("back", "return"));
+    let new = new.expect("new keys");
+    assert_eq!((links(&scenario), new.warnings()), (links(&new), Vec::new()));
+    let change = ["links.wire.return.loss=0.5".parse().expect("a change")];
+    assert_eq!(
+        links(&scenario.with(&change).expect("changed")),
+        links(&new.with(&change).expect("changed"))
+    );
+    let queue = |name: &str| {
+        let both =
+            format!("rate = \"1 Mbit/s\"\nqueue = {{ discipline = \"{name}\" }}\n[flows.file]");
+        let text = SMALL.replace("[flows.file]", &both);
+        let scenario = Scenario::parse("test.toml", &text).expect(name);
+        (
+            format!("{:?}", scenario.run_spec(None, false).expect(name).stations),
+            scenario.warnings().len(),
+        )
+    };
+    for (old, new) in [
+        ("acks-first", "ack-priority"),
+        ("ack-spread", "ack-reconstruction"),
+        ("low-first", "drop-low-priority"),
+    ] {
+        let ((one, told), (other, none)) = (queue(old), queue(new));
+        assert_eq!((one, told, none), (other, 1, 0));
+    }
+    let wrong = refused(&old.replace("loss = 0.2", "queue = \"9 packets\""));
+    assert_eq!(place(&wrong), (Some(18), "links.wire.return.queue"));
 }
 
 #[test]

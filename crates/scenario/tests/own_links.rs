@@ -129,9 +129,9 @@ fn outcome(key: &str) -> RunSummary {
 
 #[test]
 fn a_model_of_the_programs_own_loses_what_it_says() {
-    let run = outcome("forth = { custom = [{ name = \"comb\", parameters = { every = 50 } }] }");
-    let [forth, back] = &run.links[..] else { panic!("two directions") };
-    assert_eq!((forth.lost_channel, back.lost_channel), (forth.packets / 50, 0));
+    let run = outcome("forward = { custom = [{ name = \"comb\", parameters = { every = 50 } }] }");
+    let [forward, back] = &run.links[..] else { panic!("two directions") };
+    assert_eq!((forward.lost_channel, back.lost_channel), (forward.packets / 50, 0));
     let run = outcome("custom = [{ name = \"comb\" }]");
     for way in &run.links {
         assert_eq!(way.lost_channel, way.packets / 10, "one of ten, both ways");
@@ -140,7 +140,8 @@ fn a_model_of_the_programs_own_loses_what_it_says() {
 
 #[test]
 fn a_queue_of_the_programs_own_loses_what_it_says() {
-    let sieve = "forth.queue = { discipline = \"custom\", name = \"sieve\", limit = \"20 packets\"";
+    let sieve =
+        "forward.queue = { discipline = \"custom\", name = \"sieve\", limit = \"20 packets\"";
     let run = outcome(&format!("{sieve}, parameters = {{ every = 50 }} }}"));
     assert_eq!(run.links[0].lost_early, run.links[0].packets / 50);
     assert_eq!(run.links[1].lost_early, 0);
@@ -150,7 +151,7 @@ fn a_queue_of_the_programs_own_loses_what_it_says() {
 fn what_the_program_does_not_bring_is_refused_with_the_nearest_that_it_brings() {
     for (key, at, said) in [
         ("custom = [{ name = \"cmob\" }]", "custom.0.name", "did you mean `comb`?"),
-        ("back.custom = [{ name = \"sieve\" }]", "back.custom.0.name", "no link model `sieve`"),
+        ("return.custom = [{ name = \"sieve\" }]", "return.custom.0.name", "no link model `sieve`"),
         (
             "custom = [{ name = \"comb\", parameters = { evry = 3 } }]",
             "custom.0.parameters",

@@ -98,7 +98,7 @@ fn without_a_word_only_a_search_gets_through() {
 #[test]
 fn nothing_is_said_about_damaged_packets() {
     // Seven of ten full packets are damaged on their way to the router.
-    let run = outcome(&["links.near.forth.ber=1e-4", "duration=\"1 min\""], false);
+    let run = outcome(&["links.near.forward.ber=1e-4", "duration=\"1 min\""], false);
     let dropped = direction(&run, "narrow", "west").lost_too_long;
     let messages =
         direction(&run, "near", "west").packets - direction(&run, "narrow", "east").delivered;

@@ -57,7 +57,7 @@ fn each_leg_has_its_own_protocol_and_the_proxy_its_buffer_at_both() {
     let summary = run(&spec, &mut Silent).expect("a run");
     assert!(summary.flows[0].complete);
     assert_eq!(summary.proxies[0].name, "gateway");
-    assert!(summary.proxies[0].forth.peak <= 150_000, "{:?}", summary.proxies[0]);
+    assert!(summary.proxies[0].forward_link.peak <= 150_000, "{:?}", summary.proxies[0]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ delay = "5 ms"
 [links.c]
 between = ["c", "hub"]
 delay = "5 ms"
-forth.queue = "10 packets"
+forward.queue = "10 packets"
 
 [flows.a]
 from = "a"
@@ -52,7 +52,7 @@ fn uplink(access: &str) -> String {
 fn queue(queue: &str) -> String {
     let keys = format!("between = [\"a\", \"hub\"]\nrate = \"1 Mbit/s\"\nqueue = {queue}");
     let file = FILE.replace("between = [\"a\", \"hub\"]", &keys);
-    file.replace("forth.queue = \"10 packets\"", "")
+    file.replace("forward.queue = \"10 packets\"", "")
 }
 
 fn refused(text: &str) -> ScenarioError {
@@ -134,8 +134,16 @@ fn what_is_wrong_is_said_where_it_stands() {
         (queue("{ discipline = \"red\", mni = 3.0 }"), "links.a.queue", "did you mean `min`?"),
         (queue("{ discipline = \"red\", max = 3.0 }"), "links.a.queue.max", "above `min`, 5"),
         (queue("{ discipline = \"red\", min = nan }"), "links.a.queue.min", "not be below 0"),
-        (queue("{ discipline = \"acks-first\", in_a_row = 0 }"), "links.a.queue.in_a_row", "1 or"),
-        (queue("{ discipline = \"ack-spread\", every = 0 }"), "links.a.queue.every", "1 or more"),
+        (
+            queue("{ discipline = \"ack-priority\", in_a_row = 0 }"),
+            "links.a.queue.in_a_row",
+            "1 or",
+        ),
+        (
+            queue("{ discipline = \"ack-reconstruction\", every = 0 }"),
+            "links.a.queue.every",
+            "1 or more",
+        ),
         (queue("{ limit = \"9 packets\" }"), "links.a.queue.discipline", "missing field"),
         (queue("\"red\"").replace("rate = \"1 Mbit/s\"\n", ""), "links.a.queue", "needs a `rate`"),
         (uplink("\"alhoa\""), "uplinks.up.access", "did you mean `aloha`?"),

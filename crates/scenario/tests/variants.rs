@@ -67,7 +67,7 @@ fn transfer(controller: &str, changes: &[&str]) -> FlowSummary {
 /// A file of 3 MB of which so many segments in a row are lost, from the 500th on.
 fn with_losses(controller: &str, count: u32) -> FlowSummary {
     let rule = format!(r#"{{ kind = ["data"], nth = 500, count = {count} }}"#);
-    let script = format!("links.satellite.forth.script=[{rule}]");
+    let script = format!("links.satellite.forward.script=[{rule}]");
     transfer(controller, &["flows.file.size=3 MB", &script])
 }
 
@@ -100,7 +100,7 @@ fn with_noise_newreno_is_slower_than_westwood_plus_and_that_not_faster_than_hybl
         let run = |seed: u32| {
             let seed = format!("seed={seed}");
             let newreno = "flows.file.tcp.recovery=newreno";
-            transfer(controller, &[newreno, "links.satellite.forth.loss=0.01", &seed])
+            transfer(controller, &[newreno, "links.satellite.forward.loss=0.01", &seed])
         };
         (1..=10).map(|seed| run(seed).delivered_bytes).sum::<u64>()
     };
@@ -113,11 +113,11 @@ fn with_noise_p_xcp_carries_more_than_xcp() {
     // One packet in a hundred is lost: XCP takes each loss for congestion, P-XCP none.
     let delivered = |queue: &str, keep: &str| {
         let queue = format!(r#"{{ discipline = "{queue}", limit = "1000 packets" }}"#);
-        let forth = format!(
-            r#"links.satellite.forth={{ rate = "6 Mbit/s", delay = "300 ms", loss = 0.01, queue = {queue} }}"#
+        let forward = format!(
+            r#"links.satellite.forward={{ rate = "6 Mbit/s", delay = "300 ms", loss = 0.01, queue = {queue} }}"#
         );
         let keep = format!("flows.file.tcp.controller_parameters={{ keep_on_loss = {keep} }}");
-        transfer("xcp", &["flows.file.tcp.rcv_buf=2 MB", &forth, &keep]).delivered_bytes
+        transfer("xcp", &["flows.file.tcp.rcv_buf=2 MB", &forward, &keep]).delivered_bytes
     };
     let (plain, persistent) = (delivered("xcp", "0.0"), delivered("p-xcp", "1.0"));
     assert!(10 * persistent > 12 * plain, "{persistent} {plain}");

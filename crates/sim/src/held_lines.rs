@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use bentpipe_link::ModelSpec;
 use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
 use bentpipe_link::station::StationSpec;
+use bentpipe_link::{Direction, ModelSpec};
 
 use crate::agents::AgentPlace;
-use crate::{LinkSpec, RunSpec, StationPlace, Way};
+use crate::{LinkSpec, RunSpec, StationPlace};
 
 /// The same run, but the packets before the link of each agent wait in a queue that holds them: a plain
 /// one has settled when each of them leaves by the time a repair comes. Which are lost, and when the
@@ -26,22 +26,22 @@ pub(crate) fn hold_before_agents(spec: &RunSpec) -> Cow<'_, RunSpec> {
         held.stations.push(StationPlace { station, lines: vec![line] });
         let link = &mut held.links[line.0];
         match line.1 {
-            Way::Forth => link.forth.remove(0),
-            Way::Back => link.back.remove(0),
+            Direction::Forward => link.forward_link.remove(0),
+            Direction::Return => link.return_link.remove(0),
         };
     }
     held
 }
 
 /// The direction in which packets go out past an agent.
-fn out(place: &AgentPlace, link: &LinkSpec) -> Way {
-    if link.ends[0] == place.node { Way::Forth } else { Way::Back }
+fn out(place: &AgentPlace, link: &LinkSpec) -> Direction {
+    if link.ends[0] == place.node { Direction::Forward } else { Direction::Return }
 }
 
-fn models(spec: &RunSpec, (link, way): (usize, Way)) -> &[ModelSpec] {
+fn models(spec: &RunSpec, (link, direction): (usize, Direction)) -> &[ModelSpec] {
     let link = &spec.links[link];
-    match way {
-        Way::Forth => &link.forth,
-        Way::Back => &link.back,
+    match direction {
+        Direction::Forward => &link.forward_link,
+        Direction::Return => &link.return_link,
     }
 }

@@ -43,10 +43,10 @@ pub use agents::{AgentPlace, AgentSpec};
 pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;
 pub use observer::{Observer, PacketSeen, Silent};
-pub use routes::way;
+pub use routes::passed;
 pub use runner::run;
 pub use spec::{
     BuildError, Encapsulation, FlowSpec, GatewaySpec, GatewaysSpec, GroundSpec, LinkSpec, MtuSpec,
-    Protocol, ProxySpec, RunSpec, SchedulerSpec, Sharing, SkySpec, SourceSpec, StationPlace, Way,
+    Protocol, ProxySpec, RunSpec, SchedulerSpec, Sharing, SkySpec, SourceSpec, StationPlace,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use bentpipe_link::queue::{Held, Packets};
 use bentpipe_link::station::Station;
-use bentpipe_link::{ModelSpec, Passing, Streams};
+use bentpipe_link::{Direction, ModelSpec, Passing, Streams};
 use bentpipe_orbit::OrbitError;
 use bentpipe_record::LinkSummary;
 use bentpipe_units::{ByteCount, Instant};
@@ -85,11 +85,13 @@ impl<'o> Network<'o> {
         let mut keeps_order = Vec::new();
         for link in &spec.links {
             let [a, b] = link.ends;
-            for (from, to, way, models) in
-                [(a, b, "forth", &link.forth), (b, a, "back", &link.back)]
-            {
-                let series = ModelSpec::build_series(models, &streams, &link.name, way);
-                let flips = streams.stream(&format!("link/{}/{way}/flips", link.name));
+            for (from, to, direction, models) in [
+                (a, b, Direction::Forward, &link.forward_link),
+                (b, a, Direction::Return, &link.return_link),
+            ] {
+                let direction = direction.stream();
+                let series = ModelSpec::build_series(models, &streams, &link.name, direction);
+                let flips = streams.stream(&format!("link/{}/{direction}/flips", link.name));
                 let summary = LinkSummary {
                     name: link.name.clone(),
                     from: spec.nodes[from].clone(),

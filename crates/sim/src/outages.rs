@@ -31,7 +31,7 @@ impl Outages {
     /// The links of a run that tell, at its start.
     pub(crate) fn new(spec: &RunSpec) -> Self {
         let telling = |(link, of): (usize, &crate::LinkSpec)| {
-            let models = of.forth.iter().chain(&of.back);
+            let models = of.forward_link.iter().chain(&of.return_link);
             let blackouts = models.filter_map(bentpipe_link::ModelSpec::blackout).collect();
             let mut telling = Telling { link: link as u32, blackouts, down: false };
             telling.down = telling.is_down(Instant::ZERO);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::Way;
+use bentpipe_link::Direction;
 
 /// For each node and destination the channel to take.
 #[derive(Debug)]
@@ -61,11 +61,17 @@ impl Routes {
 }
 
 /// The links that packets take from one node to another, with their directions; `ends` are the nodes of each link.
-pub fn way(ends: &[[usize; 2]], nodes: usize, [from, to]: [usize; 2]) -> Vec<(usize, Way)> {
+pub fn passed(
+    ends: &[[usize; 2]],
+    nodes: usize,
+    [from, to]: [usize; 2],
+) -> Vec<(usize, Direction)> {
     let channels: Vec<_> = ends.iter().flat_map(|[a, b]| [(*a, *b), (*b, *a)]).collect();
     let path = Routes::new(nodes, &channels);
     let path = path.path(from as u16, to as u16, |channel| channels[channel as usize].1 as u16);
-    let direction = |channel: u32| if channel.is_multiple_of(2) { Way::Forth } else { Way::Back };
+    let direction = |channel: u32| {
+        if channel.is_multiple_of(2) { Direction::Forward } else { Direction::Return }
+    };
     path.into_iter().map(|channel| (channel as usize / 2, direction(channel))).collect()
 }
 

@@ -5,8 +5,8 @@ use std::mem;
 use std::sync::Arc;
 
 use bentpipe_association::Fec;
-use bentpipe_link::ModelSpec;
 use bentpipe_link::station::StationSpec;
+use bentpipe_link::{Direction, ModelSpec};
 use bentpipe_orbit::{Network, OrbitError};
 use bentpipe_pep::scheduler::Turns;
 use bentpipe_pep::split;
@@ -106,9 +106,9 @@ pub struct LinkSpec {
     /// Indices of the nodes that it joins.
     pub ends: [usize; 2],
     /// What happens from the first end to the second.
-    pub forth: Vec<ModelSpec>,
+    pub forward_link: Vec<ModelSpec>,
     /// What happens from the second end to the first.
-    pub back: Vec<ModelSpec>,
+    pub return_link: Vec<ModelSpec>,
     /// The longest packet that it carries either way; none for any. Of no effect with a constellation.
     pub mtu: Option<MtuSpec>,
     /// The ends of connections at its two nodes learn at once when a blackout of it begins or ends: they are told
@@ -125,32 +125,13 @@ pub struct MtuSpec {
     pub icmp: bool,
 }
 
-/// A direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// From the first end to the second.
-    Forth,
-    /// From the second end to the first.
-    Back,
-}
-
-impl Way {
-    /// Name in scenarios and of random streams.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Forth => "forth",
-            Self::Back => "back",
-        }
-    }
-}
-
 /// A station and where it stands.
 #[derive(Clone, Debug)]
 pub struct StationPlace {
     /// What it is.
     pub station: StationSpec,
     /// The link and direction behind each of its lines; no direction of a link twice in a run.
-    pub lines: Vec<(usize, Way)>,
+    pub lines: Vec<(usize, Direction)>,
 }
 
 /// A connection and its traffic.

@@ -328,7 +328,8 @@ impl Endpoints {
             summary.near += splice.past[0];
             summary.far += splice.past[1];
             summary.resets += splice.resets;
-            for (sum, held) in [&mut summary.forth, &mut summary.back].into_iter().zip(splice.held)
+            for (sum, held) in
+                [&mut summary.forward_link, &mut summary.return_link].into_iter().zip(splice.held)
             {
                 add(sum, held, ended);
             }

@@ -21,16 +21,16 @@ const FEW: u64 = 64;
 const A_REPORT: u64 = 2;
 
 /// One endless flow over two links, as in the scenario that measures the simulator.
-fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit) -> RunSpec {
+fn spec(seconds: u64, protocol: Protocol, forward: &[ModelSpec], queue: QueueLimit) -> RunSpec {
     let link = |name: &str, ends, rate: &str, delay_ms, more: &[ModelSpec]| {
         let rate = rate.parse().expect("a rate");
-        let back =
+        let return_link =
             vec![ModelSpec::Rate { rate, queue }, ModelSpec::Delay(Span::from_millis(delay_ms))];
         LinkSpec {
             name: name.into(),
             ends,
-            forth: [&back[..], more].concat(),
-            back,
+            forward_link: [&return_link[..], more].concat(),
+            return_link,
             mtu: None,
             tells_state: false,
         }
@@ -43,7 +43,7 @@ fn spec(seconds: u64, protocol: Protocol, forth: &[ModelSpec], queue: QueueLimit
         gateways: None,
         links: vec![
             link("terrestrial", [0, 1], "100 Mbit/s", 40, &[]),
-            link("satellite", [1, 2], "10 Mbit/s", 250, forth),
+            link("satellite", [1, 2], "10 Mbit/s", 250, forward),
         ],
         stations: Vec::new(),
         agents: Vec::new(),
@@ -146,7 +146,7 @@ fn ten_times_the_packets_take_no_more_allocations_and_no_more_memory() {
     let wide = QueueLimit::Bytes(ByteCount::new(2_000_000));
     let narrow = QueueLimit::Packets(100);
     let noise = [ModelSpec::BitErrors(1e-6)];
-    for (name, forth, queue, protocol, lossless) in [
+    for (name, forward, queue, protocol, lossless) in [
         ("a clean path", &[][..], wide, xstp(false), true),
         ("a clean path, probing", &[][..], wide, xstp(true), true),
         ("a clean path, TCP", &[][..], wide, tcp(), true),
@@ -157,7 +157,7 @@ fn ten_times_the_packets_take_no_more_allocations_and_no_more_memory() {
         ("a full queue, probing", &[][..], narrow, xstp(true), false),
         ("a full queue, TCP", &[][..], narrow, tcp(), false),
     ] {
-        let of = |seconds| cost(&spec(seconds, protocol.clone(), forth, queue), &mut Silent);
+        let of = |seconds| cost(&spec(seconds, protocol.clone(), forward, queue), &mut Silent);
         // In TCP's window over a full queue some lists meet their most late.
         let seconds = if matches!(protocol, Protocol::Tcp { .. }) { 1_000 } else { 100 };
         let (short, long) = (of(seconds), of(10 * seconds));

@@ -6,6 +6,7 @@ pub mod pair;
 pub mod protocol;
 mod sctp_pair;
 
-pub use pair::{Crossing, Fate, Pair, Way, pattern};
+pub use bentpipe_link::Direction;
+pub use pair::{Crossing, Fate, Pair, pattern};
 pub use protocol::{Tcp, Xstp};
 pub use sctp_pair::{SctpCrossing, SctpEnd, SctpPair, SctpScript};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bentpipe_link::Direction;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::xstp::{Body, Flow};
@@ -10,15 +11,6 @@ use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
 use crate::protocol::{Protocol, Tcp, Xstp};
-
-/// Which way a segment goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
-    /// From the client to the server.
-    Forth,
-    /// From the server to the client.
-    Back,
-}
 
 /// What the wire does with a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +31,7 @@ pub struct Crossing<P: Protocol = Xstp> {
     /// When it was sent.
     pub at: Instant,
     /// Which way it goes.
-    pub way: Way,
+    pub direction: Direction,
     /// What it is.
     pub segment: P::Segment,
     /// What became of it.
@@ -113,7 +105,7 @@ pub struct Pair<P: Protocol = Xstp> {
     pub delay: [Span; 2],
     script: Script<P>,
     server_config: Arc<P::Config>,
-    wire: BTreeMap<(Instant, u64), (Way, P::Segment)>,
+    wire: BTreeMap<(Instant, u64), (Direction, P::Segment)>,
     serial: u64,
 }
 
@@ -224,23 +216,23 @@ impl<P: Protocol> Pair<P> {
     }
 
     /// Puts a segment onto the wire as if an end had sent it.
-    pub fn inject(&mut self, way: Way, segment: P::Segment) {
-        let at = self.now + self.delay[way as usize];
+    pub fn inject(&mut self, direction: Direction, segment: P::Segment) {
+        let at = self.now + self.delay[direction as usize];
         self.serial += 1;
-        self.wire.insert((at, self.serial), (way, segment));
+        self.wire.insert((at, self.serial), (direction, segment));
     }
 
-    fn end(&mut self, way: Way) -> &mut End<P> {
-        match way {
-            Way::Forth => &mut self.client,
-            Way::Back => &mut self.server,
+    fn end(&mut self, direction: Direction) -> &mut End<P> {
+        match direction {
+            Direction::Forward => &mut self.client,
+            Direction::Return => &mut self.server,
         }
     }
 
     /// Drains the end whose segments go `way` after `change` was done to it.
-    pub fn change(&mut self, way: Way, change: impl FnOnce(&mut P::Endpoint, Instant)) {
+    pub fn change(&mut self, direction: Direction, change: impl FnOnce(&mut P::Endpoint, Instant)) {
         let now = self.now;
-        let end = self.end(way);
+        let end = self.end(direction);
         let Some(session) = &mut end.session else { return };
         change(session, now);
         let mut around = Surroundings::<P> {
@@ -261,17 +253,17 @@ impl<P: Protocol> Pair<P> {
         }
         assert_eq!(Instant::earliest(end.timer, deadline), end.timer, "it came nearer unsaid");
         for segment in around.sent {
-            self.send(way, segment);
+            self.send(direction, segment);
         }
     }
 
-    fn send(&mut self, way: Way, segment: P::Segment) {
-        let mut crossing = Crossing { at: self.now, way, segment, fate: Fate::Pass };
+    fn send(&mut self, direction: Direction, segment: P::Segment) {
+        let mut crossing = Crossing { at: self.now, direction, segment, fate: Fate::Pass };
         crossing.fate = (self.script)(&crossing);
-        let arrives = self.now + self.delay[way as usize];
+        let arrives = self.now + self.delay[direction as usize];
         let mut put = |at: Instant| {
             self.serial += 1;
-            self.wire.insert((at, self.serial), (way, crossing.segment.clone()));
+            self.wire.insert((at, self.serial), (direction, crossing.segment.clone()));
         };
         match crossing.fate {
             Fate::Pass => put(arrives),
@@ -285,9 +277,10 @@ impl<P: Protocol> Pair<P> {
         self.log.push(crossing);
     }
 
-    fn arrive(&mut self, way: Way, segment: P::Segment) {
-        let to = if way == Way::Forth { Way::Back } else { Way::Forth };
-        if to == Way::Back && self.server.session.is_none() {
+    fn arrive(&mut self, direction: Direction, segment: P::Segment) {
+        let to =
+            if direction == Direction::Forward { Direction::Return } else { Direction::Forward };
+        if to == Direction::Return && self.server.session.is_none() {
             let config = self.server_config.clone();
             self.server.session =
                 P::accept(config, self.now, PathId(0), &segment, 0xabcd_0000_2000);
@@ -311,42 +304,44 @@ impl<P: Protocol> Pair<P> {
         });
     }
 
-    fn deadline(&self, way: Way) -> Option<Instant> {
-        let end = if way == Way::Forth { &self.client } else { &self.server };
+    fn deadline(&self, direction: Direction) -> Option<Instant> {
+        let end = if direction == Direction::Forward { &self.client } else { &self.server };
         end.session.as_ref()?.poll_timeout()
     }
 
     /// Lets the next thing happen, arrivals before timers; false when nothing is left.
     pub fn step(&mut self) -> bool {
         let arrival = self.wire.keys().next().map(|(at, _)| *at);
-        let timer = [Way::Forth, Way::Back]
+        let timer = [Direction::Forward, Direction::Return]
             .into_iter()
-            .filter_map(|way| Some((self.deadline(way)?, way)))
+            .filter_map(|direction| Some((self.deadline(direction)?, direction)))
             .min();
         match (arrival, timer) {
             (None, None) => return false,
-            (Some(at), Some((due, way))) if due.max(self.now) < at => self.fire(due, way),
-            (None, Some((due, way))) => self.fire(due, way),
+            (Some(at), Some((due, direction))) if due.max(self.now) < at => {
+                self.fire(due, direction);
+            }
+            (None, Some((due, direction))) => self.fire(due, direction),
             (Some(at), _) => {
                 self.now = at;
-                if let Some((_, (way, segment))) = self.wire.pop_first() {
-                    self.arrive(way, segment);
+                if let Some((_, (direction, segment))) = self.wire.pop_first() {
+                    self.arrive(direction, segment);
                 }
             }
         }
         true
     }
 
-    fn fire(&mut self, due: Instant, way: Way) {
+    fn fire(&mut self, due: Instant, direction: Direction) {
         self.now = self.now.max(due);
-        self.change(way, P::Endpoint::handle_timeout);
+        self.change(direction, P::Endpoint::handle_timeout);
     }
 
     /// Starts the client and runs until nothing is left to do or `until` has passed. True when
     /// nothing is left: both ends are closed and no timer runs.
     pub fn run(&mut self, until: Span) -> bool {
         if self.log.is_empty() {
-            self.change(Way::Forth, |_, _| {});
+            self.change(Direction::Forward, |_, _| {});
         }
         while self.now <= Instant::ZERO + until {
             if !self.step() {
@@ -359,11 +354,12 @@ impl<P: Protocol> Pair<P> {
     /// Runs until `until`, however much there is left to do.
     pub fn run_to(&mut self, until: Instant) {
         if self.log.is_empty() {
-            self.change(Way::Forth, |_, _| {});
+            self.change(Direction::Forward, |_, _| {});
         }
         loop {
             let arrival = self.wire.keys().next().map(|(at, _)| *at);
-            let timers = [Way::Forth, Way::Back].map(|way| self.deadline(way));
+            let timers =
+                [Direction::Forward, Direction::Return].map(|direction| self.deadline(direction));
             let next = [arrival, timers[0], timers[1]].into_iter().flatten().min();
             if next.is_none_or(|next| next > until) {
                 self.now = self.now.max(until);
@@ -374,8 +370,8 @@ impl<P: Protocol> Pair<P> {
     }
 
     /// Everything of `kind` that went `way`.
-    pub fn sent(&self, way: Way, kind: Kind) -> impl Iterator<Item = &Crossing<P>> {
-        self.log.iter().filter(move |c| c.way == way && c.has(kind))
+    pub fn sent(&self, direction: Direction, kind: Kind) -> impl Iterator<Item = &Crossing<P>> {
+        self.log.iter().filter(move |c| c.direction == direction && c.has(kind))
     }
 }
 

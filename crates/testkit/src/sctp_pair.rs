@@ -13,7 +13,9 @@ use bentpipe_wire::sctp::{Chunk, Data, Packet, Sack};
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
-use crate::pair::{Fate, Way};
+use bentpipe_link::Direction;
+
+use crate::pair::Fate;
 
 /// A packet on the wire, as a script sees it.
 #[derive(Clone, Debug)]
@@ -21,7 +23,7 @@ pub struct SctpCrossing {
     /// When it was sent.
     pub at: Instant,
     /// Which way it goes.
-    pub way: Way,
+    pub direction: Direction,
     /// Which path it takes.
     pub path: PathId,
     /// What it is.
@@ -119,7 +121,7 @@ pub struct SctpPair {
     pub delays: Vec<Span>,
     listener: Listener,
     script: SctpScript,
-    wire: BTreeMap<(Instant, u64), (Way, PathId, Packet)>,
+    wire: BTreeMap<(Instant, u64), (Direction, PathId, Packet)>,
     serial: u64,
 }
 
@@ -258,7 +260,7 @@ impl SctpPair {
             entropy: 8,
         };
         self.server.association = Some(Association::connect(Arc::new(config), self.now, identity));
-        self.change(Way::Back, |_, _| {});
+        self.change(Direction::Return, |_, _| {});
     }
 
     /// The client forgets everything and opens anew.
@@ -271,33 +273,33 @@ impl SctpPair {
             entropy: 9,
         };
         self.client.association = Some(Association::connect(Arc::new(config), self.now, identity));
-        self.change(Way::Forth, |_, _| {});
+        self.change(Direction::Forward, |_, _| {});
     }
 
     /// Puts a packet onto the wire as if an end had sent it.
-    pub fn inject(&mut self, way: Way, path: PathId, packet: Packet) {
+    pub fn inject(&mut self, direction: Direction, path: PathId, packet: Packet) {
         let at = self.now + self.delay(path);
         self.serial += 1;
-        self.wire.insert((at, self.serial), (way, path, packet));
+        self.wire.insert((at, self.serial), (direction, path, packet));
     }
 
     fn delay(&self, path: PathId) -> Span {
         self.delays.get(path.0 as usize).copied().unwrap_or(self.delays[0])
     }
 
-    fn end(&mut self, way: Way) -> &mut SctpEnd {
-        match way {
-            Way::Forth => &mut self.client,
-            Way::Back => &mut self.server,
+    fn end(&mut self, direction: Direction) -> &mut SctpEnd {
+        match direction {
+            Direction::Forward => &mut self.client,
+            Direction::Return => &mut self.server,
         }
     }
 
     /// Drains the end whose packets go `way` after `change` was done to it.
-    pub fn change(&mut self, way: Way, change: impl FnOnce(&mut Association, Instant)) {
+    pub fn change(&mut self, direction: Direction, change: impl FnOnce(&mut Association, Instant)) {
         let now = self.now;
-        let other = if way == Way::Forth { &self.server } else { &self.client };
+        let other = if direction == Direction::Forward { &self.server } else { &self.client };
         let other_has_written = other.outbox.is_empty();
-        let end = self.end(way);
+        let end = self.end(direction);
         let Some(association) = &mut end.association else { return };
         change(association, now);
         let mut around = Surroundings {
@@ -321,17 +323,17 @@ impl SctpPair {
         let sent = around.sent;
         end.notices.extend(std::iter::from_fn(|| association.poll_notice()).map(|n| (now, n)));
         for (path, packet) in sent {
-            self.send(way, path, packet);
+            self.send(direction, path, packet);
         }
     }
 
-    fn send(&mut self, way: Way, path: PathId, packet: Packet) {
-        let mut crossing = SctpCrossing { at: self.now, way, path, packet, fate: Fate::Pass };
+    fn send(&mut self, direction: Direction, path: PathId, packet: Packet) {
+        let mut crossing = SctpCrossing { at: self.now, direction, path, packet, fate: Fate::Pass };
         crossing.fate = (self.script)(&mut crossing);
         let arrives = self.now + self.delay(path);
         let mut put = |at: Instant| {
             self.serial += 1;
-            self.wire.insert((at, self.serial), (way, path, crossing.packet.clone()));
+            self.wire.insert((at, self.serial), (direction, path, crossing.packet.clone()));
         };
         match crossing.fate {
             Fate::Pass => put(arrives),
@@ -346,8 +348,9 @@ impl SctpPair {
         assert!(self.log.len() < MOST_IN_ALL, "the ends talk without end");
     }
 
-    fn arrive(&mut self, way: Way, path: PathId, mut packet: Packet) {
-        let to = if way == Way::Forth { Way::Back } else { Way::Forth };
+    fn arrive(&mut self, direction: Direction, path: PathId, mut packet: Packet) {
+        let to =
+            if direction == Direction::Forward { Direction::Return } else { Direction::Forward };
         // A host forgets closed associations and answers for them.
         let gone = self.end(to).association.as_ref().is_none_or(Association::is_closed);
         if !gone {
@@ -356,7 +359,7 @@ impl SctpPair {
                 association.handle_segment(now, path, &mut segment);
             });
         }
-        if to == Way::Back && self.server.association.is_none() {
+        if to == Direction::Return && self.server.association.is_none() {
             let others: Vec<_> = (0..self.delays.len() as u32).map(PathId).collect();
             match self.listener.handle(self.now, path, &others, &mut packet, 0xabcd_0000_2000) {
                 Answer::Open(association) => {
@@ -371,15 +374,16 @@ impl SctpPair {
         }
     }
 
-    fn deadline(&self, way: Way) -> Option<Instant> {
-        let end = if way == Way::Forth { &self.client } else { &self.server };
+    fn deadline(&self, direction: Direction) -> Option<Instant> {
+        let end = if direction == Direction::Forward { &self.client } else { &self.server };
         end.association.as_ref()?.poll_timeout()
     }
 
     /// When the next thing happens.
     fn next(&self) -> Option<Instant> {
         let arrival = self.wire.keys().next().map(|(at, _)| *at);
-        let timers = [Way::Forth, Way::Back].map(|way| self.deadline(way));
+        let timers =
+            [Direction::Forward, Direction::Return].map(|direction| self.deadline(direction));
         [arrival, timers[0], timers[1]].into_iter().flatten().min()
     }
 
@@ -390,13 +394,14 @@ impl SctpPair {
         if let Some(entry) = self.wire.first_entry()
             && entry.key().0 <= self.now
         {
-            let (way, path, packet) = entry.remove();
-            self.arrive(way, path, packet);
+            let (direction, path, packet) = entry.remove();
+            self.arrive(direction, path, packet);
             return true;
         }
-        let due = |way| self.deadline(way).is_some_and(|at| at <= self.now);
-        let way = if due(Way::Forth) { Way::Forth } else { Way::Back };
-        self.change(way, Association::handle_timeout);
+        let due = |direction| self.deadline(direction).is_some_and(|at| at <= self.now);
+        let direction =
+            if due(Direction::Forward) { Direction::Forward } else { Direction::Return };
+        self.change(direction, Association::handle_timeout);
         true
     }
 
@@ -404,7 +409,7 @@ impl SctpPair {
     /// nothing is left: both ends are closed and no timer runs.
     pub fn run(&mut self, until: Span) -> bool {
         if self.log.is_empty() {
-            self.change(Way::Forth, |_, _| {});
+            self.change(Direction::Forward, |_, _| {});
         }
         while self.now <= Instant::ZERO + until {
             if !self.step() {
@@ -417,7 +422,7 @@ impl SctpPair {
     /// Runs until `until`, however much there is left to do.
     pub fn run_to(&mut self, until: Instant) {
         if self.log.is_empty() {
-            self.change(Way::Forth, |_, _| {});
+            self.change(Direction::Forward, |_, _| {});
         }
         while self.next().is_some_and(|next| next <= until) {
             self.step();
@@ -426,12 +431,12 @@ impl SctpPair {
     }
 
     /// Everything of `kind` that went `way`.
-    pub fn sent(&self, way: Way, kind: Kind) -> impl Iterator<Item = &SctpCrossing> {
-        self.log.iter().filter(move |c| c.way == way && c.has(kind))
+    pub fn sent(&self, direction: Direction, kind: Kind) -> impl Iterator<Item = &SctpCrossing> {
+        self.log.iter().filter(move |c| c.direction == direction && c.has(kind))
     }
 
     /// Number of packets that went `way` from `from` on.
-    pub fn sent_since(&self, way: Way, from: Instant) -> usize {
-        self.log.iter().filter(|c| c.way == way && c.at >= from).count()
+    pub fn sent_since(&self, direction: Direction, from: Instant) -> usize {
+        self.log.iter().filter(|c| c.direction == direction && c.at >= from).count()
     }
 }

@@ -41,6 +41,12 @@ impl Rules {
         self.sender.is_some() && found.mark.as_ref() == Some(&self.complete_mark(found))
     }
 
+    /// Whether a partial file has failed at its last step, after which it would have had its name.
+    fn failed_last(&self, found: &Found) -> bool {
+        let rest = found.mark.as_ref().and_then(|mark| mark.strip_prefix(self.mark()));
+        rest.is_some_and(|rest| rest.starts_with(' '))
+    }
+
     /// Whether a partial file or a directory belongs to another sender. A partial file that failed at its last step
     /// has the mark of a complete one.
     pub(crate) fn foreign(&self, found: &Found) -> bool {
@@ -256,7 +262,8 @@ impl<F: DiskFile> Incoming<F> {
         place()?;
         file.set_mode(mode)?;
         if let Err(error) = file.sync() {
-            // What was not written then is not written later either, and reads as if it were.
+            // What was not written then is not written later either, and reads as if it were. If the file stays all the
+            // same, its mark says so.
             let _ = disk.remove(&self.partial);
             return Err(error.into());
         }
@@ -394,6 +401,9 @@ fn open_partial<D: Disk>(disk: &D, rules: &Rules, path: &Path) -> Result<D::File
         if rules.foreign(&found) {
             return Err(PlaceError::Foreign);
         }
+        if rules.failed_last(&found) {
+            return copy_of(disk, rules, path, &file, found.len);
+        }
         if there.is_some() {
             // It may have the permissions of the whole file, and until it is one nobody else reads it. Where they
             // cannot be set it is written to all the same.
@@ -403,6 +413,25 @@ fn open_partial<D: Disk>(disk: &D, rules: &Rules, path: &Path) -> Result<D::File
         return Ok(file);
     }
     Err(PlaceError::Busy)
+}
+
+/// Puts a copy in the place of a partial file. The medium may not have what is read from the old one: a synchronisation
+/// that failed once succeeds the next time and writes nothing.
+fn copy_of<D: Disk>(
+    disk: &D,
+    rules: &Rules,
+    path: &Path,
+    old: &D::File,
+    len: u64,
+) -> Result<D::File, PlaceError> {
+    disk.remove(path)?;
+    let file = disk.create(path)?;
+    if !file.lock() {
+        return Err(PlaceError::Busy);
+    }
+    file.set_mark(rules.mark());
+    copy(old, &file, len)?;
+    Ok(file)
 }
 
 /// The hash of the first `len` bytes of a file.

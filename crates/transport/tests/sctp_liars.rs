@@ -1,6 +1,6 @@
 //! A peer that says anything at all: nothing panics, nothing hangs, nothing grows.
 
-use bentpipe_testkit::{SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, SctpPair, pattern};
 use bentpipe_transport::PathId;
 use bentpipe_transport::sctp::{Config, Message, View};
 use bentpipe_units::{Instant, Seq32, Span};
@@ -134,14 +134,14 @@ fn lies() -> impl Strategy<Value = Lie> {
 
 /// Tags and first TSNs of both ends, from their INIT and INIT ACK.
 fn identities(pair: &SctpPair) -> Option<[(u32, Seq32); 2]> {
-    let of = |way, kind| {
-        let mut sent = pair.sent(way, kind);
+    let of = |direction, kind| {
+        let mut sent = pair.sent(direction, kind);
         sent.find_map(|crossing| match &crossing.packet.chunks[0] {
             Chunk::Init(init) | Chunk::InitAck(init) => Some((init.tag, init.initial_tsn)),
             _ => None,
         })
     };
-    Some([of(Way::Forth, Kind::BGN)?, of(Way::Back, Kind::BGNAK)?])
+    Some([of(Direction::Forward, Kind::BGN)?, of(Direction::Return, Kind::BGNAK)?])
 }
 
 fn packet(pair: &SctpPair, lie: &Lie) -> Option<Packet> {
@@ -189,7 +189,7 @@ proptest! {
             at += lie.wait_ms;
             pair.run_to(Instant::from_nanos(at * 1_000_000));
             let Some(packet) = packet(&pair, lie) else { continue };
-            pair.inject(if lie.forth { Way::Forth } else { Way::Back }, PathId(lie.path), packet);
+            pair.inject(if lie.forth { Direction::Forward } else { Direction::Return }, PathId(lie.path), packet);
         }
         pair.run_to(Instant::from_nanos((at + 20_000) * 1_000_000));
         // Every answer has a cause: forged packets can not make the ends talk without end.

@@ -1,6 +1,6 @@
 //! What is read is what was written, whatever the network does.
 
-use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::sctp::{Config, Counting, RtxPolicy, State, View};
 use bentpipe_units::{ByteCount, Span};
@@ -173,7 +173,7 @@ proptest! {
             .collect();
         for (n, (stream, unordered, data)) in plan.iter().enumerate() {
             let (ppid, data) = (n as u32, data.clone());
-            pair.change(Way::Forth, |association, _| {
+            pair.change(Direction::Forward, |association, _| {
                 association.send(*stream, ppid, *unordered, data).expect("room");
             });
         }

@@ -1,6 +1,6 @@
 //! Associations as a whole: opening, data both ways, closing.
 
-use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::sctp::{Config, State};
 use bentpipe_transport::{Endpoint, Event};
 use bentpipe_units::{Instant, Span};
@@ -34,14 +34,15 @@ fn a_transfer_both_ways_arrives_and_both_ends_close() {
 fn four_messages_open_and_the_third_and_fourth_carry_data() {
     let mut pair = pair().sending(pattern(10)).answering(pattern(20));
     pair.run_to(at(450));
-    let kinds: Vec<_> = pair.log.iter().take(4).map(|c| (c.way, c.at, c.packet.kind())).collect();
+    let kinds: Vec<_> =
+        pair.log.iter().take(4).map(|c| (c.direction, c.at, c.packet.kind())).collect();
     assert_eq!(
         kinds,
         [
-            (Way::Forth, at(0), Kind::BGN),
-            (Way::Back, at(100), Kind::BGNAK),
-            (Way::Forth, at(200), Kind::COOKIE.with(Kind::DATA)),
-            (Way::Back, at(300), Kind::COOKIE.with(Kind::DATA)),
+            (Direction::Forward, at(0), Kind::BGN),
+            (Direction::Return, at(100), Kind::BGNAK),
+            (Direction::Forward, at(200), Kind::COOKIE.with(Kind::DATA)),
+            (Direction::Return, at(300), Kind::COOKIE.with(Kind::DATA)),
         ]
     );
     assert_eq!(pair.log[0].packet.tag, 0, "an INIT has no tag to name");

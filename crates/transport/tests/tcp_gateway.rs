@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bentpipe_cc::Choice;
-use bentpipe_testkit::{Fate, Pair, Tcp, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, Pair, Tcp, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::tcp::Config;
 use bentpipe_transport::tcp::recovery::Mode;
@@ -43,7 +43,7 @@ fn losing(times: u32, config: Config) -> Pair<Tcp> {
     let mut lost: Option<(u32, u32)> = None;
     Pair::tcp(config.clone(), config, Span::from_millis(250)).sending(pattern(100_000)).with_script(
         move |crossing| {
-            if crossing.way == Way::Back || !crossing.has(Kind::DATA) {
+            if crossing.direction == Direction::Return || !crossing.has(Kind::DATA) {
                 return Fate::Pass;
             }
             count += 1;
@@ -70,7 +70,7 @@ fn the_window_counts_segments_and_is_not_shifted() {
     let Options::Syn(options) = &answer.segment.options else { panic!("options of a SYN") };
     assert_eq!(options.window_shift, None);
     assert_eq!(answer.segment.window, u16::MAX, "in bytes, as everywhere");
-    let acks = pair.log.iter().filter(|c| c.way == Way::Back && c.has(Kind::ACK));
+    let acks = pair.log.iter().filter(|c| c.direction == Direction::Return && c.has(Kind::ACK));
     assert_eq!(acks.map(|c| c.segment.window).max(), Some(400));
 }
 
@@ -104,7 +104,8 @@ fn the_last_segment_is_repaired_by_two_copies_after_a_timer_that_does_not_back_o
         .sending(pattern(5 * usize::from(MSS)));
     let mut seen = 0;
     pair = pair.with_script(move |crossing| {
-        let last = crossing.way == Way::Forth && crossing.segment.flags.contains(Flags::FIN);
+        let last =
+            crossing.direction == Direction::Forward && crossing.segment.flags.contains(Flags::FIN);
         seen += u32::from(last);
         if last && seen <= 5 { Fate::Drop } else { Fate::Pass }
     });
@@ -112,7 +113,7 @@ fn the_last_segment_is_repaired_by_two_copies_after_a_timer_that_does_not_back_o
     let left: Vec<u64> = pair
         .log
         .iter()
-        .filter(|c| c.way == Way::Forth && c.segment.flags.contains(Flags::FIN))
+        .filter(|c| c.direction == Direction::Forward && c.segment.flags.contains(Flags::FIN))
         .map(|c| c.at.as_nanos() / 1_000_000)
         .collect();
     let waits: Vec<u64> = left.windows(2).map(|pair| pair[1] - pair[0]).collect();

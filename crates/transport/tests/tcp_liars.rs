@@ -1,6 +1,6 @@
 //! A peer that says anything at all: nothing panics, nothing hangs, nothing grows.
 
-use bentpipe_testkit::{Pair, Way, pattern};
+use bentpipe_testkit::{Direction, Pair, pattern};
 use bentpipe_transport::tcp::Config;
 use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_units::{Instant, Seq32, Span};
@@ -83,7 +83,7 @@ proptest! {
         for (wait, (forth, segment)) in forged {
             at += wait;
             pair.run_to(Instant::from_nanos(at * 1_000_000));
-            pair.inject(if forth { Way::Forth } else { Way::Back }, segment);
+            pair.inject(if forth { Direction::Forward } else { Direction::Return }, segment);
         }
         pair.run_to(Instant::from_nanos((at + 60_000) * 1_000_000));
         // Every answer has a cause: forged segments can not make the ends talk without end.

@@ -110,9 +110,9 @@ where
         .map(|crossing| {
             let Segment { seq, ack, flags, window, timestamps, options, payload, .. } =
                 &crossing.segment;
-            let (at, way, len) = (crossing.at, crossing.way, payload.len());
+            let (at, direction, len) = (crossing.at, crossing.direction, payload.len());
             format!(
-                "{at} {way:?} {seq:?} {ack:?} {flags:?} {window} {timestamps:?} {options:?} {len}"
+                "{at} {direction:?} {seq:?} {ack:?} {flags:?} {window} {timestamps:?} {options:?} {len}"
             )
         })
         .collect();

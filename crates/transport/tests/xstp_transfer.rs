@@ -1,6 +1,6 @@
 //! Opening, moving bytes, repairing and closing, over scripted wires.
 
-use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_transport::xstp::{Config, Session, State};
 use bentpipe_transport::{Endpoint, Event, Failure};
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -28,10 +28,10 @@ fn client_told(pair: &Pair) -> Vec<Event> {
 }
 
 /// Drops the `nth` segment (from 1) of `kind` that goes `way`.
-fn drop_nth(way: Way, kind: Kind, nth: usize) -> impl FnMut(&Crossing) -> Fate {
+fn drop_nth(direction: Direction, kind: Kind, nth: usize) -> impl FnMut(&Crossing) -> Fate {
     let mut seen = 0;
     move |crossing| {
-        if crossing.way == way && crossing.has(kind) {
+        if crossing.direction == direction && crossing.has(kind) {
             seen += 1;
             if seen == nth {
                 return Fate::Drop;
@@ -66,7 +66,7 @@ fn the_first_segments_leave_at_once_if_that_is_wanted_and_the_others_are_spread(
         let client = Config { cwnd_init: 20, unpaced, ..Config::default() };
         let mut pair = Pair::new(client, Config::default(), DELAY).sending(pattern(12_000));
         assert!(pair.run(LONG));
-        let data: Vec<_> = pair.sent(Way::Forth, Kind::DATA).map(|c| c.at).collect();
+        let data: Vec<_> = pair.sent(Direction::Forward, Kind::DATA).map(|c| c.at).collect();
         let first = data.iter().filter(|at| **at == data[0]).count();
         assert_eq!((first, data.len()), (together, 12), "{data:?}");
         // 20 in a round trip of 200 ms.
@@ -76,18 +76,20 @@ fn the_first_segments_leave_at_once_if_that_is_wanted_and_the_others_are_spread(
 
 #[test]
 fn a_lost_bgn_is_sent_again_after_one_second() {
-    let mut pair = pair().sending(pattern(10)).with_script(drop_nth(Way::Forth, Kind::BGN, 1));
+    let mut pair =
+        pair().sending(pattern(10)).with_script(drop_nth(Direction::Forward, Kind::BGN, 1));
     assert!(pair.run(LONG));
-    let sent: Vec<_> = pair.sent(Way::Forth, Kind::BGN).map(|c| c.at).collect();
+    let sent: Vec<_> = pair.sent(Direction::Forward, Kind::BGN).map(|c| c.at).collect();
     assert_eq!(sent, [at_ms(0), at_ms(1000)]);
     assert_eq!(pair.server.inbox, pattern(10));
 }
 
 #[test]
 fn a_lost_bgnak_is_answered_again_by_the_same_session() {
-    let mut pair = pair().sending(pattern(10)).with_script(drop_nth(Way::Back, Kind::BGNAK, 1));
+    let mut pair =
+        pair().sending(pattern(10)).with_script(drop_nth(Direction::Return, Kind::BGNAK, 1));
     assert!(pair.run(LONG));
-    assert_eq!(pair.sent(Way::Back, Kind::BGNAK).count(), 2);
+    assert_eq!(pair.sent(Direction::Return, Kind::BGNAK).count(), 2);
     assert_eq!(pair.server.inbox, pattern(10));
 }
 
@@ -103,7 +105,7 @@ fn a_client_that_gets_data_instead_of_a_bgnak_asks_again_and_does_not_give_up() 
         Pair::new(config, Config::default(), DELAY).answering(pattern(200_000)).with_script(lose);
     assert!(pair.run(LONG));
     assert_eq!(pair.client.inbox, pattern(200_000));
-    let asked: Vec<_> = pair.sent(Way::Forth, Kind::BGN).map(|c| c.at).collect();
+    let asked: Vec<_> = pair.sent(Direction::Forward, Kind::BGN).map(|c| c.at).collect();
     assert!(asked.windows(2).all(|two| two[1].since(two[0]) >= Span::from_secs(1)), "{asked:?}");
 }
 
@@ -114,7 +116,7 @@ fn without_an_answer_the_client_gives_up_after_its_last_retry() {
         Pair::new(config, Config::default(), DELAY).sending(pattern(1)).with_script(|_| Fate::Drop);
     assert!(pair.run(LONG));
     assert_eq!(client_told(&pair), [Event::Failed(Failure::NoAnswer)]);
-    assert_eq!(pair.sent(Way::Forth, Kind::BGN).count(), 4);
+    assert_eq!(pair.sent(Direction::Forward, Kind::BGN).count(), 4);
     assert_eq!(states(&pair).0, State::Closed);
 }
 
@@ -132,17 +134,17 @@ fn a_half_closed_session_still_sends_the_other_way() {
 
 #[test]
 fn lost_ends_and_endaks_are_repeated_until_both_sides_are_closed() {
-    for (way, kind) in [
-        (Way::Forth, Kind::END),
-        (Way::Back, Kind::END),
-        (Way::Forth, Kind::ENDAK),
-        (Way::Back, Kind::ENDAK),
+    for (direction, kind) in [
+        (Direction::Forward, Kind::END),
+        (Direction::Return, Kind::END),
+        (Direction::Forward, Kind::ENDAK),
+        (Direction::Return, Kind::ENDAK),
     ] {
-        let mut pair = pair().sending(pattern(5_000)).with_script(drop_nth(way, kind, 1));
-        assert!(pair.run(LONG), "{way:?} {kind:?}");
+        let mut pair = pair().sending(pattern(5_000)).with_script(drop_nth(direction, kind, 1));
+        assert!(pair.run(LONG), "{direction:?} {kind:?}");
         assert_eq!(pair.server.inbox, pattern(5_000));
-        assert_eq!(states(&pair), (State::Closed, Some(State::Closed)), "{way:?} {kind:?}");
-        assert!(client_told(&pair).contains(&Event::Closed), "{way:?} {kind:?}");
+        assert_eq!(states(&pair), (State::Closed, Some(State::Closed)), "{direction:?} {kind:?}");
+        assert!(client_told(&pair).contains(&Event::Closed), "{direction:?} {kind:?}");
     }
 }
 
@@ -159,9 +161,9 @@ fn simultaneous_opening_ends_in_one_session_with_the_larger_number() {
         seq: bentpipe_units::Seq32::new(5),
         body: Body::Begin(begin),
     };
-    pair.inject(Way::Back, crossing);
+    pair.inject(Direction::Return, crossing);
     pair.run_to(at_ms(150));
-    let answer = pair.sent(Way::Forth, Kind::BGNAK).next().expect("a BGNAK");
+    let answer = pair.sent(Direction::Forward, Kind::BGNAK).next().expect("a BGNAK");
     assert_eq!(answer.segment.sq, 99);
     assert_eq!(states(&pair).0, State::Established);
 }
@@ -170,7 +172,7 @@ fn simultaneous_opening_ends_in_one_session_with_the_larger_number() {
 fn an_abort_resets_the_peer() {
     let mut pair = pair().sending(pattern(500_000));
     pair.run_to(at_ms(1000));
-    pair.change(Way::Forth, Session::abort);
+    pair.change(Direction::Forward, Session::abort);
     assert!(pair.run(LONG));
     assert!(client_told(&pair).contains(&Event::Failed(Failure::Aborted)));
     let reset = Event::Failed(Failure::Reset(ResetReason::UserAbort));
@@ -184,13 +186,13 @@ fn the_smaller_mss_of_both_ends_counts() {
     let mut pair = Pair::new(Config::default(), server, DELAY).sending(pattern(20_000));
     assert!(pair.run(LONG));
     assert_eq!(pair.server.inbox, pattern(20_000));
-    assert!(pair.sent(Way::Forth, Kind::DATA).all(|c| c.segment.payload_len() <= 300));
+    assert!(pair.sent(Direction::Forward, Kind::DATA).all(|c| c.segment.payload_len() <= 300));
 }
 
 #[test]
 fn a_lost_tail_is_recovered_by_polls_alone() {
     let mut pair =
-        pair().sending(pattern(15_000)).with_script(drop_nth(Way::Forth, Kind::DATA, 15));
+        pair().sending(pattern(15_000)).with_script(drop_nth(Direction::Forward, Kind::DATA, 15));
     assert!(pair.run(LONG));
     assert_eq!(pair.server.inbox, pattern(15_000));
     assert_eq!(
@@ -198,9 +200,9 @@ fn a_lost_tail_is_recovered_by_polls_alone() {
         1
     );
     // No timer of the sender exists that could have found it: a STAT with the gap did.
-    let repaired_at = pair.sent(Way::Forth, Kind::DATA).last().expect("a repair").at;
+    let repaired_at = pair.sent(Direction::Forward, Kind::DATA).last().expect("a repair").at;
     let told = pair
-        .sent(Way::Back, Kind::STAT)
+        .sent(Direction::Return, Kind::STAT)
         .find(|c| c.flow().and_then(|f| f.report.as_ref()).is_some_and(|r| !r.gaps.is_empty()));
     assert_eq!(told.expect("a gap list").at + DELAY, repaired_at);
 }
@@ -208,25 +210,26 @@ fn a_lost_tail_is_recovered_by_polls_alone() {
 #[test]
 fn an_old_poll_is_not_answered_again() {
     let mut pair = pair().sending(pattern(3_000)).with_script(|c| {
-        let poll = c.way == Way::Forth && c.has(Kind::POLL);
+        let poll = c.direction == Direction::Forward && c.has(Kind::POLL);
         if poll { Fate::Twice(Span::from_millis(30)) } else { Fate::Pass }
     });
     assert!(pair.run(LONG));
-    let polls = pair.sent(Way::Forth, Kind::POLL).count();
-    assert_eq!(pair.sent(Way::Back, Kind::STAT).count(), polls);
+    let polls = pair.sent(Direction::Forward, Kind::POLL).count();
+    assert_eq!(pair.sent(Direction::Return, Kind::STAT).count(), polls);
 }
 
 #[test]
 fn a_ustat_repairs_once_and_then_the_stat_waits_a_round_trip() {
     // The twelfth segment is lost each time it is sent.
     let mut pair = pair().sending(pattern(60_000)).with_script(|c| {
-        let lost = c.way == Way::Forth && c.has(Kind::DATA) && c.segment.seq.get() == 1011;
+        let lost =
+            c.direction == Direction::Forward && c.has(Kind::DATA) && c.segment.seq.get() == 1011;
         if lost && c.at < at_ms(2600) { Fate::Drop } else { Fate::Pass }
     });
     assert!(pair.run(LONG));
     assert_eq!(pair.server.inbox, pattern(60_000));
     let sent: Vec<_> = pair
-        .sent(Way::Forth, Kind::DATA)
+        .sent(Direction::Forward, Kind::DATA)
         .filter(|c| c.segment.seq.get() == 1011)
         .map(|c| c.at)
         .collect();
@@ -241,7 +244,7 @@ fn many_losses_of_one_window_halve_it_once() {
     let mut pair = pair().sending(pattern(200_000)).with_script(|c| {
         let seq = c.segment.seq.get();
         let lost = c.has(Kind::DATA) && (1070..1080).contains(&seq) && c.at < at_ms(1800);
-        if lost && c.way == Way::Forth { Fate::Drop } else { Fate::Pass }
+        if lost && c.direction == Direction::Forward { Fate::Drop } else { Fate::Pass }
     });
     assert!(pair.run(LONG));
     assert_eq!(pair.server.inbox, pattern(200_000));
@@ -258,7 +261,7 @@ fn a_gap_that_reordering_fills_is_not_reported() {
         if late { Fate::Late(Span::from_micros(100)) } else { Fate::Pass }
     });
     assert!(pair.run(LONG));
-    assert_eq!(pair.sent(Way::Back, Kind::USTAT).count(), 0);
+    assert_eq!(pair.sent(Direction::Return, Kind::USTAT).count(), 0);
 }
 
 #[test]
@@ -269,11 +272,11 @@ fn a_ustat_waits_for_the_configured_number_of_segments_beyond_the_gap() {
         let client = Config { poll_rate: 1, ..Config::default() };
         let mut pair = Pair::new(client, server, DELAY)
             .sending(pattern(200_000))
-            .with_script(drop_nth(Way::Forth, Kind::DATA, 60));
+            .with_script(drop_nth(Direction::Forward, Kind::DATA, 60));
         assert!(pair.run(LONG));
-        let ustat = pair.sent(Way::Back, Kind::USTAT).next().expect("a USTAT").at;
+        let ustat = pair.sent(Direction::Return, Kind::USTAT).next().expect("a USTAT").at;
         let arrived = |c: &&Crossing| c.at + DELAY <= ustat && c.segment.seq.get() > 1059;
-        let later = pair.sent(Way::Forth, Kind::DATA).filter(arrived).count();
+        let later = pair.sent(Direction::Forward, Kind::DATA).filter(arrived).count();
         // Segments of one burst arrive at the same time.
         assert!((beyond..beyond + 8).contains(&later), "{delay}: {later}");
     }
@@ -289,7 +292,7 @@ fn a_second_gap_has_the_first_one_reported_at_once() {
         if lost { Fate::Drop } else { Fate::Pass }
     });
     assert!(pair.run(LONG));
-    let ustat = pair.sent(Way::Back, Kind::USTAT).next().expect("a USTAT");
+    let ustat = pair.sent(Direction::Return, Kind::USTAT).next().expect("a USTAT");
     let report = ustat.flow().and_then(|f| f.report.clone()).expect("a report");
     assert_eq!(report.next.get(), 1060);
     assert_eq!(&report.gaps[..], [Gap { lower: 0, upper: 1 }]);
@@ -305,7 +308,7 @@ fn a_receiver_without_room_is_polled_until_it_has_some() {
     assert_eq!(state.activity, "persisting");
     assert!(pair.server.inbox.is_empty());
     let waits: Vec<_> = pair
-        .sent(Way::Forth, Kind::POLL)
+        .sent(Direction::Forward, Kind::POLL)
         .map(|c| c.at)
         .collect::<Vec<_>>()
         .windows(2)
@@ -316,7 +319,7 @@ fn a_receiver_without_room_is_polled_until_it_has_some() {
         "{waits:?}"
     );
     pair.server.stalled = false;
-    pair.change(Way::Back, |_, _| {});
+    pair.change(Direction::Return, |_, _| {});
     let mut late = Vec::new();
     if let Some(session) = &mut pair.server.session {
         while let Some(bytes) = session.read(pair.now) {
@@ -350,7 +353,7 @@ fn polling_backs_off_through_an_outage_and_recovers_at_its_end() {
     });
     assert!(pair.run(LONG));
     assert_eq!(pair.server.inbox, pattern(400_000));
-    let polls: Vec<_> = pair.sent(Way::Forth, Kind::POLL).map(|c| c.at).collect();
+    let polls: Vec<_> = pair.sent(Direction::Forward, Kind::POLL).map(|c| c.at).collect();
     let longest = polls.windows(2).map(|w| w[1].since(w[0])).max().expect("polls");
     // A third of 200 ms, times the largest backoff of 8.
     assert!(longest > Span::from_millis(500) && longest < Span::from_millis(560), "{longest}");
@@ -373,7 +376,7 @@ fn a_long_outage_costs_few_polls_and_its_end_is_found_within_a_sixteenth_of_it()
                 move |c| if c.at > from && c.at < until { Fate::Drop } else { Fate::Pass },
             );
         assert!(pair.run(LONG));
-        let polls: Vec<_> = pair.sent(Way::Forth, Kind::POLL).map(|c| c.at).collect();
+        let polls: Vec<_> = pair.sent(Direction::Forward, Kind::POLL).map(|c| c.at).collect();
         let dark = polls.iter().filter(|at| **at > from && **at < until).count();
         // Sixteen for each factor of e by which the silence grows, and one a second at last.
         assert!(dark < 240, "{dark} POLLs in {outage} ms");
@@ -396,7 +399,7 @@ fn a_forced_poll_goes_out_when_half_the_send_buffer_was_sent_since_the_last() {
     let mut pair = Pair::new(client, Config::default(), DELAY).sending(pattern(64_000));
     assert!(pair.run(LONG));
     let mut since = 0;
-    for data in pair.sent(Way::Forth, Kind::DATA) {
+    for data in pair.sent(Direction::Forward, Kind::DATA) {
         since += data.segment.payload_len();
         assert!(since <= 32_000);
         if data.has(Kind::POLL) {
@@ -409,7 +412,7 @@ fn a_forced_poll_goes_out_when_half_the_send_buffer_was_sent_since_the_last() {
 fn no_more_than_eight_segments_leave_back_to_back() {
     let mut pair = pair().sending(pattern(2_000_000));
     assert!(pair.run(LONG));
-    let times: Vec<_> = pair.sent(Way::Forth, Kind::DATA).map(|c| c.at).collect();
+    let times: Vec<_> = pair.sent(Direction::Forward, Kind::DATA).map(|c| c.at).collect();
     let mut longest = 0;
     let mut run = 0;
     for pair in times.windows(2) {
@@ -432,7 +435,7 @@ fn the_rate_of_a_clean_path_is_a_window_and_a_burst_per_round_trip_and_poll_inte
         pair = pair.sending(pattern(4_000_000));
         assert!(pair.run(LONG));
         // The middle half, when the window is full.
-        let times: Vec<_> = pair.sent(Way::Forth, Kind::DATA).map(|c| c.at).collect();
+        let times: Vec<_> = pair.sent(Direction::Forward, Kind::DATA).map(|c| c.at).collect();
         let span = times[3000].since(times[1000]).as_secs_f64();
         let rate = 2000.0 * 8000.0 / span;
         assert!((rate / expected - 1.0).abs() < 0.03, "{rate} bit/s, expected {expected}");
@@ -451,7 +454,7 @@ fn after_idle_time_the_window_starts_over() {
     assert_eq!(cwnd(&pair), 64_000);
     pair.run_to(at_ms(12_000));
     pair.client.outbox = pattern(1_000);
-    pair.change(Way::Forth, |_, _| {});
+    pair.change(Direction::Forward, |_, _| {});
     pair.run_to(at_ms(12_050));
     assert_eq!(cwnd(&pair), 1_000);
 }
@@ -466,10 +469,10 @@ fn short_segments_wait_for_each_other_unless_nagle_is_off() {
         pair.run_to(at_ms(500));
         for n in 0..5 {
             pair.client.outbox = pattern(10);
-            pair.change(Way::Forth, |_, _| {});
+            pair.change(Direction::Forward, |_, _| {});
             pair.run_to(at_ms(510 + n * 10));
         }
-        let within_a_round_trip = pair.sent(Way::Forth, Kind::DATA).count();
+        let within_a_round_trip = pair.sent(Direction::Forward, Kind::DATA).count();
         assert_eq!(within_a_round_trip, if nagle { 1 } else { most });
     }
 }
@@ -489,7 +492,7 @@ fn repairs_leave_in_bursts_when_they_are_paced() {
         assert_eq!(pair.server.inbox, pattern(300_000));
         let mut seen = std::collections::BTreeMap::<Instant, u32>::new();
         let mut sent = std::collections::BTreeSet::new();
-        for c in pair.sent(Way::Forth, Kind::DATA) {
+        for c in pair.sent(Direction::Forward, Kind::DATA) {
             if !sent.insert(c.segment.seq.get()) {
                 *seen.entry(c.at).or_default() += 1;
             }
@@ -530,7 +533,7 @@ fn lies_of_the_receiver_change_nothing() {
     let mut pair = pair().sending(pattern(400_000));
     pair.run_to(at_ms(1_000));
     for lie in lies {
-        pair.inject(Way::Back, lie);
+        pair.inject(Direction::Return, lie);
     }
     assert!(pair.run(LONG));
     assert_eq!(pair.server.inbox, pattern(400_000));
@@ -538,7 +541,7 @@ fn lies_of_the_receiver_change_nothing() {
     assert_eq!(counters.ignored_segments, 5);
     assert_eq!(counters.retransmitted_segments, 0);
     // The wrong session number, and only it, is answered by a reset of that other session.
-    let resets: Vec<_> = pair.sent(Way::Forth, Kind::RST).map(|c| c.segment.sq).collect();
+    let resets: Vec<_> = pair.sent(Direction::Forward, Kind::RST).map(|c| c.segment.sq).collect();
     assert_eq!(resets, [8]);
 }
 
@@ -548,7 +551,7 @@ fn a_receiver_that_shrinks_its_window_stops_the_sender_and_no_more() {
     pair.run_to(at_ms(2_000));
     let acknowledged = pair.client.session.as_ref().expect("a client").sender_state();
     assert!(acknowledged.in_flight.get() > 10_000);
-    pair.inject(Way::Back, from_server(7, 0, report(1_060, &[])));
+    pair.inject(Direction::Return, from_server(7, 0, report(1_060, &[])));
     assert!(pair.run(LONG));
     assert_eq!(pair.server.inbox, pattern(400_000));
 }
@@ -570,7 +573,7 @@ fn a_flood_beyond_the_window_is_ignored_and_memory_stays_within_the_buffer() {
             seq,
             body: Body::Flow(flow),
         };
-        pair.change(Way::Back, |server, now| {
+        pair.change(Direction::Return, |server, now| {
             let mut segment = bentpipe_wire::Segment::Xstp(segment);
             server.handle_segment(now, Default::default(), &mut segment);
         });
@@ -597,7 +600,7 @@ fn a_segment_longer_than_agreed_is_ignored() {
         seq,
         body: Body::Flow(flow),
     };
-    pair.inject(Way::Forth, segment);
+    pair.inject(Direction::Forward, segment);
     pair.run_to(at_ms(2_000));
     assert_eq!(pair.server.inbox.len(), 1_000);
 }
@@ -615,7 +618,7 @@ fn a_peer_that_restarted_ends_the_old_session() {
         seq: bentpipe_units::Seq32::new(77),
         body: Body::Begin(begin),
     };
-    pair.inject(Way::Forth, anew);
+    pair.inject(Direction::Forward, anew);
     pair.run_to(at_ms(1_200));
     let restarted = Event::Failed(Failure::PeerRestarted);
     assert!(pair.server.events.iter().any(|(_, e)| *e == restarted));
@@ -636,7 +639,7 @@ fn data_after_the_peers_end_is_ignored() {
         seq: bentpipe_units::Seq32::new(1_001),
         body: Body::Flow(flow),
     };
-    pair.inject(Way::Forth, segment);
+    pair.inject(Direction::Forward, segment);
     pair.run_to(at_ms(3_000));
     assert_eq!(pair.server.inbox.len(), 1_000);
 }

@@ -189,7 +189,7 @@ impl Connection {
 
     /// Wakes its writer if there is room. It keeps its place among those that wait: it may have to wait again.
     pub(super) fn wake_writer(&mut self, memory: &Memory) {
-        if self.waits && memory.room(self.holds) > 0 {
+        if self.waits && self.room_to_send(memory) > 0 {
             self.stream.note(Event::Writable);
         }
     }
@@ -204,11 +204,15 @@ impl Connection {
 
     /// How much it may take from its writer; one that may take nothing is told when it may.
     pub(super) fn room(&mut self, id: usize, memory: &mut Memory) -> usize {
-        let room = memory.room(self.holds);
+        let room = self.room_to_send(memory);
         if room == 0 && !std::mem::replace(&mut self.waits, true) {
             memory.wait(id);
         }
         room
+    }
+
+    fn room_to_send(&self, memory: &Memory) -> usize {
+        memory.room_to_send(self.holds, self.session().held_to_send())
     }
 
     /// What it holds is nobody's any more.

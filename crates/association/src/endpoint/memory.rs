@@ -2,9 +2,11 @@
 //! that wait for a reader or for a missing segment.
 //!
 //! What an allocator takes for each connection and segment counts too. Half of it is split evenly, so that each
-//! connection is sure of its part and goes on whatever the others do; the other half is for whoever needs more. What
-//! does not fit waits with the writer. What arrives and does not fit is lost, and from then on the peer gets no more
-//! credit than there is room, so that it sends again only what fits; nothing that was acknowledged is given up.
+//! connection is sure of its part and goes on whatever the others do; the other half is for whoever needs more. A little
+//! of each part is for what is sent alone: who has to answer before he reads on could not, once what came had taken
+//! everything. What does not fit waits with the writer. What arrives and does not fit is lost, and from then on the peer
+//! gets no more credit than there is room, so that it sends again only what fits; nothing that was acknowledged is
+//! given up.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,6 +24,8 @@ const TIGHT: usize = 32;
 
 /// Connections that may be closing beside a quarter as many as there may be.
 const CLOSING: usize = 8;
+/// Most bytes that a connection may always send: some replies.
+const REPLIES: usize = 4_096;
 /// Bytes that a connection takes whatever it does; a test measures them.
 pub(super) const CONNECTION: usize = 4_096;
 /// Payloads that are shorter are copied when they arrive: each would otherwise hold a piece of memory that has room
@@ -35,6 +39,8 @@ pub(super) struct Allowance {
     common: usize,
     /// What each is sure of.
     each: usize,
+    /// What each is sure of besides, for what it sends.
+    replies: usize,
     /// How many connections the peer may open.
     connections: usize,
     /// Of what came while parity is expected.
@@ -43,8 +49,13 @@ pub(super) struct Allowance {
 
 impl Allowance {
     /// No bound.
-    pub(super) const UNLIMITED: Self =
-        Self { common: usize::MAX, each: 0, connections: MOST_CONNECTIONS, parity: usize::MAX };
+    pub(super) const UNLIMITED: Self = Self {
+        common: usize::MAX,
+        each: 0,
+        replies: 0,
+        connections: MOST_CONNECTIONS,
+        parity: usize::MAX,
+    };
 
     /// So many bytes for so many connections.
     pub(super) fn new(bytes: ByteCount, connections: usize) -> Self {
@@ -54,7 +65,9 @@ impl Allowance {
         // Those that are closing are there for a while beside those that follow them.
         let connections =
             connections.saturating_add(connections / 4 + CLOSING).min(MOST_CONNECTIONS);
-        Self { common: half, each: half / connections, connections, parity }
+        let each = half / connections;
+        let replies = REPLIES.min(each / 4);
+        Self { common: half, each: each - replies, replies, connections, parity }
     }
 }
 
@@ -94,6 +107,12 @@ impl Memory {
     pub(super) fn room(&self, holds: usize) -> usize {
         let common = self.allowance.common.saturating_sub(self.held);
         common.max(self.allowance.each.saturating_sub(holds))
+    }
+
+    /// The same for what it sends, of which it holds `unacknowledged` already.
+    #[inline]
+    pub(super) fn room_to_send(&self, holds: usize, unacknowledged: usize) -> usize {
+        self.room(holds).max(self.allowance.replies.saturating_sub(unacknowledged))
     }
 
     /// Whether what arrives is to be copied if it is kept.
@@ -159,19 +178,26 @@ mod tests {
                 memory.change(*held, *held + 1_000);
                 *held += 1_000;
             }
-            assert_eq!(*held, 32_000);
+            assert_eq!(*held, 28_000);
         }
+        // Whoever has taken all of it can still answer.
+        assert_eq!(memory.room(holds[0]), 0);
+        assert_eq!(
+            [0, 4_000, 4_096].map(|sent| memory.room_to_send(holds[0], sent)),
+            [4_096, 96, 0]
+        );
         assert_eq!(memory.held(), holds.iter().sum::<usize>());
         assert!(memory.held() <= bytes as usize && tight.load(Ordering::Relaxed) == 1);
         memory.change(holds[0], 0);
-        assert_eq!(memory.room(holds[1]), 650_000 - 9 * 32_000);
+        assert_eq!(memory.room(holds[1]), 650_000 - 9 * 28_000);
         holds[1..].iter().for_each(|held| memory.change(*held, 0));
         assert_eq!(tight.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn writers_are_woken_in_turn_and_no_more_than_there_is_room_for() {
-        let allowance = Allowance { common: 10 * WRITE, each: WRITE, connections: 10, parity: 0 };
+        let allowance =
+            Allowance { common: 10 * WRITE, each: WRITE, replies: 0, connections: 10, parity: 0 };
         let mut memory = Memory::new(allowance, Arc::default());
         memory.change(0, 10 * WRITE);
         (0..5).for_each(|connection| memory.wait(connection));

@@ -7,8 +7,9 @@ use bentpipe_units::{Instant, Span};
 
 use super::route::Route;
 
-/// Times between the challenges of one address, and until it is given up.
-const WAITS: [Span; 3] = [Span::from_secs(1), Span::from_secs(2), Span::from_secs(4)];
+/// Times between the challenges of one address, and until it is given up. Two, and an answer to what came, are no more than three
+/// times as long as the shortest datagram; whatever comes later from there makes two more.
+const WAITS: [Span; 2] = [Span::from_secs(1), Span::from_secs(3)];
 /// Most addresses that are challenged at the same time.
 const MOST: usize = 8;
 
@@ -27,7 +28,8 @@ struct Candidate {
 pub(super) struct Candidates(Vec<Candidate>);
 
 impl Candidates {
-    /// The peer may be at the end of this route, the new one of `path`. `token` is what proves it.
+    /// The peer may be at the end of this route, the new one of `path`. `token` is what proves it. An address is
+    /// challenged once, whatever path it is said to be of.
     pub(super) fn add(
         &mut self,
         now: Instant,
@@ -35,8 +37,9 @@ impl Candidates {
         route: Route,
         token: impl FnOnce() -> u64,
     ) {
-        let known = |other: &Candidate| other.path == path && other.route.ends_like(&route);
-        if self.0.len() < MOST && !self.0.iter().any(known) {
+        if let Some(known) = self.0.iter_mut().find(|other| other.route.ends_like(&route)) {
+            known.path = path;
+        } else if self.0.len() < MOST {
             self.0.push(Candidate { path, route, token: token(), sent: 0, due: now });
         }
     }
@@ -77,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_gets_three_challenges_and_only_its_own_answer_proves_it() {
+    fn an_address_gets_two_challenges_and_only_its_own_answer_proves_it() {
         let mut candidates = Candidates::default();
         let mut now = Instant::ZERO;
         candidates.add(now, 0, route(2), || 7);
@@ -92,9 +95,11 @@ mod tests {
             now = due;
             all += candidates.challenges(now).len();
         }
-        assert_eq!(all, 6);
+        assert_eq!(all, 4);
         candidates.add(now, 0, route(2), || 10);
-        assert_eq!(candidates.proved(10, route(2)), Some((0, route(2))));
+        candidates.add(now, 1, route(2), || 11);
+        assert_eq!(candidates.proved(11, route(2)), None);
+        assert_eq!(candidates.proved(10, route(2)), Some((1, route(2))));
         assert_eq!(candidates.deadline(), None);
     }
 

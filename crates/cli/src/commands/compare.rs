@@ -7,13 +7,13 @@ use bentpipe_record::{Comparison, ComparisonRow, Estimate};
 use bentpipe_scenario::Scenario;
 
 use crate::args::Compare;
-use crate::commands::print_json;
+use crate::commands::{changed, print_json};
 use crate::failure::Failure;
 use crate::output::{bars, lines::Lines, progress::Bar, ranking};
 
 /// Runs a scenario with each variant and prints the ranking.
 pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
-    let scenario = Scenario::open(&args.scenario)?.with(&args.overrides)?;
+    let scenario = changed(&Scenario::open(&args.scenario)?, &args.overrides)?;
     let options = CompareOptions {
         reps: args.reps,
         jobs: args.jobs.map(usize::from),

@@ -23,11 +23,20 @@ mod twin;
 
 use std::io::Write;
 
+use bentpipe_scenario::{Override, Scenario, ScenarioError};
 use clap::CommandFactory;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
+
+/// Changes values of a scenario, and says so where its keys have another name now.
+fn changed(scenario: &Scenario, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
+    for warning in scenario.warnings() {
+        anstream::eprintln!("bentpipe: warning: {warning}");
+    }
+    scenario.with(overrides)
+}
 
 /// Does what was asked.
 pub(crate) fn execute(command: Command) -> Result<(), Failure> {

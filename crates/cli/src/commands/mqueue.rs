@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_association::Tuning;
-use bentpipe_net::emulate::Path;
+use bentpipe_link::Path;
 use bentpipe_net::qlp::{self, Counters, Frame, Node, NodeId, Router, Routes};
 use bentpipe_transfer::PORT;
 use serde::Serialize;

@@ -10,7 +10,7 @@ use bentpipe_sim::{Capture, Observer, PacketSeen, RunSpec};
 use bentpipe_units::{Instant, Span};
 
 use crate::args::Run;
-use crate::commands::print_json;
+use crate::commands::{changed, print_json};
 use crate::failure::Failure;
 use crate::output::summary;
 
@@ -19,7 +19,7 @@ const SAMPLE_EVERY: Span = Span::from_millis(100);
 
 /// Runs a scenario and prints what became of it.
 pub(crate) fn run(args: &Run) -> Result<(), Failure> {
-    let scenario = args.source.open()?.with(&args.overrides)?;
+    let scenario = changed(&args.source.open()?, &args.overrides)?;
     let spec = scenario.run_spec(args.seed, args.wire)?;
     let every = scenario.file().sample_every.map_or(SAMPLE_EVERY, |every| every.0);
     let mut files = Files::create(args, &spec, every)?;

@@ -67,7 +67,7 @@ pub(super) fn gateways(
     ];
     if know_rate {
         for (key, from) in [("terminal.rate", terminal), ("hub.rate", hub)] {
-            let models = if link.ends[0] == from { &link.forth } else { &link.back };
+            let models = if link.ends[0] == from { &link.forward_link } else { &link.return_link };
             let rate = models.iter().find_map(|model| match model {
                 ModelSpec::Rate { rate, .. } | ModelSpec::FadingRate { rate, .. } => Some(rate),
                 _ => None,

@@ -67,7 +67,7 @@ impl Agent {
     pub fn scenario(&self, ber: f64, changes: &[String]) -> Result<Scenario, Error> {
         let Self { recovery, controller, parameters, .. } = self;
         let mut all = vec![
-            format!("links.satellite.forth.ber={ber:?}"),
+            format!("links.satellite.forward.ber={ber:?}"),
             format!("flows.file.tcp.recovery={recovery}"),
             format!("flows.file.tcp.controller={controller}"),
             format!(

@@ -75,7 +75,7 @@ fn repeat(row: &[&str]) -> Result<(f64, f64), Error> {
     let lost = lost.ok_or_else(|| format!("no losses of the run {key}"))?;
     let rules: Vec<String> =
         lost.split(' ').map(|nth| format!("{{ kind = ['data'], nth = {nth} }}")).collect();
-    let script = format!("links.satellite.forth.script=[{}]", rules.join(", "));
+    let script = format!("links.satellite.forward.script=[{}]", rules.join(", "));
     let spec = agent.scenario(0.0, &[script])?.run_spec(Some(1), false)?;
     let summary = run(&spec, &mut Silent)?;
     let flow = summary.flows.first().ok_or("the scenario has no flow")?;

@@ -62,7 +62,7 @@ fn round_trip() -> f64 {
 fn goodput(name: &str, loss: f64) -> Result<f64, Error> {
     let agent = agent(name).ok_or("an agent that is compared")?;
     let changes = [
-        format!("links.satellite.forth.loss={loss}"),
+        format!("links.satellite.forward.loss={loss}"),
         "duration=1500 s".to_owned(),
         "flows.file.tcp.controller_parameters={ initial_ssthresh = 16.0 }".to_owned(),
     ];
@@ -117,8 +117,8 @@ fn cubic_returns() -> Result<Comparison, Error> {
         "flows.file.tcp.controller_parameters={ initial_ssthresh = 300.0 }",
         // A needless timeout would forget the window of the loss.
         "flows.file.tcp.rto_min=1 s",
-        "links.satellite.forth.queue=2000 packets",
-        "links.satellite.forth.script=[{ kind = ['data'], nth = 5000 }]",
+        "links.satellite.forward.queue=2000 packets",
+        "links.satellite.forward.script=[{ kind = ['data'], nth = 5000 }]",
         "duration=60 s",
     ];
     let spec = agent.scenario(0.0, &changes.map(str::to_owned))?.run_spec(Some(1), false)?;

@@ -5,8 +5,8 @@
 //! Whoever owns the packets, a simulator or a gateway, does it.
 
 mod ack_filter;
-mod ack_spread;
-mod acks_first;
+mod ack_priority;
+mod ack_reconstruction;
 mod drop_tail;
 mod fifo;
 mod priority;
@@ -18,10 +18,10 @@ pub(crate) mod testing;
 mod xcp;
 
 pub use ack_filter::AckFilter;
-pub use ack_spread::{AckSpread, AckSpreadConfig};
-pub use acks_first::AcksFirst;
+pub use ack_priority::AckPriority;
+pub use ack_reconstruction::{AckReconstruction, AckReconstructionConfig};
 pub use drop_tail::DropTail;
-pub use priority::LowFirst;
+pub use priority::DropLowPriority;
 pub use red::{Red, RedConfig};
 pub use rows::QUEUES;
 pub use spec::{DisciplineSpec, QueueSpec};

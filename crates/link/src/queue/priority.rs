@@ -12,12 +12,12 @@ use crate::{LossCause, QueueLimit};
 ///
 /// A packet of low priority never costs another one its place.
 #[derive(Clone, Debug)]
-pub struct LowFirst {
+pub struct DropLowPriority {
     fifo: Fifo,
     low: Backlog,
 }
 
-impl LowFirst {
+impl DropLowPriority {
     /// An empty queue. `limit` counts both classes.
     pub fn new(limit: QueueLimit) -> Self {
         Self { fifo: Fifo::new(limit), low: Backlog::default() }
@@ -46,7 +46,7 @@ const fn is_low(packet: &Held) -> bool {
     packet.kind.contains(Kind::LOW)
 }
 
-impl Discipline for LowFirst {
+impl Discipline for DropLowPriority {
     fn enqueue(&mut self, _: Instant, line: LineState, packet: Held, packets: &mut dyn Packets) {
         self.make_room(line, &packet, packets);
         if self.fifo.take_or_lose(line, packet, packets) && is_low(&packet) {
@@ -82,7 +82,8 @@ mod tests {
 
     #[test]
     fn the_newest_packets_of_low_priority_make_room_and_order_is_kept() {
-        let (mut queue, mut seen) = (LowFirst::new(QueueLimit::Packets(4)), Watched::default());
+        let (mut queue, mut seen) =
+            (DropLowPriority::new(QueueLimit::Packets(4)), Watched::default());
         fill(&mut queue, &mut seen, [data(1), low(2), low(3), data(4), data(5)]);
         assert_eq!(seen.lost, [(3, FULL)]);
         assert_eq!(drain(&mut queue, &mut seen, ms(0)), [1, 2, 4, 5]);
@@ -92,11 +93,13 @@ mod tests {
     #[test]
     fn where_all_are_alike_the_one_that_comes_is_lost() {
         for class in [data, low] {
-            let (mut queue, mut seen) = (LowFirst::new(QueueLimit::Packets(2)), Watched::default());
+            let (mut queue, mut seen) =
+                (DropLowPriority::new(QueueLimit::Packets(2)), Watched::default());
             fill(&mut queue, &mut seen, [class(1), class(2), class(3)]);
             assert_eq!(seen.lost, [(3, FULL)]);
         }
-        let (mut queue, mut seen) = (LowFirst::new(QueueLimit::Packets(2)), Watched::default());
+        let (mut queue, mut seen) =
+            (DropLowPriority::new(QueueLimit::Packets(2)), Watched::default());
         fill(&mut queue, &mut seen, [data(1), data(2), low(3)]);
         assert_eq!(seen.lost, [(3, FULL)]);
     }
@@ -104,7 +107,7 @@ mod tests {
     #[test]
     fn nobody_is_thrown_out_in_vain() {
         let limit = QueueLimit::Bytes(ByteCount::new(2500));
-        let (mut queue, mut seen) = (LowFirst::new(limit), Watched::default());
+        let (mut queue, mut seen) = (DropLowPriority::new(limit), Watched::default());
         let long = Held { bytes: ByteCount::new(1600), ..data(9) };
         fill(&mut queue, &mut seen, [data(1), low(2), long]);
         assert_eq!(seen.lost, [(9, FULL)]);

@@ -27,13 +27,13 @@ pub static QUEUES: &[ModelRow] = &[
         ],
     },
     ModelRow {
-        name: "low-first",
+        name: "drop-low-priority",
         summary: "when it is full, packets of low priority are lost first",
         source: "Padmanabhan and Katz 1998, TCP Fast Start; Akyildiz et al. 2001, TCP Peach",
         parameters: &[LIMIT],
     },
     ModelRow {
-        name: "acks-first",
+        name: "ack-priority",
         summary: "acknowledgments go before data",
         source: "Balakrishnan, Padmanabhan and Katz 1999",
         parameters: &[
@@ -52,7 +52,7 @@ pub static QUEUES: &[ModelRow] = &[
         ],
     },
     ModelRow {
-        name: "ack-spread",
+        name: "ack-reconstruction",
         summary: "fills up acknowledgments that were filtered on the way",
         source: "ACK reconstruction, Balakrishnan, Padmanabhan and Katz 1999",
         parameters: &[

@@ -3,8 +3,8 @@
 use bentpipe_units::BitRate;
 
 use super::{
-    AckFilter, AckSpread, AckSpreadConfig, AcksFirst, Discipline, DropTail, LowFirst, Red,
-    RedConfig, XcpRouter,
+    AckFilter, AckPriority, AckReconstruction, AckReconstructionConfig, Discipline,
+    DropLowPriority, DropTail, Red, RedConfig, XcpRouter,
 };
 use crate::{QueueChoice, QueueLimit, Stream};
 
@@ -24,10 +24,10 @@ pub enum DisciplineSpec {
     DropTail,
     /// [`Red`].
     Red(RedConfig),
-    /// [`LowFirst`].
-    LowFirst,
-    /// [`AcksFirst`].
-    AcksFirst {
+    /// [`DropLowPriority`].
+    DropLowPriority,
+    /// [`AckPriority`].
+    AckPriority {
         /// Acknowledgments before another packet has its turn.
         in_a_row: u32,
     },
@@ -38,8 +38,8 @@ pub enum DisciplineSpec {
         /// An acknowledgment moves up to the place of the oldest one that it removes.
         in_place: bool,
     },
-    /// [`AckSpread`].
-    AckSpread(AckSpreadConfig),
+    /// [`AckReconstruction`].
+    AckReconstruction(AckReconstructionConfig),
     /// [`XcpRouter`].
     Xcp {
         /// What limited flows leave goes to the others.
@@ -56,12 +56,16 @@ impl QueueSpec {
         match &self.discipline {
             DisciplineSpec::DropTail => Box::new(DropTail::new(limit)),
             DisciplineSpec::Red(config) => Box::new(Red::new(*config, limit, rate, stream)),
-            DisciplineSpec::LowFirst => Box::new(LowFirst::new(limit)),
-            DisciplineSpec::AcksFirst { in_a_row } => Box::new(AcksFirst::new(limit, *in_a_row)),
+            DisciplineSpec::DropLowPriority => Box::new(DropLowPriority::new(limit)),
+            DisciplineSpec::AckPriority { in_a_row } => {
+                Box::new(AckPriority::new(limit, *in_a_row))
+            }
             DisciplineSpec::AckFilter { reports, in_place } => {
                 Box::new(AckFilter::new(limit, *reports, *in_place))
             }
-            DisciplineSpec::AckSpread(config) => Box::new(AckSpread::new(*config, limit)),
+            DisciplineSpec::AckReconstruction(config) => {
+                Box::new(AckReconstruction::new(*config, limit))
+            }
             DisciplineSpec::Xcp { p_xcp } => Box::new(XcpRouter::new(rate, limit, *p_xcp)),
             DisciplineSpec::Custom(choice) => choice.build(limit, rate, stream),
         }

@@ -65,7 +65,7 @@ mod tests {
 
     use super::*;
     use crate::queue::testing::{Watched, ack, data, ms};
-    use crate::queue::{AckSpread, AckSpreadConfig, AcksFirst, DropTail};
+    use crate::queue::{AckPriority, AckReconstruction, AckReconstructionConfig, DropTail};
     use crate::{Fate, LossCause, Model, Passing, QueueLimit, RateQueue};
 
     /// 1000 bytes take a millisecond.
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn what_waits_leaves_in_the_order_of_the_queue_and_at_the_line_rate() {
-        let queue = AcksFirst::new(QueueLimit::Unlimited, 8);
+        let queue = AckPriority::new(QueueLimit::Unlimited, 8);
         let (mut line, mut seen) = (Line::new(RATE, Box::new(queue)), Watched::default());
         for packet in [data(1), data(2), ack(3, 1, 10)] {
             line.enqueue(ms(0), packet, &mut seen);
@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn a_queue_may_hold_packets_back_while_the_line_is_idle() {
-        let queue = AckSpread::new(AckSpreadConfig::default(), QueueLimit::Unlimited);
+        let queue =
+            AckReconstruction::new(AckReconstructionConfig::default(), QueueLimit::Unlimited);
         let (mut line, mut seen) = (Line::new(RATE, Box::new(queue)), Watched::default());
         line.enqueue(ms(0), ack(1, 1, 0), &mut seen);
         line.enqueue(ms(40), ack(2, 1, 8 * 1460), &mut seen);

@@ -9,9 +9,9 @@
 use std::fmt::Write as _;
 use std::io;
 
-use crate::programs;
 use bentpipe_association::PublicKey;
 use bentpipe_gateway::{Config, UdpMode};
+use bentpipe_system::programs;
 
 /// Mark of packets for sockets of this machine.
 const MARK: u32 = 0x6270;

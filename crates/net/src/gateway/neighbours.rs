@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 
 use ipnet::IpNet;
 
-use crate::clock;
 use bentpipe_association::host::lock;
 
 /// The tables; they are there also where a unit of systemd shows processes only.
@@ -34,7 +33,7 @@ impl Neighbours {
     }
 
     fn networks(&self) -> Arc<[IpNet]> {
-        let now = clock::seconds();
+        let now = bentpipe_system::seconds();
         let mut read = lock(&self.read);
         match &*read {
             Some((at, networks)) if now < at + HOLDS => networks.clone(),

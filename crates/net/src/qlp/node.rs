@@ -16,10 +16,10 @@ use super::interface::{Counters, Interface};
 use super::queue::OpenError;
 use super::routes::Routes;
 use super::sessions::Sessions;
-use crate::clock::Clock;
 use crate::task;
 use bentpipe_association::endpoint::Streams as _;
 use bentpipe_association::host::{Handle, Shared, lock};
+use bentpipe_system::Clock;
 
 /// Frames taken from the queue before what they ask for is sent.
 const BATCH: usize = 64;

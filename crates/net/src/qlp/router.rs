@@ -4,6 +4,8 @@ use std::io;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
+use bentpipe_link::{Direction, Path};
+use bentpipe_system::Clock;
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::qlp::{Frame, NodeId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,8 +13,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::interface::{Counters, Interface};
 use super::queue::OpenError;
 use super::routes::Routes;
-use crate::clock::Clock;
-use crate::emulate::{Path, Way};
 
 /// Longest sleep, so that whoever stops the router does not wait.
 const LONGEST_SLEEP: Span = Span::from_millis(100);
@@ -96,8 +96,9 @@ impl Router {
             return;
         }
         let upwards = header.source < header.destination;
-        let way = if upwards == self.swapped { Way::Back } else { Way::Forth };
-        self.path.enter(now, way, frame.payload.len() as u64, frame);
+        let direction =
+            if upwards == self.swapped { Direction::Return } else { Direction::Forward };
+        self.path.enter(now, direction, frame.payload.len() as u64, frame);
     }
 
     /// Waits for frames, to the nanosecond if nothing comes.
@@ -113,14 +114,13 @@ impl Router {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_link::{ModelSpec, StateConfig, XDelDropConfig};
+    use bentpipe_link::{Hop, ModelSpec, StateConfig, XDelDropConfig};
     use bentpipe_wire::qlp::{Header, Protocol};
     use bytes::Bytes;
 
     use super::super::Route;
     use super::super::interface::tests::interface;
     use super::*;
-    use crate::emulate::Hop;
 
     /// A source, a router and a sink, with a channel that never leaves its first state for long enough
     /// to matter: a loss of `drop` and a delay of 10 ms.
@@ -146,8 +146,8 @@ mod tests {
             };
             let config = XDelDropConfig { good: state(10), bad: state(10), fifo: false };
             let channel = ModelSpec::XDelDrop { config, independent: false };
-            let back = vec![channel.clone(), ModelSpec::Delay(ms(5))];
-            let hop = Hop { name: "space".to_owned(), forth: vec![channel], back };
+            let return_link = vec![channel.clone(), ModelSpec::Delay(ms(5))];
+            let hop = Hop { name: "space".to_owned(), forward_link: vec![channel], return_link };
             let path = Path::new(&[hop], 1);
             let router = Router { link, path, clock: Clock::start(), swapped };
             Self { source, router, sink }
@@ -206,7 +206,7 @@ mod tests {
         }
         three.router.turn(ms(30_000));
         arrived += u64::from(three.arrived().is_some());
-        let counters = *three.router.path().counters(Way::Forth);
+        let counters = *three.router.path().counters(Direction::Forward);
         assert_eq!((counters.packets, counters.delivered + counters.lost), (1000, 1000));
         assert_eq!((counters.delivered, three.router.counters().sent), (arrived, arrived));
         assert!((250..350).contains(&counters.lost), "{counters:?}");
@@ -221,6 +221,6 @@ mod tests {
         three.router.turn(ms(1));
         three.router.turn(ms(100));
         assert_eq!(three.router.counters().unwanted, 1);
-        assert_eq!(three.router.path().counters(Way::Forth).packets, 0);
+        assert_eq!(three.router.path().counters(Direction::Forward).packets, 0);
     }
 }

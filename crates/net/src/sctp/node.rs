@@ -12,11 +12,11 @@ use bentpipe_units::Instant;
 use super::Connection;
 use super::associations::{Associations, Counters};
 use super::local::Local;
-use crate::clock::Clock;
 use crate::socket::Socket;
 use crate::task;
 use bentpipe_association::endpoint::Route;
 use bentpipe_association::host::{Handle, Shared};
+use bentpipe_system::Clock;
 
 /// Batches received from each socket before what they ask for is sent.
 const BATCHES: usize = 4;

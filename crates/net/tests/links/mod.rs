@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use bentpipe_link::{ModelSpec, QueueLimit};
-use bentpipe_net::emulate::{Hop, Path, Relay, Way};
+use bentpipe_emulator::Relay;
+use bentpipe_link::{Direction, Hop, ModelSpec, Path, QueueLimit};
 use bentpipe_units::{BitRate, Span};
 
 /// A relay over an emulated link, the same both ways. It ends with the test.
@@ -52,17 +52,18 @@ impl Link {
     /// From `listen` to `target`, with these models either way.
     #[expect(clippy::disallowed_methods, reason = "the emulator waits by itself")]
     pub(crate) fn of(listen: SocketAddr, target: SocketAddr, models: Vec<ModelSpec>) -> Self {
-        let hop = Hop { name: "link".to_owned(), forth: models.clone(), back: models };
+        let hop =
+            Hop { name: "link".to_owned(), forward_link: models.clone(), return_link: models };
         let mut relay = Relay::bind(listen, target, Path::new(&[hop], 1), false).expect("a relay");
         let address = relay.local_addr().expect("an address");
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
         let thread = std::thread::spawn(move || {
             relay.run(|_| !told.load(Ordering::Relaxed)).expect("it runs");
-            let [forth, back] = [Way::Forth, Way::Back].map(|way| relay.path().counters(way));
+            let [there, back] = Direction::BOTH.map(|direction| relay.path().counters(direction));
             Carried {
-                lost: forth.lost.min(back.lost),
-                bytes: forth.delivered_bytes.min(back.delivered_bytes),
+                lost: there.lost.min(back.lost),
+                bytes: there.delivered_bytes.min(back.delivered_bytes),
             }
         });
         Self { address, stop, thread: Some(thread) }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use bentpipe_association::{Fec, Tuning};
-use bentpipe_sim::{LinkSpec, Protocol, Way, way};
+use bentpipe_link::Direction;
+use bentpipe_sim::{LinkSpec, Protocol, passed};
 use bentpipe_transport::xstp;
 use bentpipe_units::{BitRate, Span};
 
@@ -101,15 +102,15 @@ fn least_rate(file: &ScenarioFile, links: &[LinkSpec], [from, to]: [usize; 2]) -
         }
         None => {
             let ends: Vec<_> = links.iter().map(|link| link.ends).collect();
-            let direction = |(link, way): (usize, Way)| {
+            let rate = |(link, direction): (usize, Direction)| {
                 let (_, table) = file.links.get_index(link)?;
-                let own = match way {
-                    Way::Forth => table.forth.as_ref(),
-                    Way::Back => table.back.as_ref(),
+                let own = match direction {
+                    Direction::Forward => table.forward_link.as_ref(),
+                    Direction::Return => table.return_link.as_ref(),
                 };
                 own.and_then(|own| own.rate).or(table.rate)
             };
-            way(&ends, file.nodes.len(), [from, to]).into_iter().map(direction).collect()
+            passed(&ends, file.nodes.len(), [from, to]).into_iter().map(rate).collect()
         }
     };
     rates.into_iter().flatten().map(|rate| rate.0).min()

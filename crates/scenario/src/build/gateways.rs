@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use bentpipe_association::Fec;
-use bentpipe_sim::{FlowSpec, GatewaySpec, GatewaysSpec, LinkSpec, Protocol, Way, way};
+use bentpipe_link::Direction;
+use bentpipe_sim::{FlowSpec, GatewaySpec, GatewaysSpec, LinkSpec, Protocol, passed};
 use bentpipe_units::Span;
 
 use super::node;
@@ -78,18 +79,18 @@ pub(super) fn gateways(
         if !matches!(flow.protocol, Protocol::Tcp { .. }) {
             continue;
         }
-        let way = |from, to| way(&ends, file.nodes.len(), [from, to]);
+        let links = |from, to| passed(&ends, file.nodes.len(), [from, to]);
         let passed: Vec<usize> = match file.constellation {
-            None => way(flow.from, flow.to)
+            None => links(flow.from, flow.to)
                 .iter()
-                .map(|(link, way)| ends[*link][usize::from(*way == Way::Forth)])
+                .map(|(link, direction)| ends[*link][usize::from(*direction == Direction::Forward)])
                 .filter(|node| both.contains(node))
                 .collect(),
             // Cables lead to the gateways, and satellites from one to the other.
             Some(_) => {
                 let orders = [both, [both[1], both[0]]].into_iter();
                 let mut joined = orders.filter(|[first, last]| {
-                    !way(flow.from, *first).is_empty() && !way(*last, flow.to).is_empty()
+                    !links(flow.from, *first).is_empty() && !links(*last, flow.to).is_empty()
                 });
                 joined.next().map(Vec::from).unwrap_or_default()
             }

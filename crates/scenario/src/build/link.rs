@@ -50,16 +50,18 @@ pub(super) fn link(
         }
     }
     let mtu = mtu(file, name, table)?;
-    let own = [&table.forth, &table.back];
+    let own = [&table.forward_link, &table.return_link];
     let fades = !table.fades.is_empty()
         || own.into_iter().flatten().any(|own| own.fades.as_ref().is_some_and(|f| !f.is_empty()));
     if fades && !file.agents.is_empty() {
         return problem(&["links", name, "fades"], "with agents no line fades");
     }
-    let forth = direction(name, "forth", table, table.forth.as_ref(), held[0], brought)?;
-    let back = direction(name, "back", table, table.back.as_ref(), held[1], brought)?;
+    let [forward_link, return_link] = [
+        direction(name, "forward", table, table.forward_link.as_ref(), held[0], brought)?,
+        direction(name, "return", table, table.return_link.as_ref(), held[1], brought)?,
+    ];
     let (name, tells_state) = (name.to_owned(), table.link_state);
-    Ok(LinkSpec { name, ends, forth, back, mtu, tells_state })
+    Ok(LinkSpec { name, ends, forward_link, return_link, mtu, tells_state })
 }
 
 /// What a link carries at most.

@@ -23,7 +23,8 @@ mod xstp;
 
 pub use constellation::{ConstellationOptions, open_constellation};
 
-use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec, Way};
+use bentpipe_link::Direction;
+use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec};
 use bentpipe_units::Span;
 
 use self::agents::agents;
@@ -66,7 +67,7 @@ pub(crate) fn run_spec(
         .iter()
         .enumerate()
         .map(|(n, (name, table))| {
-            let held = [Way::Forth, Way::Back].map(|way| holds(&stations, n, way));
+            let held = Direction::BOTH.map(|direction| holds(&stations, n, direction));
             link(file, name, table, held, extensions.links())
         })
         .collect();

@@ -1,6 +1,6 @@
 //! The queues of links that hold packets.
 
-use bentpipe_link::queue::{AckSpreadConfig, DisciplineSpec, QueueSpec, RedConfig};
+use bentpipe_link::queue::{AckReconstructionConfig, DisciplineSpec, QueueSpec, RedConfig};
 use bentpipe_link::{CustomError, QueueLimit, Registry};
 use bentpipe_units::ByteCount;
 
@@ -44,25 +44,25 @@ impl QueueTable {
                 }
                 held(limit, DisciplineSpec::Red(config))
             }
-            Self::LowFirst { limit } => held(limit, DisciplineSpec::LowFirst),
-            Self::AcksFirst { limit, in_a_row } => {
+            Self::DropLowPriority { limit } => held(limit, DisciplineSpec::DropLowPriority),
+            Self::AckPriority { limit, in_a_row } => {
                 let in_a_row = at_least_one("in_a_row", in_a_row.unwrap_or(8))?;
-                held(limit, DisciplineSpec::AcksFirst { in_a_row })
+                held(limit, DisciplineSpec::AckPriority { in_a_row })
             }
             Self::AckFilter { limit, reports, in_place } => {
                 let (reports, in_place) = (reports.unwrap_or(false), in_place.unwrap_or(false));
                 held(limit, DisciplineSpec::AckFilter { reports, in_place })
             }
-            Self::AckSpread { limit, segment, every } => {
-                let default = AckSpreadConfig::default();
-                let config = AckSpreadConfig {
+            Self::AckReconstruction { limit, segment, every } => {
+                let default = AckReconstructionConfig::default();
+                let config = AckReconstructionConfig {
                     segment: segment.map_or(default.segment, |size| size.0),
                     every: at_least_one("every", every.unwrap_or(default.every))?,
                 };
                 if config.segment == ByteCount::ZERO {
                     return Err(("segment", "0 B: it must be above zero".to_owned()));
                 }
-                held(limit, DisciplineSpec::AckSpread(config))
+                held(limit, DisciplineSpec::AckReconstruction(config))
             }
             Self::Xcp { limit } => held(limit, DisciplineSpec::Xcp { p_xcp: false }),
             Self::PXcp { limit } => held(limit, DisciplineSpec::Xcp { p_xcp: true }),

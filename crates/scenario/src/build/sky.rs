@@ -100,7 +100,7 @@ pub(crate) fn sky(
         problem(&path, message)
     })?;
     for (link, delay) in links.iter_mut().zip(network.cable_delays()) {
-        for models in [&mut link.forth, &mut link.back] {
+        for models in [&mut link.forward_link, &mut link.return_link] {
             if !models.iter().any(|model| matches!(model, ModelSpec::Delay(_))) {
                 models.push(ModelSpec::Delay(delay));
             }
@@ -138,9 +138,9 @@ fn station(
     })
 }
 
-/// The cable that a link between two stations is. The delay of its way forth counts for routes.
+/// The cable that a link between two stations is. The delay of its forward link counts for routes.
 fn cable(link: &LinkSpec) -> Cable {
-    let delays = link.forth.iter().filter_map(|model| match model {
+    let delays = link.forward_link.iter().filter_map(|model| match model {
         ModelSpec::Delay(delay) => Some(*delay),
         _ => None,
     });

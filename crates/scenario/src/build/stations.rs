@@ -1,9 +1,10 @@
 //! The stations of a scenario: links whose queue holds packets, and shared uplinks.
 
+use bentpipe_link::Direction;
 use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
 use bentpipe_link::station::StationSpec;
 use bentpipe_link::{QueueLimit, Registry};
-use bentpipe_sim::{StationPlace, Way};
+use bentpipe_sim::StationPlace;
 use bentpipe_units::BitRate;
 
 use super::node;
@@ -20,20 +21,20 @@ const TERMINAL_QUEUE: QueueSpec =
     QueueSpec { limit: QueueLimit::Packets(50), discipline: DisciplineSpec::DropTail };
 
 /// One direction of a link as the file has it.
-struct Direction<'a> {
+struct OneWay<'a> {
     link: &'a str,
-    way: Way,
+    direction: Direction,
     both: &'a LinkTable,
     own: Option<&'a LinkDirection>,
 }
 
-impl<'a> Direction<'a> {
-    fn new(link: &'a str, both: &'a LinkTable, way: Way) -> Self {
-        let own = match way {
-            Way::Forth => both.forth.as_ref(),
-            Way::Back => both.back.as_ref(),
+impl<'a> OneWay<'a> {
+    fn new(link: &'a str, both: &'a LinkTable, direction: Direction) -> Self {
+        let own = match direction {
+            Direction::Forward => both.forward_link.as_ref(),
+            Direction::Return => both.return_link.as_ref(),
         };
-        Self { link, way, both, own }
+        Self { link, direction, both, own }
     }
 
     fn queue(&self) -> Option<&'a QueueTable> {
@@ -48,7 +49,7 @@ impl<'a> Direction<'a> {
     /// Path of a key of the direction: its own one, or that of both directions.
     fn path(&self, own: bool, key: &'a str) -> Vec<&'a str> {
         if own {
-            vec!["links", self.link, self.way.name(), key]
+            vec!["links", self.link, self.direction.name(), key]
         } else {
             vec!["links", self.link, key]
         }
@@ -82,27 +83,27 @@ pub(crate) fn stations(
         stations.push(station);
     }
     for (index, (name, table)) in file.links.iter().enumerate() {
-        for way in [Way::Forth, Way::Back] {
-            let direction = Direction::new(name, table, way);
-            let Some(queue) = direction.queue() else { continue };
+        for direction in Direction::BOTH {
+            let one = OneWay::new(name, table, direction);
+            let Some(queue) = one.queue() else { continue };
             let eager = matches!(queue, QueueTable::Eager(_));
-            if eager || holds(&stations, index, way) {
+            if eager || holds(&stations, index, direction) {
                 continue;
             }
-            let Some(rate) = direction.rate() else {
-                return problem(&direction.queue_path(), "a queue needs a `rate` to wait for");
+            let Some(rate) = one.rate() else {
+                return problem(&one.queue_path(), "a queue needs a `rate` to wait for");
             };
-            let queue = direction.queue_spec(queue, brought)?;
+            let queue = one.queue_spec(queue, brought)?;
             let station = StationSpec::Line { rate, queue };
-            stations.push(StationPlace { station, lines: vec![(index, way)] });
+            stations.push(StationPlace { station, lines: vec![(index, direction)] });
         }
     }
     Ok(stations)
 }
 
 /// True when a station holds the packets of this direction.
-pub(crate) fn holds(stations: &[StationPlace], link: usize, way: Way) -> bool {
-    stations.iter().any(|station| station.lines.contains(&(link, way)))
+pub(crate) fn holds(stations: &[StationPlace], link: usize, direction: Direction) -> bool {
+    stations.iter().any(|station| station.lines.contains(&(link, direction)))
 }
 
 fn uplink(
@@ -123,33 +124,29 @@ fn uplink(
             let hint = did_you_mean(link, file.links.keys().map(String::as_str));
             return problem(&path, format!("there is no link `{link}`{hint}"));
         };
-        let way = match both.between.iter().position(|end| *end == file.nodes[to]) {
-            Some(1) => Way::Forth,
-            Some(_) => Way::Back,
+        let direction = match both.between.iter().position(|end| *end == file.nodes[to]) {
+            Some(1) => Direction::Forward,
+            Some(_) => Direction::Return,
             None => {
                 return problem(&path, format!("`{link}` does not lead to `{}`", table.to));
             }
         };
-        if lines.contains(&(index, way)) {
+        if lines.contains(&(index, direction)) {
             return problem(&path, format!("`{link}` stands there twice"));
         }
-        let direction = Direction::new(link, both, way);
-        if direction.rate().is_some() {
-            let own = direction.own.is_some_and(|own| own.rate.is_some());
-            let other = match way {
-                Way::Forth => "back",
-                Way::Back => "forth",
-            };
+        let one = OneWay::new(link, both, direction);
+        if one.rate().is_some() {
+            let own = one.own.is_some_and(|own| own.rate.is_some());
             let message = format!(
-                "`{}` sends at the rate of the uplink `{name}`; give a rate to `{other}` alone",
-                way.name()
+                "`{}` sends at the rate of the uplink `{name}`; give a rate to `{}` alone",
+                direction.name(),
+                direction.other().name()
             );
-            return problem(&direction.path(own, "rate"), message);
+            return problem(&one.path(own, "rate"), message);
         }
-        let queue = direction.queue();
-        queues
-            .push(queue.map_or(Ok(TERMINAL_QUEUE), |queue| direction.queue_spec(queue, brought))?);
-        lines.push((index, way));
+        let queue = one.queue();
+        queues.push(queue.map_or(Ok(TERMINAL_QUEUE), |queue| one.queue_spec(queue, brought))?);
+        lines.push((index, direction));
     }
     let rate = table.rate.0;
     let access = table

@@ -53,9 +53,11 @@ pub struct LinkTable {
     #[serde(default)]
     pub custom: Vec<CustomTable>,
     /// What is different from the first node to the second.
-    pub forth: Option<LinkDirection>,
+    #[serde(rename = "forward", alias = "forth")]
+    pub forward_link: Option<LinkDirection>,
     /// What is different from the second node to the first.
-    pub back: Option<LinkDirection>,
+    #[serde(rename = "return", alias = "back")]
+    pub return_link: Option<LinkDirection>,
 }
 
 /// What differs in one direction of a link.

@@ -40,12 +40,14 @@ pub enum QueueTable {
         ecn: Option<bool>,
     },
     /// Packets of low priority are lost first.
-    LowFirst {
+    #[serde(alias = "low-first")]
+    DropLowPriority {
         /// What may wait; 50 packets.
         limit: Option<Quantity<Room>>,
     },
     /// Acknowledgments go before data.
-    AcksFirst {
+    #[serde(alias = "acks-first")]
+    AckPriority {
         /// What may wait; 50 packets.
         limit: Option<Quantity<Room>>,
         /// Acknowledgments before another packet has its turn; 8.
@@ -61,7 +63,8 @@ pub enum QueueTable {
         in_place: Option<bool>,
     },
     /// Acknowledgments that were thinned out are filled up again.
-    AckSpread {
+    #[serde(alias = "ack-spread")]
+    AckReconstruction {
         /// What may wait; 50 packets.
         limit: Option<Quantity<Room>>,
         /// Bytes that one data segment carries; 1460 B.

@@ -200,7 +200,7 @@ impl Products {
             return false;
         }
         let from = SocketAddr::from((address(from), datagram.source_port));
-        self.hosts[host].program.receive(now, from, Ecn::NotCapable, &datagram.payload);
+        let _ = self.hosts[host].program.receive(now, from, Ecn::NotCapable, &datagram.payload);
         self.touch(node);
         true
     }

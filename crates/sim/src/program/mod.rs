@@ -75,9 +75,9 @@ impl Program {
         self.executor.runtime().spawn(future).detach();
     }
 
-    /// A datagram has come from `from`.
-    pub fn receive(&mut self, now: Instant, from: SocketAddr, ecn: Ecn, datagram: &[u8]) {
-        self.host.shared().endpoint().handle_datagram(now, from, ecn, datagram);
+    /// A datagram has come from `from`. True if it was taken for authentic.
+    pub fn receive(&mut self, now: Instant, from: SocketAddr, ecn: Ecn, datagram: &[u8]) -> bool {
+        self.host.shared().endpoint().handle_datagram(now, from, ecn, datagram)
     }
 
     /// Lets everything happen that can happen now, and appends the datagrams that leave.

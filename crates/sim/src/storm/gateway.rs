@@ -1,5 +1,6 @@
 //! Two gateways in a storm, and flows between the hosts on both sides.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use super::hostile::{Hostile, Says};
 use super::lan::{Arrivals, Lan, REFUSES, SERVER, SERVES};
 use super::network::{Network, Weather};
 use super::node::Node;
+use super::settings::{IDLE, Settings};
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
 use crate::lan::{Pipe, Read};
 use crate::program::Program;
@@ -22,10 +24,14 @@ const TERMINAL: usize = 1;
 const EVIL: usize = 2;
 /// Places for those who have said nothing yet.
 const UNKNOWN: usize = 16;
-/// A connection between the gateways that hears nothing ends after this, in seconds.
-const PATIENCE: u64 = 30;
+/// Time for the gateways to find each other again after the storm.
+const GRACE: Span = Span::from_secs(60);
 /// When everything works again, a flow is through or has failed within this time.
 const CALM: Span = Span::from_secs(400);
+/// Peers of each gateway.
+const PEERS: [usize; 2] = [2, 1];
+/// Futures of a gateway that are there without connections.
+const TASKS: usize = 16;
 /// Bytes of a hostile peer's flow that are read at a time.
 const MOST_OTHER: usize = 4096;
 /// Flows that are open at the same time at most.
@@ -38,6 +44,7 @@ pub(super) struct World {
     now: Instant,
     time: Time,
     seed: u64,
+    settings: Settings,
     random: Stream,
     network: Network,
     nodes: Vec<Node>,
@@ -48,6 +55,8 @@ pub(super) struct World {
     servers: Vec<Server>,
     /// What a hostile peer has opened.
     others: Vec<Pipe>,
+    /// Flows that have come to their server.
+    came: BTreeSet<u64>,
     flows: u64,
     opens_at: Instant,
     calms: Instant,
@@ -63,6 +72,7 @@ impl World {
     pub(super) fn new(seed: u64) -> Self {
         let streams = Streams::new(seed);
         let mut random = streams.stream("storm");
+        let settings = Settings::draw(&mut streams.stream("settings"));
         let nodes: Vec<Node> = keys(&mut random, 3)
             .into_iter()
             .map(|key| Node::new(key, CALENDAR * 1_000_000_000))
@@ -73,7 +83,8 @@ impl World {
             now: Instant::ZERO,
             time: Time::default(),
             seed,
-            network: Network::new(streams.stream("network"), nodes.len()),
+            network: Network::new(streams.stream("network"), nodes.len(), settings.overtakes),
+            settings,
             nodes,
             machines: [None, None],
             hostile,
@@ -81,6 +92,7 @@ impl World {
             clients: Vec::new(),
             servers: Vec::new(),
             others: Vec::new(),
+            came: BTreeSet::new(),
             flows: 0,
             opens_at: Instant::ZERO,
             calms: Instant::ZERO + lasts,
@@ -98,13 +110,20 @@ impl World {
         for direction in 0..2 {
             *self.network.weather_mut(TERMINAL, direction) = Weather::draw(&mut self.random);
         }
+        self.log.say(self.now, format_args!("{:?}", self.settings));
         let ended = history(|| self.history());
         self.report.simulated = self.now.since(Instant::ZERO);
         self.report.datagrams = self.network.counts;
         self.report.digest = self.log.digest;
         match ended {
             Ok(()) => Ok(self.report),
-            Err(what) => Err(Box::new(Finding { at: self.now, what, log: self.log.lines })),
+            Err(what) => {
+                let log = std::mem::take(&mut self.log.lines);
+                let finding = Finding { at: self.now, what, log };
+                // After a panic locks are poisoned, and what is dropped would panic once more.
+                std::mem::forget(self);
+                Err(Box::new(finding))
+            }
         }
     }
 
@@ -119,7 +138,7 @@ impl World {
             let since = self.now.since(self.calms);
             let open = self.machines.iter().flatten().map(flows_of).sum::<usize>();
             let is_still = self.clients.is_empty() && self.servers.is_empty() && open == 0;
-            if is_still && self.last.0 > 0 && since > Span::from_secs(PATIENCE * 2) {
+            if is_still && self.last.0 >= self.wants() && since > GRACE {
                 break;
             }
             if since > CALM {
@@ -142,8 +161,12 @@ impl World {
         self.report.events += 1;
         let nodes = self.nodes.iter().filter_map(Node::next).min();
         let clients = self.clients.iter().filter_map(|client| client.next(self.now)).min();
-        let acts = (!self.is_calm).then_some(self.acts_at.min(self.calms));
-        let opens = (!self.is_calm || self.last.0 < 5).then_some(self.opens_at);
+        let acts = if self.is_calm {
+            self.settings.strangers_stay.then_some(self.acts_at)
+        } else {
+            Some(self.acts_at.min(self.calms))
+        };
+        let opens = (!self.is_calm || self.last.0 < self.wants()).then_some(self.opens_at);
         let mut next = Instant::earliest(nodes, clients);
         for other in [acts, opens, self.network.next(), self.hostile.next()] {
             next = Instant::earliest(next, other);
@@ -153,12 +176,15 @@ impl World {
         let now = self.now;
         if !self.is_calm && now >= self.calms {
             self.calm();
+        } else if self.is_calm && self.settings.strangers_stay && now >= self.acts_at {
+            self.network.intrude(now);
+            self.acts_at = now + Span::from_millis(1 + self.random.below(500));
         } else if !self.is_calm && now >= self.acts_at {
             self.act();
             let pause = self.random.exponential(4.0).min(60.0);
             self.acts_at = now + Span::from_secs_f64(pause);
         }
-        if now >= self.opens_at {
+        if opens.is_some_and(|at| at <= now) {
             self.open();
         }
         while self.network.next().is_some_and(|at| at <= now) {
@@ -166,8 +192,8 @@ impl World {
             self.log.digest(now, &flight.bytes);
             if flight.to == EVIL {
                 self.hostile.receive(&flight.bytes);
-            } else if let Some(program) = &mut self.nodes[flight.to].program {
-                program.receive(now, flight.from, flight.ecn, &flight.bytes);
+            } else {
+                self.nodes[flight.to].receive(now, &flight)?;
             }
         }
         self.go_on()?;
@@ -206,7 +232,13 @@ impl World {
                 }
             }
             for server in &mut self.servers {
+                let knew = server.number().is_some();
                 server.go_on()?;
+                if let Some(number) = server.number().filter(|_| !knew)
+                    && !self.came.insert(number)
+                {
+                    return Err(format!("flow {number} came to its server a second time"));
+                }
             }
             let programs = self.nodes.iter().filter_map(|node| node.program.as_ref());
             if !programs.into_iter().any(Program::is_woken) {
@@ -232,14 +264,19 @@ impl World {
         Ok(())
     }
 
+    /// Flows that are opened after the storm: many, if strangers are at work, and a few.
+    const fn wants(&self) -> u64 {
+        if self.settings.strangers_stay { 40 } else { 5 }
+    }
+
     /// A client opens a flow at the terminal.
     fn open(&mut self) {
         let now = self.now;
         let pause = if self.is_calm { 1.0 } else { self.random.exponential(2.0).min(30.0) };
         self.opens_at = now + Span::from_secs_f64(pause);
         // A while for the gateways to find each other again.
-        if self.is_calm && now.since(self.calms) < Span::from_secs(PATIENCE * 2) {
-            self.opens_at = self.calms + Span::from_secs(PATIENCE * 2);
+        if self.is_calm && now.since(self.calms) < GRACE {
+            self.opens_at = self.calms + GRACE;
             return;
         }
         let Some(machine) = self.machines[TERMINAL].clone() else { return };
@@ -272,8 +309,17 @@ impl World {
     fn start(&mut self, number: usize) -> Result<(), String> {
         let hub = self.nodes[HUB].key.public();
         let (terminal, evil) = (self.nodes[TERMINAL].key.public(), self.nodes[EVIL].key.public());
+        let waits = if number == HUB { self.settings.hub_waits } else { IDLE };
+        let buffer = self
+            .settings
+            .buffer
+            .map_or_else(String::new, |buffer| format!("buffer = \"{} B\"\n", buffer.get()));
         let limits = format!(
-            "[limits]\npatience = \"{PATIENCE} s\"\nconnections = 100\nconnect_timeout = \"10 s\"\n"
+            "[limits]\npatience = \"{} s\"\nconnections = {}\nconnect_timeout = \"10 s\"\n\
+             memory = \"{} B\"\n{buffer}",
+            waits.as_secs_f64(),
+            self.settings.connections,
+            self.settings.memory.get(),
         );
         let text = if number == HUB {
             format!(
@@ -320,6 +366,10 @@ impl World {
                 let down = [0, 0, 300, 2_000, 20_000, 90_000][self.random.below(6) as usize];
                 let down = Span::from_millis(self.random.below(down + 1));
                 self.kill(number, down);
+                // It comes back elsewhere.
+                if number == TERMINAL && self.random.chance(0.5) {
+                    self.network.readdress(TERMINAL);
+                }
             }
             3 => {
                 // It is stopped by its operator.
@@ -378,12 +428,18 @@ impl World {
         for number in [HUB, TERMINAL] {
             let Some(program) = &self.nodes[number].program else { continue };
             let (tasks, who) = (program.tasks(), name(number));
-            if tasks > 400 {
-                return Err(format!("{tasks} futures at the {who}"));
-            }
             let connections = program.host().shared().endpoint().connections();
-            if connections > 1_000 {
+            if connections > self.settings.most_connections() * PEERS[number] {
                 return Err(format!("{connections} connections at the {who}"));
+            }
+            if tasks > connections + self.clients.len() + TASKS {
+                return Err(format!("{tasks} futures for {connections} connections at the {who}"));
+            }
+            for node in &self.nodes {
+                let held = program.host().shared().endpoint().held(node.key.public());
+                if held > self.settings.memory {
+                    return Err(format!("a peer holds {held} bytes at the {who}"));
+                }
             }
         }
         let [from, to] = self.network.stranger_bytes();

@@ -19,6 +19,8 @@ use crate::program::Outgoing;
 
 /// Names under which it offers things.
 const NAMES: [&str; 7] = ["h/a", "h/b", "h", "../x", "h/../../x", "h/.a.bentpipe-part", "l/a"];
+/// Most names of others that it remembers.
+const MOST_NAMES: usize = 100;
 /// Where its symbolic links lead.
 const TARGETS: [&str; 3] = ["a", "../x", "/etc/passwd"];
 
@@ -40,9 +42,11 @@ pub(super) struct Hostile {
     asked: Option<Initiator>,
     traffic: Option<Traffic>,
     next: Instant,
-    /// The connection that it has opened last, and the bytes that it has sent on it.
+    /// The connection that it has opened last, and the number of its next segment.
     connection: u32,
     sent: u32,
+    /// Names of what others have sent.
+    names: Vec<String>,
 }
 
 impl Hostile {
@@ -58,7 +62,13 @@ impl Hostile {
             next: Instant::ZERO,
             connection: 0,
             sent: 0,
+            names: Vec::new(),
         }
+    }
+
+    /// It knows the names of what others have sent, the first few.
+    pub(super) fn learn(&mut self, names: impl Iterator<Item = String>) {
+        self.names.extend(names.take(MOST_NAMES.saturating_sub(self.names.len()).min(5)));
     }
 
     pub(super) const fn next(&self) -> Option<Instant> {
@@ -131,7 +141,7 @@ impl Hostile {
                 // Hosts share the numbers: the one with the smaller key has the even ones.
                 let first = if self.key.public() < self.server { 2 } else { 1 };
                 self.connection = first + 2 * random.below(30) as u32;
-                self.sent = 1;
+                self.sent = 0;
                 let mss = [0, 1, 100, 1400, u16::MAX][random.below(5) as usize];
                 let begin = Begin { ts: 1, ts_echo: 0, mss, many_gaps: random.chance(0.5) };
                 self.segment(self.connection, 0, Body::Begin(begin))
@@ -144,7 +154,7 @@ impl Hostile {
             _ => {
                 let said = self.frame(random);
                 let seq = self.sent;
-                self.sent += said.len() as u32;
+                self.sent += 1;
                 self.segment(self.connection, seq, flow(said, random.chance(0.05)))
             }
         }
@@ -153,14 +163,18 @@ impl Hostile {
     /// Something that a program may read on its connection.
     fn frame(&self, random: &mut Stream) -> Bytes {
         match self.says {
-            Says::Transfer => Self::of_transfer(random),
+            Says::Transfer => self.of_transfer(random),
             Says::Gateway => of_gateway(random),
         }
     }
 
     /// A frame of a transfer, more or less in turn.
-    fn of_transfer(random: &mut Stream) -> Bytes {
-        let name = NAMES[random.below(NAMES.len() as u64) as usize].to_owned();
+    fn of_transfer(&self, random: &mut Stream) -> Bytes {
+        let name = if self.names.is_empty() || random.chance(0.5) {
+            NAMES[random.below(NAMES.len() as u64) as usize].to_owned()
+        } else {
+            self.names[random.below(self.names.len() as u64) as usize].clone()
+        };
         let kind = match random.below(4) {
             0 => Kind::Directory,
             1 => Kind::Link { target: TARGETS[random.below(3) as usize].to_owned() },
@@ -204,6 +218,7 @@ impl Hostile {
             if let Ok(Some(found)) = disk.look(&path)
                 && let FoundKind::Link(target) = found.kind
                 && target != "a"
+                && (target != "../x" || path.components().count() < 2)
             {
                 return Err(format!("{} is a link to {target}", path.display()));
             }

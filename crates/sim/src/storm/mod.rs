@@ -10,6 +10,7 @@ mod hostile;
 mod lan;
 mod network;
 mod node;
+mod settings;
 mod transfer;
 
 use std::fmt::{self, Write as _};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use bentpipe_association::secure::{Datagram, Security, parse};
 use bentpipe_link::Stream;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -11,9 +12,8 @@ use crate::program::Outgoing;
 
 /// Datagrams that somebody has listened to, to be sent again.
 const CAPTURED: usize = 64;
-
-/// A datagram that asks whether a peer is at an address is no longer than this.
-const CHALLENGE: u64 = 40;
+/// Handshake messages among them, which are rare and do more.
+const HANDSHAKES: usize = 256;
 
 /// What a direction of a link does to datagrams.
 #[derive(Clone, Debug)]
@@ -115,6 +115,9 @@ pub(super) struct Network {
     flying: BTreeMap<(Instant, u64), Flight>,
     serial: u64,
     captured: Vec<Flight>,
+    handshakes: Vec<Flight>,
+    /// The chance that somebody on the way copies a datagram, which overtakes the original.
+    overtakes: f64,
     pub(super) counts: Datagrams,
     /// Bytes from addresses that are nobody's, and to them.
     stranger_bytes: [u64; 2],
@@ -122,7 +125,7 @@ pub(super) struct Network {
 
 impl Network {
     /// A network of so many nodes, in fair weather.
-    pub(super) fn new(random: Stream, nodes: usize) -> Self {
+    pub(super) fn new(random: Stream, nodes: usize, overtakes: f64) -> Self {
         let address = |node: usize| SocketAddr::from(([10, 0, node as u8, 1], 25_300));
         Self {
             random,
@@ -134,6 +137,8 @@ impl Network {
             flying: BTreeMap::new(),
             serial: 0,
             captured: Vec::new(),
+            handshakes: Vec::new(),
+            overtakes,
             counts: Datagrams::default(),
             stranger_bytes: [0; 2],
         }
@@ -179,6 +184,10 @@ impl Network {
         };
         let flight = Flight { to, address: route.address, from: self.addresses[node], ecn, bytes };
         self.capture(&flight);
+        if self.random.chance(self.overtakes) {
+            self.counts.from_strangers += 1;
+            self.inject(now, Flight { from: stranger(251), ..flight.clone() });
+        }
         let (link, direction) = if node == 0 { (to, 1) } else { (node, 0) };
         self.pass(now, link, direction, flight);
     }
@@ -257,6 +266,13 @@ impl Network {
     }
 
     fn capture(&mut self, flight: &Flight) {
+        if !matches!(parse(Security::Full, &flight.bytes), Some(Datagram::Data { .. })) {
+            if self.handshakes.len() >= HANDSHAKES {
+                let at = self.random.below(HANDSHAKES as u64) as usize;
+                self.handshakes.swap_remove(at);
+            }
+            self.handshakes.push(flight.clone());
+        }
         if self.captured.len() < CAPTURED {
             self.captured.push(flight.clone());
         } else if self.random.chance(0.05) {
@@ -270,12 +286,11 @@ impl Network {
         if self.captured.is_empty() {
             return;
         }
-        let at = self.random.below(self.captured.len() as u64) as usize;
-        let mut flight = self.captured[at].clone();
+        let handshake = !self.handshakes.is_empty() && self.random.chance(0.5);
+        let from = if handshake { &self.handshakes } else { &self.captured };
+        let mut flight = from[self.random.below(from.len() as u64) as usize].clone();
         if self.random.chance(0.5) {
-            flight.from = SocketAddr::from(([198, 51, 100, self.random.below(250) as u8], 4000));
-            // What is authentic and came from elsewhere makes a host ask there three times, in short datagrams.
-            self.stranger_bytes[0] += (flight.bytes.len() as u64).max(CHALLENGE);
+            flight.from = stranger(self.random.below(250) as u8);
         }
         // Whom it was for may be elsewhere by now, and a stranger may try another one.
         if self.random.chance(0.1) {
@@ -293,6 +308,14 @@ impl Network {
             _ => {}
         }
         self.counts.from_strangers += 1;
+        self.inject(now, flight);
+    }
+
+    /// Something comes at once that nobody has sent just so.
+    fn inject(&mut self, now: Instant, flight: Flight) {
+        if is_strangers(flight.from) {
+            self.stranger_bytes[0] += flight.bytes.len() as u64;
+        }
         self.serial += 1;
         self.flying.insert((now, self.serial), flight);
     }
@@ -301,6 +324,11 @@ impl Network {
     pub(super) const fn stranger_bytes(&self) -> [u64; 2] {
         self.stranger_bytes
     }
+}
+
+/// An address that is nobody's.
+fn stranger(number: u8) -> SocketAddr {
+    SocketAddr::from(([198, 51, 100, number], 4000))
 }
 
 /// Addresses that are nobody's.

@@ -1,9 +1,14 @@
 //! A machine in a storm: its key, its calendar, what it kept, and the program that runs on it.
 
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use bentpipe_association::SecretKey;
 use bentpipe_association::endpoint::Times;
+use bentpipe_association::secure::{Datagram, Security, parse};
 use bentpipe_units::{Instant, Span};
 
+use super::network::Flight;
 use crate::program::{Begins, Program};
 
 /// Times of requests are kept so often.
@@ -17,6 +22,8 @@ pub(super) struct Node {
     calendar: u64,
     kept: Times,
     keep_at: Instant,
+    /// Hashes of what its program has taken for authentic.
+    taken: BTreeSet<u64>,
     /// Programs that it has started.
     pub(super) starts: u64,
     /// When the program that was killed is started again.
@@ -31,6 +38,7 @@ impl Node {
             calendar,
             kept: Times::default(),
             keep_at: Instant::ZERO,
+            taken: BTreeSet::new(),
             starts: 0,
             returns: None,
         }
@@ -39,6 +47,7 @@ impl Node {
     /// A program begins, and keeps its times at once.
     pub(super) fn start(&mut self, now: Instant, seed: u64) -> &mut Program {
         self.starts += 1;
+        self.taken.clear();
         self.returns = None;
         let begins = Begins {
             key: self.key.clone(),
@@ -50,6 +59,29 @@ impl Node {
         self.kept = program.host().shared().endpoint().times().clone();
         self.keep_at = now + KEEP_EVERY;
         self.program.insert(program)
+    }
+
+    /// A datagram has come. Nothing is authentic twice but cookies, which only say where to ask again.
+    ///
+    /// # Errors
+    /// When it was.
+    pub(super) fn receive(&mut self, now: Instant, flight: &Flight) -> Result<(), String> {
+        let Some(program) = &mut self.program else { return Ok(()) };
+        if !program.receive(now, flight.from, flight.ecn, &flight.bytes) {
+            return Ok(());
+        }
+        let kind = match parse(Security::Full, &flight.bytes) {
+            Some(Datagram::Cookie { .. }) | None => return Ok(()),
+            Some(Datagram::Data { .. }) => "data",
+            Some(Datagram::Init(_)) => "a request",
+            Some(Datagram::Response { .. }) => "an answer",
+        };
+        let mut hasher = DefaultHasher::new();
+        flight.bytes.hash(&mut hasher);
+        if self.taken.insert(hasher.finish()) {
+            return Ok(());
+        }
+        Err(format!("{kind} of {} bytes taken a second time", flight.bytes.len()))
     }
 
     /// The program is killed. What it knew is gone, but for what it kept.

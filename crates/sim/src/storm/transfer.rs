@@ -1,25 +1,28 @@
 //! File transfers in a storm.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use bentpipe_association::host::{Host, Runtime as _, lock};
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_link::{Stream, Streams};
 use bentpipe_transfer::memory_disk::MemoryDisk;
-use bentpipe_transfer::{Entry, Outcome, PORT, Rules, TransferError, What, receive, send};
-use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_transfer::{
+    Entry, Outcome, PORT, Progress, Rules, TransferError, What, receive, send,
+};
+use bentpipe_units::{Instant, Span};
 
 use super::hostile::{Hostile, Says};
 use super::network::{Network, Weather};
 use super::node::Node;
+use super::settings::Settings;
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
 use crate::program::{Program, Virtual};
 
 const SERVER: usize = 0;
-/// What connections hold together, as `bentpipe recv` has it.
-const MEMORY: (ByteCount, usize) = (ByteCount::new(64_000_000), 16);
+/// Entries that failed in an attempt and are in the log.
+const SHOWN: usize = 5;
 /// How long either side waits for the other one to take its leave.
 const FAREWELL: Span = Span::from_secs(10);
 /// When everything works again, everything has arrived within this time.
@@ -28,8 +31,12 @@ const CALM: Span = Span::from_secs(1200);
 /// One state of a file, and from when on.
 type Version = (Instant, Vec<u8>);
 
-/// What became of an attempt, once that is known.
-type Ends = Arc<Mutex<Option<Result<Outcome, String>>>>;
+/// What became of an attempt, once that is known, and which of its entries failed.
+#[derive(Debug, Default)]
+struct Ends {
+    ended: Option<Result<Outcome, String>>,
+    failed: Vec<String>,
+}
 
 /// Somebody who sends, until it is done.
 struct User {
@@ -38,7 +45,7 @@ struct User {
     /// The states of each file so far.
     versions: BTreeMap<PathBuf, Vec<Version>>,
     /// An attempt under way: since when, and how it ended.
-    attempt: Option<(Instant, Ends)>,
+    attempt: Option<(Instant, Arc<Mutex<Ends>>)>,
     next: Instant,
     patience: Span,
     /// Everything arrived, and nothing was changed since.
@@ -50,6 +57,7 @@ pub(super) struct World {
     now: Instant,
     time: Time,
     seed: u64,
+    settings: Settings,
     random: Stream,
     network: Network,
     nodes: Vec<Node>,
@@ -58,6 +66,8 @@ pub(super) struct World {
     disk: MemoryDisk,
     /// Changes of the disk that were looked at.
     looked: u64,
+    /// What was not there after a success.
+    absent: Option<String>,
     /// The storm lasts until then.
     calms: Instant,
     acts_at: Instant,
@@ -70,6 +80,7 @@ impl World {
     pub(super) fn new(seed: u64) -> Self {
         let streams = Streams::new(seed);
         let mut random = streams.stream("storm");
+        let settings = Settings::draw(&mut streams.stream("settings"));
         let clients = 1 + random.below(2) as usize;
         let keys = keys(&mut random, clients + 2);
         let calendar = CALENDAR * 1_000_000_000;
@@ -87,11 +98,13 @@ impl World {
             now: Instant::ZERO,
             time: Time::default(),
             seed,
-            network: Network::new(streams.stream("network"), nodes.len()),
+            network: Network::new(streams.stream("network"), nodes.len(), settings.overtakes),
+            settings,
             nodes,
             users,
             hostile,
             looked: 0,
+            absent: None,
             disk,
             calms: Instant::ZERO + lasts,
             acts_at: Instant::ZERO,
@@ -110,6 +123,7 @@ impl World {
                 *self.network.weather_mut(user + 1, direction) = weather;
             }
         }
+        self.log.say(self.now, format_args!("{:?}", self.settings));
         self.start_server();
         let ended = history(|| self.history());
         self.report.simulated = self.now.since(Instant::ZERO);
@@ -117,7 +131,13 @@ impl World {
         self.report.digest = self.log.digest;
         match ended {
             Ok(()) => Ok(self.report),
-            Err(what) => Err(Box::new(Finding { at: self.now, what, log: self.log.lines })),
+            Err(what) => {
+                let log = std::mem::take(&mut self.log.lines);
+                let finding = Finding { at: self.now, what, log };
+                // After a panic locks are poisoned, and what is dropped would panic once more.
+                std::mem::forget(self);
+                Err(Box::new(finding))
+            }
         }
     }
 
@@ -155,7 +175,11 @@ impl World {
         self.report.events += 1;
         let nodes = self.nodes.iter().filter_map(Node::next).min();
         let users = self.users.iter().filter_map(User::next).min();
-        let acts = (!self.is_calm).then_some(self.acts_at.min(self.calms));
+        let acts = if self.is_calm {
+            self.settings.strangers_stay.then_some(self.acts_at)
+        } else {
+            Some(self.acts_at.min(self.calms))
+        };
         let mut next = Instant::earliest(nodes, users);
         for other in [acts, self.network.next(), self.hostile.next()] {
             next = Instant::earliest(next, other);
@@ -164,28 +188,33 @@ impl World {
         self.now = self.time.advance(next.unwrap_or(limit).min(limit))?;
         if !self.is_calm && self.now >= self.calms {
             self.calm();
-        } else if !self.is_calm && self.now >= self.acts_at {
-            self.act();
+        } else if self.now >= self.acts_at {
+            if !self.is_calm {
+                self.act();
+            } else if self.settings.strangers_stay {
+                self.intrude();
+            }
             let pause = self.random.exponential(4.0).min(60.0);
             self.acts_at = self.now + Span::from_secs_f64(pause);
         }
-        self.deliver();
+        self.deliver()?;
         self.go_on();
         self.check()
     }
 
     /// Datagrams arrive.
-    fn deliver(&mut self) {
+    fn deliver(&mut self) -> Result<(), String> {
         let now = self.now;
         while self.network.next().is_some_and(|at| at <= now) {
             let Some(flight) = self.network.take(now) else { continue };
             self.log.digest(now, &flight.bytes);
             if flight.to == self.hostile_node() {
                 self.hostile.receive(&flight.bytes);
-            } else if let Some(program) = &mut self.nodes[flight.to].program {
-                program.receive(now, flight.from, flight.ecn, &flight.bytes);
+            } else {
+                self.nodes[flight.to].receive(now, &flight)?;
             }
         }
+        Ok(())
     }
 
     fn hostile_node(&self) -> usize {
@@ -222,14 +251,17 @@ impl World {
     /// Looks how far a user is.
     fn attend(&mut self, number: usize) {
         let now = self.now;
-        let Some((since, ends)) = &self.users[number].attempt else {
+        let Some((since, ends)) = self.users[number].attempt.clone() else {
             if now >= self.users[number].next && !self.users[number].is_done {
                 self.begin(number);
             }
             return;
         };
-        let Some(ended) = lock(ends).take() else { return };
-        let since = *since;
+        let Ends { ended, failed } = std::mem::take(&mut *lock(&ends));
+        for failed in failed.iter().take(SHOWN) {
+            self.log.say(now, format_args!("client {number}: {failed}"));
+        }
+        let Some(ended) = ended else { return };
         self.log.say(now, format_args!("client {number}: {ended:?}"));
         self.nodes[number + 1].kill();
         let pause = Span::from_millis(100 + self.random.below(5_000));
@@ -239,14 +271,8 @@ impl World {
             self.report.successes += 1;
             user.is_done =
                 user.versions.values().all(|versions| versions[versions.len() - 1].0 <= since);
-            let wrong = user.wrong(&self.disk, since);
-            if let Some(wrong) = wrong {
-                // It is told when the event is checked.
-                self.users[number].is_done = false;
-                self.report.digest = 0;
-                self.log.say(now, format_args!("WRONG {wrong}"));
-                self.looked = u64::MAX;
-            }
+            self.absent = self.absent.take().or_else(|| user.absent(&self.disk, since));
+            self.hostile.learn(user.versions.keys().map(|path| path.display().to_string()));
         }
     }
 
@@ -255,16 +281,24 @@ impl World {
         let (now, seed) = (self.now, self.seed.wrapping_add(number as u64 * 77));
         let (to, peer) = (self.network.address(SERVER), self.nodes[SERVER].key.public());
         let user = &mut self.users[number];
-        let ends = Ends::default();
+        let ends = Arc::<Mutex<Ends>>::default();
         user.attempt = Some((now, ends.clone()));
         self.report.attempts += 1;
         self.log.say(now, format_args!("client {number}: begins to send"));
         let program = self.nodes[number + 1].start(now, seed);
         let (host, runtime) = (program.host().clone(), program.runtime().clone());
-        let (disk, entries, patience) = (user.disk.clone(), user.entries.clone(), user.patience);
+        let (disk, entries) = (user.disk.clone(), user.entries.clone());
+        let (patience, buffer) = (user.patience, self.settings.buffer);
+        let tuning = Tuning { patience, buffer, ..Tuning::default() };
         program.spawn(async move {
-            let sent = send_once(&host, &runtime, (to, peer), &disk, &entries, patience).await;
-            *lock(&ends) = Some(sent.map_err(|error| error.to_string()));
+            let sent =
+                send_once(&host, &runtime, (to, peer), &disk, &entries, tuning, |progress| {
+                    if let Progress::Failed { name, reason } = progress {
+                        lock(&ends).failed.push(format!("{name}: {reason}"));
+                    }
+                });
+            let sent = sent.await;
+            lock(&ends).ended = Some(sent.map_err(|error| error.to_string()));
         });
     }
 
@@ -272,7 +306,7 @@ impl World {
         let peers: Vec<PublicKey> = self.nodes[1..].iter().map(|node| node.key.public()).collect();
         self.log.say(self.now, "server: starts");
         let program = self.nodes[SERVER].start(self.now, self.seed);
-        serve(program, &peers, &self.disk);
+        serve(program, &peers, &self.disk, &self.settings);
     }
 
     /// Something goes wrong, or right again.
@@ -313,11 +347,13 @@ impl World {
                 self.report.edits += 1;
                 self.log.say(now, format_args!("client {user}: a file is changed"));
             }
-            _ => {
-                for _ in 0..=self.random.below(6) {
-                    self.network.intrude(now);
-                }
-            }
+            _ => self.intrude(),
+        }
+    }
+
+    fn intrude(&mut self) {
+        for _ in 0..=self.random.below(6) {
+            self.network.intrude(self.now);
         }
     }
 
@@ -337,11 +373,20 @@ impl World {
         let mut some = |n: u64| if self.random.chance(0.5) { self.random.below(n) } else { 0 };
         let (failures, lies, stall) = (some(60), some(20), some(3_000));
         let room = (some(2) == 1).then(|| some(1_000_000));
+        let (loses, stops) = (self.settings.loses && some(2) == 1, some(2) == 1);
         self.log.say(
             self.now,
-            format_args!("disk: failures {failures}, lies {lies}, room {room:?}, stall {stall} ms"),
+            format_args!(
+                "disk: failures {failures}, lies {lies}, room {room:?}, stall {stall} ms, the next sync fails: \
+                 {loses}, and everything after it: {stops}"
+            ),
         );
         self.disk.fail(failures, lies, room);
+        match (loses, stops) {
+            (true, true) => self.disk.lose_next_and_stop(),
+            (true, false) => self.disk.lose_next(),
+            (false, _) => {}
+        }
         if let Some(program) = &self.nodes[SERVER].program {
             program.runtime().stall(Span::from_millis(stall));
         }
@@ -350,6 +395,7 @@ impl World {
     /// The storm is over.
     fn calm(&mut self) {
         self.is_calm = true;
+        self.acts_at = self.now;
         self.log.say(self.now, "the storm is over");
         self.network.clear_up();
         self.nodes.iter_mut().for_each(|node| node.return_by(self.now));
@@ -365,8 +411,8 @@ impl World {
 
     /// What must hold after every event.
     fn check(&mut self) -> Result<(), String> {
-        if self.looked == u64::MAX {
-            return Err("a success of which not everything is there".to_owned());
+        if let Some(path) = &self.absent {
+            return Err(format!("{path}: absent or old after a success"));
         }
         let changes = self.disk.changes();
         if changes != self.looked {
@@ -379,15 +425,16 @@ impl World {
         if let Some(program) = &self.nodes[SERVER].program {
             let (tasks, connections) =
                 (program.tasks(), program.host().shared().endpoint().connections());
-            if tasks > 200 {
-                return Err(format!("{tasks} futures at the server"));
-            }
-            if connections > 2_000 {
+            if connections > self.settings.most_connections() * (self.nodes.len() - 1) {
                 return Err(format!("{connections} connections at the server"));
+            }
+            // One that accepts, and for each connection one that receives.
+            if tasks > connections + 1 {
+                return Err(format!("{tasks} futures for {connections} connections at the server"));
             }
             for node in &self.nodes[1..] {
                 let held = program.host().shared().endpoint().held(node.key.public());
-                if held > MEMORY.0 * 2 {
+                if held > self.settings.memory {
                     return Err(format!("a peer holds {held} bytes at the server"));
                 }
             }
@@ -401,13 +448,14 @@ impl World {
 }
 
 /// What `bentpipe recv` does.
-fn serve(program: &Program, peers: &[PublicKey], disk: &MemoryDisk) {
+fn serve(program: &Program, peers: &[PublicKey], disk: &MemoryDisk, settings: &Settings) {
     let (host, runtime, disk) = (program.host().clone(), program.runtime().clone(), disk.clone());
-    host.limit_memory(MEMORY.0, MEMORY.1);
+    host.limit_memory(settings.memory, settings.connections);
     for peer in peers {
         host.allow(*peer);
     }
-    host.listen(Tuning::default().config().expect("settings without a rate"));
+    let tuning = Tuning { buffer: settings.buffer, ..Tuning::default() };
+    host.listen(tuning.config().expect("settings without a rate"));
     program.spawn(async move {
         loop {
             let connection = host.accept().await;
@@ -430,14 +478,15 @@ async fn send_once(
     (to, peer): (std::net::SocketAddr, PublicKey),
     disk: &MemoryDisk,
     entries: &[Entry],
-    patience: Span,
+    tuning: Tuning,
+    progress: impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
-    let tuning = Tuning { patience, ..Tuning::default() };
+    let patience = tuning.patience;
     let config = tuning.persistent_config().expect("settings without a rate");
     let connecting = host.connect(to, peer, PORT, config);
     let late = || TransferError::Connection(std::io::ErrorKind::TimedOut.into());
     let connection = runtime.timeout(patience, connecting).await.ok_or_else(late)??;
-    let sent = send(runtime, &connection, disk, entries, |_| ()).await?;
+    let sent = send(runtime, &connection, disk, entries, progress).await?;
     let _ = runtime.timeout(FAREWELL, connection.finish()).await;
     Ok(sent)
 }
@@ -509,17 +558,13 @@ impl User {
         Ok(())
     }
 
-    /// What is not there after a success, or is older than the attempt.
-    fn wrong(&self, there: &MemoryDisk, since: Instant) -> Option<String> {
+    /// A file that is not there after a success, or is older than the attempt.
+    fn absent(&self, there: &MemoryDisk, since: Instant) -> Option<String> {
         self.versions.iter().find_map(|(path, versions)| {
             let first = versions.iter().rposition(|(from, _)| *from <= since).unwrap_or(0);
             let bytes = there.bytes(path);
             let is_right = versions[first..].iter().any(|(_, sent)| Some(sent) == bytes.as_ref());
-            (!is_right).then(|| format!("{}: absent or old", show(path)))
+            (!is_right).then(|| path.display().to_string())
         })
     }
-}
-
-fn show(path: &Path) -> std::path::Display<'_> {
-    path.display()
 }

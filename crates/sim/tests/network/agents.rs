@@ -24,7 +24,7 @@ fn over_a_proxy(space: Vec<ModelSpec>) -> RunSpec {
     line.extend(space);
     let back = vec![rate("2 Mbit/s", 100), millis(20)];
     let mut space = link("space", [1, 2], line);
-    space.back = back;
+    space.return_link = back;
     let wired = link("wired", [0, 1], vec![rate("10 Mbit/s", 100), millis(50)]);
     spec(3, vec![wired, space], vec![file])
 }
@@ -74,7 +74,7 @@ fn the_sender_never_learns_of_a_loss_that_snoop_repairs() {
 #[test]
 fn losses_before_the_proxy_stay_the_senders() {
     let mut spec = over_a_proxy(vec![]);
-    spec.links[0].forth.push(lost(300));
+    spec.links[0].forward_link.push(lost(300));
     let run = outcome(&with_snoop(&spec));
     assert_all_arrived(&spec, &run);
     assert_eq!(run.flows[0], outcome(&spec).flows[0]);
@@ -84,7 +84,7 @@ fn losses_before_the_proxy_stay_the_senders() {
 #[test]
 fn losses_of_the_proxys_own_queue_are_congestion_and_stay_the_senders() {
     let mut spec = over_a_proxy(vec![]);
-    spec.links[1].forth[0] = rate("2 Mbit/s", 10);
+    spec.links[1].forward_link[0] = rate("2 Mbit/s", 10);
     let alone = outcome(&spec);
     assert!(channel(&alone, "space", 1).lost_queue_full > 0);
     let run = outcome(&with_snoop(&spec));
@@ -156,7 +156,7 @@ fn an_agent_sees_what_passes_its_link_and_nothing_else() {
 fn what_comes_in_damaged_over_the_agents_link_is_no_congestion_to_its_sender() {
     let mut spec = over_a_proxy(vec![]);
     (spec.flows[0].from, spec.flows[0].to) = (2, 0);
-    spec.links[1].back.push(lost(30));
+    spec.links[1].return_link.push(lost(30));
     let alone = outcome(&spec);
     assert_eq!(alone.flows[0].source.reductions, 1);
     let run = outcome(&with_snoop(&spec));

@@ -49,7 +49,7 @@ fn what_is_lost_stays_lost_and_wire_mode_and_another_run_say_the_same() {
     let cbr = packets("cbr", 0, 1);
     for flow in [cbr.clone(), FlowSpec { traffic: Some(bursts), ..cbr }] {
         let mut spec = over_a_path(flow);
-        spec.links[0].forth.push(ModelSpec::BitErrors(3e-5));
+        spec.links[0].forward_link.push(ModelSpec::BitErrors(3e-5));
         let run = outcome(&spec);
         let (flow, path) = (&run.flows[0], channel(&run, "path", 0));
         let arrived = path.delivered - path.corrupted;
@@ -65,7 +65,7 @@ fn what_is_lost_stays_lost_and_wire_mode_and_another_run_say_the_same() {
 #[test]
 fn datagrams_take_their_share_of_a_line_and_shift_no_draw_elsewhere() {
     let mut spec = over_a_path(flow("file", 0, 1, 300));
-    spec.links[0].forth.push(ModelSpec::RandomLoss(0.01));
+    spec.links[0].forward_link.push(ModelSpec::RandomLoss(0.01));
     let alone = outcome(&spec);
     let mut elsewhere = spec.clone();
     elsewhere.nodes.extend(["n2".into(), "n3".into()]);

@@ -45,8 +45,8 @@ fn routers_forward_over_several_links() {
     assert_all_arrived(&spec, &run);
     let crossed = channel(&run, "hop 0", 0).delivered;
     for n in 0..4 {
-        let (forth, back) = (channel(&run, &format!("hop {n}"), n), n + 1);
-        assert_eq!((forth.packets, forth.delivered), (crossed, crossed));
+        let (forward, back) = (channel(&run, &format!("hop {n}"), n), n + 1);
+        assert_eq!((forward.packets, forward.delivered), (crossed, crossed));
         assert_eq!(lost(channel(&run, &format!("hop {n}"), back)), 0);
     }
     // The handshake alone takes a round trip of 200 ms, and so does the first window.

@@ -82,9 +82,9 @@ fn a_flow_that_never_starts_changes_nothing() {
         (0, rate("2 Mbit/s", 10)),
     ] {
         let mut spec = noisy();
-        spec.links[1].forth.insert(0, rate("1 Mbit/s", 20));
-        spec.links[place].forth.push(more.clone());
-        spec.links[place].back.push(more);
+        spec.links[1].forward_link.insert(0, rate("1 Mbit/s", 20));
+        spec.links[place].forward_link.push(more.clone());
+        spec.links[place].return_link.push(more);
         spec.duration = Span::from_secs(3_600);
         let plain = first(&spec);
         for (from, to) in [(1, 2), (2, 1), (0, 1), (1, 0), (0, 2)] {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bentpipe_cc::Choice;
 use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
 use bentpipe_link::station::StationSpec;
-use bentpipe_link::{ModelSpec, QueueLimit};
-use bentpipe_sim::{Protocol, RunSpec, StationPlace, Way};
+use bentpipe_link::{Direction, ModelSpec, QueueLimit};
+use bentpipe_sim::{Protocol, RunSpec, StationPlace};
 use bentpipe_transport::tcp;
 use bentpipe_units::BitRate;
 
@@ -29,12 +29,12 @@ fn behind_a_queue(controller: &str) -> RunSpec {
 
 /// The same with a queue that holds its packets.
 fn held(mut spec: RunSpec) -> RunSpec {
-    spec.links[0].forth.remove(0);
+    spec.links[0].forward_link.remove(0);
     let limit = QueueLimit::Packets(PACKETS);
     let queue = QueueSpec { limit, discipline: DisciplineSpec::DropTail };
     let rate = BitRate::from_bps(2_000_000);
     let station = StationSpec::Line { rate, queue };
-    spec.stations.push(StationPlace { station, lines: vec![(0, Way::Forth)] });
+    spec.stations.push(StationPlace { station, lines: vec![(0, Direction::Forward)] });
     spec
 }
 
@@ -53,14 +53,14 @@ fn dvegas_does_not_overrun_the_queue_of_its_host_and_vegas_does() {
 #[test]
 fn an_overflow_of_the_own_queue_halves_the_window_of_dvegas_and_noise_does_not() {
     let mut spec = behind_a_queue("dvegas");
-    spec.links[0].forth[0] = rate("2 Mbit/s", 3);
+    spec.links[0].forward_link[0] = rate("2 Mbit/s", 3);
     let full = outcome(&spec);
     assert!(channel(&full, "space", 0).lost_queue_full > 0);
     assert_all_arrived(&spec, &full);
     let lost = channel(&full, "space", 0).lost_queue_full;
     assert!(lost < 40, "{lost} of 700 segments did not fit");
     let mut spec = behind_a_queue("dvegas");
-    spec.links[0].forth.push(ModelSpec::BitErrors(1e-6));
+    spec.links[0].forward_link.push(ModelSpec::BitErrors(1e-6));
     let run = outcome(&spec);
     assert_all_arrived(&spec, &run);
     assert_eq!(channel(&run, "space", 0).lost_queue_full, 0);

@@ -81,8 +81,8 @@ fn flows_between_two_hosts_share_an_association_and_its_link() {
 #[test]
 fn a_link_that_goes_dark_ends_no_transfer() {
     let mut spec = over_a_satellite(0.01, vec![sends("file", 3_000, None)]);
-    spec.links[0].forth.push(dark(1_500, 60_000));
-    spec.links[0].back.push(dark(1_500, 60_000));
+    spec.links[0].forward_link.push(dark(1_500, 60_000));
+    spec.links[0].return_link.push(dark(1_500, 60_000));
     let run = outcome(&spec);
     let time = run.flows[0].metrics.connection_time.expect("a time");
     assert!((61.5..70.0).contains(&time), "{time}");
@@ -147,7 +147,7 @@ fn gateways_carry_tcp_whole_and_the_same_again_and_end_with_it() {
 #[test]
 fn a_server_that_cannot_be_reached_is_no_answer_at_the_client() {
     let mut spec = through_gateways(0.0, false, download(100));
-    spec.links[2].forth.push(ModelSpec::RandomLoss(1.0));
+    spec.links[2].forward_link.push(ModelSpec::RandomLoss(1.0));
     let flow = &outcome(&spec).flows[0];
     assert!(!flow.complete && flow.delivered_bytes == 0 && flow.failure.is_some(), "{flow:?}");
 }

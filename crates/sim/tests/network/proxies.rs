@@ -69,9 +69,12 @@ fn a_file_crosses_three_connections_of_different_protocols_and_no_proxy_holds_mo
         assert_eq!(run.proxies.len(), 2);
         for (proxy, buffer) in run.proxies.iter().zip([200_000, second]) {
             // A window is stated in units of four bytes.
-            assert!(proxy.forth.peak < buffer + 4, "{proxy:?}");
-            assert!(proxy.forth.mean > 1_000.0 && proxy.forth.mean <= proxy.forth.peak as f64);
-            assert_eq!((proxy.back.peak, proxy.resets), (0, 0));
+            assert!(proxy.forward_link.peak < buffer + 4, "{proxy:?}");
+            assert!(
+                proxy.forward_link.mean > 1_000.0
+                    && proxy.forward_link.mean <= proxy.forward_link.peak as f64
+            );
+            assert_eq!((proxy.return_link.peak, proxy.resets), (0, 0));
         }
     }
 }
@@ -92,8 +95,8 @@ fn a_receiver_opens_through_proxies_and_asks() {
     let run = outcome(&spec);
     assert_all_arrived(&spec, &run);
     assert_eq!(run.flows[0].sink.payload_bytes, 300);
-    assert!(run.proxies.iter().all(|proxy| proxy.back.peak == 300), "{:?}", run.proxies);
-    assert!(run.proxies[0].forth.peak > 10_000);
+    assert!(run.proxies.iter().all(|proxy| proxy.return_link.peak == 300), "{:?}", run.proxies);
+    assert!(run.proxies[0].forward_link.peak > 10_000);
     // The request crosses the satellite twice: the way of the connection, and its own.
     let first = run.flows[0].first_byte_after.expect("a byte");
     assert!((0.9..1.4).contains(&first), "{first}");

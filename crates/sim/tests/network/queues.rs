@@ -1,7 +1,7 @@
 //! Queues that hold packets, in whole runs.
 
 use bentpipe_link::ModelSpec;
-use bentpipe_link::queue::{AckSpreadConfig, DisciplineSpec, RedConfig};
+use bentpipe_link::queue::{AckReconstructionConfig, DisciplineSpec, RedConfig};
 use bentpipe_record::RunSummary;
 use bentpipe_sim::RunSpec;
 use bentpipe_units::Span;
@@ -15,7 +15,7 @@ fn bottleneck(neck: &[ModelSpec]) -> RunSpec {
     let near = |n: usize| link(&format!("near {n}"), [n, 3], vec![rate("10 Mbit/s", 100), odd(n)]);
     let chance = [ModelSpec::BitErrors(1e-6), ModelSpec::RandomLoss(0.005), millis(40)];
     let mut links = vec![link("neck", [3, 4], [neck, &chance[..]].concat())];
-    links[0].back = chance.to_vec();
+    links[0].return_link = chance.to_vec();
     links.extend((0..3).map(near));
     links.push(link("far", [4, 5], vec![millis(5)]));
     let flows = (0..3).map(|n| flow(&format!("flow {n}"), n, 5, 150 + 50 * n as u64));
@@ -32,10 +32,10 @@ fn disciplines() -> Vec<DisciplineSpec> {
     vec![
         DisciplineSpec::DropTail,
         DisciplineSpec::Red(RedConfig { weight: 0.02, ..RedConfig::default() }),
-        DisciplineSpec::LowFirst,
-        DisciplineSpec::AcksFirst { in_a_row: 8 },
+        DisciplineSpec::DropLowPriority,
+        DisciplineSpec::AckPriority { in_a_row: 8 },
         DisciplineSpec::AckFilter { reports: true, in_place: true },
-        DisciplineSpec::AckSpread(AckSpreadConfig::default()),
+        DisciplineSpec::AckReconstruction(AckReconstructionConfig::default()),
         DisciplineSpec::Xcp { p_xcp: false },
         DisciplineSpec::Xcp { p_xcp: true },
     ]
@@ -95,12 +95,12 @@ fn reports_that_others_make_needless_leave_a_slow_return_link() {
     // 8 kbit/s back: a report of 20 bytes takes 20 ms.
     let mut spec = spec(2, vec![link("space", [0, 1], vec![millis(50)])], vec![]);
     spec.flows.push(flow("file", 0, 1, 400));
-    spec.links[0].forth.insert(0, rate("2 Mbit/s", 60));
+    spec.links[0].forward_link.insert(0, rate("2 Mbit/s", 60));
     let filter = DisciplineSpec::AckFilter { reports: true, in_place: false };
     for (what, filters) in [(filter, true), (DisciplineSpec::DropTail, false)] {
         let mut spec = spec.clone();
         let mut place = held(0, "8 kbit/s", 1000, what);
-        place.lines[0].1 = bentpipe_sim::Way::Back;
+        place.lines[0].1 = bentpipe_link::Direction::Return;
         spec.stations.push(place);
         spec.duration = Span::from_secs(600);
         let run = outcome(&spec);

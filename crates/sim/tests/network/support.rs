@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
 use bentpipe_link::station::StationSpec;
-use bentpipe_link::{ModelSpec, QueueLimit};
+use bentpipe_link::{Direction, ModelSpec, QueueLimit};
 use bentpipe_record::{LinkSummary, RunSummary};
 use bentpipe_sim::{
-    Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, Silent, SourceSpec, StationPlace, Way,
-    run,
+    Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, Silent, SourceSpec, StationPlace, run,
 };
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -37,8 +36,8 @@ pub(crate) fn link(name: &str, ends: [usize; 2], models: Vec<ModelSpec>) -> Link
     LinkSpec {
         name: name.into(),
         ends,
-        forth: models.clone(),
-        back: models,
+        forward_link: models.clone(),
+        return_link: models,
         mtu: None,
         tells_state: false,
     }
@@ -94,11 +93,14 @@ pub(crate) fn with_config(
     }
 }
 
-/// A queue that holds its packets before the forth direction of a link.
+/// A queue that holds its packets before the forward link of a link.
 pub(crate) fn held(link: usize, rate: &str, packets: u32, what: DisciplineSpec) -> StationPlace {
     let queue = QueueSpec { limit: QueueLimit::Packets(packets), discipline: what };
     let rate = rate.parse().expect("a rate");
-    StationPlace { station: StationSpec::Line { rate, queue }, lines: vec![(link, Way::Forth)] }
+    StationPlace {
+        station: StationSpec::Line { rate, queue },
+        lines: vec![(link, Direction::Forward)],
+    }
 }
 
 /// What becomes of it.

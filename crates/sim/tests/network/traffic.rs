@@ -64,7 +64,7 @@ fn kinds() -> Vec<TrafficSpec> {
 fn every_piece_arrives_and_wire_mode_and_another_run_say_the_same() {
     for traffic in kinds() {
         let mut spec = over_a_path(traffic.clone());
-        spec.links[0].forth.push(ModelSpec::RandomLoss(0.01));
+        spec.links[0].forward_link.push(ModelSpec::RandomLoss(0.01));
         let run = outcome(&spec);
         let flow = &run.flows[0];
         assert!(flow.complete, "{traffic:?}: {flow:?}");
@@ -94,7 +94,7 @@ fn every_piece_arrives_by_tcp_and_by_sctp_over_one_path_or_two() {
     for protocol in other_protocols() {
         for traffic in kinds() {
             let mut spec = over_a_path(traffic.clone());
-            spec.links[0].forth.push(ModelSpec::RandomLoss(0.01));
+            spec.links[0].forward_link.push(ModelSpec::RandomLoss(0.01));
             spec.nodes.extend(["n2".into(), "n3".into()]);
             spec.links.push(link("other", [2, 3], vec![rate("2 Mbit/s", 1000), millis(270)]));
             spec.flows[0].protocol = protocol.clone();
@@ -197,8 +197,8 @@ fn connections_that_fail_lose_their_pieces_and_the_rest_goes_on() {
     let mut failing = with_config("pieces", [0, 1], 1, config);
     failing.traffic = spec.flows[0].traffic.clone();
     spec.flows = vec![failing];
-    spec.links[0].forth.push(dark(2_000, 20_000));
-    spec.links[0].back.push(dark(2_000, 20_000));
+    spec.links[0].forward_link.push(dark(2_000, 20_000));
+    spec.links[0].return_link.push(dark(2_000, 20_000));
     let run = outcome(&spec);
     let pieces = pieces(&run.flows[0]);
     assert_eq!(pieces.offered, 20);
@@ -233,7 +233,7 @@ fn packets_of_low_priority_are_lost_first() {
         vec![flow("high", 0, 2, 500), flow("low", 3, 2, 500)],
     );
     spec.flows[1].low_priority = true;
-    spec.stations.push(held(0, "2 Mbit/s", 12, DisciplineSpec::LowFirst));
+    spec.stations.push(held(0, "2 Mbit/s", 12, DisciplineSpec::DropLowPriority));
     let run = outcome(&spec);
     let again = |n: usize| run.flows[n].source.retransmitted_segments;
     assert!(again(0) * 4 < again(1), "{} {}", again(0), again(1));

@@ -106,8 +106,12 @@ impl DiskFile for MemoryFile {
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.work()?;
         let fails = std::mem::take(&mut state.loses);
+        if fails && std::mem::take(&mut state.stops) {
+            state.failures = 1_000;
+        }
         let node = state.node(self.node)?;
-        node.was_lost |= fails;
+        // What is on the medium already is not lost.
+        node.was_lost |= fails && node.now.bytes != node.durable.bytes;
         if fails {
             return Err(io::Error::other("the disk fails"));
         }

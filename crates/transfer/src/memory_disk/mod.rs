@@ -44,6 +44,8 @@ struct State {
     room: Option<u64>,
     /// The next file that is synchronised is not.
     loses: bool,
+    /// Nothing works from then on.
+    stops: bool,
     /// It makes no symbolic links.
     no_links: bool,
     /// Times that anything was changed.
@@ -84,15 +86,24 @@ impl MemoryDisk {
         disk
     }
 
-    /// So many of a thousand operations fail, so many writes go wrong without a word, and this is the room.
+    /// So many of a thousand operations fail, so many writes go wrong without a word, and this is the room. What was to happen at
+    /// the next synchronisation does not.
     pub fn fail(&self, failures: u64, lies: u64, room: Option<u64>) {
         let mut state = self.state();
         (state.failures, state.lies, state.room) = (failures, lies, room);
+        (state.loses, state.stops) = (false, false);
     }
 
     /// The next file that is synchronised cannot be, and what was written to it is lost with the power.
     pub fn lose_next(&self) {
         self.state().loses = true;
+    }
+
+    /// The same, and then nothing works until [`MemoryDisk::fail`] says otherwise: a file system is read-only after an error
+    /// until somebody mounts it again.
+    pub fn lose_next_and_stop(&self) {
+        let mut state = self.state();
+        (state.loses, state.stops) = (true, true);
     }
 
     /// From now on no symbolic link can be made, as on a file system that has none.
@@ -128,6 +139,8 @@ impl MemoryDisk {
                 _ => {}
             }
             node.durable = node.now.clone();
+            // Whatever is read now is on the medium.
+            node.was_lost = false;
         }
         state.durable = state.names.clone();
         state.changes += 1;

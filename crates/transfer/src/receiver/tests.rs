@@ -292,6 +292,30 @@ fn what_could_not_be_synchronised_is_written_again() {
 }
 
 #[test]
+fn what_could_not_be_synchronised_nor_removed_is_copied() {
+    let mut disk = MemoryDisk::new(0);
+    let mut first = machine(&disk, "a");
+    give(&mut first, [offer("f", 6, 5), data(b"abcdef")]);
+    disk.lose_next_and_stop();
+    give(&mut first, [end(b"abcdef"), Frame::Message(Message::Bye)]);
+    assert_eq!(first.result().map(|got| (got.done, got.failed)), Some((0, 1)));
+    drop(first);
+    disk.fail(0, 0, None);
+    let mut again = machine(&disk, "a");
+    give(&mut again, [offer("f", 6, 5)]);
+    let all =
+        Reply::Have { entry: 0, len: 6, hash: *blake3::hash(b"abcdef").as_bytes(), whole: false };
+    assert_eq!(again.replies(), [message(&all)]);
+    let seek = Frame::Message(Message::Seek { offset: 6 });
+    give(&mut again, [seek, end(b"abcdef"), Frame::Message(Message::Bye)]);
+    assert_eq!(again.result().map(|got| (got.done, got.failed)), Some((1, 0)));
+    for _ in 0..4 {
+        disk.lose_power();
+        assert_eq!(disk.bytes(Path::new("f")).as_deref(), Some(&b"abcdef"[..]));
+    }
+}
+
+#[test]
 fn what_is_said_to_be_there_outlasts_a_loss_of_power() {
     for seed in 0..20 {
         let mut disk = MemoryDisk::new(seed);

@@ -260,6 +260,12 @@ impl Session {
         self.tx.held() + self.rx.held() + segments * SEGMENT
     }
 
+    /// The part of it that waits to be sent or acknowledged, but for segments' places.
+    #[inline]
+    pub fn held_to_send(&self) -> usize {
+        self.tx.held()
+    }
+
     /// The host has room for so many received bytes more: the peer is told, and sends no more than that.
     #[inline]
     pub fn limit_room(&mut self, room: usize) {

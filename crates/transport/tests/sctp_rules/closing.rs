@@ -1,6 +1,6 @@
 //! Section 9 of RFC 9260.
 
-use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::sctp::State;
 use bentpipe_transport::{Endpoint, Event, Failure, WriteError};
 use bentpipe_wire::Kind;
@@ -9,26 +9,31 @@ use bytes::Bytes;
 
 use crate::support::*;
 
-fn close(pair: &mut SctpPair, way: Way) {
-    pair.change(way, Endpoint::close);
+fn close(pair: &mut SctpPair, direction: Direction) {
+    pair.change(direction, Endpoint::close);
 }
 
 #[test]
 fn three_messages_close_once_nothing_is_outstanding() {
     let mut pair = open(quiet(), 1);
     write_chunks(&mut pair, 1);
-    close(&mut pair, Way::Forth);
+    close(&mut pair, Direction::Forward);
     assert_eq!(pair.client.association().state(), State::ShutdownPending);
     pair.run_to(at(699));
-    assert_eq!(pair.sent(Way::Forth, Kind::END).count(), 0, "the chunk is not acknowledged");
+    assert_eq!(
+        pair.sent(Direction::Forward, Kind::END).count(),
+        0,
+        "the chunk is not acknowledged"
+    );
     assert!(pair.run(secs(10)));
-    let kinds: Vec<_> = pair.log.iter().skip(2).map(|c| (c.way, c.at, c.packet.kind())).collect();
+    let kinds: Vec<_> =
+        pair.log.iter().skip(2).map(|c| (c.direction, c.at, c.packet.kind())).collect();
     assert_eq!(
         kinds,
         [
-            (Way::Forth, at(700), Kind::END),
-            (Way::Back, at(800), Kind::ENDAK),
-            (Way::Forth, at(900), Kind::ENDAK),
+            (Direction::Forward, at(700), Kind::END),
+            (Direction::Return, at(800), Kind::ENDAK),
+            (Direction::Forward, at(900), Kind::ENDAK),
         ]
     );
     assert_eq!(pair.client.events.last(), Some(&(at(900), Event::Closed)));
@@ -44,7 +49,7 @@ fn each_message_of_the_closing_may_be_lost() {
             count += 1;
             if count == lost + 1 { Fate::Drop } else { Fate::Pass }
         });
-        close(&mut pair, Way::Forth);
+        close(&mut pair, Direction::Forward);
         assert!(pair.run(secs(60)), "message {lost}");
         assert!(pair.client.was_told(Event::Closed), "message {lost}");
         // Where SHUTDOWN COMPLETE was lost, the host answers for the association that is gone.
@@ -55,8 +60,8 @@ fn each_message_of_the_closing_may_be_lost() {
 #[test]
 fn both_ends_may_close_at_once() {
     let mut pair = open(quiet(), 1);
-    close(&mut pair, Way::Forth);
-    close(&mut pair, Way::Back);
+    close(&mut pair, Direction::Forward);
+    close(&mut pair, Direction::Return);
     assert!(pair.run(secs(60)));
     assert!(pair.client.was_told(Event::Closed) && pair.server.was_told(Event::Closed));
 }
@@ -64,16 +69,16 @@ fn both_ends_may_close_at_once() {
 #[test]
 fn what_the_other_end_has_written_still_arrives() {
     let mut pair = open(quiet(), 1);
-    pair.change(Way::Back, |association, now| {
+    pair.change(Direction::Return, |association, now| {
         assert_eq!(
             association.write(now, &mut pattern(60_000)),
             Ok(60_000 / 1452 * 1452 + 60_000 % 1452)
         );
     });
-    close(&mut pair, Way::Forth);
+    close(&mut pair, Direction::Forward);
     assert!(pair.run(secs(60)));
     assert!(pair.client.inbox == pattern(60_000));
-    let shutdowns = pair.sent(Way::Forth, Kind::END).count();
+    let shutdowns = pair.sent(Direction::Forward, Kind::END).count();
     assert!(shutdowns > 5, "every packet with DATA is answered by SHUTDOWN, {shutdowns} times");
     assert!(pair.client.was_told(Event::Closed) && pair.server.was_told(Event::Closed));
 }
@@ -81,8 +86,8 @@ fn what_the_other_end_has_written_still_arrives() {
 #[test]
 fn nothing_can_be_written_after_closing() {
     let mut pair = open(quiet(), 1);
-    close(&mut pair, Way::Forth);
-    pair.change(Way::Forth, |association, now| {
+    close(&mut pair, Direction::Forward);
+    pair.change(Direction::Forward, |association, now| {
         let mut bytes = Bytes::from_static(b"late");
         assert_eq!(association.write(now, &mut bytes), Err(WriteError::Closed));
         assert!(association.send(0, 0, false, bytes).is_err());
@@ -92,7 +97,7 @@ fn nothing_can_be_written_after_closing() {
 #[test]
 fn an_abort_ends_both_ends_at_once() {
     let mut pair = open(quiet(), 1);
-    pair.change(Way::Forth, Endpoint::abort);
+    pair.change(Direction::Forward, Endpoint::abort);
     pair.run_to(at(600));
     assert!(matches!(pair.log[0].packet.chunks[0], Chunk::Abort { reflected: false, .. }));
     assert!(pair.client.was_told(Event::Failed(Failure::Aborted)));
@@ -103,8 +108,8 @@ fn an_abort_ends_both_ends_at_once() {
 #[test]
 fn a_peer_that_does_not_answer_a_shutdown_is_given_up() {
     let mut pair = open(quiet(), 1).with_script(|_| Fate::Drop);
-    close(&mut pair, Way::Forth);
+    close(&mut pair, Direction::Forward);
     pair.run_to(at(1_000_000));
     assert!(pair.client.was_told(Event::Failed(Failure::NoResponse)));
-    assert_eq!(pair.sent(Way::Forth, Kind::END).count(), 11, "the first and ten more");
+    assert_eq!(pair.sent(Direction::Forward, Kind::END).count(), 11, "the first and ten more");
 }

@@ -1,6 +1,6 @@
 //! How losses are found and repaired (RFC 9260, sections 6.3.3 and 7.2.4).
 
-use bentpipe_testkit::{Fate, SctpPair, Way};
+use bentpipe_testkit::{Direction, Fate, SctpPair};
 use bentpipe_transport::sctp::Config;
 use bentpipe_transport::{Endpoint, Event, Failure};
 use bentpipe_units::{ByteCount, Seq32};
@@ -75,7 +75,11 @@ fn a_report_beside_a_full_chunk_that_leaves_again_makes_no_packet_too_long() {
         give(&mut pair, packet);
     }
     assert_eq!(resent(&pair, first)[6..], [0]);
-    assert_eq!(pair.sent(Way::Forth, Kind::ACK).count(), 2, "every second packet, and with DATA");
+    assert_eq!(
+        pair.sent(Direction::Forward, Kind::ACK).count(),
+        2,
+        "every second packet, and with DATA"
+    );
     assert!(pair.log.iter().all(|c| c.packet.wire_len() <= 1_480 && !c.packet.in_pieces));
 }
 
@@ -295,6 +299,6 @@ fn a_peer_that_never_answers_again_is_given_up() {
     pair.run_to(at(60_000));
     // 1 + 2 + 4 + 8 s after the chunks left.
     assert_eq!(pair.client.events.last(), Some(&(at(15_500), Event::Failed(Failure::NoResponse))));
-    assert_eq!(pair.sent_since(Way::Forth, at(15_500)), 0);
+    assert_eq!(pair.sent_since(Direction::Forward, at(15_500)), 0);
     assert!(pair.client.association().is_closed());
 }

@@ -1,6 +1,6 @@
 //! ECN (RFC 4960, appendix A).
 
-use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::sctp::Config;
 use bentpipe_wire::sctp::Chunk;
@@ -12,8 +12,8 @@ fn ecn() -> Config {
     Config { ecn: true, ..quiet() }
 }
 
-fn chunks(pair: &SctpPair, way: Way, wanted: fn(&Chunk) -> bool) -> usize {
-    let of = pair.log.iter().filter(|crossing| crossing.way == way);
+fn chunks(pair: &SctpPair, direction: Direction, wanted: fn(&Chunk) -> bool) -> usize {
+    let of = pair.log.iter().filter(|crossing| crossing.direction == direction);
     of.flat_map(|crossing| &crossing.packet.chunks).filter(|chunk| wanted(chunk)).count()
 }
 
@@ -34,8 +34,8 @@ fn a_mark_reduces_the_window_once_and_is_told_until_it_was_answered() {
     pair.run_to(at(10_000));
     assert!(pair.server.inbox == pattern(200_000));
     assert_eq!(pair.client.association().counters().reductions, 1);
-    assert!(chunks(&pair, Way::Back, |chunk| matches!(chunk, Chunk::Ecne(_))) >= 1);
-    assert!(chunks(&pair, Way::Forth, |chunk| matches!(chunk, Chunk::Cwr(_))) >= 1);
+    assert!(chunks(&pair, Direction::Return, |chunk| matches!(chunk, Chunk::Ecne(_))) >= 1);
+    assert!(chunks(&pair, Direction::Forward, |chunk| matches!(chunk, Chunk::Cwr(_))) >= 1);
     // Nothing is told any more once it was answered.
     let late = pair.log.iter().rev().take(20);
     assert!(late.flat_map(|c| &c.packet.chunks).all(|chunk| !matches!(chunk, Chunk::Ecne(_))));
@@ -90,7 +90,7 @@ fn a_mark_is_told_in_every_packet_with_room_until_it_was_answered() {
     pair.run_to(at(500));
     let mut marked = false;
     let mut pair = pair.with_script(move |crossing| {
-        if crossing.has(Kind::DATA) && crossing.way == Way::Forth && !marked {
+        if crossing.has(Kind::DATA) && crossing.direction == Direction::Forward && !marked {
             crossing.packet.ecn = Ecn::Congestion;
             marked = true;
         }
@@ -100,17 +100,18 @@ fn a_mark_is_told_in_every_packet_with_room_until_it_was_answered() {
         }
         if crossing.packet.chunks.is_empty() { Fate::Drop } else { Fate::Pass }
     });
-    send(&mut pair, Way::Forth, 0, b"marked");
+    send(&mut pair, Direction::Forward, 0, b"marked");
     for step in 0..8 {
         pair.run_to(at(700 + 100 * step));
-        send(&mut pair, Way::Back, 0, b"a message without a report");
+        send(&mut pair, Direction::Return, 0, b"a message without a report");
     }
     let told = |crossing: &bentpipe_testkit::SctpCrossing| {
         crossing.packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::Ecne(_)))
     };
-    let back = |c: &&bentpipe_testkit::SctpCrossing| c.way == Way::Back && c.at >= at(600);
+    let back =
+        |c: &&bentpipe_testkit::SctpCrossing| c.direction == Direction::Return && c.at >= at(600);
     assert!(pair.log.iter().filter(back).all(told));
     pair.run_to(at(3_000));
-    send(&mut pair, Way::Back, 0, b"answered");
+    send(&mut pair, Direction::Return, 0, b"answered");
     assert!(!told(pair.log.last().expect("a packet")));
 }

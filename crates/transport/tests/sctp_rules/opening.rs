@@ -1,6 +1,6 @@
 //! Section 5 of RFC 9260.
 
-use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::sctp::{Config, Notice, State, View};
 use bentpipe_transport::{Endpoint, Event, Failure};
 use bentpipe_wire::sctp::{Cause, Chunk, Init, Parameter, UnknownChunk};
@@ -18,7 +18,7 @@ fn an_init_without_answer_is_repeated_at_doubled_intervals_and_then_given_up() {
     let config = Config { max_init_retransmits: 2, ..quiet() };
     let mut pair = pair(config).with_script(|_| Fate::Drop);
     assert!(pair.run(secs(60)));
-    let sent: Vec<_> = pair.sent(Way::Forth, Kind::BGN).map(|c| c.at).collect();
+    let sent: Vec<_> = pair.sent(Direction::Forward, Kind::BGN).map(|c| c.at).collect();
     assert_eq!(sent, [at(0), at(1_000), at(3_000)]);
     assert_eq!(pair.log.len(), 3);
     assert_eq!(pair.client.events, [(at(7_000), Event::Failed(Failure::NoAnswer))]);
@@ -39,7 +39,11 @@ fn a_cookie_that_was_changed_is_no_cookie() {
     });
     pair.run_to(at(1_100));
     assert!(pair.server.association.is_none());
-    assert_eq!(pair.sent(Way::Back, Kind::NONE).count(), 1, "the INIT ACK and nothing else");
+    assert_eq!(
+        pair.sent(Direction::Return, Kind::NONE).count(),
+        1,
+        "the INIT ACK and nothing else"
+    );
     pair.run_to(at(2_000));
     assert_eq!(pair.server.association().state(), State::Established);
 }
@@ -56,9 +60,9 @@ fn a_stale_cookie_is_refused_and_the_next_one_shall_live_longer() {
     let stale = pair.log.iter().find(|c| matches!(&c.packet.chunks[0], Chunk::Error(_)));
     let stale = stale.expect("an ERROR");
     // Made at 100 ms, sent back at 200 ms and again, by the measured round trip, a second later.
-    assert_eq!((stale.at, stale.way), (at(1_300), Way::Back));
+    assert_eq!((stale.at, stale.direction), (at(1_300), Direction::Return));
     assert_eq!(stale.packet.chunks[0], Chunk::Error(vec![Cause::StaleCookie(200_000)]));
-    let again: Vec<_> = pair.sent(Way::Forth, Kind::BGN).collect();
+    let again: Vec<_> = pair.sent(Direction::Forward, Kind::BGN).collect();
     assert_eq!((again.len(), again[1].at), (2, at(1_400)));
     let Chunk::Init(init) = &again[1].packet.chunks[0] else { panic!("an INIT") };
     assert_eq!(init.parameters, [Parameter::CookiePreservative(402)]);
@@ -80,7 +84,7 @@ fn two_ends_that_open_at_once_get_one_association() {
 #[test]
 fn of_two_openings_that_cross_one_is_enough() {
     let mut pair = pair(quiet()).sending(pattern(9_000)).with_script(|crossing| {
-        let lost = crossing.way == Way::Back && crossing.has(Kind::BGNAK);
+        let lost = crossing.direction == Direction::Return && crossing.has(Kind::BGNAK);
         if lost { Fate::Drop } else { Fate::Pass }
     });
     pair.both_open(quiet());
@@ -95,11 +99,11 @@ fn of_two_openings_that_cross_one_is_enough() {
 #[test]
 fn a_peer_that_lost_everything_may_begin_anew() {
     let mut pair = open(quiet(), 1);
-    send(&mut pair, Way::Forth, 0, b"before");
+    send(&mut pair, Direction::Forward, 0, b"before");
     pair.run_to(at(1_000));
     pair.restart_client(quiet());
     pair.run_to(at(2_000));
-    send(&mut pair, Way::Forth, 0, b"after");
+    send(&mut pair, Direction::Forward, 0, b"after");
     pair.run_to(at(3_000));
     assert_eq!(pair.server.inbox, b"beforeafter");
     assert!(pair.server.notices.iter().any(|(_, notice)| *notice == Notice::Restarted));
@@ -188,12 +192,14 @@ fn what_stands_behind_a_parameter_that_forbids_to_read_on_does_not_count() {
         });
         pair.run_to(at(2_000));
         assert!(pair.server.inbox == pattern(9_000));
-        let marked = pair.sent(Way::Forth, Kind::DATA).any(|c| c.packet.ecn != Ecn::NotCapable);
+        let marked =
+            pair.sent(Direction::Forward, Kind::DATA).any(|c| c.packet.ecn != Ecn::NotCapable);
         // The client asked for ECN and the server offers it, so that only the server knows.
         assert!(marked);
         pair.server.outbox = pattern(9_000);
-        pair.change(Way::Back, |_, _| {});
-        let back = pair.sent(Way::Back, Kind::DATA).any(|c| c.packet.ecn != Ecn::NotCapable);
+        pair.change(Direction::Return, |_, _| {});
+        let back =
+            pair.sent(Direction::Return, Kind::DATA).any(|c| c.packet.ecn != Ecn::NotCapable);
         assert_eq!(back, agreed, "type {kind:#x}");
     }
 }
@@ -208,7 +214,7 @@ fn streams_are_as_many_as_both_ends_allow() {
     assert_eq!(pair.client.association().outbound_streams(), 5);
     assert_eq!(pair.server.association().outbound_streams(), 3);
     let bytes = || Bytes::from_static(b"x");
-    pair.change(Way::Forth, |association, _| {
+    pair.change(Direction::Forward, |association, _| {
         assert!(association.send(5, 0, false, bytes()).is_err());
         assert_eq!(association.send(4, 0, false, bytes()), Ok(()));
     });

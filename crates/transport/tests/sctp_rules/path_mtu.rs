@@ -1,6 +1,6 @@
 //! The longest packet of a path is found by HEARTBEATs with padding (RFC 8899, section 6.2; RFC 4820).
 
-use bentpipe_testkit::{Fate, SctpCrossing, SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, SctpCrossing, SctpPair, pattern};
 use bentpipe_transport::sctp::Config;
 use bentpipe_transport::{Endpoint, PathId};
 use bentpipe_units::{ByteCount, Instant};
@@ -48,7 +48,7 @@ fn write_for(pair: &mut SctpPair, from: u64, until: u64) -> usize {
     for second in from..until {
         pair.run_to(at(1_000 * second));
         let mut bytes = pattern(20_000);
-        pair.change(Way::Forth, |association, now| {
+        pair.change(Direction::Forward, |association, now| {
             written += association.write(now, &mut bytes).expect("open");
         });
     }
@@ -59,7 +59,7 @@ fn write_for(pair: &mut SctpPair, from: u64, until: u64) -> usize {
 /// Lengths of the probes with their headers.
 fn probes(pair: &SctpPair, path: u32) -> Vec<usize> {
     let padded = |chunks: &[Chunk]| matches!(chunks, [Chunk::Heartbeat(_), Chunk::Pad(_)]);
-    pair.sent(Way::Forth, Kind::HEARTBEAT)
+    pair.sent(Direction::Forward, Kind::HEARTBEAT)
         .filter(|c| c.path == PathId(path) && padded(&c.packet.chunks))
         .map(|c| c.packet.wire_len() + BELOW)
         .collect()
@@ -68,7 +68,7 @@ fn probes(pair: &SctpPair, path: u32) -> Vec<usize> {
 /// Length of the longest packet with DATA that left from `from` on.
 fn longest(pair: &SctpPair, from: u64) -> usize {
     let whole = |c: &&SctpCrossing| c.at >= at(from) && !c.packet.in_pieces;
-    let sent = pair.sent(Way::Forth, Kind::DATA).filter(whole);
+    let sent = pair.sent(Direction::Forward, Kind::DATA).filter(whole);
     sent.map(|c| c.packet.wire_len() + BELOW).max().unwrap_or(0)
 }
 
@@ -77,9 +77,9 @@ fn an_ordinary_path_takes_one_probe_which_is_no_data_and_is_not_marked() {
     let mut pair = over(1, 600_000, |_, _| 1500);
     pair.run_to(at(4_000));
     assert_eq!(probes(&pair, 0), [1500]);
-    let probe = pair.sent(Way::Forth, Kind::HEARTBEAT).next().expect("a probe");
+    let probe = pair.sent(Direction::Forward, Kind::HEARTBEAT).next().expect("a probe");
     assert_eq!(probe.packet.ecn, Ecn::NotCapable);
-    let before = pair.sent(Way::Forth, Kind::DATA).filter(|c| c.at <= probe.at);
+    let before = pair.sent(Direction::Forward, Kind::DATA).filter(|c| c.at <= probe.at);
     assert!(before.map(|c| c.packet.wire_len() + BELOW).max() <= Some(1280));
     assert_eq!(longest(&pair, 0), 1500);
     assert!(pair.server.inbox == pattern(600_000));
@@ -108,7 +108,7 @@ fn without_a_setting_or_full_packets_nothing_is_probed() {
     let mut pair = over(1, 0, |_, _| 1500);
     for second in 1..20 {
         pair.run_to(at(1_000 * second));
-        send(&mut pair, Way::Forth, 0, b"a short message");
+        send(&mut pair, Direction::Forward, 0, b"a short message");
     }
     assert_eq!(probes(&pair, 0), []);
 }
@@ -127,14 +127,15 @@ fn an_answer_with_another_number_confirms_nothing() {
     pair.run_to(at(500));
     let tag = client_tag(&pair);
     let mut bytes = pattern(20_000);
-    pair.change(Way::Forth, |association, now| {
+    pair.change(Direction::Forward, |association, now| {
         association.write(now, &mut bytes).expect("room");
     });
     pair.run_to(at(550));
-    let info = pair.sent(Way::Forth, Kind::HEARTBEAT).find_map(|c| match &c.packet.chunks[0] {
-        Chunk::Heartbeat(info) => Some(info.clone()),
-        _ => None,
-    });
+    let info =
+        pair.sent(Direction::Forward, Kind::HEARTBEAT).find_map(|c| match &c.packet.chunks[0] {
+            Chunk::Heartbeat(info) => Some(info.clone()),
+            _ => None,
+        });
     let mut forged = info.expect("a probe").to_vec();
     forged[5] ^= 1;
     let before = pair.client.association().counters().ignored_segments;

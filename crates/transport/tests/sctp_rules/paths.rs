@@ -1,6 +1,6 @@
 //! Several paths (RFC 9260, sections 6.4, 8.2 and 8.3).
 
-use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::sctp::{Config, Notice, RtxPolicy};
 use bentpipe_transport::{Event, Failure, PathId};
 use bentpipe_wire::Kind;
@@ -12,7 +12,7 @@ use crate::support::*;
 fn a_second_path_is_tried_as_soon_as_the_association_is_open() {
     let mut pair = SctpPair::new(quiet(), quiet(), &[ms(100), ms(250)]).staying_open();
     pair.run_to(at(2_000));
-    let asked = pair.sent(Way::Forth, Kind::HEARTBEAT).next().expect("a HEARTBEAT");
+    let asked = pair.sent(Direction::Forward, Kind::HEARTBEAT).next().expect("a HEARTBEAT");
     assert_eq!((asked.at, asked.path), (at(400), PathId(1)));
     let expected =
         [(at(200), Notice::PathConfirmed(PathId(0))), (at(900), Notice::PathConfirmed(PathId(1)))];
@@ -27,7 +27,9 @@ fn an_idle_path_is_asked_at_its_timeout_and_the_interval_give_or_take_half() {
     let asked: Vec<_> = pair
         .log
         .iter()
-        .filter(|c| c.way == Way::Forth && matches!(c.packet.chunks[0], Chunk::Heartbeat(_)))
+        .filter(|c| {
+            c.direction == Direction::Forward && matches!(c.packet.chunks[0], Chunk::Heartbeat(_))
+        })
         .map(|c| c.at)
         .collect();
     assert!(asked.len() > 5);
@@ -62,7 +64,7 @@ fn new_data_leave_a_dead_path_and_come_back_when_it_answers() {
     assert_eq!(notices[2..], [Notice::PathInactive(path), Notice::PathActive(path)]);
     let [inactive, active] = [pair.client.notices[2].0, pair.client.notices[3].0];
     assert!(inactive < at(20_000) && active > at(40_000) && active < at(80_000));
-    for crossing in pair.sent(Way::Forth, Kind::DATA) {
+    for crossing in pair.sent(Direction::Forward, Kind::DATA) {
         let away = crossing.at > inactive && crossing.at < active;
         if away || crossing.at < at(3_000) || crossing.at > active + secs(2) {
             assert_eq!(crossing.path == PathId(1), away, "at {}", crossing.at.as_secs_f64());
@@ -121,17 +123,17 @@ fn when_no_path_answers_the_association_ends() {
 fn a_new_primary_path_takes_new_data_and_a_longer_path_makes_shorter_chunks() {
     let mut pair = open(quiet(), 2);
     pair.run_to(at(2_000));
-    pair.change(Way::Forth, |association, now| {
+    pair.change(Direction::Forward, |association, now| {
         association.set_primary(PathId(1));
         association.set_path_mtu(now, PathId(1), 576);
     });
-    pair.change(Way::Forth, |association, now| {
+    pair.change(Direction::Forward, |association, now| {
         let mut bytes = pattern(1_000);
         bentpipe_transport::Endpoint::write(association, now, &mut bytes).expect("room");
     });
     pair.run_to(at(4_000));
     let sent: Vec<_> =
-        pair.sent(Way::Forth, Kind::DATA).map(|c| (c.path, c.packet.wire_len())).collect();
+        pair.sent(Direction::Forward, Kind::DATA).map(|c| (c.path, c.packet.wire_len())).collect();
     assert!(sent.iter().all(|(path, length)| *path == PathId(1) && *length <= 556), "{sent:?}");
     assert!(pair.server.inbox == pattern(1_000));
 }
@@ -161,7 +163,7 @@ fn asked(pair: &SctpPair) -> Vec<(bentpipe_units::Instant, u32)> {
     let heartbeat = |c: &&bentpipe_testkit::SctpCrossing| {
         c.packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::Heartbeat(_)))
     };
-    let of = pair.log.iter().filter(|c| c.way == Way::Forth).filter(heartbeat);
+    let of = pair.log.iter().filter(|c| c.direction == Direction::Forward).filter(heartbeat);
     of.map(|c| (c.at, c.path.0)).collect()
 }
 
@@ -206,7 +208,7 @@ fn a_path_that_never_answered_is_tried_at_its_timeout_until_inactive_and_then_no
 fn many_addresses_of_a_peer_are_tried_one_in_each_timeout() {
     let mut pair = open(quiet(), 1);
     pair.run_to(at(1_000));
-    pair.change(Way::Forth, |association, now| {
+    pair.change(Direction::Forward, |association, now| {
         for path in 1..16 {
             association.add_path(now, PathId(path));
         }
@@ -232,9 +234,9 @@ fn what_had_arrived_before_an_outage_does_not_prove_the_path_when_it_is_acknowle
     let mut pair = SctpPair::new(config.clone(), config, &[ms(100), ms(100)])
         .staying_open()
         .with_script(|crossing| {
-            let lost = match crossing.way {
-                Way::Back => crossing.at >= at(3_000),
-                Way::Forth => crossing.at >= at(3_200),
+            let lost = match crossing.direction {
+                Direction::Return => crossing.at >= at(3_000),
+                Direction::Forward => crossing.at >= at(3_200),
             };
             if crossing.path == PathId(0) && lost { Fate::Drop } else { Fate::Pass }
         });
@@ -254,6 +256,6 @@ fn what_had_arrived_before_an_outage_does_not_prove_the_path_when_it_is_acknowle
     let notices: Vec<_> = pair.client.notices.iter().map(|(_, notice)| *notice).collect();
     assert_eq!(notices[2..], [Notice::PathInactive(PathId(0))], "and it stays so");
     let inactive = pair.client.notices[2].0;
-    let late = pair.sent(Way::Forth, Kind::DATA).filter(|crossing| crossing.at > inactive);
+    let late = pair.sent(Direction::Forward, Kind::DATA).filter(|crossing| crossing.at > inactive);
     assert!(late.map(|crossing| crossing.path).all(|path| path == PathId(1)));
 }

@@ -1,6 +1,6 @@
 //! When a SACK leaves and what it says (RFC 9260, section 6.2), and what a full receiver does.
 
-use bentpipe_testkit::{Fate, SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::sctp::Config;
 use bentpipe_transport::{Endpoint, Event};
 use bentpipe_units::ByteCount;
@@ -19,14 +19,18 @@ fn one_packet_is_acknowledged_after_the_delay_and_two_at_once() {
     pair.log.clear();
     write_chunks(&mut pair, 1);
     pair.run_to(at(1_299));
-    assert_eq!(pair.sent(Way::Back, Kind::ACK).count(), 0);
+    assert_eq!(pair.sent(Direction::Return, Kind::ACK).count(), 0);
     pair.run_to(at(1_300));
-    assert_eq!(pair.sent(Way::Back, Kind::ACK).count(), 1, "100 ms on the way, 200 ms delayed");
+    assert_eq!(
+        pair.sent(Direction::Return, Kind::ACK).count(),
+        1,
+        "100 ms on the way, 200 ms delayed"
+    );
     pair.run_to(at(1_500));
     pair.log.clear();
     write_chunks(&mut pair, 2);
     pair.run_to(at(1_600));
-    let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).collect();
+    let sacks: Vec<_> = pair.sent(Direction::Return, Kind::ACK).collect();
     assert_eq!((sacks.len(), sacks[0].at), (1, at(1_600)));
 }
 
@@ -36,7 +40,8 @@ fn a_sack_tells_the_room_after_the_application_has_read() {
     let mut pair = open(config, 1);
     write_chunks(&mut pair, 2);
     pair.run_to(at(700));
-    let sack = pair.sent(Way::Back, Kind::ACK).next().expect("a SACK").sack().expect("a SACK");
+    let sack =
+        pair.sent(Direction::Return, Kind::ACK).next().expect("a SACK").sack().expect("a SACK");
     assert_eq!(sack.window, 20_000);
 }
 
@@ -51,10 +56,11 @@ fn a_gap_is_reported_at_once_and_so_is_its_end() {
     pair.run_to(at(600));
     let first = first_tsn(&pair);
     // The first one tells of the first packet.
-    let gap = pair.sent(Way::Back, Kind::ACK).nth(1).expect("a SACK").sack().expect("a SACK");
+    let gap =
+        pair.sent(Direction::Return, Kind::ACK).nth(1).expect("a SACK").sack().expect("a SACK");
     assert_eq!((gap.cumulative, &gap.gaps[..]), (first, &[GapBlock { start: 2, end: 2 }][..]));
     pair.run_to(at(650));
-    let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).collect();
+    let sacks: Vec<_> = pair.sent(Direction::Return, Kind::ACK).collect();
     assert_eq!((sacks.len(), sacks[2].at), (3, at(650)));
     let filled = sacks[2].sack().expect("a SACK");
     assert_eq!((filled.cumulative, filled.gaps.len()), (first.plus(2), 0));
@@ -67,7 +73,7 @@ fn what_comes_twice_is_reported_once() {
     });
     write_chunks(&mut pair, 1);
     pair.run_to(at(1_500));
-    let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).collect();
+    let sacks: Vec<_> = pair.sent(Direction::Return, Kind::ACK).collect();
     assert_eq!((sacks.len(), sacks[1].at), (2, at(605)));
     let tsn = first_tsn(&pair);
     assert_eq!(sacks[1].sack().expect("a SACK").duplicates[..], [tsn.get()]);
@@ -92,7 +98,7 @@ fn with_many_gaps() -> SctpPair {
         .answering(pattern(300_000))
         .staying_open()
         .with_script(move |crossing| {
-            if crossing.way == Way::Back || !crossing.has(Kind::DATA) {
+            if crossing.direction == Direction::Return || !crossing.has(Kind::DATA) {
                 return Fate::Pass;
             }
             count += 1;
@@ -107,7 +113,9 @@ fn every_gap_is_told_though_data_wait() {
     assert!(pair.server.inbox == pattern(300_000) && pair.client.inbox == pattern(300_000));
     let mut told = std::collections::BTreeSet::new();
     let mut most = 0;
-    for sack in pair.log.iter().filter(|c| c.way == Way::Back).filter_map(|c| c.sack()) {
+    for sack in
+        pair.log.iter().filter(|c| c.direction == Direction::Return).filter_map(|c| c.sack())
+    {
         let of = |gap: &GapBlock| {
             (gap.start..=gap.end).map(|offset| sack.cumulative.plus(u32::from(offset)).get())
         };
@@ -124,7 +132,7 @@ fn every_gap_is_told_though_data_wait() {
 fn gaps_come_before_duplicates_in_a_report_without_room_for_both() {
     let mut pair = SctpPair::new(quiet(), quiet(), &[ms(100)]).staying_open();
     pair.run_to(at(500));
-    let tag = pair.sent(Way::Forth, Kind::COOKIE).next().expect("a COOKIE ECHO").packet.tag;
+    let tag = pair.sent(Direction::Forward, Kind::COOKIE).next().expect("a COOKIE ECHO").packet.tag;
     let mut tsn = init_of(&pair).initial_tsn;
     // Eleven gaps, and then two that came before, several times.
     for _ in 0..11 {
@@ -157,7 +165,7 @@ fn a_duplicate_is_reported_on_another_path_than_the_one_it_came_on() {
         );
     write_chunks(&mut pair, 2);
     pair.run_to(at(5_400));
-    let sacks = pair.sent(Way::Back, Kind::ACK).map(|c| (c.at, c.path.0));
+    let sacks = pair.sent(Direction::Return, Kind::ACK).map(|c| (c.at, c.path.0));
     let expected = [(at(5_100), 0), (at(5_150), 1)];
     assert_eq!(sacks.take(2).collect::<Vec<_>>(), expected);
 }
@@ -176,10 +184,10 @@ fn a_full_receiver_is_asked_now_and_then_and_tells_when_it_has_room() {
     assert!((5..30).contains(&asked), "asked {asked} times");
     assert_eq!(pair.client.association().sender_state().activity, "persisting");
     pair.server.stalled = false;
-    pair.change(Way::Back, |_, _| {});
+    pair.change(Direction::Return, |_, _| {});
     let update = pair.log.last().expect("a packet");
     let window = update.sack().expect("a SACK").window;
-    assert_eq!((update.at, update.way, window), (at(600_000), Way::Back, 5_000));
+    assert_eq!((update.at, update.direction, window), (at(600_000), Direction::Return, 5_000));
     pair.run_to(at(603_000));
     assert!(pair.server.inbox == pattern(20_000));
 }
@@ -207,7 +215,8 @@ fn the_first_packet_with_data_is_acknowledged_at_once_and_the_next_ones_two_by_t
         write_chunks(&mut pair, 1);
     }
     pair.run_to(at(4_000));
-    let sacks: Vec<_> = pair.sent(Way::Back, Kind::ACK).map(|crossing| crossing.at).collect();
+    let sacks: Vec<_> =
+        pair.sent(Direction::Return, Kind::ACK).map(|crossing| crossing.at).collect();
     // One chunk each: RFC 9260, section 5.1, then 6.2.
     assert_eq!(sacks, [at(1_100), at(2_300)]);
 }

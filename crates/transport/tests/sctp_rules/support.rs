@@ -1,6 +1,6 @@
 //! Pairs that are open, and hands that write packets.
 
-use bentpipe_testkit::{SctpPair, Way, pattern};
+use bentpipe_testkit::{Direction, SctpPair, pattern};
 use bentpipe_transport::PathId;
 use bentpipe_transport::sctp::Config;
 use bentpipe_units::{Instant, Seq32, Span};
@@ -35,7 +35,7 @@ pub(crate) fn open(config: Config, paths: usize) -> SctpPair {
 /// The client writes so many full chunks.
 pub(crate) fn write_chunks(pair: &mut SctpPair, count: usize) {
     let mut bytes = pattern(count * 1452);
-    pair.change(Way::Forth, |association, now| {
+    pair.change(Direction::Forward, |association, now| {
         let taken = bentpipe_transport::Endpoint::write(association, now, &mut bytes);
         assert_eq!((taken, bytes.len()), (Ok(count * 1452), 0));
     });
@@ -44,7 +44,7 @@ pub(crate) fn write_chunks(pair: &mut SctpPair, count: usize) {
 /// When and on which path the client's DATA chunks left, with their numbers from the first on.
 pub(crate) fn data_sent(pair: &SctpPair, first: Seq32) -> Vec<(Instant, u32, u32)> {
     let mut sent = Vec::new();
-    for crossing in pair.log.iter().filter(|crossing| crossing.way == Way::Forth) {
+    for crossing in pair.log.iter().filter(|crossing| crossing.direction == Direction::Forward) {
         for data in crossing.data() {
             sent.push((crossing.at, crossing.path.0, data.tsn.distance_from(first)));
         }
@@ -89,7 +89,7 @@ pub(crate) fn sack(cumulative: Seq32, gaps: &[(u16, u16)]) -> Chunk {
 
 /// A packet of the server arrives at the client at once.
 pub(crate) fn give(pair: &mut SctpPair, packet: Packet) {
-    pair.change(Way::Forth, |association, now| {
+    pair.change(Direction::Forward, |association, now| {
         let mut segment = bentpipe_wire::Segment::Sctp(packet);
         bentpipe_transport::Endpoint::handle_segment(association, now, PathId(0), &mut segment);
     });
@@ -97,7 +97,7 @@ pub(crate) fn give(pair: &mut SctpPair, packet: Packet) {
 
 /// A packet of the client arrives at the server at once.
 pub(crate) fn give_to_server(pair: &mut SctpPair, packet: Packet) {
-    pair.change(Way::Back, |association, now| {
+    pair.change(Direction::Return, |association, now| {
         let mut segment = bentpipe_wire::Segment::Sctp(packet);
         bentpipe_transport::Endpoint::handle_segment(association, now, PathId(0), &mut segment);
     });
@@ -118,8 +118,8 @@ pub(crate) fn init_of(pair: &SctpPair) -> Init {
 }
 
 /// One message on a stream.
-pub(crate) fn send(pair: &mut SctpPair, way: Way, stream: u16, bytes: &'static [u8]) {
-    pair.change(way, |association, _| {
+pub(crate) fn send(pair: &mut SctpPair, direction: Direction, stream: u16, bytes: &'static [u8]) {
+    pair.change(direction, |association, _| {
         association.send(stream, 0, false, Bytes::from_static(bytes)).expect("room");
     });
 }

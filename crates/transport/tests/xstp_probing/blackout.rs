@@ -1,6 +1,6 @@
 //! What still leaves into a blackout before it is found, with probing and without.
 
-use bentpipe_testkit::{Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Direction, Fate, Pair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{Instant, Span};
@@ -22,7 +22,7 @@ fn dead_link(from: Instant) -> Script {
 fn sent_into_the_dark(pair: &Pair, from: Instant) -> usize {
     let probing = pair.client.session.as_ref().and_then(Endpoint::probing_summary);
     let started = probing.map(|p| start_of(p.first_cycles.first().expect("a cycle")));
-    let new: Vec<_> = pair.sent(Way::Forth, Kind::DATA).filter(|c| c.at >= from).collect();
+    let new: Vec<_> = pair.sent(Direction::Forward, Kind::DATA).filter(|c| c.at >= from).collect();
     assert!(new.iter().all(|c| started.is_none_or(|start| c.at <= start)));
     new.len()
 }
@@ -30,7 +30,7 @@ fn sent_into_the_dark(pair: &Pair, from: Instant) -> usize {
 /// When the first STAT that is lost would have come.
 fn first_missing_stat(pair: &Pair) -> Instant {
     let lost = |c: &&bentpipe_testkit::Crossing| c.fate == Fate::Drop;
-    pair.sent(Way::Back, Kind::STAT).find(lost).expect("a lost STAT").at + DELAY
+    pair.sent(Direction::Return, Kind::STAT).find(lost).expect("a lost STAT").at + DELAY
 }
 
 /// A third and a twelfth of the window and a burst: an interval between POLLs, and the slack.
@@ -62,13 +62,13 @@ fn slow_then_fast(client: Config, dark: Instant) -> Pair {
     while at < dark {
         pair.run_to(at);
         pair.client.outbox = pattern(1_000);
-        pair.change(Way::Forth, |_, _| {});
+        pair.change(Direction::Forward, |_, _| {});
         at += Span::from_millis(50);
     }
     pair.run_to(dark);
     assert_eq!(window(&pair), WINDOW as u64);
     pair.client.outbox = pattern(WINDOW * 1_000);
-    pair.change(Way::Forth, |_, _| {});
+    pair.change(Direction::Forward, |_, _| {});
     pair.run_to(dark + Span::from_secs(20));
     pair
 }

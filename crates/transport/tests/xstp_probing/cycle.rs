@@ -1,6 +1,6 @@
 //! Probes and their answers while a cycle lasts (P12, P14, P15, P17, P18).
 
-use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_units::Span;
 use bentpipe_wire::Kind;
 
@@ -26,7 +26,8 @@ fn p12_a_probe_leaves_every_round_trip_however_long_nothing_answers() {
     let gaps = poll_gaps(&pair, start_of(&cycle), ms(63_000));
     assert!(gaps.len() > 190 && gaps.iter().all(|gap| *gap == RTT), "{gaps:?}");
     // POLLs alone, and nothing else.
-    let sent = pair.log.iter().filter(|c| c.way == Way::Forth && c.at >= start_of(&cycle));
+    let sent =
+        pair.log.iter().filter(|c| c.direction == Direction::Forward && c.at >= start_of(&cycle));
     assert!(sent.clone().all(|c| c.segment.kind() == Kind::POLL));
     assert_eq!(sent.count(), gaps.len() + 1);
     assert!(pair.run(LONG));

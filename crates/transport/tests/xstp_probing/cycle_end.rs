@@ -1,6 +1,6 @@
 //! An empty STAT ends a cycle at once: nothing was lost (P16).
 
-use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_units::Span;
 use bentpipe_wire::Kind;
 
@@ -8,7 +8,7 @@ use crate::support::*;
 
 /// Loses STATs `lost` only, so that the cycle that follows finds nothing missing.
 fn without_stats(lost: &[u64]) -> Pair {
-    let script = lost.iter().map(|k| drop_nth(Way::Back, Kind::STAT, *k)).collect();
+    let script = lost.iter().map(|k| drop_nth(Direction::Return, Kind::STAT, *k)).collect();
     wide(literal()).sending(pattern(900_000)).with_script(all_of(script))
 }
 
@@ -21,7 +21,7 @@ fn p16_an_empty_stat_ends_the_cycle_at_once_and_new_data_go_on() {
     assert_eq!(cycle.measurements, []);
     // The next STAT that arrives is the end.
     let start = start_of(&cycle);
-    let arrivals = pair.sent(Way::Back, Kind::STAT).filter(|c| c.fate == Fate::Pass);
+    let arrivals = pair.sent(Direction::Return, Kind::STAT).filter(|c| c.fate == Fate::Pass);
     let next = arrivals.map(|c| c.at + DELAY).find(|at| *at > start);
     assert_eq!(Some(end_of(&cycle)), next);
     // New data leave at the same moment, with a POLL; then POLLs come at the normal rate.
@@ -73,7 +73,7 @@ fn p16_so_does_the_empty_answer_to_a_probe() {
 
 #[test]
 fn p16_the_next_cycle_knows_nothing_of_a_premature_one() {
-    let lost = vec![drop_nth(Way::Back, Kind::STAT, 11), drop_data(1_024, 1)];
+    let lost = vec![drop_nth(Direction::Return, Kind::STAT, 11), drop_data(1_024, 1)];
     let mut pair = one_poll(literal()).sending(pattern(60_000)).with_script(all_of(lost));
     assert!(pair.run(LONG));
     let verdicts: Vec<_> = summary(&pair).first_cycles.iter().map(|c| c.verdict).collect();
@@ -89,7 +89,8 @@ fn p16_a_segment_overtaken_by_four_is_no_loss() {
     // The receiver waits for three; the report is out before the segment arrives, which the next STAT
     // knows.
     let overtaken = |c: &Crossing| {
-        let late = c.way == Way::Forth && c.has(Kind::DATA) && c.segment.seq.get() == 1_300;
+        let late =
+            c.direction == Direction::Forward && c.has(Kind::DATA) && c.segment.seq.get() == 1_300;
         if late { Fate::Late(Span::from_millis(30)) } else { Fate::Pass }
     };
     let mut pair = wide(prober()).sending(pattern(900_000)).with_script(overtaken);
@@ -99,7 +100,7 @@ fn p16_a_segment_overtaken_by_four_is_no_loss() {
     let sent = times_sent(&pair, 1_300)[0];
     let beyond =
         |c: &&Crossing| c.segment.seq.get() > 1_300 && c.at <= sent + Span::from_millis(30);
-    assert!(pair.sent(Way::Forth, Kind::DATA).filter(beyond).count() >= 4);
+    assert!(pair.sent(Direction::Forward, Kind::DATA).filter(beyond).count() >= 4);
     assert_eq!(times_sent(&pair, 1_300).len(), 1);
     assert_eq!((summary(&pair).cycles, reductions(&pair)), (1, 0));
 }

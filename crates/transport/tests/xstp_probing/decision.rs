@@ -2,7 +2,7 @@
 
 use bentpipe_cc::Phase;
 use bentpipe_record::ProbingCycle;
-use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Kind;
 
@@ -144,5 +144,5 @@ fn p26_the_window_never_falls_below_its_smallest() {
         assert!(pair.run(Span::ZERO) || pair.step());
     }
     assert_eq!(window(&pair), 40);
-    assert!(pair.sent(Way::Forth, Kind::DATA).count() > 300);
+    assert!(pair.sent(Direction::Forward, Kind::DATA).count() > 300);
 }

@@ -1,6 +1,6 @@
 //! The early timeout: a POLL that is due finds no STAT since the last one (P3 to P7).
 
-use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Span};
@@ -21,7 +21,7 @@ fn unstall(pair: &mut Pair) {
 
 #[test]
 fn p3_a_poll_that_is_due_without_a_stat_since_the_last_one_detects_a_loss() {
-    let lost = drop_nth(Way::Forth, Kind::POLL, 30);
+    let lost = drop_nth(Direction::Forward, Kind::POLL, 30);
     let mut pair = in_step(literal()).sending(pattern(40_000)).with_script(lost);
     assert!(pair.run(LONG));
     assert_eq!((summary(&pair).cycles, summary(&pair).early), (1, 1));
@@ -51,7 +51,7 @@ fn p3_a_burst_shortly_before_a_poll_is_due_does_not_ask_for_its_stat() {
     // its STAT may still come.
     let polls = polls(&pair);
     let shortly_before = |at| {
-        let data = pair.sent(Way::Forth, Kind::DATA).filter(|c| !c.has(Kind::POLL));
+        let data = pair.sent(Direction::Forward, Kind::DATA).filter(|c| !c.has(Kind::POLL));
         data.filter(|c| c.at < at && c.at + Span::from_millis(6) > at).count()
     };
     assert!(polls.iter().any(|at| shortly_before(*at) > 0));
@@ -64,8 +64,8 @@ fn p4_the_poll_that_was_due_is_the_first_probe_and_leaves_at_once() {
     {
         // Two in a row: with slack one is not enough.
         let script = all_of(vec![
-            drop_nth(Way::Back, Kind::STAT, lost),
-            drop_nth(Way::Back, Kind::STAT, lost + 1),
+            drop_nth(Direction::Return, Kind::STAT, lost),
+            drop_nth(Direction::Return, Kind::STAT, lost + 1),
         ]);
         pair = pair.sending(pattern(800_000)).with_script(script);
         pair.run_to(ms(8_000));
@@ -87,7 +87,7 @@ fn p5_before_the_first_answer_nothing_is_detected() {
     };
     let mut pair = in_step(prober()).sending(pattern(40_000)).with_script(deaf);
     pair.run_to(ms(20_000));
-    assert!(pair.sent(Way::Forth, Kind::POLL).count() > 10);
+    assert!(pair.sent(Direction::Forward, Kind::POLL).count() > 10);
     assert_eq!(summary(&pair).cycles, 0);
 }
 
@@ -100,7 +100,7 @@ fn p5_a_sender_that_was_idle_waits_for_an_answer_again() {
         pair.run_to(ms(8_000));
         assert_eq!(state(&pair).activity, "idle");
         pair.client.outbox = pattern(50_000);
-        pair.change(Way::Forth, |_, _| {});
+        pair.change(Direction::Forward, |_, _| {});
         pair.run_to(ms(16_000));
         assert_eq!(pair.server.inbox.len(), 100_000);
         assert_eq!(summary(&pair).cycles, 0);
@@ -140,7 +140,7 @@ fn p5_the_end_of_probing_raises_no_alarm_of_its_own() {
 #[test]
 fn p5_an_answer_to_a_poll_before_the_end_of_probing_does_not_arm() {
     // A premature cycle ends with the answer to a POLL before the loss, and more of these follow.
-    let lost = || all_of([18, 19].map(|k| drop_nth(Way::Back, Kind::STAT, k)).into());
+    let lost = || all_of([18, 19].map(|k| drop_nth(Direction::Return, Kind::STAT, k)).into());
     let mut pair = wide(literal()).sending(pattern(400_000)).with_script(lost());
     assert!(pair.run(LONG));
     assert_eq!((summary(&pair).cycles, summary(&pair).premature), (1, 1));
@@ -172,11 +172,11 @@ fn p5_a_stat_shortly_before_the_last_poll_counts() {
 fn p5_in_step_the_slack_forgives_one_missing_stat_and_the_second_is_found() {
     // A STAT that arrives with the departure of a POLL counts for the next POLL too: of the missing
     // ones that is all of the first.
-    let one = drop_nth(Way::Back, Kind::STAT, 30);
+    let one = drop_nth(Direction::Return, Kind::STAT, 30);
     let mut pair = in_step(prober()).sending(pattern(60_000)).with_script(one);
     assert!(pair.run(LONG));
     assert_eq!(summary(&pair).cycles, 0);
-    let two = all_of([30, 31].map(|k| drop_nth(Way::Back, Kind::STAT, k)).into());
+    let two = all_of([30, 31].map(|k| drop_nth(Direction::Return, Kind::STAT, k)).into());
     let mut pair = in_step(prober()).sending(pattern(60_000)).with_script(two);
     assert!(pair.run(LONG));
     assert_eq!(summary(&pair).early, 1);
@@ -185,10 +185,11 @@ fn p5_in_step_the_slack_forgives_one_missing_stat_and_the_second_is_found() {
 
 #[test]
 fn p6_one_lost_poll_or_stat_is_detected_between_a_third_and_a_whole_round_trip_later() {
-    for (way, kind) in [(Way::Forth, Kind::POLL), (Way::Back, Kind::STAT)] {
+    for (direction, kind) in [(Direction::Forward, Kind::POLL), (Direction::Return, Kind::STAT)] {
         for k in 24..44 {
             for pair in [in_step(literal()), wide(literal())] {
-                let mut pair = pair.sending(pattern(800_000)).with_script(drop_nth(way, kind, k));
+                let mut pair =
+                    pair.sending(pattern(800_000)).with_script(drop_nth(direction, kind, k));
                 pair.run_to(ms(9_000));
                 let dropped = pair.log.iter().find(|c| c.fate == Fate::Drop).expect("a drop").at;
                 let cycle = cycle(&pair, 0);
@@ -202,10 +203,11 @@ fn p6_one_lost_poll_or_stat_is_detected_between_a_third_and_a_whole_round_trip_l
 
 #[test]
 fn p6_slack_costs_at_most_one_more_interval() {
-    for (way, kind) in [(Way::Forth, Kind::POLL), (Way::Back, Kind::STAT)] {
+    for (direction, kind) in [(Direction::Forward, Kind::POLL), (Direction::Return, Kind::STAT)] {
         for k in 24..44 {
             // A path in step forgives one.
-            let script = all_of(vec![drop_nth(way, kind, k), drop_nth(way, kind, k + 1)]);
+            let script =
+                all_of(vec![drop_nth(direction, kind, k), drop_nth(direction, kind, k + 1)]);
             let mut pair = in_step(prober()).sending(pattern(100_000)).with_script(script);
             pair.run_to(ms(9_000));
             let dropped = pair.log.iter().find(|c| c.fate == Fate::Drop).expect("a drop").at;
@@ -223,7 +225,7 @@ fn p7_a_stat_that_arrives_when_a_poll_is_due_comes_first() {
     pair.run_to(poll_time(33).before(Span::from_nanos(1)));
     let due = pair.client.session.as_ref().and_then(Endpoint::poll_timeout);
     assert_eq!(due, Some(poll_time(33)));
-    assert!(pair.sent(Way::Back, Kind::STAT).any(|c| c.at + DELAY == poll_time(33)));
+    assert!(pair.sent(Direction::Return, Kind::STAT).any(|c| c.at + DELAY == poll_time(33)));
     pair.run_to(poll_time(33));
     assert_eq!(summary(&pair).cycles, 0);
 
@@ -231,6 +233,6 @@ fn p7_a_stat_that_arrives_when_a_poll_is_due_comes_first() {
     let mut pair = in_step(literal()).sending(pattern(40_000));
     pair.run_to(poll_time(33).before(Span::from_nanos(1)));
     pair.now = poll_time(33);
-    pair.change(Way::Forth, Endpoint::handle_timeout);
+    pair.change(Direction::Forward, Endpoint::handle_timeout);
     assert_eq!(summary(&pair).early, 1);
 }

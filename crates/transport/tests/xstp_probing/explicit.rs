@@ -1,6 +1,6 @@
 //! A validated report of missing segments starts probing (P8, P9).
 
-use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::Span;
 use bentpipe_wire::Kind;
@@ -42,9 +42,9 @@ fn assert_probed_before_repair(pair: &Pair) {
 #[test]
 fn p8_a_stat_with_a_gap_starts_probing_and_repairs_nothing_yet() {
     let pair = lose_one(stats_first());
-    assert_eq!(pair.sent(Way::Back, Kind::USTAT).count(), 0);
+    assert_eq!(pair.sent(Direction::Return, Kind::USTAT).count(), 0);
     let told = |c: &&Crossing| report_of(c).is_some_and(|r| !r.gaps.is_empty());
-    let stat = pair.sent(Way::Back, Kind::STAT).find(told).expect("a gap").at;
+    let stat = pair.sent(Direction::Return, Kind::STAT).find(told).expect("a gap").at;
     assert_eq!(start_of(&cycle(&pair, 0)), stat + DELAY);
     assert_probed_before_repair(&pair);
 }
@@ -52,7 +52,7 @@ fn p8_a_stat_with_a_gap_starts_probing_and_repairs_nothing_yet() {
 #[test]
 fn p8_a_ustat_starts_probing_and_repairs_nothing_yet() {
     let pair = lose_one(ustats_first());
-    let ustat = pair.sent(Way::Back, Kind::USTAT).next().expect("a USTAT").at;
+    let ustat = pair.sent(Direction::Return, Kind::USTAT).next().expect("a USTAT").at;
     assert_eq!(start_of(&cycle(&pair, 0)), ustat + DELAY);
     assert_probed_before_repair(&pair);
 }

@@ -1,6 +1,6 @@
 //! Figures 1 to 3 of the paper, section 4, on the wire. Figure 4, the map, is tested next to it.
 
-use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{Instant, Span};
@@ -27,7 +27,7 @@ fn found_after_the_drop(pair: &Pair) -> Span {
     // Two POLLs left with no STAT in between.
     let last_poll = polls(pair).into_iter().rfind(|at| *at < start).expect("a POLL");
     let came = |at: Instant| at > last_poll && at <= start;
-    assert!(!pair.sent(Way::Back, Kind::STAT).filter_map(arrival).any(came));
+    assert!(!pair.sent(Direction::Return, Kind::STAT).filter_map(arrival).any(came));
     assert_eq!(
         sent_at(pair, start).iter().map(|c| c.segment.kind()).collect::<Vec<_>>(),
         [Kind::POLL]
@@ -38,7 +38,7 @@ fn found_after_the_drop(pair: &Pair) -> Span {
 #[test]
 fn figure_1_one_lost_poll_is_found_by_an_early_timeout() {
     for k in 24..44 {
-        let lost = drop_nth(Way::Forth, Kind::POLL, k);
+        let lost = drop_nth(Direction::Forward, Kind::POLL, k);
         let mut pair = wide(literal()).sending(pattern(800_000)).with_script(lost);
         pair.run_to(ms(9_000));
         let delay = found_after_the_drop(&pair);
@@ -49,7 +49,7 @@ fn figure_1_one_lost_poll_is_found_by_an_early_timeout() {
 #[test]
 fn figure_1_one_lost_stat_is_found_by_an_early_timeout() {
     for k in 24..44 {
-        let lost = drop_nth(Way::Back, Kind::STAT, k);
+        let lost = drop_nth(Direction::Return, Kind::STAT, k);
         let mut pair = wide(literal()).sending(pattern(800_000)).with_script(lost);
         pair.run_to(ms(9_000));
         let delay = found_after_the_drop(&pair);
@@ -62,7 +62,7 @@ fn figure_1_with_slack_a_lost_stat_may_be_found_where_stats_do_not_come_in_step(
     // Found are those that would have come before their POLL while the next one comes after its.
     let mut found = 0;
     for k in 24..44 {
-        let lost = drop_nth(Way::Back, Kind::STAT, k);
+        let lost = drop_nth(Direction::Return, Kind::STAT, k);
         let mut pair = in_step(prober()).sending(pattern(100_000));
         pair = pair.with_script(all_of(vec![lost, jitter()]));
         pair.run_to(ms(9_000));
@@ -97,7 +97,8 @@ fn figure_2_a_stretched_round_trip_gives_a_false_early_timeout_that_an_empty_sta
         assert_eq!((cycle.trigger, cycle.verdict), ("early_timeout", Some("premature")));
         assert!(start_of(&cycle) > ms(4_000) && start_of(&cycle) < ms(4_500));
         // The STAT that was waited for is the first one that comes, and it misses nothing.
-        let stats = pair.sent(Way::Back, Kind::STAT).filter(|c| c.at + delay[1] <= end_of(&cycle));
+        let stats =
+            pair.sent(Direction::Return, Kind::STAT).filter(|c| c.at + delay[1] <= end_of(&cycle));
         let last = stats.last().and_then(report_of).expect("a STAT");
         assert!(last.gaps.is_empty());
         let at_poll = Span::from_micros(u64::from(last.ts_echo) * 100);
@@ -150,7 +151,7 @@ fn figure_3_a_cycle_goes_through_its_phases_on_the_wire() {
     // From the loss to its detection: data go on into the outage, for less than two round trips.
     assert!(start > dead && start < dead + RTT * 2);
     let data = |from: Instant, to: Instant| {
-        pair.sent(Way::Forth, Kind::DATA).filter(move |c| c.at > from && c.at < to).count()
+        pair.sent(Direction::Forward, Kind::DATA).filter(move |c| c.at > from && c.at < to).count()
     };
     assert!(data(dead, start) > 0);
     // Probes without answer: one for each round trip, and nothing else.

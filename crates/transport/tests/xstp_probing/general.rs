@@ -1,6 +1,6 @@
 //! The receiver knows nothing of it (P1), the state it takes (P2), and what is counted (P32).
 
-use bentpipe_testkit::{Pair, Way, pattern};
+use bentpipe_testkit::{Direction, Pair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::xstp::{Config, ProbingConfig};
 use bentpipe_units::{Instant, Span};
@@ -32,7 +32,7 @@ fn p1_a_receiver_answers_alike_whatever_its_own_settings_of_probing() {
     let told = |server: Config| {
         let pair = troubled(prober(), server);
         assert!(summary(&pair).cycles > 3);
-        pair.log.into_iter().map(|c| (c.at, c.way, c.segment)).collect::<Vec<_>>()
+        pair.log.into_iter().map(|c| (c.at, c.direction, c.segment)).collect::<Vec<_>>()
     };
     let probe = ProbingConfig { map_size: 9, probes_needed: 5, ..ProbingConfig::default() };
     let server = Config { probing: true, probe, ..Config::paper() };
@@ -45,7 +45,7 @@ fn p1_a_probe_is_bit_for_bit_a_poll_like_any_other() {
     let cycles = summary(&pair).first_cycles;
     let probing = |at: Instant| cycles.iter().any(|c| start_of(c) <= at && at < end_of(c));
     let mut probes = 0;
-    for sent in pair.sent(Way::Forth, Kind::POLL).filter(|c| probing(c.at)) {
+    for sent in pair.sent(Direction::Forward, Kind::POLL).filter(|c| probing(c.at)) {
         probes += 1;
         let flow = sent.flow().expect("a composite");
         let poll = Flow { poll: flow.poll, ..Flow::default() };
@@ -88,7 +88,7 @@ fn p1_every_probe_is_answered_at_once_with_its_own_timestamp() {
     assert!(pair.run(LONG));
     let probe = sent_at(&pair, start_of(&cycle(&pair, 0)))[0];
     let echo = probe.flow().and_then(|flow| flow.poll).expect("a POLL");
-    let answer = pair.sent(Way::Back, Kind::STAT).find(|c| c.at == probe.at + DELAY);
+    let answer = pair.sent(Direction::Return, Kind::STAT).find(|c| c.at == probe.at + DELAY);
     assert_eq!(answer.and_then(report_of).map(|report| report.ts_echo), Some(echo));
 }
 

@@ -1,6 +1,6 @@
 //! Which answers a cycle counts, and when it has enough (P13, P19 to P23).
 
-use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::Span;
 use bentpipe_wire::Kind;
@@ -156,5 +156,5 @@ fn p23_an_unanswered_probe_in_between_makes_the_older_answer_obsolete() {
     assert_eq!(cycle.probes, 4);
     let answered =
         |c: &&Crossing| c.fate != Fate::Drop && c.at > ms(3_600) && c.at < end_of(&cycle);
-    assert_eq!(pair.sent(Way::Back, Kind::STAT).filter(answered).count(), 3);
+    assert_eq!(pair.sent(Direction::Return, Kind::STAT).filter(answered).count(), 3);
 }

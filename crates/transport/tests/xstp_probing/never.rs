@@ -1,6 +1,6 @@
 //! When probing does not start (P30, P31).
 
-use bentpipe_testkit::{Pair, Way, pattern};
+use bentpipe_testkit::{Direction, Pair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Span};
@@ -30,7 +30,7 @@ fn p30_a_persisting_sender_does_not_probe_although_nothing_answers_its_polls() {
         pair.server.stalled = true;
         pair.run_to(ms(3_000));
         assert_eq!(state(&pair).activity, "persisting");
-        assert!(pair.sent(Way::Back, Kind::STAT).count() > 3);
+        assert!(pair.sent(Direction::Return, Kind::STAT).count() > 3);
         pair.run_to(ms(60_000));
         assert_eq!(state(&pair).activity, "persisting");
         assert!(polls(&pair).iter().filter(|at| **at > ms(3_000)).count() >= 4);
@@ -64,7 +64,7 @@ fn p30_the_end_waits_for_the_end_of_probing() {
     assert_eq!(state(&pair).activity, "probing");
     assert_eq!(pair.client.session.as_ref().map(Endpoint::is_closed), Some(false));
     assert!(pair.run(LONG));
-    let end = pair.sent(Way::Forth, Kind::END).next().expect("an END").at;
+    let end = pair.sent(Direction::Forward, Kind::END).next().expect("an END").at;
     assert!(end > end_of(&cycle(&pair, 0)));
     assert_eq!(pair.server.inbox, pattern(100_000));
 }
@@ -90,7 +90,7 @@ fn p31_a_sender_that_was_told_all_arrived_polls_no_more() {
         (pair.client.closes, pair.server.closes) = (false, false);
         pair.run_to(ms(8_000));
         let told = pair
-            .sent(Way::Back, Kind::STAT)
+            .sent(Direction::Return, Kind::STAT)
             .find(|c| report_of(c).is_some_and(|report| report.next.get() == next_number(&pair)));
         let told = told.expect("the last STAT").at + DELAY;
         pair.run_to(ms(60_000));

@@ -1,6 +1,6 @@
 //! What follows a decision: the reaction, the repairs, then new data (P28, P29).
 
-use bentpipe_testkit::{Crossing, Fate, Pair, Way, pattern};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_transport::xstp::Config;
 use bentpipe_wire::Kind;
 
@@ -97,7 +97,8 @@ fn p29_gaps_of_ustats_that_were_ignored_are_repaired_with_the_last_stat() {
     };
     // The one began the cycle, the other came while it lasted.
     let arrival = |seq| {
-        let ustat = pair.sent(Way::Back, Kind::USTAT).find(|c| names(c, seq)).expect("a USTAT");
+        let ustat =
+            pair.sent(Direction::Return, Kind::USTAT).find(|c| names(c, seq)).expect("a USTAT");
         assert_eq!(ustat.fate, Fate::Pass);
         ustat.at + DELAY
     };

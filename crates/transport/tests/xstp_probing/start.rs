@@ -1,7 +1,7 @@
 //! What the start of probing stops and what it leaves alone (P10, P11).
 
 use bentpipe_cc::Phase;
-use bentpipe_testkit::{Pair, Way, pattern};
+use bentpipe_testkit::{Direction, Pair, pattern};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Kind;
@@ -10,7 +10,7 @@ use crate::support::*;
 
 /// New data that left after `from` and before `until`.
 fn new_data(pair: &Pair, from: Instant, until: Instant) -> usize {
-    pair.sent(Way::Forth, Kind::DATA).filter(|c| c.at > from && c.at < until).count()
+    pair.sent(Direction::Forward, Kind::DATA).filter(|c| c.at > from && c.at < until).count()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Paths, scripts and what a test asks of a run.
 
 use bentpipe_record::{ProbingCycle, ProbingSummary};
-use bentpipe_testkit::{Crossing, Fate, Pair, Way};
+use bentpipe_testkit::{Crossing, Direction, Fate, Pair};
 use bentpipe_transport::xstp::{Config, ProbingConfig};
 use bentpipe_transport::{Endpoint, PathId, SenderState};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
@@ -82,11 +82,11 @@ pub(crate) fn all_of(scripts: Vec<Script>) -> impl FnMut(&Crossing) -> Fate {
 }
 
 /// Drops the `nth` segment (from 1) of `kind` that goes `way`.
-pub(crate) fn drop_nth(way: Way, kind: Kind, nth: u64) -> Script {
+pub(crate) fn drop_nth(direction: Direction, kind: Kind, nth: u64) -> Script {
     let mut seen = 0;
     Box::new(move |crossing| {
-        seen += u64::from(crossing.way == way && crossing.has(kind));
-        if crossing.way == way && crossing.has(kind) && seen == nth {
+        seen += u64::from(crossing.direction == direction && crossing.has(kind));
+        if crossing.direction == direction && crossing.has(kind) && seen == nth {
             Fate::Drop
         } else {
             Fate::Pass
@@ -98,7 +98,7 @@ pub(crate) fn drop_nth(way: Way, kind: Kind, nth: u64) -> Script {
 pub(crate) fn drop_data(seq: u32, times: u32) -> Script {
     let mut seen = 0;
     Box::new(move |crossing| {
-        if crossing.way == Way::Forth
+        if crossing.direction == Direction::Forward
             && crossing.has(Kind::DATA)
             && crossing.segment.seq.get() == seq
         {
@@ -199,7 +199,7 @@ pub(crate) fn reductions(pair: &Pair) -> u64 {
 
 /// When POLLs left.
 pub(crate) fn polls(pair: &Pair) -> Vec<Instant> {
-    pair.sent(Way::Forth, Kind::POLL).map(|c| c.at).collect()
+    pair.sent(Direction::Forward, Kind::POLL).map(|c| c.at).collect()
 }
 
 /// Times between POLLs that left in `from..=until`.
@@ -210,18 +210,18 @@ pub(crate) fn poll_gaps(pair: &Pair, from: Instant, until: Instant) -> Vec<Span>
 
 /// What the client sent at exactly this time.
 pub(crate) fn sent_at(pair: &Pair, at: Instant) -> Vec<&Crossing> {
-    pair.log.iter().filter(|c| c.way == Way::Forth && c.at == at).collect()
+    pair.log.iter().filter(|c| c.direction == Direction::Forward && c.at == at).collect()
 }
 
 /// When a data segment was sent, each time.
 pub(crate) fn times_sent(pair: &Pair, seq: u32) -> Vec<Instant> {
     let same = |c: &&Crossing| c.segment.seq.get() == seq;
-    pair.sent(Way::Forth, Kind::DATA).filter(same).map(|c| c.at).collect()
+    pair.sent(Direction::Forward, Kind::DATA).filter(same).map(|c| c.at).collect()
 }
 
 /// VT(S): the next new number of the client.
 pub(crate) fn next_number(pair: &Pair) -> u32 {
-    pair.sent(Way::Forth, Kind::DATA).map(|c| c.segment.seq.get() + 1).max().expect("data")
+    pair.sent(Direction::Forward, Kind::DATA).map(|c| c.segment.seq.get() + 1).max().expect("data")
 }
 
 /// VT(A): the oldest unacknowledged number of the client.
@@ -231,7 +231,7 @@ pub(crate) fn oldest_number(pair: &Pair) -> u32 {
 
 /// Timestamp of the client's latest POLL.
 pub(crate) fn latest_poll(pair: &Pair) -> u32 {
-    let polls = pair.sent(Way::Forth, Kind::POLL);
+    let polls = pair.sent(Direction::Forward, Kind::POLL);
     polls.last().and_then(|c| c.flow()).and_then(|flow| flow.poll).expect("a POLL")
 }
 
@@ -271,7 +271,7 @@ fn from_server(
 
 /// Lets the client hear a segment at this moment.
 pub(crate) fn hear(pair: &mut Pair, segment: Segment) {
-    pair.change(Way::Forth, |client, now| {
+    pair.change(Direction::Forward, |client, now| {
         client.handle_segment(now, PathId(0), &mut bentpipe_wire::Segment::Xstp(segment));
     });
 }

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use bentpipe_net::emulate::{Counters, Path, Way};
+use bentpipe_link::{Counters, Direction, Path};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -13,15 +13,17 @@ use crate::failure::Failure;
 /// What is printed at the end.
 #[derive(Debug, Serialize)]
 struct Report {
-    forth: Direction,
-    back: Direction,
+    #[serde(rename = "forward")]
+    forward_link: OneWay,
+    #[serde(rename = "return")]
+    return_link: OneWay,
     #[serde(skip_serializing_if = "Option::is_none")]
     frames: Option<Frames>,
 }
 
-/// What became of the packets that went one way.
+/// What became of the packets of one direction.
 #[derive(Debug, Serialize)]
-struct Direction {
+struct OneWay {
     packets: u64,
     bytes: u64,
     delivered: u64,
@@ -30,7 +32,7 @@ struct Direction {
     lost: u64,
 }
 
-impl From<&Counters> for Direction {
+impl From<&Counters> for OneWay {
     fn from(c: &Counters) -> Self {
         Self {
             packets: c.packets,
@@ -62,8 +64,8 @@ impl Live {
     /// Shows the counters of this moment.
     pub(in crate::commands) fn show<P>(&self, path: &Path<P>) {
         if self.shows {
-            let (forth, back) = (path.counters(Way::Forth), path.counters(Way::Back));
-            self.bar.set_message(format!("forth: {}; back: {}", line(forth), line(back)));
+            let [forward, returned] = both(path);
+            self.bar.set_message(format!("forward: {}; return: {}", line(forward), line(returned)));
         }
     }
 
@@ -78,15 +80,19 @@ pub(in crate::commands) fn document<P>(
     path: &Path<P>,
     frames: Option<Frames>,
 ) -> Result<(), Failure> {
-    let (forth, back) = (path.counters(Way::Forth), path.counters(Way::Back));
-    print_json(&Report { forth: forth.into(), back: back.into(), frames })
+    let [forward, returned] = both(path);
+    print_json(&Report { forward_link: forward.into(), return_link: returned.into(), frames })
 }
 
 /// Prints the counters as text.
 pub(in crate::commands) fn lines<P>(path: &Path<P>, mut out: impl Write) -> Result<(), Failure> {
-    let (forth, back) = (path.counters(Way::Forth), path.counters(Way::Back));
-    writeln!(out, "forth: {}", line(forth))?;
-    Ok(writeln!(out, "back:  {}", line(back))?)
+    let [forward, returned] = both(path);
+    writeln!(out, "forward: {}", line(forward))?;
+    Ok(writeln!(out, "return:  {}", line(returned))?)
+}
+
+fn both<P>(path: &Path<P>) -> [&Counters; 2] {
+    Direction::BOTH.map(|direction| path.counters(direction))
 }
 
 fn line(c: &Counters) -> String {

@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use bentpipe_net::emulate::{Addresses, Bridge, Namespace, Process};
+use bentpipe_emulator::{Addresses, Bridge, Namespace, Process};
 use bentpipe_units::Span;
 use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;

@@ -8,9 +8,11 @@ pub(super) mod signals;
 use std::io;
 use std::net::SocketAddr;
 
-use bentpipe_net::emulate::{Bridge, Device, Path, Relay};
+use bentpipe_emulator::{Bridge, Device, Relay};
+use bentpipe_link::Path;
 
 use crate::args::Emulate;
+use crate::commands::changed;
 use crate::commands::mqueue;
 use crate::failure::Failure;
 use counters::Live;
@@ -19,7 +21,7 @@ use signals::Signals;
 
 /// Emulates a link until it is stopped, or around a command.
 pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
-    let scenario = args.source.open()?.with(&args.overrides)?;
+    let scenario = changed(&args.source.open()?, &args.overrides)?;
     let spec = scenario.run_spec(args.seed, false)?;
     let missing = [
         (!spec.stations.is_empty(), "queues with a discipline and no shared uplinks"),

@@ -14,7 +14,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::args::Twin;
-use crate::commands::print_json;
+use crate::commands::{changed, print_json};
 use crate::failure::Failure;
 use crate::output::lines::Lines;
 
@@ -84,7 +84,7 @@ struct Row {
 
 /// Runs both and prints how they differ.
 pub(crate) fn twin(args: &Twin) -> Result<(), Failure> {
-    let scenario = Scenario::open(&args.scenario)?.with(&args.overrides)?;
+    let scenario = changed(&Scenario::open(&args.scenario)?, &args.overrides)?;
     let small = |scenario: &Scenario| {
         let name = scenario.file().flows.keys().next().cloned().unwrap_or_default();
         scenario.with(&[Override { key: format!("flows.{name}.size"), value: SMALL.to_owned() }])

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Stdio;
 
 use bentpipe_association::{Fec, PublicKey, SecretKey};
-use bentpipe_net::emulate::{Addresses, Bridge, Namespace, Process, Way};
+use bentpipe_emulator::{Addresses, Bridge, Namespace, Process};
+use bentpipe_link::Direction;
 use bentpipe_net::key_file;
 use bentpipe_sim::GatewaySpec;
 use bentpipe_units::Span;
@@ -61,7 +62,7 @@ pub(super) fn run(case: &Case) -> Result<Measured, Failure> {
     }
     let said = std::fs::read_to_string(&out).map_err(failed)?;
     let times: Times = serde_json::from_str(&said).map_err(|error| failed(error.into()))?;
-    let link_bytes = [Way::Forth, Way::Back].map(|way| bridge.path().counters(way).bytes);
+    let link_bytes = Direction::BOTH.map(|direction| bridge.path().counters(direction).bytes);
     Ok(Measured { first_byte: times.first_byte, last_byte: times.last_byte, link_bytes })
 }
 

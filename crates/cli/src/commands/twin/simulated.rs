@@ -19,7 +19,7 @@ pub(super) fn run(case: &Case) -> Result<Measured, Failure> {
     let entering = |from: &str| {
         let beside = |link: &&bentpipe_record::LinkSummary| link.from == from;
         // Of the links that leave this gateway, the one towards the other gateway is not that to its host.
-        let first = bentpipe_sim::way(&ends(case), spec.nodes.len(), towards(case, from));
+        let first = bentpipe_sim::passed(&ends(case), spec.nodes.len(), towards(case, from));
         let name = first.first().map(|(link, _)| spec.links[*link].name.as_str());
         let found =
             summary.links.iter().filter(beside).find(|link| Some(link.name.as_str()) == name);

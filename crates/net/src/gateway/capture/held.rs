@@ -20,11 +20,11 @@ use super::Inner;
 use super::syn::Syn;
 use crate::gateway::Begun;
 use crate::gateway::firewall::{HELD_DEVICE, HELD_TABLE, has_ipv6};
-use crate::programs;
 use bentpipe_association::host::lock;
 use bentpipe_gateway::Reach;
 use bentpipe_gateway::Verdict;
 use bentpipe_gateway::places::{Kind, Place, Places, Rule, Stay};
+use bentpipe_system::programs;
 
 /// The longest packet of the device, so that no request is too long for it.
 const MTU: u16 = 65_535;

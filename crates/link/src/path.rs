@@ -1,35 +1,25 @@
-//! A path of links, without sockets and without a clock.
+//! A path of links between two nodes: it holds packets until they leave at the other end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use bentpipe_link::{Fate, LossCause, Model as _, ModelSpec, Passing, Series, Streams};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::Kind;
 
-use super::sky::Sky;
+use crate::{Direction, Fate, LossCause, Model as _, ModelSpec, Passing, Series, Streams};
 
 /// Models may forget their history after so many packets.
 const FORGET_EVERY: u64 = 1024;
-
-/// Which way a packet goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
-    /// From the first node of the path to the last.
-    Forth,
-    /// From the last to the first.
-    Back,
-}
 
 /// One link of a path.
 #[derive(Clone, Debug)]
 pub struct Hop {
     /// Its name, which names its random streams.
     pub name: String,
-    /// What happens on the way forth, from the side where packets enter.
-    pub forth: Vec<ModelSpec>,
-    /// What happens on the way back.
-    pub back: Vec<ModelSpec>,
+    /// What happens on the forward link, from the side where packets enter.
+    pub forward_link: Vec<ModelSpec>,
+    /// What happens on the return link.
+    pub return_link: Vec<ModelSpec>,
 }
 
 /// What became of the packets that went one way.
@@ -61,7 +51,7 @@ pub struct Path<P> {
 #[derive(Debug)]
 struct Leaving<P> {
     order: Reverse<(Instant, u64)>,
-    way: Way,
+    direction: Direction,
     length: u64,
     packet: P,
 }
@@ -90,26 +80,25 @@ impl<P> Path<P> {
     /// The path over these links. The same seed loses the same packets again.
     pub fn new(hops: &[Hop], seed: u64) -> Self {
         let streams = Streams::new(seed);
-        let build =
-            |specs, hop: &Hop, way| ModelSpec::build_series(specs, &streams, &hop.name, way);
-        let forth = hops.iter().map(|hop| build(&hop.forth, hop, "forth")).collect();
-        let back = hops.iter().rev().map(|hop| build(&hop.back, hop, "back")).collect();
-        Self::of([forth, back])
+        let build = |specs, hop: &Hop, direction: Direction| {
+            ModelSpec::build_series(specs, &streams, &hop.name, direction.stream())
+        };
+        let forward =
+            hops.iter().map(|hop| build(&hop.forward_link, hop, Direction::Forward)).collect();
+        let returning =
+            hops.iter().rev().map(|hop| build(&hop.return_link, hop, Direction::Return)).collect();
+        Self::of([forward, returning])
     }
 
-    /// The path over the satellites of a constellation, as they move from now on.
-    pub fn over_satellites(sky: &Sky, seed: u64) -> Self {
-        Self::of(sky.series(seed))
-    }
-
-    fn of(series: [Vec<Series>; 2]) -> Self {
+    /// The path over what packets pass one after the other, from the first node to the last and the other way.
+    pub fn of(series: [Vec<Series>; 2]) -> Self {
         Self { series, counters: [Counters::default(); 2], leaving: BinaryHeap::new(), serial: 0 }
     }
 
     /// A packet enters that counts `length` bytes on the links.
-    pub fn enter(&mut self, now: Instant, way: Way, length: u64, packet: P) {
-        let counters = &mut self.counters[way as usize];
-        let series = &mut self.series[way as usize];
+    pub fn enter(&mut self, now: Instant, direction: Direction, length: u64, packet: P) {
+        let counters = &mut self.counters[direction as usize];
+        let series = &mut self.series[direction as usize];
         if counters.packets.is_multiple_of(FORGET_EVERY) {
             series.iter_mut().for_each(|series| series.forget_before(now));
         }
@@ -132,7 +121,7 @@ impl<P> Path<P> {
             }
         }
         self.serial += 1;
-        self.leaving.push(Leaving { order: Reverse((at, self.serial)), way, length, packet });
+        self.leaving.push(Leaving { order: Reverse((at, self.serial)), direction, length, packet });
     }
 
     /// Lets the links go on with the time, also while no packets come. Called often enough, no packet
@@ -147,29 +136,29 @@ impl<P> Path<P> {
     }
 
     /// Takes a packet that has to leave by now.
-    pub fn leave(&mut self, now: Instant) -> Option<(Way, P)> {
+    pub fn leave(&mut self, now: Instant) -> Option<(Direction, P)> {
         if self.next()? > now {
             return None;
         }
-        let Leaving { way, length, packet, .. } = self.leaving.pop()?;
-        let counters = &mut self.counters[way as usize];
+        let Leaving { direction, length, packet, .. } = self.leaving.pop()?;
+        let counters = &mut self.counters[direction as usize];
         counters.delivered += 1;
         counters.delivered_bytes += length;
-        Some((way, packet))
+        Some((direction, packet))
     }
 
     /// What became of the packets that went one way.
-    pub const fn counters(&self, way: Way) -> &Counters {
-        &self.counters[way as usize]
+    pub const fn counters(&self, direction: Direction) -> &Counters {
+        &self.counters[direction as usize]
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_link::QueueLimit;
     use bentpipe_units::{BitRate, Span};
 
     use super::*;
+    use crate::QueueLimit;
 
     fn ms(n: u64) -> Instant {
         Instant::ZERO + Span::from_millis(n)
@@ -180,7 +169,7 @@ mod tests {
             ModelSpec::Rate { rate: BitRate::from_bps(8_000_000), queue: QueueLimit::Packets(2) };
         let models =
             vec![rate, ModelSpec::Delay(Span::from_millis(delay)), ModelSpec::RandomLoss(loss)];
-        Hop { name: name.to_owned(), forth: models.clone(), back: models }
+        Hop { name: name.to_owned(), forward_link: models.clone(), return_link: models }
     }
 
     #[test]
@@ -188,16 +177,16 @@ mod tests {
         let mut path = Path::new(&[hop("a", 10, 0.0), hop("b", 20, 0.0)], 1);
         for n in 0..5 {
             // A thousand bytes take a millisecond on each of the two.
-            path.enter(ms(0), Way::Forth, 1000, n);
+            path.enter(ms(0), Direction::Forward, 1000, n);
         }
         assert_eq!(path.next(), Some(ms(32)));
         assert_eq!(path.leave(ms(31)), None);
         let left: Vec<_> = std::iter::from_fn(|| path.leave(ms(40))).map(|(_, n)| n).collect();
         assert_eq!(left, [0, 1, 2], "one on the line and two waiting");
-        let counters = path.counters(Way::Forth);
+        let counters = path.counters(Direction::Forward);
         assert_eq!((counters.packets, counters.delivered, counters.lost_queue_full), (5, 3, 2));
         assert_eq!((counters.bytes, counters.delivered_bytes), (5000, 3000));
-        assert_eq!(path.counters(Way::Back), &Counters::default());
+        assert_eq!(path.counters(Direction::Return), &Counters::default());
     }
 
     #[test]
@@ -205,7 +194,7 @@ mod tests {
         let survivors = |seed| -> Vec<u64> {
             let mut path = Path::new(&[hop("a", 10, 0.3)], seed);
             for n in 0..200 {
-                path.enter(ms(2 * n), Way::Back, 1000, n);
+                path.enter(ms(2 * n), Direction::Return, 1000, n);
             }
             std::iter::from_fn(|| path.leave(Instant::MAX)).map(|(_, n)| n).collect()
         };

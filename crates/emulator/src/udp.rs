@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 
+use bentpipe_link::{Direction, Path};
 use bentpipe_units::Instant;
 use bytes::Bytes;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
 use rustix::event::{PollFd, PollFlags};
 
-use super::path::{Path, Way};
-use super::rounds::Rounds;
+use crate::rounds::Rounds;
 
 /// Most clients at a time; the one that was silent longest gives way to a new one.
 const MOST_CLIENTS: usize = 1024;
@@ -147,10 +147,10 @@ impl Relay {
     }
 
     fn send_due(&mut self, now: Instant) {
-        while let Some((way, datagram)) = self.path.leave(now) {
+        while let Some((direction, datagram)) = self.path.leave(now) {
             let Datagram { bytes, client } = datagram;
             let Some(client) = self.clients.get(&client) else { continue };
-            let to_client = (way == Way::Forth) != self.swapped;
+            let to_client = (direction == Direction::Forward) != self.swapped;
             // What a full socket does not take is lost, as on any link.
             let _ = if to_client {
                 self.listener.socket.send_to(&bytes, client.address)
@@ -179,14 +179,18 @@ impl Relay {
             let now = self.rounds.now();
             for (index, meta) in metas[..count].iter().enumerate() {
                 let client = if key == LISTENER { self.client(now, meta.addr)? } else { key };
-                let way = if (key == LISTENER) == self.swapped { Way::Forth } else { Way::Back };
+                let direction = if (key == LISTENER) == self.swapped {
+                    Direction::Forward
+                } else {
+                    Direction::Return
+                };
                 let bytes = Bytes::copy_from_slice(&self.buffers[index][..meta.len]);
                 let headers = if meta.addr.is_ipv4() { HEADERS_V4 } else { HEADERS_V6 };
                 let stride = meta.stride.max(1);
                 for start in (0..bytes.len()).step_by(stride) {
                     let bytes = bytes.slice(start..bytes.len().min(start + stride));
                     let length = bytes.len() as u64 + headers;
-                    self.path.enter(now, way, length, Datagram { bytes, client });
+                    self.path.enter(now, direction, length, Datagram { bytes, client });
                 }
             }
         }

@@ -9,14 +9,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use bentpipe_system::programs::{ip, missing};
 use bentpipe_units::Span;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use super::bridge::Device;
-use super::rounds::timespec;
-use crate::programs::{ip, missing};
+use crate::bridge::Device;
+use crate::rounds::timespec;
 
 /// The first process of a namespace. It says that it is there and ends with its standard input, that
 /// is with us; the kernel then ends every process of the namespace. It leaves no zombies.

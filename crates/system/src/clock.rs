@@ -7,19 +7,19 @@ use std::time::{Duration, SystemTime};
 use bentpipe_units::Instant;
 
 /// Milliseconds since this was asked first.
-pub(crate) fn millis() -> u64 {
+pub fn millis() -> u64 {
     static START: LazyLock<tokio::time::Instant> = LazyLock::new(tokio::time::Instant::now);
     START.elapsed().as_millis() as u64
 }
 
 /// The same in seconds.
-pub(crate) fn seconds() -> u64 {
+pub fn seconds() -> u64 {
     millis() / 1000
 }
 
 /// Counts nanoseconds from its own start.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     start: tokio::time::Instant,
     /// Nanoseconds of the calendar at the start.
     calendar: u64,
@@ -28,24 +28,24 @@ pub(crate) struct Clock {
 impl Clock {
     /// A clock that starts now.
     #[expect(clippy::disallowed_methods, reason = "this is where the wall clock comes in")]
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         let calendar = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let calendar = calendar.map_or(0, |since| since.as_nanos() as u64);
         Self { start: tokio::time::Instant::now(), calendar }
     }
 
     /// The time now.
-    pub(crate) fn now(&self) -> Instant {
+    pub fn now(&self) -> Instant {
         Instant::from_nanos(self.start.elapsed().as_nanos() as u64)
     }
 
     /// Nanoseconds since 1970 at the start.
-    pub(crate) const fn calendar(&self) -> u64 {
+    pub const fn calendar(&self) -> u64 {
         self.calendar
     }
 
     /// Sleeps until a deadline, or for ever where there is none.
-    pub(crate) async fn sleep_until(&self, deadline: Option<Instant>) {
+    pub async fn sleep_until(&self, deadline: Option<Instant>) {
         match deadline {
             Some(at) => {
                 tokio::time::sleep_until(self.start + Duration::from_nanos(at.as_nanos())).await;

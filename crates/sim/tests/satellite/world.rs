@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use bentpipe_association::endpoint::{ConnectionId, Endpoint};
 use bentpipe_association::{KnownLink, SecretKey, Security, Share, Tuning};
-use bentpipe_link::{ModelSpec, QueueLimit};
-use bentpipe_net::emulate::{Hop, Path, Way};
+use bentpipe_link::{Direction, Hop, ModelSpec, Path, QueueLimit};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
 use crate::download::Download;
-use crate::fading::{Direction, Fading};
+use crate::fading::{Fading, Line};
 
 pub(crate) const TERMINAL: usize = 0;
 pub(crate) const SERVER: usize = 1;
@@ -66,7 +65,7 @@ impl Link {
     }
 
     fn hop(&self) -> Hop {
-        let way = |mbits: f64| {
+        let direction = |mbits: f64| {
             let rate = BitRate::from_bps((mbits * 1e6) as u64);
             let queue = rate.bytes_in(self.round_trip).max(ByteCount::new(20_000));
             let mut models = vec![
@@ -76,7 +75,11 @@ impl Link {
             models.extend(self.damage.iter().cloned());
             models
         };
-        Hop { name: "satellite".into(), forth: way(self.up), back: way(self.down) }
+        Hop {
+            name: "satellite".into(),
+            forward_link: direction(self.up),
+            return_link: direction(self.down),
+        }
     }
 }
 
@@ -164,14 +167,14 @@ impl World {
     }
 
     pub(crate) fn pump(&mut self) {
-        for (end, way) in [(TERMINAL, Way::Forth), (SERVER, Way::Back)] {
+        for (end, direction) in [(TERMINAL, Direction::Forward), (SERVER, Direction::Return)] {
             self.endpoints[end].flush(self.now);
             while let Some(train) = self.endpoints[end].outbox().front(1) {
                 let bytes = Bytes::copy_from_slice(train.bytes);
                 let len = bytes.len();
                 match &mut self.fading {
-                    Some(fading) => fading.enter(self.now, way, len as u64 + IP_UDP, bytes),
-                    None => self.path.enter(self.now, way, len as u64 + IP_UDP, bytes),
+                    Some(fading) => fading.enter(self.now, direction, len as u64 + IP_UDP, bytes),
+                    None => self.path.enter(self.now, direction, len as u64 + IP_UDP, bytes),
                 }
                 self.endpoints[end].outbox().pop(len);
             }
@@ -189,10 +192,10 @@ impl World {
             return false;
         };
         self.now = self.now.max(next);
-        while let Some((way, bytes)) = self.arrival() {
-            let (to, from) = match way {
-                Way::Forth => (SERVER, address(TERMINAL)),
-                Way::Back => (TERMINAL, address(SERVER)),
+        while let Some((direction, bytes)) = self.arrival() {
+            let (to, from) = match direction {
+                Direction::Forward => (SERVER, address(TERMINAL)),
+                Direction::Return => (TERMINAL, address(SERVER)),
             };
             self.endpoints[to].handle_datagram(self.now, from, Ecn::NotCapable, &bytes);
         }
@@ -202,7 +205,7 @@ impl World {
         true
     }
 
-    fn arrival(&mut self) -> Option<(Way, Bytes)> {
+    fn arrival(&mut self) -> Option<(Direction, Bytes)> {
         let fading = self.fading.as_mut().and_then(|fading| fading.leave(self.now));
         fading.or_else(|| self.path.leave(self.now))
     }
@@ -211,15 +214,15 @@ impl World {
     pub(crate) fn fade(&mut self, link: &Link) {
         let direction = |mbits: f64| {
             let room = rate(mbits).bytes_in(link.round_trip).max(ByteCount::new(20_000));
-            Direction::new(rate(mbits), link.round_trip / 2, room)
+            Line::new(rate(mbits), link.round_trip / 2, room)
         };
         self.fading = Some(Fading([direction(link.up), direction(link.down)]));
     }
 
     /// The direction from the server to the terminal.
-    pub(crate) fn downlink(&mut self) -> &mut Direction {
+    pub(crate) fn downlink(&mut self) -> &mut Line {
         let fading = self.fading.as_mut().expect("a link that changes");
-        fading.direction(Way::Back)
+        fading.direction(Direction::Return)
     }
 
     pub(crate) fn run(&mut self, span: Span) {

@@ -3,14 +3,14 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use bentpipe_link::{Direction, Path};
 use bentpipe_units::Instant;
 use bytes::BytesMut;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use tun_rs::{DeviceBuilder, ExpandBuffer, GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 
-use super::path::{Path, Way};
-use super::rounds::Rounds;
+use crate::rounds::Rounds;
 
 /// Room in front of a packet for what the kernel wants to know about it.
 const HEADROOM: usize = VIRTIO_NET_HDR_LEN;
@@ -192,15 +192,16 @@ impl Bridge {
     }
 
     fn send_due(&mut self, now: Instant) {
-        while let Some((way, packet)) = self.path.leave(now) {
-            let to_server = (way == Way::Forth) == self.swapped;
+        while let Some((direction, packet)) = self.path.leave(now) {
+            let to_server = (direction == Direction::Forward) == self.swapped;
             self.devices[usize::from(to_server)].write(packet);
         }
         self.devices.iter_mut().for_each(Device::flush);
     }
 
     fn receive(&mut self, index: usize) -> io::Result<()> {
-        let way = if (index == 1) == self.swapped { Way::Back } else { Way::Forth };
+        let direction =
+            if (index == 1) == self.swapped { Direction::Return } else { Direction::Forward };
         let Buffers { row, segments, lengths } = &mut self.buffers;
         for _ in 0..READS_IN_A_TURN {
             let count = match self.devices[index].device.recv_multiple(row, segments, lengths, 0) {
@@ -214,7 +215,7 @@ impl Bridge {
             };
             let now = self.rounds.now();
             for (segment, length) in segments.iter().zip(lengths.iter()).take(count) {
-                self.path.enter(now, way, *length as u64, Packet::new(&segment[..*length]));
+                self.path.enter(now, direction, *length as u64, Packet::new(&segment[..*length]));
             }
         }
         Ok(())

@@ -5,17 +5,17 @@ use std::process::{Command, Stdio};
 
 /// Lets `ip` (of iproute2) do what these lines say in the network of the calling thread. `options` hold for
 /// all of them.
-pub(crate) fn ip(options: &[&str], batch: &str) -> io::Result<()> {
+pub fn ip(options: &[&str], batch: &str) -> io::Result<()> {
     feed("ip", "iproute2", &[options, &["-batch", "-"]].concat(), batch)
 }
 
 /// Lets `nft` (of nftables) take over rules in the network of the calling thread, all or none.
-pub(crate) fn nft(rules: &str) -> io::Result<()> {
+pub fn nft(rules: &str) -> io::Result<()> {
     feed("nft", "nftables", &["-f", "-"], rules)
 }
 
 /// What `nft` says of a table in the network of the calling thread; `None` if there is no such table.
-pub(crate) fn nft_table(family: &str, name: &str) -> io::Result<Option<String>> {
+pub fn nft_table(family: &str, name: &str) -> io::Result<Option<String>> {
     let mut command = Command::new("nft");
     command.args(["list", "table", family, name]).stdin(Stdio::null()).stderr(Stdio::null());
     let output = command.output().map_err(|error| missing("nft", "nftables", &error))?;
@@ -39,6 +39,6 @@ fn feed(program: &str, package: &str, args: &[&str], input: &str) -> io::Result<
 }
 
 /// A program that can not be started.
-pub(crate) fn missing(program: &str, package: &str, error: &io::Error) -> io::Error {
+pub fn missing(program: &str, package: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{program} (of {package}): {error}"))
 }

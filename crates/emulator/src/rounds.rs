@@ -3,11 +3,10 @@
 use std::io;
 use std::num::NonZeroU64;
 
+use bentpipe_system::Clock;
 use bentpipe_units::{Instant, Span};
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
-
-use crate::clock::Clock;
 
 /// Time between two questions whether to go on, and the longest sleep.
 const ASK_EVERY: Span = Span::from_millis(100);

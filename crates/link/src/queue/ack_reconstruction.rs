@@ -11,16 +11,16 @@ use crate::{LossCause, QueueLimit};
 /// longest is forgotten.
 const MOST_FLOWS: usize = 1024;
 
-/// Settings of [`AckSpread`].
+/// Settings of [`AckReconstruction`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckSpreadConfig {
+pub struct AckReconstructionConfig {
     /// Bytes that one data segment of the connection carries.
     pub segment: ByteCount,
     /// Most segments that one acknowledgment acknowledges after it; at least 1.
     pub every: u32,
 }
 
-impl Default for AckSpreadConfig {
+impl Default for AckReconstructionConfig {
     fn default() -> Self {
         Self { segment: ByteCount::new(1460), every: 2 }
     }
@@ -32,8 +32,8 @@ impl Default for AckSpreadConfig {
 ///
 /// Everything else waits only for what came before it on the same connection, and for the line.
 #[derive(Clone, Debug)]
-pub struct AckSpread {
-    config: AckSpreadConfig,
+pub struct AckReconstruction {
+    config: AckReconstructionConfig,
     limit: QueueLimit,
     /// What waits and when it may go, the next first.
     waiting: VecDeque<(Instant, Held)>,
@@ -52,9 +52,9 @@ struct Flow {
     busy_until: Instant,
 }
 
-impl AckSpread {
+impl AckReconstruction {
     /// An empty queue.
-    pub fn new(config: AckSpreadConfig, limit: QueueLimit) -> Self {
+    pub fn new(config: AckReconstructionConfig, limit: QueueLimit) -> Self {
         let (waiting, backlog) = (VecDeque::new(), Backlog::default());
         Self { config, limit, waiting, backlog, flows: BTreeMap::new() }
     }
@@ -126,7 +126,7 @@ impl AckSpread {
     }
 }
 
-impl Discipline for AckSpread {
+impl Discipline for AckReconstruction {
     fn enqueue(&mut self, now: Instant, line: LineState, packet: Held, packets: &mut dyn Packets) {
         if line == LineState::Busy && !self.has_room(&packet) {
             packets.lost(&packet, LossCause::QueueFull);
@@ -165,7 +165,8 @@ mod tests {
     /// Hands over each packet at its time and says what leaves when, in milliseconds, and what
     /// the copies acknowledge.
     fn spread(arrivals: &[(u64, Held)]) -> (Vec<(u64, u32)>, Vec<u32>) {
-        let mut queue = AckSpread::new(AckSpreadConfig::default(), QueueLimit::Packets(20));
+        let mut queue =
+            AckReconstruction::new(AckReconstructionConfig::default(), QueueLimit::Packets(20));
         let mut seen = Watched::default();
         let mut left = Vec::new();
         for now in 0..1000 {
@@ -227,7 +228,8 @@ mod tests {
 
     #[test]
     fn the_limit_holds_for_copies_too_and_flows_are_forgotten() {
-        let mut queue = AckSpread::new(AckSpreadConfig::default(), QueueLimit::Packets(4));
+        let mut queue =
+            AckReconstruction::new(AckReconstructionConfig::default(), QueueLimit::Packets(4));
         let mut seen = Watched::default();
         queue.enqueue(ms(0), LineState::Idle, ack(1, 1, 0), &mut seen);
         queue.enqueue(ms(9), LineState::Idle, ack(2, 1, 100 * SEGMENT), &mut seen);

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bentpipe_net::emulate::Way;
+use bentpipe_link::Direction;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bytes::Bytes;
 
 /// One direction: a queue, a line, and the way to the other end.
 #[derive(Debug)]
-pub(crate) struct Direction {
+pub(crate) struct Line {
     rate: BitRate,
     delay: Span,
     room: ByteCount,
@@ -24,7 +24,7 @@ pub(crate) struct Direction {
     pub(crate) dropped: u64,
 }
 
-impl Direction {
+impl Line {
     pub(crate) const fn new(rate: BitRate, delay: Span, room: ByteCount) -> Self {
         Self {
             rate,
@@ -103,23 +103,23 @@ impl Direction {
 
 /// Both directions.
 #[derive(Debug)]
-pub(crate) struct Fading(pub(crate) [Direction; 2]);
+pub(crate) struct Fading(pub(crate) [Line; 2]);
 
 impl Fading {
-    pub(crate) fn direction(&mut self, way: Way) -> &mut Direction {
-        &mut self.0[way as usize]
+    pub(crate) fn direction(&mut self, direction: Direction) -> &mut Line {
+        &mut self.0[direction as usize]
     }
 
-    pub(crate) fn enter(&mut self, now: Instant, way: Way, len: u64, bytes: Bytes) {
-        self.direction(way).enter(now, ByteCount::new(len), bytes);
+    pub(crate) fn enter(&mut self, now: Instant, direction: Direction, len: u64, bytes: Bytes) {
+        self.direction(direction).enter(now, ByteCount::new(len), bytes);
     }
 
     pub(crate) fn next(&self) -> Option<Instant> {
         Instant::earliest(self.0[0].next(), self.0[1].next())
     }
 
-    pub(crate) fn leave(&mut self, now: Instant) -> Option<(Way, Bytes)> {
-        let forth = self.0[0].leave(now).map(|bytes| (Way::Forth, bytes));
-        forth.or_else(|| Some((Way::Back, self.0[1].leave(now)?)))
+    pub(crate) fn leave(&mut self, now: Instant) -> Option<(Direction, Bytes)> {
+        let forward = self.0[0].leave(now).map(|bytes| (Direction::Forward, bytes));
+        forward.or_else(|| Some((Direction::Return, self.0[1].leave(now)?)))
     }
 }

@@ -1,47 +1,56 @@
-//! The way over satellites, in real time.
+//! The path over satellites, in real time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Once};
 
-use bentpipe_link::{Fate, LossCause, Model, ModelSpec, Passing, Series, Streams};
+use bentpipe_link::{Direction, Fate, LossCause, Model, ModelSpec, Passing, Path, Series, Streams};
 use bentpipe_orbit::{Change, Motion, Network, Node, OrbitError};
 use bentpipe_units::{Instant, Span};
 
 /// Two stations of a constellation and what their links are like.
 #[derive(Clone, Debug)]
-pub struct Sky {
+pub struct ConstellationPath {
     /// The constellation and its stations, at the first check.
     pub network: Network,
-    /// The two stations, by their places in the list: packets go forth from the first to the second.
+    /// The two stations, by their places in the list: the forward link is from the first to the second.
     pub ends: [u32; 2],
     /// What happens from each of the two up to a satellite.
     pub uplinks: [Vec<ModelSpec>; 2],
     /// What happens from a satellite down to each of the two.
     pub downlinks: [Vec<ModelSpec>; 2],
-    /// Told once when a satellite has come down: from then on nothing finds a way.
+    /// Told once when a satellite has come down: from then on nothing finds a route.
     pub trouble: fn(&OrbitError),
 }
 
-impl Sky {
-    /// What packets pass on the way forth and on the way back.
-    pub(super) fn series(&self, seed: u64) -> [Vec<Series>; 2] {
+impl ConstellationPath {
+    /// The path that packets take, over the satellites as they move from now on.
+    pub fn path<P>(&self, seed: u64) -> Path<P> {
+        Path::of(self.series(seed))
+    }
+
+    /// What packets pass on the forward link and on the return link.
+    fn series(&self, seed: u64) -> [Vec<Series>; 2] {
         let streams = Streams::new(seed);
         let [a, b] = self.ends;
         let said = Arc::new(Once::new());
-        [([a, b], [0, 1], "forth"), ([b, a], [1, 0], "back")].map(|(ends, [from, to], name)| {
-            let way = Way::new(self, ends, &self.uplinks[from], name, streams, &said);
+        let directions =
+            [([a, b], [0, 1], Direction::Forward), ([b, a], [1, 0], Direction::Return)];
+        directions.map(|(ends, [from, to], direction)| {
+            let name = direction.stream();
+            let transmitter =
+                Transmitter::new(self, ends, &self.uplinks[from], name, streams, &said);
             let down = ModelSpec::build_series(&self.downlinks[to], &streams, "sky/down", name);
-            vec![Series::new(vec![Box::new(way)]), down]
+            vec![Series::new(vec![Box::new(transmitter)]), down]
         })
     }
 }
 
-/// The transmitter of a station and the shortest way from there to another station.
+/// The transmitter of a station and the shortest route from there to another station.
 ///
 /// What waits for the transmitter while the station gives its satellite up is lost, and so is what finds
 /// no route.
 #[derive(Debug)]
-struct Way {
+struct Transmitter {
     network: Network,
     ends: [u32; 2],
     uplink: Vec<ModelSpec>,
@@ -56,21 +65,21 @@ struct Way {
     route: Vec<Node>,
     motion: Motion,
     trouble: fn(&OrbitError),
-    /// Whether `trouble` was told, on the way forth or back.
+    /// Whether `trouble` was told, for either direction.
     said: Arc<Once>,
 }
 
-impl Way {
+impl Transmitter {
     fn new(
-        sky: &Sky,
+        path: &ConstellationPath,
         ends: [u32; 2],
         uplink: &[ModelSpec],
         name: &'static str,
         streams: Streams,
         said: &Arc<Once>,
     ) -> Self {
-        let mut way = Self {
-            network: sky.network.clone(),
+        let mut transmitter = Self {
+            network: path.network.clone(),
             ends,
             uplink: uplink.to_vec(),
             name,
@@ -80,12 +89,12 @@ impl Way {
             handovers: VecDeque::new(),
             route: Vec::new(),
             motion: Motion::new(),
-            trouble: sky.trouble,
+            trouble: path.trouble,
             said: said.clone(),
         };
-        way.renew();
-        way.look();
-        way
+        transmitter.renew();
+        transmitter.look();
+        transmitter
     }
 
     /// An idle transmitter.
@@ -138,7 +147,7 @@ fn along(network: &Network, nodes: &[Node], at: Instant) -> Option<Span> {
     Some(sum)
 }
 
-impl Model for Way {
+impl Model for Transmitter {
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
         const LOST: Fate = Fate::Lost(LossCause::Blackout);
         self.advance(at);
@@ -179,7 +188,7 @@ mod tests {
     use super::*;
 
     /// Iridium from Berkeley to Boston: 1000 bytes take 10 ms on the ground links.
-    fn sky() -> Sky {
+    fn berkeley_to_boston() -> ConstellationPath {
         let spec = known("iridium").expect("known").expect("a constellation");
         let constellation = Constellation::new(&spec).expect("a constellation");
         let station = |name: &str| Station::terminal(name, name.parse().expect("a city"));
@@ -188,7 +197,7 @@ mod tests {
             Network::new(constellation, stations, &[], Span::from_secs(10)).expect("a network");
         let rate = BitRate::from_bps(800_000);
         let uplink = vec![ModelSpec::Rate { rate, queue: QueueLimit::Packets(50) }];
-        Sky {
+        ConstellationPath {
             network,
             ends: [0, 1],
             uplinks: [uplink.clone(), uplink],
@@ -197,18 +206,25 @@ mod tests {
         }
     }
 
-    fn way(sky: &Sky) -> Way {
-        Way::new(sky, [0, 1], &sky.uplinks[0], "forth", Streams::new(1), &Arc::new(Once::new()))
+    fn transmitter(path: &ConstellationPath) -> Transmitter {
+        Transmitter::new(
+            path,
+            [0, 1],
+            &path.uplinks[0],
+            Direction::Forward.stream(),
+            Streams::new(1),
+            &Arc::new(Once::new()),
+        )
     }
 
-    fn offer(way: &mut Way, at: Instant) -> Fate {
-        way.pass(at, &Passing { bytes: ByteCount::new(1000), kind: Kind::NONE })
+    fn offer(transmitter: &mut Transmitter, at: Instant) -> Fate {
+        transmitter.pass(at, &Passing { bytes: ByteCount::new(1000), kind: Kind::NONE })
     }
 
     /// The first time at which Berkeley gives its satellite up.
     fn handover() -> Instant {
         let mut first = None;
-        let mut network = sky().network;
+        let mut network = berkeley_to_boston().network;
         let see = |at, change| {
             if matches!(change, Change::Handover { station: 0, .. }) {
                 first.get_or_insert(at);
@@ -220,15 +236,16 @@ mod tests {
 
     #[test]
     fn packets_are_as_late_as_the_route_is_long_at_that_moment() {
-        let (mut way, mut network) = (way(&sky()), sky().network);
+        let (mut transmitter, mut network) =
+            (transmitter(&berkeley_to_boston()), berkeley_to_boston().network);
         for second in 0..1000 {
             let at = Instant::ZERO + Span::from_secs(second);
             let leaves = at + Span::from_millis(10);
             network.advance(leaves, |_, _| {}).expect("in orbit");
             let route = network.route(Node::Station(0), Node::Station(1), network.checked_at());
             let nodes = route.expect("in orbit").expect("a route").nodes;
-            let exact = leaves + along(&network, &nodes, leaves).expect("a way");
-            let Fate::Leaves(arrives) = offer(&mut way, at) else { panic!("lost at {at}") };
+            let exact = leaves + along(&network, &nodes, leaves).expect("a route");
+            let Fate::Leaves(arrives) = offer(&mut transmitter, at) else { panic!("lost at {at}") };
             let off = arrives.since(exact).max(exact.since(arrives));
             assert!(off < Span::from_nanos(500), "{off} at {at}");
         }
@@ -236,33 +253,36 @@ mod tests {
 
     #[test]
     fn what_waits_at_a_handover_is_lost_and_what_comes_after_it_finds_an_idle_transmitter() {
-        let (mut way, handover) = (way(&sky()), handover());
+        let (mut transmitter, handover) = (transmitter(&berkeley_to_boston()), handover());
         let before = handover.before(Span::from_millis(35));
-        let fates: Vec<_> = (0..6).map(|_| offer(&mut way, before)).collect();
+        let fates: Vec<_> = (0..6).map(|_| offer(&mut transmitter, before)).collect();
         // They leave 25, 15 and 5 ms before the handover, or would leave 5, 15 and 25 ms after it.
         assert!(fates[..3].iter().all(|fate| matches!(fate, Fate::Leaves(_))), "{fates:?}");
         assert_eq!(fates[3..], [Fate::Lost(LossCause::Blackout); 3]);
-        let Fate::Leaves(arrives) = offer(&mut way, handover) else { panic!("lost") };
+        let Fate::Leaves(arrives) = offer(&mut transmitter, handover) else { panic!("lost") };
         assert!(arrives.since(handover) < Span::from_millis(10 + 60));
-        assert_eq!(way.given_up, 1);
+        assert_eq!(transmitter.given_up, 1);
     }
 
     #[test]
     fn without_a_route_everything_is_lost_until_there_is_one() {
-        let mut sky = sky();
-        sky.uplinks = Default::default();
-        let mut way = way(&sky);
-        let route = std::mem::take(&mut way.route);
-        assert_eq!(offer(&mut way, Instant::ZERO), Fate::Lost(LossCause::Blackout));
-        way.forget_before(Instant::ZERO + Span::from_secs(10));
-        assert_eq!(way.route.len(), route.len());
-        assert!(matches!(offer(&mut way, Instant::ZERO + Span::from_secs(10)), Fate::Leaves(_)));
+        let mut path = berkeley_to_boston();
+        path.uplinks = Default::default();
+        let mut transmitter = transmitter(&path);
+        let route = std::mem::take(&mut transmitter.route);
+        assert_eq!(offer(&mut transmitter, Instant::ZERO), Fate::Lost(LossCause::Blackout));
+        transmitter.forget_before(Instant::ZERO + Span::from_secs(10));
+        assert_eq!(transmitter.route.len(), route.len());
+        assert!(matches!(
+            offer(&mut transmitter, Instant::ZERO + Span::from_secs(10)),
+            Fate::Leaves(_)
+        ));
     }
 
     #[test]
-    fn that_a_satellite_came_down_is_said_once_for_both_ways() {
+    fn that_a_satellite_came_down_is_said_once_for_both_directions() {
         static SAID: AtomicU32 = AtomicU32::new(0);
-        let text = include_str!("../../../orbit/tests/data/falling.tle");
+        let text = include_str!("../../orbit/tests/data/falling.tle");
         let constellation =
             Constellation::from_elements("falling", text, None, Degrees(10.0), IslRules::NONE);
         let stations =
@@ -273,18 +293,18 @@ mod tests {
             &[],
             Span::from_secs(60),
         );
-        let sky = Sky {
+        let path = ConstellationPath {
             network: network.expect("a network"),
             trouble: |error| {
                 assert!(error.to_string().contains("FALLING is not in orbit"), "{error}");
                 SAID.fetch_add(1, Ordering::Relaxed);
             },
-            ..sky()
+            ..berkeley_to_boston()
         };
-        let mut ways = sky.series(1);
+        let mut directions = path.series(1);
         for day in [30, 31] {
-            for way in &mut ways {
-                way[0].forget_before(Instant::ZERO + Span::from_secs(86_400 * day));
+            for direction in &mut directions {
+                direction[0].forget_before(Instant::ZERO + Span::from_secs(86_400 * day));
             }
         }
         assert_eq!(SAID.load(Ordering::Relaxed), 1);

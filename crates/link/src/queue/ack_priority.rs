@@ -13,7 +13,7 @@ use crate::{LossCause, QueueLimit};
 /// After `in_a_row` acknowledgments a waiting packet of another kind has its turn, so that a stream
 /// of acknowledgments starves nobody.
 #[derive(Clone, Debug)]
-pub struct AcksFirst {
+pub struct AckPriority {
     acks: Fifo,
     others: Fifo,
     in_a_row: u32,
@@ -21,7 +21,7 @@ pub struct AcksFirst {
     sent: u32,
 }
 
-impl AcksFirst {
+impl AckPriority {
     /// An empty queue. `limit` counts all packets; `in_a_row` is at least 1.
     pub fn new(limit: QueueLimit, in_a_row: u32) -> Self {
         let fifo = || Fifo::new(limit);
@@ -35,7 +35,7 @@ const fn is_ack(packet: &Held) -> bool {
     !packet.kind.is_empty() && packet.kind.without(reports).without(Kind::LOW).is_empty()
 }
 
-impl Discipline for AcksFirst {
+impl Discipline for AckPriority {
     fn enqueue(&mut self, _: Instant, line: LineState, packet: Held, packets: &mut dyn Packets) {
         let fifo = if is_ack(&packet) { &self.acks } else { &self.others };
         if !fifo.admits_to(self.backlog(), line, &packet) {
@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn acknowledgments_overtake_data_and_keep_their_order() {
-        let (mut queue, mut seen) = (AcksFirst::new(QueueLimit::Packets(9), 8), Watched::default());
+        let (mut queue, mut seen) =
+            (AckPriority::new(QueueLimit::Packets(9), 8), Watched::default());
         let report = Held { kind: Kind::STAT, ..data(5) };
         let poll = Held { kind: Kind::POLL, ..data(6) };
         let packets = [data(1), ack(2, 1, 10), data(3), ack(4, 1, 20), report, poll];
@@ -80,7 +81,8 @@ mod tests {
 
     #[test]
     fn data_have_their_turn_after_so_many_acknowledgments() {
-        let (mut queue, mut seen) = (AcksFirst::new(QueueLimit::Unlimited, 3), Watched::default());
+        let (mut queue, mut seen) =
+            (AckPriority::new(QueueLimit::Unlimited, 3), Watched::default());
         fill(&mut queue, &mut seen, (1..=8).map(|n| ack(n, 1, n)));
         fill(&mut queue, &mut seen, [data(100), data(101)]);
         assert_eq!(drain(&mut queue, &mut seen, ms(0)), [1, 2, 3, 100, 4, 5, 6, 101, 7, 8]);
@@ -88,7 +90,8 @@ mod tests {
 
     #[test]
     fn both_kinds_share_the_room() {
-        let (mut queue, mut seen) = (AcksFirst::new(QueueLimit::Packets(2), 8), Watched::default());
+        let (mut queue, mut seen) =
+            (AckPriority::new(QueueLimit::Packets(2), 8), Watched::default());
         fill(&mut queue, &mut seen, [data(1), ack(2, 1, 10), data(3), ack(4, 1, 20)]);
         let full = LossCause::QueueFull;
         assert_eq!(seen.lost, [(3, full), (4, full)]);

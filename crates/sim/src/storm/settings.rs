@@ -1,0 +1,51 @@
+//! What differs between storms before anything goes wrong: what programs are allowed, and what strangers do.
+
+use bentpipe_link::Stream;
+use bentpipe_units::{ByteCount, Span};
+
+/// A connection between gateways that hears nothing ends after this, if nothing else is said.
+pub(super) const IDLE: Span = Span::from_secs(30);
+
+/// Least memory for each connection that a gateway may have.
+const LEAST: u64 = 32_000;
+
+/// What a storm is like throughout.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// What the connections of one peer may hold together.
+    pub(super) memory: ByteCount,
+    /// How many connections a peer may open.
+    pub(super) connections: usize,
+    /// Send and receive buffers of connections, if they are not the usual ones.
+    pub(super) buffer: Option<ByteCount>,
+    /// How long a hub waits for a terminal that says nothing.
+    pub(super) hub_waits: Span,
+    /// The chance that somebody on the way copies a datagram, which overtakes the original.
+    pub(super) overtakes: f64,
+    /// Strangers go on after the storm.
+    pub(super) strangers_stay: bool,
+    /// Files that are synchronised may not be.
+    pub(super) loses: bool,
+}
+
+impl Settings {
+    /// Those of a seed. Small ones are as frequent as large ones: limits are where it goes wrong.
+    pub(super) fn draw(random: &mut Stream) -> Self {
+        let connections = [16, 100][random.below(2) as usize];
+        let memory = [LEAST, 80_000, 640_000][random.below(3) as usize] * connections;
+        Self {
+            memory: ByteCount::new(memory),
+            connections: connections as usize,
+            buffer: random.chance(0.3).then_some(ByteCount::new(64_000)),
+            hub_waits: if random.chance(0.4) { Span::from_secs(300) } else { IDLE },
+            overtakes: if random.chance(0.5) { 0.01 } else { 0.0 },
+            strangers_stay: random.chance(0.5),
+            loses: random.chance(0.5),
+        }
+    }
+
+    /// Most connections with one peer at a time: those that end are there for a while beside those that follow them.
+    pub(super) const fn most_connections(&self) -> usize {
+        self.connections + self.connections / 4 + 8
+    }
+}
