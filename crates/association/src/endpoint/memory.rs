@@ -2,8 +2,8 @@
 //! that wait for a reader or for a missing segment.
 //!
 //! What an allocator takes for each connection and segment counts too. Half of it is split evenly, so that each
-//! connection is sure of its part and goes on whatever the others do; the other half is for whoever needs more. A little
-//! of each part is for what is sent alone: who has to answer before he reads on could not, once what came had taken
+//! connection is sure of its part and goes on whatever the others do; the other half is for whoever needs more. A
+//! little more of each is for what is sent alone: who has to answer before he reads on could not, once what came had taken
 //! everything. What does not fit waits with the writer. What arrives and does not fit is lost, and from then on the peer
 //! gets no more credit than there is room, so that it sends again only what fits; nothing that was acknowledged is
 //! given up.
@@ -65,9 +65,8 @@ impl Allowance {
         // Those that are closing are there for a while beside those that follow them.
         let connections =
             connections.saturating_add(connections / 4 + CLOSING).min(MOST_CONNECTIONS);
-        let each = half / connections;
-        let replies = REPLIES.min(each / 4);
-        Self { common: half, each: each - replies, replies, connections, parity }
+        let (each, replies) = (half / connections, REPLIES.min(of_32(2) / connections));
+        Self { common: half, each, replies, connections, parity }
     }
 }
 
@@ -178,7 +177,7 @@ mod tests {
                 memory.change(*held, *held + 1_000);
                 *held += 1_000;
             }
-            assert_eq!(*held, 28_000);
+            assert_eq!(*held, 32_000);
         }
         // Whoever has taken all of it can still answer.
         assert_eq!(memory.room(holds[0]), 0);
@@ -189,7 +188,7 @@ mod tests {
         assert_eq!(memory.held(), holds.iter().sum::<usize>());
         assert!(memory.held() <= bytes as usize && tight.load(Ordering::Relaxed) == 1);
         memory.change(holds[0], 0);
-        assert_eq!(memory.room(holds[1]), 650_000 - 9 * 28_000);
+        assert_eq!(memory.room(holds[1]), 650_000 - 9 * 32_000);
         holds[1..].iter().for_each(|held| memory.change(*held, 0));
         assert_eq!(tight.load(Ordering::Relaxed), 0);
     }

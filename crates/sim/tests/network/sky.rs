@@ -84,7 +84,7 @@ fn over_a_satellite_that_stands_still_it_is_as_over_two_links_with_its_delays() 
 
 #[test]
 fn bytes_on_the_links_change_nothing_of_what_happens() {
-    let typed = iridium(Policy::Best, 1e-6, 60_000);
+    let typed = iridium(Policy::HighestElevation, 1e-6, 60_000);
     let wire = RunSpec { wire: true, ..typed.clone() };
     let (typed_run, wire_run) = (outcome(&typed), outcome(&wire));
     assert_eq!(typed_run, wire_run);
@@ -98,7 +98,7 @@ fn bytes_on_the_links_change_nothing_of_what_happens() {
 #[test]
 fn at_a_handover_what_waits_is_lost_and_nothing_else() {
     // One station changes its satellite while its queue is full; links lose nothing otherwise.
-    let spec = iridium(Policy::Hold, 0.0, 100_000);
+    let spec = iridium(Policy::LongestHold, 0.0, 100_000);
     let run = outcome(&spec);
     assert_all_arrived(&spec, &run);
     let handovers = &sky(&run).handovers;
