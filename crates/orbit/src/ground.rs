@@ -36,10 +36,10 @@ pub enum Role {
 pub enum Policy {
     /// Keeps a satellite while it is above the mask; then takes the one that comes behind it in its
     /// plane, or else the highest one.
-    Hold,
+    LongestHold,
     /// Takes the highest one at every check.
-    Best,
-    /// Takes the highest but one at every check: the other antenna of a place where [`Policy::Best`]
+    HighestElevation,
+    /// Takes the highest but one at every check: the other antenna of a place where [`Policy::HighestElevation`]
     /// takes the highest.
     Second,
     /// Uses all that are above the mask.
@@ -53,7 +53,7 @@ impl Station {
             name: name.into(),
             place,
             role: Role::Terminal,
-            policy: Policy::Hold,
+            policy: Policy::LongestHold,
             links: 1,
             shells: Vec::new(),
         }
@@ -157,7 +157,7 @@ impl Antennas {
     ) {
         let mut above = Vec::new();
         for Slots { sky, slots } in &mut self.shells {
-            if self.policy == Policy::Hold {
+            if self.policy == Policy::LongestHold {
                 hold(*sky, slots, sight, positions, see);
                 continue;
             }
@@ -165,7 +165,7 @@ impl Antennas {
             match self.policy {
                 Policy::All => all(slots, &above, see),
                 Policy::Second => best(slots, &mut above, 1, see),
-                Policy::Best | Policy::Hold => best(slots, &mut above, 0, see),
+                Policy::HighestElevation | Policy::LongestHold => best(slots, &mut above, 0, see),
             }
         }
     }

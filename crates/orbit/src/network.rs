@@ -98,7 +98,10 @@ impl Network {
         check_every: Span,
     ) -> Result<Self, OrbitError> {
         if check_every.is_zero() {
-            return Err(OrbitError::invalid("check", "it must be more than 0 s, such as 10 s"));
+            return Err(OrbitError::invalid(
+                "update_interval",
+                "it must be more than 0 s, such as 10 s",
+            ));
         }
         for station in &stations {
             check_station(&constellation, station)?;

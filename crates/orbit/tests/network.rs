@@ -163,7 +163,7 @@ fn a_station_that_holds_keeps_its_satellite_longer_than_one_that_wants_the_best(
         network.advance(at(86_400), see).expect("in orbit");
         count
     };
-    let (hold, best) = (handovers(Policy::Hold), handovers(Policy::Best));
+    let (hold, best) = (handovers(Policy::LongestHold), handovers(Policy::HighestElevation));
     assert!(hold + 20 < best, "hold {hold}, best {best}");
 }
 
@@ -172,8 +172,10 @@ fn iridium_leaves_no_gap_but_slivers_at_the_equator() {
     // Planes 31.6 degrees apart need footprints of 31.54; they have 31.44 where they are narrowest.
     let latitude = |n: i32| f64::from(n * 37 % 141 - 70);
     let spot = |n: i32| place(latitude(n), f64::from(n * 101 % 360 - 180));
-    let station =
-        |n: i32| Station { policy: Policy::Best, ..Station::terminal(n.to_string(), spot(n)) };
+    let station = |n: i32| Station {
+        policy: Policy::HighestElevation,
+        ..Station::terminal(n.to_string(), spot(n))
+    };
     let mut network = network("iridium", (0..40).map(station).collect());
     let mut gaps = 0;
     for check in 0..2880 {
@@ -190,7 +192,7 @@ fn iridium_leaves_no_gap_but_slivers_at_the_equator() {
 
 #[test]
 fn two_links_of_a_station_go_to_different_satellites() {
-    for policy in [Policy::Hold, Policy::Best] {
+    for policy in [Policy::LongestHold, Policy::HighestElevation] {
         let mut network = network("starlink", vec![Station { policy, links: 2, ..city("London") }]);
         for check in 0..300 {
             network.advance(at(10 * check), |_, _| {}).expect("in orbit");
@@ -302,7 +304,7 @@ fn networks_that_can_not_be_say_why() {
     assert!(Network::new(constellation("iridium"), vec![pole], &[], CHECK).is_ok());
     let said = refused("iridium", vec![Station { links: 0, ..city("Oslo") }], &[], CHECK);
     assert!(said.starts_with("station Oslo: 0 links"), "{said}");
-    assert!(refused("iridium", vec![], &[], Span::ZERO).starts_with("check: "));
+    assert!(refused("iridium", vec![], &[], Span::ZERO).starts_with("update_interval: "));
     let cable = Cable { a: 0, b: 7, delay: None };
     assert_eq!(
         refused("iridium", vec![city("Oslo")], &[cable], CHECK),

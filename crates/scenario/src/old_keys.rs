@@ -3,14 +3,19 @@
 use toml::{Table, Value};
 
 /// Paths of old keys, of which `*` is any name, and what the last part is called now.
-const OLD: [(&[&str], &str); 2] =
-    [(&["links", "*", "forth"], "forward"), (&["links", "*", "back"], "return")];
+const OLD: [(&[&str], &str); 3] = [
+    (&["links", "*", "forth"], "forward"),
+    (&["links", "*", "back"], "return"),
+    (&["constellation", "check"], "update_interval"),
+];
 
 /// Keys whose old values have another name: the key, the old value, and what it is called now.
-const OLD_VALUES: [(&str, &str, &str); 3] = [
+const OLD_VALUES: [(&str, &str, &str); 5] = [
     ("discipline", "acks-first", "ack-priority"),
     ("discipline", "ack-spread", "ack-reconstruction"),
     ("discipline", "low-first", "drop-low-priority"),
+    ("policy", "hold", "longest-hold"),
+    ("policy", "best", "highest-elevation"),
 ];
 
 /// What to tell whoever wrote this text.

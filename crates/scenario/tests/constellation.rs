@@ -12,7 +12,7 @@ duration = "10 min"
 
 [constellation]
 name = "iridium"
-check = "10 s"
+update_interval = "10 s"
 
 [constellation.ground]
 rate = "1.5 Mbit/s"
@@ -119,7 +119,7 @@ fn what_is_wrong_is_named_with_its_line_and_its_key() {
         ("\"iridium\"", "\"iridium\"\nfile = \"x\"", Some(6), "constellation", "either"),
         ("\"iridium\"", "\"iridium\"\nstart = \"x\"", Some(8), "constellation.start", "`x`"),
         ("\"iridium\"", "\"iridium\"\nnearest = 4", Some(7), "constellation.name", "element sets"),
-        ("\"10 s\"", "\"0 s\"", Some(8), "constellation.check", "more than 0 s"),
+        ("\"10 s\"", "\"0 s\"", Some(8), "constellation.update_interval", "more than 0 s"),
         (
             "Berkeley",
             "Berkley",
@@ -132,7 +132,7 @@ fn what_is_wrong_is_named_with_its_line_and_its_key() {
             "Boston = { policy = \"most\" }",
             Some(19),
             "constellation.stations.Boston.policy",
-            "`hold`",
+            "`longest-hold`",
         ),
         (
             "{ place = \"Berkeley\" }",

@@ -23,7 +23,7 @@ duration = "5 h"
 
 [constellation]
 file = "one.toml"
-check = "10 s"
+update_interval = "10 s"
 
 [constellation.ground]
 rate = "100 kbit/s"

@@ -11,8 +11,8 @@ use super::place::{Spot, spot};
 pub(super) const ORBIT_EXAMPLES: &str = "Examples:
   bentpipe orbit iridium --from Berkeley --to Boston
   bentpipe orbit starlink --from London --to Singapore --duration \"10 min\" --svg map.svg
-  bentpipe orbit iridium+geo --from 37.9,-122.3 --to Boston --policy best --csv looks.csv
-  bentpipe orbit my-shells.toml --from Oslo --to Tromso --check \"1 s\" --json
+  bentpipe orbit iridium+geo --from 37.9,-122.3 --to Boston --policy highest-elevation --csv looks.csv
+  bentpipe orbit my-shells.toml --from Oslo --to Tromso --update-interval \"1 s\" --json
   bentpipe orbit active.tle --from Paris --to Madrid --gateway Lisbon --mask 25
 
 `bentpipe list constellations` names those that are known; geo:-101,12.5 puts satellites over other
@@ -43,11 +43,11 @@ pub(crate) struct Orbit {
     #[arg(long, value_name = "TIME", default_value = "0 s")]
     pub(crate) first: Span,
     /// Keep a satellite while it can be seen, or take the highest at every check
-    #[arg(long, value_enum, default_value = "hold")]
+    #[arg(long, value_enum, default_value = "longest-hold")]
     pub(crate) policy: GroundPolicy,
     /// Time from one check of the links to the next
-    #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = some_time)]
-    pub(crate) check: Span,
+    #[arg(long, alias = "check", value_name = "TIME", default_value = "10 s", value_parser = some_time)]
+    pub(crate) update_interval: Span,
     /// Least elevation in degrees; the constellation's own, or 10 for element sets, if left out
     #[arg(long, value_name = "DEGREES", value_parser = mask)]
     pub(crate) mask: Option<Degrees>,
@@ -75,9 +75,11 @@ pub(crate) struct Orbit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroundPolicy {
     /// Keep a satellite until it is below the mask
-    Hold,
+    #[value(alias = "hold")]
+    LongestHold,
     /// Take the highest at every check
-    Best,
+    #[value(alias = "best")]
+    HighestElevation,
 }
 
 fn some_time(text: &str) -> Result<Span, String> {

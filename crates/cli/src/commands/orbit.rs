@@ -75,8 +75,8 @@ fn constellation(args: &Orbit) -> Result<Constellation, Failure> {
 
 fn network(args: &Orbit, constellation: Constellation) -> Result<Network, OrbitError> {
     let policy = match args.policy {
-        GroundPolicy::Hold => Policy::Hold,
-        GroundPolicy::Best => Policy::Best,
+        GroundPolicy::LongestHold => Policy::LongestHold,
+        GroundPolicy::HighestElevation => Policy::HighestElevation,
     };
     let end = |spot: &Spot| Station { policy, ..Station::terminal(&spot.name, spot.place) };
     let mut stations = vec![end(&args.from), end(&args.to)];
@@ -84,7 +84,7 @@ fn network(args: &Orbit, constellation: Constellation) -> Result<Network, OrbitE
     let gateways = 2..stations.len() as u32;
     let cables = gateways.clone().flat_map(|a| (a + 1..gateways.end).map(move |b| (a, b)));
     let cables: Vec<Cable> = cables.map(|(a, b)| Cable { a, b, delay: None }).collect();
-    Network::new(constellation, stations, &cables, args.check)
+    Network::new(constellation, stations, &cables, args.update_interval)
 }
 
 /// Why there is no figure to show.
@@ -225,7 +225,7 @@ fn document(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> 
         "from": spot(&args.from),
         "to": spot(&args.to),
         "step_s": args.step.as_secs_f64(),
-        "check_s": args.check.as_secs_f64(),
+        "check_s": args.update_interval.as_secs_f64(),
         "looks": report.looks,
         "connected": report.connected,
         "delay_ms": {

@@ -85,7 +85,7 @@ pub(crate) fn sky(
     let stations: Result<Vec<_>, _> =
         table.stations.iter().map(|(name, at)| station(table, name, at, &streams)).collect();
     let cables: Vec<Cable> = links.iter().map(cable).collect();
-    let check = table.check.map_or(CHECK, |check| check.0);
+    let check = table.update_interval.map_or(CHECK, |interval| interval.0);
     let network = Network::new(constellation, stations?, &cables, check).or_else(|error| {
         let (path, message): (Vec<&str>, String) = match &error {
             OrbitError::NoCoverage { station, .. } => {
@@ -123,8 +123,8 @@ fn station(
     let place = places::place(sky, name, table, streams)?;
     let policy = match table.policy.or(sky.policy) {
         None if table.gateway => Policy::All,
-        None | Some(PolicyName::Hold) => Policy::Hold,
-        Some(PolicyName::Best) => Policy::Best,
+        None | Some(PolicyName::LongestHold) => Policy::LongestHold,
+        Some(PolicyName::HighestElevation) => Policy::HighestElevation,
         Some(PolicyName::Second) => Policy::Second,
         Some(PolicyName::All) => Policy::All,
     };

@@ -24,8 +24,9 @@ pub struct SkyTable {
     /// Satellites of element sets are linked to so many nearest ones; to none if left out.
     pub nearest: Option<u8>,
     /// Time from one check of the links to the next; 10 s if left out.
-    pub check: Option<Quantity<Span>>,
-    /// How stations choose satellites: hold if left out, and all for gateways.
+    #[serde(alias = "check")]
+    pub update_interval: Option<Quantity<Span>>,
+    /// How stations choose satellites: `longest-hold` if left out, and all for gateways.
     pub policy: Option<PolicyName>,
     /// Links between stations and satellites.
     #[serde(default)]
@@ -39,12 +40,14 @@ pub struct SkyTable {
 
 /// How a station chooses satellites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum PolicyName {
     /// Keeps a satellite while it is above the mask.
-    Hold,
+    #[serde(alias = "hold")]
+    LongestHold,
     /// Takes the highest one at every check.
-    Best,
+    #[serde(alias = "best")]
+    HighestElevation,
     /// Takes the highest but one at every check.
     Second,
     /// Uses all that are above the mask.
