@@ -1,8 +1,8 @@
 //! The connection: one end of it, with its application and its network.
 //!
 //! It routes segments to the sending and the receiving side. How it opens is in [`super::handshake`],
-//! what it does with a segment in [`super::arrival`], how it ends in [`super::lifecycle`], what leaves
-//! in [`super::compose`].
+//! what it does with a segment in [`super::receive`], how it ends in [`super::lifecycle`], what leaves
+//! in [`super::encode`].
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::handshake::Handshake;
 use super::lifecycle::Allowance;
 use super::receiver::Receiver;
 use super::sender::Sender;
-use super::stamps::Stamps;
+use super::timestamps::Stamps;
 use super::{Config, State};
 use crate::pending_events::PendingEvents;
 use crate::{Endpoint, Event, Failure, LocalQueue, PathId, Ports, SenderState, WriteError};

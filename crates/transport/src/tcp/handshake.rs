@@ -4,8 +4,8 @@ use bentpipe_units::{Instant, Span};
 use bentpipe_wire::tcp::{Flags, Options, ScpsCapabilities, Segment, SynOptions};
 
 use super::Config;
-use super::compose::STAMPS_LEN;
 use super::connection::{Connection, Stage};
+use super::encode::STAMPS_LEN;
 use super::receiver::Receiver;
 use super::sender::Agreed;
 use super::timers::Exhausted;

@@ -5,35 +5,35 @@
 //! which RFC stands in `docs/protocols/tcp.md`.
 
 mod acks;
-mod arrival;
-mod compose;
 mod config;
 mod connection;
 mod delivery;
-mod emission;
+mod encode;
 mod explicit;
+mod fast_path;
 mod handshake;
+mod header_prediction;
 mod lifecycle;
 mod outage;
 mod pacer;
 mod path_mtu;
-mod plain;
 mod probe_cycle;
 mod probes;
 mod reassembly;
+mod receive;
 mod receiver;
 pub mod recovery;
 mod reset;
 mod sender;
-mod stamps;
 mod state;
 mod timers;
+mod timestamps;
 mod timing;
-mod turn;
+mod transmit;
 mod window_unit;
 
 pub use config::{Config, ConfigError, InitialWindow};
 pub use connection::Connection;
+pub use fast_path::Turned;
 pub use reset::no_session_reset;
 pub use state::State;
-pub use turn::Turned;

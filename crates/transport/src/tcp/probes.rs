@@ -6,8 +6,8 @@
 use bentpipe_cc::{Copies, LowPriority};
 use bentpipe_units::Instant;
 
-use super::emission::{Kind, Outgoing};
 use super::sender::Sender;
+use super::transmit::{Kind, Outgoing};
 
 /// What is known of the copies.
 #[derive(Debug, Default)]

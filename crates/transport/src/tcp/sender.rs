@@ -1,6 +1,6 @@
 //! The sending side: its state and what the controller is told of it.
 //!
-//! Acknowledgements are in [`super::acks`], what leaves in [`super::emission`], timers in
+//! Acknowledgements are in [`super::acks`], what leaves in [`super::transmit`], timers in
 //! [`super::timers`].
 
 use std::sync::Arc;

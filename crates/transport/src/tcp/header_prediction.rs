@@ -6,7 +6,7 @@
 //! while nothing is to be repaired. And at the end of a flight, whether another segment would leave is known
 //! without composing it. Each does the steps of the general way in their
 //! order and leaves out those of which its conditions say that they change nothing; where a condition does
-//! not hold, nothing is changed and the general way of [`super::arrival`] and [`super::acks`] is taken.
+//! not hold, nothing is changed and the general way of [`super::receive`] and [`super::acks`] is taken.
 
 use bentpipe_cc::{Ack, LowPriority};
 use bentpipe_units::{ByteCount, Instant};
@@ -16,9 +16,9 @@ use bytes::Bytes;
 
 use super::acks::AckIn;
 use super::connection::{Connection, Stage, Work};
-use super::emission::{Kind, Outgoing};
 use super::recovery::Recovery;
 use super::sender::Sender;
+use super::transmit::{Kind, Outgoing};
 
 /// Flags that are something else than data and an acknowledgement.
 const UNUSUAL: Flags =

@@ -5,7 +5,7 @@ use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
 
 use super::connection::{Connection, Stage};
-use super::emission::{Kind, Outgoing};
+use super::transmit::{Kind, Outgoing};
 
 /// Bytes of the timestamps option with its padding.
 pub(super) const STAMPS_LEN: usize = 12;
