@@ -178,7 +178,7 @@ impl Connection {
         self.work = Work::Nothing;
         let due = self.rx.is_due();
         if due {
-            self.compose_ack_alone(now, place.tcp_mut());
+            self.encode_ack_alone(now, place.tcp_mut());
         }
         due.then_some(self.path)
     }
@@ -189,7 +189,7 @@ impl Connection {
             return Some(self.path);
         }
         self.hurries = true;
-        let written = self.compose(now, place.tcp_mut());
+        let written = self.encode(now, place.tcp_mut());
         // An acknowledgement may wait for the application to read.
         if !written && !self.rx.is_readable() || written && self.is_spent() {
             self.work = Work::Nothing;
@@ -204,12 +204,12 @@ impl Connection {
     /// Writes the next full segment, if nothing else is to be done than that.
     #[inline]
     pub(super) fn poll_next(&mut self, now: Instant, place: &mut tcp::Segment) -> bool {
-        let composed = self.compose_next(now, place);
-        if composed == Some(true) {
+        let encoded = self.encode_next(now, place);
+        if encoded == Some(true) {
             self.work = Work::Nothing;
             self.has_news |= self.tx.can_writer_go_on();
         }
-        composed.is_some()
+        encoded.is_some()
     }
 
     /// State of the connection.

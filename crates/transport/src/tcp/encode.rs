@@ -12,13 +12,13 @@ pub(super) const STAMPS_LEN: usize = 12;
 
 impl Connection {
     /// Writes the next segment, if there is one.
-    pub(super) fn compose(&mut self, now: Instant, place: &mut Segment) -> bool {
+    pub(super) fn encode(&mut self, now: Instant, place: &mut Segment) -> bool {
         if self.reset.is_some() {
-            self.compose_reset(place);
+            self.encode_reset(place);
         } else if self.handshake.due && !self.tx.outage.is_on() {
-            self.compose_syn(now, place);
+            self.encode_syn(now, place);
         } else {
-            return self.compose_open(now, place);
+            return self.encode_open(now, place);
         }
         self.count_segment(place.wire_len());
         true
@@ -26,8 +26,8 @@ impl Connection {
 
     /// Writes an acknowledgement that is all there is to send.
     #[inline(always)]
-    pub(super) fn compose_ack_alone(&mut self, now: Instant, place: &mut Segment) {
-        self.compose_ack(now, place);
+    pub(super) fn encode_ack_alone(&mut self, now: Instant, place: &mut Segment) {
+        self.encode_ack(now, place);
         self.count_segment(place.header_len());
     }
 
@@ -37,12 +37,12 @@ impl Connection {
         self.counters.bytes_sent += wire_len as u64;
     }
 
-    fn compose_open(&mut self, now: Instant, place: &mut Segment) -> bool {
+    fn encode_open(&mut self, now: Instant, place: &mut Segment) -> bool {
         if !matches!(self.stage, Stage::Open | Stage::TimeWait) {
             return false;
         }
         if let Some(payload) = self.tx.take_probe(now) {
-            self.compose_question(now, place);
+            self.encode_probe(now, place);
             place.payload = payload;
             self.count_segment(place.wire_len());
             return true;
@@ -53,16 +53,16 @@ impl Connection {
             let wire = (Segment::PLAIN_HEADER + options) as u64;
             let clock = self.stamps.clock(now);
             if let Some(outgoing) = self.tx.next_segment(now, clock, wire) {
-                self.compose_data(now, place, outgoing);
+                self.encode_data(now, place, outgoing);
                 return true;
             }
         }
         if self.rx.is_due() {
-            self.compose_ack_alone(now, place);
+            self.encode_ack_alone(now, place);
             return true;
         }
         if std::mem::take(&mut self.keepalive_due) {
-            self.compose_question(now, place);
+            self.encode_probe(now, place);
             self.count_segment(place.header_len());
             return true;
         }
@@ -71,7 +71,7 @@ impl Connection {
 
     /// The parts that every segment of an open connection has.
     #[inline(always)]
-    fn compose_common(&mut self, now: Instant, place: &mut Segment) {
+    fn encode_common(&mut self, now: Instant, place: &mut Segment) {
         place.source_port = self.ports.local;
         place.destination_port = self.ports.peer;
         (place.ack, place.window) = self.rx.take_ack();
@@ -85,8 +85,8 @@ impl Connection {
     }
 
     #[inline(always)]
-    pub(super) fn compose_data(&mut self, now: Instant, place: &mut Segment, outgoing: Outgoing) {
-        self.compose_common(now, place);
+    pub(super) fn encode_data(&mut self, now: Instant, place: &mut Segment, outgoing: Outgoing) {
+        self.encode_common(now, place);
         let Outgoing { start, payload, fin, push, kind, low } = outgoing;
         place.low_priority = low;
         place.seq = self.tx.wire(start);
@@ -133,18 +133,18 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn compose_ack(&mut self, now: Instant, place: &mut Segment) {
-        self.compose_common(now, place);
+    fn encode_ack(&mut self, now: Instant, place: &mut Segment) {
+        self.encode_common(now, place);
         place.seq = self.tx.wire(self.tx.board.next());
         place.payload.clear();
         self.write_congestion_header(now, false);
         if self.tx.agreed.reports && self.rx.has_report() {
-            self.compose_report(place);
+            self.encode_report(place);
         }
     }
 
     #[inline(never)]
-    fn compose_report(&mut self, place: &mut Segment) {
+    fn encode_report(&mut self, place: &mut Segment) {
         if let Some(unit) = self.tx.agreed.snacks {
             // What a header has room for, and beside timestamps.
             let most = if self.stamped { 24 } else { 33 };
@@ -159,13 +159,13 @@ impl Connection {
     /// A segment that the peer answers: its number is one that it has acknowledged (RFC 9293,
     /// section 3.8.4).
     #[cold]
-    fn compose_question(&mut self, now: Instant, place: &mut Segment) {
-        self.compose_ack(now, place);
+    fn encode_probe(&mut self, now: Instant, place: &mut Segment) {
+        self.encode_ack(now, place);
         place.seq = self.tx.wire(self.tx.board.una() - 1);
     }
 
     #[cold]
-    fn compose_reset(&mut self, place: &mut Segment) {
+    fn encode_reset(&mut self, place: &mut Segment) {
         let Some((seq, ack)) = self.reset.take() else { return };
         let flags = if ack.is_some() { Flags::RST.with(Flags::ACK) } else { Flags::RST };
         *place = Segment {

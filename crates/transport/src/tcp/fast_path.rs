@@ -61,7 +61,7 @@ impl Connection {
             segment.payload.clear();
             return Turned::Taken;
         }
-        self.compose_ack_alone(now, segment);
+        self.encode_ack_alone(now, segment);
         Turned::Answered
     }
 

@@ -204,7 +204,7 @@ impl Connection {
 
     /// Writes our SYN or SYN-ACK.
     #[cold]
-    pub(super) fn compose_syn(&mut self, now: Instant, place: &mut Segment) {
+    pub(super) fn encode_syn(&mut self, now: Instant, place: &mut Segment) {
         let (config, answers, offered) =
             (&self.config, self.handshake.answers, self.handshake.offered);
         // RFC 3168, section 6.1.1.1: a network that drops such a SYN gets one without the offer.

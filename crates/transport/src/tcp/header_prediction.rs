@@ -4,7 +4,7 @@
 //! Two kinds take it: the next data at an end that sends nothing, and the acknowledgement of one or two
 //! whole segments at an end that misses nothing. What leaves has a short way as well: the next full segment
 //! while nothing is to be repaired. And at the end of a flight, whether another segment would leave is known
-//! without composing it. Each does the steps of the general way in their
+//! without encoding it. Each does the steps of the general way in their
 //! order and leaves out those of which its conditions say that they change nothing; where a condition does
 //! not hold, nothing is changed and the general way of [`super::receive`] and [`super::acks`] is taken.
 
@@ -121,7 +121,7 @@ impl Connection {
     /// Writes the next full segment of new data, if nothing else is to be said and nothing but the windows decides
     /// whether it leaves. Gives whether it is the last one for now.
     #[inline]
-    pub(super) fn compose_next(&mut self, now: Instant, place: &mut Segment) -> Option<bool> {
+    pub(super) fn encode_next(&mut self, now: Instant, place: &mut Segment) -> Option<bool> {
         let plain = self.stage == Stage::Open
             && !self.handshake.due
             && self.reset.is_none()
@@ -131,7 +131,7 @@ impl Connection {
             return None;
         }
         let (start, payload, last) = self.tx.next_plain(now)?;
-        self.compose_data(
+        self.encode_data(
             now,
             place,
             Outgoing { start, payload, fin: false, push: false, kind: Kind::New, low: false },
