@@ -215,7 +215,7 @@ impl Endpoints {
     /// A packet arrived at the node that it is for.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) {
-        if !self.turn(now, network, id) {
+        if !self.take_fast_path(now, network, id) {
             self.arrive_any(now, network, id);
         }
     }

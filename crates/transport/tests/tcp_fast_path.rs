@@ -1,6 +1,6 @@
 //! A segment that is answered in its place is answered as it would be the general way.
 //!
-//! The same transfer happens twice, once with [`Connection::turn_data`] at the sink and [`Connection::turn_ack`] at
+//! The same transfer happens twice, once with [`Connection::fast_data`] at the sink and [`Connection::fast_ack`] at
 //! the source wherever they take a segment, once without. Only what may come nearer is asked for a deadline there.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bentpipe_cc::Choice;
 use bentpipe_testkit::pattern;
 use bentpipe_transport::tcp::recovery::Mode;
-use bentpipe_transport::tcp::{Config, Connection, Turned};
+use bentpipe_transport::tcp::{Config, Connection, FastPath};
 use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
@@ -80,14 +80,14 @@ impl End {
         let (connection, context) = (self.connection.as_mut()?, &mut self.context);
         let tcp = segment.tcp_mut();
         let turned = if sink {
-            connection.turn_data(now, PATH, tcp, |bytes| context.inbox.extend_from_slice(bytes))
+            connection.fast_data(now, PATH, tcp, |bytes| context.inbox.extend_from_slice(bytes))
         } else {
-            connection.turn_ack(now, PATH, tcp)
+            connection.fast_ack(now, PATH, tcp)
         };
         match turned {
-            Turned::No => return None,
-            Turned::Taken => assert!(tcp.payload.is_empty()),
-            Turned::Answered => context.sent.push(segment.clone()),
+            FastPath::NotTaken => return None,
+            FastPath::Taken => assert!(tcp.payload.is_empty()),
+            FastPath::Answered => context.sent.push(segment.clone()),
         }
         self.turned += 1;
         if !connection.is_quiet() {

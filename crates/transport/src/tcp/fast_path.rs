@@ -13,9 +13,9 @@ use crate::PathId;
 
 /// What became of a segment that may be answered in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turned {
+pub enum FastPath {
     /// It is to be taken the general way; nothing was changed.
-    No,
+    NotTaken,
     /// It was taken, and nothing was written. Its payload, if it had one, is gone.
     Taken,
     /// It was taken, and in its place lies the segment that is to be sent first. A congestion header may go with it
@@ -29,13 +29,13 @@ impl Connection {
     ///
     /// Afterwards the connection is to be emptied unless it [is quiet](crate::Endpoint::is_quiet).
     #[inline]
-    pub fn turn_data(
+    pub fn fast_data(
         &mut self,
         now: Instant,
         path: PathId,
         segment: &mut Segment,
         read: impl FnOnce(&[u8]),
-    ) -> Turned {
+    ) -> FastPath {
         let plain = self.stage == Stage::Open
             && self.work == Work::Nothing
             && !self.has_news
@@ -46,7 +46,7 @@ impl Connection {
             && self.rx.is_next(segment.seq, segment.payload.len())
             && self.rx.is_read_up();
         if !plain {
-            return Turned::No;
+            return FastPath::NotTaken;
         }
         self.counters.segments_received += 1;
         self.path = path;
@@ -59,27 +59,27 @@ impl Connection {
         self.rx.follow_reading();
         if !self.rx.is_due() {
             segment.payload.clear();
-            return Turned::Taken;
+            return FastPath::Taken;
         }
         self.encode_ack_alone(now, segment);
-        Turned::Answered
+        FastPath::Answered
     }
 
     /// Takes a plain acknowledgement and writes the next full segment if it may leave.
     ///
     /// Afterwards the connection is to be emptied unless it [is quiet](crate::Endpoint::is_quiet).
     #[inline]
-    pub fn turn_ack(&mut self, now: Instant, path: PathId, segment: &mut Segment) -> Turned {
+    pub fn fast_ack(&mut self, now: Instant, path: PathId, segment: &mut Segment) -> FastPath {
         let plain = self.stage == Stage::Open
             && !self.tx.follows_queue
             && segment.payload.is_empty()
             && self.is_plain(now, segment)
             && self.take_plain_ack(now, segment);
         if !plain {
-            return Turned::No;
+            return FastPath::NotTaken;
         }
         self.counters.segments_received += 1;
         self.path = path;
-        if self.poll_next(now, segment) { Turned::Answered } else { Turned::Taken }
+        if self.poll_next(now, segment) { FastPath::Answered } else { FastPath::Taken }
     }
 }

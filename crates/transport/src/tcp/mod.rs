@@ -34,6 +34,6 @@ mod window_unit;
 
 pub use config::{Config, ConfigError, InitialWindow};
 pub use connection::Connection;
-pub use fast_path::Turned;
+pub use fast_path::FastPath;
 pub use reset::no_session_reset;
 pub use state::State;
