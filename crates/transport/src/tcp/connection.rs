@@ -19,7 +19,7 @@ use super::handshake::Handshake;
 use super::lifecycle::Allowance;
 use super::receiver::Receiver;
 use super::sender::Sender;
-use super::timestamps::Stamps;
+use super::timestamps::Timestamps;
 use super::{Config, State};
 use crate::pending_events::PendingEvents;
 use crate::{Endpoint, Event, Failure, LocalQueue, PathId, Ports, SenderState, WriteError};
@@ -34,7 +34,7 @@ pub struct Connection {
     pub(super) tx: Sender,
     pub(super) rx: Receiver,
     pub(super) handshake: Handshake,
-    pub(super) stamps: Stamps,
+    pub(super) timestamps: Timestamps,
     /// Every segment has timestamps.
     pub(super) stamped: bool,
     /// Payload of a full segment as it was agreed when the connection opened.
@@ -130,7 +130,7 @@ impl Connection {
             tx: Sender::new(config.clone(), iss, now),
             rx: Receiver::new(config.clone(), Seq32::default(), 1),
             handshake: Handshake::new(&config),
-            stamps: Stamps::new((entropy >> 32) as u32),
+            timestamps: Timestamps::new((entropy >> 32) as u32),
             stamped: false,
             agreed_mss: config.mss,
             ecn: false,

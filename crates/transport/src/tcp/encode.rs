@@ -8,7 +8,7 @@ use super::connection::{Connection, Stage};
 use super::transmit::{Kind, Outgoing};
 
 /// Bytes of the timestamps option with its padding.
-pub(super) const STAMPS_LEN: usize = 12;
+pub(super) const TIMESTAMPS_LEN: usize = 12;
 
 impl Connection {
     /// Writes the next segment, if there is one.
@@ -49,9 +49,9 @@ impl Connection {
         }
         // What is missing is told by itself: a full segment has no room for it.
         if !(self.rx.is_due() && self.rx.has_report()) {
-            let options = if self.stamped { STAMPS_LEN } else { 0 };
+            let options = if self.stamped { TIMESTAMPS_LEN } else { 0 };
             let wire = (Segment::PLAIN_HEADER + options) as u64;
-            let clock = self.stamps.clock(now);
+            let clock = self.timestamps.clock(now);
             if let Some(outgoing) = self.tx.next_segment(now, clock, wire) {
                 self.encode_data(now, place, outgoing);
                 return true;
@@ -79,7 +79,7 @@ impl Connection {
         place.ecn = Ecn::NotCapable;
         place.low_priority = false;
         place.urgent = 0;
-        place.timestamps = self.stamped.then(|| self.stamps.option(now));
+        place.timestamps = self.stamped.then(|| self.timestamps.option(now));
         place.options = Options::None;
         place.scps = Scps::NONE;
     }

@@ -5,7 +5,7 @@ use bentpipe_wire::tcp::{Flags, Options, ScpsCapabilities, Segment, SynOptions};
 
 use super::Config;
 use super::connection::{Connection, Stage};
-use super::encode::STAMPS_LEN;
+use super::encode::TIMESTAMPS_LEN;
 use super::receiver::Receiver;
 use super::sender::Agreed;
 use super::timers::Exhausted;
@@ -45,7 +45,7 @@ struct Offer {
     shift: Option<u8>,
     sack: bool,
     snack: bool,
-    stamps: bool,
+    timestamps: bool,
     ecn: bool,
 }
 
@@ -124,13 +124,13 @@ impl Connection {
             shift: syn.window_shift.filter(|_| config.window_scaling),
             sack: syn.sack_permitted && config.sack,
             snack: syn.scps.is_some_and(|scps| scps.bits & SNACKS == SNACKS) && config.snacks(),
-            stamps: segment.timestamps.is_some() && config.timestamps,
+            timestamps: segment.timestamps.is_some() && config.timestamps,
             ecn: marks && config.ecn,
         };
-        self.stamped = self.handshake.offered.stamps;
+        self.stamped = self.handshake.offered.timestamps;
         self.ecn = self.handshake.offered.ecn;
         if let Some(stamps) = segment.timestamps.filter(|_| self.stamped) {
-            self.stamps.take(now, stamps.value);
+            self.timestamps.take(now, stamps.value);
         }
         let shift = config.window_shift().filter(|_| self.handshake.offered.shift.is_some());
         let unit = match shift {
@@ -145,7 +145,7 @@ impl Connection {
     pub(super) fn establish(&mut self, now: Instant, window: u16, scaled: bool) {
         let offered = self.handshake.offered;
         self.handshake.stop();
-        let options = if self.stamped { STAMPS_LEN as u16 } else { 0 };
+        let options = if self.stamped { TIMESTAMPS_LEN as u16 } else { 0 };
         let peer = offered.mss.unwrap_or(DEFAULT_MSS).max(LEAST_MSS);
         let mss = self.config.mss.min(peer) - options;
         self.agreed_mss = mss;
@@ -224,8 +224,8 @@ impl Connection {
             ack: if answers { self.rx.wire(1) } else { Default::default() },
             flags,
             window: self.rx.syn_window(),
-            timestamps: (if answers { offered.stamps } else { config.timestamps })
-                .then(|| self.stamps.option(now)),
+            timestamps: (if answers { offered.timestamps } else { config.timestamps })
+                .then(|| self.timestamps.option(now)),
             options: Options::Syn(SynOptions {
                 mss: Some(config.mss),
                 window_shift: config.window_shift().filter(|_| !answers || offered.shift.is_some()),

@@ -112,7 +112,7 @@ impl Connection {
             && self.stamped
             && self.rx.is_up_to_acked(place)
         {
-            self.stamps.take(now, stamps.value);
+            self.timestamps.take(now, stamps.value);
         }
         self.last_heard = now;
         self.keepalives = 0;

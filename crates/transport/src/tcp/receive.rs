@@ -15,7 +15,7 @@ impl Connection {
     pub(super) fn is_stamped_right(&self, now: Instant, segment: &Segment) -> bool {
         match segment.timestamps {
             _ if !self.stamped => true,
-            Some(stamps) => !self.stamps.is_old(now, stamps.value),
+            Some(stamps) => !self.timestamps.is_old(now, stamps.value),
             None => false,
         }
     }
@@ -52,7 +52,7 @@ impl Connection {
             && self.stamped
             && self.rx.is_up_to_acked(place)
         {
-            self.stamps.take(now, stamps.value);
+            self.timestamps.take(now, stamps.value);
         }
         if self.stage == Stage::SynReceived && !self.complete_handshake(now, segment) {
             return;
@@ -187,7 +187,7 @@ impl Connection {
     #[inline]
     pub(super) fn echo_of(&self, now: Instant, segment: &Segment) -> Option<(u32, Span)> {
         let echo = segment.timestamps.filter(|_| self.stamped)?.echo;
-        Some((echo, self.stamps.since(now, echo)?))
+        Some((echo, self.timestamps.since(now, echo)?))
     }
 
     /// RFC 3168, section 6.1.3: the echo goes on until the peer says that it reduced its window.

@@ -1,21 +1,21 @@
 //! The timestamps option: what to stamp, what to echo, what is too old (RFC 7323).
 
 use bentpipe_units::{Instant, Span};
-use bentpipe_wire::tcp::Timestamps;
+use bentpipe_wire::tcp;
 
 /// A value that was not renewed for this long says nothing any more (RFC 7323, section 5.5).
 const RECENT_LIFE: Span = Span::from_secs(24 * 86_400);
 
 /// The timestamps of one end. Its clock ticks every millisecond.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stamps {
+pub(super) struct Timestamps {
     /// Where the clock of this connection starts.
     offset: u32,
     /// TS.Recent and when it was taken; none before the first one.
     recent: Option<(u32, Instant)>,
 }
 
-impl Stamps {
+impl Timestamps {
     /// A clock that starts at `offset`.
     pub(super) const fn new(offset: u32) -> Self {
         Self { offset, recent: None }
@@ -27,9 +27,9 @@ impl Stamps {
     }
 
     /// The option of a segment that leaves now.
-    pub(super) fn option(&self, now: Instant) -> Timestamps {
+    pub(super) fn option(&self, now: Instant) -> tcp::Timestamps {
         let echo = self.recent.map_or(0, |(value, _)| value);
-        Timestamps { value: self.clock(now), echo }
+        tcp::Timestamps { value: self.clock(now), echo }
     }
 
     /// An old duplicate by its stamp (PAWS, RFC 7323, section 5.3).
@@ -63,21 +63,21 @@ mod tests {
 
     #[test]
     fn old_stamps_are_known_across_the_wrap_and_forgiven_after_24_days() {
-        let mut stamps = Stamps::new(0);
-        assert!(!stamps.is_old(at(0), 5), "there is nothing to compare with");
-        stamps.take(at(0), u32::MAX);
-        assert!(stamps.is_old(at(1), u32::MAX - 1) && !stamps.is_old(at(1), 3));
-        stamps.take(at(1), 3);
-        stamps.take(at(2), 1);
-        assert_eq!(stamps.option(at(9)), Timestamps { value: 9, echo: 3 });
-        assert!(!stamps.is_old(at(1) + RECENT_LIFE, 1));
+        let mut timestamps = Timestamps::new(0);
+        assert!(!timestamps.is_old(at(0), 5), "there is nothing to compare with");
+        timestamps.take(at(0), u32::MAX);
+        assert!(timestamps.is_old(at(1), u32::MAX - 1) && !timestamps.is_old(at(1), 3));
+        timestamps.take(at(1), 3);
+        timestamps.take(at(2), 1);
+        assert_eq!(timestamps.option(at(9)), tcp::Timestamps { value: 9, echo: 3 });
+        assert!(!timestamps.is_old(at(1) + RECENT_LIFE, 1));
     }
 
     #[test]
     fn an_echo_gives_the_time_since_its_stamp() {
-        let stamps = Stamps::new(u32::MAX - 4);
-        let sent = stamps.clock(at(3));
-        assert_eq!(stamps.since(at(603), sent), Some(Span::from_millis(600)));
-        assert_eq!(stamps.since(at(0), sent), None);
+        let timestamps = Timestamps::new(u32::MAX - 4);
+        let sent = timestamps.clock(at(3));
+        assert_eq!(timestamps.since(at(603), sent), Some(Span::from_millis(600)));
+        assert_eq!(timestamps.since(at(0), sent), None);
     }
 }
