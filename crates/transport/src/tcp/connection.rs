@@ -153,14 +153,14 @@ impl Connection {
     }
 
     /// Something happened that may have any consequence.
-    pub(super) fn stir(&mut self) {
+    pub(super) fn mark_dirty(&mut self) {
         self.work = Work::Anything;
         (self.has_news, self.hurries) = (true, true);
     }
 
     /// The receiving side may have something to say.
     #[inline]
-    pub(super) fn stir_receiver(&mut self) {
+    pub(super) fn mark_receiver_dirty(&mut self) {
         let idle = self.tx.is_idle();
         self.work = self.work.max(if idle { Work::Acknowledgement } else { Work::Anything });
     }
@@ -169,7 +169,7 @@ impl Connection {
     #[inline]
     fn follow_reader(&mut self) {
         if self.rx.is_due() && self.stage == Stage::Open {
-            self.stir_receiver();
+            self.mark_receiver_dirty();
         }
     }
 
@@ -249,7 +249,7 @@ impl Endpoint for Connection {
             self.path = path;
             return;
         }
-        self.stir();
+        self.mark_dirty();
         match self.stage {
             Stage::Closed => self.ignore(),
             Stage::SynSent => self.handle_in_syn_sent(now, segment),
@@ -261,7 +261,7 @@ impl Endpoint for Connection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.stir();
+        self.mark_dirty();
         if self.time_wait_until.is_some_and(|until| until <= now) {
             return self.drop_connection(None);
         }
@@ -284,7 +284,7 @@ impl Endpoint for Connection {
             // What is written goes behind what could not leave either.
             self.has_news = true;
         } else {
-            self.stir();
+            self.mark_dirty();
         }
         Ok(self.tx.write(data))
     }
@@ -315,13 +315,13 @@ impl Endpoint for Connection {
     }
 
     fn close(&mut self, _now: Instant) {
-        self.stir();
+        self.mark_dirty();
         // While the connection opens this is remembered: what was written is still delivered.
         self.tx.closing = true;
     }
 
     fn abort(&mut self, _now: Instant) {
-        self.stir();
+        self.mark_dirty();
         if self.stage != Stage::Closed {
             self.abort_with(Failure::Aborted);
         }
@@ -352,7 +352,7 @@ impl Endpoint for Connection {
     fn grant_window(&mut self, _now: Instant, window: ByteCount) {
         self.tx.granted = Some(window.get());
         self.tx.follow_controller();
-        self.stir();
+        self.mark_dirty();
     }
 
     #[inline]

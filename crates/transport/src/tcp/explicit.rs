@@ -41,7 +41,7 @@ impl Connection {
         {
             let delta = (change as f64 * srtt.as_secs_f64()) as i64;
             self.tx.signal(now, &Signal::Explicit { delta });
-            self.stir();
+            self.mark_dirty();
         }
     }
 

@@ -66,7 +66,7 @@ impl Connection {
         self.count(arrival);
         self.hurries |= waited.is_none() && self.rx.deadline().is_some();
         if self.rx.wants_attention() {
-            self.stir_receiver();
+            self.mark_receiver_dirty();
         }
         true
     }

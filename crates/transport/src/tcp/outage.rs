@@ -99,7 +99,7 @@ impl Sender {
 impl Connection {
     /// As [`Endpoint::handle_link_state`](crate::Endpoint::handle_link_state).
     pub(super) fn follow_link(&mut self, now: Instant, up: bool) {
-        self.stir();
+        self.mark_dirty();
         self.tx.follow_link(now, up);
         if self.tx.outage.is_on() {
             self.handshake.rest();

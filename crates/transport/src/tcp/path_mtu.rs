@@ -248,7 +248,7 @@ impl Connection {
     /// stays. The segments never become longer than what both ends agreed on, nor shorter than 64 bytes. After ten
     /// minutes a longer one is tried, and from time to time again.
     pub fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
-        self.stir();
+        self.mark_dirty();
         if self.stage == Stage::Open {
             self.tx.take_mtu(now, mtu, self.agreed_mss);
         }
