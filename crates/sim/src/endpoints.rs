@@ -388,7 +388,7 @@ impl Endpoints {
                     context.network.tell_overflow(now, &mut **connection, own);
                 }
                 let untimed = end.generator.is_none() && context.app.next_timer().is_none();
-                if !connection.take_hurry() && untimed {
+                if !connection.take_timer_dirty() && untimed {
                     return;
                 }
                 connection.poll_timeout()

@@ -181,7 +181,7 @@ pub trait Endpoint: Debug + Send {
 
     /// Whether a deadline may have come nearer since this was last asked, or the connection has ended: whoever
     /// has set a timer to [`Endpoint::poll_timeout`] since then need not look at it anew if not.
-    fn take_hurry(&mut self) -> bool {
+    fn take_timer_dirty(&mut self) -> bool {
         true
     }
 

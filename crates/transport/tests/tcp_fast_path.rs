@@ -99,7 +99,7 @@ impl End {
     fn drain(&mut self, now: Instant) {
         if let Some(connection) = &mut self.connection {
             self.timer = drain(connection, now, &mut self.context);
-            let _ = connection.take_hurry();
+            let _ = connection.take_timer_dirty();
         }
     }
 

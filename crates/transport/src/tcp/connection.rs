@@ -59,7 +59,7 @@ pub struct Connection {
     /// Something but [`Event::Readable`] may be to be told.
     pub(super) has_news: bool,
     /// A deadline may have come nearer.
-    pub(super) hurries: bool,
+    pub(super) timer_dirty: bool,
     pub(super) counters: TransportCounters,
 }
 
@@ -146,7 +146,7 @@ impl Connection {
             pending: PendingEvents::default(),
             work: Work::Anything,
             has_news: true,
-            hurries: true,
+            timer_dirty: true,
             counters: TransportCounters::default(),
             config,
         }
@@ -155,7 +155,7 @@ impl Connection {
     /// Something happened that may have any consequence.
     pub(super) fn mark_dirty(&mut self) {
         self.work = Work::Anything;
-        (self.has_news, self.hurries) = (true, true);
+        (self.has_news, self.timer_dirty) = (true, true);
     }
 
     /// The receiving side may have something to say.
@@ -188,7 +188,7 @@ impl Connection {
         if self.poll_next(now, place.tcp_mut()) {
             return Some(self.path);
         }
-        self.hurries = true;
+        self.timer_dirty = true;
         let written = self.encode(now, place.tcp_mut());
         // An acknowledgement may wait for the application to read.
         if !written && !self.rx.is_readable() || written && self.is_spent() {
@@ -298,13 +298,13 @@ impl Endpoint for Connection {
     }
 
     fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
-        self.hurries = true;
+        self.timer_dirty = true;
         self.rx.withhold(bytes.get());
         self.follow_reader();
     }
 
     fn defer_acks(&mut self, now: Instant, bytes: ByteCount) {
-        self.hurries = true;
+        self.timer_dirty = true;
         self.rx.defer(bytes.get());
         self.follow_reader();
         self.end_if_done(now);
@@ -370,7 +370,7 @@ impl Endpoint for Connection {
     }
 
     fn handle_queue(&mut self, now: Instant, queue: &LocalQueue) {
-        self.hurries = true;
+        self.timer_dirty = true;
         let level = self.tx.queue_meter.take(now, queue);
         self.tx.signal(now, &Signal::LocalQueue(level));
     }
@@ -399,13 +399,13 @@ impl Endpoint for Connection {
     }
 
     #[inline]
-    fn take_hurry(&mut self) -> bool {
-        std::mem::take(&mut self.hurries)
+    fn take_timer_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.timer_dirty)
     }
 
     #[inline]
     fn is_quiet(&self) -> bool {
-        self.work == Work::Nothing && !self.has_news && !self.hurries
+        self.work == Work::Nothing && !self.has_news && !self.timer_dirty
     }
 
     fn unsent(&self) -> usize {

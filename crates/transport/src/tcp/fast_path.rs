@@ -54,7 +54,7 @@ impl Connection {
         self.hear(now, segment, place);
         let waited = self.rx.deadline();
         self.rx.count_next(now, segment.payload.len());
-        self.hurries |= waited.is_none() && self.rx.deadline().is_some();
+        self.timer_dirty |= waited.is_none() && self.rx.deadline().is_some();
         read(&segment.payload);
         self.rx.follow_reading();
         if !self.rx.is_due() {

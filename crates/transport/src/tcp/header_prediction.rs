@@ -64,7 +64,7 @@ impl Connection {
         let payload = std::mem::take(&mut segment.payload);
         let arrival = self.rx.take_next(now, payload);
         self.count(arrival);
-        self.hurries |= waited.is_none() && self.rx.deadline().is_some();
+        self.timer_dirty |= waited.is_none() && self.rx.deadline().is_some();
         if self.rx.wants_attention() {
             self.mark_receiver_dirty();
         }
@@ -98,7 +98,7 @@ impl Connection {
             (Some(at), Some(before)) => at < before,
             (at, _) => at.is_some(),
         };
-        self.hurries |=
+        self.timer_dirty |=
             sooner || self.tx.limits.pacing.is_some() || self.tx.controller.next_timer().is_some();
         self.hear(now, segment, from as i64);
         self.work = Work::Anything;
