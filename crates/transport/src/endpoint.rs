@@ -114,7 +114,7 @@ pub trait Endpoint: Debug + Send {
     /// keeps them until others take them (a proxy): the window that is stated is smaller by them, and
     /// fewer than before open it. To be told before the next drain after a read, or the window would
     /// open in between.
-    fn withhold(&mut self, now: Instant, bytes: ByteCount);
+    fn reserve_receive_buffer(&mut self, now: Instant, bytes: ByteCount);
 
     /// The last so many bytes that were read are not to be acknowledged yet, because somebody further on
     /// has not acknowledged them. A protocol that can not do that acknowledges all the same.

@@ -297,9 +297,9 @@ impl Endpoint for Connection {
         Some(bytes)
     }
 
-    fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
+    fn reserve_receive_buffer(&mut self, _now: Instant, bytes: ByteCount) {
         self.timer_dirty = true;
-        self.rx.withhold(bytes.get());
+        self.rx.reserve(bytes.get());
         self.follow_reader();
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Receiver {
     irs: Seq32,
     data: Reassembly,
     /// Bytes that were read and still count as unread.
-    withheld: u64,
+    reserved: u64,
     /// The last so many bytes in order are not to be acknowledged yet.
     deferred: u64,
     has_deferred: bool,
@@ -61,7 +61,7 @@ impl Receiver {
             irs,
             most: room.min(u64::from(u16::MAX) * unit),
             data: Reassembly::new(1, room as usize),
-            withheld: 0,
+            reserved: 0,
             deferred: 0,
             has_deferred: false,
             mss: config.mss,
@@ -336,7 +336,7 @@ impl Receiver {
     /// Bytes of the buffer that the window may state as free.
     #[inline(always)]
     fn free(&self) -> u64 {
-        let taken = self.data.ready_bytes() as u64 + self.withheld;
+        let taken = self.data.ready_bytes() as u64 + self.reserved;
         self.config.rcv_buf.get().saturating_sub(taken).min(self.most)
     }
 
@@ -349,9 +349,9 @@ impl Receiver {
 
     /// So many bytes that were read count as unread. Whoever makes room by it is told soon: its window
     /// follows what leaves elsewhere.
-    pub(super) fn withhold(&mut self, bytes: u64) {
-        let opens = bytes < self.withheld;
-        self.withheld = bytes;
+    pub(super) fn reserve(&mut self, bytes: u64) {
+        let opens = bytes < self.reserved;
+        self.reserved = bytes;
         if opens && self.gain() >= u64::from(self.mss).min(self.most / 2) {
             self.due |= !self.fin_taken;
         }

@@ -83,7 +83,7 @@ mod tests {
         /// So many bytes arrive, so many behind those that are expected next.
         Arrive(usize, i64),
         Read,
-        Withhold(u64),
+        Reserve(u64),
         Defer(u64),
     }
 
@@ -92,7 +92,7 @@ mod tests {
             6 => prop::sample::select(vec![1, 64, 999, 1000]).prop_map(|len| Step::Arrive(len, 0)),
             1 => (1..2_000usize, -1_500..1_500i64).prop_map(|(len, gap)| Step::Arrive(len, gap)),
             4 => Just(Step::Read),
-            1 => (0..20_000u64).prop_map(Step::Withhold),
+            1 => (0..20_000u64).prop_map(Step::Reserve),
             1 => (0..3_000u64).prop_map(Step::Defer),
         ]
     }
@@ -116,7 +116,7 @@ mod tests {
                             receiver.handle_data(Instant::ZERO, place, payload, false);
                         }
                         Step::Read => while receiver.read().is_some() {},
-                        Step::Withhold(bytes) => receiver.withhold(bytes),
+                        Step::Reserve(bytes) => receiver.reserve(bytes),
                         Step::Defer(bytes) => receiver.defer(bytes),
                     }
                 }
