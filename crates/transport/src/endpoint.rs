@@ -136,7 +136,7 @@ pub trait Endpoint: Debug + Send {
 
     /// Whoever opened the connection knows the path: from now on this is the window, whatever the
     /// controller makes of it. A protocol that can not do that keeps to its controller.
-    fn grant_window(&mut self, _now: Instant, _window: ByteCount) {}
+    fn override_cwnd(&mut self, _now: Instant, _window: ByteCount) {}
 
     /// The congestion header of XCP that goes before the segment which was written last, between it and
     /// the IP header; none if there is none, or if it was taken.

@@ -349,8 +349,8 @@ impl Endpoint for Connection {
         }
     }
 
-    fn grant_window(&mut self, _now: Instant, window: ByteCount) {
-        self.tx.granted = Some(window.get());
+    fn override_cwnd(&mut self, _now: Instant, window: ByteCount) {
+        self.tx.override_cwnd = Some(window.get());
         self.tx.follow_controller();
         self.mark_dirty();
     }
@@ -415,7 +415,7 @@ impl Endpoint for Connection {
     fn sender_state(&self) -> SenderState {
         let snapshot = self.tx.controller.snapshot();
         SenderState {
-            cwnd: self.tx.granted.map(ByteCount::new).or(snapshot.cwnd),
+            cwnd: self.tx.override_cwnd.map(ByteCount::new).or(snapshot.cwnd),
             ssthresh: snapshot.ssthresh,
             srtt: self.tx.rtt.measured(),
             in_flight: ByteCount::new(self.tx.board.outstanding()),

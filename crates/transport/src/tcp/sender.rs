@@ -76,7 +76,7 @@ pub(super) struct Sender {
     pub(super) limits: Limits,
     pub(super) cwnd: u64,
     /// The window that counts instead, once one was given from outside.
-    pub(super) granted: Option<u64>,
+    pub(super) override_cwnd: Option<u64>,
     pub(super) follows_sending: bool,
     /// Nothing but windows and a pace ever holds back new data: no limit of bursts, no controller that follows
     /// what is sent, no requests to routers.
@@ -163,7 +163,7 @@ impl Sender {
             window_from: (0, 0),
             limits: Limits::default(),
             cwnd: 0,
-            granted: None,
+            override_cwnd: None,
             limited_before: 0,
             forced: 0,
             copies: 0,
@@ -332,7 +332,7 @@ impl Sender {
         (self.limits.window, self.limits.pacing) = (window, pacing);
         (self.limits.burst, self.limits.groups) = (burst, groups);
         let controller = || self.limits.window.map_or(u64::MAX, ByteCount::get);
-        let window = self.granted.unwrap_or_else(controller);
+        let window = self.override_cwnd.unwrap_or_else(controller);
         self.cwnd = window.min(self.config.cwnd_most()).max(self.mss());
     }
 
