@@ -161,7 +161,7 @@ pub trait Endpoint: Debug + Send {
     /// A router says that a packet of this end was dropped because the next link carries none of more than `mtu` bytes,
     /// IP header included. `number` is the number in the packet that tells it from others: in TCP the sequence
     /// number. A protocol that can not cut what it sends goes on as without.
-    fn handle_too_long(&mut self, _now: Instant, _mtu: u16, _number: u32) {}
+    fn handle_packet_too_big(&mut self, _now: Instant, _mtu: u16, _number: u32) {}
 
     /// The link-layer says that the link beside this host went down, or is up again. A protocol that makes no use of
     /// it goes on as without.

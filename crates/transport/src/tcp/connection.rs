@@ -375,8 +375,8 @@ impl Endpoint for Connection {
         self.tx.signal(now, &Signal::LocalQueue(level));
     }
 
-    fn handle_too_long(&mut self, now: Instant, mtu: u16, number: u32) {
-        self.take_too_long(now, mtu, number);
+    fn handle_packet_too_big(&mut self, now: Instant, mtu: u16, number: u32) {
+        self.take_packet_too_big(now, mtu, number);
     }
 
     fn handle_link_state(&mut self, now: Instant, up: bool) {

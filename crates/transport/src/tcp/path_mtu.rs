@@ -254,9 +254,9 @@ impl Connection {
         }
     }
 
-    /// As [`Endpoint::handle_too_long`](crate::Endpoint::handle_too_long). Only what is under way can have been too
+    /// As [`Endpoint::handle_packet_too_big`](crate::Endpoint::handle_packet_too_big). Only what is under way can have been too
     /// long, and only what is longer than that (RFC 5927, section 7).
-    pub(super) fn take_too_long(&mut self, now: Instant, mtu: u16, number: u32) {
+    pub(super) fn take_packet_too_big(&mut self, now: Instant, mtu: u16, number: u32) {
         let place = self.tx.place(Seq32::new(number));
         let sent = self.tx.board.get(self.tx.board.find(place.max(0) as u64));
         let longer = sent.is_some_and(|sent| {
