@@ -12,7 +12,7 @@ use super::timing::Timing;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckIn {
     /// Place up to which everything is acknowledged.
-    pub(super) place: u64,
+    pub(super) offset: u64,
     /// Place of the segment that carries it, in the peer's stream.
     pub(super) from: u64,
     /// The peer's window in bytes.
@@ -32,7 +32,7 @@ impl Sender {
     /// Takes an acknowledgement that is not from the future.
     pub(super) fn handle_ack(&mut self, now: Instant, ack: &AckIn, segment: &Segment) {
         let una = self.board.una();
-        if ack.place < una {
+        if ack.offset < una {
             return;
         }
         self.burst_left = self.config.max_burst;
@@ -43,17 +43,17 @@ impl Sender {
         let outstanding = self.board.outstanding();
         self.take_window(ack);
         let mut delivered = Delivered::default();
-        self.board.acknowledge(ack.place, &mut delivered);
-        let acked = ack.place - una;
+        self.board.acknowledge(ack.offset, &mut delivered);
+        let acked = ack.offset - una;
         let cumulative = delivered.bytes;
-        let twice = self.take_reports(ack.place, segment, &mut delivered);
-        let asked = self.take_requests(ack.place, segment, &mut delivered);
+        let twice = self.take_reports(ack.offset, segment, &mut delivered);
+        let asked = self.take_requests(ack.offset, segment, &mut delivered);
         let sacked = delivered.bytes - cumulative;
         // RFC 5681, section 2.
-        let same_window = self.edge - ack.place.min(self.edge) == window_before;
+        let same_window = self.edge - ack.offset.min(self.edge) == window_before;
         let duplicate =
             ack.pure && acked == 0 && outstanding > 0 && same_window && !twice && window_before > 0;
-        self.buffer.acknowledge(ack.place - 1);
+        self.buffer.acknowledge(ack.offset - 1);
         self.count_duplicates(duplicate, &mut delivered);
         let exact = delivered.sent_once_at.filter(|_| !delivered.resent).map(|at| now.since(at));
         self.measure(now, ack, acked, exact);
@@ -117,17 +117,17 @@ impl Sender {
 
     #[inline(always)]
     pub(super) fn take_window(&mut self, ack: &AckIn) {
-        let (from, place) = self.window_from;
-        if ack.from > from || ack.from == from && ack.place >= place {
-            let was_closed = self.edge <= self.board.una().max(ack.place);
-            self.window_from = (ack.from, ack.place);
+        let (from, offset) = self.window_from;
+        if ack.from > from || ack.from == from && ack.offset >= offset {
+            let was_closed = self.edge <= self.board.una().max(ack.offset);
+            self.window_from = (ack.from, ack.offset);
             self.peer_window = ack.window;
             self.largest_window = self.largest_window.max(ack.window);
-            self.edge = ack.place + ack.window;
+            self.edge = ack.offset + ack.window;
             if was_closed && ack.window > 0 {
                 // What probed the closed window was thrown away.
                 self.backoff = 0;
-                if self.board.outstanding() > 0 && self.board.una() == ack.place {
+                if self.board.outstanding() > 0 && self.board.una() == ack.offset {
                     self.board.lose(0);
                     self.forced = self.forced.max(1);
                 }
@@ -142,21 +142,21 @@ impl Sender {
         if !self.agreed.reports {
             return false;
         }
-        let places = |n: usize| {
+        let offsets = |n: usize| {
             let block = blocks.get(n)?;
-            let (first, end) = (self.place(block.first), self.place(block.end));
+            let (first, end) = (self.offset(block.first), self.offset(block.end));
             (first < end && end <= self.board.next() as i64).then_some((first, end))
         };
-        let twice = places(0).is_some_and(|(first, end)| {
+        let twice = offsets(0).is_some_and(|(first, end)| {
             let within = |(from, to): (i64, i64)| from <= first && end <= to;
-            end <= una as i64 || places(1).is_some_and(within)
+            end <= una as i64 || offsets(1).is_some_and(within)
         });
         let answers_probe =
-            twice && places(0).is_some_and(|(first, end)| self.answers_probe(first, end));
+            twice && offsets(0).is_some_and(|(first, end)| self.answers_probe(first, end));
         let read = if self.mode.reads_reports() { blocks.len() } else { 0 };
         for n in usize::from(twice)..read {
             let block = blocks.get(n).copied().unwrap_or_default();
-            let (first, end) = (self.place(block.first), self.place(block.end));
+            let (first, end) = (self.offset(block.first), self.offset(block.end));
             if una as i64 <= first && first < end {
                 self.board.sack(first as u64, end as u64, delivered);
                 self.release(first as u64);
@@ -170,7 +170,7 @@ impl Sender {
     }
 
     /// Takes a SNACK: the first hole, then a bit for each segment behind it that says whether it is missing. Gives
-    /// the place before which the peer asks for all that it has not reported.
+    /// the offset before which the peer asks for all that it has not reported.
     fn take_requests(&mut self, una: u64, segment: &Segment, delivered: &mut Delivered) -> u64 {
         let (Options::Snack(snack), Some(unit)) = (&segment.options, self.agreed.snacks) else {
             return 0;
@@ -196,10 +196,10 @@ impl Sender {
         asked
     }
 
-    /// Frees what the peer has of the stretch at this place.
-    fn release(&mut self, place: u64) {
+    /// Frees what the peer has of the stretch at this offset.
+    fn release(&mut self, offset: u64) {
         if self.config.release_reported
-            && let Some((start, end)) = self.board.runs().run_at(place)
+            && let Some((start, end)) = self.board.runs().run_at(offset)
         {
             self.buffer.release(start - 1, end - 1);
         }
@@ -228,7 +228,7 @@ impl Sender {
         let echoed = echo.filter(|_| acked > 0 || self.config.sample_duplicates);
         let measured = match self.timing {
             Timing::All => exact.or(echoed),
-            Timing::Idle | Timing::One { .. } => self.timing.acknowledged(now, ack.place),
+            Timing::Idle | Timing::One { .. } => self.timing.acknowledged(now, ack.offset),
         };
         let Some(measured) = measured else { return };
         if now.before(measured) < self.outage.over_at() {

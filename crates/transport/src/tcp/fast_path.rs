@@ -50,8 +50,8 @@ impl Connection {
         }
         self.counters.segments_received += 1;
         self.path = path;
-        let place = self.rx.next() as i64;
-        self.hear(now, segment, place);
+        let offset = self.rx.next() as i64;
+        self.hear(now, segment, offset);
         let waited = self.rx.deadline();
         self.rx.count_next(now, segment.payload.len());
         self.timer_dirty |= waited.is_none() && self.rx.deadline().is_some();

@@ -173,7 +173,7 @@ impl Connection {
     pub(super) fn handle_in_syn_sent(&mut self, now: Instant, segment: &Segment) {
         let flags = segment.flags;
         let acknowledges = flags.contains(Flags::ACK);
-        if acknowledges && self.tx.place(segment.ack) != 1 {
+        if acknowledges && self.tx.offset(segment.ack) != 1 {
             self.ignore();
             if !flags.contains(Flags::RST) {
                 self.reset = Some((segment.ack, None));

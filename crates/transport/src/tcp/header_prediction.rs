@@ -58,8 +58,8 @@ impl Connection {
         if !plain {
             return false;
         }
-        let place = self.rx.place(segment.seq);
-        self.hear(now, segment, place);
+        let offset = self.rx.offset(segment.seq);
+        self.hear(now, segment, offset);
         let waited = self.rx.deadline();
         let payload = std::mem::take(&mut segment.payload);
         let arrival = self.rx.take_next(now, payload);
@@ -75,12 +75,12 @@ impl Connection {
     #[inline(never)]
     pub(super) fn take_plain_ack(&mut self, now: Instant, segment: &Segment) -> bool {
         let from = self.rx.next();
-        let acked = self.tx.place(segment.ack);
+        let acked = self.tx.offset(segment.ack);
         if segment.seq != self.rx.wire(from) || acked <= self.tx.board.una() as i64 {
             return false;
         }
         let ack = AckIn {
-            place: acked as u64,
+            offset: acked as u64,
             from,
             window: u64::from(segment.window) * self.tx.agreed.window_unit,
             pure: true,
@@ -107,10 +107,10 @@ impl Connection {
 
     /// The peer is there, and the stamp of its segment counts.
     #[inline(always)]
-    pub(super) fn hear(&mut self, now: Instant, segment: &Segment, place: i64) {
+    pub(super) fn hear(&mut self, now: Instant, segment: &Segment, offset: i64) {
         if let Some(stamps) = segment.timestamps
             && self.stamped
-            && self.rx.is_up_to_acked(place)
+            && self.rx.is_up_to_acked(offset)
         {
             self.timestamps.take(now, stamps.value);
         }
@@ -162,23 +162,23 @@ impl Sender {
             && self.cycle.is_none()
             && !self.fin_sent
             && self.counted == 0
-            && self.edge > ack.place
+            && self.edge > ack.offset
             && self.acks_since_repair >= LOOKED_AT
             && !may_be_mistaken;
-        let Some((segments, newest)) = self.board.whole_before(ack.place).filter(|_| plain) else {
+        let Some((segments, newest)) = self.board.whole_before(ack.offset).filter(|_| plain) else {
             return false;
         };
         if !self.recovery.on_plain_ack() {
             return false;
         }
         let una = self.board.una();
-        let acked = ack.place - una;
+        let acked = ack.offset - una;
         let was_limited = una <= self.limited_before;
         self.burst_left = self.config.max_burst;
         (self.timeouts_in_row, self.excused) = (0, false);
         self.take_window(ack);
-        self.board.acknowledge_whole(segments, ack.place);
-        self.buffer.acknowledge(ack.place - 1);
+        self.board.acknowledge_whole(segments, ack.offset);
+        self.buffer.acknowledge(ack.offset - 1);
         self.measure(now, ack, acked, Some(now.since(newest.sent_at)));
         let rate_sample = self.delivery.take(now, acked, Some(&newest), self.rtt.min());
         let told = Ack {
@@ -200,7 +200,7 @@ impl Sender {
     }
 
     /// The next full segment of new data, while nothing is to be repaired, something is under way and more waits
-    /// behind it: its place, its bytes, and whether it is the last one that the windows allow.
+    /// behind it: its offset, its bytes, and whether it is the last one that the windows allow.
     #[inline(always)]
     fn next_plain(&mut self, now: Instant) -> Option<(u64, Bytes, bool)> {
         let full = self.mss();

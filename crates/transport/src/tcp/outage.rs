@@ -18,7 +18,7 @@ pub(super) struct Outage {
     since: Option<Instant>,
     /// When the last rest was over: no round trip is measured across it.
     over_at: Instant,
-    /// Everything before this place was under way in the last outage.
+    /// Everything before this offset was under way in the last outage.
     under_way: u64,
     /// When it is known what the last outage lost of what had left by its begin.
     judgement: Option<Judgement>,

@@ -257,11 +257,11 @@ impl Connection {
     /// As [`Endpoint::handle_packet_too_big`](crate::Endpoint::handle_packet_too_big). Only what is under way can have been too
     /// long, and only what is longer than that (RFC 5927, section 7).
     pub(super) fn take_packet_too_big(&mut self, now: Instant, mtu: u16, number: u32) {
-        let place = self.tx.place(Seq32::new(number));
-        let sent = self.tx.board.get(self.tx.board.find(place.max(0) as u64));
+        let offset = self.tx.offset(Seq32::new(number));
+        let sent = self.tx.board.get(self.tx.board.find(offset.max(0) as u64));
         let longer = sent.is_some_and(|sent| {
             let payload = sent.len - u32::from(sent.fin);
-            sent.start as i64 == place && payload + u32::from(self.tx.headers()) > u32::from(mtu)
+            sent.start as i64 == offset && payload + u32::from(self.tx.headers()) > u32::from(mtu)
         });
         if longer {
             self.set_path_mtu(now, mtu);

@@ -29,7 +29,7 @@ pub(super) struct Cycle {
     due: bool,
     /// When the latest probe left, and when it counts as lost.
     out: Option<(Instant, Instant)>,
-    /// The place behind its byte; none where nothing is acknowledged yet, and the probe is empty.
+    /// The offset behind its byte; none where nothing is acknowledged yet, and the probe is empty.
     probed: Option<u64>,
     /// An acknowledgement without news came since, which was not taken for the answer.
     unsure: bool,
@@ -73,7 +73,7 @@ impl Sender {
     /// The peer reports that `first .. end` came twice: whether that answers the latest probe.
     pub(super) fn answers_probe(&self, first: i64, end: i64) -> bool {
         let probed = self.cycle.as_ref().and_then(|cycle| cycle.probed);
-        probed.is_some_and(|place| end == place as i64 && first == end - PROBE.len() as i64)
+        probed.is_some_and(|offset| end == offset as i64 && first == end - PROBE.len() as i64)
     }
 
     /// When a probe counts as lost.

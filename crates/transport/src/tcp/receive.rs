@@ -23,8 +23,8 @@ impl Connection {
     #[inline(never)]
     pub(super) fn handle_synchronized(&mut self, now: Instant, segment: &mut Segment) {
         let flags = segment.flags;
-        let (place, len) = (self.rx.place(segment.seq), segment.seq_len());
-        if self.is_same_syn(segment, place) {
+        let (offset, len) = (self.rx.offset(segment.seq), segment.seq_len());
+        if self.is_same_syn(segment, offset) {
             return self.handle_syn_again(now, segment);
         }
         if !flags.contains(Flags::RST) && !self.is_stamped_right(now, segment) {
@@ -35,11 +35,11 @@ impl Connection {
             }
             return;
         }
-        if !self.rx.accepts(place, len) {
+        if !self.rx.accepts(offset, len) {
             return self.handle_unacceptable(now, segment, len);
         }
         if flags.contains(Flags::RST) {
-            return self.handle_reset(now, place);
+            return self.handle_reset(now, offset);
         }
         if flags.contains(Flags::SYN) {
             // RFC 5961, section 4.
@@ -50,7 +50,7 @@ impl Connection {
         }
         if let Some(stamps) = segment.timestamps
             && self.stamped
-            && self.rx.is_up_to_acked(place)
+            && self.rx.is_up_to_acked(offset)
         {
             self.timestamps.take(now, stamps.value);
         }
@@ -59,28 +59,28 @@ impl Connection {
         }
         self.last_heard = now;
         self.keepalives = 0;
-        if !self.handle_ack(now, segment, place) {
+        if !self.handle_ack(now, segment, offset) {
             return;
         }
         self.note_marks(segment);
         if !segment.payload.is_empty() || flags.contains(Flags::FIN) {
-            self.handle_data(now, segment, place);
+            self.handle_data(now, segment, offset);
         }
         self.end_if_done(now);
     }
 
     /// The peer's SYN once more, or its SYN-ACK after both opened at once.
-    fn is_same_syn(&self, segment: &Segment, place: i64) -> bool {
+    fn is_same_syn(&self, segment: &Segment, offset: i64) -> bool {
         self.stage == Stage::SynReceived
             && segment.flags.contains(Flags::SYN)
             && !segment.flags.contains(Flags::RST)
-            && place == 0
+            && offset == 0
     }
 
     #[cold]
     fn handle_syn_again(&mut self, now: Instant, segment: &Segment) {
         if segment.flags.contains(Flags::ACK) {
-            if self.tx.place(segment.ack) == 1 {
+            if self.tx.offset(segment.ack) == 1 {
                 self.establish(now, segment.window, false);
                 self.rx.acknowledge_now();
             } else {
@@ -93,7 +93,7 @@ impl Connection {
 
     /// Our SYN-ACK is acknowledged. False when the segment acknowledges something else.
     fn complete_handshake(&mut self, now: Instant, segment: &Segment) -> bool {
-        if self.tx.place(segment.ack) != 1 {
+        if self.tx.offset(segment.ack) != 1 {
             self.ignore();
             self.reset = Some((segment.ack, None));
             return false;
@@ -123,8 +123,8 @@ impl Connection {
 
     /// RFC 5961, section 3: only a reset with the very next number counts.
     #[cold]
-    fn handle_reset(&mut self, now: Instant, place: i64) {
-        if place == self.rx.next() as i64 {
+    fn handle_reset(&mut self, now: Instant, offset: i64) {
+        if offset == self.rx.next() as i64 {
             let failure = (self.stage != Stage::TimeWait).then_some(Failure::ResetByPeer);
             self.drop_connection(failure);
         } else {
@@ -144,7 +144,7 @@ impl Connection {
 
     /// A SYN behind everything that came before (RFC 9293, section 3.6.1).
     fn is_reopening(&self, segment: &Segment) -> bool {
-        segment.opens() && self.rx.place(segment.seq) >= self.rx.next() as i64
+        segment.opens() && self.rx.offset(segment.seq) >= self.rx.next() as i64
     }
 
     /// Answers a segment that was not taken. Segments that carry nothing are answered only so often
@@ -159,8 +159,8 @@ impl Connection {
 
     /// Hands the acknowledgement to the sender. False when it is one of what was never sent, or too old
     /// to be the peer's (RFC 5961, section 5).
-    fn handle_ack(&mut self, now: Instant, segment: &Segment, place: i64) -> bool {
-        let acked = self.tx.place(segment.ack);
+    fn handle_ack(&mut self, now: Instant, segment: &Segment, offset: i64) -> bool {
+        let acked = self.tx.offset(segment.ack);
         let una = self.tx.board.una() as i64;
         if acked > self.tx.board.next() as i64 || acked < una - self.tx.largest_window as i64 {
             self.ignore();
@@ -171,8 +171,8 @@ impl Connection {
             return true;
         }
         let ack = AckIn {
-            place: acked as u64,
-            from: place.max(0) as u64,
+            offset: acked as u64,
+            from: offset.max(0) as u64,
             window: u64::from(segment.window) * self.tx.agreed.window_unit,
             pure: segment.seq_len() == 0,
             marked: self.ecn && segment.flags.contains(Flags::ECE),
@@ -200,7 +200,7 @@ impl Connection {
         }
     }
 
-    fn handle_data(&mut self, now: Instant, segment: &mut Segment, place: i64) {
+    fn handle_data(&mut self, now: Instant, segment: &mut Segment, offset: i64) {
         if self.rx.has_ended() {
             return self.ignore();
         }
@@ -209,7 +209,7 @@ impl Connection {
         if let Some(rtt) = self.tx.rtt.measured() {
             self.rx.know_rtt(rtt);
         }
-        let arrival = self.rx.handle_data(now, place, payload, fin);
+        let arrival = self.rx.handle_data(now, offset, payload, fin);
         self.count(arrival);
         if self.rx.has_ended() {
             self.pending.peer_close();

@@ -30,12 +30,12 @@ pub(super) struct Receiver {
     /// Payload of the peer's full segments.
     mss: u16,
     unit: WindowUnit,
-    /// First place that the peer was not allowed to send.
+    /// First offset that the peer was not allowed to send.
     edge: u64,
     /// Place of the peer's FIN.
     fin_at: Option<u64>,
     fin_taken: bool,
-    /// The place that was last acknowledged.
+    /// The offset that was last acknowledged.
     last_acked: u64,
     /// What came twice, to be reported.
     twice: Option<(u64, u64)>,
@@ -91,32 +91,32 @@ impl Receiver {
         }
     }
 
-    /// The place of a sequence number, relative to what is expected next.
-    pub(super) fn place(&self, seq: Seq32) -> i64 {
+    /// The offset of a sequence number, relative to what is expected next.
+    pub(super) fn offset(&self, seq: Seq32) -> i64 {
         let next = self.next();
         next as i64 + i64::from(seq.distance_from(self.wire(next)) as i32)
     }
 
-    /// The sequence number of a place.
-    pub(super) const fn wire(&self, place: u64) -> Seq32 {
-        self.irs.plus(place as u32)
+    /// The sequence number of an offset.
+    pub(super) const fn wire(&self, offset: u64) -> Seq32 {
+        self.irs.plus(offset as u32)
     }
 
-    /// The place that is expected next, with the FIN if it is here.
+    /// The offset that is expected next, with the FIN if it is here.
     pub(super) const fn next(&self) -> u64 {
         self.data.next() + self.fin_taken as u64
     }
 
-    /// Whether a segment of `len` numbers at `place` has something of the window (RFC 9293,
+    /// Whether a segment of `len` numbers at `offset` has something of the window (RFC 9293,
     /// section 3.10.7.4).
-    pub(super) fn accepts(&self, place: i64, len: u32) -> bool {
+    pub(super) fn accepts(&self, offset: i64, len: u32) -> bool {
         let (next, edge) = (self.next() as i64, self.edge.max(self.next()) as i64);
         match (len, edge - next) {
-            (0, 0) => place == next,
-            (0, _) => (next..edge).contains(&place),
+            (0, 0) => offset == next,
+            (0, _) => (next..edge).contains(&offset),
             // What acknowledges is heard even where there is no room.
-            (_, 0) => place == next,
-            _ => place < edge && place + i64::from(len) > next,
+            (_, 0) => offset == next,
+            _ => offset < edge && offset + i64::from(len) > next,
         }
     }
 
@@ -132,7 +132,7 @@ impl Receiver {
 
     /// A segment came twice that lies before the window.
     pub(super) fn note_twice(&mut self, seq: Seq32, len: usize) {
-        let end = self.place(seq) + len as i64;
+        let end = self.offset(seq) + len as i64;
         if (1..=self.next() as i64).contains(&end) {
             self.twice = Some(((end - len as i64).max(1) as u64, end as u64));
         }
@@ -150,24 +150,24 @@ impl Receiver {
         self.due || self.readable || self.has_report()
     }
 
-    /// Whether a place is one that the peer acknowledged up to, so that its timestamp may count
+    /// Whether an offset is one that the peer acknowledged up to, so that its timestamp may count
     /// (RFC 7323, section 4.3).
-    pub(super) const fn is_up_to_acked(&self, place: i64) -> bool {
-        place <= self.last_acked as i64
+    pub(super) const fn is_up_to_acked(&self, offset: i64) -> bool {
+        offset <= self.last_acked as i64
     }
 
-    /// Takes the acceptable segment whose first byte is at `place`.
+    /// Takes the acceptable segment whose first byte is at `offset`.
     #[inline]
     pub(super) fn handle_data(
         &mut self,
         now: Instant,
-        place: i64,
+        offset: i64,
         mut payload: Bytes,
         fin: bool,
     ) -> Arrival {
-        let before = (1 - place).max(0).min(payload.len() as i64) as usize;
+        let before = (1 - offset).max(0).min(payload.len() as i64) as usize;
         let _ = payload.split_to(before);
-        let start = place.max(1) as u64;
+        let start = offset.max(1) as u64;
         let whole = payload.len() as u64;
         let most = self.fin_at.map_or(self.edge, |fin| self.edge.min(fin));
         payload.truncate(most.saturating_sub(start) as usize);
@@ -271,12 +271,12 @@ impl Receiver {
     /// An acknowledgement now would be a duplicate of the last one and no sign of a loss.
     fn has_said_all(&self) -> bool {
         let same_edge = self.next() + self.unit.floor(self.free()) <= self.edge;
-        self.ack_place() == self.last_acked && same_edge && !self.has_report()
+        self.ack_offset() == self.last_acked && same_edge && !self.has_report()
     }
 
-    /// The place up to which everything may be acknowledged.
+    /// The offset up to which everything may be acknowledged.
     #[inline(always)]
-    fn ack_place(&self) -> u64 {
+    fn ack_offset(&self) -> u64 {
         if self.deferred > 0 { self.data.next().saturating_sub(self.deferred) } else { self.next() }
     }
 
@@ -285,7 +285,7 @@ impl Receiver {
         let advances = bytes < self.deferred;
         self.deferred = bytes;
         self.has_deferred |= bytes > 0;
-        self.due |= advances && self.last_acked < self.ack_place();
+        self.due |= advances && self.last_acked < self.ack_offset();
     }
 
     /// Something was acknowledged later than it came.
@@ -309,7 +309,7 @@ impl Receiver {
     #[inline]
     fn reported_twice(&self) -> Option<(u64, u64)> {
         let next = self.next();
-        self.twice.filter(|(start, end)| *end <= self.ack_place() || *start > next)
+        self.twice.filter(|(start, end)| *end <= self.ack_offset() || *start > next)
     }
 
     /// The most bytes that waited out of order at a time.
@@ -325,7 +325,7 @@ impl Receiver {
     /// An acknowledgement leaves: gives its number and the window field.
     #[inline(always)]
     pub(super) fn take_ack(&mut self) -> (Seq32, u16) {
-        let (next, acked) = (self.next(), self.ack_place().max(self.last_acked));
+        let (next, acked) = (self.next(), self.ack_offset().max(self.last_acked));
         self.due = false;
         self.deadline = None;
         self.pending = 0;

@@ -39,7 +39,7 @@ pub(super) struct Agreed {
     pub(super) syn_lost: bool,
 }
 
-/// The sending side of a connection. Places count the sequence numbers since the initial one, which
+/// The sending side of a connection. Offsets count the sequence numbers since the initial one, which
 /// the SYN has.
 #[derive(Debug)]
 pub(super) struct Sender {
@@ -66,7 +66,7 @@ pub(super) struct Sender {
     /// What the link-layer told of outages.
     pub(super) outage: Outage,
     pub(super) open: bool,
-    /// First place that the peer does not allow, the window it stated last, and its largest one.
+    /// First offset that the peer does not allow, the window it stated last, and its largest one.
     pub(super) edge: u64,
     pub(super) peer_window: u64,
     pub(super) largest_window: u64,
@@ -86,7 +86,7 @@ pub(super) struct Sender {
     pub(super) queue_meter: QueueMeter,
     /// Segments of data ask routers for a rate.
     pub(super) explicit: bool,
-    /// The window was the limit for everything before this place.
+    /// The window was the limit for everything before this offset.
     pub(super) limited_before: u64,
     /// Repairs that leave whatever the window says.
     pub(super) forced: u32,
@@ -121,7 +121,7 @@ pub(super) struct Sender {
     pub(super) resent_all_at: Option<Instant>,
     /// Bytes that duplicates reported before the cumulative acknowledgement could (without SACK).
     pub(super) counted: u64,
-    /// Congestion marks: reduced for everything before this place; CWR is to be sent.
+    /// Congestion marks: reduced for everything before this offset; CWR is to be sent.
     pub(super) marked_before: u64,
     pub(super) cwr: bool,
     pub(super) closing: bool,
@@ -226,13 +226,13 @@ impl Sender {
         self.follow_controller();
     }
 
-    /// The sequence number of a place.
-    pub(super) const fn wire(&self, place: u64) -> Seq32 {
-        self.iss.plus(place as u32)
+    /// The sequence number of an offset.
+    pub(super) const fn wire(&self, offset: u64) -> Seq32 {
+        self.iss.plus(offset as u32)
     }
 
-    /// The place of a sequence number, relative to the oldest that is not acknowledged.
-    pub(super) fn place(&self, seq: Seq32) -> i64 {
+    /// The offset of a sequence number, relative to the oldest that is not acknowledged.
+    pub(super) fn offset(&self, seq: Seq32) -> i64 {
         let una = self.board.una();
         una as i64 + i64::from(seq.distance_from(self.wire(una)) as i32)
     }

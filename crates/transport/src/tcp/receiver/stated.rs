@@ -7,9 +7,9 @@ use super::Receiver;
 pub(super) struct Stated {
     /// The room that there was.
     free: u64,
-    /// How far the edge was ahead of the place that was expected next, wrapping.
+    /// How far the edge was ahead of the offset that was expected next, wrapping.
     ahead: u64,
-    /// How far the place that was acknowledged was behind it, wrapping.
+    /// How far the offset that was acknowledged was behind it, wrapping.
     behind: u64,
     field: u16,
     /// By how much the edge moved.
@@ -111,9 +111,9 @@ mod tests {
                 for receiver in [&mut remembers, &mut forgets] {
                     match step {
                         Step::Arrive(len, gap) => {
-                            let place = receiver.next() as i64 + gap;
+                            let offset = receiver.next() as i64 + gap;
                             let payload = Bytes::from(vec![0; len]);
-                            receiver.handle_data(Instant::ZERO, place, payload, false);
+                            receiver.handle_data(Instant::ZERO, offset, payload, false);
                         }
                         Step::Read => while receiver.read().is_some() {},
                         Step::Reserve(bytes) => receiver.reserve(bytes),
