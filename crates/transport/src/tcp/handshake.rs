@@ -128,7 +128,7 @@ impl Connection {
             ecn: marks && config.ecn,
         };
         self.stamped = self.handshake.offered.timestamps;
-        self.ecn = self.handshake.offered.ecn;
+        self.ecn.agree(self.handshake.offered.ecn);
         if let Some(stamps) = segment.timestamps.filter(|_| self.stamped) {
             self.timestamps.take(now, stamps.value);
         }
@@ -148,12 +148,11 @@ impl Connection {
         let options = if self.stamped { TIMESTAMPS_LEN as u16 } else { 0 };
         let peer = offered.mss.unwrap_or(DEFAULT_MSS).max(LEAST_MSS);
         let mss = self.config.mss.min(peer) - options;
-        self.agreed_mss = mss;
         let shift = offered.shift.unwrap_or(0);
         let window_unit = if self.config.window_in_segments { peer.into() } else { 1 << shift };
         if self.handshake.sent == 1 {
             let measured = now.since(self.handshake.sent_at);
-            self.tx.rtt.sample(measured);
+            self.tx.sample_handshake(measured);
             self.rx.know_rtt(measured);
         }
         let syn_lost = self.handshake.sent > 1;

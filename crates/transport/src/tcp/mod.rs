@@ -4,32 +4,36 @@
 //! [recovery], the rate is a controller's of `bentpipe-cc`. What is implemented of
 //! which RFC stands in `docs/protocols/tcp.md`.
 
-mod acks;
+mod backlog;
 mod config;
 mod connection;
 mod delivery;
+mod ecn;
 mod encode;
+mod episode;
 mod explicit;
 mod fast_path;
+mod governor;
 mod handshake;
-mod header_prediction;
 mod lifecycle;
 mod outage;
 mod pacer;
 mod path_mtu;
-mod probe_cycle;
+mod peer_window;
 mod probes;
+mod probing;
 mod reassembly;
 mod receive;
 mod receiver;
 pub mod recovery;
+mod repairs;
 mod reset;
+mod round_trips;
 mod sender;
 mod state;
 mod timers;
 mod timestamps;
 mod timing;
-mod transmit;
 mod window_unit;
 
 pub use config::{Config, ConfigError, InitialWindow};

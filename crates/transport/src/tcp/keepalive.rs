@@ -65,7 +65,7 @@ impl Connection {
     pub(super) fn abort_with(&mut self, failure: Failure) {
         if matches!(self.stage, Stage::SynReceived | Stage::Open) {
             let ack = self.rx.wire(self.rx.next());
-            self.reset = Some((self.tx.wire(self.tx.board.next()), Some(ack)));
+            self.reset = Some((self.tx.wire(self.tx.next()), Some(ack)));
         }
         self.drop_connection(Some(failure));
     }
@@ -74,8 +74,8 @@ impl Connection {
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
         let waits = self.stage == Stage::Open
             && !self.config.keepalive.is_zero()
-            && !self.tx.outage.is_on()
-            && self.tx.board.outstanding() == 0;
+            && !self.tx.is_resting()
+            && self.tx.has_nothing_under_way();
         let asked = self.config.keepalive_interval * u64::from(self.keepalives);
         waits.then(|| self.last_heard + self.config.keepalive + asked)
     }

@@ -2,12 +2,11 @@
 //! the defences of RFC 5961).
 
 use bentpipe_units::{Instant, Span};
-use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Scps, Segment};
 
-use super::acks::AckIn;
 use super::connection::{Connection, Stage};
 use super::reassembly::Arrival;
+use super::sender::AckIn;
 use crate::Failure;
 
 impl Connection {
@@ -62,7 +61,7 @@ impl Connection {
         if !self.handle_ack(now, segment, offset) {
             return;
         }
-        self.note_marks(segment);
+        self.ecn.take(segment);
         if !segment.payload.is_empty() || flags.contains(Flags::FIN) {
             self.handle_data(now, segment, offset);
         }
@@ -161,21 +160,20 @@ impl Connection {
     /// to be the peer's (RFC 5961, section 5).
     fn handle_ack(&mut self, now: Instant, segment: &Segment, offset: i64) -> bool {
         let acked = self.tx.offset(segment.ack);
-        let una = self.tx.board.una() as i64;
-        if acked > self.tx.board.next() as i64 || acked < una - self.tx.largest_window as i64 {
+        if !self.tx.is_credible(acked) {
             self.ignore();
             self.answer(now, 0);
             return false;
         }
-        if acked < una || !self.tx.open {
+        if acked < self.tx.una() as i64 || !self.tx.is_open() {
             return true;
         }
         let ack = AckIn {
             offset: acked as u64,
             from: offset.max(0) as u64,
-            window: u64::from(segment.window) * self.tx.agreed.window_unit,
+            window: u64::from(segment.window) * self.tx.agreed().window_unit,
             pure: segment.seq_len() == 0,
-            marked: self.ecn && segment.flags.contains(Flags::ECE),
+            marked: self.ecn.is_agreed() && segment.flags.contains(Flags::ECE),
             corrupt: segment.scps.contains(Scps::CORRUPTION_EXPERIENCED),
             echo: self.echo_of(now, segment),
         };
@@ -190,23 +188,13 @@ impl Connection {
         Some((echo, self.timestamps.since(now, echo)?))
     }
 
-    /// RFC 3168, section 6.1.3: the echo goes on until the peer says that it reduced its window.
-    fn note_marks(&mut self, segment: &Segment) {
-        if self.ecn {
-            if segment.flags.contains(Flags::CWR) {
-                self.ecn_echo = false;
-            }
-            self.ecn_echo |= segment.ecn == Ecn::Congestion;
-        }
-    }
-
     fn handle_data(&mut self, now: Instant, segment: &mut Segment, offset: i64) {
         if self.rx.has_ended() {
             return self.ignore();
         }
         let payload = std::mem::take(&mut segment.payload);
         let fin = segment.flags.contains(Flags::FIN);
-        if let Some(rtt) = self.tx.rtt.measured() {
+        if let Some(rtt) = self.tx.measured_rtt() {
             self.rx.know_rtt(rtt);
         }
         let arrival = self.rx.handle_data(now, offset, payload, fin);

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::Signal;
 use bentpipe_record::TransportCounters;
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::Segment;
@@ -14,6 +13,7 @@ use bentpipe_wire::tcp;
 use bentpipe_wire::xcp::Header;
 use bytes::Bytes;
 
+use super::ecn::EcnReceiver;
 use super::explicit::Feedback;
 use super::handshake::Handshake;
 use super::lifecycle::Allowance;
@@ -37,12 +37,7 @@ pub struct Connection {
     pub(super) timestamps: Timestamps,
     /// Every segment has timestamps.
     pub(super) stamped: bool,
-    /// Payload of a full segment as it was agreed when the connection opened.
-    pub(super) agreed_mss: u16,
-    /// Both ends heed congestion marks.
-    pub(super) ecn: bool,
-    /// A mark came and the peer has not said that it reduced its window.
-    pub(super) ecn_echo: bool,
+    pub(super) ecn: EcnReceiver,
     /// Our FIN left before the peer's came.
     pub(super) ended_first: bool,
     /// A reset that is to be sent: its number, and the number that it acknowledges.
@@ -132,9 +127,7 @@ impl Connection {
             handshake: Handshake::new(&config),
             timestamps: Timestamps::new((entropy >> 32) as u32),
             stamped: false,
-            agreed_mss: config.mss,
-            ecn: false,
-            ecn_echo: false,
+            ecn: EcnReceiver::default(),
             ended_first: false,
             reset: None,
             feedback: Feedback::default(),
@@ -219,7 +212,7 @@ impl Connection {
             Stage::SynSent => State::SynSent,
             Stage::SynReceived => State::SynReceived,
             Stage::TimeWait => State::TimeWait,
-            Stage::Open => match (self.tx.fin_sent, self.tx.is_done(), self.rx.has_ended()) {
+            Stage::Open => match (self.tx.is_fin_sent(), self.tx.is_done(), self.rx.has_ended()) {
                 (false, _, false) => State::Established,
                 (false, _, true) => State::CloseWait,
                 (true, false, false) => State::FinWait1,
@@ -227,6 +220,17 @@ impl Connection {
                 (true, _, true) if self.ended_first => State::Closing,
                 (true, _, true) => State::LastAck,
             },
+        }
+    }
+
+    /// A router says that packets of more than `mtu` bytes do not pass, or the path carries longer ones
+    /// again (RFC 1191). What is too long is sent again in shorter segments; the congestion window
+    /// stays. The segments never become longer than what both ends agreed on, nor shorter than 64 bytes. After ten
+    /// minutes a longer one is tried, and from time to time again.
+    pub fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
+        self.mark_dirty();
+        if self.stage == Stage::Open {
+            self.tx.set_path_mtu(now, mtu);
         }
     }
 
@@ -277,7 +281,7 @@ impl Endpoint for Connection {
 
     fn write(&mut self, _now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
         let over = matches!(self.stage, Stage::Closed | Stage::TimeWait);
-        if over || self.tx.closing {
+        if over || self.tx.is_closing() {
             return Err(WriteError::Closed);
         }
         if self.work == Work::Nothing && self.tx.waits_for_window() {
@@ -317,7 +321,7 @@ impl Endpoint for Connection {
     fn close(&mut self, _now: Instant) {
         self.mark_dirty();
         // While the connection opens this is remembered: what was written is still delivered.
-        self.tx.closing = true;
+        self.tx.close();
     }
 
     fn abort(&mut self, _now: Instant) {
@@ -350,37 +354,52 @@ impl Endpoint for Connection {
     }
 
     fn override_cwnd(&mut self, _now: Instant, window: ByteCount) {
-        self.tx.override_cwnd = Some(window.get());
-        self.tx.follow_controller();
+        self.tx.override_cwnd(window.get());
         self.mark_dirty();
     }
 
     #[inline]
     fn take_congestion(&mut self) -> Option<Header> {
-        self.feedback.header.take()
+        self.feedback.take_header()
     }
 
     fn handle_congestion(&mut self, now: Instant, header: &Header) {
-        self.take_feedback(now, header);
+        if let Some(request) = &header.request {
+            self.feedback.take_request(request);
+        }
+        if self.stage == Stage::Open && self.tx.handle_feedback(now, header.reverse_feedback) {
+            self.mark_dirty();
+        }
     }
 
     #[inline]
     fn follows_queue(&self) -> bool {
-        self.tx.follows_queue
+        self.tx.follows_queue()
     }
 
     fn handle_queue(&mut self, now: Instant, queue: &LocalQueue) {
         self.timer_dirty = true;
-        let level = self.tx.queue_meter.take(now, queue);
-        self.tx.signal(now, &Signal::LocalQueue(level));
+        self.tx.handle_queue(now, queue);
     }
 
     fn handle_packet_too_big(&mut self, now: Instant, mtu: u16, number: u32) {
-        self.take_packet_too_big(now, mtu, number);
+        // Only what is under way can have been too long, and only what is longer than that (RFC 5927, section 7).
+        if self.tx.is_longer(Seq32::new(number), mtu) {
+            self.set_path_mtu(now, mtu);
+        } else {
+            self.ignore();
+        }
     }
 
     fn handle_link_state(&mut self, now: Instant, up: bool) {
-        self.follow_link(now, up);
+        self.mark_dirty();
+        self.tx.follow_link(now, up);
+        if self.tx.is_resting() {
+            self.handshake.rest();
+        } else if self.stage == Stage::Open {
+            // The peer had no way to be heard.
+            (self.last_heard, self.keepalives) = (now, 0);
+        }
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -409,23 +428,15 @@ impl Endpoint for Connection {
     }
 
     fn unsent(&self) -> usize {
-        self.tx.buffer.len()
+        self.tx.unsent() as usize
     }
 
     fn sender_state(&self) -> SenderState {
-        let snapshot = self.tx.controller.snapshot();
-        SenderState {
-            cwnd: self.tx.override_cwnd.map(ByteCount::new).or(snapshot.cwnd),
-            ssthresh: snapshot.ssthresh,
-            srtt: self.tx.rtt.measured(),
-            in_flight: ByteCount::new(self.tx.board.outstanding()),
-            phase: snapshot.phase,
-            activity: self.tx.activity_name(),
-        }
+        self.tx.state()
     }
 
     fn counters(&self) -> TransportCounters {
-        let (reductions, timeouts) = (self.tx.reductions, self.tx.timeouts);
+        let (reductions, timeouts) = self.tx.reductions_and_timeouts();
         let reorder_peak_bytes = self.rx.most_out_of_order();
         TransportCounters { reductions, timeouts, reorder_peak_bytes, ..self.counters }
     }

@@ -5,7 +5,7 @@ use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
 
 use super::connection::{Connection, Stage};
-use super::transmit::{Kind, Outgoing};
+use super::sender::{Kind, Outgoing};
 
 /// Bytes of the timestamps option with its padding.
 pub(super) const TIMESTAMPS_LEN: usize = 12;
@@ -15,7 +15,7 @@ impl Connection {
     pub(super) fn encode(&mut self, now: Instant, place: &mut Segment) -> bool {
         if self.reset.is_some() {
             self.encode_reset(place);
-        } else if self.handshake.due && !self.tx.outage.is_on() {
+        } else if self.handshake.due && !self.tx.is_resting() {
             self.encode_syn(now, place);
         } else {
             return self.encode_open(now, place);
@@ -75,7 +75,7 @@ impl Connection {
         place.source_port = self.ports.local;
         place.destination_port = self.ports.peer;
         (place.ack, place.window) = self.rx.take_ack();
-        place.flags = if self.ecn_echo { Flags::ACK.with(Flags::ECE) } else { Flags::ACK };
+        place.flags = self.ecn.flags();
         place.ecn = Ecn::NotCapable;
         place.low_priority = false;
         place.urgent = 0;
@@ -100,13 +100,22 @@ impl Connection {
         place.payload = payload;
         self.write_congestion_header(now, !place.payload.is_empty());
         // RFC 3168, section 6.1.5: repairs are never marked.
-        if self.ecn && kind == Kind::New && !place.payload.is_empty() {
+        if self.ecn.is_agreed() && kind == Kind::New && !place.payload.is_empty() {
             place.ecn = Ecn::Capable0;
-            if std::mem::take(&mut self.tx.cwr) {
+            if self.tx.take_cwr() {
                 place.flags = place.flags.with(Flags::CWR);
             }
         }
         self.count_data(place.header_len(), place.payload.len() as u64, kind);
+    }
+
+    /// Writes the congestion header of a segment that leaves, if it has one; only data ask for anything.
+    #[inline(always)]
+    fn write_congestion_header(&mut self, now: Instant, data: bool) {
+        if self.tx.is_explicit() || self.feedback.is_wanted() {
+            let request = if data { self.tx.request(now) } else { None };
+            self.feedback.write(request);
+        }
     }
 
     /// Counts a segment with so many bytes of the stream; a FIN alone has none.
@@ -135,17 +144,17 @@ impl Connection {
     #[inline(always)]
     fn encode_ack(&mut self, now: Instant, place: &mut Segment) {
         self.encode_common(now, place);
-        place.seq = self.tx.wire(self.tx.board.next());
+        place.seq = self.tx.wire(self.tx.next());
         place.payload.clear();
         self.write_congestion_header(now, false);
-        if self.tx.agreed.reports && self.rx.has_report() {
+        if self.tx.agreed().reports && self.rx.has_report() {
             self.encode_report(place);
         }
     }
 
     #[inline(never)]
     fn encode_report(&mut self, place: &mut Segment) {
-        if let Some(unit) = self.tx.agreed.snacks {
+        if let Some(unit) = self.tx.agreed().snacks {
             // What a header has room for, and beside timestamps.
             let most = if self.stamped { 24 } else { 33 };
             let snack = self.rx.take_snack(unit, most);
@@ -161,7 +170,7 @@ impl Connection {
     #[cold]
     fn encode_probe(&mut self, now: Instant, place: &mut Segment) {
         self.encode_ack(now, place);
-        place.seq = self.tx.wire(self.tx.board.una() - 1);
+        place.seq = self.tx.wire(self.tx.una() - 1);
     }
 
     #[cold]
