@@ -1,107 +1,99 @@
-//! How a connection ends: closed by both, reset, silent for too long.
+//! Whether the peer is still there, asked where nothing else would tell (RFC 9293, section 3.8.4).
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::Instant;
 
-use super::connection::{Connection, Stage};
-use crate::Failure;
+use super::Config;
+use super::timers::Exhausted;
 
-/// Answers to segments that were not taken: so many in so much time (RFC 5961, section 7).
-const CHALLENGES: u32 = 10;
-const CHALLENGE_PERIOD: Span = Span::from_secs(5);
-
-/// An allowance of so many things in each period.
-#[derive(Debug, Default)]
-pub(super) struct Allowance {
-    since: Option<Instant>,
-    used: u32,
+/// When the peer was heard, and how often it was asked since.
+#[derive(Debug)]
+pub(super) struct Keepalive {
+    last_heard: Instant,
+    asked: u32,
+    /// It is to be asked.
+    due: bool,
 }
 
-impl Allowance {
-    /// One more, if it is allowed.
-    pub(super) fn take(&mut self, now: Instant) -> bool {
-        if self.since.is_none_or(|since| now.since(since) >= CHALLENGE_PERIOD) {
-            (self.since, self.used) = (Some(now), 0);
-        }
-        self.used += 1;
-        self.used <= CHALLENGES
-    }
-}
-
-impl Connection {
-    /// Both directions are closed and everything is delivered: the end that ended first stays for a
-    /// while to answer a FIN that comes again.
-    pub(super) fn end_if_done(&mut self, now: Instant) {
-        let ended = self.rx.has_ended() && !self.rx.is_deferring();
-        if self.stage != Stage::Open || !self.tx.is_done() || !ended {
-            return;
-        }
-        self.pending.close();
-        // An end that was acknowledged late has not been heard of by the peer yet.
-        if self.ended_first || self.rx.has_deferred() {
-            self.stage = Stage::TimeWait;
-            self.time_wait_until = Some(now + self.config.time_wait);
-            self.tx.drop_all();
-        } else {
-            self.close_down();
-        }
+impl Keepalive {
+    /// The peer counts as heard now.
+    pub(super) const fn new(now: Instant) -> Self {
+        Self { last_heard: now, asked: 0, due: false }
     }
 
-    fn close_down(&mut self) {
-        self.stage = Stage::Closed;
-        self.handshake.stop();
-        self.tx.drop_all();
-        self.rx.drop_all();
-        self.time_wait_until = None;
-        self.keepalive_due = false;
+    /// The peer was heard.
+    #[inline]
+    pub(super) const fn heard(&mut self, now: Instant) {
+        (self.last_heard, self.asked) = (now, 0);
     }
 
-    /// The connection is over, well or not.
-    pub(super) fn drop_connection(&mut self, failure: Option<Failure>) {
-        self.pending.fail(failure);
-        self.close_down();
+    /// The connection opened; how often the peer was asked before stands.
+    pub(super) const fn opened(&mut self, now: Instant) {
+        self.last_heard = now;
     }
 
-    /// Gives up and tells the peer.
-    pub(super) fn abort_with(&mut self, failure: Failure) {
-        if matches!(self.stage, Stage::SynReceived | Stage::Open) {
-            let ack = self.rx.wire(self.rx.next());
-            self.reset = Some((self.tx.wire(self.tx.next()), Some(ack)));
+    /// A question is to leave.
+    #[inline]
+    pub(super) const fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// A question leaves, if one is to leave.
+    pub(super) fn take_due(&mut self) -> bool {
+        std::mem::take(&mut self.due)
+    }
+
+    /// Nobody is to be asked any more.
+    pub(super) const fn stop(&mut self) {
+        self.due = false;
+    }
+
+    /// When an idle connection asks again.
+    pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
+        let asked = config.keepalive_interval * u64::from(self.asked);
+        (!config.keepalive.is_zero()).then(|| self.last_heard + config.keepalive + asked)
+    }
+
+    /// Time may have come to ask.
+    ///
+    /// # Errors
+    /// When that was done often enough.
+    pub(super) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        config: &Config,
+    ) -> Result<(), Exhausted> {
+        if self.deadline(config).is_none_or(|at| at > now) {
+            return Ok(());
         }
-        self.drop_connection(Some(failure));
-    }
-
-    /// When an idle connection asks whether the peer is still there.
-    pub(super) fn silence_deadline(&self) -> Option<Instant> {
-        let waits = self.stage == Stage::Open
-            && !self.config.keepalive.is_zero()
-            && !self.tx.is_resting()
-            && self.tx.has_nothing_under_way();
-        let asked = self.config.keepalive_interval * u64::from(self.keepalives);
-        waits.then(|| self.last_heard + self.config.keepalive + asked)
-    }
-
-    /// Time may have come to ask, or to give up asking.
-    pub(super) fn handle_silence(&mut self, now: Instant) {
-        if self.silence_deadline().is_none_or(|at| at > now) {
-            return;
+        if self.asked >= config.keepalive_max {
+            return Err(Exhausted);
         }
-        if self.keepalives >= self.config.keepalive_max {
-            return self.abort_with(Failure::NoResponse);
-        }
-        self.keepalives += 1;
-        self.keepalive_due = true;
+        self.asked += 1;
+        self.due = true;
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use bentpipe_units::Span;
+
     use super::*;
 
     #[test]
-    fn ten_answers_in_five_seconds_and_no_more() {
-        let mut allowance = Allowance::default();
-        let at = |ms| Instant::ZERO + Span::from_millis(ms);
-        assert_eq!((0..100).filter(|n| allowance.take(at(40 * n))).count(), 10);
-        assert!(!allowance.take(at(4_999)) && allowance.take(at(5_000)));
+    fn a_silent_peer_is_asked_so_often_and_then_given_up() {
+        let (keepalive, keepalive_interval) = (Span::from_secs(100), Span::from_secs(10));
+        let config = Config { keepalive, keepalive_interval, keepalive_max: 2, ..Config::ns2() };
+        let at = |secs| Instant::ZERO + Span::from_secs(secs);
+        let mut silence = Keepalive::new(at(0));
+        for due in [100, 110] {
+            assert_eq!(silence.handle_timeout(at(due - 1), &config), Ok(()));
+            assert!(!silence.take_due());
+            assert_eq!(silence.handle_timeout(at(due), &config), Ok(()));
+            assert!(silence.take_due());
+        }
+        assert_eq!(silence.handle_timeout(at(120), &config), Err(Exhausted));
+        silence.heard(at(120));
+        assert_eq!(silence.deadline(&config), Some(at(220)));
     }
 }

@@ -5,17 +5,18 @@
 //! which RFC stands in `docs/protocols/tcp.md`.
 
 mod backlog;
+mod challenges;
 mod config;
 mod connection;
 mod delivery;
+mod dirty;
 mod ecn;
-mod encode;
+mod ending;
 mod episode;
 mod explicit;
-mod fast_path;
 mod governor;
 mod handshake;
-mod lifecycle;
+mod keepalive;
 mod outage;
 mod pacer;
 mod path_mtu;
@@ -23,7 +24,6 @@ mod peer_window;
 mod probes;
 mod probing;
 mod reassembly;
-mod receive;
 mod receiver;
 pub mod recovery;
 mod repairs;
@@ -37,7 +37,6 @@ mod timing;
 mod window_unit;
 
 pub use config::{Config, ConfigError, InitialWindow};
-pub use connection::Connection;
-pub use fast_path::FastPath;
+pub use connection::{Connection, FastPath};
 pub use reset::no_session_reset;
 pub use state::State;

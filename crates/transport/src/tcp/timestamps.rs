@@ -3,12 +3,16 @@
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::tcp;
 
+/// Bytes of the option with its padding.
+const LEN: u16 = 12;
 /// A value that was not renewed for this long says nothing any more (RFC 7323, section 5.5).
 const RECENT_LIFE: Span = Span::from_secs(24 * 86_400);
 
 /// The timestamps of one end. Its clock ticks every millisecond.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timestamps {
+    /// Every segment has them.
+    agreed: bool,
     /// Where the clock of this connection starts.
     offset: u32,
     /// TS.Recent and when it was taken; none before the first one.
@@ -18,7 +22,41 @@ pub(super) struct Timestamps {
 impl Timestamps {
     /// A clock that starts at `offset`.
     pub(super) const fn new(offset: u32) -> Self {
-        Self { offset, recent: None }
+        Self { agreed: false, offset, recent: None }
+    }
+
+    /// Whether every segment has timestamps.
+    pub(super) const fn agree(&mut self, agreed: bool) {
+        self.agreed = agreed;
+    }
+
+    /// Every segment has timestamps.
+    #[inline]
+    pub(super) const fn is_agreed(&self) -> bool {
+        self.agreed
+    }
+
+    /// Bytes of the option in a segment.
+    #[inline]
+    pub(super) const fn len(&self) -> u16 {
+        if self.agreed { LEN } else { 0 }
+    }
+
+    /// A segment has the timestamps that it must have, and they are not old.
+    #[inline]
+    pub(super) fn are_right(&self, now: Instant, of: Option<tcp::Timestamps>) -> bool {
+        match of {
+            _ if !self.agreed => true,
+            Some(stamps) => !self.is_old(now, stamps.value),
+            None => false,
+        }
+    }
+
+    /// The stamp that a segment echoes, and the time since then.
+    #[inline]
+    pub(super) fn echo(&self, now: Instant, of: Option<tcp::Timestamps>) -> Option<(u32, Span)> {
+        let echo = of.filter(|_| self.agreed)?.echo;
+        Some((echo, self.since(now, echo)?))
     }
 
     /// What the clock shows.

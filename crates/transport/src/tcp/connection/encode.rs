@@ -4,18 +4,15 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
 
-use super::connection::{Connection, Stage};
-use super::sender::{Kind, Outgoing};
-
-/// Bytes of the timestamps option with its padding.
-pub(super) const TIMESTAMPS_LEN: usize = 12;
+use super::{Connection, Stage};
+use crate::tcp::sender::{Kind, Outgoing};
 
 impl Connection {
     /// Writes the next segment, if there is one.
     pub(super) fn encode(&mut self, now: Instant, place: &mut Segment) -> bool {
-        if self.reset.is_some() {
+        if self.ending.has_reset() {
             self.encode_reset(place);
-        } else if self.handshake.due && !self.tx.is_resting() {
+        } else if self.handshake.is_due() && !self.tx.is_resting() {
             self.encode_syn(now, place);
         } else {
             return self.encode_open(now, place);
@@ -49,8 +46,7 @@ impl Connection {
         }
         // What is missing is told by itself: a full segment has no room for it.
         if !(self.rx.is_due() && self.rx.has_report()) {
-            let options = if self.stamped { TIMESTAMPS_LEN } else { 0 };
-            let wire = (Segment::PLAIN_HEADER + options) as u64;
+            let wire = Segment::PLAIN_HEADER as u64 + u64::from(self.timestamps.len());
             let clock = self.timestamps.clock(now);
             if let Some(outgoing) = self.tx.next_segment(now, clock, wire) {
                 self.encode_data(now, place, outgoing);
@@ -61,7 +57,7 @@ impl Connection {
             self.encode_ack_alone(now, place);
             return true;
         }
-        if std::mem::take(&mut self.keepalive_due) {
+        if self.keepalive.take_due() {
             self.encode_probe(now, place);
             self.count_segment(place.header_len());
             return true;
@@ -79,7 +75,7 @@ impl Connection {
         place.ecn = Ecn::NotCapable;
         place.low_priority = false;
         place.urgent = 0;
-        place.timestamps = self.stamped.then(|| self.timestamps.option(now));
+        place.timestamps = self.timestamps.is_agreed().then(|| self.timestamps.option(now));
         place.options = Options::None;
         place.scps = Scps::NONE;
     }
@@ -95,7 +91,9 @@ impl Connection {
         }
         if fin {
             place.flags = place.flags.with(Flags::FIN);
-            self.ended_first |= kind == Kind::New && !self.rx.has_ended();
+            if kind == Kind::New && !self.rx.has_ended() {
+                self.ending.end_first();
+            }
         }
         place.payload = payload;
         self.write_congestion_header(now, !place.payload.is_empty());
@@ -156,11 +154,11 @@ impl Connection {
     fn encode_report(&mut self, place: &mut Segment) {
         if let Some(unit) = self.tx.agreed().snacks {
             // What a header has room for, and beside timestamps.
-            let most = if self.stamped { 24 } else { 33 };
+            let most = if self.timestamps.is_agreed() { 24 } else { 33 };
             let snack = self.rx.take_snack(unit, most);
             place.options = snack.map_or(Options::None, Options::Snack);
         } else {
-            let most = if self.stamped { 3 } else { 4 };
+            let most = if self.timestamps.is_agreed() { 3 } else { 4 };
             place.options = Options::Sack(self.rx.take_blocks().take(most).collect());
         }
     }
@@ -175,7 +173,7 @@ impl Connection {
 
     #[cold]
     fn encode_reset(&mut self, place: &mut Segment) {
-        let Some((seq, ack)) = self.reset.take() else { return };
+        let Some((seq, ack)) = self.ending.take_reset() else { return };
         let flags = if ack.is_some() { Flags::RST.with(Flags::ACK) } else { Flags::RST };
         *place = Segment {
             source_port: self.ports.local,
@@ -184,6 +182,21 @@ impl Connection {
             ack: ack.unwrap_or_default(),
             flags,
             ..Segment::default()
+        };
+    }
+
+    /// Writes our SYN or SYN-ACK.
+    #[cold]
+    fn encode_syn(&mut self, now: Instant, place: &mut Segment) {
+        let ack = if self.handshake.is_answer() { self.rx.wire(1) } else { Default::default() };
+        let timestamps = self.timestamps.option(now);
+        *place = Segment {
+            source_port: self.ports.local,
+            destination_port: self.ports.peer,
+            seq: self.tx.wire(0),
+            ack,
+            window: self.rx.syn_window(),
+            ..self.handshake.take_syn(now, &self.config, timestamps)
         };
     }
 }

@@ -8,9 +8,10 @@
 use bentpipe_units::Instant;
 use bentpipe_wire::tcp::Segment;
 
-use super::connection::{Connection, Stage, Work};
-use super::sender::{AckIn, Kind, Outgoing, has_plain_header};
+use super::{Connection, Stage};
 use crate::PathId;
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::{Kind, Outgoing, has_plain_header};
 
 /// What became of a segment that may be answered in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,24 +39,19 @@ impl Connection {
         read: impl FnOnce(&[u8]),
     ) -> FastPath {
         let plain = self.stage == Stage::Open
-            && self.work == Work::Nothing
-            && !self.has_news
+            && self.dirty.is_idle()
+            && !self.dirty.has_news()
             && !self.tx.follows_queue()
             && !segment.payload.is_empty()
             && self.is_plain(now, segment)
-            && self.tx.waits_for_nothing(segment.ack, segment.window)
-            && self.rx.is_next(segment.seq, segment.payload.len())
+            && self.is_next_data(segment)
             && self.rx.is_read_up();
         if !plain {
             return FastPath::NotTaken;
         }
         self.counters.segments_received += 1;
         self.path = path;
-        let offset = self.rx.next() as i64;
-        self.hear(now, segment, offset);
-        let waited = self.rx.deadline();
-        self.rx.count_next(now, segment.payload.len());
-        self.timer_dirty |= waited.is_none() && self.rx.deadline().is_some();
+        self.hear_data(now, segment, |rx| rx.count_next(now, segment.payload.len()));
         read(&segment.payload);
         self.rx.follow_reading();
         if !self.rx.is_due() {
@@ -99,27 +95,43 @@ impl Connection {
     /// The segment has a plain header with timestamps that are not old.
     #[inline]
     fn is_plain(&self, now: Instant, segment: &Segment) -> bool {
-        has_plain_header(segment) && self.is_stamped_right(now, segment)
+        has_plain_header(segment) && self.timestamps.are_right(now, segment.timestamps)
     }
 
     /// Takes the next data, which say nothing new to a sender that waits for nothing.
     fn take_plain_data(&mut self, now: Instant, segment: &mut Segment) -> bool {
-        let plain = self.tx.waits_for_nothing(segment.ack, segment.window)
-            && self.rx.is_next(segment.seq, segment.payload.len());
-        if !plain {
+        if !self.is_next_data(segment) {
             return false;
         }
-        let offset = self.rx.offset(segment.seq);
-        self.hear(now, segment, offset);
-        let waited = self.rx.deadline();
         let payload = std::mem::take(&mut segment.payload);
-        let arrival = self.rx.take_next(now, payload);
+        let arrival = self.hear_data(now, segment, |rx| rx.take_next(now, payload));
         self.count(arrival);
-        self.timer_dirty |= waited.is_none() && self.rx.deadline().is_some();
         if self.rx.wants_attention() {
-            self.mark_receiver_dirty();
+            self.dirty.mark_receiver(self.tx.is_idle());
         }
         true
+    }
+
+    /// The next data, which say nothing new to a sender that waits for nothing.
+    #[inline]
+    fn is_next_data(&self, segment: &Segment) -> bool {
+        self.tx.waits_for_nothing(segment.ack, segment.window)
+            && self.rx.is_next(segment.seq, segment.payload.len())
+    }
+
+    /// The next data are taken, in whatever way: the peer is there, and an acknowledgement may wait for a time.
+    #[inline(always)]
+    fn hear_data<T>(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        take: impl FnOnce(&mut Receiver) -> T,
+    ) -> T {
+        self.hear(now, segment, self.rx.next() as i64);
+        let waited = self.rx.deadline();
+        let taken = take(&mut self.rx);
+        self.dirty.mark_timer(waited.is_none() && self.rx.deadline().is_some());
+        taken
     }
 
     /// Takes an acknowledgement that says nothing new to the receiving side.
@@ -130,15 +142,7 @@ impl Connection {
         if segment.seq != self.rx.wire(from) || acked <= self.tx.una() as i64 {
             return false;
         }
-        let ack = AckIn {
-            offset: acked as u64,
-            from,
-            window: u64::from(segment.window) * self.tx.agreed().window_unit,
-            pure: true,
-            marked: false,
-            corrupt: false,
-            echo: self.echo_of(now, segment),
-        };
+        let ack = self.read_ack(now, segment, acked as u64, from);
         let deadline = self.tx.rto();
         if !self.tx.take_plain_ack(now, &ack) {
             return false;
@@ -149,35 +153,24 @@ impl Connection {
             (Some(at), Some(before)) => at < before,
             (at, _) => at.is_some(),
         };
-        self.timer_dirty |= sooner || self.tx.is_timed();
+        self.dirty.mark_timer(sooner || self.tx.is_timed());
         self.hear(now, segment, from as i64);
-        self.work = Work::Anything;
+        self.dirty.mark_sender();
         true
     }
 
     /// The peer is there, and the stamp of its segment counts.
     #[inline(always)]
-    pub(super) fn hear(&mut self, now: Instant, segment: &Segment, offset: i64) {
-        if let Some(stamps) = segment.timestamps
-            && self.stamped
-            && self.rx.is_up_to_acked(offset)
-        {
-            self.timestamps.take(now, stamps.value);
-        }
-        self.last_heard = now;
-        self.keepalives = 0;
+    fn hear(&mut self, now: Instant, segment: &Segment, offset: i64) {
+        self.take_timestamps(now, segment, offset);
+        self.keepalive.heard(now);
     }
 
     /// Writes the next full segment of new data, if nothing else is to be said and nothing but the windows decides
     /// whether it leaves. Gives whether it is the last one for now.
     #[inline]
     pub(super) fn encode_next(&mut self, now: Instant, place: &mut Segment) -> Option<bool> {
-        let plain = self.stage == Stage::Open
-            && !self.handshake.due
-            && self.reset.is_none()
-            && !self.keepalive_due
-            && !self.rx.wants_to_speak();
-        if !plain {
+        if self.stage != Stage::Open || self.rx.wants_to_speak() || self.owes_something() {
             return None;
         }
         let (start, payload, last) = self.tx.next_plain(now)?;
@@ -193,11 +186,12 @@ impl Connection {
     /// send, as asking for it would find as well.
     #[inline]
     pub(super) fn is_spent(&mut self) -> bool {
-        !self.rx.is_due()
-            && !self.rx.is_readable()
-            && !self.keepalive_due
-            && !self.handshake.due
-            && self.reset.is_none()
-            && self.tx.is_spent()
+        !self.rx.is_due() && !self.rx.is_readable() && !self.owes_something() && self.tx.is_spent()
+    }
+
+    /// Something is to be said that is neither data nor an acknowledgement.
+    #[inline]
+    fn owes_something(&self) -> bool {
+        self.handshake.is_due() || self.ending.has_reset() || self.keepalive.is_due()
     }
 }

@@ -1,21 +1,85 @@
 //! What is done with a segment of a connection that both ends know (RFC 9293, section 3.10.7.4, with
 //! the defences of RFC 5961).
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::Instant;
 use bentpipe_wire::tcp::{Flags, Scps, Segment};
 
-use super::connection::{Connection, Stage};
-use super::reassembly::Arrival;
-use super::sender::AckIn;
+use super::{Connection, Stage};
 use crate::Failure;
+use crate::tcp::reassembly::Arrival;
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::AckIn;
 
 impl Connection {
-    /// The segment has the timestamps that it must have, and they are not old.
-    pub(super) fn is_stamped_right(&self, now: Instant, segment: &Segment) -> bool {
-        match segment.timestamps {
-            _ if !self.stamped => true,
-            Some(stamps) => !self.timestamps.is_old(now, stamps.value),
-            None => false,
+    /// A segment while our SYN is out (RFC 9293, section 3.10.7.3).
+    #[cold]
+    pub(super) fn handle_in_syn_sent(&mut self, now: Instant, segment: &Segment) {
+        let flags = segment.flags;
+        let acknowledges = flags.contains(Flags::ACK);
+        if acknowledges && self.tx.offset(segment.ack) != 1 {
+            self.ignore();
+            if !flags.contains(Flags::RST) {
+                self.ending.reset(segment.ack, None);
+            }
+            return;
+        }
+        if flags.contains(Flags::RST) {
+            if acknowledges {
+                self.drop_connection(Some(Failure::ResetByPeer));
+            } else {
+                self.ignore();
+            }
+            return;
+        }
+        if !flags.contains(Flags::SYN) {
+            return self.ignore();
+        }
+        self.take_syn(now, segment);
+        if acknowledges {
+            self.establish(now, segment.window, false);
+            self.rx.acknowledge_now();
+        } else {
+            // Both ends opened at once.
+            self.stage = Stage::SynReceived;
+            self.handshake.ask();
+        }
+    }
+
+    /// The peer's SYN, with or without an acknowledgement.
+    pub(super) fn take_syn(&mut self, now: Instant, segment: &Segment) {
+        self.handshake.take_offer(&self.config, segment);
+        self.timestamps.agree(self.handshake.has_timestamps());
+        self.ecn.agree(self.handshake.has_ecn());
+        if let Some(stamps) = segment.timestamps.filter(|_| self.timestamps.is_agreed()) {
+            self.timestamps.take(now, stamps.value);
+        }
+        let unit = self.handshake.window_unit(&self.config);
+        self.rx = Receiver::new(self.config.clone(), segment.seq, unit);
+    }
+
+    /// Our SYN is acknowledged by a segment whose window field is `window`.
+    fn establish(&mut self, now: Instant, window: u16, scaled: bool) {
+        let options = self.timestamps.len();
+        let (agreed, measured) = self.handshake.complete(now, &self.config, options);
+        if let Some(measured) = measured {
+            self.tx.sample_handshake(measured);
+            self.rx.know_rtt(measured);
+        }
+        let unit = if scaled { agreed.window_unit } else { 1 };
+        self.tx.open(now, agreed, u64::from(window) * unit, 0);
+        self.stage = Stage::Open;
+        self.pending.connect();
+        self.keepalive.opened(now);
+    }
+
+    /// Takes over the timestamp of a segment at or before what was acknowledged last.
+    #[inline(always)]
+    pub(super) fn take_timestamps(&mut self, now: Instant, segment: &Segment, offset: i64) {
+        if let Some(stamps) = segment.timestamps
+            && self.timestamps.is_agreed()
+            && self.rx.is_up_to_acked(offset)
+        {
+            self.timestamps.take(now, stamps.value);
         }
     }
 
@@ -26,7 +90,7 @@ impl Connection {
         if self.is_same_syn(segment, offset) {
             return self.handle_syn_again(now, segment);
         }
-        if !flags.contains(Flags::RST) && !self.is_stamped_right(now, segment) {
+        if !flags.contains(Flags::RST) && !self.timestamps.are_right(now, segment.timestamps) {
             // RFC 7323, section 5.3, rule R1; a segment without its stamp is dropped.
             self.ignore();
             if segment.timestamps.is_some() {
@@ -47,17 +111,11 @@ impl Connection {
         if !flags.contains(Flags::ACK) {
             return self.ignore();
         }
-        if let Some(stamps) = segment.timestamps
-            && self.stamped
-            && self.rx.is_up_to_acked(offset)
-        {
-            self.timestamps.take(now, stamps.value);
-        }
+        self.take_timestamps(now, segment, offset);
         if self.stage == Stage::SynReceived && !self.complete_handshake(now, segment) {
             return;
         }
-        self.last_heard = now;
-        self.keepalives = 0;
+        self.keepalive.heard(now);
         if !self.handle_ack(now, segment, offset) {
             return;
         }
@@ -86,7 +144,7 @@ impl Connection {
                 self.ignore();
             }
         } else {
-            self.handshake.due = true;
+            self.handshake.ask();
         }
     }
 
@@ -94,7 +152,7 @@ impl Connection {
     fn complete_handshake(&mut self, now: Instant, segment: &Segment) -> bool {
         if self.tx.offset(segment.ack) != 1 {
             self.ignore();
-            self.reset = Some((segment.ack, None));
+            self.ending.reset(segment.ack, None);
             return false;
         }
         self.establish(now, segment.window, true);
@@ -115,7 +173,7 @@ impl Connection {
             self.rx.note_twice(segment.seq, segment.payload.len());
         }
         if self.stage == Stage::TimeWait {
-            self.time_wait_until = Some(now + self.config.time_wait);
+            self.ending.wait_until(now + self.config.time_wait);
         }
         self.answer(now, len);
     }
@@ -168,24 +226,23 @@ impl Connection {
         if acked < self.tx.una() as i64 || !self.tx.is_open() {
             return true;
         }
-        let ack = AckIn {
-            offset: acked as u64,
-            from: offset.max(0) as u64,
-            window: u64::from(segment.window) * self.tx.agreed().window_unit,
-            pure: segment.seq_len() == 0,
-            marked: self.ecn.is_agreed() && segment.flags.contains(Flags::ECE),
-            corrupt: segment.scps.contains(Scps::CORRUPTION_EXPERIENCED),
-            echo: self.echo_of(now, segment),
-        };
+        let ack = self.read_ack(now, segment, acked as u64, offset.max(0) as u64);
         self.tx.handle_ack(now, &ack, segment);
         true
     }
 
-    /// The stamp that a segment echoes, and the time since then.
-    #[inline]
-    pub(super) fn echo_of(&self, now: Instant, segment: &Segment) -> Option<(u32, Span)> {
-        let echo = segment.timestamps.filter(|_| self.stamped)?.echo;
-        Some((echo, self.timestamps.since(now, echo)?))
+    /// What a segment at the offset `from` says to the sender that acknowledges everything before `acked`.
+    #[inline(always)]
+    pub(super) fn read_ack(&self, now: Instant, segment: &Segment, acked: u64, from: u64) -> AckIn {
+        AckIn {
+            offset: acked,
+            from,
+            window: u64::from(segment.window) * self.tx.agreed().window_unit,
+            pure: segment.seq_len() == 0,
+            marked: self.ecn.is_agreed() && segment.flags.contains(Flags::ECE),
+            corrupt: segment.scps.contains(Scps::CORRUPTION_EXPERIENCED),
+            echo: self.timestamps.echo(now, segment.timestamps),
+        }
     }
 
     fn handle_data(&mut self, now: Instant, segment: &mut Segment, offset: i64) {
