@@ -181,7 +181,7 @@ mod tests {
         let mut now = at(1_000);
         for (n, took) in took.into_iter().enumerate() {
             assert_eq!(probing.take_probe(now, 500, || Span::from_secs(1)).as_deref(), Some(PROBE));
-            now = now + Span::from_millis(took);
+            now += Span::from_millis(took);
             probing.take_report(499, 500);
             let end = probing.take_ack(now, false, false);
             assert_eq!(end.is_some(), n == 1);

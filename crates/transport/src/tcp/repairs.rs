@@ -112,8 +112,8 @@ impl Repairs {
         self.recovery.on_ack(board, seen)
     }
 
-    /// An acknowledgement advanced, and nothing is reported, lost or being repaired: the same as [`Repairs::on_ack`] if
-    /// that finds nothing. False, and nothing changed, when it may.
+    /// An acknowledgement advanced, and nothing is reported, lost or being repaired: the same as
+    /// [`Repairs::on_ack`] if that finds nothing. False, and nothing changed, when it may.
     #[inline(always)]
     pub(super) fn on_plain_ack(&mut self) -> bool {
         self.recovery.on_plain_ack()

@@ -1,9 +1,10 @@
-//! An answer in the place of what it answers: the plain segment that arrives makes one leave, and that is written
-//! where the other one lies.
+//! What is done with a segment that header prediction finds plain, and an answer in the place of
+//! what it answers: the plain segment that arrives makes one leave, and that is written where the other one lies.
 //!
-//! It is what [`Endpoint::handle_segment`](crate::Endpoint::handle_segment) and the first steps of [`empty`](crate::empty) do, in their order, at the two
-//! ends of a stream that goes one way: the next data at the end that reads at once what comes, and an acknowledgement of
-//! new data at the end that writes. Where that does not hold nothing is changed, and the general way is to be taken.
+//! The answer is what [`Endpoint::handle_segment`](crate::Endpoint::handle_segment) and the first steps of
+//! [`empty`](crate::empty) do, in their order, at the two ends of a stream that goes one way: the next data at the end
+//! that reads at once what comes, and an acknowledgement of new data at the end that writes. Where that does not hold
+//! nothing is changed, and the general way is to be taken.
 
 use bentpipe_units::Instant;
 use bentpipe_wire::tcp::Segment;

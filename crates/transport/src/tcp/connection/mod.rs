@@ -22,7 +22,8 @@
 //! | CLOSE-WAIT | our FIN leaves | LAST-ACK |
 //! | LAST-ACK | acknowledgement of our FIN | CLOSED; TIME-WAIT if the peer's was acknowledged late |
 //! | TIME-WAIT | its time is over; a new SYN of the peer | CLOSED |
-//! | any | a reset of the peer; [`Endpoint::abort`](crate::Endpoint::abort), the peer is silent for too long (with a reset to it) | CLOSED |
+//! | any | a reset of the peer | CLOSED |
+//! | any | the application aborts, the peer is silent for too long: a reset leaves | CLOSED |
 
 mod encode;
 mod endpoint;

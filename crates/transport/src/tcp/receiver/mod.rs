@@ -181,8 +181,8 @@ impl Receiver {
         !self.readable && self.data.ready_bytes() == 0
     }
 
-    /// Takes so many bytes that [`Receiver::is_next`] knows as the next ones, where the application has read all before
-    /// and reads these at once.
+    /// Takes so many bytes that [`Receiver::is_next`] knows as the next ones, where the application has read all
+    /// before and reads these at once.
     #[inline(always)]
     pub(super) fn count_next(&mut self, now: Instant, len: usize) {
         self.data.pass(len);

@@ -1,30 +1,31 @@
 //! The sending side: what it consists of, and what its parts tell each other.
 //!
-//! Acknowledgements are in [`acks`], what leaves in [`transmit`], what time brings in [`timeouts`]. Each part of the
-//! state has a file of its own beside this one.
+//! Acknowledgements are in [`acks`], what leaves in [`transmit`], what others than the peer bring in [`signals`]. Each
+//! part of the state has a file of its own in `tcp/`.
 //!
-//! | phase | what leaves | what begins it | what ends it |
-//! |---|---|---|---|
-//! | not open | nothing | the start; the end of the connection | [`Sender::open`] |
-//! | idle | copies that a controller wants | everything is acknowledged | a write, or the FIN |
-//! | transmitting | new data, as far as the windows and the pace allow | something waits or is under way | the last acknowledgement |
-//! | repairing ([`Repairs`]) | what is lost, before anything new | a gap, or the timer | the acknowledgement of what was under way then |
-//! | probing the path ([`Probing`]) | two probes, one after the other | a loss, where probing is configured | their answers, or everything is acknowledged |
-//! | persisting | a byte when the timer runs out | a closed window with nothing under way | a window |
-//! | resting ([`Outage`]) | nothing | the link is down and the controller wants it | the link is up |
+//! | phase | what leaves | until |
+//! |---|---|---|
+//! | not open | nothing | [`Sender::open`] |
+//! | idle | nothing new: nothing is under way or waits | a write, or the FIN |
+//! | transmitting | new data, as far as the windows and the pace allow | everything is acknowledged |
+//! | repairing ([`Repairs`]) | what is lost, before anything new | all of that window is acknowledged |
+//! | probing ([`Probing`]) | two probes of the path, one after the other | their answers came |
+//! | persisting | a byte whenever the timer runs out | the peer opens its window |
+//! | resting ([`Outage`]) | nothing | the link is up |
 //!
-//! Probing, persisting and resting exclude the timer of the oldest segment; resting excludes all of them.
+//! Losses begin the repairs, and probing before them where it is configured; a closed window with nothing under way
+//! begins persisting, and a link that goes down the rest, if the controller wants it. The end of the connection ends
+//! all of them.
 
 mod acks;
 mod header_prediction;
-mod timeouts;
+mod signals;
 mod transmit;
 
 use std::sync::Arc;
 
 use bentpipe_cc::{Loss, LossCause, PathView, Signal};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
-use bentpipe_wire::xcp::{Header, RateChange, Request};
 use bytes::Bytes;
 
 pub(super) use self::acks::AckIn;
@@ -46,7 +47,7 @@ use super::recovery::{Found, Scoreboard};
 use super::repairs::Repairs;
 use super::round_trips::RoundTrips;
 use super::timers::Timers;
-use crate::{LocalQueue, SenderState};
+use crate::SenderState;
 
 /// What both ends agreed on while the connection opened, as far as it concerns sending.
 #[derive(Clone, Copy, Debug, Default)]
@@ -364,86 +365,6 @@ impl Sender {
     fn signal(&mut self, now: Instant, signal: &Signal) {
         let path = self.path_view(now);
         self.governor.signal(&path, signal);
-    }
-
-    /// Whoever opened the connection knows the path: from now on this is the window.
-    pub(super) fn override_cwnd(&mut self, window: u64) {
-        self.governor.override_cwnd(window, self.mss());
-    }
-
-    /// The controller wants to be told of the queue of this host.
-    #[inline]
-    pub(super) const fn follows_queue(&self) -> bool {
-        self.governor.follows_queue()
-    }
-
-    /// How the queue of this host is.
-    pub(super) fn handle_queue(&mut self, now: Instant, queue: &LocalQueue) {
-        let signal = self.governor.measure_queue(now, queue);
-        self.signal(now, &signal);
-    }
-
-    /// Segments of data ask routers for a rate.
-    #[inline]
-    pub(super) const fn is_explicit(&self) -> bool {
-        self.governor.is_explicit()
-    }
-
-    /// What a segment of data asks the routers for.
-    pub(super) fn request(&self, now: Instant) -> Option<Request> {
-        self.governor.request(&self.path_view(now), self.round_trips.rtt().measured())
-    }
-
-    /// What routers left of what was asked for. True when the controller was told.
-    pub(super) fn handle_feedback(&mut self, now: Instant, change: RateChange) -> bool {
-        let change = i64::from(change.bytes_per_sec());
-        let Some(srtt) = self.round_trips.rtt().measured().filter(|_| change != 0) else {
-            return false;
-        };
-        let delta = (change as f64 * srtt.as_secs_f64()) as i64;
-        self.signal(now, &Signal::Explicit { delta });
-        true
-    }
-
-    /// Bytes of a full packet that are not payload.
-    fn headers(&self) -> u16 {
-        self.agreed.headers + if self.governor.is_explicit() { Header::LENGTH as u16 } else { 0 }
-    }
-
-    /// A segment with this sequence number is under way, in a packet of more than `mtu` bytes.
-    pub(super) fn is_longer(&self, number: Seq32, mtu: u16) -> bool {
-        let offset = self.offset(number);
-        let sent = self.board.get(self.board.find(offset.max(0) as u64));
-        sent.is_some_and(|sent| {
-            let payload = sent.len - u32::from(sent.fin);
-            sent.start as i64 == offset && payload + u32::from(self.headers()) > u32::from(mtu)
-        })
-    }
-
-    /// Somebody says that the path carries packets of `mtu` bytes.
-    pub(super) fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
-        let (longest, headers) = (self.agreed.mss, self.headers());
-        let mss = self.path_mtu.told(now, mtu, longest, headers, self.config.mtu_search);
-        if !self.path_mtu.is_known() {
-            self.governor.forbid_plain();
-        }
-        self.set_mss(now, Some(mss));
-        self.lose_too_long();
-    }
-
-    /// The payload of a full segment may have changed.
-    fn set_mss(&mut self, now: Instant, mss: Option<u16>) {
-        if let Some(mss) = mss.filter(|mss| *mss != self.mss) {
-            self.mss = mss;
-            self.lose_too_long();
-            self.signal(now, &Signal::MtuChanged { mss: ByteCount::new(u64::from(mss)) });
-        }
-    }
-
-    /// RFC 1191, section 6.4: what is too long now is sent again at once, and that is no sign of congestion.
-    fn lose_too_long(&mut self) {
-        let lost = self.board.lose_longer_than(u32::from(self.mss));
-        self.repairs.force_more(lost > 0);
     }
 
     /// The window was reduced, which the next new data tell; true once.

@@ -208,8 +208,8 @@ impl Sender {
         Ok(Some(Outgoing { start, payload, fin, push, kind: Kind::New, low }))
     }
 
-    /// The next full segment of new data if nothing but the windows decides whether it leaves: its offset, its bytes, and
-    /// whether it is the last one that they allow.
+    /// The next full segment of new data if nothing but the windows decides whether it leaves: its offset, its bytes,
+    /// and whether it is the last one that they allow.
     #[inline(always)]
     pub(in crate::tcp) fn next_plain(&mut self, now: Instant) -> Option<(u64, Bytes, bool)> {
         if !plain_departure(self) {

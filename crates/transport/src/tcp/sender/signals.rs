@@ -1,10 +1,13 @@
-//! What time and the link bring at the sender: retransmissions, probes of a closed window, the pace, outages.
+//! What the sender learns of others than the peer: time passes, the link goes down, routers and this host say
+//! something.
 
 use bentpipe_cc::{LossCause, Signal};
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Seq32, Span};
+use bentpipe_wire::xcp::{Header, RateChange, Request};
 use bytes::Bytes;
 
 use super::Sender;
+use crate::LocalQueue;
 use crate::tcp::recovery::Found;
 use crate::tcp::timers::Exhausted;
 
@@ -155,5 +158,85 @@ impl Sender {
             self.peer.set_probe(self.must_persist());
         }
         self.restart_timer(now);
+    }
+
+    /// Whoever opened the connection knows the path: from now on this is the window.
+    pub(in crate::tcp) fn override_cwnd(&mut self, window: u64) {
+        self.governor.override_cwnd(window, self.mss());
+    }
+
+    /// The controller wants to be told of the queue of this host.
+    #[inline]
+    pub(in crate::tcp) const fn follows_queue(&self) -> bool {
+        self.governor.follows_queue()
+    }
+
+    /// How the queue of this host is.
+    pub(in crate::tcp) fn handle_queue(&mut self, now: Instant, queue: &LocalQueue) {
+        let signal = self.governor.measure_queue(now, queue);
+        self.signal(now, &signal);
+    }
+
+    /// Segments of data ask routers for a rate.
+    #[inline]
+    pub(in crate::tcp) const fn is_explicit(&self) -> bool {
+        self.governor.is_explicit()
+    }
+
+    /// What a segment of data asks the routers for.
+    pub(in crate::tcp) fn request(&self, now: Instant) -> Option<Request> {
+        self.governor.request(&self.path_view(now), self.round_trips.rtt().measured())
+    }
+
+    /// What routers left of what was asked for. True when the controller was told.
+    pub(in crate::tcp) fn handle_feedback(&mut self, now: Instant, change: RateChange) -> bool {
+        let change = i64::from(change.bytes_per_sec());
+        let Some(srtt) = self.round_trips.rtt().measured().filter(|_| change != 0) else {
+            return false;
+        };
+        let delta = (change as f64 * srtt.as_secs_f64()) as i64;
+        self.signal(now, &Signal::Explicit { delta });
+        true
+    }
+
+    /// Bytes of a full packet that are not payload.
+    pub(super) fn headers(&self) -> u16 {
+        self.agreed.headers + if self.governor.is_explicit() { Header::LENGTH as u16 } else { 0 }
+    }
+
+    /// A segment with this sequence number is under way, in a packet of more than `mtu` bytes.
+    pub(in crate::tcp) fn is_longer(&self, number: Seq32, mtu: u16) -> bool {
+        let offset = self.offset(number);
+        let sent = self.board.get(self.board.find(offset.max(0) as u64));
+        sent.is_some_and(|sent| {
+            let payload = sent.len - u32::from(sent.fin);
+            sent.start as i64 == offset && payload + u32::from(self.headers()) > u32::from(mtu)
+        })
+    }
+
+    /// Somebody says that the path carries packets of `mtu` bytes.
+    pub(in crate::tcp) fn set_path_mtu(&mut self, now: Instant, mtu: u16) {
+        let (longest, headers) = (self.agreed.mss, self.headers());
+        let mss = self.path_mtu.told(now, mtu, longest, headers, self.config.mtu_search);
+        if !self.path_mtu.is_known() {
+            self.governor.forbid_plain();
+        }
+        self.set_mss(now, Some(mss));
+        self.lose_too_long();
+    }
+
+    /// The payload of a full segment may have changed.
+    fn set_mss(&mut self, now: Instant, mss: Option<u16>) {
+        if let Some(mss) = mss.filter(|mss| *mss != self.mss) {
+            self.mss = mss;
+            self.lose_too_long();
+            self.signal(now, &Signal::MtuChanged { mss: ByteCount::new(u64::from(mss)) });
+        }
+    }
+
+    /// RFC 1191, section 6.4: what is too long now is sent again at once, and that is no sign of congestion.
+    fn lose_too_long(&mut self) {
+        let lost = self.board.lose_longer_than(u32::from(self.mss));
+        self.repairs.force_more(lost > 0);
     }
 }
