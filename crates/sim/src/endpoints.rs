@@ -215,7 +215,7 @@ impl Endpoints {
     /// A packet arrived at the node that it is for.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) {
-        if !self.turn(now, network, id) {
+        if !self.take_fast_path(now, network, id) {
             self.arrive_any(now, network, id);
         }
     }
@@ -388,7 +388,7 @@ impl Endpoints {
                     context.network.tell_overflow(now, &mut **connection, own);
                 }
                 let untimed = end.generator.is_none() && context.app.next_timer().is_none();
-                if !connection.take_hurry() && untimed {
+                if !connection.take_timer_dirty() && untimed {
                     return;
                 }
                 connection.poll_timeout()

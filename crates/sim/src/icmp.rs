@@ -51,7 +51,7 @@ impl Endpoints {
         if let Some(index) = session
             && let Some(connection) = &mut self.ends[index as usize].endpoint
         {
-            connection.endpoint_mut().handle_too_long(now, *mtu, packet.number);
+            connection.endpoint_mut().handle_packet_too_big(now, *mtu, packet.number);
             self.settle(now, network, index);
         }
     }

@@ -105,7 +105,7 @@ impl Endpoints {
         let endpoint = connection.endpoint_mut();
         let Some(rtt) = endpoint.sender_state().srtt else { return };
         let window = windows.admit(now, member, rtt);
-        endpoint.grant_window(now, window);
+        endpoint.override_cwnd(now, window);
         self.set_line_timer(now, network, line);
         let side = self.splices.all[splice as usize].sender.other();
         self.settle_splice(now, network, Spliced { splice, side });
@@ -149,7 +149,7 @@ impl Endpoints {
                 continue;
             };
             let spliced = *spliced;
-            connection.endpoint_mut().grant_window(now, window);
+            connection.endpoint_mut().override_cwnd(now, window);
             self.settle_splice(now, network, spliced);
         }
         self.set_line_timer(now, network, line);

@@ -248,7 +248,7 @@ impl<P: Protocol> Pair<P> {
             feed(now, session, around.outbox, around.closes);
         }
         let deadline = drain(session, now, &mut around);
-        if session.take_hurry() {
+        if session.take_timer_dirty() {
             end.timer = deadline;
         }
         assert_eq!(Instant::earliest(end.timer, deadline), end.timer, "it came nearer unsaid");

@@ -48,7 +48,7 @@ pub fn drain<E: Endpoint + ?Sized>(
     endpoint.poll_timeout()
 }
 
-/// The same without asking for the deadline, for a host that knows by [`Endpoint::take_hurry`] when it must.
+/// The same without asking for the deadline, for a host that knows by [`Endpoint::take_timer_dirty`] when it must.
 #[inline]
 pub fn empty<E: Endpoint + ?Sized>(
     endpoint: &mut E,

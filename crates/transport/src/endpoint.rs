@@ -114,7 +114,7 @@ pub trait Endpoint: Debug + Send {
     /// keeps them until others take them (a proxy): the window that is stated is smaller by them, and
     /// fewer than before open it. To be told before the next drain after a read, or the window would
     /// open in between.
-    fn withhold(&mut self, now: Instant, bytes: ByteCount);
+    fn reserve_receive_buffer(&mut self, now: Instant, bytes: ByteCount);
 
     /// The last so many bytes that were read are not to be acknowledged yet, because somebody further on
     /// has not acknowledged them. A protocol that can not do that acknowledges all the same.
@@ -136,7 +136,7 @@ pub trait Endpoint: Debug + Send {
 
     /// Whoever opened the connection knows the path: from now on this is the window, whatever the
     /// controller makes of it. A protocol that can not do that keeps to its controller.
-    fn grant_window(&mut self, _now: Instant, _window: ByteCount) {}
+    fn override_cwnd(&mut self, _now: Instant, _window: ByteCount) {}
 
     /// The congestion header of XCP that goes before the segment which was written last, between it and
     /// the IP header; none if there is none, or if it was taken.
@@ -161,7 +161,7 @@ pub trait Endpoint: Debug + Send {
     /// A router says that a packet of this end was dropped because the next link carries none of more than `mtu` bytes,
     /// IP header included. `number` is the number in the packet that tells it from others: in TCP the sequence
     /// number. A protocol that can not cut what it sends goes on as without.
-    fn handle_too_long(&mut self, _now: Instant, _mtu: u16, _number: u32) {}
+    fn handle_packet_too_big(&mut self, _now: Instant, _mtu: u16, _number: u32) {}
 
     /// The link-layer says that the link beside this host went down, or is up again. A protocol that makes no use of
     /// it goes on as without.
@@ -181,7 +181,7 @@ pub trait Endpoint: Debug + Send {
 
     /// Whether a deadline may have come nearer since this was last asked, or the connection has ended: whoever
     /// has set a timer to [`Endpoint::poll_timeout`] since then need not look at it anew if not.
-    fn take_hurry(&mut self) -> bool {
+    fn take_timer_dirty(&mut self) -> bool {
         true
     }
 

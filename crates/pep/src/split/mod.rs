@@ -205,7 +205,7 @@ impl Relay {
 fn tell<E: Endpoint + ?Sized>(now: Instant, endpoint: &mut E, stream: &mut Stream) {
     if let Some(held) = stream.take_change() {
         endpoint.defer_acks(now, ByteCount::new(held.deferred));
-        endpoint.withhold(now, ByteCount::new(held.withheld));
+        endpoint.reserve_receive_buffer(now, ByteCount::new(held.withheld));
     }
 }
 

@@ -379,7 +379,7 @@ impl World {
                     endpoint.handle_congestion(now, &header);
                 }
                 if self.granted == Some(to) {
-                    endpoint.grant_window(now, ByteCount::new(entropy % 100_000));
+                    endpoint.override_cwnd(now, ByteCount::new(entropy % 100_000));
                 }
                 endpoint.handle_segment(now, PATH, &mut segment);
                 self.settle(to);

@@ -1,6 +1,6 @@
 //! A short way for plain TCP: a packet that arrives is answered in its place.
 
-use bentpipe_transport::tcp::Turned;
+use bentpipe_transport::tcp::FastPath;
 use bentpipe_transport::{Endpoint, PathId};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
@@ -19,7 +19,12 @@ impl Endpoints {
     /// It does what [`Endpoints::arrive_any`] does with such a segment and leaves out what finds nothing to do there:
     /// nobody follows the application, it has no timer, there is one path and nothing from routers on the packet.
     #[inline(always)]
-    pub(super) fn turn(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) -> bool {
+    pub(super) fn take_fast_path(
+        &mut self,
+        now: Instant,
+        network: &mut Network<'_>,
+        id: PacketId,
+    ) -> bool {
         let packet = network.packet(id);
         let (node, from) = (packet.to, packet.from);
         let Segment::Tcp(segment) = &mut packet.segment else { return false };
@@ -30,25 +35,25 @@ impl Endpoints {
         let end = &mut self.ends[index as usize];
         let Some(Connection::Tcp(connection)) = &mut end.endpoint else { return false };
         let path = PathId(0);
-        let turned = match &mut end.app {
+        let outcome = match &mut end.app {
             App::Sink(sink) if end.paths.len() == 1 => {
-                connection.turn_data(now, path, segment, |bytes| sink.take(now, bytes))
+                connection.fast_data(now, path, segment, |bytes| sink.take(now, bytes))
             }
             app @ App::Source(_)
                 if end.paths.len() == 1
                     && end.generator.is_none()
                     && app.next_timer().is_none() =>
             {
-                connection.turn_ack(now, path, segment)
+                connection.fast_ack(now, path, segment)
             }
             App::Sink(_) | App::Source(_) | App::Followed(_) | App::Relay | App::Socket(_) => {
-                Turned::No
+                FastPath::NotTaken
             }
         };
-        match turned {
-            Turned::No => return false,
-            Turned::Taken => network.release(id),
-            Turned::Answered => {
+        match outcome {
+            FastPath::NotTaken => return false,
+            FastPath::Taken => network.release(id),
+            FastPath::Answered => {
                 let measured = segment.measure();
                 if let Some(header) = connection.take_congestion() {
                     network.set_congestion(header);

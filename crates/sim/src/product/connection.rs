@@ -163,8 +163,8 @@ impl Endpoint for Hosted {
         }
     }
 
-    fn withhold(&mut self, now: Instant, bytes: ByteCount) {
-        self.with(|session| session.withhold(now, bytes));
+    fn reserve_receive_buffer(&mut self, now: Instant, bytes: ByteCount) {
+        self.with(|session| session.reserve_receive_buffer(now, bytes));
     }
 
     fn unacknowledged(&self) -> ByteCount {

@@ -56,8 +56,8 @@ impl Endpoint for Association {
         self.rx.read()
     }
 
-    fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
-        self.rx.withhold(bytes.get() as usize);
+    fn reserve_receive_buffer(&mut self, _now: Instant, bytes: ByteCount) {
+        self.rx.reserve(bytes.get() as usize);
     }
 
     fn unacknowledged(&self) -> ByteCount {

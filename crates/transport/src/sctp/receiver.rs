@@ -45,7 +45,7 @@ pub(super) struct Receiver {
     /// User bytes in `stripes` and `rest`.
     unread: usize,
     /// Bytes that were read and still count as unread.
-    withheld: usize,
+    reserved: usize,
     duplicates: Vec<u32>,
     /// Packets with DATA since the last SACK.
     packets: u8,
@@ -78,7 +78,7 @@ impl Receiver {
             turn: 0,
             rest: VecDeque::new(),
             unread: 0,
-            withheld: 0,
+            reserved: 0,
             duplicates: Vec::new(),
             packets: 0,
             is_first: true,
@@ -99,7 +99,7 @@ impl Receiver {
     /// Unread bytes that take room in the receive buffer.
     fn charged(&self) -> usize {
         let exempt = if self.stripes.len() > 1 { self.config.stripe_buf.get() as usize } else { 0 };
-        self.inbound.unread() + self.unread.saturating_sub(exempt) + self.withheld
+        self.inbound.unread() + self.unread.saturating_sub(exempt) + self.reserved
     }
 
     /// Free bytes of the receive buffer.
@@ -265,9 +265,9 @@ impl Receiver {
     }
 
     /// So many bytes that were read count as unread.
-    pub(super) fn withhold(&mut self, bytes: usize) {
-        let opens = bytes < self.withheld;
-        self.withheld = bytes;
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        let opens = bytes < self.reserved;
+        self.reserved = bytes;
         if opens {
             self.was_read();
         }

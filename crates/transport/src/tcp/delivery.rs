@@ -52,8 +52,8 @@ impl Delivery {
         self.app_limited_until = self.bytes + in_flight.max(1);
     }
 
-    /// So many bytes were delivered, the `newest` departure of them last. Gives a sample of the rate, unless it would be over less than a round
-    /// trip.
+    /// So many bytes were delivered, the `newest` departure of them last. Gives a sample of the rate, unless it would
+    /// be over less than a round trip.
     #[inline]
     pub(super) fn take(
         &mut self,

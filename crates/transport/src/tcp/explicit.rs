@@ -1,13 +1,8 @@
 //! XCP's congestion header: what routers are asked for, and what comes back of it
 //! (draft-falk-xcp-spec-03, section 3).
 
-use bentpipe_cc::{PathRequest, Signal};
-use bentpipe_units::Instant;
 use bentpipe_wire::tcp::PROTOCOL;
 use bentpipe_wire::xcp::{Header, RateChange, Request};
-
-use super::connection::{Connection, Stage};
-use super::sender::Sender;
 
 /// What routers left of the peer's requests and was not sent back yet.
 #[derive(Debug, Default)]
@@ -17,80 +12,61 @@ pub(super) struct Feedback {
     /// Bytes per second, summed over its segments since the last acknowledgement.
     owed: i64,
     /// What goes before the segment that was written last.
-    pub(super) header: Option<Header>,
+    header: Option<Header>,
 }
 
 impl Feedback {
-    /// What is to be sent back now.
-    fn take(&mut self) -> RateChange {
-        RateChange::from_bytes_per_sec(clamp(std::mem::take(&mut self.owed)))
-    }
-}
-
-impl Connection {
-    /// Takes the congestion header of a segment that arrives.
-    pub(super) fn take_feedback(&mut self, now: Instant, header: &Header) {
-        if let Some(request) = header.request {
-            self.feedback.wanted = true;
-            self.feedback.owed += i64::from(request.delta_throughput.bytes_per_sec());
-        }
-        let change = i64::from(header.reverse_feedback.bytes_per_sec());
-        if let Some(srtt) = self.tx.rtt.measured()
-            && change != 0
-            && self.stage == Stage::Open
-        {
-            let delta = (change as f64 * srtt.as_secs_f64()) as i64;
-            self.tx.signal(now, &Signal::Explicit { delta });
-            self.stir();
-        }
+    /// Takes what routers left of a request of the peer.
+    pub(super) fn take_request(&mut self, request: &Request) {
+        self.wanted = true;
+        self.owed += i64::from(request.delta_throughput.bytes_per_sec());
     }
 
-    /// Writes the congestion header of a segment that leaves, if it has one; only data ask for anything.
-    #[inline(always)]
-    pub(super) fn write_congestion_header(&mut self, now: Instant, data: bool) {
-        if self.tx.explicit || self.feedback.wanted {
-            self.feedback.header = self.congestion_header(now, data);
-        }
+    /// The peer asks.
+    #[inline]
+    pub(super) const fn is_wanted(&self) -> bool {
+        self.wanted
     }
 
+    /// Writes the header of a segment that leaves with this request. What is owed goes with it.
     #[inline(never)]
-    fn congestion_header(&mut self, now: Instant, data: bool) -> Option<Header> {
-        let request = if data { self.tx.request(now) } else { None };
-        if request.is_none() && !self.feedback.wanted {
-            return None;
-        }
-        let reverse_feedback = self.feedback.take();
-        Some(Header { protocol: PROTOCOL, request, reverse_feedback })
+    pub(super) fn write(&mut self, request: Option<Request>) {
+        self.header = (request.is_some() || self.wanted).then(|| {
+            let owed = std::mem::take(&mut self.owed);
+            let reverse_feedback = RateChange::from_bytes_per_sec(clamp(owed));
+            Header { protocol: PROTOCOL, request, reverse_feedback }
+        });
+    }
+
+    /// What goes before the segment that was written last; once.
+    #[inline]
+    pub(super) const fn take_header(&mut self) -> Option<Header> {
+        self.header.take()
     }
 }
 
-impl Sender {
-    /// Whether the controller asks routers for anything at all.
-    pub(super) fn asks(&self, now: Instant) -> bool {
-        self.controller.path_request(&self.path_view(now)).is_some()
-    }
-
-    /// What a segment of data asks the routers for: its part of what the controller wants in a round
-    /// trip.
-    fn request(&self, now: Instant) -> Option<Request> {
-        if !self.explicit {
-            return None;
-        }
-        let PathRequest { cwnd, delta, .. } = self.controller.path_request(&self.path_view(now))?;
-        let packets = (cwnd.get() as f64 / self.mss() as f64).max(1.0);
-        let Some(srtt) = self.rtt.measured() else {
-            return Some(Request::default());
-        };
-        let seconds = srtt.as_secs_f64().max(1e-6);
-        let change = (delta as f64 / packets / seconds) as i64;
-        Some(Request {
-            rtt: Some(srtt),
-            packet_interval: srtt.mul_f64(1.0 / packets),
-            delta_throughput: RateChange::from_bytes_per_sec(clamp(change)),
-        })
-    }
-}
-
-fn clamp(change: i64) -> i32 {
+pub(super) fn clamp(change: i64) -> i32 {
     change.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_routers_left_goes_back_once_in_sum() {
+        let left = |change| Request {
+            delta_throughput: RateChange::from_bytes_per_sec(change),
+            ..Request::default()
+        };
+        let mut feedback = Feedback::default();
+        feedback.write(None);
+        assert!(feedback.take_header().is_none() && !feedback.is_wanted());
+        [3_000, -1_000].into_iter().for_each(|change| feedback.take_request(&left(change)));
+        for expected in [2_000, 0] {
+            feedback.write(None);
+            let header = feedback.take_header().expect("the peer asks");
+            assert_eq!(header.reverse_feedback.bytes_per_sec(), expected);
+        }
+    }
 }

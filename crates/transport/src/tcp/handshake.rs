@@ -1,15 +1,12 @@
 //! Opening a connection, and what the ends agree on while it opens.
 
 use bentpipe_units::{Instant, Span};
-use bentpipe_wire::tcp::{Flags, Options, ScpsCapabilities, Segment, SynOptions};
+use bentpipe_wire::tcp::{Flags, Options, ScpsCapabilities, Segment, SynOptions, Timestamps};
 
 use super::Config;
-use super::compose::STAMPS_LEN;
-use super::connection::{Connection, Stage};
-use super::receiver::Receiver;
 use super::sender::Agreed;
 use super::timers::Exhausted;
-use crate::{Failure, LEAST_MSS};
+use crate::LEAST_MSS;
 
 /// Bytes of the headers of IPv4 and TCP without options.
 const PLAIN_HEADERS: u16 = 40;
@@ -20,11 +17,9 @@ const DEFAULT_MSS: u16 = 536;
 #[derive(Debug)]
 pub(super) struct Handshake {
     /// It is to be sent.
-    pub(super) due: bool,
+    due: bool,
     /// It answers the peer's.
-    pub(super) answers: bool,
-    /// The peer opened the connection.
-    pub(super) passive: bool,
+    answers: bool,
     /// What the peer's SYN offered.
     offered: Offer,
     sent: u32,
@@ -45,7 +40,7 @@ struct Offer {
     shift: Option<u8>,
     sack: bool,
     snack: bool,
-    stamps: bool,
+    timestamps: bool,
     ecn: bool,
 }
 
@@ -54,7 +49,6 @@ impl Handshake {
         Self {
             due: true,
             answers: false,
-            passive: false,
             offered: Offer::default(),
             sent: 0,
             sent_at: Instant::ZERO,
@@ -74,6 +68,17 @@ impl Handshake {
         self.sent += 1;
         self.sent_at = now;
         self.at = Some(now + self.wait);
+    }
+
+    /// It is to be sent.
+    #[inline]
+    pub(super) const fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// It is to be sent now.
+    pub(super) const fn ask(&mut self) {
+        self.due = true;
     }
 
     /// It leaves, or leaves again, when the link is up.
@@ -106,12 +111,10 @@ impl Handshake {
         }
         Ok(())
     }
-}
 
-impl Connection {
-    /// The peer's SYN, with or without an acknowledgement.
-    pub(super) fn take_syn(&mut self, now: Instant, segment: &Segment) {
-        let (config, flags) = (&self.config, segment.flags);
+    /// The peer's SYN, with or without an acknowledgement, offers something.
+    pub(super) fn take_offer(&mut self, config: &Config, segment: &Segment) {
+        let flags = segment.flags;
         let syn = match &segment.options {
             Options::Syn(syn) => *syn,
             _ => SynOptions::default(),
@@ -119,96 +122,69 @@ impl Connection {
         // RFC 3168, section 6.1.1: a SYN sets both bits, its answer only one.
         let marks =
             flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != flags.contains(Flags::ACK);
-        self.handshake.offered = Offer {
+        self.offered = Offer {
             mss: syn.mss,
             shift: syn.window_shift.filter(|_| config.window_scaling),
             sack: syn.sack_permitted && config.sack,
             snack: syn.scps.is_some_and(|scps| scps.bits & SNACKS == SNACKS) && config.snacks(),
-            stamps: segment.timestamps.is_some() && config.timestamps,
+            timestamps: segment.timestamps.is_some() && config.timestamps,
             ecn: marks && config.ecn,
         };
-        self.stamped = self.handshake.offered.stamps;
-        self.ecn = self.handshake.offered.ecn;
-        if let Some(stamps) = segment.timestamps.filter(|_| self.stamped) {
-            self.stamps.take(now, stamps.value);
-        }
-        let shift = config.window_shift().filter(|_| self.handshake.offered.shift.is_some());
-        let unit = match shift {
+        self.answers = true;
+    }
+
+    /// Both ends use timestamps.
+    pub(super) const fn has_timestamps(&self) -> bool {
+        self.offered.timestamps
+    }
+
+    /// Both ends heed congestion marks.
+    pub(super) const fn has_ecn(&self) -> bool {
+        self.offered.ecn
+    }
+
+    /// Bytes that the windows which this end states count by.
+    pub(super) fn window_unit(&self, config: &Config) -> u64 {
+        match config.window_shift().filter(|_| self.offered.shift.is_some()) {
             None if !config.window_in_segments => 1,
             _ => config.window_unit(),
-        };
-        self.rx = Receiver::new(config.clone(), segment.seq, unit);
-        self.handshake.answers = true;
+        }
     }
 
-    /// Our SYN is acknowledged by a segment whose window field is `window`.
-    pub(super) fn establish(&mut self, now: Instant, window: u16, scaled: bool) {
-        let offered = self.handshake.offered;
-        self.handshake.stop();
-        let options = if self.stamped { STAMPS_LEN as u16 } else { 0 };
+    /// It is acknowledged: what both ends agreed on, where so many bytes of every segment are options, and how long
+    /// it took if it was sent once.
+    pub(super) fn complete(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        options: u16,
+    ) -> (Agreed, Option<Span>) {
+        self.stop();
+        let offered = self.offered;
         let peer = offered.mss.unwrap_or(DEFAULT_MSS).max(LEAST_MSS);
-        let mss = self.config.mss.min(peer) - options;
-        self.agreed_mss = mss;
+        let mss = config.mss.min(peer) - options;
         let shift = offered.shift.unwrap_or(0);
-        let window_unit = if self.config.window_in_segments { peer.into() } else { 1 << shift };
-        if self.handshake.sent == 1 {
-            let measured = now.since(self.handshake.sent_at);
-            self.tx.rtt.sample(measured);
-            self.rx.know_rtt(measured);
-        }
-        let syn_lost = self.handshake.sent > 1;
-        let snacks = offered.snack.then_some(u64::from(mss));
-        let reports = offered.sack || offered.snack;
-        let headers = PLAIN_HEADERS + options;
-        let agreed = Agreed { mss, headers, window_unit, reports, snacks, syn_lost };
-        let window = if scaled { u64::from(window) * window_unit } else { u64::from(window) };
-        self.tx.open(now, agreed, window, 0);
-        self.stage = Stage::Open;
-        self.pending.connect();
-        self.last_heard = now;
+        let agreed = Agreed {
+            mss,
+            headers: PLAIN_HEADERS + options,
+            window_unit: if config.window_in_segments { peer.into() } else { 1 << shift },
+            reports: offered.sack || offered.snack,
+            snacks: offered.snack.then_some(u64::from(mss)),
+            syn_lost: self.sent > 1,
+        };
+        (agreed, (self.sent == 1).then(|| now.since(self.sent_at)))
     }
 
-    /// A segment while our SYN is out (RFC 9293, section 3.10.7.3).
-    #[cold]
-    pub(super) fn handle_in_syn_sent(&mut self, now: Instant, segment: &Segment) {
-        let flags = segment.flags;
-        let acknowledges = flags.contains(Flags::ACK);
-        if acknowledges && self.tx.place(segment.ack) != 1 {
-            self.ignore();
-            if !flags.contains(Flags::RST) {
-                self.reset = Some((segment.ack, None));
-            }
-            return;
-        }
-        if flags.contains(Flags::RST) {
-            if acknowledges {
-                self.drop_connection(Some(Failure::ResetByPeer));
-            } else {
-                self.ignore();
-            }
-            return;
-        }
-        if !flags.contains(Flags::SYN) {
-            return self.ignore();
-        }
-        self.take_syn(now, segment);
-        if acknowledges {
-            self.establish(now, segment.window, false);
-            self.rx.acknowledge_now();
-        } else {
-            // Both ends opened at once.
-            self.stage = Stage::SynReceived;
-            self.handshake.due = true;
-        }
-    }
-
-    /// Writes our SYN or SYN-ACK.
-    #[cold]
-    pub(super) fn compose_syn(&mut self, now: Instant, place: &mut Segment) {
-        let (config, answers, offered) =
-            (&self.config, self.handshake.answers, self.handshake.offered);
+    /// It leaves: its flags, its options, and the timestamps if it has them.
+    pub(super) fn take_syn(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        timestamps: Timestamps,
+    ) -> Segment {
+        let (answers, offered) = (self.answers, self.offered);
         // RFC 3168, section 6.1.1.1: a network that drops such a SYN gets one without the offer.
-        let ecn = if answers { offered.ecn } else { config.ecn && self.handshake.sent == 0 };
+        let ecn = if answers { offered.ecn } else { config.ecn && self.sent == 0 };
         let mut flags = Flags::SYN;
         if answers {
             flags = flags.with(Flags::ACK);
@@ -217,15 +193,11 @@ impl Connection {
             flags = flags.with(Flags::ECE);
             flags = if answers { flags } else { flags.with(Flags::CWR) };
         }
-        *place = Segment {
-            source_port: self.ports.local,
-            destination_port: self.ports.peer,
-            seq: self.tx.wire(0),
-            ack: if answers { self.rx.wire(1) } else { Default::default() },
+        self.sent(now);
+        Segment {
             flags,
-            window: self.rx.syn_window(),
-            timestamps: (if answers { offered.stamps } else { config.timestamps })
-                .then(|| self.stamps.option(now)),
+            timestamps: (if answers { offered.timestamps } else { config.timestamps })
+                .then_some(timestamps),
             options: Options::Syn(SynOptions {
                 mss: Some(config.mss),
                 window_shift: config.window_shift().filter(|_| !answers || offered.shift.is_some()),
@@ -234,7 +206,11 @@ impl Connection {
                     .then_some(ScpsCapabilities { bits: SNACKS, connection_id: 0 }),
             }),
             ..Segment::default()
-        };
-        self.handshake.sent(now);
+        }
+    }
+
+    /// It answers the peer's.
+    pub(super) const fn is_answer(&self) -> bool {
+        self.answers
     }
 }

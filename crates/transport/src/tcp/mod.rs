@@ -4,36 +4,39 @@
 //! [recovery], the rate is a controller's of `bentpipe-cc`. What is implemented of
 //! which RFC stands in `docs/protocols/tcp.md`.
 
-mod acks;
-mod arrival;
-mod compose;
+mod backlog;
+mod challenges;
 mod config;
 mod connection;
 mod delivery;
-mod emission;
+mod dirty;
+mod ecn;
+mod ending;
+mod episode;
 mod explicit;
+mod governor;
 mod handshake;
-mod lifecycle;
+mod keepalive;
 mod outage;
 mod pacer;
 mod path_mtu;
-mod plain;
-mod probe_cycle;
+mod peer_window;
 mod probes;
+mod probing;
 mod reassembly;
 mod receiver;
 pub mod recovery;
+mod repairs;
 mod reset;
+mod round_trips;
 mod sender;
-mod stamps;
 mod state;
 mod timers;
+mod timestamps;
 mod timing;
-mod turn;
 mod window_unit;
 
 pub use config::{Config, ConfigError, InitialWindow};
-pub use connection::Connection;
+pub use connection::{Connection, FastPath};
 pub use reset::no_session_reset;
 pub use state::State;
-pub use turn::Turned;

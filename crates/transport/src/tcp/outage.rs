@@ -5,11 +5,7 @@
 //! round trip what arrived before the outage. What has not arrived by then is sent again, and is no sign of
 //! congestion.
 
-use bentpipe_cc::Signal;
 use bentpipe_units::Instant;
-
-use super::connection::{Connection, Stage};
-use super::sender::Sender;
 
 /// What the sender knows of the last outage.
 #[derive(Debug, Default)]
@@ -18,7 +14,7 @@ pub(super) struct Outage {
     since: Option<Instant>,
     /// When the last rest was over: no round trip is measured across it.
     over_at: Instant,
-    /// Everything before this place was under way in the last outage.
+    /// Everything before this offset was under way in the last outage.
     under_way: u64,
     /// When it is known what the last outage lost of what had left by its begin.
     judgement: Option<Judgement>,
@@ -26,9 +22,11 @@ pub(super) struct Outage {
 
 /// At an acknowledgement at `at` or later, what last left by `left_by` and is not acknowledged is lost.
 #[derive(Clone, Copy, Debug)]
-struct Judgement {
+pub(super) struct Judgement {
     at: Instant,
-    left_by: Instant,
+    pub(super) left_by: Instant,
+    /// Everything before this offset was under way.
+    pub(super) under_way: u64,
 }
 
 impl Outage {
@@ -43,69 +41,59 @@ impl Outage {
     pub(super) const fn over_at(&self) -> Instant {
         self.over_at
     }
-}
 
-impl Sender {
-    /// The link went down or came up.
-    fn follow_link(&mut self, now: Instant, up: bool) {
-        self.signal(now, &Signal::LinkState { up });
-        if !up && !self.outage.is_on() && self.controller.repair().rests_in_outages {
-            self.outage.since = Some(now);
-            // Probes would get no answer: the loss that they are about is what an outage makes of it.
-            (self.rto_at, self.persist_at, self.pace_at, self.cycle) = (None, None, None, None);
-            self.probes.stop();
-        } else if up && let Some(since) = self.outage.since.take() {
-            self.resume(now, since);
+    /// The link is down and the sender rests. False when it does already.
+    pub(super) const fn begin(&mut self, now: Instant) -> bool {
+        let begins = self.since.is_none();
+        if begins {
+            self.since = Some(now);
         }
+        begins
     }
 
-    /// The rest that began at `since` is over.
-    fn resume(&mut self, now: Instant, since: Instant) {
-        // By the end of its timeout what had left before would have been acknowledged without an outage.
-        let at = (now + self.rtt.min()).max(since + self.timeout());
-        self.outage = Outage {
-            since: None,
-            over_at: now,
-            under_way: self.board.next(),
-            judgement: Some(Judgement { at, left_by: since }),
-        };
-        // The time without a link was no idle time.
-        self.last_sent = self.last_sent.map(|_| now);
-        self.burst_left = self.config.max_burst;
-        if self.board.outstanding() > 0 {
-            self.board.lose(0);
-            self.forced = self.forced.max(1);
-        } else {
-            self.probe_window = self.must_persist();
-        }
-        self.restart_timer(now);
+    /// The link is up: since when the sender rested, if it did.
+    pub(super) const fn end(&mut self) -> Option<Instant> {
+        self.since.take()
+    }
+
+    /// The rest that began at `since` is over, and everything before `under_way` was under way in it. What it lost is
+    /// known at `at`.
+    pub(super) const fn over(&mut self, now: Instant, since: Instant, at: Instant, under_way: u64) {
+        let judgement = Some(Judgement { at, left_by: since, under_way });
+        *self = Self { since: None, over_at: now, under_way, judgement };
     }
 
     /// What is not acknowledged yet was under way in an outage that the sender rested in.
-    pub(super) fn may_blame_outage(&self) -> bool {
-        self.outage.is_on() || self.board.una() < self.outage.under_way
+    #[inline]
+    pub(super) const fn may_be_blamed(&self, una: u64) -> bool {
+        self.is_on() || una < self.under_way
     }
 
     /// An acknowledgement came: it may say what the last outage lost.
-    pub(super) fn judge_outage(&mut self, now: Instant) {
-        if let Some(Judgement { left_by, .. }) =
-            self.outage.judgement.take_if(|judgement| judgement.at <= now)
-        {
-            self.board.lose_sent_by(left_by, self.outage.under_way);
-        }
+    #[inline]
+    pub(super) fn take_judgement(&mut self, now: Instant) -> Option<Judgement> {
+        self.judgement.take_if(|judgement| judgement.at <= now)
     }
 }
 
-impl Connection {
-    /// As [`Endpoint::handle_link_state`](crate::Endpoint::handle_link_state).
-    pub(super) fn follow_link(&mut self, now: Instant, up: bool) {
-        self.stir();
-        self.tx.follow_link(now, up);
-        if self.tx.outage.is_on() {
-            self.handshake.rest();
-        } else if self.stage == Stage::Open {
-            // The peer had no way to be heard.
-            (self.last_heard, self.keepalives) = (now, 0);
-        }
+#[cfg(test)]
+mod tests {
+    use bentpipe_units::Span;
+
+    use super::*;
+
+    #[test]
+    fn an_outage_is_judged_once_and_blamed_for_what_was_under_way() {
+        let at = |ms| Instant::ZERO + Span::from_millis(ms);
+        let mut outage = Outage::default();
+        assert!(!outage.may_be_blamed(1) && outage.end().is_none());
+        assert!(outage.begin(at(100)) && !outage.begin(at(200)) && outage.may_be_blamed(1));
+        let since = outage.end().expect("it rested");
+        outage.over(at(500), since, at(800), 4_000);
+        assert!(outage.may_be_blamed(3_999) && !outage.may_be_blamed(4_000));
+        assert!(outage.take_judgement(at(799)).is_none());
+        let judgement = outage.take_judgement(at(800)).expect("it is time");
+        assert_eq!((judgement.left_by, judgement.under_way), (at(100), 4_000));
+        assert!(outage.take_judgement(at(900)).is_none());
     }
 }

@@ -1,7 +1,7 @@
-//! Spreads departures over time, at the rate that the controller gives.
+//! When segments may leave: spread over time at the rate that the controller gives, and in bursts of a limited length.
 
 use bentpipe_cc::Limits;
-use bentpipe_units::{BitRate, ByteCount, Instant};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 /// Segments that may leave back to back where the controller does not say.
 const BURST: u64 = 2;
@@ -29,18 +29,107 @@ impl Pace {
     }
 }
 
+/// When segments leave.
+#[derive(Debug)]
+pub(super) struct Pacer {
+    bucket: Bucket,
+    /// The pace allows the next segment then.
+    at: Option<Instant>,
+    /// Segments of a burst, 0 for no limit, and those that are left of this one.
+    max_burst: u32,
+    burst_left: u32,
+    last_sent: Option<Instant>,
+}
+
+impl Pacer {
+    /// Nothing left yet; bursts are limited to so many segments unless it is 0.
+    pub(super) fn new(max_burst: u32) -> Self {
+        let burst_left = max_burst;
+        Self { bucket: Bucket::default(), at: None, max_burst, burst_left, last_sent: None }
+    }
+
+    /// Something came: a burst may follow it.
+    #[inline]
+    pub(super) const fn new_burst(&mut self) {
+        self.burst_left = self.max_burst;
+    }
+
+    /// Bursts are limited.
+    #[inline]
+    pub(super) const fn limits_bursts(&self) -> bool {
+        self.max_burst > 0
+    }
+
+    /// The burst has its length.
+    pub(super) const fn is_burst_over(&self) -> bool {
+        self.max_burst > 0 && self.burst_left == 0
+    }
+
+    /// The pace does not allow the next segment yet: it is asked again when it does.
+    pub(super) fn hold_back(&mut self, now: Instant, pace: Option<&Pace>) -> bool {
+        self.at = pace.and_then(|pace| self.bucket.wait(now, pace));
+        self.at.is_some()
+    }
+
+    /// When the pace allows the next segment.
+    #[inline]
+    pub(super) const fn deadline(&self) -> Option<Instant> {
+        self.at
+    }
+
+    /// The pace may allow the next segment now.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        _ = self.at.take_if(|at| *at <= now);
+    }
+
+    /// Nothing waits for the pace.
+    #[inline]
+    pub(super) const fn stop(&mut self) {
+        self.at = None;
+    }
+
+    /// A segment of so many bytes, headers included, leaves.
+    pub(super) fn sent(&mut self, now: Instant, pace: Option<&Pace>, bytes: ByteCount) {
+        if let Some(pace) = pace {
+            self.bucket.sent(now, pace, bytes);
+        }
+        self.burst_left = self.burst_left.saturating_sub(1);
+        self.last_sent = Some(now);
+    }
+
+    /// A segment leaves where neither a pace nor a burst is limited.
+    #[inline]
+    pub(super) const fn sent_freely(&mut self, now: Instant) {
+        self.last_sent = Some(now);
+    }
+
+    /// Nothing left for longer than `span`: what the pace had counted is forgotten.
+    pub(super) fn take_idle(&mut self, now: Instant, span: Span) -> bool {
+        let idle = self.last_sent.is_some_and(|at| now.since(at) > span);
+        if idle {
+            self.bucket = Bucket::default();
+        }
+        idle
+    }
+
+    /// The time until now was no idle time.
+    pub(super) fn forgive_idle(&mut self, now: Instant) {
+        self.last_sent = self.last_sent.map(|_| now);
+    }
+}
+
 /// A token bucket, kept as the time at which it is empty no more (virtual scheduling).
 #[derive(Debug, Default)]
-pub(super) struct Pacer {
+struct Bucket {
     /// When what left so far would have left at an even pace.
     due: Instant,
     /// Segments that may still leave of the group that is leaving.
     left: u64,
 }
 
-impl Pacer {
+impl Bucket {
     /// When the next segment may leave, if not now.
-    pub(super) fn wait(&self, now: Instant, pace: &Pace) -> Option<Instant> {
+    fn wait(&self, now: Instant, pace: &Pace) -> Option<Instant> {
         if pace.groups {
             return (self.left == 0 && self.due > now).then_some(self.due);
         }
@@ -51,7 +140,7 @@ impl Pacer {
     }
 
     /// A segment of so many bytes, headers included, leaves.
-    pub(super) fn sent(&mut self, now: Instant, pace: &Pace, bytes: ByteCount) {
+    fn sent(&mut self, now: Instant, pace: &Pace, bytes: ByteCount) {
         if self.left == 0 || self.due <= now {
             self.left = pace.group();
         }
@@ -62,8 +151,6 @@ impl Pacer {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_units::Span;
-
     use super::*;
 
     const SEGMENT: ByteCount = ByteCount::new(1000);
@@ -77,28 +164,28 @@ mod tests {
 
     /// When so many segments leave, in milliseconds from the first on. Something else happens every
     /// 0.1 ms.
-    fn departures(pace: &Pace, most: usize) -> (Vec<u64>, Pacer, Instant) {
-        let mut pacer = Pacer::default();
+    fn departures(pace: &Pace, most: usize) -> (Vec<u64>, Bucket, Instant) {
+        let mut bucket = Bucket::default();
         let mut now = Instant::ZERO + Span::from_secs(5);
         let mut left = Vec::new();
         while left.len() < most {
-            match pacer.wait(now, pace) {
+            match bucket.wait(now, pace) {
                 Some(at) => now = at.min(now + Span::from_micros(100)),
                 None => {
-                    pacer.sent(now, pace, SEGMENT);
+                    bucket.sent(now, pace, SEGMENT);
                     left.push(now.as_nanos() / 1_000_000 - 5_000);
                 }
             }
         }
-        (left, pacer, now)
+        (left, bucket, now)
     }
 
     #[test]
     fn two_segments_leave_at_once_and_then_one_in_each_interval() {
-        let (left, pacer, now) = departures(&pace(None, false), 5);
+        let (left, bucket, now) = departures(&pace(None, false), 5);
         assert_eq!(left, [0, 0, 1, 2, 3]);
         let single = pace(Some(SEGMENT), false);
-        assert_eq!(pacer.wait(now, &single), Some(now + Span::from_millis(2)));
+        assert_eq!(bucket.wait(now, &single), Some(now + Span::from_millis(2)));
     }
 
     #[test]
@@ -111,12 +198,34 @@ mod tests {
     #[test]
     fn what_was_not_sent_of_a_group_is_no_part_of_a_later_one() {
         let pairs = pace(Some(ByteCount::new(2000)), true);
-        let (_, mut pacer, now) = departures(&pairs, 3);
+        let (_, mut bucket, now) = departures(&pairs, 3);
         let later = now + Span::from_secs(1);
         for _ in 0..2 {
-            assert_eq!(pacer.wait(later, &pairs), None);
-            pacer.sent(later, &pairs, SEGMENT);
+            assert_eq!(bucket.wait(later, &pairs), None);
+            bucket.sent(later, &pairs, SEGMENT);
         }
-        assert_eq!(pacer.wait(later, &pairs), Some(later + Span::from_millis(2)));
+        assert_eq!(bucket.wait(later, &pairs), Some(later + Span::from_millis(2)));
+    }
+
+    #[test]
+    fn a_burst_is_over_until_something_comes() {
+        let mut pacer = Pacer::new(2);
+        let now = Instant::ZERO;
+        (0..2).for_each(|_| pacer.sent(now, None, SEGMENT));
+        assert!(pacer.limits_bursts() && pacer.is_burst_over());
+        pacer.new_burst();
+        assert!(!pacer.is_burst_over());
+        assert!(!Pacer::new(0).is_burst_over());
+    }
+
+    #[test]
+    fn a_pause_is_idle_time_unless_it_is_forgiven() {
+        let mut pacer = Pacer::new(0);
+        let at = |ms| Instant::ZERO + Span::from_millis(ms);
+        assert!(!pacer.take_idle(at(900), Span::ZERO), "nothing left yet");
+        pacer.sent_freely(at(0));
+        assert!(pacer.take_idle(at(101), Span::from_millis(100)));
+        pacer.forgive_idle(at(101));
+        assert!(!pacer.take_idle(at(201), Span::from_millis(100)));
     }
 }

@@ -6,8 +6,7 @@
 use bentpipe_cc::{Copies, LowPriority};
 use bentpipe_units::Instant;
 
-use super::emission::{Kind, Outgoing};
-use super::sender::Sender;
+use super::recovery::{Scoreboard, Sent};
 
 /// What is known of the copies.
 #[derive(Debug, Default)]
@@ -18,16 +17,23 @@ pub(super) struct Probes {
     from: u64,
     /// Copies that left and were not reported.
     under_way: u64,
+    /// Copies that the acknowledgement which is being handled reports.
+    reported: u64,
     /// An acknowledgement came that a copy without spacing may follow.
     after_ack: bool,
 }
 
 impl Probes {
-    /// Copies are under way that a report may be about.
-    pub(super) fn take_report(&mut self) -> bool {
-        let expected = self.under_way > 0;
+    /// Something came twice: that is about a copy if any is under way.
+    pub(super) fn take_report(&mut self) {
+        self.reported += u64::from(self.under_way > 0);
         self.under_way = self.under_way.saturating_sub(1);
-        expected
+    }
+
+    /// Copies that the acknowledgement which is being handled reports.
+    #[inline]
+    pub(super) fn take_reported(&mut self) -> u64 {
+        std::mem::take(&mut self.reported)
     }
 
     /// An acknowledgement came: a copy may follow it.
@@ -42,39 +48,43 @@ impl Probes {
     }
 
     /// When a spaced copy may leave.
+    #[inline]
     pub(super) const fn deadline(&self) -> Option<Instant> {
         self.due
     }
-}
 
-impl Sender {
-    /// The next copy that the controller asks for, if it may leave now.
-    pub(super) fn next_copy(&mut self, now: Instant) -> Option<Outgoing> {
-        let LowPriority::Probes { copies, count, spacing } = self.controller.low_priority() else {
-            self.probes.stop();
+    /// The segment whose copy leaves next, if the controller asks for one and it may leave now. Without a peer that
+    /// `reports` none does.
+    pub(super) fn next<'a>(
+        &mut self,
+        now: Instant,
+        wanted: LowPriority,
+        reports: bool,
+        board: &'a Scoreboard,
+    ) -> Option<&'a Sent> {
+        let LowPriority::Probes { copies, count, spacing } = wanted else {
+            self.stop();
             return None;
         };
-        if count == 0 || !self.agreed.reports || self.board.outstanding() == 0 {
-            self.probes.stop();
+        if count == 0 || !reports || board.outstanding() == 0 {
+            self.stop();
             return None;
         }
-        let waits = self.probes.due.is_some_and(|due| due > now);
-        if waits || spacing.is_zero() && !std::mem::take(&mut self.probes.after_ack) {
+        let waits = self.due.is_some_and(|due| due > now);
+        if waits || spacing.is_zero() && !std::mem::take(&mut self.after_ack) {
             return None;
         }
         let index = match copies {
-            Copies::Last => self.board.last()?.0,
+            Copies::Last => board.last()?.0,
             Copies::Outstanding => {
-                let index = self.board.find(self.probes.from.max(self.board.una()));
-                if self.board.get(index).is_some() { index } else { 0 }
+                let index = board.find(self.from.max(board.una()));
+                if board.get(index).is_some() { index } else { 0 }
             }
         };
-        let segment = self.board.get(index)?;
-        let (start, fin) = (segment.start, segment.fin);
-        let payload = self.buffer.again(start - 1, (segment.len - u32::from(fin)) as usize);
-        self.probes.from = segment.end();
-        self.probes.under_way += 1;
-        self.probes.due = (count > 1 && !spacing.is_zero()).then(|| now + spacing);
-        Some(Outgoing { start, payload, fin, push: false, kind: Kind::Copy, low: true })
+        let segment = board.get(index)?;
+        self.from = segment.end();
+        self.under_way += 1;
+        self.due = (count > 1 && !spacing.is_zero()).then(|| now + spacing);
+        Some(segment)
     }
 }

@@ -50,7 +50,7 @@ pub(super) enum Arrival {
 }
 
 impl Reassembly {
-    /// Nothing has arrived; the first byte will have this place.
+    /// Nothing has arrived; the first byte will have this offset.
     pub(super) fn new(first: u64, room: usize) -> Self {
         Self {
             next: first,
@@ -65,7 +65,7 @@ impl Reassembly {
         }
     }
 
-    /// The place that is expected next.
+    /// The offset that is expected next.
     pub(super) const fn next(&self) -> u64 {
         self.next
     }
@@ -85,7 +85,7 @@ impl Reassembly {
         self.most_kept
     }
 
-    /// Takes `payload`, whose first byte has the place `start`.
+    /// Takes `payload`, whose first byte has the offset `start`.
     #[inline]
     pub(super) fn insert(&mut self, start: u64, mut payload: Bytes) -> Arrival {
         let end = start + payload.len() as u64;
@@ -205,7 +205,7 @@ impl Reassembly {
         latest.into_iter().flatten().map(|stretch| (stretch.start, stretch.end))
     }
 
-    /// All stretches that arrived out of order, by place.
+    /// All stretches that arrived out of order, by offset.
     pub(super) fn stretches(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
         self.stretches.iter().map(|stretch| (stretch.start, stretch.end))
     }

@@ -1,10 +1,6 @@
-//! What time brings at the sender: retransmissions, probes of a closed window, the pace.
+//! The timers of the sending side, and what counts how often they ran out.
 
-use bentpipe_cc::LossCause;
-use bentpipe_units::{Instant, Span};
-
-use super::recovery::{Found, Recovery};
-use super::sender::Sender;
+use bentpipe_units::Instant;
 
 /// The peer has not answered for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,107 +10,155 @@ pub(super) struct Exhausted;
 /// ns-2 have as many.
 const FORGET_AFTER: u32 = 4;
 
-impl Sender {
-    /// The retransmission timeout with its backoff (RFC 6298, section 2).
+/// The timer of the oldest segment and that of a closed window.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    rto_at: Option<Instant>,
+    persist_at: Option<Instant>,
+    /// How often the timeout is doubled.
+    backoff: u32,
+    timeouts: u64,
+    /// How often the peer did not answer in time, since it was last heard.
+    in_row: u32,
+}
+
+impl Timers {
+    /// When the oldest segment counts as lost.
     #[inline]
-    pub(super) fn timeout(&self) -> Span {
-        let base = match self.rtt.measured() {
-            None => self.rtt.srtt(),
-            Some(srtt) => srtt + (self.rtt.rttvar() * 4).max(self.config.tick),
-        };
-        let base = base.max(self.config.rto_min);
-        if self.backoff == 0 {
-            return base.min(self.config.rto_max);
-        }
-        let most = self.controller.repair().max_backoff.or(self.mode.max_backoff());
-        let factor = 1 << self.backoff.min(16);
-        let factor = most.map_or(factor, |most| factor.min(u64::from(most.max(1))));
-        (base * factor).min(self.config.rto_max)
+    pub(super) const fn rto(&self) -> Option<Instant> {
+        self.rto_at
     }
 
-    /// The timer starts anew if anything is outstanding (RFC 6298, rules 5.2 and 5.3).
+    /// The oldest segment counts as lost then; the timer does not run for `None`.
     #[inline(always)]
-    pub(super) fn restart_timer(&mut self, now: Instant) {
-        let runs = self.board.outstanding() > 0 && self.cycle.is_none() && !self.outage.is_on();
-        self.rto_at = runs.then(|| now + self.timeout());
+    pub(super) const fn set_rto(&mut self, at: Option<Instant>) {
+        self.rto_at = at;
     }
 
-    /// Sets the timer of a closed window to what is true now.
-    pub(super) fn set_persist(&mut self, now: Instant) {
-        if !self.must_persist() || self.outage.is_on() {
-            self.persist_at = None;
-        } else if self.persist_at.is_none() {
-            self.persist_at = Some(now + self.timeout().min(self.config.persist_max));
+    /// The timer of a closed window runs until then, or until when it already does; not at all for `None`.
+    pub(super) fn set_persist(&mut self, at: Option<Instant>) {
+        match at {
+            Some(at) => _ = self.persist_at.get_or_insert(at),
+            None => self.persist_at = None,
         }
     }
 
-    /// When [`Sender::handle_timeout`] must be called.
+    /// The window is not closed.
+    #[inline]
+    pub(super) const fn stop_persist(&mut self) {
+        self.persist_at = None;
+    }
+
+    /// Nothing runs.
+    pub(super) const fn stop(&mut self) {
+        (self.rto_at, self.persist_at) = (None, None);
+    }
+
+    /// The next time that something runs out.
     #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let resend = Instant::earliest(self.rto_at, self.persist_at);
-        let resend = Instant::earliest(resend, self.probe_deadline());
-        let search = self.path_search.as_ref().filter(|_| !self.outage.is_on());
-        let resend = Instant::earliest(resend, search.and_then(|of| of.deadline()));
-        let pace = Instant::earliest(self.pace_at, self.probes.deadline());
-        let controller = if self.open { self.controller.next_timer() } else { None };
-        Instant::earliest(resend, Instant::earliest(pace, controller))
+        Instant::earliest(self.rto_at, self.persist_at)
     }
 
-    /// Lets the time pass.
+    /// The timer of the oldest segment ran out; true once.
+    pub(super) fn take_rto(&mut self, now: Instant) -> bool {
+        self.rto_at.take_if(|at| *at <= now).is_some()
+    }
+
+    /// The timer of a closed window ran out; true once.
+    pub(super) fn take_persist(&mut self, now: Instant) -> bool {
+        self.persist_at.take_if(|at| *at <= now).is_some()
+    }
+
+    /// The peer was heard.
+    #[inline]
+    pub(super) const fn heard(&mut self) {
+        self.in_row = 0;
+    }
+
+    /// The peer did not answer in time; gives how often in a row.
     ///
     /// # Errors
-    /// When the peer has not answered for too long.
-    pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<(), Exhausted> {
-        self.burst_left = self.config.max_burst;
-        if self.pace_at.is_some_and(|at| at <= now) {
-            self.pace_at = None;
-        }
-        if self.open && self.controller.next_timer().is_some_and(|at| at <= now) {
-            let path = self.path_view(now);
-            self.controller.on_timer(&path);
-            self.follow_controller();
-        }
-        self.check_probe(now)?;
-        if !self.outage.is_on() {
-            self.search_mtu(now);
-        }
-        if self.persist_at.is_some_and(|at| at <= now) {
-            self.persist_at = None;
-            self.probe_window = true;
-        }
-        if self.rto_at.is_some_and(|at| at <= now) {
-            self.rto_at = None;
-            if self.board.outstanding() > 0 {
-                return self.time_out(now);
-            }
-        }
-        Ok(())
-    }
-
-    fn time_out(&mut self, now: Instant) -> Result<(), Exhausted> {
-        if self.config.retries.is_some_and(|most| self.timeouts_in_row >= most) {
+    /// When that was once more than `most` times.
+    pub(super) fn count_unanswered(&mut self, most: Option<u32>) -> Result<u32, Exhausted> {
+        if most.is_some_and(|most| self.in_row >= most) {
             return Err(Exhausted);
         }
-        self.timeouts_in_row += 1;
-        if self.edge <= self.board.una() {
-            // The peer closed its window: this is a probe of it, not a loss.
-            self.board.lose(0);
-        } else {
-            self.doubt_mtu(now);
-            let new_episode = self.board.head().is_some_and(|head| !head.timed_out);
-            let again = self.board.head().is_some_and(|head| head.transmissions > 1);
-            let lost = self.recovery.on_timeout(&mut self.board);
-            self.timeouts += 1;
-            self.copies = self.mode.timeout_copies() - 1;
-            let found = Found { lost, new_episode, again, ..Found::default() };
-            self.answer_loss(now, &found, LossCause::Timeout);
+        self.in_row += 1;
+        Ok(self.in_row)
+    }
+
+    /// A segment was lost by its timer.
+    pub(super) const fn count_timeout(&mut self) {
+        self.timeouts += 1;
+    }
+
+    /// Segments that were lost by their timers.
+    pub(super) const fn timeouts(&self) -> u64 {
+        self.timeouts
+    }
+
+    /// The timeout doubles. True when the estimate of the round trip is of no use any more.
+    pub(super) const fn back_off(&mut self, doubles: bool) -> bool {
+        self.backoff += doubles as u32;
+        self.backoff >= FORGET_AFTER
+    }
+
+    /// The timeout is what the round trip says (RFC 6298, section 5).
+    #[inline]
+    pub(super) const fn forget_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// By what the timeout is multiplied; `None` for nothing.
+    #[inline]
+    pub(super) fn factor(&self, most: impl FnOnce() -> Option<u32>) -> Option<u64> {
+        if self.backoff == 0 {
+            return None;
         }
-        self.forced = 1;
-        self.backoff += u32::from(self.cycle.is_none());
-        if self.backoff >= FORGET_AFTER {
-            self.rtt.forget();
-        }
-        self.restart_timer(now);
-        Ok(())
+        let factor = 1 << self.backoff.min(16);
+        Some(most().map_or(factor, |most| factor.min(u64::from(most.max(1)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bentpipe_units::Span;
+
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn the_timeout_doubles_until_the_round_trip_is_known() {
+        let mut timers = Timers::default();
+        assert_eq!(timers.factor(|| None), None);
+        assert!((0..3).all(|_| !timers.back_off(true)) && timers.back_off(true));
+        assert_eq!((timers.factor(|| None), timers.factor(|| Some(1))), (Some(16), Some(1)));
+        timers.forget_backoff();
+        assert_eq!(timers.factor(|| None), None);
+    }
+
+    #[test]
+    fn a_peer_that_is_heard_may_be_silent_as_often_again() {
+        let mut timers = Timers::default();
+        assert_eq!(timers.count_unanswered(Some(1)), Ok(1));
+        assert_eq!(timers.count_unanswered(Some(1)), Err(Exhausted));
+        timers.heard();
+        assert_eq!(timers.count_unanswered(Some(1)), Ok(1));
+    }
+
+    #[test]
+    fn a_timer_runs_out_once_and_the_one_of_a_closed_window_is_not_put_off() {
+        let mut timers = Timers::default();
+        timers.set_rto(Some(at(10)));
+        timers.set_persist(Some(at(5)));
+        timers.set_persist(Some(at(50)));
+        assert_eq!(timers.deadline(), Some(at(5)));
+        assert!(timers.take_persist(at(5)) && !timers.take_persist(at(60)));
+        assert!(!timers.take_rto(at(9)) && timers.take_rto(at(10)) && !timers.take_rto(at(11)));
+        assert_eq!(timers.deadline(), None);
     }
 }

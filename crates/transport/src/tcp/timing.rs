@@ -9,7 +9,7 @@ pub(super) enum Timing {
     All,
     /// One at a time, as stacks without timestamps do; none for now.
     Idle,
-    /// One at a time: the one that left at `at` and ends before the place `end`.
+    /// One at a time: the one that left at `at` and ends before the offset `end`.
     One { end: u64, at: Instant },
 }
 
@@ -19,7 +19,7 @@ impl Timing {
         if every_ack { Self::All } else { Self::Idle }
     }
 
-    /// New data leave that end before this place.
+    /// New data leave that end before this offset.
     #[inline(always)]
     pub(super) fn sent(&mut self, now: Instant, end: u64) {
         if *self == Self::Idle {
@@ -27,7 +27,7 @@ impl Timing {
         }
     }
 
-    /// What begins at this place leaves again: the timed segment is it, or may have to wait for it at the peer
+    /// What begins at this offset leaves again: the timed segment is it, or may have to wait for it at the peer
     /// (Karn).
     pub(super) fn resent(&mut self, start: u64) {
         if matches!(self, Self::One { end, .. } if start < *end) {
@@ -35,7 +35,7 @@ impl Timing {
         }
     }
 
-    /// Everything before this place is acknowledged. Gives how long the timed segment took, if that was it.
+    /// Everything before this offset is acknowledged. Gives how long the timed segment took, if that was it.
     pub(super) fn acknowledged(&mut self, now: Instant, una: u64) -> Option<Span> {
         let Self::One { end, at } = *self else { return None };
         (end <= una).then(|| {

@@ -24,7 +24,7 @@ pub(super) struct Receiver {
     ready: VecDeque<Bytes>,
     ready_bytes: usize,
     /// Bytes that were read and still count as unread.
-    withheld: usize,
+    reserved: usize,
     /// Bytes that the host has room for, beside those that are held.
     room: usize,
     /// The credit that belongs to so many bytes that are free and so many segments out of order; it is asked
@@ -71,7 +71,7 @@ impl Receiver {
             highest: first,
             ready: VecDeque::new(),
             ready_bytes: 0,
-            withheld: 0,
+            reserved: 0,
             room: usize::MAX,
             known_credit: (usize::MAX, 0, 0),
             readable: false,
@@ -134,7 +134,7 @@ impl Receiver {
 
     /// Bytes of the receive buffer that are free.
     fn free(&self) -> usize {
-        (self.config.rcv_buf.get() as usize).saturating_sub(self.held() + self.withheld)
+        (self.config.rcv_buf.get() as usize).saturating_sub(self.held() + self.reserved)
     }
 
     /// True when the number lies within the credit.
@@ -337,8 +337,8 @@ impl Receiver {
 
     /// So many bytes that were read count as unread. The peer learns of room by the report that its next
     /// POLL brings.
-    pub(super) const fn withhold(&mut self, bytes: usize) {
-        self.withheld = bytes;
+    pub(super) const fn reserve(&mut self, bytes: usize) {
+        self.reserved = bytes;
     }
 
     /// There is something new to read; true once.

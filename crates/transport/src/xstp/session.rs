@@ -444,8 +444,8 @@ impl Endpoint for Session {
         self.rx.read()
     }
 
-    fn withhold(&mut self, _now: Instant, bytes: ByteCount) {
-        self.rx.withhold(bytes.get() as usize);
+    fn reserve_receive_buffer(&mut self, _now: Instant, bytes: ByteCount) {
+        self.rx.reserve(bytes.get() as usize);
     }
 
     fn unacknowledged(&self) -> ByteCount {

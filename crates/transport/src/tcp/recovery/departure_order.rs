@@ -10,7 +10,7 @@ use super::{AckSeen, Found, Recovery, Scoreboard, Sent};
 pub(crate) struct DepartureOrder {
     /// Departures that are not judged yet, in their order.
     departures: VecDeque<Departure>,
-    /// The highest place that was acknowledged or reported so far.
+    /// The highest offset that was acknowledged or reported so far.
     highest: u64,
     active: bool,
     recover: u64,
@@ -34,7 +34,7 @@ impl Departure {
 }
 
 impl DepartureOrder {
-    /// Everything that left before what arrived with the highest place. A segment that left several
+    /// Everything that left before what arrived with the highest offset. A segment that left several
     /// times may have arrived by any of its departures: the first one is taken, so that nothing that
     /// may be under way counts as lost.
     fn judge(&mut self, board: &mut Scoreboard) -> (u64, bool) {

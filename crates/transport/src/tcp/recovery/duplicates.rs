@@ -12,7 +12,7 @@ pub(crate) struct Duplicates {
     law: Law,
     duplicates: u32,
     active: bool,
-    /// Losses are found only past this place (recover in RFC 6582).
+    /// Losses are found only past this offset (recover in RFC 6582).
     recover: u64,
     /// Bytes that the duplicates say have arrived; below zero after a deflation.
     arrived: i64,

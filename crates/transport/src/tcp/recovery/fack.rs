@@ -173,7 +173,7 @@ mod tests {
         Stamp { delivered: 0, delivered_at: at, first_sent_at: at, app_limited: false }
     }
 
-    /// Segments of 100 bytes from place 1 on.
+    /// Segments of 100 bytes from offset 1 on.
     struct World {
         board: Scoreboard,
         fack: Fack,
@@ -205,10 +205,10 @@ mod tests {
             self.fack.departs(&self.board, self.board.get(index).expect("a segment"));
         }
 
-        /// The peer acknowledges everything before `place` and reports a stretch.
-        fn hear(&mut self, place: u64, (first, end): (u64, u64)) -> Found {
-            let acked = place - self.board.una();
-            self.board.acknowledge(place, &mut Delivered::default());
+        /// The peer acknowledges everything before `offset` and reports a stretch.
+        fn hear(&mut self, offset: u64, (first, end): (u64, u64)) -> Found {
+            let acked = offset - self.board.una();
+            self.board.acknowledge(offset, &mut Delivered::default());
             let mut reported = Delivered::default();
             self.board.sack(first, end, &mut reported);
             let (now, srtt) = (Instant::ZERO, Span::from_millis(100));

@@ -146,7 +146,7 @@ pub(crate) struct AckSeen {
     pub(crate) sacked: u64,
     /// It is a duplicate (RFC 5681, section 2).
     pub(crate) duplicate: bool,
-    /// The peer asks for everything before this place that it has not reported.
+    /// The peer asks for everything before this offset that it has not reported.
     pub(crate) asked: u64,
 }
 

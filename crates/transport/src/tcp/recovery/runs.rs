@@ -15,20 +15,20 @@ impl Runs {
         self.bytes
     }
 
-    /// The place behind the last one.
+    /// The offset behind the last one.
     pub(crate) fn highest(&self) -> Option<u64> {
         self.runs.back().map(|(_, end)| *end)
     }
 
-    /// The run that holds `place`.
-    pub(crate) fn run_at(&self, place: u64) -> Option<(u64, u64)> {
-        let after = self.runs.partition_point(|(start, _)| *start <= place);
-        self.runs.get(after.checked_sub(1)?).copied().filter(|(_, end)| place < *end)
+    /// The run that holds `offset`.
+    pub(crate) fn run_at(&self, offset: u64) -> Option<(u64, u64)> {
+        let after = self.runs.partition_point(|(start, _)| *start <= offset);
+        self.runs.get(after.checked_sub(1)?).copied().filter(|(_, end)| offset < *end)
     }
 
-    /// The end of the run that holds `place`.
-    pub(crate) fn end_of_run_at(&self, place: u64) -> Option<u64> {
-        self.run_at(place).map(|(_, end)| end)
+    /// The end of the run that holds `offset`.
+    pub(crate) fn end_of_run_at(&self, offset: u64) -> Option<u64> {
+        self.run_at(offset).map(|(_, end)| end)
     }
 
     /// Adds a stretch of which nothing is there yet.
@@ -48,13 +48,13 @@ impl Runs {
         }
     }
 
-    /// Everything before `place` is of no interest any more.
-    pub(crate) fn forget_before(&mut self, place: u64) {
+    /// Everything before `offset` is of no interest any more.
+    pub(crate) fn forget_before(&mut self, offset: u64) {
         while let Some((start, end)) = self.runs.front_mut() {
-            if *end > place {
-                if *start < place {
-                    self.bytes -= place - *start;
-                    *start = place;
+            if *end > offset {
+                if *start < offset {
+                    self.bytes -= offset - *start;
+                    *start = offset;
                 }
                 return;
             }
@@ -63,7 +63,7 @@ impl Runs {
         }
     }
 
-    /// The place before which everything that was not reported counts as lost: above it the peer has
+    /// The offset before which everything that was not reported counts as lost: above it the peer has
     /// at least `threshold` runs, or more than `threshold` − 1 segments of `mss` bytes (IsLost in
     /// RFC 6675, section 4). Zero when there is none.
     pub(crate) fn loss_edge(&self, threshold: u32, mss: u64) -> u64 {

@@ -6,7 +6,7 @@ use bentpipe_units::Instant;
 
 use super::runs::Runs;
 
-/// A segment that was sent. Places count the sequence numbers since the initial one.
+/// A segment that was sent. Offsets count the sequence numbers since the initial one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     /// Place of its first byte.
@@ -137,7 +137,7 @@ impl Delivered {
     }
 }
 
-/// The segments that were sent and are not acknowledged, in the order of their places.
+/// The segments that were sent and are not acknowledged, in the order of their offsets.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
     segments: VecDeque<Sent>,
@@ -147,15 +147,15 @@ pub(crate) struct Scoreboard {
     lost_bytes: u64,
     repaired_bytes: u64,
     doubled_bytes: u64,
-    /// Nothing before this place waits for a repair.
+    /// Nothing before this offset waits for a repair.
     repair_from: u64,
-    /// Everything before this place was looked at by [`Scoreboard::lose_before`].
+    /// Everything before this offset was looked at by [`Scoreboard::lose_before`].
     judged: u64,
     departures: u64,
 }
 
 impl Scoreboard {
-    /// Nothing is sent yet; the first segment will have this place.
+    /// Nothing is sent yet; the first segment will have this offset.
     pub(crate) fn new(first: u64) -> Self {
         Self {
             segments: VecDeque::new(),
@@ -171,12 +171,12 @@ impl Scoreboard {
         }
     }
 
-    /// The first place that is not acknowledged.
+    /// The first offset that is not acknowledged.
     pub(crate) const fn una(&self) -> u64 {
         self.una
     }
 
-    /// The place of the next new segment.
+    /// The offset of the next new segment.
     pub(crate) const fn next(&self) -> u64 {
         self.next
     }
@@ -218,9 +218,9 @@ impl Scoreboard {
         Some((self.segments.len().checked_sub(1)?, self.segments.back()?))
     }
 
-    /// Number of the first segment that ends after `place`.
-    pub(crate) fn find(&self, place: u64) -> usize {
-        self.segments.partition_point(|segment| segment.end() <= place)
+    /// Number of the first segment that ends after `offset`.
+    pub(crate) fn find(&self, offset: u64) -> usize {
+        self.segments.partition_point(|segment| segment.end() <= offset)
     }
 
     /// A new segment of `len` sequence numbers leaves.
@@ -258,16 +258,16 @@ impl Scoreboard {
         }
     }
 
-    /// Everything before `place` is acknowledged.
-    pub(crate) fn acknowledge(&mut self, place: u64, delivered: &mut Delivered) {
-        let place = place.clamp(self.una, self.next);
+    /// Everything before `offset` is acknowledged.
+    pub(crate) fn acknowledge(&mut self, offset: u64, delivered: &mut Delivered) {
+        let offset = offset.clamp(self.una, self.next);
         while let Some(first) = self.segments.front_mut() {
-            if first.start >= place {
+            if first.start >= offset {
                 break;
             }
             // The peer may have cut it: the rest stays.
-            let whole = first.end() <= place;
-            let len = if whole { u64::from(first.len) } else { place - first.start };
+            let whole = first.end() <= offset;
+            let len = if whole { u64::from(first.len) } else { offset - first.start };
             if !first.sacked {
                 delivered.take(first, len);
             }
@@ -275,34 +275,34 @@ impl Scoreboard {
             self.repaired_bytes -= if first.repaired { len } else { 0 };
             self.doubled_bytes -= if first.doubled { len } else { 0 };
             if !whole {
-                (first.start, first.len) = (place, first.len - len as u32);
+                (first.start, first.len) = (offset, first.len - len as u32);
                 break;
             }
             self.segments.pop_front();
         }
-        self.una = place;
-        self.runs.forget_before(place);
+        self.una = offset;
+        self.runs.forget_before(offset);
     }
 
-    /// The one or two whole segments before `place`, if nothing is reported, lost or being repaired and each of
+    /// The one or two whole segments before `offset`, if nothing is reported, lost or being repaired and each of
     /// them was sent once: how many, and the departure of the last one.
     #[inline]
-    pub(crate) fn whole_before(&self, place: u64) -> Option<(u64, Departed)> {
+    pub(crate) fn whole_before(&self, offset: u64) -> Option<(u64, Departed)> {
         if self.runs.bytes() + self.lost_bytes + self.repaired_bytes > 0 {
             return None;
         }
         let first = self.segments.front()?;
         let (count, last) =
-            if first.end() == place { (1, first) } else { (2, self.segments.get(1)?) };
-        let whole = last.end() == place && first.transmissions == 1 && last.transmissions == 1;
+            if first.end() == offset { (1, first) } else { (2, self.segments.get(1)?) };
+        let whole = last.end() == offset && first.transmissions == 1 && last.transmissions == 1;
         whole.then(|| (count, last.departed()))
     }
 
     /// The `count` segments of [`Scoreboard::whole_before`] are acknowledged.
     #[inline]
-    pub(crate) fn acknowledge_whole(&mut self, count: u64, place: u64) {
+    pub(crate) fn acknowledge_whole(&mut self, count: u64, offset: u64) {
         (0..count).for_each(|_| _ = self.segments.pop_front());
-        self.una = place;
+        self.una = offset;
     }
 
     /// The peer has `first .. end`. Segments that it has only in part stay as they are.
@@ -349,13 +349,13 @@ impl Scoreboard {
         len
     }
 
-    /// Everything that ends at or before `place` and was neither reported nor repaired is given up; of
+    /// Everything that ends at or before `offset` and was neither reported nor repaired is given up; of
     /// what left twice the second is still under way. Returns how many bytes that are.
-    pub(crate) fn lose_before(&mut self, place: u64) -> u64 {
+    pub(crate) fn lose_before(&mut self, offset: u64) -> u64 {
         let mut bytes = 0;
         let mut index = self.find(self.judged.max(self.una));
         while let Some(segment) = self.segments.get(index)
-            && segment.end() <= place
+            && segment.end() <= offset
         {
             if !segment.lost {
                 let doubled = segment.doubled;
@@ -366,7 +366,7 @@ impl Scoreboard {
             }
             index += 1;
         }
-        self.judged = self.judged.max(place);
+        self.judged = self.judged.max(offset);
         bytes
     }
 
@@ -409,9 +409,9 @@ impl Scoreboard {
         (0..self.segments.len()).map(|index| self.lose(index)).sum()
     }
 
-    /// Everything that ends at or before `place`, was not reported and last left by `at` is given up.
-    pub(crate) fn lose_sent_by(&mut self, at: Instant, place: u64) {
-        for index in 0..self.find(place) {
+    /// Everything that ends at or before `offset`, was not reported and last left by `at` is given up.
+    pub(crate) fn lose_sent_by(&mut self, at: Instant, offset: u64) {
+        for index in 0..self.find(offset) {
             if self.segments[index].sent_at <= at {
                 self.lose(index);
             }

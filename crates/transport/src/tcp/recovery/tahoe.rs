@@ -7,7 +7,7 @@ use super::{AckSeen, Found, Options, Recovery, Scoreboard};
 pub(crate) struct Tahoe {
     options: Options,
     duplicates: u32,
-    /// No loss is found by duplicates of what was sent before this place: they may be answers to
+    /// No loss is found by duplicates of what was sent before this offset: they may be answers to
     /// segments that were sent needlessly.
     recover: u64,
 }

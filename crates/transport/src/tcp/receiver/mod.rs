@@ -1,6 +1,7 @@
 //! The receiving side: the stream in order, the window, and when to acknowledge.
 
-mod stated;
+mod ack_schedule;
+mod advertised_window;
 
 use std::sync::Arc;
 
@@ -8,115 +9,84 @@ use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::tcp::{SackBlock, Snack};
 use bytes::Bytes;
 
-use self::stated::Stated;
+use self::ack_schedule::AckSchedule;
+use self::advertised_window::AdvertisedWindow;
 use super::Config;
 use super::reassembly::{Arrival, Reassembly};
-use super::window_unit::WindowUnit;
 
 /// The receiving side of a connection.
 #[derive(Debug)]
 pub(super) struct Receiver {
     config: Arc<Config>,
-    /// The largest window that there can be: the buffer, or what the window field can state.
-    most: u64,
     /// The peer's initial sequence number.
     irs: Seq32,
     data: Reassembly,
-    /// Bytes that were read and still count as unread.
-    withheld: u64,
+    window: AdvertisedWindow,
+    acks: AckSchedule,
     /// The last so many bytes in order are not to be acknowledged yet.
     deferred: u64,
     has_deferred: bool,
-    /// Payload of the peer's full segments.
-    mss: u16,
-    unit: WindowUnit,
-    /// First place that the peer was not allowed to send.
-    edge: u64,
-    /// Place of the peer's FIN.
+    /// Offset of the peer's FIN.
     fin_at: Option<u64>,
     fin_taken: bool,
-    /// The place that was last acknowledged.
+    /// The offset that was last acknowledged.
     last_acked: u64,
     /// What came twice, to be reported.
     twice: Option<(u64, u64)>,
-    /// Segments that are not acknowledged yet.
-    pending: u32,
-    quick_left: u32,
-    /// So many segments make an acknowledgement due, and the first of them so much later.
-    ack_every: u32,
-    ack_delay: Span,
-    due: bool,
-    deadline: Option<Instant>,
     readable: bool,
-    stated: Stated,
 }
 
 impl Receiver {
     /// A receiver for a peer whose SYN has the number `irs`; windows will count by `unit` bytes.
     pub(super) fn new(config: Arc<Config>, irs: Seq32, unit: u64) -> Self {
         let room = config.rcv_buf.get();
-        // The window of a SYN is not shifted.
-        let first_window = room.min(u64::from(u16::MAX));
         Self {
             irs,
-            most: room.min(u64::from(u16::MAX) * unit),
             data: Reassembly::new(1, room as usize),
-            withheld: 0,
+            window: AdvertisedWindow::new(room, config.mss, unit),
+            acks: AckSchedule::new(&config),
             deferred: 0,
             has_deferred: false,
-            mss: config.mss,
-            unit: WindowUnit::new(unit),
-            edge: 1 + first_window,
             fin_at: None,
             fin_taken: false,
             last_acked: 1,
             twice: None,
-            pending: 0,
-            quick_left: config.quick_acks,
-            ack_every: config.ack_every,
-            ack_delay: config.ack_delay,
-            due: false,
-            deadline: None,
             readable: false,
-            stated: Stated::default(),
             config,
         }
     }
 
     /// A round trip takes so long: what is acknowledged several times in one follows it.
     pub(super) fn know_rtt(&mut self, rtt: Span) {
-        if self.config.acks_per_rtt > 0 {
-            self.ack_every = u32::MAX;
-            self.ack_delay = rtt / u64::from(self.config.acks_per_rtt);
-        }
+        self.acks.spread_over(rtt, self.config.acks_per_rtt);
     }
 
-    /// The place of a sequence number, relative to what is expected next.
-    pub(super) fn place(&self, seq: Seq32) -> i64 {
+    /// The offset of a sequence number, relative to what is expected next.
+    pub(super) fn offset(&self, seq: Seq32) -> i64 {
         let next = self.next();
         next as i64 + i64::from(seq.distance_from(self.wire(next)) as i32)
     }
 
-    /// The sequence number of a place.
-    pub(super) const fn wire(&self, place: u64) -> Seq32 {
-        self.irs.plus(place as u32)
+    /// The sequence number of an offset.
+    pub(super) const fn wire(&self, offset: u64) -> Seq32 {
+        self.irs.plus(offset as u32)
     }
 
-    /// The place that is expected next, with the FIN if it is here.
+    /// The offset that is expected next, with the FIN if it is here.
     pub(super) const fn next(&self) -> u64 {
         self.data.next() + self.fin_taken as u64
     }
 
-    /// Whether a segment of `len` numbers at `place` has something of the window (RFC 9293,
+    /// Whether a segment of `len` numbers at `offset` has something of the window (RFC 9293,
     /// section 3.10.7.4).
-    pub(super) fn accepts(&self, place: i64, len: u32) -> bool {
-        let (next, edge) = (self.next() as i64, self.edge.max(self.next()) as i64);
+    pub(super) fn accepts(&self, offset: i64, len: u32) -> bool {
+        let (next, edge) = (self.next() as i64, self.window.edge().max(self.next()) as i64);
         match (len, edge - next) {
-            (0, 0) => place == next,
-            (0, _) => (next..edge).contains(&place),
+            (0, 0) => offset == next,
+            (0, _) => (next..edge).contains(&offset),
             // What acknowledges is heard even where there is no room.
-            (_, 0) => place == next,
-            _ => place < edge && place + i64::from(len) > next,
+            (_, 0) => offset == next,
+            _ => offset < edge && offset + i64::from(len) > next,
         }
     }
 
@@ -125,51 +95,52 @@ impl Receiver {
     pub(super) fn is_next(&self, seq: Seq32, len: usize) -> bool {
         let next = self.next();
         seq == self.wire(next)
-            && next + len as u64 <= self.edge
+            && next + len as u64 <= self.window.edge()
             && self.data.is_complete()
             && self.fin_at.is_none()
     }
 
     /// A segment came twice that lies before the window.
     pub(super) fn note_twice(&mut self, seq: Seq32, len: usize) {
-        let end = self.place(seq) + len as i64;
+        let end = self.offset(seq) + len as i64;
         if (1..=self.next() as i64).contains(&end) {
             self.twice = Some(((end - len as i64).max(1) as u64, end as u64));
         }
     }
 
     /// An acknowledgement is due, or reading may make one due.
-    pub(super) const fn wants_attention(&self) -> bool {
-        self.due || self.edge - self.data.next() < self.most / 2
+    pub(super) fn wants_attention(&self) -> bool {
+        self.acks.is_due() || self.window.is_nearly_closed(self.data.next())
     }
 
     /// An acknowledgement is due, or something new that must be read first: then it says more than any other
     /// segment would.
     #[inline]
     pub(super) fn wants_to_speak(&self) -> bool {
-        self.due || self.readable || self.has_report()
+        self.acks.is_due() || self.readable || self.has_report()
     }
 
-    /// Whether a place is one that the peer acknowledged up to, so that its timestamp may count
+    /// Whether an offset is one that the peer acknowledged up to, so that its timestamp may count
     /// (RFC 7323, section 4.3).
-    pub(super) const fn is_up_to_acked(&self, place: i64) -> bool {
-        place <= self.last_acked as i64
+    pub(super) const fn is_up_to_acked(&self, offset: i64) -> bool {
+        offset <= self.last_acked as i64
     }
 
-    /// Takes the acceptable segment whose first byte is at `place`.
+    /// Takes the acceptable segment whose first byte is at `offset`.
     #[inline]
     pub(super) fn handle_data(
         &mut self,
         now: Instant,
-        place: i64,
+        offset: i64,
         mut payload: Bytes,
         fin: bool,
     ) -> Arrival {
-        let before = (1 - place).max(0).min(payload.len() as i64) as usize;
+        let before = (1 - offset).max(0).min(payload.len() as i64) as usize;
         let _ = payload.split_to(before);
-        let start = place.max(1) as u64;
+        let start = offset.max(1) as u64;
         let whole = payload.len() as u64;
-        let most = self.fin_at.map_or(self.edge, |fin| self.edge.min(fin));
+        let edge = self.window.edge();
+        let most = self.fin_at.map_or(edge, |fin| edge.min(fin));
         payload.truncate(most.saturating_sub(start) as usize);
         let end = start + payload.len() as u64;
         if fin && payload.len() as u64 == whole {
@@ -210,73 +181,61 @@ impl Receiver {
         !self.readable && self.data.ready_bytes() == 0
     }
 
-    /// Takes so many bytes that [`Receiver::is_next`] knows as the next ones, where the application has read all before
-    /// and reads these at once.
+    /// Takes so many bytes that [`Receiver::is_next`] knows as the next ones, where the application has read all
+    /// before and reads these at once.
     #[inline(always)]
     pub(super) fn count_next(&mut self, now: Instant, len: usize) {
         self.data.pass(len);
-        self.count_segment(now);
+        self.acks.count(now);
     }
 
-    /// When what arrived is to be acknowledged (RFC 5681, section 4.2).
+    /// When what arrived is to be acknowledged.
     fn acknowledge(&mut self, now: Instant, arrival: Arrival, fin: bool) {
         let in_order = arrival == Arrival::InOrder;
         if fin || !in_order && self.config.ack_disorder_at_once || arrival == Arrival::Dropped {
-            self.due = true;
-            return;
+            self.acks.ask(true);
+        } else {
+            self.acks.count(now);
         }
-        self.count_segment(now);
     }
 
     /// A segment more that is to be acknowledged with others, or late.
-    #[inline(always)]
     pub(super) fn count_segment(&mut self, now: Instant) {
-        self.pending += 1;
-        if self.quick_left > 0 {
-            self.quick_left -= 1;
-            self.due = true;
-        }
-        if self.pending >= self.ack_every {
-            self.due = true;
-        } else if self.deadline.is_none() {
-            self.deadline = Some(now + self.ack_delay);
-        }
+        self.acks.count(now);
     }
 
     /// An acknowledgement is to be sent at once.
-    pub(super) fn acknowledge_now(&mut self) {
-        self.due = true;
+    pub(super) const fn acknowledge_now(&mut self) {
+        self.acks.ask(true);
     }
 
     /// The delay of an acknowledgement may be over.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        if self.deadline.is_some_and(|at| at <= now) {
-            self.due = true;
-        }
+        self.acks.handle_timeout(now);
     }
 
     /// When [`Receiver::handle_timeout`] must be called.
     #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
-        if self.due { None } else { self.deadline }
+        self.acks.deadline()
     }
 
     /// An acknowledgement is due. Data that the application does not know of yet comes first: its
     /// reading opens the window that the acknowledgement states.
     #[inline(always)]
     pub(super) fn is_due(&self) -> bool {
-        self.due && !self.readable && !(self.deferred > 0 && self.has_said_all())
+        self.acks.is_due() && !self.readable && !(self.deferred > 0 && self.has_said_all())
     }
 
     /// An acknowledgement now would be a duplicate of the last one and no sign of a loss.
     fn has_said_all(&self) -> bool {
-        let same_edge = self.next() + self.unit.floor(self.free()) <= self.edge;
-        self.ack_place() == self.last_acked && same_edge && !self.has_report()
+        let same_edge = self.window.is_stated(self.next(), self.unread());
+        self.ack_offset() == self.last_acked && same_edge && !self.has_report()
     }
 
-    /// The place up to which everything may be acknowledged.
+    /// The offset up to which everything may be acknowledged.
     #[inline(always)]
-    fn ack_place(&self) -> u64 {
+    fn ack_offset(&self) -> u64 {
         if self.deferred > 0 { self.data.next().saturating_sub(self.deferred) } else { self.next() }
     }
 
@@ -285,7 +244,8 @@ impl Receiver {
         let advances = bytes < self.deferred;
         self.deferred = bytes;
         self.has_deferred |= bytes > 0;
-        self.due |= advances && self.last_acked < self.ack_place();
+        let more = advances && self.last_acked < self.ack_offset();
+        self.acks.ask(more);
     }
 
     /// Something was acknowledged later than it came.
@@ -309,7 +269,7 @@ impl Receiver {
     #[inline]
     fn reported_twice(&self) -> Option<(u64, u64)> {
         let next = self.next();
-        self.twice.filter(|(start, end)| *end <= self.ack_place() || *start > next)
+        self.twice.filter(|(start, end)| *end <= self.ack_offset() || *start > next)
     }
 
     /// The most bytes that waited out of order at a time.
@@ -325,36 +285,23 @@ impl Receiver {
     /// An acknowledgement leaves: gives its number and the window field.
     #[inline(always)]
     pub(super) fn take_ack(&mut self) -> (Seq32, u16) {
-        let (next, acked) = (self.next(), self.ack_place().max(self.last_acked));
-        self.due = false;
-        self.deadline = None;
-        self.pending = 0;
+        let (next, acked) = (self.next(), self.ack_offset().max(self.last_acked));
+        self.acks.sent();
         self.last_acked = acked;
-        (self.wire(acked), self.take_window(next, acked))
+        (self.wire(acked), self.window.take(next, acked, self.unread()))
     }
 
-    /// Bytes of the buffer that the window may state as free.
+    /// Bytes that wait to be read.
     #[inline(always)]
-    fn free(&self) -> u64 {
-        let taken = self.data.ready_bytes() as u64 + self.withheld;
-        self.config.rcv_buf.get().saturating_sub(taken).min(self.most)
+    fn unread(&self) -> u64 {
+        self.data.ready_bytes() as u64
     }
 
-    /// By how much a window that is nearly closed could open. A sender that has room is not told.
-    #[inline(always)]
-    fn gain(&self) -> u64 {
-        let promised = self.edge.saturating_sub(self.next());
-        if promised < self.most / 2 { self.free().saturating_sub(promised) } else { 0 }
-    }
-
-    /// So many bytes that were read count as unread. Whoever makes room by it is told soon: its window
-    /// follows what leaves elsewhere.
-    pub(super) fn withhold(&mut self, bytes: u64) {
-        let opens = bytes < self.withheld;
-        self.withheld = bytes;
-        if opens && self.gain() >= u64::from(self.mss).min(self.most / 2) {
-            self.due |= !self.fin_taken;
-        }
+    /// So many bytes that were read count as unread.
+    pub(super) fn reserve(&mut self, bytes: u64) {
+        let (next, unread) = (self.next(), self.unread());
+        let tells = self.window.reserve(bytes, next, unread);
+        self.acks.ask(tells && !self.fin_taken);
     }
 
     /// The window field of a SYN, which is not shifted.
@@ -405,9 +352,8 @@ impl Receiver {
     /// Something was read.
     #[inline(always)]
     pub(super) fn follow_reading(&mut self) {
-        if self.gain() >= (2 * u64::from(self.mss)).min(self.most / 2) {
-            self.due |= !self.fin_taken;
-        }
+        let opens = self.window.opens(self.next(), self.unread());
+        self.acks.ask(opens && !self.fin_taken);
     }
 
     /// There is something new to read.
@@ -423,7 +369,6 @@ impl Receiver {
     /// The connection is gone. What was delivered can still be read.
     pub(super) fn drop_all(&mut self) {
         self.data.clear();
-        self.due = false;
-        self.deadline = None;
+        self.acks.stop();
     }
 }

@@ -4,21 +4,18 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
 
-use super::connection::{Connection, Stage};
-use super::emission::{Kind, Outgoing};
-
-/// Bytes of the timestamps option with its padding.
-pub(super) const STAMPS_LEN: usize = 12;
+use super::{Connection, Stage};
+use crate::tcp::sender::{Kind, Outgoing};
 
 impl Connection {
     /// Writes the next segment, if there is one.
-    pub(super) fn compose(&mut self, now: Instant, place: &mut Segment) -> bool {
-        if self.reset.is_some() {
-            self.compose_reset(place);
-        } else if self.handshake.due && !self.tx.outage.is_on() {
-            self.compose_syn(now, place);
+    pub(super) fn encode(&mut self, now: Instant, place: &mut Segment) -> bool {
+        if self.ending.has_reset() {
+            self.encode_reset(place);
+        } else if self.handshake.is_due() && !self.tx.is_resting() {
+            self.encode_syn(now, place);
         } else {
-            return self.compose_open(now, place);
+            return self.encode_open(now, place);
         }
         self.count_segment(place.wire_len());
         true
@@ -26,8 +23,8 @@ impl Connection {
 
     /// Writes an acknowledgement that is all there is to send.
     #[inline(always)]
-    pub(super) fn compose_ack_alone(&mut self, now: Instant, place: &mut Segment) {
-        self.compose_ack(now, place);
+    pub(super) fn encode_ack_alone(&mut self, now: Instant, place: &mut Segment) {
+        self.encode_ack(now, place);
         self.count_segment(place.header_len());
     }
 
@@ -37,32 +34,31 @@ impl Connection {
         self.counters.bytes_sent += wire_len as u64;
     }
 
-    fn compose_open(&mut self, now: Instant, place: &mut Segment) -> bool {
+    fn encode_open(&mut self, now: Instant, place: &mut Segment) -> bool {
         if !matches!(self.stage, Stage::Open | Stage::TimeWait) {
             return false;
         }
         if let Some(payload) = self.tx.take_probe(now) {
-            self.compose_question(now, place);
+            self.encode_probe(now, place);
             place.payload = payload;
             self.count_segment(place.wire_len());
             return true;
         }
         // What is missing is told by itself: a full segment has no room for it.
         if !(self.rx.is_due() && self.rx.has_report()) {
-            let options = if self.stamped { STAMPS_LEN } else { 0 };
-            let wire = (Segment::PLAIN_HEADER + options) as u64;
-            let clock = self.stamps.clock(now);
+            let wire = Segment::PLAIN_HEADER as u64 + u64::from(self.timestamps.len());
+            let clock = self.timestamps.clock(now);
             if let Some(outgoing) = self.tx.next_segment(now, clock, wire) {
-                self.compose_data(now, place, outgoing);
+                self.encode_data(now, place, outgoing);
                 return true;
             }
         }
         if self.rx.is_due() {
-            self.compose_ack_alone(now, place);
+            self.encode_ack_alone(now, place);
             return true;
         }
-        if std::mem::take(&mut self.keepalive_due) {
-            self.compose_question(now, place);
+        if self.keepalive.take_due() {
+            self.encode_probe(now, place);
             self.count_segment(place.header_len());
             return true;
         }
@@ -71,22 +67,22 @@ impl Connection {
 
     /// The parts that every segment of an open connection has.
     #[inline(always)]
-    fn compose_common(&mut self, now: Instant, place: &mut Segment) {
+    fn encode_common(&mut self, now: Instant, place: &mut Segment) {
         place.source_port = self.ports.local;
         place.destination_port = self.ports.peer;
         (place.ack, place.window) = self.rx.take_ack();
-        place.flags = if self.ecn_echo { Flags::ACK.with(Flags::ECE) } else { Flags::ACK };
+        place.flags = self.ecn.flags();
         place.ecn = Ecn::NotCapable;
         place.low_priority = false;
         place.urgent = 0;
-        place.timestamps = self.stamped.then(|| self.stamps.option(now));
+        place.timestamps = self.timestamps.is_agreed().then(|| self.timestamps.option(now));
         place.options = Options::None;
         place.scps = Scps::NONE;
     }
 
     #[inline(always)]
-    pub(super) fn compose_data(&mut self, now: Instant, place: &mut Segment, outgoing: Outgoing) {
-        self.compose_common(now, place);
+    pub(super) fn encode_data(&mut self, now: Instant, place: &mut Segment, outgoing: Outgoing) {
+        self.encode_common(now, place);
         let Outgoing { start, payload, fin, push, kind, low } = outgoing;
         place.low_priority = low;
         place.seq = self.tx.wire(start);
@@ -95,18 +91,29 @@ impl Connection {
         }
         if fin {
             place.flags = place.flags.with(Flags::FIN);
-            self.ended_first |= kind == Kind::New && !self.rx.has_ended();
+            if kind == Kind::New && !self.rx.has_ended() {
+                self.ending.end_first();
+            }
         }
         place.payload = payload;
         self.write_congestion_header(now, !place.payload.is_empty());
         // RFC 3168, section 6.1.5: repairs are never marked.
-        if self.ecn && kind == Kind::New && !place.payload.is_empty() {
+        if self.ecn.is_agreed() && kind == Kind::New && !place.payload.is_empty() {
             place.ecn = Ecn::Capable0;
-            if std::mem::take(&mut self.tx.cwr) {
+            if self.tx.take_cwr() {
                 place.flags = place.flags.with(Flags::CWR);
             }
         }
         self.count_data(place.header_len(), place.payload.len() as u64, kind);
+    }
+
+    /// Writes the congestion header of a segment that leaves, if it has one; only data ask for anything.
+    #[inline(always)]
+    fn write_congestion_header(&mut self, now: Instant, data: bool) {
+        if self.tx.is_explicit() || self.feedback.is_wanted() {
+            let request = if data { self.tx.request(now) } else { None };
+            self.feedback.write(request);
+        }
     }
 
     /// Counts a segment with so many bytes of the stream; a FIN alone has none.
@@ -133,25 +140,25 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn compose_ack(&mut self, now: Instant, place: &mut Segment) {
-        self.compose_common(now, place);
-        place.seq = self.tx.wire(self.tx.board.next());
+    fn encode_ack(&mut self, now: Instant, place: &mut Segment) {
+        self.encode_common(now, place);
+        place.seq = self.tx.wire(self.tx.next());
         place.payload.clear();
         self.write_congestion_header(now, false);
-        if self.tx.agreed.reports && self.rx.has_report() {
-            self.compose_report(place);
+        if self.tx.agreed().reports && self.rx.has_report() {
+            self.encode_report(place);
         }
     }
 
     #[inline(never)]
-    fn compose_report(&mut self, place: &mut Segment) {
-        if let Some(unit) = self.tx.agreed.snacks {
+    fn encode_report(&mut self, place: &mut Segment) {
+        if let Some(unit) = self.tx.agreed().snacks {
             // What a header has room for, and beside timestamps.
-            let most = if self.stamped { 24 } else { 33 };
+            let most = if self.timestamps.is_agreed() { 24 } else { 33 };
             let snack = self.rx.take_snack(unit, most);
             place.options = snack.map_or(Options::None, Options::Snack);
         } else {
-            let most = if self.stamped { 3 } else { 4 };
+            let most = if self.timestamps.is_agreed() { 3 } else { 4 };
             place.options = Options::Sack(self.rx.take_blocks().take(most).collect());
         }
     }
@@ -159,14 +166,14 @@ impl Connection {
     /// A segment that the peer answers: its number is one that it has acknowledged (RFC 9293,
     /// section 3.8.4).
     #[cold]
-    fn compose_question(&mut self, now: Instant, place: &mut Segment) {
-        self.compose_ack(now, place);
-        place.seq = self.tx.wire(self.tx.board.una() - 1);
+    fn encode_probe(&mut self, now: Instant, place: &mut Segment) {
+        self.encode_ack(now, place);
+        place.seq = self.tx.wire(self.tx.una() - 1);
     }
 
     #[cold]
-    fn compose_reset(&mut self, place: &mut Segment) {
-        let Some((seq, ack)) = self.reset.take() else { return };
+    fn encode_reset(&mut self, place: &mut Segment) {
+        let Some((seq, ack)) = self.ending.take_reset() else { return };
         let flags = if ack.is_some() { Flags::RST.with(Flags::ACK) } else { Flags::RST };
         *place = Segment {
             source_port: self.ports.local,
@@ -175,6 +182,21 @@ impl Connection {
             ack: ack.unwrap_or_default(),
             flags,
             ..Segment::default()
+        };
+    }
+
+    /// Writes our SYN or SYN-ACK.
+    #[cold]
+    fn encode_syn(&mut self, now: Instant, place: &mut Segment) {
+        let ack = if self.handshake.is_answer() { self.rx.wire(1) } else { Default::default() };
+        let timestamps = self.timestamps.option(now);
+        *place = Segment {
+            source_port: self.ports.local,
+            destination_port: self.ports.peer,
+            seq: self.tx.wire(0),
+            ack,
+            window: self.rx.syn_window(),
+            ..self.handshake.take_syn(now, &self.config, timestamps)
         };
     }
 }

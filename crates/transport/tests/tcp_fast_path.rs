@@ -1,6 +1,6 @@
 //! A segment that is answered in its place is answered as it would be the general way.
 //!
-//! The same transfer happens twice, once with [`Connection::turn_data`] at the sink and [`Connection::turn_ack`] at
+//! The same transfer happens twice, once with [`Connection::fast_data`] at the sink and [`Connection::fast_ack`] at
 //! the source wherever they take a segment, once without. Only what may come nearer is asked for a deadline there.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bentpipe_cc::Choice;
 use bentpipe_testkit::pattern;
 use bentpipe_transport::tcp::recovery::Mode;
-use bentpipe_transport::tcp::{Config, Connection, Turned};
+use bentpipe_transport::tcp::{Config, Connection, FastPath};
 use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
@@ -71,25 +71,25 @@ struct End {
     connection: Option<Connection>,
     context: DrainContext,
     timer: Option<Instant>,
-    turned: usize,
+    fast: usize,
 }
 
 impl End {
     /// Takes a segment in its place. `None` when it is to be taken the general way.
-    fn turn(&mut self, now: Instant, sink: bool, segment: &mut Segment) -> Option<()> {
+    fn take_fast(&mut self, now: Instant, sink: bool, segment: &mut Segment) -> Option<()> {
         let (connection, context) = (self.connection.as_mut()?, &mut self.context);
         let tcp = segment.tcp_mut();
-        let turned = if sink {
-            connection.turn_data(now, PATH, tcp, |bytes| context.inbox.extend_from_slice(bytes))
+        let outcome = if sink {
+            connection.fast_data(now, PATH, tcp, |bytes| context.inbox.extend_from_slice(bytes))
         } else {
-            connection.turn_ack(now, PATH, tcp)
+            connection.fast_ack(now, PATH, tcp)
         };
-        match turned {
-            Turned::No => return None,
-            Turned::Taken => assert!(tcp.payload.is_empty()),
-            Turned::Answered => context.sent.push(segment.clone()),
+        match outcome {
+            FastPath::NotTaken => return None,
+            FastPath::Taken => assert!(tcp.payload.is_empty()),
+            FastPath::Answered => context.sent.push(segment.clone()),
         }
-        self.turned += 1;
+        self.fast += 1;
         if !connection.is_quiet() {
             self.drain(now);
         }
@@ -99,7 +99,7 @@ impl End {
     fn drain(&mut self, now: Instant) {
         if let Some(connection) = &mut self.connection {
             self.timer = drain(connection, now, &mut self.context);
-            let _ = connection.take_hurry();
+            let _ = connection.take_timer_dirty();
         }
     }
 
@@ -122,8 +122,8 @@ struct Network {
     late: u64,
 }
 
-/// Everything that was sent and when, what was read and the counters; and how many segments were turned.
-fn transfer(network: Network, config: &Config, bytes: usize, turns: bool) -> (Vec<String>, usize) {
+/// Everything that was sent and when, what was read and the counters; and how many took the fast path.
+fn transfer(network: Network, config: &Config, bytes: usize, fast: bool) -> (Vec<String>, usize) {
     let mut state = network.seed;
     let mut draw = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -135,7 +135,7 @@ fn transfer(network: Network, config: &Config, bytes: usize, turns: bool) -> (Ve
     let source = Connection::connect(config.clone(), now, PATH, ports, 0x1234_5678_9abc);
     let mut ends = [Some(source), None].map(|connection| {
         let context = DrainContext::default();
-        End { connection, context, timer: None, turned: 0 }
+        End { connection, context, timer: None, fast: 0 }
     });
     let file = pattern(bytes);
     let chunks = (0..bytes).step_by(8_000);
@@ -167,7 +167,7 @@ fn transfer(network: Network, config: &Config, bytes: usize, turns: bool) -> (Ve
         }
         let Some((_, (to, mut segment))) = wire.pop_first() else { break };
         let end = &mut ends[to];
-        if turns && end.turn(now, to == 1, &mut segment).is_some() {
+        if fast && end.take_fast(now, to == 1, &mut segment).is_some() {
             continue;
         }
         match &mut end.connection {
@@ -181,7 +181,7 @@ fn transfer(network: Network, config: &Config, bytes: usize, turns: bool) -> (Ve
         seen.push(format!("{:?} {:?}", connection.sender_state(), connection.counters()));
     }
     assert!(ends[1].context.inbox == file, "what was read is what was written");
-    (seen, ends[0].turned + ends[1].turned)
+    (seen, ends[0].fast + ends[1].fast)
 }
 
 fn networks() -> impl Strategy<Value = Network> {
@@ -220,17 +220,17 @@ proptest! {
         config in configs(),
         bytes in 0..200_000usize,
     ) {
-        let (turned, _) = transfer(network, &config, bytes, true);
+        let (fast, _) = transfer(network, &config, bytes, true);
         let (general, _) = transfer(network, &config, bytes, false);
-        let differs = turned.iter().zip(&general).find(|(turned, general)| turned != general);
+        let differs = fast.iter().zip(&general).find(|(fast, general)| fast != general);
         prop_assert_eq!(differs, None);
-        prop_assert_eq!(turned.len(), general.len());
+        prop_assert_eq!(fast.len(), general.len());
     }
 }
 
 #[test]
 fn most_segments_of_a_long_transfer_without_losses_are_answered_in_their_places() {
     let network = Network { seed: 1, loss: 0, late: 0 };
-    let (seen, turned) = transfer(network, &Config::ns2(), 2_000_000, true);
-    assert!(turned > seen.len() * 7 / 10, "{turned} of {}", seen.len());
+    let (seen, fast) = transfer(network, &Config::ns2(), 2_000_000, true);
+    assert!(fast > seen.len() * 7 / 10, "{fast} of {}", seen.len());
 }

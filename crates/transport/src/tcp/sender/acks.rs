@@ -1,0 +1,340 @@
+//! What an acknowledgement of the peer changes at the sender.
+//!
+//! It is taken in steps. A [plain](plain_ack) one leaves out those that find nothing to do.
+
+use bentpipe_cc::{Ack, LossCause, RateSample, Signal};
+use bentpipe_units::{ByteCount, Instant, Span};
+use bentpipe_wire::tcp::{Options, Segment};
+
+use super::Sender;
+use super::header_prediction::{Whole, plain_ack};
+use crate::tcp::recovery::{AckSeen, Delivered, Departed, Found};
+use crate::tcp::round_trips::Timed;
+
+/// An acknowledgement, as the connection read it from a segment.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp) struct AckIn {
+    /// Place up to which everything is acknowledged.
+    pub(in crate::tcp) offset: u64,
+    /// Place of the segment that carries it, in the peer's stream.
+    pub(in crate::tcp) from: u64,
+    /// The peer's window in bytes.
+    pub(in crate::tcp) window: u64,
+    /// It carries nothing else: it may be a duplicate.
+    pub(in crate::tcp) pure: bool,
+    /// The peer has seen a congestion mark.
+    pub(in crate::tcp) marked: bool,
+    /// Somebody on the way says that what it asks for was damaged on a link (the corruption-experienced
+    /// option of CCSDS 714.0-B).
+    pub(in crate::tcp) corrupt: bool,
+    /// The stamp that it echoes, and the time since then.
+    pub(in crate::tcp) echo: Option<(u32, Span)>,
+}
+
+/// What the sender was like before an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    una: u64,
+    /// The window was the limit.
+    was_limited: bool,
+}
+
+impl Sender {
+    /// Takes an acknowledgement that is neither from the future nor of what was acknowledged before.
+    pub(in crate::tcp) fn handle_ack(&mut self, now: Instant, ack: &AckIn, segment: &Segment) {
+        let una = self.board.una();
+        let window_before = self.peer.room(una);
+        let outstanding = self.board.outstanding();
+        let before = self.hear_ack(ack, ack.corrupt || self.outage.may_be_blamed(una));
+        let mut delivered = Delivered::default();
+        self.board.acknowledge(ack.offset, &mut delivered);
+        let acked = ack.offset - una;
+        let cumulative = delivered.bytes;
+        let twice = self.take_reports(ack.offset, segment, &mut delivered);
+        let asked = self.take_requests(ack.offset, segment, &mut delivered);
+        let sacked = delivered.bytes - cumulative;
+        self.backlog.acknowledge(ack.offset);
+        // RFC 5681, section 2.
+        let same_window = self.peer.room(ack.offset) == window_before;
+        let duplicate =
+            ack.pure && acked == 0 && outstanding > 0 && same_window && !twice && window_before > 0;
+        if !(self.agreed.reports && self.repairs.reads_reports()) {
+            let (mss, outstanding) = (self.mss(), self.board.outstanding());
+            self.repairs.count_duplicates(duplicate, &mut delivered, mss, outstanding);
+        }
+        let exact = delivered.sent_once_at.filter(|_| !delivered.resent).map(|at| now.since(at));
+        let newest = delivered.newest.as_ref();
+        let rate_sample = self.measure(now, ack, [acked, delivered.bytes], exact, newest);
+        let was_active = self.repairs.is_active();
+        let seen = AckSeen {
+            now,
+            srtt: self.round_trips.rtt().srtt(),
+            mss: self.mss(),
+            acked,
+            sacked,
+            duplicate,
+            asked,
+        };
+        let mut found = self.repairs.on_ack(&mut self.board, &seen);
+        // What advances counts, even if duplicates announced all of it (RFC 5681, section 3.1): after a
+        // timeout the window would not grow otherwise.
+        let bytes = delivered.bytes.max(acked.min(self.mss()));
+        if bytes > 0 {
+            let told = Ack {
+                bytes: ByteCount::new(bytes),
+                advanced: ByteCount::new(acked),
+                segments: delivered.segments.max(1),
+                newest_sent_at: delivered.newest.map_or(now, |newest| newest.sent_at),
+                rate_sample,
+                acks: 1,
+                // What is only reported selectively is no reason to send faster.
+                in_recovery: was_active
+                    || self.repairs.is_active()
+                    || self.probing.is_on()
+                    || acked == 0,
+            };
+            self.tell_ack(now, &told, before);
+        }
+        self.undo_if_mistaken(now, ack, acked);
+        if found == Found::default() {
+            found = self.check_fine_timer(now, duplicate, acked);
+        }
+        if let Some(judgement) = self.outage.take_judgement(now) {
+            self.board.lose_sent_by(judgement.left_by, judgement.under_way);
+        }
+        self.follow(now, &found);
+        if ack.marked {
+            self.handle_mark(now);
+        }
+        self.settle_ack(now, acked > 0 && !found.keep_timer || found.restart_timer);
+        self.continue_probing(now, acked > 0 || delivered.bytes > 0);
+    }
+
+    /// Takes an acknowledgement of new data if it is a plain one. False, and nothing changed, when it is not.
+    #[inline(always)]
+    pub(in crate::tcp) fn take_plain_ack(&mut self, now: Instant, ack: &AckIn) -> bool {
+        let Some(Whole { segments, newest }) = plain_ack(self, ack) else { return false };
+        if !self.repairs.on_plain_ack() {
+            return false;
+        }
+        let before = self.hear_ack(ack, false);
+        self.board.acknowledge_whole(segments, ack.offset);
+        self.backlog.acknowledge(ack.offset);
+        let acked = ack.offset - before.una;
+        let exact = Some(now.since(newest.sent_at));
+        let rate_sample = self.measure(now, ack, [acked, acked], exact, Some(&newest));
+        let told = Ack {
+            bytes: ByteCount::new(acked),
+            advanced: ByteCount::new(acked),
+            segments,
+            newest_sent_at: newest.sent_at,
+            rate_sample,
+            acks: 1,
+            in_recovery: false,
+        };
+        self.tell_ack(now, &told, before);
+        _ = self.episode.advanced();
+        self.settle_ack(now, true);
+        true
+    }
+
+    /// First step: the peer is there, and states its window.
+    #[inline(always)]
+    fn hear_ack(&mut self, ack: &AckIn, excused: bool) -> Before {
+        let una = self.board.una();
+        self.pacer.new_burst();
+        self.timers.heard();
+        self.episode.heard(excused);
+        let was_limited = self.governor.was_limited(una);
+        if self.peer.take(ack, una) {
+            // What probed the closed window was thrown away.
+            self.timers.forget_backoff();
+            if self.board.outstanding() > 0 && una == ack.offset {
+                self.board.lose(0);
+                self.repairs.force(1);
+            }
+        }
+        Before { una, was_limited }
+    }
+
+    /// Second step, after the scoreboard took it: what it tells of the round trip and of the rate. `acked` bytes were
+    /// acknowledged cumulatively, so many were `delivered`; a segment that was sent once took the `exact` time.
+    #[inline(always)]
+    fn measure(
+        &mut self,
+        now: Instant,
+        ack: &AckIn,
+        [acked, delivered]: [u64; 2],
+        exact: Option<Span>,
+        newest: Option<&Departed>,
+    ) -> Option<RateSample> {
+        let timed = Timed {
+            acked,
+            exact,
+            since: self.outage.over_at(),
+            outstanding: self.board.outstanding(),
+            mss: self.mss(),
+        };
+        if self.round_trips.measure(now, &self.config, ack, &timed) && acked > 0 {
+            self.timers.forget_backoff();
+        }
+        self.delivery.take(now, delivered, newest, self.round_trips.rtt().min())
+    }
+
+    /// Third step: the controller is told of what arrived.
+    #[inline]
+    fn tell_ack(&mut self, now: Instant, told: &Ack, before: Before) {
+        let mut path = self.path_view(now);
+        path.cwnd_limited |= before.was_limited;
+        self.governor.on_ack(&path, told);
+    }
+
+    /// Last step: the window follows, and the timer starts anew where it `restarts`.
+    #[inline(always)]
+    fn settle_ack(&mut self, now: Instant, restarts: bool) {
+        self.governor.follow(self.mss());
+        if restarts {
+            self.restart_timer(now);
+        }
+        self.probes.may_follow_ack();
+    }
+
+    /// Takes the selective acknowledgements. True when the first of them reports something that came
+    /// twice (RFC 2883, section 4).
+    fn take_reports(&mut self, una: u64, segment: &Segment, delivered: &mut Delivered) -> bool {
+        let Options::Sack(blocks) = &segment.options else { return false };
+        if !self.agreed.reports {
+            return false;
+        }
+        let offsets = |n: usize| {
+            let block = blocks.get(n)?;
+            let (first, end) = (self.offset(block.first), self.offset(block.end));
+            (first < end && end <= self.board.next() as i64).then_some((first, end))
+        };
+        let twice = offsets(0).is_some_and(|(first, end)| {
+            let within = |(from, to): (i64, i64)| from <= first && end <= to;
+            end <= una as i64 || offsets(1).is_some_and(within)
+        });
+        let first_block = offsets(0).filter(|_| twice);
+        let read = if self.repairs.reads_reports() { blocks.len() } else { 0 };
+        for n in usize::from(twice)..read {
+            let block = blocks.get(n).copied().unwrap_or_default();
+            let (first, end) = (self.offset(block.first), self.offset(block.end));
+            if una as i64 <= first && first < end {
+                self.board.sack(first as u64, end as u64, delivered);
+                self.release(first as u64);
+            }
+        }
+        if let Some((first, end)) = first_block {
+            self.probing.take_report(first, end);
+            self.probes.take_report();
+        }
+        twice
+    }
+
+    /// Takes a SNACK: the first hole, then a bit for each segment behind it that says whether it is missing. Gives
+    /// the offset before which the peer asks for all that it has not reported.
+    fn take_requests(&mut self, una: u64, segment: &Segment, delivered: &mut Delivered) -> u64 {
+        let (Options::Snack(snack), Some(unit)) = (&segment.options, self.agreed.snacks) else {
+            return 0;
+        };
+        let next = self.board.next();
+        let mut at = una + (u64::from(snack.hole_offset) + u64::from(snack.hole_size)) * unit;
+        let mut asked = at.min(next);
+        for byte in snack.vector.iter() {
+            for bit in (0..8).rev() {
+                let end = at + unit;
+                if end > next {
+                    return asked;
+                }
+                if byte >> bit & 1 == 1 {
+                    asked = end;
+                } else {
+                    self.board.sack(at, end, delivered);
+                    self.release(at);
+                }
+                at = end;
+            }
+        }
+        asked
+    }
+
+    /// Frees what the peer has of the stretch at this offset.
+    fn release(&mut self, offset: u64) {
+        if self.config.release_reported
+            && let Some((start, end)) = self.board.runs().run_at(offset)
+        {
+            self.backlog.release(start, end);
+        }
+    }
+
+    /// The originals of what was sent again may have arrived.
+    fn undo_if_mistaken(&mut self, now: Instant, ack: &AckIn, acked: u64) {
+        if let Some((echo, _)) = ack.echo.filter(|_| acked > 0)
+            && self.episode.take_mistake(echo)
+            && self.config.undo
+        {
+            self.board.believe();
+            self.signal(now, &Signal::SpuriousLoss);
+        }
+    }
+
+    /// A controller with fine timers wants the oldest segment looked at by the first duplicate and by
+    /// the first two acknowledgements after a repair.
+    fn check_fine_timer(&mut self, now: Instant, duplicate: bool, acked: u64) -> Found {
+        let looks =
+            if acked > 0 { self.episode.advanced() } else { self.episode.stood_still(duplicate) };
+        let Some(head) = self.board.head().filter(|_| looks) else { return Found::default() };
+        let due = self.round_trips.overdue_after(&self.config);
+        if !self.governor.repair().fine_timers || now.since(head.sent_at) <= due {
+            return Found::default();
+        }
+        let sent_since = self.episode.is_since_reduction(head.sent_at);
+        let found = self.repairs.suspect(&mut self.board);
+        Found { new_episode: found.new_episode || sent_since, ..found }
+    }
+
+    /// Does what the recovery found to be done.
+    fn follow(&mut self, now: Instant, found: &Found) {
+        self.repairs.force(found.forced);
+        if found.lost > 0 {
+            if self.path_mtu.is_probe(found, &self.board) {
+                self.episode.excuse();
+            }
+            let timed_out = found.as_timeout && !self.episode.is_excused();
+            let cause = if timed_out { LossCause::Timeout } else { LossCause::Gap };
+            self.answer_loss(now, found, cause);
+            if found.new_episode || found.again {
+                // The repair has a timeout of its own: what is left of the old one is less than a round
+                // trip where the round trip hardly varies.
+                self.restart_timer(now);
+            }
+        }
+        if found.done {
+            self.signal(now, &Signal::RecoveryDone);
+        }
+        let reports = self.probes.take_reported();
+        if reports > 0 {
+            self.signal(now, &Signal::ProbeAcked { segments: reports });
+        }
+    }
+
+    /// The peer has seen a mark. A loss may have reduced the window already.
+    fn handle_mark(&mut self, now: Instant) {
+        if self.ecn.take_echo(self.board.una(), self.board.next()) && !self.repairs.is_active() {
+            self.signal(now, &Signal::EcnCe);
+        }
+    }
+
+    /// The acknowledgement may end a cycle of probes; `news` if it reported something.
+    fn continue_probing(&mut self, now: Instant, news: bool) {
+        let complete = self.board.outstanding() == 0;
+        if let Some(end) = self.probing.take_ack(now, news, complete) {
+            if end.congested {
+                self.tell_loss(now, &end.found, end.cause);
+            }
+            self.repairs.force(1);
+            self.restart_timer(now);
+        }
+    }
+}
