@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::xstp::Session;
-use bentpipe_transport::{Endpoint, Event, Failure, SenderState};
+use bentpipe_transport::{Endpoint, Event, Failure, Inspect, SenderState};
 use bentpipe_units::Instant;
 use bytes::{Buf as _, Bytes};
 
@@ -146,7 +146,7 @@ impl Accepted {
 /// The connections of a host. After a change, whoever drives the host has to be told.
 pub trait Streams: Debug + Send + 'static {
     /// The state machine of a connection.
-    type Endpoint: Endpoint;
+    type Endpoint: Inspect;
 
     /// A connection.
     fn stream(&self, id: ConnectionId) -> &Stream<Self::Endpoint>;

@@ -3,7 +3,7 @@
 //! What a protocol adds to the simulator stands here: how its ends are opened, and how a segment that
 //! belongs to no connection is answered.
 
-use bentpipe_transport::{Endpoint, PathId, Ports, sctp, tcp, xstp};
+use bentpipe_transport::{FullEndpoint, PathId, Ports, sctp, tcp, xstp};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
@@ -124,7 +124,7 @@ impl Connection {
     }
 
     /// The endpoint, to be changed, where it matters little how fast it is reached.
-    pub(crate) fn endpoint_mut(&mut self) -> &mut dyn Endpoint {
+    pub(crate) fn endpoint_mut(&mut self) -> &mut dyn FullEndpoint {
         match self {
             Self::Xstp(session) => &mut **session,
             Self::Tcp(connection) => &mut **connection,
@@ -134,7 +134,7 @@ impl Connection {
     }
 
     /// The endpoint, where it matters little how fast it is reached.
-    pub(crate) fn endpoint(&self) -> &dyn Endpoint {
+    pub(crate) fn endpoint(&self) -> &dyn FullEndpoint {
         match self {
             Self::Xstp(session) => &**session,
             Self::Tcp(connection) => &**connection,

@@ -646,7 +646,7 @@ fn arrive(
     app: &mut App,
 ) -> bool {
     endpoint.handle_segment(now, path, segment);
-    let quiet = app.only_reads() && endpoint.is_quiet();
+    let quiet = app.only_reads() && endpoint.readiness().is_quiet;
     if quiet && let Some(event) = endpoint.poll_event() {
         app.on_event(now, endpoint, event);
     }

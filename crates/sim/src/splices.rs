@@ -6,7 +6,7 @@ use std::ops::Range;
 use bentpipe_link::Streams;
 use bentpipe_pep::split::{self, Legs, Relay, Side};
 use bentpipe_record::{Occupancy, ProxySample, ProxySummary, TransportCounters};
-use bentpipe_transport::{Endpoint, Event, Host, PathId, drain, hear};
+use bentpipe_transport::{Event, FullEndpoint, Host, PathId, ProxyLeg, drain, hear};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::Segment;
 use bentpipe_wire::xcp::Header;
@@ -151,7 +151,7 @@ struct DrainContext<'a, 'o> {
     nodes: [u16; 2],
 }
 
-impl<E: Endpoint> Host<E> for DrainContext<'_, '_> {
+impl<E: FullEndpoint> Host<E> for DrainContext<'_, '_> {
     fn place(&mut self) -> &mut Segment {
         self.network.place()
     }
@@ -171,7 +171,7 @@ impl<E: Endpoint> Host<E> for DrainContext<'_, '_> {
 }
 
 impl Legs for Both<'_, '_> {
-    fn endpoint(&mut self, side: Side) -> Option<&mut dyn Endpoint> {
+    fn endpoint(&mut self, side: Side) -> Option<&mut dyn ProxyLeg> {
         Some(self.ends[side as usize].endpoint.as_mut()?.endpoint_mut())
     }
 
@@ -199,7 +199,7 @@ impl Legs for Both<'_, '_> {
 }
 
 /// Drains an end, or leaves in it what it has to send.
-fn take_out<E: Endpoint>(
+fn take_out<E: FullEndpoint>(
     endpoint: &mut E,
     now: Instant,
     context: &mut DrainContext<'_, '_>,

@@ -3,14 +3,14 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use bentpipe_transport::{Endpoint, PathId, Ports, tcp, xstp};
+use bentpipe_transport::{FullEndpoint, PathId, Ports, tcp, xstp};
 use bentpipe_units::Instant;
 use bentpipe_wire::{Kind, Segment};
 
 /// A protocol that a [`Pair`](crate::Pair) can run.
 pub trait Protocol: Copy + Debug + 'static {
     /// One end of a connection.
-    type Endpoint: Endpoint;
+    type Endpoint: FullEndpoint;
     /// Its settings.
     type Config;
     /// What it sends.

@@ -5,7 +5,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 use bentpipe_wire::xcp::Header;
 
-use crate::{Endpoint, Event, PathId};
+use crate::{Endpoint, Event, NetworkFeedback, PathId};
 
 /// What surrounds an endpoint: a network and an application.
 pub trait Host<E: Endpoint + ?Sized> {
@@ -39,7 +39,7 @@ pub fn hear<E: Endpoint + ?Sized>(
 /// Takes everything out of an endpoint that is to be sent or told, until nothing is left, and
 /// returns its next deadline.
 #[inline]
-pub fn drain<E: Endpoint + ?Sized>(
+pub fn drain<E: NetworkFeedback + ?Sized>(
     endpoint: &mut E,
     now: Instant,
     host: &mut (impl Host<E> + ?Sized),
@@ -50,13 +50,13 @@ pub fn drain<E: Endpoint + ?Sized>(
 
 /// The same without asking for the deadline, for a host that knows by [`Endpoint::take_timer_dirty`] when it must.
 #[inline]
-pub fn empty<E: Endpoint + ?Sized>(
+pub fn empty<E: NetworkFeedback + ?Sized>(
     endpoint: &mut E,
     now: Instant,
     host: &mut (impl Host<E> + ?Sized),
 ) {
     loop {
-        while endpoint.may_transmit()
+        while endpoint.readiness().may_transmit
             && let Some(path) = endpoint.poll_transmit(now, host.place())
         {
             if let Some(header) = endpoint.take_congestion() {

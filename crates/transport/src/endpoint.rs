@@ -87,11 +87,24 @@ pub struct SenderState {
     pub activity: &'static str,
 }
 
+/// What an endpoint may be asked for: cheap questions before dear ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// False when [`Endpoint::poll_transmit`] would write nothing.
+    pub may_transmit: bool,
+    /// True when nothing but reading can follow from what happened since the last drain: there is
+    /// nothing to send, nothing to tell but [`Event::Readable`], and no deadline came nearer. If the
+    /// application only reads, no drain is needed then.
+    pub is_quiet: bool,
+}
+
 /// One end of a connection, without sockets and without a clock.
 ///
 /// Change one thing (hand over a segment, a timeout, a write), then [`drain`](crate::drain); only
 /// then change another. A panic is a bug of this project and never the peer's doing; whatever the
 /// peer sends, memory stays within the configured buffers.
+///
+/// What only some hosts need is in [`ProxyLeg`], [`NetworkFeedback`] and [`Inspect`].
 pub trait Endpoint: Debug + Send {
     /// A segment arrived on `path`. The endpoint takes out of it what it keeps, the payload for one;
     /// what it leaves is of no use to anybody.
@@ -110,19 +123,6 @@ pub trait Endpoint: Debug + Send {
     /// The next piece of what the peer sent, in order; `None` when there is nothing yet.
     fn read(&mut self, now: Instant) -> Option<Bytes>;
 
-    /// So many bytes that were read still take room in the receive buffer, because whoever read them
-    /// keeps them until others take them (a proxy): the window that is stated is smaller by them, and
-    /// fewer than before open it. To be told before the next drain after a read, or the window would
-    /// open in between.
-    fn reserve_receive_buffer(&mut self, now: Instant, bytes: ByteCount);
-
-    /// The last so many bytes that were read are not to be acknowledged yet, because somebody further on
-    /// has not acknowledged them. A protocol that can not do that acknowledges all the same.
-    fn defer_acks(&mut self, _now: Instant, _bytes: ByteCount) {}
-
-    /// Bytes that were written and that this end may have to send, once more or for the first time.
-    fn unacknowledged(&self) -> ByteCount;
-
     /// No more writes: once everything is delivered, tell the peer.
     fn close(&mut self, now: Instant);
 
@@ -134,10 +134,50 @@ pub trait Endpoint: Debug + Send {
     /// it: the segment counts as sent.
     fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId>;
 
+    /// The next thing to tell the application.
+    fn poll_event(&mut self) -> Option<Event>;
+
+    /// When [`Endpoint::handle_timeout`] must be called, as an absolute time; `None` when nothing is
+    /// running.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// Whether a deadline may have come nearer since this was last asked, or the connection has ended: whoever
+    /// has set a timer to [`Endpoint::poll_timeout`] since then need not look at it anew if not.
+    fn take_timer_dirty(&mut self) -> bool {
+        true
+    }
+
+    /// What this end may be asked for.
+    fn readiness(&self) -> Readiness {
+        Readiness { may_transmit: true, is_quiet: false }
+    }
+
+    /// True when nothing is left to do and no timer runs.
+    fn is_closed(&self) -> bool;
+}
+
+/// An end whose stream somebody carries on to another one: a proxy.
+pub trait ProxyLeg: Endpoint {
+    /// So many bytes that were read still take room in the receive buffer, because whoever read them
+    /// keeps them until others take them: the window that is stated is smaller by them, and
+    /// fewer than before open it. To be told before the next drain after a read, or the window would
+    /// open in between.
+    fn reserve_receive_buffer(&mut self, now: Instant, bytes: ByteCount);
+
+    /// The last so many bytes that were read are not to be acknowledged yet, because somebody further on
+    /// has not acknowledged them. A protocol that can not do that acknowledges all the same.
+    fn defer_acks(&mut self, _now: Instant, _bytes: ByteCount) {}
+
     /// Whoever opened the connection knows the path: from now on this is the window, whatever the
     /// controller makes of it. A protocol that can not do that keeps to its controller.
     fn override_cwnd(&mut self, _now: Instant, _window: ByteCount) {}
 
+    /// Bytes that were written and that this end may have to send, once more or for the first time.
+    fn unacknowledged(&self) -> ByteCount;
+}
+
+/// An end that the network tells of more than segments. A protocol that makes no use of something goes on as without.
+pub trait NetworkFeedback: Endpoint {
     /// The congestion header of XCP that goes before the segment which was written last, between it and
     /// the IP header; none if there is none, or if it was taken.
     #[inline]
@@ -155,43 +195,20 @@ pub trait Endpoint: Debug + Send {
     }
 
     /// How the queue of this host is that its segments pass first. To be told before a drain, if
-    /// [`Endpoint::follows_queue`] says so, and after one in which a segment did not fit.
+    /// [`NetworkFeedback::follows_queue`] says so, and after one in which a segment did not fit.
     fn handle_queue(&mut self, _now: Instant, _queue: &LocalQueue) {}
 
     /// A router says that a packet of this end was dropped because the next link carries none of more than `mtu` bytes,
     /// IP header included. `number` is the number in the packet that tells it from others: in TCP the sequence
-    /// number. A protocol that can not cut what it sends goes on as without.
+    /// number.
     fn handle_packet_too_big(&mut self, _now: Instant, _mtu: u16, _number: u32) {}
 
-    /// The link-layer says that the link beside this host went down, or is up again. A protocol that makes no use of
-    /// it goes on as without.
+    /// The link-layer says that the link beside this host went down, or is up again.
     fn handle_link_state(&mut self, _now: Instant, _up: bool) {}
+}
 
-    /// False when [`Endpoint::poll_transmit`] would write nothing: a cheap question before a place is made ready.
-    fn may_transmit(&self) -> bool {
-        true
-    }
-
-    /// The next thing to tell the application.
-    fn poll_event(&mut self) -> Option<Event>;
-
-    /// When [`Endpoint::handle_timeout`] must be called, as an absolute time; `None` when nothing is
-    /// running.
-    fn poll_timeout(&self) -> Option<Instant>;
-
-    /// Whether a deadline may have come nearer since this was last asked, or the connection has ended: whoever
-    /// has set a timer to [`Endpoint::poll_timeout`] since then need not look at it anew if not.
-    fn take_timer_dirty(&mut self) -> bool {
-        true
-    }
-
-    /// True when nothing but reading can follow from what happened since the last drain: there is
-    /// nothing to send, nothing to tell but [`Event::Readable`], and no deadline came nearer. If the
-    /// application only reads, no drain is needed then.
-    fn is_quiet(&self) -> bool {
-        false
-    }
-
+/// What can be seen of an end, for records and whoever waits for it.
+pub trait Inspect: Endpoint {
     /// Bytes that were written and not sent yet.
     fn unsent(&self) -> usize;
 
@@ -208,7 +225,9 @@ pub trait Endpoint: Debug + Send {
 
     /// Name of the congestion controller.
     fn controller_name(&self) -> &'static str;
-
-    /// True when nothing is left to do and no timer runs.
-    fn is_closed(&self) -> bool;
 }
+
+/// An end of any protocol with all that can be done to it and seen of it.
+pub trait FullEndpoint: ProxyLeg + NetworkFeedback + Inspect {}
+
+impl<E: ProxyLeg + NetworkFeedback + Inspect> FullEndpoint for E {}

@@ -18,7 +18,10 @@ pub mod tcp;
 pub mod xstp;
 
 pub use drive::{Host, drain, empty, hear};
-pub use endpoint::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
+pub use endpoint::{
+    Endpoint, Event, Failure, FullEndpoint, Inspect, NetworkFeedback, PathId, ProxyLeg, Readiness,
+    SenderState, WriteError,
+};
 pub use local_queue::LocalQueue;
 pub use ports::Ports;
 

@@ -10,7 +10,7 @@ use bentpipe_cc::Choice;
 use bentpipe_testkit::pattern;
 use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::tcp::{Config, Connection, FastPath};
-use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
+use bentpipe_transport::{Endpoint, Event, Host, Inspect, PathId, Ports, drain};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 use bytes::Bytes;
@@ -90,7 +90,7 @@ impl End {
             FastPath::Answered => context.sent.push(segment.clone()),
         }
         self.fast += 1;
-        if !connection.is_quiet() {
+        if !connection.readiness().is_quiet {
             self.drain(now);
         }
         Some(())

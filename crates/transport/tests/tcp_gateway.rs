@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::Choice;
 use bentpipe_testkit::{Direction, Fate, Pair, Tcp, pattern};
-use bentpipe_transport::Endpoint;
 use bentpipe_transport::tcp::Config;
 use bentpipe_transport::tcp::recovery::Mode;
+use bentpipe_transport::{Inspect, ProxyLeg};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 use bentpipe_wire::tcp::{Flags, Options};

@@ -12,7 +12,7 @@ use bentpipe_testkit::protocol::Protocol;
 use bentpipe_testkit::{Fate, Pair, Tcp, pattern};
 use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::tcp::{Config, Connection};
-use bentpipe_transport::{Endpoint, PathId, Ports};
+use bentpipe_transport::{Inspect, PathId, Ports};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::tcp::{Scps, Segment};
 use bentpipe_wire::{Kind, Segment as AnySegment};

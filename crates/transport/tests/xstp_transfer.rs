@@ -2,7 +2,7 @@
 
 use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_transport::xstp::{Config, Session, State};
-use bentpipe_transport::{Endpoint, Event, Failure};
+use bentpipe_transport::{Endpoint, Event, Failure, Inspect};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
 use bentpipe_wire::xstp::{Begin, Body, Flow, Gap, Report, ReportKind, ResetReason, Segment};

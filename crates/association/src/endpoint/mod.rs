@@ -76,7 +76,7 @@ use std::task::{Context, Poll};
 
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::xstp::{Config, Session};
-use bentpipe_transport::{Endpoint as _, PathId, Ports, SenderState};
+use bentpipe_transport::{Inspect as _, PathId, Ports, SenderState};
 use bentpipe_units::{BitRate, ByteCount, Instant};
 use bytes::{Bytes, BytesMut};
 

@@ -15,7 +15,7 @@ mod stream;
 
 use std::mem;
 
-use bentpipe_transport::{Endpoint, Event};
+use bentpipe_transport::{Event, ProxyLeg};
 use bentpipe_units::{ByteCount, Instant};
 
 use stream::Stream;
@@ -84,7 +84,7 @@ impl Relay {
 
     /// Takes an event of a leg. To be called from the drain of that leg, so that the window is stated
     /// after the bytes that were read here are counted.
-    pub fn on_event<E: Endpoint + ?Sized>(
+    pub fn on_event<E: ProxyLeg + ?Sized>(
         &mut self,
         now: Instant,
         side: Side,
@@ -115,7 +115,7 @@ impl Relay {
 
     /// Looks at what a leg has kept of what was written to it. To be called when it was drained: that is
     /// how acknowledgements on one leg make room on the other.
-    pub fn observe<E: Endpoint + ?Sized>(&mut self, now: Instant, side: Side, endpoint: &E) {
+    pub fn observe<E: ProxyLeg + ?Sized>(&mut self, now: Instant, side: Side, endpoint: &E) {
         let kept = if self.legs[side as usize].gone { 0 } else { endpoint.unacknowledged().get() };
         self.streams[side.other() as usize].kept_downstream(now, kept);
     }
@@ -136,7 +136,7 @@ impl Relay {
 
     /// Does what is to be done to this leg: writes, closes or aborts it, states its window. The leg is to
     /// be drained then.
-    pub fn apply<E: Endpoint + ?Sized>(&mut self, now: Instant, side: Side, endpoint: &mut E) {
+    pub fn apply<E: ProxyLeg + ?Sized>(&mut self, now: Instant, side: Side, endpoint: &mut E) {
         if !self.broken {
             self.carry(now, side, endpoint);
         }
@@ -147,7 +147,7 @@ impl Relay {
     }
 
     /// Writes to the leg what came from the other one.
-    fn carry<E: Endpoint + ?Sized>(&mut self, now: Instant, side: Side, endpoint: &mut E) {
+    fn carry<E: ProxyLeg + ?Sized>(&mut self, now: Instant, side: Side, endpoint: &mut E) {
         let leg = &mut self.legs[side as usize];
         let incoming = &mut self.streams[side.other() as usize];
         if !leg.connected {
@@ -202,7 +202,7 @@ impl Relay {
 }
 
 /// Tells the leg of a source what to do about the bytes that were read from it.
-fn tell<E: Endpoint + ?Sized>(now: Instant, endpoint: &mut E, stream: &mut Stream) {
+fn tell<E: ProxyLeg + ?Sized>(now: Instant, endpoint: &mut E, stream: &mut Stream) {
     if let Some(held) = stream.take_change() {
         endpoint.defer_acks(now, ByteCount::new(held.deferred));
         endpoint.reserve_receive_buffer(now, ByteCount::new(held.withheld));
@@ -212,7 +212,7 @@ fn tell<E: Endpoint + ?Sized>(now: Instant, endpoint: &mut E, stream: &mut Strea
 /// The two legs in the hands of whoever owns them.
 pub trait Legs {
     /// A leg; `None` while it is not opened.
-    fn endpoint(&mut self, side: Side) -> Option<&mut dyn Endpoint>;
+    fn endpoint(&mut self, side: Side) -> Option<&mut dyn ProxyLeg>;
 
     /// Drains a leg, with the relay as its application.
     fn drain(&mut self, now: Instant, side: Side, relay: &mut Relay);

@@ -5,7 +5,9 @@ use std::mem;
 use std::sync::Arc;
 
 use bentpipe_pep::split::{Config, Legs, Relay, Side, settle};
-use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain, sctp, tcp, xstp};
+use bentpipe_transport::{
+    Event, FullEndpoint, Host, PathId, Ports, ProxyLeg, drain, sctp, tcp, xstp,
+};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 use bentpipe_wire::xcp::Header;
@@ -65,7 +67,7 @@ impl Leg {
         Self::of(0, buffer)
     }
 
-    fn connect(&self, now: Instant, entropy: u64) -> Box<dyn Endpoint> {
+    fn connect(&self, now: Instant, entropy: u64) -> Box<dyn FullEndpoint> {
         let ports = Ports { local: CLIENT, peer: SERVER };
         match self.clone() {
             Self::Tcp(c) => {
@@ -93,7 +95,7 @@ impl Leg {
         now: Instant,
         segment: &mut Segment,
         entropy: u64,
-    ) -> (Option<Box<dyn Endpoint>>, Option<Segment>) {
+    ) -> (Option<Box<dyn FullEndpoint>>, Option<Segment>) {
         match (self.clone(), segment) {
             (Self::Tcp(c), Segment::Tcp(syn)) => {
                 let end = tcp::Connection::accept(Arc::new(c), now, PATH, syn, entropy);
@@ -146,7 +148,7 @@ impl App {
         self.heard(|event| *event == Event::PeerClosed)
     }
 
-    fn act(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+    fn act(&mut self, now: Instant, endpoint: &mut dyn FullEndpoint) {
         if !self.stalled {
             while let Some(bytes) = endpoint.read(now) {
                 self.inbox.extend_from_slice(&bytes);
@@ -166,7 +168,7 @@ impl App {
 
 /// An end: an outer one with an application, or one of a relay.
 struct End {
-    endpoint: Option<Box<dyn Endpoint>>,
+    endpoint: Option<Box<dyn FullEndpoint>>,
     app: App,
 }
 
@@ -202,7 +204,7 @@ struct DrainContext<'a> {
     header: Option<Header>,
 }
 
-impl Host<dyn Endpoint> for DrainContext<'_> {
+impl Host<dyn FullEndpoint> for DrainContext<'_> {
     fn place(&mut self) -> &mut Segment {
         &mut self.place
     }
@@ -215,7 +217,7 @@ impl Host<dyn Endpoint> for DrainContext<'_> {
         self.sent.push((mem::take(&mut self.place), self.header.take()));
     }
 
-    fn event(&mut self, now: Instant, endpoint: &mut (dyn Endpoint + 'static), event: Event) {
+    fn event(&mut self, now: Instant, endpoint: &mut (dyn FullEndpoint + 'static), event: Event) {
         self.app.events.push(event);
         self.app.act(now, endpoint);
     }
@@ -230,7 +232,7 @@ struct Relaying<'a> {
     header: Option<Header>,
 }
 
-impl Host<dyn Endpoint> for Relaying<'_> {
+impl Host<dyn FullEndpoint> for Relaying<'_> {
     fn place(&mut self) -> &mut Segment {
         &mut self.place
     }
@@ -243,7 +245,7 @@ impl Host<dyn Endpoint> for Relaying<'_> {
         self.sent.push((mem::take(&mut self.place), self.header.take()));
     }
 
-    fn event(&mut self, now: Instant, endpoint: &mut (dyn Endpoint + 'static), event: Event) {
+    fn event(&mut self, now: Instant, endpoint: &mut (dyn FullEndpoint + 'static), event: Event) {
         self.relay.on_event(now, self.side, endpoint, event);
     }
 }
@@ -255,7 +257,7 @@ struct Both<'a> {
 }
 
 impl Legs for Both<'_> {
-    fn endpoint(&mut self, side: Side) -> Option<&mut dyn Endpoint> {
+    fn endpoint(&mut self, side: Side) -> Option<&mut dyn ProxyLeg> {
         Some(&mut **self.ends[side as usize].endpoint.as_mut()?)
     }
 
@@ -315,7 +317,11 @@ impl World {
     }
 
     /// Changes an outer end: the source, or the sink.
-    pub(crate) fn change(&mut self, sink: bool, change: impl FnOnce(&mut dyn Endpoint, Instant)) {
+    pub(crate) fn change(
+        &mut self,
+        sink: bool,
+        change: impl FnOnce(&mut dyn FullEndpoint, Instant),
+    ) {
         let index = if sink { self.ends.len() - 1 } else { 0 };
         if let Some(endpoint) = &mut self.ends[index].endpoint {
             change(&mut **endpoint, self.now);

@@ -1,7 +1,7 @@
 //! A short way for plain TCP: a packet that arrives is answered in its place.
 
 use bentpipe_transport::tcp::FastPath;
-use bentpipe_transport::{Endpoint, PathId};
+use bentpipe_transport::{Endpoint, NetworkFeedback, PathId};
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
 
@@ -61,7 +61,7 @@ impl Endpoints {
                 network.answer(now, id, measured);
             }
         }
-        if !connection.is_quiet() {
+        if !connection.readiness().is_quiet {
             self.settle(now, network, index);
         }
         true

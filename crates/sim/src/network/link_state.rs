@@ -1,6 +1,6 @@
 //! The state of the first link, for ends whose host is beside it.
 
-use bentpipe_transport::Endpoint;
+use bentpipe_transport::NetworkFeedback;
 use bentpipe_units::Instant;
 
 use super::Network;
@@ -15,7 +15,7 @@ impl Network<'_> {
     pub(crate) fn tell_if_down(
         &self,
         now: Instant,
-        endpoint: &mut dyn Endpoint,
+        endpoint: &mut dyn NetworkFeedback,
         [node, peer]: [u16; 2],
     ) {
         let way = self.routes.next(node, peer);

@@ -1,7 +1,7 @@
 //! The queue of a host that packets of its own ends pass first, for ends that follow it.
 
 use bentpipe_link::QueueLimit;
-use bentpipe_transport::{Endpoint, LocalQueue};
+use bentpipe_transport::{LocalQueue, NetworkFeedback};
 use bentpipe_units::Instant;
 
 use super::Network;
@@ -20,7 +20,7 @@ impl Network<'_> {
     pub(crate) fn tell_queue(
         &self,
         now: Instant,
-        endpoint: &mut impl Endpoint,
+        endpoint: &mut impl NetworkFeedback,
         [node, peer]: [u16; 2],
     ) -> Option<OwnQueue> {
         if !endpoint.follows_queue() || self.topology.is_some() {
@@ -33,7 +33,12 @@ impl Network<'_> {
     }
 
     /// Tells an end of a segment that its queue had no room for while it was drained.
-    pub(crate) fn tell_overflow(&self, now: Instant, endpoint: &mut impl Endpoint, own: OwnQueue) {
+    pub(crate) fn tell_overflow(
+        &self,
+        now: Instant,
+        endpoint: &mut impl NetworkFeedback,
+        own: OwnQueue,
+    ) {
         let overflowed = self.channels[own.channel as usize].turned_away() > own.turned_away;
         if let Some(queue) = self.local_queue(now, own.channel).filter(|_| overflowed) {
             endpoint.handle_queue(now, &LocalQueue { overflowed, ..queue });

@@ -8,7 +8,9 @@ use bentpipe_association::endpoint::{self, ConnectionId};
 use bentpipe_association::host::{Shared, lock};
 use bentpipe_association::stream::{ConnectionStatus, Streams as _};
 use bentpipe_record::{ProbingSummary, TransportCounters};
-use bentpipe_transport::{Endpoint, Event, PathId, SenderState, WriteError};
+use bentpipe_transport::{
+    Endpoint, Event, Inspect, NetworkFeedback, PathId, ProxyLeg, Readiness, SenderState, WriteError,
+};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::Segment;
 use bytes::Bytes;
@@ -163,14 +165,6 @@ impl Endpoint for Hosted {
         }
     }
 
-    fn reserve_receive_buffer(&mut self, now: Instant, bytes: ByteCount) {
-        self.with(|session| session.reserve_receive_buffer(now, bytes));
-    }
-
-    fn unacknowledged(&self) -> ByteCount {
-        self.look(Endpoint::unacknowledged)
-    }
-
     fn close(&mut self, now: Instant) {
         self.shared.endpoint().close(now, self.id);
     }
@@ -181,10 +175,6 @@ impl Endpoint for Hosted {
 
     fn poll_transmit(&mut self, _: Instant, _: &mut Segment) -> Option<PathId> {
         None
-    }
-
-    fn may_transmit(&self) -> bool {
-        false
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -220,27 +210,45 @@ impl Endpoint for Hosted {
         None
     }
 
+    fn is_closed(&self) -> bool {
+        self.status.closed || self.status.failed.is_some()
+    }
+
+    fn readiness(&self) -> Readiness {
+        Readiness { may_transmit: false, is_quiet: false }
+    }
+}
+
+impl ProxyLeg for Hosted {
+    fn reserve_receive_buffer(&mut self, now: Instant, bytes: ByteCount) {
+        self.with(|session| session.reserve_receive_buffer(now, bytes));
+    }
+
+    fn unacknowledged(&self) -> ByteCount {
+        self.look(ProxyLeg::unacknowledged)
+    }
+}
+
+impl NetworkFeedback for Hosted {}
+
+impl Inspect for Hosted {
     fn unsent(&self) -> usize {
         self.shared.endpoint().unsent(self.id)
     }
 
     fn sender_state(&self) -> SenderState {
-        self.look(Endpoint::sender_state)
+        self.look(Inspect::sender_state)
     }
 
     fn counters(&self) -> TransportCounters {
-        self.look(Endpoint::counters)
+        self.look(Inspect::counters)
     }
 
     fn probing_summary(&self) -> Option<ProbingSummary> {
-        self.look(Endpoint::probing_summary)
+        self.look(Inspect::probing_summary)
     }
 
     fn controller_name(&self) -> &'static str {
-        self.look(Endpoint::controller_name)
-    }
-
-    fn is_closed(&self) -> bool {
-        self.status.closed || self.status.failed.is_some()
+        self.look(Inspect::controller_name)
     }
 }

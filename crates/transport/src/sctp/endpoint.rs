@@ -8,7 +8,9 @@ use bytes::Bytes;
 
 use super::State;
 use super::association::Association;
-use crate::{Endpoint, Event, Failure, PathId, SenderState, WriteError};
+use crate::{
+    Endpoint, Event, Failure, Inspect, NetworkFeedback, PathId, ProxyLeg, SenderState, WriteError,
+};
 
 impl Endpoint for Association {
     fn handle_segment(&mut self, now: Instant, path: PathId, segment: &mut Segment) {
@@ -56,14 +58,6 @@ impl Endpoint for Association {
         self.rx.read()
     }
 
-    fn reserve_receive_buffer(&mut self, _now: Instant, bytes: ByteCount) {
-        self.rx.reserve(bytes.get() as usize);
-    }
-
-    fn unacknowledged(&self) -> ByteCount {
-        ByteCount::new(self.tx.kept() as u64)
-    }
-
     fn close(&mut self, _now: Instant) {
         self.wants_close = true;
         self.tx.flushing = true;
@@ -98,6 +92,24 @@ impl Endpoint for Association {
         Instant::earliest(Instant::earliest(control, data), self.silence_ends())
     }
 
+    fn is_closed(&self) -> bool {
+        self.state == State::Closed && self.packets.is_empty()
+    }
+}
+
+impl ProxyLeg for Association {
+    fn reserve_receive_buffer(&mut self, _now: Instant, bytes: ByteCount) {
+        self.rx.reserve(bytes.get() as usize);
+    }
+
+    fn unacknowledged(&self) -> ByteCount {
+        ByteCount::new(self.tx.kept() as u64)
+    }
+}
+
+impl NetworkFeedback for Association {}
+
+impl Inspect for Association {
     fn unsent(&self) -> usize {
         self.tx.queue.len()
     }
@@ -128,9 +140,5 @@ impl Endpoint for Association {
 
     fn controller_name(&self) -> &'static str {
         self.config.controller.name()
-    }
-
-    fn is_closed(&self) -> bool {
-        self.state == State::Closed && self.packets.is_empty()
     }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 /// must not cost more memory than they carry.
 const BYTES_PER_PIECE: usize = 64;
 
-/// The received part of a stream. Places count the sequence numbers since the initial one.
+/// The received part of a stream. Offsets count the sequence numbers since the initial one.
 #[derive(Debug)]
 pub(super) struct Reassembly {
     next: u64,

@@ -17,7 +17,10 @@ use super::receiver::{Arrival, Receiver};
 use super::sender::Sender;
 use super::{Config, SharedPath, State};
 use crate::pending_events::PendingEvents;
-use crate::{Endpoint, Event, Failure, PathId, Ports, SenderState, WriteError};
+use crate::{
+    Endpoint, Event, Failure, Inspect, NetworkFeedback, PathId, Ports, ProxyLeg, Readiness,
+    SenderState, WriteError,
+};
 
 /// Bytes that an allocator gives to keep one segment, besides its payload: its place in a list and the handle of a
 /// shared buffer.
@@ -444,14 +447,6 @@ impl Endpoint for Session {
         self.rx.read()
     }
 
-    fn reserve_receive_buffer(&mut self, _now: Instant, bytes: ByteCount) {
-        self.rx.reserve(bytes.get() as usize);
-    }
-
-    fn unacknowledged(&self) -> ByteCount {
-        ByteCount::new((self.tx.buffer.len() + self.tx.cache.bytes()) as u64)
-    }
-
     fn close(&mut self, _now: Instant) {
         self.stir();
         self.closing = true;
@@ -493,10 +488,28 @@ impl Endpoint for Session {
         Instant::earliest(self.tx.deadline(), Instant::earliest(control, silence))
     }
 
-    fn is_quiet(&self) -> bool {
-        !self.has_work && !self.has_news
+    fn is_closed(&self) -> bool {
+        self.state == State::Closed && self.reset.is_none() && self.stray.is_none()
     }
 
+    fn readiness(&self) -> Readiness {
+        Readiness { may_transmit: true, is_quiet: !self.has_work && !self.has_news }
+    }
+}
+
+impl ProxyLeg for Session {
+    fn reserve_receive_buffer(&mut self, _now: Instant, bytes: ByteCount) {
+        self.rx.reserve(bytes.get() as usize);
+    }
+
+    fn unacknowledged(&self) -> ByteCount {
+        ByteCount::new((self.tx.buffer.len() + self.tx.cache.bytes()) as u64)
+    }
+}
+
+impl NetworkFeedback for Session {}
+
+impl Inspect for Session {
     fn unsent(&self) -> usize {
         self.tx.buffer.len()
     }
@@ -523,10 +536,6 @@ impl Endpoint for Session {
 
     fn controller_name(&self) -> &'static str {
         self.config.controller.name()
-    }
-
-    fn is_closed(&self) -> bool {
-        self.state == State::Closed && self.reset.is_none() && self.stray.is_none()
     }
 }
 

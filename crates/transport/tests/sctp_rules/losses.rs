@@ -2,7 +2,7 @@
 
 use bentpipe_testkit::{Direction, Fate, SctpPair};
 use bentpipe_transport::sctp::Config;
-use bentpipe_transport::{Endpoint, Event, Failure};
+use bentpipe_transport::{Endpoint, Event, Failure, Inspect};
 use bentpipe_units::{ByteCount, Seq32};
 use bentpipe_wire::Kind;
 use bentpipe_wire::sctp::{Chunk, GapBlock, Sack};

@@ -1,7 +1,7 @@
 //! ECN (RFC 4960, appendix A).
 
 use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
-use bentpipe_transport::Endpoint;
+use bentpipe_transport::Inspect;
 use bentpipe_transport::sctp::Config;
 use bentpipe_wire::sctp::Chunk;
 use bentpipe_wire::{Ecn, Kind};

@@ -2,7 +2,7 @@
 
 use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::sctp::{Config, Notice, State, View};
-use bentpipe_transport::{Endpoint, Event, Failure};
+use bentpipe_transport::{Event, Failure, Inspect};
 use bentpipe_wire::sctp::{Cause, Chunk, Init, Parameter, UnknownChunk};
 use bentpipe_wire::{Ecn, Kind};
 use bytes::Bytes;

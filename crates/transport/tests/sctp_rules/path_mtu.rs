@@ -2,7 +2,7 @@
 
 use bentpipe_testkit::{Direction, Fate, SctpCrossing, SctpPair, pattern};
 use bentpipe_transport::sctp::Config;
-use bentpipe_transport::{Endpoint, PathId};
+use bentpipe_transport::{Endpoint, Inspect, PathId};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::sctp::Chunk;
 use bentpipe_wire::{Ecn, Kind};

@@ -2,7 +2,7 @@
 
 use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
 use bentpipe_transport::sctp::Config;
-use bentpipe_transport::{Endpoint, Event};
+use bentpipe_transport::{Event, Inspect};
 use bentpipe_units::ByteCount;
 use bentpipe_wire::Kind;
 use bentpipe_wire::sctp::GapBlock;

@@ -1,6 +1,7 @@
 //! Closing, resetting, and what is not believed.
 
 use super::support::*;
+use bentpipe_transport::Inspect;
 
 #[test]
 fn the_end_that_closes_first_waits_and_answers_a_fin_that_comes_again() {

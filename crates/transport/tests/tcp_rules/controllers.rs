@@ -1,5 +1,6 @@
 //! What controllers ask of the sender besides a window: copies, bulk repairs, fine timers.
 
+use bentpipe_transport::Inspect;
 use std::collections::BTreeMap;
 
 use bentpipe_cc::Choice;

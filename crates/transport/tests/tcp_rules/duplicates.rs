@@ -1,6 +1,7 @@
 //! Tahoe, Reno and NewReno: what duplicates mean, and when they mean nothing (RFC 5681, RFC 6582).
 
 use super::support::*;
+use bentpipe_transport::Inspect;
 
 fn without_limited_transmit(recovery: Mode) -> Config {
     Config { recovery, limited_transmit: false, ..plain() }

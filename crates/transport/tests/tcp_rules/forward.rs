@@ -1,6 +1,7 @@
 //! Forward acknowledgement with rate halving: what shows a lost repair, and what a timeout leaves.
 
 use super::support::*;
+use bentpipe_transport::Inspect;
 
 fn fack() -> Config {
     Config { recovery: Mode::Fack, ..plain() }

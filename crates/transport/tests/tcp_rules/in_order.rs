@@ -1,5 +1,6 @@
 //! Recoveries for paths that keep order: AeroTCP's and the order of departures.
 
+use bentpipe_transport::Inspect;
 use std::collections::BTreeMap;
 
 use bentpipe_cc::Choice;

@@ -1,6 +1,7 @@
 //! Outages that the link-layer tells of, at a sender of SCPS-TP and at others.
 
 use bentpipe_cc::Choice;
+use bentpipe_transport::{Inspect, NetworkFeedback};
 
 use super::support::*;
 

@@ -1,6 +1,7 @@
 //! How long segments are: what routers say, and what the search finds where they say nothing.
 
 use super::support::*;
+use bentpipe_transport::{Inspect, NetworkFeedback};
 
 /// Packets have 40 bytes of headers here.
 const HEADERS: u16 = 40;

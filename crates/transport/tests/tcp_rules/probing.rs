@@ -1,6 +1,7 @@
 //! TCP-Probing: two exchanges before a loss is answered.
 
 use super::support::*;
+use bentpipe_transport::Inspect;
 
 fn probing() -> Config {
     Config { probing: true, ..plain() }

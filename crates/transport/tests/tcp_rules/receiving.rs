@@ -1,6 +1,7 @@
 //! What the receiving side acknowledges and reports.
 
 use super::support::*;
+use bentpipe_transport::ProxyLeg;
 
 #[test]
 fn acknowledgements_are_delayed_for_one_segment_and_not_for_two_or_for_disorder() {

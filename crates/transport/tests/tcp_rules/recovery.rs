@@ -1,6 +1,7 @@
 //! Every recovery: what is sent again, and when.
 
 use super::support::*;
+use bentpipe_transport::Inspect;
 
 #[test]
 fn limited_transmit_sends_new_data_for_the_first_two_duplicates_and_the_third_repairs() {

@@ -1,6 +1,7 @@
 //! Recovery by what the peer reports (RFC 6675).
 
 use super::support::*;
+use bentpipe_transport::Inspect;
 
 /// Everything that there is has been sent: segments 1 to 10001.
 fn all_out(config: Config) -> Script {

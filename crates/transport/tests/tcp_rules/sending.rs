@@ -1,5 +1,6 @@
 //! What may leave: windows, marks, sizes.
 
+use bentpipe_transport::Inspect;
 use std::collections::BTreeMap;
 
 use bentpipe_cc::Choice;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bentpipe_cc::Choice;
+use bentpipe_transport::Inspect;
 use bentpipe_wire::tcp::{ScpsCapabilities, Snack};
 
 use super::support::*;

@@ -1,6 +1,7 @@
 //! Timers: retransmission, the closed window, keep-alives.
 
 use super::support::*;
+use bentpipe_transport::Inspect;
 
 #[test]
 fn the_timer_doubles_and_each_timeout_sends_one_segment() {

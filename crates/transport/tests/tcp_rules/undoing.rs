@@ -1,6 +1,7 @@
 //! Losses that were none: what a connection takes back, and what it finds again (RFC 3522, RFC 4015).
 
 use super::support::*;
+use bentpipe_transport::Inspect;
 
 /// An acknowledgement that echoes what the first ten segments bore, 100 ms before any repair.
 fn of_an_original(segment: Segment) -> Segment {

@@ -1,7 +1,7 @@
 //! What still leaves into a blackout before it is found, with probing and without.
 
 use bentpipe_testkit::{Direction, Fate, Pair, pattern};
-use bentpipe_transport::Endpoint;
+use bentpipe_transport::Inspect;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Kind;
@@ -20,7 +20,7 @@ fn dead_link(from: Instant) -> Script {
 
 /// New data that left from `from` on, or all of it until probing started.
 fn sent_into_the_dark(pair: &Pair, from: Instant) -> usize {
-    let probing = pair.client.session.as_ref().and_then(Endpoint::probing_summary);
+    let probing = pair.client.session.as_ref().and_then(Inspect::probing_summary);
     let started = probing.map(|p| start_of(p.first_cycles.first().expect("a cycle")));
     let new: Vec<_> = pair.sent(Direction::Forward, Kind::DATA).filter(|c| c.at >= from).collect();
     assert!(new.iter().all(|c| started.is_none_or(|start| c.at <= start)));

@@ -1,7 +1,7 @@
 //! Figures 1 to 3 of the paper, section 4, on the wire. Figure 4, the map, is tested next to it.
 
 use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
-use bentpipe_transport::Endpoint;
+use bentpipe_transport::Inspect;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Kind;

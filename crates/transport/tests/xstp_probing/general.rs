@@ -1,7 +1,7 @@
 //! The receiver knows nothing of it (P1), the state it takes (P2), and what is counted (P32).
 
 use bentpipe_testkit::{Direction, Pair, pattern};
-use bentpipe_transport::Endpoint;
+use bentpipe_transport::Inspect;
 use bentpipe_transport::xstp::{Config, ProbingConfig};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Kind;

@@ -3,7 +3,7 @@
 use bentpipe_record::{ProbingCycle, ProbingSummary};
 use bentpipe_testkit::{Crossing, Direction, Fate, Pair};
 use bentpipe_transport::xstp::{Config, ProbingConfig};
-use bentpipe_transport::{Endpoint, PathId, SenderState};
+use bentpipe_transport::{Endpoint, Inspect, PathId, SenderState};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::Kind;
 use bentpipe_wire::xstp::{Body, Flow, Gap, Report, ReportKind, Segment};

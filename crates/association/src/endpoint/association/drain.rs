@@ -116,7 +116,7 @@ impl PeerContext<'_> {
         } else {
             drain(session, now, &mut context)
         };
-        if is_shaped && !session.is_quiet() {
+        if is_shaped && !session.readiness().is_quiet {
             self.wait_for_round(id);
         }
         self.after_drain(now, id, deadline);

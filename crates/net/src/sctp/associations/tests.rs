@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-use bentpipe_transport::Failure;
+use bentpipe_transport::{Failure, Inspect};
 use bentpipe_units::Span;
 
 use super::*;

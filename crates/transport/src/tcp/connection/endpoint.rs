@@ -8,7 +8,10 @@ use bytes::Bytes;
 
 use super::{Connection, Stage};
 use crate::tcp::dirty::Work;
-use crate::{Endpoint, Event, Failure, LocalQueue, PathId, SenderState, WriteError};
+use crate::{
+    Endpoint, Event, Failure, Inspect, LocalQueue, NetworkFeedback, PathId, ProxyLeg, Readiness,
+    SenderState, WriteError,
+};
 
 impl Endpoint for Connection {
     #[inline]
@@ -69,6 +72,69 @@ impl Endpoint for Connection {
         Some(bytes)
     }
 
+    fn close(&mut self, _now: Instant) {
+        self.dirty.mark();
+        // While the connection opens this is remembered: what was written is still delivered.
+        self.tx.close();
+    }
+
+    fn abort(&mut self, _now: Instant) {
+        self.dirty.mark();
+        if self.stage != Stage::Closed {
+            self.abort_with(Failure::Aborted);
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
+        if !self.readiness().may_transmit {
+            return None;
+        }
+        if self.dirty.work() == Work::Anything {
+            self.poll_anything(now, place)
+        } else {
+            self.poll_acknowledgement(now, place)
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        if !self.dirty.has_news() {
+            return self.rx.take_readable().then_some(Event::Readable);
+        }
+        let event = self.pending.next(|| self.rx.take_readable(), || self.tx.take_writable());
+        self.dirty.set_news(event.is_some());
+        event
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let sides = Instant::earliest(self.tx.deadline(), self.rx.deadline());
+        let silence = self.keepalive.deadline(&self.config).filter(|_| self.is_silent());
+        let silence = Instant::earliest(self.ending.deadline(), silence);
+        Instant::earliest(sides, Instant::earliest(self.handshake.deadline(), silence))
+    }
+
+    #[inline]
+    fn take_timer_dirty(&mut self) -> bool {
+        self.dirty.take_timer()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.stage == Stage::Closed && !self.ending.has_reset()
+    }
+
+    #[inline]
+    fn readiness(&self) -> Readiness {
+        let may_transmit = match self.dirty.work() {
+            Work::Nothing => false,
+            // The application reads first: that opens the window which the acknowledgement states.
+            Work::Acknowledgement => !self.rx.is_readable(),
+            Work::Anything => true,
+        };
+        Readiness { may_transmit, is_quiet: self.dirty.is_quiet() }
+    }
+}
+
+impl ProxyLeg for Connection {
     fn reserve_receive_buffer(&mut self, _now: Instant, bytes: ByteCount) {
         self.dirty.mark_timer(true);
         self.rx.reserve(bytes.get());
@@ -86,46 +152,13 @@ impl Endpoint for Connection {
         ByteCount::new(self.tx.kept())
     }
 
-    fn close(&mut self, _now: Instant) {
-        self.dirty.mark();
-        // While the connection opens this is remembered: what was written is still delivered.
-        self.tx.close();
-    }
-
-    fn abort(&mut self, _now: Instant) {
-        self.dirty.mark();
-        if self.stage != Stage::Closed {
-            self.abort_with(Failure::Aborted);
-        }
-    }
-
-    #[inline]
-    fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
-        if !self.may_transmit() {
-            return None;
-        }
-        if self.dirty.work() == Work::Anything {
-            self.poll_anything(now, place)
-        } else {
-            self.poll_acknowledgement(now, place)
-        }
-    }
-
-    #[inline]
-    fn may_transmit(&self) -> bool {
-        match self.dirty.work() {
-            Work::Nothing => false,
-            // The application reads first: that opens the window which the acknowledgement states.
-            Work::Acknowledgement => !self.rx.is_readable(),
-            Work::Anything => true,
-        }
-    }
-
     fn override_cwnd(&mut self, _now: Instant, window: ByteCount) {
         self.tx.override_cwnd(window.get());
         self.dirty.mark();
     }
+}
 
+impl NetworkFeedback for Connection {
     #[inline]
     fn take_congestion(&mut self) -> Option<Header> {
         self.feedback.take_header()
@@ -169,33 +202,9 @@ impl Endpoint for Connection {
             self.keepalive.heard(now);
         }
     }
+}
 
-    fn poll_event(&mut self) -> Option<Event> {
-        if !self.dirty.has_news() {
-            return self.rx.take_readable().then_some(Event::Readable);
-        }
-        let event = self.pending.next(|| self.rx.take_readable(), || self.tx.take_writable());
-        self.dirty.set_news(event.is_some());
-        event
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        let sides = Instant::earliest(self.tx.deadline(), self.rx.deadline());
-        let silence = self.keepalive.deadline(&self.config).filter(|_| self.is_silent());
-        let silence = Instant::earliest(self.ending.deadline(), silence);
-        Instant::earliest(sides, Instant::earliest(self.handshake.deadline(), silence))
-    }
-
-    #[inline]
-    fn take_timer_dirty(&mut self) -> bool {
-        self.dirty.take_timer()
-    }
-
-    #[inline]
-    fn is_quiet(&self) -> bool {
-        self.dirty.is_quiet()
-    }
-
+impl Inspect for Connection {
     fn unsent(&self) -> usize {
         self.tx.unsent() as usize
     }
@@ -212,9 +221,5 @@ impl Endpoint for Connection {
 
     fn controller_name(&self) -> &'static str {
         self.config.controller.name()
-    }
-
-    fn is_closed(&self) -> bool {
-        self.stage == Stage::Closed && !self.ending.has_reset()
     }
 }

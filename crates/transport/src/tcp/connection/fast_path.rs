@@ -22,7 +22,7 @@ pub enum FastPath {
     /// It was taken, and nothing was written. Its payload, if it had one, is gone.
     Taken,
     /// It was taken, and in its place lies the segment that is to be sent first. A congestion header may go with it
-    /// ([`Endpoint::take_congestion`](crate::Endpoint::take_congestion)).
+    /// ([`NetworkFeedback::take_congestion`](crate::NetworkFeedback::take_congestion)).
     Answered,
 }
 
@@ -30,7 +30,7 @@ impl Connection {
     /// Takes the next data of a stream whose reader has read everything before and reads this at once, and writes
     /// the acknowledgement if one is due. `path` is where the segment came from and the answer goes.
     ///
-    /// Afterwards the connection is to be emptied unless it [is quiet](crate::Endpoint::is_quiet).
+    /// Afterwards the connection is to be emptied unless it [is quiet](crate::Readiness::is_quiet).
     #[inline]
     pub fn fast_data(
         &mut self,
@@ -65,7 +65,7 @@ impl Connection {
 
     /// Takes a plain acknowledgement and writes the next full segment if it may leave.
     ///
-    /// Afterwards the connection is to be emptied unless it [is quiet](crate::Endpoint::is_quiet).
+    /// Afterwards the connection is to be emptied unless it [is quiet](crate::Readiness::is_quiet).
     #[inline]
     pub fn fast_ack(&mut self, now: Instant, path: PathId, segment: &mut Segment) -> FastPath {
         let plain = self.stage == Stage::Open

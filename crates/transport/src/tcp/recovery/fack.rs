@@ -34,7 +34,7 @@ struct Repair {
     /// Its place among the repairs.
     order: u64,
     start: u64,
-    /// Place of the first new data that left after it.
+    /// Offset of the first new data that left after it.
     next: u64,
 }
 

@@ -9,7 +9,7 @@ use super::runs::Runs;
 /// A segment that was sent. Offsets count the sequence numbers since the initial one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// Place of its first byte.
+    /// Offset of its first byte.
     pub(crate) start: u64,
     /// Sequence numbers that it takes: its bytes, and one for a FIN.
     pub(crate) len: u32,
@@ -73,7 +73,7 @@ impl Sent {
         app_limited: false,
     };
 
-    /// Place behind it.
+    /// Offset behind it.
     pub(crate) const fn end(&self) -> u64 {
         self.start + self.len as u64
     }

@@ -14,9 +14,9 @@ use crate::tcp::round_trips::Timed;
 /// An acknowledgement, as the connection read it from a segment.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct AckIn {
-    /// Place up to which everything is acknowledged.
+    /// Offset up to which everything is acknowledged.
     pub(in crate::tcp) offset: u64,
-    /// Place of the segment that carries it, in the peer's stream.
+    /// Offset of the segment that carries it, in the peer's stream.
     pub(in crate::tcp) from: u64,
     /// The peer's window in bytes.
     pub(in crate::tcp) window: u64,

@@ -12,7 +12,7 @@ use crate::tcp::path_mtu::Room;
 /// A segment of the stream that leaves.
 #[derive(Debug)]
 pub(in crate::tcp) struct Outgoing {
-    /// Place of its first byte.
+    /// Offset of its first byte.
     pub(in crate::tcp) start: u64,
     pub(in crate::tcp) payload: Bytes,
     pub(in crate::tcp) fin: bool,
