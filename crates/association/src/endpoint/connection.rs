@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::memory::{CONNECTION, Memory, SHORT};
 use super::names::AssociationId;
 use super::object::Object;
-use super::shaper::{AHEAD, Member, PeerShaper};
+use super::shaper::{AHEAD, Member, Shapers};
 use crate::stream::Stream;
 
 /// One connection.
@@ -36,8 +36,8 @@ pub(super) struct Connection {
     dirty: bool,
     /// The path that it takes to the peer.
     path: usize,
-    /// Its number on the shaper of the association over the link of that path.
-    member: Option<u32>,
+    /// The link on whose shaper of the association it waits for its rounds, and its number there.
+    member: Option<(usize, u32)>,
     /// It gets more of a shared window than others.
     ahead: bool,
     object: Object,
@@ -97,6 +97,11 @@ impl Connection {
     /// Whether it waits for its rounds on a shaper.
     pub(super) const fn is_shaped(&self) -> bool {
         self.member.is_some()
+    }
+
+    /// Whether it does so on that of this link.
+    pub(super) fn is_shaped_on(&self, link: usize) -> bool {
+        self.member.is_some_and(|(joined, _)| joined == link)
     }
 
     /// Whether it had something to send when it was drained last.
@@ -250,31 +255,43 @@ impl Connection {
         self.session().is_closed() && (self.stream.dropped || self.unaccepted)
     }
 
-    /// Takes part in the shaper of its association over the link of its path.
-    pub(super) fn join_shaper(&mut self, now: Instant, id: usize, own: &mut PeerShaper) {
+    /// Takes part in the shaper of its association over this link, and in no other. False if there is none.
+    pub(super) fn join_shaper(
+        &mut self,
+        now: Instant,
+        id: usize,
+        link: usize,
+        shapers: &mut Shapers,
+    ) -> bool {
+        if self.member.is_some_and(|(joined, _)| joined != link) {
+            self.leave_shaper(shapers);
+        }
+        let Some(own) = &mut shapers[link] else { return false };
         let session = &mut self.stream.endpoint;
         if self.member.is_none() {
-            self.member = Some(own.join(Member::Connection(id), AHEAD));
+            self.member = Some((link, own.join(Member::Connection(id), AHEAD)));
             if session.config().controller.name() == "rate" {
                 session.share_link(own.link());
             }
         }
         session.handle_link_rate(now, own.link().rate());
+        true
     }
 
-    /// Takes no part in the shaper any more.
-    pub(super) fn leave_shaper(&mut self, own: Option<&mut PeerShaper>) {
-        if let (Some(own), Some(member)) = (own, self.member.take()) {
+    /// Takes no part in a shaper any more.
+    pub(super) fn leave_shaper(&mut self, shapers: &mut Shapers) {
+        if let Some((link, member)) = self.member.take()
+            && let Some(own) = &mut shapers[link]
+        {
             own.leave(member);
         }
     }
 
-    /// It has something to send: it waits for its round. False if it is on no shaper.
-    pub(super) fn wake(&self, own: &mut PeerShaper) -> bool {
-        if let Some(member) = self.member {
-            own.wake(member);
-        }
-        self.is_shaped()
+    /// It has something to send: it waits for its round. Returns the link, if it is on a shaper.
+    pub(super) fn wake(&self, shapers: &mut Shapers) -> Option<usize> {
+        let (link, member) = self.member?;
+        shapers[link].as_mut()?.wake(member);
+        Some(link)
     }
 
     /// How much ahead of bulk its next round is.

@@ -8,7 +8,7 @@ use bentpipe_units::{BitRate, ByteCount, Instant};
 use super::names::AssociationId;
 use super::outbox::Outbox;
 use super::paths::LINKS;
-use super::shaper::{PeerShaper, Shaper, Share};
+use super::shaper::{PeerShaper, Shaper, Shapers, Share};
 use crate::key::PublicKey;
 
 /// What leaves, and when.
@@ -77,7 +77,7 @@ impl Egress {
     }
 
     /// An association is gone.
-    pub(super) fn leave(&mut self, own: &[Option<PeerShaper>; LINKS]) {
+    pub(super) fn leave(&mut self, own: &Shapers) {
         for (own, shaper) in own.iter().zip(&mut self.shapers) {
             if let Some(own) = own {
                 shaper.leave(own.member());

@@ -11,6 +11,7 @@ use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bytes::Bytes;
 
 use super::datagrams::Queue;
+use super::paths::LINKS;
 
 /// A timer may be late by this without loss of rate.
 const CATCH_UP: Span = Span::from_millis(5);
@@ -42,6 +43,9 @@ pub(super) struct PeerShaper {
     /// What was sent and not yet charged, headers of IP and UDP included.
     on_wire: ByteCount,
 }
+
+/// The shapers of an association, over each link whose rate is known.
+pub(super) type Shapers = [Option<PeerShaper>; LINKS];
 
 /// Who is scheduled by the shaper of an association.
 #[derive(Clone, Copy, Debug)]

@@ -28,7 +28,7 @@ use super::parity::{Fec, FecState, PARITY_HEADER};
 use super::paths::{LINKS, MAX_PATHS, Paths};
 use super::roster::Roster;
 use super::route::Route;
-use super::shaper::{PeerShaper, Share};
+use super::shaper::{PeerShaper, Shapers, Share};
 use super::status::PeerState;
 use super::switch_pause::SwitchPause;
 use crate::key::PublicKey;
@@ -80,7 +80,7 @@ pub(super) struct Association {
     shared: [Option<SharedPath>; MAX_PATHS],
     switch_pause: SwitchPause,
     /// The shapers to the peer over each link whose rate is known.
-    shapers: [Option<PeerShaper>; LINKS],
+    shapers: Shapers,
 }
 
 /// Bytes of a POLL, which a full segment may carry as well.
@@ -183,11 +183,6 @@ impl Association {
             link,
             carrier: main.route().carrier,
         }
-    }
-
-    /// The shaper over the link of a path, if its rate is known.
-    fn shaper(&mut self, path: usize) -> Option<&mut PeerShaper> {
-        self.shapers[self.paths.get(path).link()].as_mut()
     }
 
     /// Payload of a full segment of connection `number` on this path.

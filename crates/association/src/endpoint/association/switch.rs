@@ -51,6 +51,13 @@ impl PeerContext<'_> {
                 self.connections.mark_dirty(id);
             }
             let connection = self.connections.get_mut(id);
+            // The peer may have told that the path begins with another link.
+            let link = self.association.paths.get(connection.path()).link();
+            let shapers = &mut self.association.shapers;
+            if !connection.is_shaped_on(link) && connection.join_shaper(now, id, link, shapers) {
+                self.connections.mark_dirty(id);
+            }
+            let connection = self.connections.get_mut(id);
             let room = self.association.payload_room(connection.number(), connection.path());
             connection.limit_payload(room);
         }
@@ -65,8 +72,9 @@ impl PeerContext<'_> {
     pub(super) fn join_others(&mut self, now: Instant, id: usize) {
         let connection = self.connections.get_mut(id);
         let path = connection.path();
-        if let Some(own) = self.association.shaper(path) {
-            return connection.join_shaper(now, id, own);
+        let link = self.association.paths.get(path).link();
+        if connection.join_shaper(now, id, link, &mut self.association.shapers) {
+            return;
         }
         let config = connection.session().config();
         let Some(slot) = self.association.shared.get_mut(path) else { return };
@@ -96,17 +104,15 @@ impl PeerContext<'_> {
         }
         for id in self.association.roster.all() {
             let connection = self.connections.get_mut(id);
-            if let Some(own) = self.association.shaper(connection.path()) {
-                connection.join_shaper(now, id, own);
-            }
+            let link = self.association.paths.get(connection.path()).link();
+            connection.join_shaper(now, id, link, &mut self.association.shapers);
             self.connections.mark_dirty(id);
         }
     }
 
     /// A connection takes no part in its shaper any more.
     pub(super) fn leave_shaper(&mut self, id: usize) {
-        let connection = self.connections.get_mut(id);
-        connection.leave_shaper(self.association.shaper(connection.path()));
+        self.connections.get_mut(id).leave_shaper(&mut self.association.shapers);
     }
 
     /// The association is gone from the shapers of the host.
@@ -116,10 +122,9 @@ impl PeerContext<'_> {
 
     /// A connection has something to send and waits for its round.
     pub(super) fn wait_for_round(&mut self, id: usize) {
-        let connection = self.connections.get(id);
-        let link = self.association.paths.get(connection.path()).link();
-        if let Some(own) = &mut self.association.shapers[link]
-            && connection.wake(own)
+        let shapers = &mut self.association.shapers;
+        if let Some(link) = self.connections.get(id).wake(shapers)
+            && let Some(own) = &shapers[link]
         {
             self.egress.wake(link, own);
         }
