@@ -13,7 +13,12 @@ pub struct RttEstimator {
     rto_min: Span,
     /// The next sample counts as the first.
     forgotten: bool,
+    /// The latest sample was far shorter than the estimate before it.
+    shrank: bool,
 }
+
+/// A sample so many times shorter than the estimate says that what held everything up is over.
+const SHRINKS: u64 = 8;
 
 impl RttEstimator {
     /// An estimator that answers `initial` before the first sample and never gives a timeout below
@@ -21,12 +26,37 @@ impl RttEstimator {
     pub const fn new(initial: Span, rto_min: Span) -> Self {
         let (srtt, zero) = (None, Span::ZERO);
         let min = Span::MAX;
-        Self { srtt, rttvar: zero, latest: initial, min, initial, rto_min, forgotten: false }
+        Self {
+            srtt,
+            rttvar: zero,
+            latest: initial,
+            min,
+            initial,
+            rto_min,
+            forgotten: false,
+            shrank: false,
+        }
     }
 
     /// Takes a measurement (RFC 6298, section 2, gains 1/8 and 1/4).
     pub fn sample(&mut self, measured: Span) {
         self.sample_one_of(measured, measured, 1);
+    }
+
+    /// Takes a measurement, and counts the second of two in a row that are far shorter than the estimate as the first of
+    /// all. Whoever sends a window in an estimated round trip gets a sample in as long a time, and with a small window
+    /// an average over eight would take minutes to come down. One alone may be a lie.
+    pub fn sample_or_restart(&mut self, measured: Span) {
+        let shrinks = self.srtt.is_some_and(|srtt| measured * SHRINKS < srtt);
+        if std::mem::replace(&mut self.shrank, shrinks) && shrinks {
+            self.forget();
+        }
+        self.sample(measured);
+    }
+
+    /// The round trip over which a window is spread: the estimate, unless the latest sample was far shorter.
+    pub fn spread(&self) -> Span {
+        if self.shrank { self.srtt().min(self.latest * SHRINKS) } else { self.srtt() }
     }
 
     /// Takes one of `many` measurements of a round trip: their gains are so many times smaller, so that
@@ -168,6 +198,20 @@ mod tests {
         assert_eq!((rtt.srtt(), rtt.rto(), rtt.min()), (ms(600), ms(1800), ms(200)));
         rtt.sample(ms(600));
         assert_eq!(rtt.rto(), ms(600) + ms(225) * 4);
+    }
+
+    #[test]
+    fn the_second_of_two_samples_far_below_the_estimate_replaces_it() {
+        let mut rtt = RttEstimator::new(ms(1000), ms(1000));
+        rtt.sample_or_restart(ms(10_000));
+        assert_eq!(rtt.spread(), ms(10_000));
+        rtt.sample_or_restart(ms(40));
+        assert_eq!((rtt.srtt(), rtt.spread()), (ms(8_755), ms(320)));
+        rtt.sample_or_restart(ms(9_000));
+        rtt.sample_or_restart(ms(40));
+        assert!(rtt.srtt() > ms(7_000));
+        rtt.sample_or_restart(ms(40));
+        assert_eq!((rtt.srtt(), rtt.rto()), (ms(40), ms(1000)));
     }
 
     #[test]

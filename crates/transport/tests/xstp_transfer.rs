@@ -643,3 +643,16 @@ fn data_after_the_peers_end_is_ignored() {
     pair.run_to(at_ms(3_000));
     assert_eq!(pair.server.inbox.len(), 1_000);
 }
+
+#[test]
+fn once_what_held_everything_up_is_over_the_round_trip_is_what_it_is_at_once() {
+    let over = at_ms(60_000);
+    let late = Span::from_secs(10);
+    let script = move |c: &Crossing| if c.at < over { Fate::Late(late) } else { Fate::Pass };
+    let mut pair = pair().sending(pattern(20_000_000)).with_script(script);
+    let round_trip = |pair: &Pair| pair.client.session.as_ref().and_then(Session::round_trip);
+    pair.run_to(over);
+    assert!(round_trip(&pair).is_some_and(|srtt| srtt > late), "{:?}", round_trip(&pair));
+    pair.run_to(over + Span::from_secs(3));
+    assert_eq!(round_trip(&pair), Some(DELAY * 2));
+}

@@ -53,7 +53,7 @@ impl Sender {
         let poll_sent = self.polls.answered(stat.ts_echo, now).ok_or(Ignored)?;
         let measured = now.since(poll_sent).max(LEAST_ROUND_TRIP);
         let srtt_before = self.rtt.srtt();
-        self.rtt.sample(measured); // P15: also while probing.
+        self.rtt.sample_or_restart(measured); // P15: also while probing.
         self.polls.accept(stat.ts_echo, poll_sent, now);
         self.credit_edge = edge;
         if self.config.selective {

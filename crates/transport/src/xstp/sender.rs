@@ -341,7 +341,7 @@ impl Sender {
         let may = Allowance {
             window: self.window(),
             allowed: self.allowed(),
-            srtt: self.rtt.srtt(),
+            srtt: self.rtt.spread(),
             pacing: self.controller.limits().pacing,
             segment: ByteCount::new(u64::from(self.payload.get())) + self.config.overhead,
         };
@@ -350,7 +350,7 @@ impl Sender {
 
     /// Time between POLLs.
     pub(super) fn interval(&self) -> Span {
-        let srtt = self.rtt.srtt();
+        let srtt = self.rtt.spread();
         if self.probing.is_active() {
             return srtt.max(LEAST_INTERVAL); // P12
         }
