@@ -106,9 +106,9 @@ pub use self::timers::Timers;
 pub use self::times::Times;
 pub use crate::stream::{ConnectionId, StreamError, Streams};
 
-/// Segments that may follow the request to open a connection before it is answered: a request of an
-/// application, and less than the smallest receive buffer.
-const EARLY_CREDIT: u16 = 64;
+/// Segments that may follow the request to open a connection before it is answered: as many of the longest as the
+/// smallest receive buffer holds, 64 kB.
+const EARLY_CREDIT: u16 = 44;
 
 /// Everything behind one socket.
 pub struct Endpoint {

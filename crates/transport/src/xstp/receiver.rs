@@ -266,13 +266,13 @@ impl Receiver {
         false
     }
 
-    /// Lost segments at the end of the stream are known only from the sender's word.
+    /// Lost segments at the end of the stream are known only from the sender's word. A sender that could not know
+    /// the credit may have sent more than it: what lies within it is missing nevertheless.
     fn expect_up_to(&mut self, sent_before: Seq32) {
         let next = self.cache.next();
-        let within = sent_before.is_after(next)
-            && sent_before.distance_from(next) <= u32::from(self.credit());
-        if within {
-            self.highest = self.highest.latest(sent_before);
+        if sent_before.is_after(next) {
+            let sent = sent_before.distance_from(next).min(u32::from(self.credit()));
+            self.highest = self.highest.latest(next.plus(sent));
         }
     }
 
@@ -382,6 +382,14 @@ mod tests {
         assert_eq!(receiver.credit(), 9 + 1 + 4);
         assert_eq!(receiver.handle_data(first.plus(14), half.clone()), Arrival::Ignored);
         assert_eq!(receiver.handle_data(first.plus(13), half), Arrival::New);
+    }
+
+    #[test]
+    fn of_what_was_sent_beyond_the_credit_the_part_within_it_is_missing() {
+        let mut receiver = receiver(10);
+        receiver.handle_poll(1, Seq32::default().plus(64));
+        let report = receiver.take_report().expect("an answer");
+        assert_eq!(report.gaps.as_slice(), [Gap { lower: 0, upper: 10 }]);
     }
 
     proptest! {
