@@ -1,6 +1,7 @@
 //! What gateways see of the hosts beside them, in virtual time.
 
 mod pipe;
+mod udp;
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,6 +11,7 @@ use bentpipe_gateway::{Tasks, Udp};
 use crate::program::{Task, Virtual};
 
 pub(crate) use pipe::{Pipe, Read};
+pub(crate) use udp::Socket;
 
 /// Futures of the gateway's program.
 #[derive(Debug)]

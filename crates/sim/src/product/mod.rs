@@ -10,9 +10,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::SecretKey;
 use bentpipe_association::endpoint::{ConnectionId, Endpoint, Share, Streams as _};
 use bentpipe_association::host::Shared;
+use bentpipe_association::{SecretKey, Security};
 use bentpipe_link::Streams;
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::Ports;
@@ -100,6 +100,7 @@ impl Products {
                 calendar: CALENDAR,
                 times: Default::default(),
                 seed: random.bits(),
+                security: Security::Full,
             };
             of_node[node] = Some(hosts.len());
             let program = Program::new(begins, Instant::ZERO);

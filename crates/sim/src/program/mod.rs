@@ -3,7 +3,6 @@
 mod executor;
 mod runtime;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bentpipe_association::endpoint::{Endpoint, Entropy, Route, Times};
@@ -39,6 +38,8 @@ pub struct Begins {
     pub times: Times,
     /// What its randomness comes from.
     pub seed: u64,
+    /// What protects its datagrams.
+    pub security: Security,
 }
 
 /// A program: what runs in one process. When it is dropped it was killed.
@@ -49,11 +50,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program that begins now. Its security is [`Security::Full`].
+    /// A program that begins now.
     pub fn new(begins: Begins, now: Instant) -> Self {
         let executor = Executor::new(now);
-        let Begins { key, calendar, times, seed } = begins;
-        let mut endpoint = Endpoint::new(key, Security::Full, calendar, entropy(seed), now);
+        let Begins { key, calendar, times, seed, security } = begins;
+        let mut endpoint = Endpoint::new(key, security, calendar, entropy(seed), now);
         endpoint.set_times(times);
         let shared = Arc::new(Shared::new(endpoint, Arc::new(executor.runtime().clone())));
         let host = Host::new(Arc::new(Handle::new(shared, ())));
@@ -76,7 +77,13 @@ impl Program {
     }
 
     /// A datagram has come from `from`. True if it was taken for authentic.
-    pub fn receive(&mut self, now: Instant, from: SocketAddr, ecn: Ecn, datagram: &[u8]) -> bool {
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        from: impl Into<Route>,
+        ecn: Ecn,
+        datagram: &[u8],
+    ) -> bool {
         self.host.shared().endpoint().handle_datagram(now, from, ecn, datagram)
     }
 

@@ -1,10 +1,11 @@
 //! Programs in virtual time, two of them on a wire that only delays.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use bentpipe_association::Tuning;
 use bentpipe_association::host::{Runtime as _, lock};
+use bentpipe_association::{Security, Tuning};
 use bentpipe_units::{ByteCount, Span};
 use bytes::Bytes;
 
@@ -36,7 +37,13 @@ impl Two {
     fn new(seed: u64) -> Self {
         let program = |number: usize| {
             let seed = seed + number as u64;
-            let begins = Begins { key: key(number), calendar: 1, times: Times::default(), seed };
+            let begins = Begins {
+                key: key(number),
+                calendar: 1,
+                times: Times::default(),
+                seed,
+                security: Security::Full,
+            };
             let program = Program::new(begins, Instant::ZERO);
             program.host().allow(key(1 - number).public());
             Some(program)

@@ -11,7 +11,7 @@ const HEADER: usize = 24;
 const MOST: usize = 16 * 1024;
 
 /// The byte of a flow at a place, in one of its directions.
-fn byte(flow: u64, direction: u64, at: u64) -> u8 {
+pub(super) fn byte(flow: u64, direction: u64, at: u64) -> u8 {
     let mixed = (flow * 2 + direction).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed.wrapping_add(at.wrapping_mul(0x0101_0101_0107)) >> 13) as u8
 }

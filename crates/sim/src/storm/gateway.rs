@@ -4,19 +4,21 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bentpipe_association::Fec;
 use bentpipe_association::host::lock;
-use bentpipe_gateway::{Config, Gateway};
+use bentpipe_gateway::{Config, Destination, Gateway, Here, Network as _};
 use bentpipe_link::{Stream, Streams};
 use bentpipe_units::{Instant, Span};
 
 use super::flows::{Client, Server};
 use super::hostile::{Hostile, Says};
-use super::lan::{Arrivals, Lan, REFUSES, SERVER, SERVES};
+use super::lan::{ABSENT, Arrivals, HUB_NAME, Lan, NAME, REFUSES, SERVER, SERVES};
 use super::network::{Network, Weather};
 use super::node::Node;
-use super::settings::{IDLE, Settings};
+use super::settings::{IDLE, Second, Settings};
+use super::talks::{Sockets, Talks};
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
-use crate::lan::{Pipe, Read};
+use crate::lan::{Pipe, Read, Running};
 use crate::program::Program;
 
 const HUB: usize = 0;
@@ -36,6 +38,8 @@ const TASKS: usize = 16;
 const MOST_OTHER: usize = 4096;
 /// Flows that are open at the same time at most.
 const FLOWS: usize = 12;
+/// The same after the storm: more than a slow link carries would have no place in the end.
+const CALM_FLOWS: usize = 4;
 
 type Machine = Arc<Gateway<Lan>>;
 
@@ -51,6 +55,12 @@ pub(super) struct World {
     machines: [Option<Machine>; 2],
     hostile: Hostile,
     arrivals: [Arrivals; 2],
+    sockets: [Sockets; 2],
+    talks: Talks,
+    /// What carries datagrams at the terminal.
+    carries: Option<Running>,
+    /// Datagrams that were answered before the end of the storm.
+    answered: u64,
     clients: Vec<Client>,
     servers: Vec<Server>,
     /// What a hostile peer has opened.
@@ -75,20 +85,29 @@ impl World {
         let settings = Settings::draw(&mut streams.stream("settings"));
         let nodes: Vec<Node> = keys(&mut random, 3)
             .into_iter()
-            .map(|key| Node::new(key, CALENDAR * 1_000_000_000))
+            .map(|key| Node::new(key, settings.security, CALENDAR * 1_000_000_000))
             .collect();
-        let hostile = Hostile::new(nodes[EVIL].key.clone(), nodes[HUB].key.public(), Says::Gateway);
+        let hostile = Hostile::new(
+            nodes[EVIL].key.clone(),
+            nodes[HUB].key.public(),
+            Says::Gateway,
+            settings.security,
+        );
         let lasts = Span::from_secs(20 + random.below(300));
         Self {
             now: Instant::ZERO,
             time: Time::default(),
             seed,
-            network: Network::new(streams.stream("network"), nodes.len(), settings.overtakes),
+            network: Network::new(streams.stream("network"), nodes.len(), &settings),
             settings,
             nodes,
             machines: [None, None],
             hostile,
             arrivals: Default::default(),
+            sockets: Default::default(),
+            talks: Talks::new(streams.stream("talks")),
+            carries: None,
+            answered: 0,
             clients: Vec::new(),
             servers: Vec::new(),
             others: Vec::new(),
@@ -138,14 +157,15 @@ impl World {
             let since = self.now.since(self.calms);
             let open = self.machines.iter().flatten().map(flows_of).sum::<usize>();
             let is_still = self.clients.is_empty() && self.servers.is_empty() && open == 0;
-            if is_still && self.last.0 >= self.wants() && since > GRACE {
+            let is_heard = self.talks.answered() > self.answered;
+            if is_still && is_heard && self.last.0 >= self.wants() && since > GRACE {
                 break;
             }
             if since > CALM {
                 let (clients, servers) = (self.clients.len(), self.servers.len());
                 return Err(format!(
-                    "{clients} clients and {servers} servers wait {:.0} s after the storm, and the gateways \
-                     count {open} flows",
+                    "{clients} clients and {servers} servers wait {:.0} s after the storm, the gateways count \
+                     {open} flows, and it is {is_heard} that datagrams are answered",
                     CALM.as_secs_f64()
                 ));
             }
@@ -167,8 +187,11 @@ impl World {
             Some(self.acts_at.min(self.calms))
         };
         let opens = (!self.is_calm || self.last.0 < self.wants()).then_some(self.opens_at);
+        // Once somebody was heard after the storm, nothing is said any more, and what gateways keep for it goes.
+        let says = !self.is_calm || self.talks.answered() == self.answered;
+        let says = says.then_some(self.talks.next());
         let mut next = Instant::earliest(nodes, clients);
-        for other in [acts, opens, self.network.next(), self.hostile.next()] {
+        for other in [acts, opens, says, self.network.next(), self.hostile.next()] {
             next = Instant::earliest(next, other);
         }
         let limit = self.calms + CALM + Span::from_secs(1);
@@ -180,12 +203,15 @@ impl World {
             self.network.intrude(now);
             self.acts_at = now + Span::from_millis(1 + self.random.below(500));
         } else if !self.is_calm && now >= self.acts_at {
-            self.act();
+            self.act()?;
             let pause = self.random.exponential(4.0).min(60.0);
             self.acts_at = now + Span::from_secs_f64(pause);
         }
         if opens.is_some_and(|at| at <= now) {
             self.open();
+        }
+        if says.is_some_and(|at| at <= now) {
+            self.say();
         }
         while self.network.next().is_some_and(|at| at <= now) {
             let Some(flight) = self.network.take(now) else { continue };
@@ -222,6 +248,7 @@ impl World {
             for client in &mut self.clients {
                 client.go_on(now)?;
             }
+            self.talks.go_on(&self.sockets[TERMINAL], &self.sockets[HUB])?;
             let new: Vec<_> =
                 self.arrivals.iter().flat_map(|all| std::mem::take(&mut *lock(all))).collect();
             for (at, pipe) in new {
@@ -266,7 +293,18 @@ impl World {
 
     /// Flows that are opened after the storm: many, if strangers are at work, and a few.
     const fn wants(&self) -> u64 {
-        if self.settings.strangers_stay { 40 } else { 5 }
+        if self.settings.strangers_stay { 20 } else { 5 }
+    }
+
+    /// Somebody says something to the server, of whom the terminal may not know yet.
+    fn say(&mut self) {
+        let Some(first) = self.talks.say(self.now) else { return };
+        let (Some(machine), Some(carries)) = (&self.machines[TERMINAL], &mut self.carries) else {
+            return;
+        };
+        let to = SocketAddr::new(SERVER, SERVES);
+        let here = Here { address: to, transparent: true };
+        machine.carry_datagram(carries, "hub", first.client, here, to.into(), &first.datagram);
     }
 
     /// A client opens a flow at the terminal.
@@ -281,7 +319,7 @@ impl World {
         }
         let Some(machine) = self.machines[TERMINAL].clone() else { return };
         let Some(program) = &self.nodes[TERMINAL].program else { return };
-        if self.clients.len() >= FLOWS {
+        if self.clients.len() >= if self.is_calm { CALM_FLOWS } else { FLOWS } {
             return;
         }
         self.flows += 1;
@@ -294,7 +332,11 @@ impl World {
             _ => SERVES,
         };
         let from = ([10, 1, 0, 1 + self.random.below(3) as u8], 1024 + self.flows as u16).into();
-        let to = SocketAddr::new(SERVER, port).into();
+        let to = match self.random.below(10) {
+            0..=2 => Destination::Name(NAME.to_owned(), port),
+            3 if !self.is_calm => Destination::Name(ABSENT.to_owned(), port),
+            _ => SocketAddr::new(SERVER, port).into(),
+        };
         program.spawn(async move {
             let _ = machine.serve("hub", far, from, to, None).await;
         });
@@ -306,38 +348,72 @@ impl World {
         self.clients.push(client);
     }
 
-    fn start(&mut self, number: usize) -> Result<(), String> {
-        let hub = self.nodes[HUB].key.public();
-        let (terminal, evil) = (self.nodes[TERMINAL].key.public(), self.nodes[EVIL].key.public());
+    /// The settings of a gateway.
+    fn config(&self, number: usize) -> Result<Config, String> {
+        let Settings { rate, second, direct, buffer, .. } = self.settings;
+        let key = |number: usize| self.nodes[number].key.public();
+        let rate = rate.map_or_else(String::new, |rate| format!("rate = \"{rate}\"\n"));
+        let mode = if rate.is_empty() { "shared" } else { "dedicated" };
+        let fec = match self.settings.fec {
+            Fec::Auto => "\"auto\"".to_owned(),
+            Fec::Off => "\"off\"".to_owned(),
+            Fec::Ratio(ratio) => format!("{ratio:?}"),
+        };
         let waits = if number == HUB { self.settings.hub_waits } else { IDLE };
-        let buffer = self
-            .settings
-            .buffer
-            .map_or_else(String::new, |buffer| format!("buffer = \"{} B\"\n", buffer.get()));
-        let limits = format!(
-            "[limits]\npatience = \"{} s\"\nconnections = {}\nconnect_timeout = \"10 s\"\n\
-             memory = \"{} B\"\n{buffer}",
+        let buffer = buffer.map_or_else(String::new, |buffer| format!("buffer = \"{buffer}\"\n"));
+        let backup = match second {
+            None => String::new(),
+            Some(_) => format!("[backup]\n{rate}"),
+        };
+        let spread = match second {
+            Some(Second::Beside) if number == TERMINAL => "aggregate = true\n",
+            _ => "",
+        };
+        let common = format!(
+            "key = \"k\"\nlisten = \"0.0.0.0:25300\"\nudp = \"tunnel\"\n{}[link]\nmode = \"{mode}\"\n\
+             {rate}fec = {fec}\n{backup}{spread}[limits]\npatience = \"{} s\"\nconnections = {}\n\
+             connect_timeout = \"10 s\"\nmemory = \"{} B\"\n{buffer}",
+            if number == HUB { "allow = [\"0.0.0.0/0\"]\n" } else { "" },
             waits.as_secs_f64(),
             self.settings.connections,
             self.settings.memory.get(),
         );
         let text = if number == HUB {
+            let weight = if rate.is_empty() { "" } else { "weight = 3\n" };
             format!(
-                "role = \"hub\"\nkey = \"k\"\nlisten = \"0.0.0.0:25300\"\nallow = [\"0.0.0.0/0\"]\n{limits}\
-                 [peers.sea]\nkey = \"{terminal}\"\n[peers.evil]\nkey = \"{evil}\"\n"
+                "role = \"hub\"\n{common}[peers.sea]\nkey = \"{}\"\n{weight}[peers.evil]\nkey = \"{}\"\n{rate}",
+                key(TERMINAL),
+                key(EVIL)
             )
         } else {
             let early = self.seed.is_multiple_of(3);
+            let fallback = if direct { "direct" } else { "wait" };
+            // Where it is may have to be looked up.
+            let hub = match self.seed % 4 {
+                0 => format!("{HUB_NAME}:25300"),
+                _ => self.network.address(HUB).to_string(),
+            };
+            let second = second.map_or_else(String::new, |_| {
+                format!("backup = \"{}\"\n", self.network.second_address(HUB))
+            });
             format!(
-                "role = \"terminal\"\nkey = \"k\"\nlisten = \"0.0.0.0:25300\"\nearly_accept = {early}\n{limits}\
-                 [peers.hub]\nkey = \"{hub}\"\naddress = \"{}\"\n",
-                self.network.address(HUB)
+                "role = \"terminal\"\nearly_accept = {early}\nfallback = \"{fallback}\"\n{common}[peers.hub]\n\
+                 key = \"{}\"\naddress = \"{hub}\"\n{second}",
+                key(HUB)
             )
         };
-        let config = Config::parse("storm", &text).map_err(|error| error.to_string())?;
+        Config::parse("storm", &text).map_err(|error| format!("{error}\n{text}"))
+    }
+
+    fn start(&mut self, number: usize) -> Result<(), String> {
+        let config = self.config(number)?;
         self.log.say(self.now, format_args!("{}: starts", name(number)));
         let program = self.nodes[number].start(self.now, self.seed ^ number as u64);
-        let lan = Lan::new(program.runtime().clone(), self.arrivals[number].clone());
+        let arrivals = self.arrivals[number].clone();
+        let lan = Lan::new(program.runtime().clone(), arrivals, self.sockets[number].clone());
+        if number == TERMINAL {
+            self.carries = Some(lan.tasks());
+        }
         let machine = Gateway::new(config, program.host().clone(), lan, UNKNOWN);
         let machine = Arc::new(machine.map_err(|error| error.to_string())?);
         for work in machine.work() {
@@ -349,18 +425,35 @@ impl World {
         Ok(())
     }
 
+    /// The link carries another rate now, and the operator says so.
+    fn reload(&mut self) -> Result<(), String> {
+        if self.settings.rate.is_some() {
+            self.settings.rate = Some(Settings::draw_rate(&mut self.random));
+        }
+        for number in [HUB, TERMINAL] {
+            let config = self.config(number)?;
+            if let Some(machine) = &self.machines[number] {
+                machine.reload(&config).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
+    }
+
     fn kill(&mut self, number: usize, down: Span) {
         self.report.kills += 1;
         self.log.say(self.now, format_args!("{}: killed for {down:?}", name(number)));
         self.machines[number] = None;
+        if number == TERMINAL {
+            self.carries = None;
+        }
         self.nodes[number].kill();
         self.nodes[number].returns = Some(self.now + down);
     }
 
     /// Something goes wrong, or right again.
-    fn act(&mut self) {
+    fn act(&mut self) -> Result<(), String> {
         let now = self.now;
-        match self.random.below(13) {
+        match self.random.below(15) {
             0..=2 => {
                 let number = self.random.below(2) as usize;
                 let down = [0, 0, 300, 2_000, 20_000, 90_000][self.random.below(6) as usize];
@@ -407,16 +500,27 @@ impl World {
                     self.clients[at].quit();
                 }
             }
+            10 => {
+                self.log.say(now, "the operator sets rates");
+                self.reload()?;
+            }
+            11 => {
+                let count = self.random.below(400);
+                self.log.say(now, format_args!("{count} strangers repeat a request"));
+                self.network.flood(now, count);
+            }
             _ => {
                 for _ in 0..=self.random.below(6) {
                     self.network.intrude(now);
                 }
             }
         }
+        Ok(())
     }
 
     fn calm(&mut self) {
         self.is_calm = true;
+        self.answered = self.talks.answered();
         self.opens_at = self.now;
         self.log.say(self.now, "the storm is over");
         self.network.clear_up();

@@ -34,6 +34,7 @@ pub(super) enum Says {
 }
 
 pub(super) struct Hostile {
+    security: Security,
     key: SecretKey,
     server: PublicKey,
     says: Says,
@@ -50,8 +51,9 @@ pub(super) struct Hostile {
 }
 
 impl Hostile {
-    pub(super) fn new(key: SecretKey, server: PublicKey, says: Says) -> Self {
+    pub(super) fn new(key: SecretKey, server: PublicKey, says: Says, security: Security) -> Self {
         Self {
+            security,
             key,
             server,
             says,
@@ -77,7 +79,7 @@ impl Hostile {
 
     /// What the server says to it.
     pub(super) fn receive(&mut self, bytes: &[u8]) {
-        if let Some(Datagram::Response { sender, noise, .. }) = parse(Security::Full, bytes)
+        if let Some(Datagram::Response { sender, noise, .. }) = parse(self.security, bytes)
             && let Some(asked) = self.asked.take()
         {
             match asked.finish(sender, noise) {
@@ -118,7 +120,7 @@ impl Hostile {
         let index = Index::new(random.bits() as u32);
         let own = Ephemeral::draw(&mut || random.bits());
         let asked =
-            Initiator::new(Security::Full, &self.key, self.server, index, self.time, &payload, own);
+            Initiator::new(self.security, &self.key, self.server, index, self.time, &payload, own);
         let datagram = asked.datagram(None);
         self.asked = Some(asked);
         datagram

@@ -9,7 +9,8 @@ use bentpipe_gateway::{Network, Surroundings};
 use bentpipe_units::{Instant, Span};
 use ipnet::IpNet;
 
-use crate::lan::{NoUdp, Pipe, Running};
+use super::talks::Sockets;
+use crate::lan::{Pipe, Running, Socket};
 use crate::program::Virtual;
 
 /// The ports of servers: one that answers, one where nobody listens, and one where nobody says anything.
@@ -21,6 +22,15 @@ pub(super) const SERVER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113
 /// What all names lead to. A hostile peer opens flows there, about which nothing is promised.
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(203, 0, 113, 10));
 
+/// The name of the server, one that nobody has, and that of the hub.
+pub(super) const NAME: &str = "server.example";
+pub(super) const ABSENT: &str = "absent.example";
+pub(super) const HUB_NAME: &str = "hub.example";
+/// Where the hub is.
+pub(super) const HUB_AT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+/// Where datagrams of the hub come from.
+const OWN: SocketAddr = SocketAddr::new(HUB_AT, 40_000);
+
 /// Connections that the servers have got and not taken yet, and by which address.
 pub(super) type Arrivals = Arc<Mutex<Vec<(IpAddr, Pipe)>>>;
 
@@ -29,11 +39,12 @@ pub(super) type Arrivals = Arc<Mutex<Vec<(IpAddr, Pipe)>>>;
 pub(super) struct Lan {
     runtime: Virtual,
     arrivals: Arrivals,
+    sockets: Sockets,
 }
 
 impl Lan {
-    pub(super) const fn new(runtime: Virtual, arrivals: Arrivals) -> Self {
-        Self { runtime, arrivals }
+    pub(super) const fn new(runtime: Virtual, arrivals: Arrivals, sockets: Sockets) -> Self {
+        Self { runtime, arrivals, sockets }
     }
 }
 
@@ -66,7 +77,7 @@ impl Surroundings for Lan {
 
 impl Network for Lan {
     type Tcp = Pipe;
-    type Udp = NoUdp;
+    type Udp = Socket;
     type Tasks = Running;
 
     fn tasks(&self) -> Running {
@@ -88,19 +99,31 @@ impl Network for Lan {
 
     fn look_up(
         &self,
-        _: String,
+        name: String,
         port: u16,
         done: impl FnOnce(io::Result<Vec<SocketAddr>>) + Send + 'static,
     ) -> io::Result<()> {
-        done(Ok(vec![SocketAddr::new(ELSEWHERE, port)]));
+        let found = match &name[..] {
+            NAME => Ok(SERVER),
+            HUB_NAME => Ok(HUB_AT),
+            ABSENT => Err(io::ErrorKind::NotFound.into()),
+            _ => Ok(ELSEWHERE),
+        };
+        done(found.map(|ip| vec![SocketAddr::new(ip, port)]));
         Ok(())
     }
 
-    fn socket_to(&self, _: SocketAddr, _: Option<SocketAddr>) -> io::Result<NoUdp> {
-        Err(io::ErrorKind::Unsupported.into())
+    fn socket_to(&self, to: SocketAddr, _: Option<SocketAddr>) -> io::Result<Socket> {
+        let [near, far] = Socket::pair([OWN, to]);
+        if to.ip() == SERVER {
+            lock(&self.sockets).push((to, far));
+        }
+        Ok(near)
     }
 
-    fn socket_between(&self, _: SocketAddr, _: SocketAddr, _: bool) -> io::Result<NoUdp> {
-        Err(io::ErrorKind::Unsupported.into())
+    fn socket_between(&self, here: SocketAddr, client: SocketAddr, _: bool) -> io::Result<Socket> {
+        let [near, far] = Socket::pair([here, client]);
+        lock(&self.sockets).push((client, far));
+        Ok(near)
     }
 }

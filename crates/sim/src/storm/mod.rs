@@ -11,6 +11,7 @@ mod lan;
 mod network;
 mod node;
 mod settings;
+mod talks;
 mod transfer;
 
 use std::fmt::{self, Write as _};

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use bentpipe_association::endpoint::{Carrier, Route};
 use bentpipe_association::secure::{Datagram, Security, parse};
 use bentpipe_link::Stream;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
 
+use super::settings::Settings;
 use crate::program::Outgoing;
 
+/// Links of each client.
+const LINKS: usize = 2;
 /// Datagrams that somebody has listened to, to be sent again.
 const CAPTURED: usize = 64;
 /// Handshake messages among them, which are rare and do more.
@@ -31,6 +35,8 @@ pub(super) struct Weather {
     pub(super) queue: Span,
     pub(super) mtu: usize,
     pub(super) is_dark: bool,
+    /// UDP does not get through.
+    pub(super) blocks_udp: bool,
 }
 
 impl Weather {
@@ -48,6 +54,7 @@ impl Weather {
             queue: Span::from_millis(500),
             mtu: 1500,
             is_dark: false,
+            blocks_udp: false,
         }
     }
 
@@ -71,6 +78,7 @@ impl Weather {
         if random.chance(0.15) {
             weather.mtu = 600 + random.below(900) as usize;
         }
+        weather.blocks_udp = random.chance(0.05);
         weather
     }
 }
@@ -78,10 +86,11 @@ impl Weather {
 /// A datagram on its way.
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
+    /// The node that it is for.
     pub(super) to: usize,
     /// The address that it was sent to; whoever has another one by then does not get it.
     address: SocketAddr,
-    pub(super) from: SocketAddr,
+    pub(super) from: Route,
     pub(super) ecn: Ecn,
     pub(super) bytes: Vec<u8>,
 }
@@ -107,9 +116,12 @@ pub struct Datagrams {
 #[derive(Debug)]
 pub(super) struct Network {
     random: Stream,
-    /// Where each node is. The server is node 0.
+    security: Security,
+    has_second: bool,
+    nodes: usize,
+    /// Where each node is, on the first link and then on the second one. The server is node 0.
     addresses: Vec<SocketAddr>,
-    /// The weather from each client to the server, and from the server to it.
+    /// The weather from each client's place to the server, and from the server to it.
     weather: Vec<[Weather; 2]>,
     busy: Vec<[Instant; 2]>,
     flying: BTreeMap<(Instant, u64), Flight>,
@@ -125,35 +137,50 @@ pub(super) struct Network {
 
 impl Network {
     /// A network of so many nodes, in fair weather.
-    pub(super) fn new(random: Stream, nodes: usize, overtakes: f64) -> Self {
-        let address = |node: usize| SocketAddr::from(([10, 0, node as u8, 1], 25_300));
+    pub(super) fn new(random: Stream, nodes: usize, settings: &Settings) -> Self {
+        let places = LINKS * nodes;
+        let address = |place: usize| SocketAddr::from(([10, 0, place as u8, 1], 25_300));
+        let fair = || [(); 2].map(|()| Weather::fair(Span::from_millis(20)));
         Self {
             random,
-            addresses: (0..nodes).map(address).collect(),
-            weather: (0..nodes)
-                .map(|_| [(); 2].map(|()| Weather::fair(Span::from_millis(20))))
-                .collect(),
-            busy: vec![[Instant::ZERO; 2]; nodes],
+            security: settings.security,
+            has_second: settings.second.is_some(),
+            nodes,
+            addresses: (0..places).map(address).collect(),
+            weather: (0..places).map(|_| fair()).collect(),
+            busy: vec![[Instant::ZERO; 2]; places],
             flying: BTreeMap::new(),
             serial: 0,
             captured: Vec::new(),
             handshakes: Vec::new(),
-            overtakes,
+            overtakes: settings.overtakes,
             counts: Datagrams::default(),
             stranger_bytes: [0; 2],
         }
     }
 
+    /// Where a node is on the first link.
     pub(super) fn address(&self, node: usize) -> SocketAddr {
         self.addresses[node]
     }
 
-    /// A client has another address from now on.
+    /// Where it is on the second one.
+    pub(super) fn second_address(&self, node: usize) -> SocketAddr {
+        self.addresses[self.nodes + node]
+    }
+
+    /// A client has another address on one of its links from now on.
     pub(super) fn readdress(&mut self, node: usize) -> SocketAddr {
+        let place = self.place(node);
         let [third, port] = [self.random.below(200) as u8, self.random.below(60_000) as u8];
-        let address = SocketAddr::from(([10, 1 + node as u8, third, 7], 1024 + u16::from(port)));
-        self.addresses[node] = address;
+        let address = SocketAddr::from(([10, 1 + place as u8, third, 7], 1024 + u16::from(port)));
+        self.addresses[place] = address;
         address
+    }
+
+    /// A node on one of its links, more often the first one.
+    fn place(&mut self, node: usize) -> usize {
+        if !self.has_second || self.random.chance(0.6) { node } else { self.nodes + node }
     }
 
     pub(super) fn weather_mut(&mut self, node: usize, direction: usize) -> &mut Weather {
@@ -168,28 +195,36 @@ impl Network {
     /// The next datagram, if it arrives by now.
     pub(super) fn take(&mut self, now: Instant) -> Option<Flight> {
         let first = self.flying.first_entry().filter(|first| first.key().0 <= now)?;
-        Some(first.remove()).filter(|flight| self.addresses[flight.to] == flight.address)
+        let is_there = |flight: &Flight| {
+            let places = [flight.to, self.nodes + flight.to];
+            places.iter().any(|place| self.addresses[*place] == flight.address)
+        };
+        Some(first.remove()).filter(is_there)
     }
 
     /// A node sends a datagram.
     pub(super) fn send(&mut self, now: Instant, node: usize, datagram: Outgoing) {
         self.counts.sent += 1;
         let Outgoing { route, ecn, bytes } = datagram;
-        let Some(to) = self.addresses.iter().position(|address| *address == route.address) else {
+        let Some(place) = self.addresses.iter().position(|address| *address == route.address)
+        else {
             self.counts.lost += 1;
             if is_strangers(route.address) {
                 self.stranger_bytes[1] += bytes.len() as u64;
             }
             return;
         };
-        let flight = Flight { to, address: route.address, from: self.addresses[node], ecn, bytes };
+        let (to, link) = (place % self.nodes, place / self.nodes * self.nodes);
+        let address = self.addresses[link + node];
+        let from = Route { carrier: route.carrier, ..address.into() };
+        let flight = Flight { to, address: route.address, from, ecn, bytes };
         self.capture(&flight);
         if self.random.chance(self.overtakes) {
             self.counts.from_strangers += 1;
-            self.inject(now, Flight { from: stranger(251), ..flight.clone() });
+            self.inject(now, Flight { from: stranger(251).into(), ..flight.clone() });
         }
-        let (link, direction) = if node == 0 { (to, 1) } else { (node, 0) };
-        self.pass(now, link, direction, flight);
+        let (client, direction) = if node == 0 { (to, 1) } else { (node, 0) };
+        self.pass(now, link + client, direction, flight);
     }
 
     fn pass(&mut self, now: Instant, link: usize, direction: usize, mut flight: Flight) {
@@ -197,7 +232,20 @@ impl Network {
         let weather = &self.weather[link][direction];
         let len = flight.bytes.len() + 28;
         let begins = self.busy[link][direction].max(now);
+        if flight.from.carrier == Carrier::Tcp {
+            // What a TCP connection carries comes whole, and in order, or not at all.
+            if weather.is_dark || begins.since(now) > weather.queue {
+                counts.lost += 1;
+                return;
+            }
+            let leaves = begins + weather.rate.time_for(ByteCount::new(len as u64));
+            self.busy[link][direction] = leaves;
+            self.serial += 1;
+            self.flying.insert((leaves + weather.delay, self.serial), flight);
+            return;
+        }
         let dropped = weather.is_dark
+            || weather.blocks_udp
             || len > weather.mtu
             || random.chance(weather.loss)
             || begins.since(now) > weather.queue;
@@ -240,19 +288,21 @@ impl Network {
             0 => format!("client {node} is at {} now", self.readdress(node)),
             1 | 2 => {
                 let (which, is_dark) = (random.below(3), random.chance(0.6));
+                let place = self.place(node);
                 for direction in 0..2 {
                     if which == 2 || which == direction {
-                        self.weather[node][direction as usize].is_dark = is_dark;
+                        self.weather[place][direction as usize].is_dark = is_dark;
                     }
                 }
                 let what = ["up", "down", "both ways"][which as usize];
-                format!("client {node}: outage {what}: {is_dark}")
+                format!("client {node}, place {place}: outage {what}: {is_dark}")
             }
             _ => {
                 let direction = random.below(2) as usize;
-                let weather = Weather::draw(random);
-                let said = format!("client {node}: direction {direction}: {weather:?}");
-                self.weather[node][direction] = weather;
+                let (weather, place) = (Weather::draw(random), self.place(node));
+                let said =
+                    format!("client {node}, place {place}, direction {direction}: {weather:?}");
+                self.weather[place][direction] = weather;
                 said
             }
         }
@@ -266,7 +316,7 @@ impl Network {
     }
 
     fn capture(&mut self, flight: &Flight) {
-        if !matches!(parse(Security::Full, &flight.bytes), Some(Datagram::Data { .. })) {
+        if !matches!(parse(self.security, &flight.bytes), Some(Datagram::Data { .. })) {
             if self.handshakes.len() >= HANDSHAKES {
                 let at = self.random.below(HANDSHAKES as u64) as usize;
                 self.handshakes.swap_remove(at);
@@ -290,11 +340,11 @@ impl Network {
         let from = if handshake { &self.handshakes } else { &self.captured };
         let mut flight = from[self.random.below(from.len() as u64) as usize].clone();
         if self.random.chance(0.5) {
-            flight.from = stranger(self.random.below(250) as u8);
+            flight.from = stranger(self.random.below(250) as u8).into();
         }
         // Whom it was for may be elsewhere by now, and a stranger may try another one.
         if self.random.chance(0.1) {
-            flight.to = self.random.below(self.addresses.len() as u64) as usize;
+            flight.to = self.random.below(self.nodes as u64) as usize;
         }
         flight.address = self.addresses[flight.to];
         match self.random.below(4) {
@@ -311,9 +361,24 @@ impl Network {
         self.inject(now, flight);
     }
 
+    /// So many strangers repeat a request that somebody has made, at once.
+    pub(super) fn flood(&mut self, now: Instant, count: u64) {
+        let Some(last) = self.handshakes.last().cloned() else { return };
+        for number in 0..count {
+            let from = stranger((number % 250) as u8).into();
+            let mut flight = Flight { from, address: self.addresses[last.to], ..last.clone() };
+            if self.random.chance(0.5) {
+                let at = self.random.below(flight.bytes.len() as u64) as usize;
+                flight.bytes[at] ^= 1 << self.random.below(8);
+            }
+            self.counts.from_strangers += 1;
+            self.inject(now, flight);
+        }
+    }
+
     /// Something comes at once that nobody has sent just so.
     fn inject(&mut self, now: Instant, flight: Flight) {
-        if is_strangers(flight.from) {
+        if is_strangers(flight.from.address) {
             self.stranger_bytes[0] += flight.bytes.len() as u64;
         }
         self.serial += 1;

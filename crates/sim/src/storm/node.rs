@@ -18,6 +18,7 @@ const KEEP_EVERY: Span = Span::from_secs(60);
 pub(super) struct Node {
     pub(super) key: SecretKey,
     pub(super) program: Option<Program>,
+    security: Security,
     /// Nanoseconds of its calendar at time zero.
     calendar: u64,
     kept: Times,
@@ -31,10 +32,11 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub(super) fn new(key: SecretKey, calendar: u64) -> Self {
+    pub(super) fn new(key: SecretKey, security: Security, calendar: u64) -> Self {
         Self {
             key,
             program: None,
+            security,
             calendar,
             kept: Times::default(),
             keep_at: Instant::ZERO,
@@ -53,6 +55,7 @@ impl Node {
             key: self.key.clone(),
             calendar: self.calendar,
             times: self.kept.clone(),
+            security: self.security,
             seed: seed ^ self.starts.wrapping_mul(0x2545_f491_4f6c_dd1d),
         };
         let program = Program::new(begins, now);
@@ -70,7 +73,7 @@ impl Node {
         if !program.receive(now, flight.from, flight.ecn, &flight.bytes) {
             return Ok(());
         }
-        let kind = match parse(Security::Full, &flight.bytes) {
+        let kind = match parse(self.security, &flight.bytes) {
             Some(Datagram::Cookie { .. }) | None => return Ok(()),
             Some(Datagram::Data { .. }) => "data",
             Some(Datagram::Init(_)) => "a request",

@@ -1,7 +1,8 @@
 //! What differs between storms before anything goes wrong: what programs are allowed, and what strangers do.
 
+use bentpipe_association::{Fec, Security};
 use bentpipe_link::Stream;
-use bentpipe_units::{ByteCount, Span};
+use bentpipe_units::{BitRate, ByteCount, Span};
 
 /// A connection between gateways that hears nothing ends after this, if nothing else is said.
 pub(super) const IDLE: Span = Span::from_secs(30);
@@ -26,6 +27,25 @@ pub(super) struct Settings {
     pub(super) strangers_stay: bool,
     /// Files that are synchronised may not be.
     pub(super) loses: bool,
+    /// What protects datagrams.
+    pub(super) security: Security,
+    /// The rate of the link, where it is dedicated.
+    pub(super) rate: Option<BitRate>,
+    /// Parity.
+    pub(super) fec: Fec,
+    /// A second link, if there is one.
+    pub(super) second: Option<Second>,
+    /// New flows go on without a far gateway that is gone.
+    pub(super) direct: bool,
+}
+
+/// What a second link is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Second {
+    /// To be used when the first one does not work.
+    Backup,
+    /// To be used beside it.
+    Beside,
 }
 
 impl Settings {
@@ -41,7 +61,18 @@ impl Settings {
             overtakes: if random.chance(0.5) { 0.01 } else { 0.0 },
             strangers_stay: random.chance(0.5),
             loses: random.chance(0.5),
+            security: if random.chance(0.2) { Security::None } else { Security::Full },
+            rate: random.chance(0.3).then(|| Self::draw_rate(random)),
+            fec: [Fec::Auto, Fec::Auto, Fec::Off, Fec::Ratio(0.2)][random.below(4) as usize],
+            second: [None, None, Some(Second::Backup), Some(Second::Beside)]
+                [random.below(4) as usize],
+            direct: random.chance(0.2),
         }
+    }
+
+    /// What a dedicated link may carry.
+    pub(super) fn draw_rate(random: &mut Stream) -> BitRate {
+        BitRate::from_bps(500_000 << random.below(6))
     }
 
     /// Most connections with one peer at a time: those that end are there for a while beside those that follow them.

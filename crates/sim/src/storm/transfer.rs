@@ -1,9 +1,11 @@
 //! File transfers in a storm.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use bentpipe_association::endpoint::{Carrier, Plan, PlannedPath, Route};
 use bentpipe_association::host::{Host, Runtime as _, lock};
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_link::{Stream, Streams};
@@ -16,7 +18,7 @@ use bentpipe_units::{Instant, Span};
 use super::hostile::{Hostile, Says};
 use super::network::{Network, Weather};
 use super::node::Node;
-use super::settings::Settings;
+use super::settings::{Second, Settings};
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
 use crate::program::{Program, Virtual};
 
@@ -84,7 +86,8 @@ impl World {
         let clients = 1 + random.below(2) as usize;
         let keys = keys(&mut random, clients + 2);
         let calendar = CALENDAR * 1_000_000_000;
-        let nodes: Vec<Node> = keys.into_iter().map(|key| Node::new(key, calendar)).collect();
+        let nodes: Vec<Node> =
+            keys.into_iter().map(|key| Node::new(key, settings.security, calendar)).collect();
         let disk = MemoryDisk::new(seed);
         let users: Vec<User> =
             (0..clients).map(|number| User::new(number, seed, &mut random)).collect();
@@ -92,13 +95,14 @@ impl World {
             nodes[clients + 1].key.clone(),
             nodes[SERVER].key.public(),
             Says::Transfer,
+            settings.security,
         );
         let lasts = Span::from_secs(20 + random.below(400));
         Self {
             now: Instant::ZERO,
             time: Time::default(),
             seed,
-            network: Network::new(streams.stream("network"), nodes.len(), settings.overtakes),
+            network: Network::new(streams.stream("network"), nodes.len(), &settings),
             settings,
             nodes,
             users,
@@ -288,8 +292,19 @@ impl World {
         let program = self.nodes[number + 1].start(now, seed);
         let (host, runtime) = (program.host().clone(), program.runtime().clone());
         let (disk, entries) = (user.disk.clone(), user.entries.clone());
-        let (patience, buffer) = (user.patience, self.settings.buffer);
-        let tuning = Tuning { patience, buffer, ..Tuning::default() };
+        let (patience, buffer, rate) = (user.patience, self.settings.buffer, self.settings.rate);
+        let tuning = Tuning { patience, buffer, rate, ..Tuning::default() };
+        host.set_fec(self.settings.fec);
+        if let Some(second) = self.settings.second {
+            let addresses = [to, self.network.second_address(SERVER)];
+            let path = |(link, address): (usize, SocketAddr)| {
+                let route = Route::from(address);
+                let paths = [route, Route { carrier: Carrier::Tcp, ..route }];
+                paths.map(|route| PlannedPath { route, link })
+            };
+            let paths = addresses.into_iter().enumerate().flat_map(path).collect();
+            host.plan(peer, Plan { paths, spread: second == Second::Beside });
+        }
         program.spawn(async move {
             let sent =
                 send_once(&host, &runtime, (to, peer), &disk, &entries, tuning, |progress| {
@@ -451,6 +466,7 @@ impl World {
 fn serve(program: &Program, peers: &[PublicKey], disk: &MemoryDisk, settings: &Settings) {
     let (host, runtime, disk) = (program.host().clone(), program.runtime().clone(), disk.clone());
     host.limit_memory(settings.memory, settings.connections);
+    host.set_fec(settings.fec);
     for peer in peers {
         host.allow(*peer);
     }
@@ -475,7 +491,7 @@ fn serve(program: &Program, peers: &[PublicKey], disk: &MemoryDisk, settings: &S
 async fn send_once(
     host: &Host,
     runtime: &Virtual,
-    (to, peer): (std::net::SocketAddr, PublicKey),
+    (to, peer): (SocketAddr, PublicKey),
     disk: &MemoryDisk,
     entries: &[Entry],
     tuning: Tuning,
