@@ -100,7 +100,7 @@ fmt:
 
 # tshark judges the packet captures, ip, unshare and nft make the networks of the emulator and the gateway, Skyfield judges the
 # orbits; usrsctp is the stack that SCTP is tested against; curl, nginx, git, OpenSSH and rsync work through the gateway. Where
-# they can not be installed the tests that need them say so and pass on.
+# they cannot be installed the tests that need them say so and pass on.
 setup:
 	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux nft:nftables curl:curl /usr/include/usrsctp.h:libusrsctp-dev \
 		/usr/sbin/nginx:nginx-light git:git ssh:openssh-client /usr/sbin/sshd:openssh-server rsync:rsync openssl:openssl

@@ -15,7 +15,7 @@ pub struct Choice {
     shared: Option<SharedState>,
 }
 
-/// A choice that can not be.
+/// A choice that cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
     /// There is no controller of this name.

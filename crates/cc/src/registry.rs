@@ -54,7 +54,7 @@ pub struct Registry {
     custom: Vec<&'static Row>,
 }
 
-/// Two controllers can not have the same name.
+/// Two controllers cannot have the same name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("controller `{0}`: there is one of this name already")]
 pub struct NameTaken(pub &'static str);

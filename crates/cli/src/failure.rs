@@ -10,7 +10,7 @@ use crate::output::lines::Lines;
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was asked for can not be: exit code 2, as for wrong options.
+    /// What was asked for cannot be: exit code 2, as for wrong options.
     Input(String),
     /// It could be, but the machine did not let it: exit code 1.
     System(String),
@@ -44,7 +44,7 @@ impl Failure {
 
     /// A file that could not be written.
     pub(crate) fn writing(path: &std::path::Path, error: impl std::fmt::Display) -> Self {
-        Self::System(format!("can not write {}: {error}", path.display()))
+        Self::System(format!("cannot write {}: {error}", path.display()))
     }
 }
 
@@ -66,6 +66,6 @@ impl From<std::io::Error> for Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Self::Silenced;
         }
-        Self::System(format!("can not write the output: {error}"))
+        Self::System(format!("cannot write the output: {error}"))
     }
 }

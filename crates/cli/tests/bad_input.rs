@@ -1,4 +1,4 @@
-//! What can not be is refused before anything happens, and said so that it can be mended.
+//! What cannot be is refused before anything happens, and said so that it can be mended.
 
 use std::fs;
 
@@ -77,7 +77,7 @@ const UNITS: [Case; 11] = [
     ("mss = 1000", "probing = 1", "flows.file.xstp.probing", "true or false"),
 ];
 
-/// Values that have the right form and still can not be.
+/// Values that have the right form and still cannot be.
 const IMPOSSIBLE: [Case; 22] = [
     ("ber = 1e-6", "ber = 1.5", "links.space.ber", "0..=1"),
     ("ber = 1e-6", "ber = nan", "links.space.ber", "0..=1"),

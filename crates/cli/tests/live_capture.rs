@@ -101,7 +101,7 @@ fn the_dissector_reads_every_datagram_of_hosts_without_encryption() {
     let address = address.split_whitespace().next().expect("an address");
     let port = address.rsplit(':').next().expect("a port");
     let file = path("live.pcapng");
-    let Some(mut dumpcap) = capture(port) else { return skipped("dumpcap can not capture") };
+    let Some(mut dumpcap) = capture(port) else { return skipped("dumpcap cannot capture") };
     let mut send = bentpipe();
     send.args(["send", "--security", "none", "--peer", &receiver, "--key"]).arg(path("sender"));
     // At a rate and without parity datagrams leave one by one: the loopback interface shows trains of

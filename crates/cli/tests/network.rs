@@ -398,7 +398,7 @@ fn a_receiver_whose_output_can_not_be_written_goes_on() {
     let output = output.expect("it runs");
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    assert!(said.contains("can not write the output"), "{said}");
+    assert!(said.contains("cannot write the output"), "{said}");
 }
 
 /// Somebody who has gone, a disk that is full, and somebody who takes nothing as long as he is held.

@@ -1,4 +1,4 @@
-//! `bentpipe orbit`: figures, files, and what can not be.
+//! `bentpipe orbit`: figures, files, and what cannot be.
 
 use std::fs;
 

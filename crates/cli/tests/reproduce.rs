@@ -209,7 +209,7 @@ fn a_picture_that_can_not_be_written_is_named_and_exits_with_1() {
         .assert()
         .code(1)
         .stdout("")
-        .stderr(predicate::str::contains("can not write"));
+        .stderr(predicate::str::contains("cannot write"));
 }
 
 #[test]

@@ -255,7 +255,7 @@ fn a_file_that_can_not_be_written_is_named_and_exits_with_1() {
             .assert()
             .code(1)
             .stdout("")
-            .stderr(predicate::str::contains(name).and(predicate::str::contains("can not write")));
+            .stderr(predicate::str::contains(name).and(predicate::str::contains("cannot write")));
         assert_eq!(fs::read_dir(dir.path()).expect("the directory").count(), 0);
     }
 }

@@ -209,7 +209,7 @@ impl Bridge {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => match error.raw_os_error() {
                     Some(code) if code != Errno::IO.raw_os_error() => return Err(error),
-                    // An interface that is down, or a packet that can not be read: as if lost.
+                    // An interface that is down, or a packet that cannot be read: as if lost.
                     _ => continue,
                 },
             };

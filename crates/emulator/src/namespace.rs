@@ -77,7 +77,7 @@ impl Namespace {
             }
             let why = said.trim();
             let hint = if geteuid().is_root() { "" } else { "; it takes root (sudo)" };
-            return Err(io::Error::other(format!("can not make a namespace: {why}{hint}")));
+            return Err(io::Error::other(format!("cannot make a namespace: {why}{hint}")));
         }
         let id = holder.0.id();
         let open = |kind: &str| File::open(format!("/proc/{id}/ns/{kind}"));
@@ -112,7 +112,7 @@ impl Namespace {
     /// standard streams of this one but for what `set` changes.
     ///
     /// # Errors
-    /// When the system can not start a process. A program that does not exist ends with code 127.
+    /// When the system cannot start a process. A program that does not exist ends with code 127.
     pub fn start<S: AsRef<OsStr> + Sync>(
         &self,
         program: &[S],

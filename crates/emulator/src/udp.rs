@@ -75,7 +75,7 @@ impl Relay {
     /// A relay that listens at `listen` and speaks to `target`.
     ///
     /// # Errors
-    /// When the address can not be listened on.
+    /// When the address cannot be listened on.
     pub fn bind(
         listen: SocketAddr,
         target: SocketAddr,

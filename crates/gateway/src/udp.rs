@@ -27,7 +27,7 @@ use bentpipe_units::Span;
 const IDLE: Span = Span::from_secs(120);
 /// Datagrams that wait for one flow's socket.
 const WAITING: usize = 64;
-/// What is longer than this can not be carried and is lost.
+/// What is longer than this cannot be carried and is lost.
 const LONGEST: usize = MOST_DATAGRAM + 1;
 
 /// Whose a datagram is: this goes in front of it.
@@ -211,7 +211,7 @@ async fn carry<N: Network>(
             datagram = waiting.recv() => {
                 let Some(datagram) = datagram else { return };
                 flow.received(datagram.len());
-                // One that can not be sent is as good as lost.
+                // One that cannot be sent is as good as lost.
                 let _ = socket.send(&datagram).await;
             }
             heard = socket.recv_from(&mut buffer) => {

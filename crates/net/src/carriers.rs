@@ -67,7 +67,7 @@ impl Carriers {
         Self { shared, open, listens, tasks }
     }
 
-    /// Sends datagrams. What can not be sent is lost.
+    /// Sends datagrams. What cannot be sent is lost.
     pub(crate) fn send(&mut self, train: &Train<'_>) {
         while self.tasks.try_join_next().is_some() {}
         let known = lock(&self.open).get(&train.route).cloned();

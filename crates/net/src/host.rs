@@ -64,7 +64,7 @@ impl Host {
         Self::on(socket, None, key, security)
     }
 
-    /// As [`Host::bind`], and peers that can not reach it by UDP do so by TCP, at the same address.
+    /// As [`Host::bind`], and peers that cannot reach it by UDP do so by TCP, at the same address.
     ///
     /// # Errors
     /// When the address is taken or not one of this machine.
@@ -132,7 +132,7 @@ impl Host {
         Ok(())
     }
 
-    /// Ends all connections, tells the peers so, and returns when that has been sent or can not be.
+    /// Ends all connections, tells the peers so, and returns when that has been sent or cannot be.
     pub async fn shutdown(&self) {
         self.close();
         let shared = self.shared();

@@ -12,7 +12,7 @@ use bentpipe_association::{BadKey, SecretKey};
 /// Permissions of a key file: its owner alone reads and writes it.
 const MODE: u32 = 0o600;
 
-/// A key file that can not be used.
+/// A key file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     /// It could not be read or written.
@@ -47,7 +47,7 @@ pub enum KeyFileError {
 /// Reads a key file.
 ///
 /// # Errors
-/// When the file can not be read, others may read it too, or it holds no key.
+/// When the file cannot be read, others may read it too, or it holds no key.
 pub fn load(path: &Path) -> Result<SecretKey, KeyFileError> {
     let file = |error| KeyFileError::File { path: path.to_owned(), error };
     let mode = fs::metadata(path).map_err(file)?.permissions().mode() & 0o777;
@@ -61,7 +61,7 @@ pub fn load(path: &Path) -> Result<SecretKey, KeyFileError> {
 /// Writes a new key file, readable by its owner alone. An existing file is never overwritten.
 ///
 /// # Errors
-/// When the file exists or can not be written.
+/// When the file exists or cannot be written.
 pub fn save(key: &SecretKey, path: &Path) -> Result<(), KeyFileError> {
     let file = |error| KeyFileError::File { path: path.to_owned(), error };
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {

@@ -141,7 +141,7 @@ impl Socket {
         };
         let (io, state) = (&self.io, &self.state);
         let sent = io.try_io(Interest::WRITABLE, || state.try_send(io.into(), &transmit));
-        // A datagram that can not be sent is as good as lost.
+        // A datagram that cannot be sent is as good as lost.
         !matches!(sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 }

@@ -277,7 +277,7 @@ impl Capture {
         let begun = lines.map_while(Result::ok).any(|line| line.starts_with("File:"));
         if !begun {
             let _ = dumpcap.wait();
-            let said = "SKIPPED: dumpcap can not capture, tshark has judged nothing";
+            let said = "SKIPPED: dumpcap cannot capture, tshark has judged nothing";
             writeln!(std::io::stderr(), "{said}").expect("standard error");
         }
         begun.then_some(Self { dumpcap, dir })

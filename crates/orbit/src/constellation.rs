@@ -44,7 +44,7 @@ impl Constellation {
     /// Ideal orbits around an ideal Earth.
     ///
     /// # Errors
-    /// When there is no shell or one that can not be.
+    /// When there is no shell or one that cannot be.
     pub fn new(spec: &ConstellationSpec) -> Result<Self, OrbitError> {
         let earth = Earth::ideal();
         let mut shells = Vec::new();
@@ -65,7 +65,7 @@ impl Constellation {
     /// in JSON or KVN, propagated by SGP4. The run starts at `start`, or at the latest epoch in `text`.
     ///
     /// # Errors
-    /// When `text` can not be read, a satellite is not in orbit at the start, or a rule can not be.
+    /// When `text` cannot be read, a satellite is not in orbit at the start, or a rule cannot be.
     pub fn from_elements(
         name: &str,
         text: &str,

@@ -2,7 +2,7 @@
 
 use crate::{Degrees, Epoch, Place};
 
-/// A constellation, a place or an orbit that can not be.
+/// A constellation, a place or an orbit that cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OrbitError {
     /// A value out of its range.
@@ -13,7 +13,7 @@ pub enum OrbitError {
         /// What is wrong and what would be right.
         message: String,
     },
-    /// A two-line element set that can not be read.
+    /// A two-line element set that cannot be read.
     #[error("line {line}: {message}")]
     Tle {
         /// Line of the text, counted from 1.
@@ -21,7 +21,7 @@ pub enum OrbitError {
         /// What is wrong and what would be right.
         message: String,
     },
-    /// An orbit mean-elements message that can not be read.
+    /// An orbit mean-elements message that cannot be read.
     #[error("object {object} of the orbit mean-elements messages: {message}")]
     Omm {
         /// Which one of the text, counted from 1.

@@ -29,7 +29,7 @@ impl Motion {
         Self { from: u64::MAX, until: u64::MAX, delays: [0; 2] }
     }
 
-    /// The delay of what leaves at `at`; `exact` says what it is at whole seconds. Where it can not say
+    /// The delay of what leaves at `at`; `exact` says what it is at whole seconds. Where it cannot say
     /// any more, because a satellite comes down, the last delay stays.
     #[inline]
     pub fn delay(&mut self, at: Instant, exact: impl Fn(Instant) -> Option<Span>) -> Span {

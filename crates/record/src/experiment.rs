@@ -56,6 +56,6 @@ pub struct Claim {
     pub holds: bool,
     /// What was measured, in words.
     pub measured: String,
-    /// True when the statement is only reported and can not fail.
+    /// True when the statement is only reported and cannot fail.
     pub informative: bool,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-/// A scenario that can not be: where, what, and what would be right.
+/// A scenario that cannot be: where, what, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// File, or the command line option.

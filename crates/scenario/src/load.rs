@@ -105,7 +105,7 @@ impl Scenario {
     /// The scenario with some values changed. Whether they fit together is asked when all are.
     ///
     /// # Errors
-    /// When a key does not exist or a value can not be.
+    /// When a key does not exist or a value cannot be.
     pub fn with(&self, overrides: &[Override]) -> Result<Self, ScenarioError> {
         let option = |change: &Override| format!("--set {}={}", change.key, change.value);
         let (mut text, mut file) = (self.text.clone(), self.file.clone());

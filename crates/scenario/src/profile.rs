@@ -69,6 +69,6 @@ mod tests {
         let said = |name, from, to| Scenario::over(name, from, to).expect_err(name).to_string();
         assert!(said("iridum", "Oslo", "Rome").contains("did you mean `iridium`?"));
         assert!(said("starlink", "80,0", "Rome").contains("no satellite of starlink ever"));
-        assert!(said("iridium", "Rome", "Rome").contains("can not send to itself"));
+        assert!(said("iridium", "Rome", "Rome").contains("cannot send to itself"));
     }
 }

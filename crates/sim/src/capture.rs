@@ -28,7 +28,7 @@ const RESOLUTION: u8 = 9;
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file could not be written.
-    #[error("can not write the capture: {0}")]
+    #[error("cannot write the capture: {0}")]
     Write(String),
     /// There is no such link.
     #[error("there is no link `{0}` to capture")]
@@ -50,7 +50,7 @@ impl<W: Write> Capture<W> {
     /// A capture of the links called `only`, or of all if there are none.
     ///
     /// # Errors
-    /// When the file can not be written or a link does not exist.
+    /// When the file cannot be written or a link does not exist.
     pub fn new(out: W, spec: &RunSpec, only: &[String]) -> Result<Self, CaptureError> {
         for name in only {
             if !spec.directions().iter().any(|[link, ..]| link == name) {

@@ -130,7 +130,7 @@ impl Endpoints {
     /// The ends of all flows, and where their timers are among the components.
     ///
     /// # Errors
-    /// When gateways can not be like this.
+    /// When gateways cannot be like this.
     pub(crate) fn new(
         spec: &RunSpec,
         streams: &Streams,

@@ -5,7 +5,7 @@ use bentpipe_units::{Instant, Span};
 
 use crate::Envelope;
 
-/// Watches a run. What it sees can not change what happens.
+/// Watches a run. What it sees cannot change what happens.
 pub trait Observer {
     /// Time between samples; `None` takes none.
     fn sample_every(&self) -> Option<Span> {

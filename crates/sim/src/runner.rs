@@ -14,7 +14,7 @@ use crate::{BuildError, Observer, RunSpec, TrafficSpec};
 /// Lets a run happen and says what became of it.
 ///
 /// # Errors
-/// When the specification can not be built, or a satellite comes down on the way.
+/// When the specification cannot be built, or a satellite comes down on the way.
 pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
     let spec = &*hold_before_agents(spec);
     let sample_every = observer.sample_every();

@@ -410,7 +410,7 @@ impl Encapsulation {
     }
 }
 
-/// A specification that can not be built, or not be run to its end.
+/// A specification that cannot be built, or not be run to its end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
     /// No links lead from a flow's sender to its receiver.
@@ -426,7 +426,7 @@ pub enum BuildError {
     /// A satellite does not stay in orbit until the end of the run.
     #[error("constellation: {0}")]
     Orbit(#[from] OrbitError),
-    /// Gateways that can not be.
+    /// Gateways that cannot be.
     #[error("gateway: {message}")]
     Gateway {
         /// Why not.
@@ -439,7 +439,7 @@ pub enum BuildError {
         flow: String,
     },
     /// A flow's sender is its receiver.
-    #[error("flow `{flow}`: `{node}` can not send to itself")]
+    #[error("flow `{flow}`: `{node}` cannot send to itself")]
     ToItself {
         /// The flow.
         flow: String,

@@ -38,7 +38,7 @@ fn feed(program: &str, package: &str, args: &[&str], input: &str) -> io::Result<
     Err(io::Error::other(format!("{program}: {}", why.trim())))
 }
 
-/// A program that can not be started.
+/// A program that cannot be started.
 pub fn missing(program: &str, package: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{program} (of {package}): {error}"))
 }

@@ -16,7 +16,7 @@ pub trait Protocol: Copy + Debug + 'static {
     /// What it sends.
     type Segment: Clone + Debug;
 
-    /// Panics when the settings can not be.
+    /// Panics when the settings cannot be.
     fn validate(config: &Self::Config);
     /// The end that opens.
     fn connect(

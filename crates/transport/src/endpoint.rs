@@ -51,7 +51,7 @@ pub enum Failure {
     /// The peer aborted the association, with the code of its first reason or 0 (SCTP).
     #[error("the peer aborted the association (cause {0})")]
     PeerAborted(u16),
-    /// The peer broke a rule without which the association can not go on (SCTP).
+    /// The peer broke a rule without which the association cannot go on (SCTP).
     #[error("the peer broke a rule of the protocol")]
     PeerBrokeRules,
     /// The peer started anew and knows nothing of this connection.
@@ -62,7 +62,7 @@ pub enum Failure {
     Aborted,
 }
 
-/// A write that can not be.
+/// A write that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// This side has closed the connection, or it is gone.
@@ -165,11 +165,11 @@ pub trait ProxyLeg: Endpoint {
     fn reserve_receive_buffer(&mut self, now: Instant, bytes: ByteCount);
 
     /// The last so many bytes that were read are not to be acknowledged yet, because somebody further on
-    /// has not acknowledged them. A protocol that can not do that acknowledges all the same.
+    /// has not acknowledged them. A protocol that cannot do that acknowledges all the same.
     fn defer_acks(&mut self, _now: Instant, _bytes: ByteCount) {}
 
     /// Whoever opened the connection knows the path: from now on this is the window, whatever the
-    /// controller makes of it. A protocol that can not do that keeps to its controller.
+    /// controller makes of it. A protocol that cannot do that keeps to its controller.
     fn override_cwnd(&mut self, _now: Instant, _window: ByteCount) {}
 
     /// Bytes that were written and that this end may have to send, once more or for the first time.

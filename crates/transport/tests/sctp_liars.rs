@@ -192,9 +192,9 @@ proptest! {
             pair.inject(if lie.forth { Direction::Forward } else { Direction::Return }, PathId(lie.path), packet);
         }
         pair.run_to(Instant::from_nanos((at + 20_000) * 1_000_000));
-        // Every answer has a cause: forged packets can not make the ends talk without end.
+        // Every answer has a cause: forged packets cannot make the ends talk without end.
         prop_assert!(pair.log.len() < 5_000, "{} packets", pair.log.len());
-        // What was delivered can not exceed what was sent by more than what was forged.
+        // What was delivered cannot exceed what was sent by more than what was forged.
         let messages: usize = pair.server.messages.iter().map(Message::len).sum();
         prop_assert!(pair.server.inbox.len() + messages <= 200_000 + 60 * 1_400);
     }

@@ -86,9 +86,9 @@ proptest! {
             pair.inject(if forth { Direction::Forward } else { Direction::Return }, segment);
         }
         pair.run_to(Instant::from_nanos((at + 60_000) * 1_000_000));
-        // Every answer has a cause: forged segments can not make the ends talk without end.
+        // Every answer has a cause: forged segments cannot make the ends talk without end.
         prop_assert!(pair.log.len() < 5_000, "{} segments", pair.log.len());
-        // What was delivered can not exceed what was sent by more than what was forged.
+        // What was delivered cannot exceed what was sent by more than what was forged.
         prop_assert!(pair.server.inbox.len() <= 200_000 + 60 * 1_500);
     }
 }

@@ -1,7 +1,7 @@
 //! Quantities with their units: [`Instant`], [`Span`], [`ByteCount`], [`BitRate`], [`Seq32`].
 //!
 //! Every number that has a unit is one of these types, so that seconds and milliseconds, bits and
-//! bytes, or a sequence number and a count can not be mixed up. The crate has no dependencies and
+//! bytes, or a sequence number and a count cannot be mixed up. The crate has no dependencies and
 //! never reads a clock.
 
 mod parse;

@@ -84,7 +84,7 @@ fn after<T: Send + 'static>(
         first();
         make()
     });
-    made.join().map_err(|_| Failure::System("can not start".to_owned()))
+    made.join().map_err(|_| Failure::System("cannot start".to_owned()))
 }
 
 /// Says all that is wrong with a configuration or most likely not meant.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// A transfer shorter than this many round trips says little of the link.
 const LONG_ENOUGH: f64 = 10.0;
 
-/// The file with all that is remembered, beside the key. It can be deleted at any time; one that can not
+/// The file with all that is remembered, beside the key. It can be deleted at any time; one that cannot
 /// be read is as good as none.
 #[derive(Debug)]
 pub(super) struct Memory(PathBuf);
@@ -41,7 +41,7 @@ impl Memory {
         })
     }
 
-    /// Remembers a transfer to a peer. What can not be written is not remembered.
+    /// Remembers a transfer to a peer. What cannot be written is not remembered.
     pub(super) fn note(&self, peer: PublicKey, bytes: u64, seconds: f64, round_trip: Span) {
         let round_trip = round_trip.as_secs_f64();
         if seconds <= LONG_ENOUGH * round_trip {

@@ -93,7 +93,7 @@ pub(crate) fn runtime_after(
         .enable_all()
         .on_thread_start(first)
         .build()
-        .map_err(|error| Failure::System(format!("can not start: {error}")))
+        .map_err(|error| Failure::System(format!("cannot start: {error}")))
 }
 
 /// Ctrl-C and requests to end. From when it is made, they do not end the process by themselves.
@@ -106,7 +106,7 @@ impl Stop {
     /// Listens for signals, inside of a runtime.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let listen = |kind| {
-            signal(kind).map_err(|error| Failure::System(format!("can not hear signals: {error}")))
+            signal(kind).map_err(|error| Failure::System(format!("cannot hear signals: {error}")))
         };
         let interrupt = listen(SignalKind::interrupt())?;
         Ok(Self { interrupt, terminate: listen(SignalKind::terminate())? })

@@ -70,7 +70,7 @@ impl Privileges {
     }
 }
 
-/// From now on this thread can not bind low ports any more, unless it belongs to root.
+/// From now on this thread cannot bind low ports any more, unless it belongs to root.
 pub(crate) fn give_up_binding() {
     let binding = Capability::CAP_NET_BIND_SERVICE;
     let has = caps::has_cap(None, CapSet::Permitted, binding).unwrap_or(false);

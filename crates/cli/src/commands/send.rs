@@ -85,7 +85,7 @@ pub(super) struct Parcel<'a> {
     to: &'a str,
     patience: Span,
     found: Vec<Entry>,
-    /// Paths that were named and can not be sent.
+    /// Paths that were named and cannot be sent.
     missing: u64,
     lines: Arc<Lines>,
 }

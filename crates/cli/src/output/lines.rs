@@ -31,7 +31,7 @@ impl Lines {
 
     /// A line on standard output.
     pub(crate) fn say(&self, line: impl Display) {
-        // Nobody who could be told remains where it can not be written.
+        // Nobody who could be told remains where it cannot be written.
         let _ = self.out.clone().write_all(format!("{line}\n").as_bytes());
     }
 
@@ -48,7 +48,7 @@ impl Lines {
     /// A last line on standard output. Whoever does not read it holds nothing up either, but is told of.
     ///
     /// # Errors
-    /// When it can not be written, or nobody takes it.
+    /// When it cannot be written, or nobody takes it.
     pub(crate) async fn conclude(line: String) -> io::Result<()> {
         let write = tokio::task::spawn_blocking(move || {
             let mut out = io::stdout();

@@ -20,7 +20,7 @@ const STATION: RGBColor = RGBColor(0, 0, 0);
 const GRATICULE: RGBColor = RGBColor(235, 235, 235);
 /// Pieces of a line on the map: enough to look round.
 const PIECES: u16 = 12;
-/// Parts of the time of which the shortest and the longest delay are drawn; more can not be seen.
+/// Parts of the time of which the shortest and the longest delay are drawn; more cannot be seen.
 const BINS: usize = 1000;
 
 type Map<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;

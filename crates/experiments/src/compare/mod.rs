@@ -28,7 +28,7 @@ pub struct CompareOptions {
 /// Runs a scenario with each of some variants and ranks them by goodput, the best first.
 ///
 /// # Errors
-/// When a flow or a variant can not be, or a run fails.
+/// When a flow or a variant cannot be, or a run fails.
 pub fn compare(
     scenario: &Scenario,
     variants: &[Variant],
@@ -86,7 +86,7 @@ pub fn compare(
 /// What is compared where nothing is named: what this scenario can have of [`DEFAULT_VARIANTS`], and why not the rest.
 ///
 /// # Errors
-/// When the scenario itself can not be.
+/// When the scenario itself cannot be.
 pub fn default_variants(
     scenario: &Scenario,
     flows: &[String],

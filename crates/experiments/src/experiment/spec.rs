@@ -122,7 +122,7 @@ impl Experiment {
     /// The scenario of one point and variant.
     ///
     /// # Errors
-    /// When a value can not be.
+    /// When a value cannot be.
     pub fn scenario(
         &self,
         sweep: &SweepSpec,
@@ -151,7 +151,7 @@ impl Experiment {
     /// The satellites and stations of the experiment's map, with the name of its figure.
     ///
     /// # Errors
-    /// When the scenario can not be, or no satellites carry it.
+    /// When the scenario cannot be, or no satellites carry it.
     pub fn map(&self) -> Result<Option<(&str, Network)>, ScenarioError> {
         let Some(map) = &self.map else { return Ok(None) };
         let wrong = || ScenarioError {

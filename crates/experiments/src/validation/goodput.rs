@@ -74,7 +74,7 @@ impl Found {
     /// Runs a scenario with one flow so often, with the seeds 1, 2 and so on.
     ///
     /// # Errors
-    /// When a run can not be built.
+    /// When a run cannot be built.
     pub fn in_runs(scenario: &Scenario, runs: u64) -> Result<Self, Error> {
         let flows: Result<Vec<FlowSummary>, Error> = (1..=runs)
             .into_par_iter()

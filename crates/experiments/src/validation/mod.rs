@@ -14,5 +14,5 @@ pub use replay::{Replayed, replays};
 pub use theory::{Comparison, comparisons};
 pub use trace::{Second, TRACED, Trace, trace};
 
-/// What can go wrong: a scenario that is not valid, a run that can not be, data that are damaged.
+/// What can go wrong: a scenario that is not valid, a run that cannot be, data that are damaged.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;

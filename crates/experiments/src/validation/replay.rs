@@ -41,7 +41,7 @@ impl Replayed {
 /// Repeats all recorded runs of ns-2, or those of these agents, with their losses in the place of bit errors.
 ///
 /// # Errors
-/// When the data are damaged or a run can not be built.
+/// When the data are damaged or a run cannot be built.
 pub fn replays(names: &[String]) -> Result<Vec<Replayed>, Error> {
     let rows: Vec<Vec<&str>> = RUNS.lines().skip(1).map(|line| line.split(',').collect()).collect();
     let rows: Vec<Vec<&str>> = rows

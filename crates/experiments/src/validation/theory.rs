@@ -38,7 +38,7 @@ const WIRE: f64 = 1040.0;
 /// Everything that is compared with a formula.
 ///
 /// # Errors
-/// When a run can not be built.
+/// When a run cannot be built.
 pub fn comparisons() -> Result<Vec<Comparison>, Error> {
     let mut all = Vec::new();
     for loss in [0.001, 0.003, 0.01] {

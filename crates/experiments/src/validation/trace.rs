@@ -60,7 +60,7 @@ impl Observer for EachSecond {
 /// The window of an agent beside ns-2's.
 ///
 /// # Errors
-/// When ns-2's file is damaged or the run can not be built.
+/// When ns-2's file is damaged or the run cannot be built.
 pub fn trace(agent: &Agent) -> Result<Trace, Error> {
     let spec = agent.scenario(0.0, &[])?.run_spec(Some(1), false)?;
     let mut ours = EachSecond::default();

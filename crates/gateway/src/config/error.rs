@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 
-/// A configuration file that can not be used: where, what, and what would be right.
+/// A configuration file that cannot be used: where, what, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// Its name.

@@ -229,7 +229,7 @@ impl Config {
     /// Reads a configuration from a text that came from `file`.
     ///
     /// # Errors
-    /// When it is not one: all that does not fit together, or the first thing that can not be read.
+    /// When it is not one: all that does not fit together, or the first thing that cannot be read.
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigErrors> {
         let config: Self = error::read(file, text)?;
         match config.check() {

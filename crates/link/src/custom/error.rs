@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A model or a queue that can not be.
+/// A model or a queue that cannot be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CustomError {
     /// There is a model or a queue of this name already.

@@ -89,7 +89,7 @@ pub trait Packets {
     fn grant(&mut self, packet: &Held, change: RateChange);
 
     /// A copy of an acknowledgment that acknowledges only what is before `next`; `None` when the
-    /// packet can not be copied.
+    /// packet cannot be copied.
     fn copy_of_ack(&mut self, packet: &Held, next: Seq32) -> Option<Held>;
 }
 

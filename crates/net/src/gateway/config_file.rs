@@ -23,7 +23,7 @@ fn has_device(name: &str) -> bool {
 /// Reads a file and checks it.
 ///
 /// # Errors
-/// When it can not be read, or is not a configuration: file, line or key, what is wrong and what would
+/// When it cannot be read, or is not a configuration: file, line or key, what is wrong and what would
 /// be right.
 pub fn load(path: &Path) -> Result<Config, ConfigErrors> {
     let file = path.display().to_string();

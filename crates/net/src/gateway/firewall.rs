@@ -74,7 +74,7 @@ fn reflect() -> Vec<&'static str> {
             turn_on(switch).unwrap_or_else(|error| {
                 tracing::warn!(
                     %error, switch,
-                    "it can not be turned on: clients are not told that a neighbour of this host is absent"
+                    "it cannot be turned on: clients are not told that a neighbour of this host is absent"
                 );
                 false
             })

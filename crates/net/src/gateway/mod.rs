@@ -120,7 +120,7 @@ impl Gateway {
         self.inner.reload(config)
     }
 
-    /// Works until something that it can not do without fails. Nothing is lost when this future is dropped:
+    /// Works until something that it cannot do without fails. Nothing is lost when this future is dropped:
     /// the gateway goes on by itself as long as it exists.
     ///
     /// # Errors

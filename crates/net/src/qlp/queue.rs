@@ -23,7 +23,7 @@ const DEPTHS: [mq_attr_member_t; 6] = [256, 128, 64, 32, 16, 10];
 /// How often a queue is tried to be made while others make and remove it too.
 const ATTEMPTS: usize = 8;
 
-/// A node that can not have its queue.
+/// A node that cannot have its queue.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// A process that runs has it.

@@ -58,7 +58,7 @@ pub struct Relay {
     streams: [Stream; 2],
     /// What is known of each leg.
     legs: [Leg; 2],
-    /// A leg failed or can not take what it must: both are to be reset.
+    /// A leg failed or cannot take what it must: both are to be reset.
     broken: bool,
 }
 

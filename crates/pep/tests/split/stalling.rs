@@ -114,7 +114,7 @@ fn cases() -> impl Strategy<Value = Case> {
         any::<bool>(),
     )
         .prop_map(|(kind, buffers, config, (seed, loss, size), stalls, gives_up)| {
-            // Who frees what is reported can not wait for the acknowledgement of it.
+            // Who frees what is reported cannot wait for the acknowledgement of it.
             let waits = !matches!(kind, Kind::Gateway);
             let spoof_window = config.spoof_window.filter(|_| waits);
             let config = Config { spoof_window, ..config };

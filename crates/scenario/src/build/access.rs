@@ -9,7 +9,7 @@ impl AccessTable {
     /// The protocol for so many terminals.
     ///
     /// # Errors
-    /// The key that can not be, and why.
+    /// The key that cannot be, and why.
     pub(crate) fn spec(
         &self,
         rate: BitRate,

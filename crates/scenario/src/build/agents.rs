@@ -10,7 +10,7 @@ use crate::schema::agent::{AgentKind, AgentTable};
 use crate::schema::file::ScenarioFile;
 
 impl AgentKind {
-    /// The agent, or the key that can not be, and why.
+    /// The agent, or the key that cannot be, and why.
     fn spec(&self) -> Result<AgentSpec, (&'static str, String)> {
         let Self::Snoop { cache, drop_oldest, threshold, srtt, rttvar, min_timeout, most_repairs } =
             *self;

@@ -31,7 +31,7 @@ pub struct ConstellationOptions {
 /// The constellation of a known name, or of a file: shells in TOML, or element sets.
 ///
 /// # Errors
-/// When there is no such constellation or file, it can not be read, or an option is not for it.
+/// When there is no such constellation or file, it cannot be read, or an option is not for it.
 pub fn open_constellation(
     name: &str,
     options: &ConstellationOptions,

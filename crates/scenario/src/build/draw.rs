@@ -8,7 +8,7 @@ impl<T: Amount> DrawTable<T> {
     /// The distribution.
     ///
     /// # Errors
-    /// The key that can not be, and why.
+    /// The key that cannot be, and why.
     pub(crate) fn draw(&self) -> Result<Draw, (&'static str, String)> {
         let LawTable { mean, law, shape } = &self.0;
         let mean = mean.base();

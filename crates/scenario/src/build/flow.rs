@@ -26,7 +26,7 @@ pub(super) fn flow(
     let from = node(file, &["flows", name, "from"], &table.from)?;
     let to = node(file, &["flows", name, "to"], &table.to)?;
     if from == to {
-        return problem(&["flows", name, "to"], format!("`{}` can not send to itself", table.to));
+        return problem(&["flows", name, "to"], format!("`{}` cannot send to itself", table.to));
     }
     let chunk = table.chunk.map_or(CHUNK, |c| c.0);
     if chunk == ByteCount::ZERO || chunk.get() > u64::from(u16::MAX) {

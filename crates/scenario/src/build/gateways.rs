@@ -97,7 +97,7 @@ pub(super) fn gateways(
         };
         let [first, last] = passed[..] else { continue };
         if !flow.proxies.is_empty() {
-            let message = "gateways and proxies can not both carry it";
+            let message = "gateways and proxies cannot both carry it";
             return problem(&["flows", &flow.name, "through"], message);
         }
         let opens = if flow.request.is_some() { last } else { first };

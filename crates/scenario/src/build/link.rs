@@ -35,7 +35,7 @@ pub(super) fn link(
     let [a, b] = &table.between;
     let ends = [node(file, &path, a)?, node(file, &path, b)?];
     if ends[0] == ends[1] {
-        return problem(&path, format!("`{a}` can not be linked to itself"));
+        return problem(&path, format!("`{a}` cannot be linked to itself"));
     }
     if table.link_state {
         let message = match &file.constellation {

@@ -131,8 +131,7 @@ fn check(flow: &str, table: &FlowTable) -> Result<(), Problem> {
         return problem(&["flows", flow, "through"], message);
     }
     if !table.through.is_empty() && !table.more_paths.is_empty() {
-        let message =
-            "an association with several paths can not be split by proxies on one of them";
+        let message = "an association with several paths cannot be split by proxies on one of them";
         return problem(&["flows", flow, "through"], message);
     }
     if table.buffers.len() > table.through.len() {

@@ -15,7 +15,7 @@ impl QueueTable {
     /// The queue, as one that holds its packets.
     ///
     /// # Errors
-    /// The key that can not be, and why.
+    /// The key that cannot be, and why.
     pub(crate) fn spec(&self, brought: &Registry) -> Result<QueueSpec, (&'static str, String)> {
         let held = |limit: &Option<Quantity<Room>>, discipline| {
             Ok(QueueSpec { limit: limit.map_or(LIMIT, |room| room.0.0), discipline })
@@ -80,7 +80,7 @@ fn at_least_one(key: &'static str, value: u32) -> Result<u32, (&'static str, Str
     if value == 0 { Err((key, "0: it must be 1 or more".to_owned())) } else { Ok(value) }
 }
 
-/// The key of a model or a queue of the program that can not be, and why; `known` are those that could.
+/// The key of a model or a queue of the program that cannot be, and why; `known` are those that could.
 pub(crate) fn unfit<'a>(
     error: &CustomError,
     known: impl Iterator<Item = &'a str>,

@@ -35,7 +35,7 @@ macro_rules! settings {
 
 pub(crate) use settings;
 
-/// A setting that can not be, with its path in the table.
+/// A setting that cannot be, with its path in the table.
 pub(crate) struct TableError {
     pub(crate) key: String,
     pub(crate) problem: String,

@@ -82,7 +82,7 @@ impl Products {
     /// The hosts of a run, which are components `first_slot` and on.
     ///
     /// # Errors
-    /// When gateways can not be like this.
+    /// When gateways cannot be like this.
     pub(crate) fn new(
         spec: &RunSpec,
         streams: &Streams,

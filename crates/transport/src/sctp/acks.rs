@@ -36,7 +36,7 @@ struct Outcome {
     overtaken: bool,
 }
 
-/// A report that can not be: of what was not sent.
+/// A report that cannot be: of what was not sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Nonsense;
 

@@ -157,7 +157,7 @@ impl Default for Config {
     }
 }
 
-/// A setting that can not be.
+/// A setting that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}` {problem}")]
 pub struct ConfigError {
@@ -190,7 +190,7 @@ impl Config {
     /// Checks every setting and every combination.
     ///
     /// # Errors
-    /// Names the first setting that can not be, and what would be right.
+    /// Names the first setting that cannot be, and what would be right.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let wrong = |field, problem: String| Err(ConfigError { field, problem });
         let at_least_one = [

@@ -47,7 +47,7 @@ pub enum Notice {
     Restarted,
 }
 
-/// Why a message can not be sent.
+/// Why a message cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// This side has closed the association, or it is gone.

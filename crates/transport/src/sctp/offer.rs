@@ -46,7 +46,7 @@ pub(super) fn init_of(config: &Config, offer: &Offer, own: &[IpAddr]) -> Init {
     }
 }
 
-/// Why an INIT or INIT ACK can not be accepted (RFC 9260, sections 3.3.2 and 3.3.3).
+/// Why an INIT or INIT ACK cannot be accepted (RFC 9260, sections 3.3.2 and 3.3.3).
 pub(super) fn fault_of(init: &Init) -> Option<Cause> {
     if init.tag == 0 || init.outbound_streams == 0 || init.inbound_streams == 0 {
         return Some(Cause::InvalidParameter);

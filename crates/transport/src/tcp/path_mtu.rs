@@ -102,7 +102,7 @@ impl PathMtu {
     }
 
     /// The connection opens: segments begin as short as every path carries them and become longer by a search.
-    /// `None` if they can not become longer.
+    /// `None` if they cannot become longer.
     pub(super) fn begin(&mut self, mss: u16, headers: u16) -> Option<u16> {
         let most = mss.saturating_add(headers);
         if BASE >= most {

@@ -199,7 +199,7 @@ impl Default for Config {
     }
 }
 
-/// A setting that can not be.
+/// A setting that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}` {problem}")]
 pub struct ConfigError {
@@ -219,7 +219,7 @@ impl Config {
     /// Checks every setting and every combination.
     ///
     /// # Errors
-    /// Names the first setting that can not be, and what would be right.
+    /// Names the first setting that cannot be, and what would be right.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let at_least_one = [
             ("cwnd_init", u64::from(self.cwnd_init)),
@@ -287,7 +287,7 @@ impl ProbingConfig {
         if self.probes_needed > self.map_size {
             let size = self.map_size;
             let problem =
-                format!("is {}: it can not exceed `map_size` = {size}", self.probes_needed);
+                format!("is {}: it cannot exceed `map_size` = {size}", self.probes_needed);
             return wrong("probes_needed", problem);
         }
         if !(0.0..=10.0).contains(&self.rtt_tolerance) {

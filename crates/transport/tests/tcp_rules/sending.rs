@@ -62,7 +62,7 @@ fn marks_of_one_window_reduce_it_once_and_the_next_new_segment_alone_says_so() {
     }
     script.hear(marked(peer(".", 1, 5001, 0)));
     script.expect(&[("W", 10_001, 1, 1000)]);
-    // All that had left before: the peer can not have heard of the reduction yet.
+    // All that had left before: the peer cannot have heard of the reduction yet.
     script.hear(marked(peer(".", 1, 10_001, 0)));
     assert_eq!(script.end.counters().reductions, 1);
     assert!(script.sent().iter().all(|s| !s.flags.contains(Flags::CWR)));

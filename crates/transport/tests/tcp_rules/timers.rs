@@ -44,7 +44,7 @@ fn timeouts_in_a_row_of_one_segment_lower_the_threshold_once() {
 
 #[test]
 fn the_oldest_segment_is_sent_again_by_the_timer_even_if_it_was_reported() {
-    // RFC 2018, section 8. What waits to be released by the peer's report alone can not be sent again.
+    // RFC 2018, section 8. What waits to be released by the peer's report alone cannot be sent again.
     for (recovery, name) in Mode::NAMES.into_iter().filter(|(m, _)| *m != Mode::DepartureOrder) {
         let mut script = Script::ten_out(Config { recovery, ..plain() });
         script.hear(sack(1, &[(1, 10_001)]));

@@ -32,7 +32,7 @@ impl Signals {
             });
             Ok(flag)
         };
-        let failed = |error| Failure::System(format!("can not wait for signals: {error}"));
+        let failed = |error| Failure::System(format!("cannot wait for signals: {error}"));
         let interrupt = watch(SignalKind::interrupt()).map_err(failed)?;
         let terminate = watch(SignalKind::terminate()).map_err(failed)?;
         Ok(Self { interrupt, terminate, _runtime: runtime })

@@ -84,7 +84,7 @@ pub(super) fn start(
 /// A device of which no packet is refused because of where it comes from, and the way to it.
 fn open() -> io::Result<AsyncDevice> {
     let device = DeviceBuilder::new().name(HELD_DEVICE).mtu(MTU).build_async()?;
-    // What can not be read is taken for on.
+    // What cannot be read is taken for on.
     let on = |switch: &str| {
         fs::read_to_string(format!("{SWITCHES}/{switch}")).map_or(true, |value| value.trim() != "0")
     };

@@ -26,7 +26,7 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 /// Opens every entrance of the configuration.
 ///
 /// # Errors
-/// When one can not be opened.
+/// When one cannot be opened.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
     forward::start(inner, tasks)?;
     socks5::start(inner, tasks)?;

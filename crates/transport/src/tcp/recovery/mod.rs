@@ -74,7 +74,7 @@ impl Mode {
         }
     }
 
-    /// The mode can not do without selective reports.
+    /// The mode cannot do without selective reports.
     pub(crate) const fn needs_reports(self) -> bool {
         matches!(self, Self::Sack | Self::Fack | Self::DepartureOrder | Self::Snack)
     }

@@ -185,7 +185,7 @@ impl Sender {
         self.board.next()
     }
 
-    /// An acknowledgement of something that was sent, and not so old that it can not be the peer's (RFC 5961,
+    /// An acknowledgement of something that was sent, and not so old that it cannot be the peer's (RFC 5961,
     /// section 5).
     pub(super) const fn is_credible(&self, acked: i64) -> bool {
         let oldest = self.board.una() as i64 - self.peer.largest() as i64;
