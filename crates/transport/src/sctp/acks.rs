@@ -146,8 +146,7 @@ impl Sender {
         tally.newest = tally.newest.max(Some(chunk.sent_at));
         // What arrived before the path failed, and where there are others also what may have, says nothing of it
         // (RFC 9260, section 8.2).
-        let since = path.failed_at.is_none_or(|failed| chunk.sent_at >= failed);
-        tally.proven |= since && (alone || chunk.transmissions == 1);
+        tally.proven |= path.reach.counts(chunk.sent_at) && (alone || chunk.transmissions == 1);
         if let Some((timed, sent_at)) = path.timed
             && timed == tsn
         {
@@ -287,7 +286,7 @@ impl Sender {
     /// Something was acknowledged that took this path, and no other, since it had failed.
     fn proven(&mut self, now: Instant, index: usize) {
         let path = &self.paths[index];
-        if path.errors > 0 || !path.active {
+        if path.reach.errors() > 0 || !path.reach.is_active() {
             self.confirm(now, index);
         }
     }
@@ -298,7 +297,7 @@ impl Sender {
         let path = &mut self.paths[index];
         path.recovery = Some(exit);
         let srtt = path.rtt.srtt();
-        let marked = path.marked_at.is_some_and(|at| now.since(at) <= srtt);
+        let marked = path.marks.within(now, srtt);
         let looks_corrupt = self.ecn && self.config.ecn_discriminates && !marked;
         if looks_corrupt {
             return;

@@ -1,7 +1,18 @@
 //! One end of an association.
 //!
-//! What chunks do is in [`super::chunks`], with the rules of opening ([`super::opening`]) and closing
-//! ([`super::closing`]); what leaves in [`super::emission`].
+//! What chunks do is in [`super::chunks`], with the rules of opening in [`super::opening`]; what leaves in
+//! [`super::transmit`].
+//!
+//! | state | until | then |
+//! |---|---|---|
+//! | CookieWait | INIT ACK | COOKIE ECHO leaves: CookieEchoed |
+//! | CookieEchoed | COOKIE ACK, or the peer's own COOKIE ECHO | Established; a stale cookie: CookieWait once more |
+//! | Established | the application closes: ShutdownPending; SHUTDOWN comes: ShutdownReceived | |
+//! | ShutdownPending | everything is acknowledged | SHUTDOWN leaves: ShutdownSent |
+//! | ShutdownReceived | everything is acknowledged | SHUTDOWN ACK leaves: ShutdownAckSent |
+//! | ShutdownSent | SHUTDOWN ACK | SHUTDOWN COMPLETE leaves: Closed; SHUTDOWN comes: ShutdownAckSent |
+//! | ShutdownAckSent | SHUTDOWN COMPLETE, or SHUTDOWN ACK | Closed |
+//! | any but Closed | ABORT, silence, too many timeouts | Closed, and the application hears why |
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -12,24 +23,26 @@ use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::sctp::{Cause, Chunk, Packet};
 use bytes::Bytes;
 
+use super::closing::Closing;
 use super::draw::Draw;
+use super::ecn::EcnFeedback;
+use super::ends::Ends;
 use super::opening::Opening;
+use super::outbox::Outbox;
 use super::receiver::Receiver;
-use super::retry::Retry;
+use super::report_path::ReportPath;
 use super::sender::Sender;
+use super::timers::Unreachable;
 use super::{Config, CookieKey, Message, Notice, SendError, State};
 use crate::pending_events::PendingEvents;
 use crate::{Failure, PathId, Ports};
-
-/// Most answers that wait to be sent: what a peer asks beyond them it asks again or not.
-const MOST_ANSWERS: usize = 16;
 
 /// Where an association is and what it has to prove itself.
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// Port of this end and of the peer.
     pub ports: Ports,
-    /// The ways to the peer, the primary one first; at least one.
+    /// The paths to the peer, the primary one first; at least one.
     pub paths: Vec<PathId>,
     /// Addresses of this end to tell the peer; none where the peer sees or knows the only one.
     pub addresses: Vec<IpAddr>,
@@ -43,39 +56,19 @@ pub struct Identity {
 #[derive(Debug)]
 pub struct Association {
     pub(super) config: Arc<Config>,
-    pub(super) key: CookieKey,
     pub(super) state: State,
-    pub(super) ports: Ports,
-    pub(super) addresses: Vec<IpAddr>,
-    pub(super) peer_addresses: Vec<IpAddr>,
-    pub(super) local_tag: u32,
-    pub(super) peer_tag: u32,
-    /// Streams that this end may send on, and those that the peer may.
-    pub(super) outbound: u16,
-    pub(super) inbound: u16,
+    pub(super) ends: Ends,
     pub(super) tx: Sender,
     pub(super) rx: Receiver,
     pub(super) opening: Opening,
-    /// SHUTDOWN and SHUTDOWN ACK.
-    pub(super) closing: Retry,
-    /// The application wants to close.
-    pub(super) wants_close: bool,
+    pub(super) closing: Closing,
     /// COOKIE ACK is to be sent.
     pub(super) cookie_ack: bool,
     /// When the peer was last heard.
     pub(super) heard: Instant,
-    /// Where SACKs go: the path of the last packet with DATA, or another one if it came before.
-    pub(super) data_from: usize,
-    /// Path of the last SACK.
-    pub(super) reported_to: usize,
-    /// The lowest TSN of a marked packet, told until the peer has answered.
-    pub(super) ecne: Option<Seq32>,
-    /// The answer to a mark that is to be sent.
-    pub(super) cwr: Option<Seq32>,
-    /// Chunks for packets on a path, together with others.
-    pub(super) answers: VecDeque<(usize, Chunk)>,
-    /// Whole packets.
-    pub(super) packets: VecDeque<(PathId, Packet)>,
+    pub(super) report_path: ReportPath,
+    pub(super) ecn: EcnFeedback,
+    pub(super) outbox: Outbox,
     pub(super) pending: PendingEvents,
     notices: VecDeque<Notice>,
     pub(super) counters: TransportCounters,
@@ -97,30 +90,19 @@ impl Association {
         let (local_tag, first) = (draw.tag(), Seq32::new(draw.bits() as u32));
         Self {
             state: State::Closed,
-            ports,
-            addresses,
-            peer_addresses: Vec::new(),
-            local_tag,
-            peer_tag: 0,
-            outbound: config.outbound_streams,
-            inbound: config.most_inbound(),
+            ends: Ends::new(&config, key, ports, addresses, local_tag),
             tx: Sender::new(config.clone(), first, &paths, now, draw),
             rx: Receiver::new(config.clone(), Seq32::default()),
             opening: Opening::new(first),
-            closing: Retry::default(),
-            wants_close: false,
+            closing: Closing::default(),
             cookie_ack: false,
             heard: now,
-            data_from: 0,
-            reported_to: 0,
-            ecne: None,
-            cwr: None,
-            answers: VecDeque::new(),
-            packets: VecDeque::new(),
+            report_path: ReportPath::default(),
+            ecn: EcnFeedback::default(),
+            outbox: Outbox::default(),
             pending: PendingEvents::default(),
             notices: VecDeque::new(),
             counters: TransportCounters::default(),
-            key,
             config,
         }
     }
@@ -132,26 +114,26 @@ impl Association {
 
     /// The ports of the association.
     pub const fn ports(&self) -> Ports {
-        self.ports
+        self.ends.ports()
     }
 
     /// Streams that this end may send on, once the association is open.
     pub const fn outbound_streams(&self) -> u16 {
-        self.outbound
+        self.ends.outbound()
     }
 
     /// Addresses that the peer named; none where it has only the one that its packets come from.
     pub fn peer_addresses(&self) -> &[IpAddr] {
-        &self.peer_addresses
+        self.ends.peer_addresses()
     }
 
     /// Whether the peer proves by its verification tag that the packet is its own. Packets that open an
     /// association prove nothing.
     pub fn is_authentic(&self, packet: &Packet) -> bool {
-        packet.tag == self.local_tag && packet.tag != 0
+        self.ends.is_own(packet.tag)
     }
 
-    /// Adds a way to the peer, known from one of its addresses. It carries data once it was tried.
+    /// Adds a path to the peer, known from one of its addresses. It carries data once it was tried.
     pub fn add_path(&mut self, now: Instant, id: PathId) {
         if self.tx.index_of(id).is_none() {
             let first = self.tx.flight.next();
@@ -191,8 +173,9 @@ impl Association {
         if !self.takes_writes() {
             return Err(SendError::Closed);
         }
-        if stream >= self.outbound {
-            return Err(SendError::NoSuchStream { stream, last: self.outbound - 1 });
+        let streams = self.ends.outbound();
+        if stream >= streams {
+            return Err(SendError::NoSuchStream { stream, last: streams - 1 });
         }
         let (length, most) = (data.len(), self.config.snd_buf.get() as usize);
         if length == 0 || length > most {
@@ -231,7 +214,7 @@ impl Association {
     }
 
     pub(super) fn takes_writes(&self) -> bool {
-        self.state.takes_writes() && !self.wants_close
+        self.state.takes_writes() && !self.closing.is_wanted()
     }
 
     /// Index of the path that a packet came on; the primary stands for one that is not known.
@@ -243,34 +226,25 @@ impl Association {
         self.counters.ignored_segments += 1;
     }
 
-    /// Queues a chunk for the next packet on a path.
-    pub(super) fn answer(&mut self, path: usize, chunk: Chunk) {
-        if self.answers.len() < MOST_ANSWERS {
-            self.answers.push_back((path, chunk));
-        }
-    }
-
     /// Queues a packet of one chunk.
     pub(super) fn send_packet(&mut self, path: PathId, tag: u32, chunk: Chunk) {
-        let packet = Packet {
-            source_port: self.ports.local,
-            destination_port: self.ports.peer,
-            tag,
-            chunks: [chunk].into_iter().collect(),
-            ..Packet::default()
-        };
-        self.send_ready_packet(path, packet);
-    }
-
-    /// Queues a packet.
-    pub(super) fn send_ready_packet(&mut self, path: PathId, packet: Packet) {
-        if self.packets.len() < MOST_ANSWERS {
-            self.packets.push_back((path, packet));
-        }
+        let mut packet = self.ends.packet(tag);
+        packet.chunks.push(chunk);
+        self.outbox.send(path, packet);
     }
 
     pub(super) fn tell(&mut self, notice: Notice) {
         self.notices.push_back(notice);
+    }
+
+    /// T2: the message leaves again, and the path and the peer have one answer less to owe.
+    pub(super) fn closing_timed_out(&mut self, now: Instant) -> Result<(), Unreachable> {
+        let path = self.tx.data_path();
+        if self.closing.handle_timeout(now) {
+            self.tx.paths[path].back_off();
+            self.tx.count_error(now, path)?;
+        }
+        Ok(())
     }
 
     /// Frees everything; with a reason the application is told.
@@ -284,14 +258,14 @@ impl Association {
         self.closing.stop();
         self.tx.clear(self.tx.flight.next());
         self.rx.stop();
-        self.answers.clear();
-        (self.cookie_ack, self.ecne, self.cwr) = (false, None, None);
+        self.outbox.clear_chunks();
+        (self.cookie_ack, self.ecn) = (false, EcnFeedback::default());
     }
 
     /// Ends the association at once and tells the peer why.
     pub(super) fn give_up(&mut self, cause: Cause, failure: Failure) {
         let path = self.tx.paths[self.tx.data_path()].id;
-        let tag = self.peer_tag;
+        let tag = self.ends.peer_tag();
         let known = tag != 0;
         self.drop_all(Some(failure));
         if known {

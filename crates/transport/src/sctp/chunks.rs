@@ -22,19 +22,6 @@ struct DataSeen {
 }
 
 impl Association {
-    /// Whether the verification tag is one that the peer may use (RFC 9260, section 8.5).
-    pub(super) fn is_for_us(&self, packet: &Packet) -> bool {
-        match packet.chunks.first() {
-            Some(Chunk::Init(_)) => packet.tag == 0,
-            // The cookie says which tag it is for.
-            Some(Chunk::CookieEcho(_)) => true,
-            Some(
-                Chunk::Abort { reflected: true, .. } | Chunk::ShutdownComplete { reflected: true },
-            ) => packet.tag == self.peer_tag && self.peer_tag != 0, // 0: not known yet
-            _ => packet.tag == self.local_tag,
-        }
-    }
-
     /// A packet with another tag. A peer that waits for the end of an older association gets it (RFC
     /// 9260, section 8.5.1 E).
     pub(super) fn handle_other_tag(&mut self, id: PathId, packet: &Packet) {
@@ -44,7 +31,7 @@ impl Association {
             && let [Chunk::ShutdownAck] = packet.chunks[..]
             && let Some(answer) = out_of_the_blue(packet)
         {
-            self.send_ready_packet(id, answer);
+            self.outbox.send(id, answer);
         }
     }
 
@@ -95,7 +82,7 @@ impl Association {
                 }
             }
             Chunk::Heartbeat(info) if self.state.is_open() => {
-                self.answer(from, Chunk::HeartbeatAck(info));
+                self.outbox.answer(from, Chunk::HeartbeatAck(info));
             }
             Chunk::HeartbeatAck(info) => self.handle_heartbeat_ack(now, info),
             Chunk::Abort { causes, .. } => {
@@ -107,13 +94,9 @@ impl Association {
             Chunk::ShutdownAck => self.handle_shutdown_ack(id),
             Chunk::ShutdownComplete { .. } => self.handle_shutdown_complete(),
             Chunk::Ecne(tsn) if self.state.is_open() => {
-                self.cwr = self.tx.handle_ecne(now, tsn).or(self.cwr);
+                self.ecn.reduce(self.tx.handle_ecne(now, tsn));
             }
-            Chunk::Cwr(tsn) => {
-                if self.ecne.is_some_and(|told| !told.is_after(tsn)) {
-                    self.ecne = None;
-                }
-            }
+            Chunk::Cwr(tsn) => self.ecn.answered(tsn),
             Chunk::Pad(_) => {}
             _ => self.ignore(),
         }
@@ -135,9 +118,9 @@ impl Association {
         );
         seen.seen = true;
         seen.immediately |= chunk.flags.contains(DataFlags::IMMEDIATE);
-        if chunk.stream >= self.inbound {
+        if chunk.stream >= self.ends.inbound() {
             self.rx.discard(tsn);
-            self.answer(from, Chunk::Error(vec![Cause::InvalidStream(chunk.stream)]));
+            self.outbox.answer(from, Chunk::Error(vec![Cause::InvalidStream(chunk.stream)]));
             return true;
         }
         match self.rx.handle_data(&mut chunk) {
@@ -152,18 +135,14 @@ impl Association {
     }
 
     fn data_ended(&mut self, now: Instant, from: usize, seen: &DataSeen, ecn: Ecn) {
-        // What comes again may have been reported in vain (RFC 9260, section 6.4): another path than that of
-        // the last report is tried.
-        let in_vain = seen.duplicate && self.reported_to == from;
-        let other = self.tx.other_than(from).filter(|_| in_vain);
-        self.data_from = other.unwrap_or(from);
+        self.report_path.data_came(from, seen.duplicate, || self.tx.other_than(from));
         let shutting_down = self.state == State::ShutdownSent;
         self.rx.packet_ended(now, seen.immediately || shutting_down);
         if shutting_down {
             self.closing.start();
         }
         if ecn == Ecn::Congestion && self.tx.ecn {
-            self.ecne = seen.lowest.or(self.ecne);
+            self.ecn.marked(seen.lowest);
             self.rx.sack_now();
         }
     }
@@ -179,7 +158,7 @@ impl Association {
             let most = self.config.room(self.tx.paths[from].mtu) - 8;
             whole.put_slice(&unknown.value);
             whole.truncate(most);
-            self.answer(from, Chunk::Error(vec![Cause::UnrecognizedChunk(whole.freeze())]));
+            self.outbox.answer(from, Chunk::Error(vec![Cause::UnrecognizedChunk(whole.freeze())]));
         }
         !action.stop
     }
@@ -203,5 +182,58 @@ impl Association {
         if answered() != Some(true) {
             self.ignore();
         }
+    }
+
+    /// Takes the steps of closing for which everything is ready.
+    pub(super) fn move_on(&mut self) {
+        let next = self.closing.next(self.state, self.tx.is_idle());
+        if next != self.state && next != State::ShutdownPending {
+            self.closing.start();
+        }
+        self.state = next;
+    }
+
+    /// The peer will send no more and has everything up to this TSN.
+    pub(super) fn handle_shutdown(&mut self, now: Instant, tsn: Seq32) {
+        match self.state {
+            State::Established | State::ShutdownPending => {
+                self.state = State::ShutdownReceived;
+                self.tx.flushing = true;
+                self.pending.peer_close();
+            }
+            State::ShutdownReceived => {}
+            // Both ends close at once.
+            State::ShutdownSent => {
+                self.state = State::ShutdownAckSent;
+                self.closing.start();
+                self.pending.peer_close();
+            }
+            State::ShutdownAckSent => self.closing.again(),
+            State::Closed | State::CookieWait | State::CookieEchoed => return self.ignore(),
+        }
+        if self.tx.handle_cumulative(now, tsn).is_err() {
+            self.ignore();
+        }
+    }
+
+    /// The peer has nothing outstanding either.
+    pub(super) fn handle_shutdown_ack(&mut self, id: PathId) {
+        match self.state {
+            State::ShutdownSent => self.pending.peer_close(),
+            State::ShutdownAckSent => {}
+            _ => return self.ignore(),
+        }
+        self.send_packet(id, self.ends.peer_tag(), Chunk::ShutdownComplete { reflected: false });
+        self.pending.close();
+        self.drop_all(None);
+    }
+
+    /// The peer knows that both ends have closed.
+    pub(super) fn handle_shutdown_complete(&mut self) {
+        if self.state != State::ShutdownAckSent {
+            return self.ignore();
+        }
+        self.pending.close();
+        self.drop_all(None);
     }
 }

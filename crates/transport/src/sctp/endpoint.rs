@@ -18,7 +18,7 @@ impl Endpoint for Association {
         if self.state == State::Closed || packet.chunks.is_empty() {
             return self.ignore();
         }
-        if !self.is_for_us(packet) {
+        if !self.ends.accepts(packet) {
             return self.handle_other_tag(path, packet);
         }
         self.counters.segments_received += 1;
@@ -59,7 +59,7 @@ impl Endpoint for Association {
     }
 
     fn close(&mut self, _now: Instant) {
-        self.wants_close = true;
+        self.closing.want();
         self.tx.flushing = true;
         self.move_on();
     }
@@ -93,7 +93,7 @@ impl Endpoint for Association {
     }
 
     fn is_closed(&self) -> bool {
-        self.state == State::Closed && self.packets.is_empty()
+        self.state == State::Closed && !self.outbox.has_packets()
     }
 }
 

@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use super::association::Association;
 use super::cookie::{Cookie, addresses};
+use super::ecn::EcnFeedback;
 use super::offer::{
-    Host, LONGEST_UNRECOGNIZED, Offer, STATE_COOKIE, fault_of, init_ack, init_of, stale_cookie,
+    LONGEST_UNRECOGNIZED, Offer, STATE_COOKIE, fault_of, init_ack, init_of, stale_cookie,
     unrecognized,
 };
 use super::path::Path;
@@ -63,7 +64,7 @@ impl Association {
         cookie: &Cookie,
     ) -> Self {
         let mut association = Self::new(config, now, identity);
-        association.local_tag = cookie.local_tag;
+        association.ends.rename(cookie.local_tag);
         association.tx.clear(cookie.local_tsn);
         association.adopt(cookie);
         association.open(now, 0);
@@ -73,8 +74,7 @@ impl Association {
 
     /// This end's INIT.
     pub(super) fn init(&self) -> Init {
-        let offer = Offer { tag: self.local_tag, first: self.opening.first };
-        let mut init = init_of(&self.config, &offer, &self.addresses);
+        let mut init = init_of(&self.config, &self.offer(), self.ends.own_addresses());
         init.parameters.extend(self.opening.preservative.map(Parameter::CookiePreservative));
         init
     }
@@ -100,7 +100,7 @@ impl Association {
             let abort = Chunk::Abort { reflected: false, causes: vec![cause] };
             return self.send_packet(id, init.tag, abort);
         }
-        let known = &self.peer_addresses;
+        let known = self.ends.peer_addresses();
         let new = addresses(init).into_iter().find(|address| !known.contains(address));
         if self.state.is_open()
             && let Some(address) = new
@@ -115,21 +115,19 @@ impl Association {
         let (offer, tie_tags) = match self.state {
             // Section 5.2.1: the same offer as in the INIT that is out.
             State::CookieWait => (self.offer(), (0, 0)),
-            State::CookieEchoed => (self.offer(), (self.local_tag, self.peer_tag)),
+            State::CookieEchoed => (self.offer(), self.ends.tags()),
             // Section 5.2.2: a new offer, tied to what there is.
             _ => {
                 let (tag, first) = (self.tx.tag(), Seq32::new(self.tx.nonce() as u32));
-                (Offer { tag, first }, (self.local_tag, self.peer_tag))
+                (Offer { tag, first }, self.ends.tags())
             }
         };
-        let host =
-            Host { config: &self.config, key: &self.key, ports: self.ports, own: &self.addresses };
-        let answer = init_ack(&host, now, &offer, init, tie_tags);
+        let answer = init_ack(&self.ends.host(&self.config), now, &offer, init, tie_tags);
         self.send_packet(id, init.tag, answer);
     }
 
     fn offer(&self) -> Offer {
-        Offer { tag: self.local_tag, first: self.opening.first }
+        self.ends.offer(self.opening.first)
     }
 
     /// The answer to our INIT.
@@ -137,7 +135,7 @@ impl Association {
         if self.state != State::CookieWait {
             return self.ignore();
         }
-        self.peer_tag = init.tag;
+        self.ends.name_peer(init.tag);
         let cookie = init.parameters.iter().find_map(|parameter| match parameter {
             Parameter::Cookie(cookie) => Some(cookie.clone()),
             _ => None,
@@ -153,16 +151,15 @@ impl Association {
         if let Some(sent_at) = self.opening.init.sent_once() {
             self.tx.paths[from].measured(now.since(sent_at));
         }
-        self.outbound = self.config.outbound_streams.min(init.inbound_streams);
-        self.inbound = self.config.most_inbound().min(init.outbound_streams);
-        self.tx.queue.limit_streams(self.outbound);
+        self.ends.agree(&self.config, init);
+        self.tx.queue.limit_streams(self.ends.outbound());
         self.tx.peer_window = init.window as usize;
         self.tx.ecn = self.config.ecn && init.parameters.contains(&Parameter::EcnCapable);
-        self.peer_addresses = addresses(init);
         self.rx = Receiver::new(self.config.clone(), init.initial_tsn);
         let told = unrecognized(init).concat();
         if !told.is_empty() && told.len() <= LONGEST_UNRECOGNIZED {
-            self.answer(from, Chunk::Error(vec![Cause::UnrecognizedParameters(told.into())]));
+            self.outbox
+                .answer(from, Chunk::Error(vec![Cause::UnrecognizedParameters(told.into())]));
         }
         self.opening.init.stop();
         self.opening.cookie = cookie;
@@ -191,14 +188,12 @@ impl Association {
         packet: &Packet,
         bytes: &[u8],
     ) -> bool {
-        let cookie = Cookie::open(bytes, &self.key)
-            .filter(|cookie| cookie.ports == self.ports && cookie.local_tag == packet.tag);
-        let Some(cookie) = cookie else {
+        let Some(cookie) = self.ends.open_cookie(bytes, packet.tag) else {
             self.ignore();
             return false;
         };
-        let ours = cookie.local_tag == self.local_tag;
-        let theirs = cookie.peer_tag == self.peer_tag;
+        let (local_tag, peer_tag) = self.ends.tags();
+        let (ours, theirs) = (cookie.local_tag == local_tag, cookie.peer_tag == peer_tag);
         let stale = cookie.staleness(now, self.config.cookie_life);
         if let (false, Some(stale)) = (ours && theirs, stale) {
             self.send_packet(id, cookie.peer_tag, stale_cookie(stale));
@@ -218,10 +213,10 @@ impl Association {
                 self.open(now, from);
             }
             // A: the peer started anew.
-            (false, false) if cookie.tie_tags == (self.local_tag, self.peer_tag) => {
+            (false, false) if cookie.tie_tags == self.ends.tags() => {
                 if self.state == State::ShutdownAckSent {
                     self.closing.again();
-                    self.answer(from, Chunk::Error(vec![Cause::CookieWhileShuttingDown]));
+                    self.outbox.answer(from, Chunk::Error(vec![Cause::CookieWhileShuttingDown]));
                     return false;
                 }
                 self.restart(now, from, &cookie);
@@ -232,20 +227,17 @@ impl Association {
                 return false;
             }
         }
-        self.data_from = from;
+        self.report_path.begin(from);
         self.cookie_ack = true;
         true
     }
 
     /// Takes over what a cookie says of the peer.
     fn adopt(&mut self, cookie: &Cookie) {
-        self.peer_tag = cookie.peer_tag;
-        self.outbound = cookie.outbound;
-        self.inbound = cookie.inbound;
-        self.tx.queue.limit_streams(self.outbound);
+        self.ends.adopt(cookie);
+        self.tx.queue.limit_streams(self.ends.outbound());
         self.tx.peer_window = cookie.peer_window as usize;
         self.tx.ecn = cookie.ecn;
-        self.peer_addresses = cookie.peer_addresses.clone();
         self.rx = Receiver::new(self.config.clone(), cookie.peer_tsn);
     }
 
@@ -255,13 +247,13 @@ impl Association {
         self.opening.stop();
         self.tx.confirm(now, from);
         self.tx.try_paths();
-        self.data_from = from;
+        self.report_path.begin(from);
         self.pending.connect();
     }
 
     /// The peer lost everything and began anew: so does this end.
     fn restart(&mut self, now: Instant, from: usize, cookie: &Cookie) {
-        self.local_tag = cookie.local_tag;
+        self.ends.rename(cookie.local_tag);
         self.tx.clear(cookie.local_tsn);
         for path in &mut self.tx.paths {
             let (mtu, search) = (path.mtu, path.search.take());
@@ -269,9 +261,9 @@ impl Association {
             (path.mtu, path.search) = (mtu, search);
         }
         self.tx.errors = 0;
-        self.answers.clear();
+        self.outbox.clear_chunks();
         self.closing.stop();
-        (self.ecne, self.cwr) = (None, None);
+        self.ecn = EcnFeedback::default();
         self.adopt(cookie);
         self.open(now, from);
         self.tell(Notice::Restarted);

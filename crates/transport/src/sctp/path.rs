@@ -1,4 +1,4 @@
-//! One way to the peer: its window, its round-trip time, its timers.
+//! One path to the peer: its window, its round-trip time, its timers.
 
 use bentpipe_cc::{Controller, PathView, Signal};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
@@ -14,12 +14,7 @@ pub(super) struct Path {
     pub(super) id: PathId,
     pub(super) mtu: u16,
     pub(super) search: Option<PathSearch>,
-    /// The peer has answered on it.
-    pub(super) confirmed: bool,
-    pub(super) active: bool,
-    /// Timeouts in a row, and when the last one was.
-    pub(super) errors: u32,
-    pub(super) failed_at: Option<Instant>,
+    pub(super) reach: Reachability,
     pub(super) rtt: RttEstimator,
     /// Doublings of the timeout since the last measurement.
     backoff: u32,
@@ -38,14 +33,36 @@ pub(super) struct Path {
     pub(super) heartbeat: Heartbeat,
     /// The flight may not exceed this before the next event (Max.Burst).
     burst_edge: usize,
+    pub(super) marks: Marked,
+    pacer: Pacer,
+}
+
+/// Whether the peer answers on a path (RFC 9260, section 8.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reachability {
+    confirmed: bool,
+    active: bool,
+    /// Timeouts in a row, and when the last one was.
+    errors: u32,
+    failed_at: Option<Instant>,
+}
+
+/// Marks of routers on a path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Marked {
     /// The highest TSN that had been sent when a mark last reduced the window.
-    pub(super) marked_up_to: Option<Seq32>,
+    reduced_up_to: Option<Seq32>,
     /// When the peer last told of a mark.
-    pub(super) marked_at: Option<Instant>,
-    /// Under a rate: nothing leaves before.
-    pace: Instant,
-    /// Under a rate: something had to wait for `pace`.
-    pub(super) waits_for_pace: bool,
+    at: Option<Instant>,
+}
+
+/// What waits on a path whose controller gives a rate.
+#[derive(Clone, Copy, Debug)]
+struct Pacer {
+    /// Nothing leaves before.
+    next: Instant,
+    /// Something had to wait for it.
+    waits: bool,
 }
 
 /// Round trips and bytes as controllers count them.
@@ -75,10 +92,7 @@ impl Path {
             id,
             mtu: config.mtu,
             search: config.mtu_most.map(|most| PathSearch::new(config.mtu, most)),
-            confirmed: false,
-            active: true,
-            errors: 0,
-            failed_at: None,
+            reach: Reachability { confirmed: false, active: true, errors: 0, failed_at: None },
             rtt: RttEstimator::new(config.rto_init, config.rto_min),
             backoff: 0,
             rto_max: config.rto_max,
@@ -91,16 +105,14 @@ impl Path {
             last_data: None,
             heartbeat: Heartbeat { wait: Span::ZERO, since: now, asked: None, wanted: false },
             burst_edge: usize::MAX,
-            marked_up_to: None,
-            marked_at: None,
-            pace: now,
-            waits_for_pace: false,
+            marks: Marked::default(),
+            pacer: Pacer { next: now, waits: false },
         }
     }
 
     /// May carry new data.
     pub(super) const fn is_usable(&self) -> bool {
-        self.active && self.confirmed
+        self.reach.active && self.reach.confirmed
     }
 
     /// The timeout with its backoff.
@@ -130,19 +142,20 @@ impl Path {
         if self.flight >= self.window().min(self.burst_edge) {
             return false;
         }
-        self.waits_for_pace = self.controller.limits().pacing.is_some() && self.pace > now;
-        !self.waits_for_pace
+        self.pacer.waits = self.controller.limits().pacing.is_some() && self.pacer.next > now;
+        !self.pacer.waits
     }
 
     /// What waited for its turn under a rate may ask again.
     pub(super) fn pace_is_over(&mut self, now: Instant) {
-        self.waits_for_pace &= self.pace > now;
+        self.pacer.waits &= self.pacer.next > now;
     }
 
     /// Bytes left: under a rate the next must wait.
     pub(super) fn pace(&mut self, now: Instant, bytes: usize) {
         if let Some(rate) = self.controller.limits().pacing {
-            self.pace = self.pace.max(now) + rate.time_for(ByteCount::new(bytes as u64));
+            self.pacer.next =
+                self.pacer.next.max(now) + rate.time_for(ByteCount::new(bytes as u64));
         }
     }
 
@@ -197,7 +210,7 @@ impl Path {
 
     /// When something is to be done for the path.
     pub(super) fn deadline(&self, heartbeats: bool) -> Option<Instant> {
-        let pace = self.waits_for_pace.then_some(self.pace);
+        let pace = self.pacer.waits.then_some(self.pacer.next);
         let controller = self.controller.next_timer();
         let timers = Instant::earliest(self.t3, Instant::earliest(pace, controller));
         if !heartbeats {
@@ -212,9 +225,23 @@ impl Path {
         Instant::earliest(timers, heartbeat)
     }
 
+    /// Everything in flight on it is given up: it timed out, or the association ends.
+    pub(super) fn forget_flight(&mut self) {
+        (self.flight, self.t3, self.timed, self.recovery) = (0, None, None, None);
+    }
+
+    /// The association ends or begins anew: nothing of before counts.
+    pub(super) fn clear(&mut self) {
+        self.forget_flight();
+        self.pacer.waits = false;
+        self.marks.reduced_up_to = None;
+        self.heartbeat.asked = None;
+        self.heartbeat.wanted = false;
+    }
+
     /// A HEARTBEAT is to be sent that would confirm it.
     pub(super) const fn waits_to_be_tried(&self) -> bool {
-        self.heartbeat.wanted && !self.confirmed
+        self.heartbeat.wanted && !self.reach.confirmed
     }
 
     /// When the next HEARTBEAT leaves, if none is out.
@@ -222,6 +249,61 @@ impl Path {
         let idle = self.heartbeat.asked.is_none() && !self.heartbeat.wanted;
         (idle && self.heartbeat.wait != Span::MAX)
             .then(|| self.heartbeat.since + self.rto() + self.heartbeat.wait)
+    }
+}
+
+impl Reachability {
+    /// The peer has answered on it once.
+    pub(super) const fn is_confirmed(&self) -> bool {
+        self.confirmed
+    }
+
+    pub(super) const fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// Timeouts in a row.
+    pub(super) const fn errors(&self) -> u32 {
+        self.errors
+    }
+
+    /// What was sent then says something of the path: it had not failed since.
+    pub(super) fn counts(&self, sent_at: Instant) -> bool {
+        self.failed_at.is_none_or(|failed| sent_at >= failed)
+    }
+
+    /// The peer has answered. Whether that is the first time, and whether the path was given up.
+    pub(super) const fn answered(&mut self) -> (bool, bool) {
+        let news = (!self.confirmed, !self.active);
+        (self.errors, self.confirmed, self.active) = (0, true, true);
+        news
+    }
+
+    /// The peer has not answered. True if the path is given up with this.
+    pub(super) const fn failed(&mut self, now: Instant, most: u32) -> bool {
+        self.errors += 1;
+        self.failed_at = Some(now);
+        let ends = self.active && self.errors > most;
+        self.active &= !ends;
+        ends
+    }
+}
+
+impl Marked {
+    /// The peer tells of a mark on this TSN. True if the window is to shrink, which it does once for each window
+    /// sent and not beside a loss.
+    pub(super) fn told(&mut self, now: Instant, tsn: Seq32, highest: Seq32, lost: bool) -> bool {
+        self.at = Some(now);
+        let reduces = self.reduced_up_to.is_none_or(|edge| tsn.is_after(edge)) && !lost;
+        if reduces {
+            self.reduced_up_to = Some(highest);
+        }
+        reduces
+    }
+
+    /// Whether the peer told of one in the last so much time.
+    pub(super) fn within(&self, now: Instant, time: Span) -> bool {
+        self.at.is_some_and(|at| now.since(at) <= time)
     }
 }
 

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use bentpipe_cc::PathView;
+use bentpipe_cc::{PathView, Signal};
 use bentpipe_units::{Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::draw::Draw;
 use super::flight::Flight;
-use super::path::Path;
+use super::path::{Path, unit};
 use super::send_queue::SendQueue;
 use super::{Config, Notice};
 use crate::PathId;
@@ -162,6 +162,31 @@ impl Sender {
         self.paths[path].view(now, &self.config, self.peer_window, limited)
     }
 
+    /// The longest packet of a path is known.
+    pub(super) fn set_mtu(&mut self, now: Instant, index: usize, mtu: u16) {
+        self.paths[index].mtu = mtu;
+        let view = self.view(now, index, false);
+        let mss = unit(&self.config, mtu);
+        self.paths[index].controller.on_signal(&view, &Signal::MtuChanged { mss });
+    }
+
+    /// The peer tells of a mark on the packet with this lowest TSN. Gives the TSN that the answer, CWR,
+    /// names; `None` when it was not sent.
+    pub(super) fn handle_ecne(&mut self, now: Instant, tsn: Seq32) -> Option<Seq32> {
+        if !self.ecn || !tsn.is_before(self.flight.next()) {
+            return None;
+        }
+        let index = self.flight.of(tsn).map_or(self.data_path(), |chunk| chunk.path);
+        let highest = self.flight.next().plus(u32::MAX);
+        let path = &mut self.paths[index];
+        if path.marks.told(now, tsn, highest, path.recovery.is_some()) {
+            let view = self.view(now, index, true);
+            self.paths[index].controller.on_signal(&view, &Signal::EcnCe);
+            self.reductions += 1;
+        }
+        Some(tsn)
+    }
+
     /// Something happened that may set packets free.
     pub(super) fn renew_bursts(&mut self) {
         for path in &mut self.paths {
@@ -173,13 +198,11 @@ impl Sender {
     pub(super) fn confirm(&mut self, now: Instant, index: usize) {
         let wait = self.heartbeat_wait();
         let path = &mut self.paths[index];
-        path.errors = 0;
-        if !path.confirmed {
-            path.confirmed = true;
+        let (is_new, was_given_up) = path.reach.answered();
+        if is_new {
             self.notices.push(Notice::PathConfirmed(path.id));
         }
-        if !path.active {
-            path.active = true;
+        if was_given_up {
             self.notices.push(Notice::PathActive(path.id));
         }
         path.heartbeat.since = now;
@@ -210,11 +233,6 @@ impl Sender {
         self.flight.clear(first);
         (self.rush, self.writer_waits, self.turn) = (false, None, 0);
         self.probe = None;
-        for path in &mut self.paths {
-            (path.flight, path.t3, path.timed, path.recovery) = (0, None, None, None);
-            (path.waits_for_pace, path.marked_up_to) = (false, None);
-            path.heartbeat.asked = None;
-            path.heartbeat.wanted = false;
-        }
+        self.paths.iter_mut().for_each(Path::clear);
     }
 }

@@ -180,6 +180,19 @@ impl Sender {
             self.paths[index].controller.on_sent(&view, &sent);
         }
     }
+
+    /// A packet with chunks of this length left. As all paths have chunks of one length, a full one makes
+    /// it worth to search all that work.
+    pub(super) fn packet_left(&mut self, now: Instant, chunks: usize) {
+        if self.config.mtu_most.is_none() || chunks < self.payload() {
+            return;
+        }
+        for path in self.paths.iter_mut().filter(|path| path.is_usable()) {
+            if let Some(search) = &mut path.search {
+                search.full_packet_left(now);
+            }
+        }
+    }
 }
 
 fn chunk_of(tsn: Seq32, sent: &Sent) -> Chunk {

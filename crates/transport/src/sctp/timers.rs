@@ -26,7 +26,10 @@ impl Sender {
             }
             if open {
                 self.let_heart_beat(now, index)?;
-                self.search_on(now, index);
+                let search = self.paths[index].search.as_mut();
+                if let Some(mtu) = search.and_then(|search| search.handle_timeout(now)) {
+                    self.set_mtu(now, index, mtu);
+                }
             }
         }
         Ok(())
@@ -46,7 +49,7 @@ impl Sender {
             }
         }
         let path = &mut self.paths[index];
-        (path.flight, path.t3, path.timed, path.recovery) = (0, None, None, None);
+        path.forget_flight();
         path.back_off();
         self.rush = true;
         let loss = Loss {
@@ -64,7 +67,9 @@ impl Sender {
             return Ok(());
         }
         self.timeouts += 1;
-        self.doubt_mtu(now, index);
+        if let Some(search) = &mut self.paths[index].search {
+            search.doubt(now);
+        }
         self.count_error(now, index)
     }
 
@@ -78,10 +83,7 @@ impl Sender {
     /// A path did not answer.
     fn count_path_error(&mut self, now: Instant, index: usize) {
         let path = &mut self.paths[index];
-        path.errors += 1;
-        path.failed_at = Some(now);
-        if path.active && path.errors > self.config.path_max_retrans {
-            path.active = false;
+        if path.reach.failed(now, self.config.path_max_retrans) {
             self.notices.push(Notice::PathInactive(path.id));
         }
     }
@@ -97,14 +99,14 @@ impl Sender {
             path.heartbeat.asked = None;
             path.heartbeat.since = now;
             path.back_off();
-            if index == self.data_path() && self.paths[index].confirmed {
+            if index == self.data_path() && self.paths[index].reach.is_confirmed() {
                 self.count_error(now, index)?;
             } else {
                 self.count_path_error(now, index);
             }
             // Until it is confirmed or inactive, a path is tried without the interval.
             let path = &mut self.paths[index];
-            let tried = path.active && !path.confirmed;
+            let tried = path.reach.is_active() && !path.reach.is_confirmed();
             path.heartbeat.wait = if tried { Span::ZERO } else { wait };
         }
         if self.paths[index].heartbeat_due().is_some_and(|at| at <= now) {
@@ -128,7 +130,11 @@ impl Sender {
         nonce: u64,
         sent_at: Instant,
     ) -> bool {
-        if self.probe_answered(now, index, nonce) {
+        let search = self.paths[index].search.as_mut();
+        if let Some((length, carries)) = search.and_then(|search| search.answered(now, nonce)) {
+            if carries {
+                self.set_mtu(now, index, length);
+            }
             return true;
         }
         let asked = &mut self.paths[index].heartbeat.asked;
@@ -144,7 +150,8 @@ impl Sender {
 
     /// All paths are to be tried that are not confirmed.
     pub(super) fn try_paths(&mut self) {
-        let untried = |path: &&mut Path| !path.confirmed && path.heartbeat.asked.is_none();
+        let untried =
+            |path: &&mut Path| !path.reach.is_confirmed() && path.heartbeat.asked.is_none();
         for path in self.paths.iter_mut().filter(untried) {
             path.heartbeat.wanted = true;
         }
@@ -159,13 +166,13 @@ impl Sender {
             return None;
         }
         let paths = || self.paths.iter().enumerate();
-        let known = paths().find(|(_, path)| path.heartbeat.wanted && path.confirmed);
+        let known = paths().find(|(_, path)| path.heartbeat.wanted && path.reach.is_confirmed());
         let index = match known {
             Some((index, _)) => index,
             None if self.next_try > now => return None,
             None => {
                 let waiting = paths().filter(|(_, path)| path.waits_to_be_tried());
-                let (index, _) = waiting.min_by_key(|(_, path)| path.errors)?;
+                let (index, _) = waiting.min_by_key(|(_, path)| path.reach.errors())?;
                 self.next_try = now + self.config.rto_init;
                 index
             }

@@ -6,8 +6,13 @@ use bentpipe_wire::sctp::{Chunk, Data, Packet};
 
 use super::State;
 use super::association::Association;
+use super::mtu::PathSearch;
+use super::path::Path;
 use super::sending::{Next, Outgoing};
 use crate::PathId;
+
+/// Length of the header of PAD.
+const PAD_HEADER: usize = 4;
 
 /// A packet in the making.
 struct Draft<'a> {
@@ -31,7 +36,7 @@ impl Draft<'_> {
 impl Association {
     /// Writes the next packet over what is in `place` and gives its path.
     pub(super) fn transmit(&mut self, now: Instant, place: &mut Packet) -> Option<PathId> {
-        if let Some((path, packet)) = self.packets.pop_front() {
+        if let Some((path, packet)) = self.outbox.next_packet() {
             *place = packet;
             return Some(path);
         }
@@ -39,14 +44,14 @@ impl Association {
             return None;
         }
         place.chunks.clear();
-        place.source_port = self.ports.local;
-        place.destination_port = self.ports.peer;
+        let ports = self.ends.ports();
+        (place.source_port, place.destination_port) = (ports.local, ports.peer);
         (place.ecn, place.in_pieces) = (Ecn::NotCapable, false);
         if self.opening.init.wanted {
             place.tag = 0;
             return Some(self.write_init(now, place));
         }
-        place.tag = self.peer_tag;
+        place.tag = self.ends.peer_tag();
         if self.opening.echo.wanted {
             return Some(self.write_cookie_echo(now, place));
         }
@@ -77,16 +82,16 @@ impl Association {
 
     /// The path of the next packet, which is that of the first thing there is to send.
     fn next_path(&self, next: Option<(usize, Next)>) -> Option<usize> {
-        if let Some((path, _)) = self.answers.front() {
-            return Some(*path);
+        if let Some(path) = self.outbox.path() {
+            return Some(path);
         }
         if self.cookie_ack || self.rx.is_due() {
-            return Some(self.data_from);
+            return Some(self.report_path.get());
         }
-        if self.closing.wanted {
+        if self.closing.is_due() {
             return Some(self.closing_path());
         }
-        let cwr = self.cwr.map(|_| self.tx.data_path());
+        let cwr = self.ecn.has_answer().then(|| self.tx.data_path());
         next.map(|(path, _)| path).or(cwr)
     }
 
@@ -94,28 +99,27 @@ impl Association {
     /// packet.
     fn write_control(&mut self, path: usize, with_data: bool, draft: &mut Draft<'_>) -> bool {
         let mut beside = with_data;
-        let at_data = path == self.data_from;
+        let at_data = path == self.report_path.get();
         if self.cookie_ack && at_data {
             self.cookie_ack = !draft.push(Chunk::CookieAck);
         }
         let sack = at_data && (self.rx.is_due() || with_data && self.rx.is_pending());
         if sack {
-            if let Some(tsn) = self.ecne {
+            if let Some(tsn) = self.ecn.echo() {
                 draft.push(Chunk::Ecne(tsn));
             }
             // A gap block that is left out says that its chunks were thrown away: a report that would
             // take the place of DATA leaves alone, and whole.
             beside &= self.rx.report_len() <= SACK_WITH_DATA;
             let most = if beside { draft.room.min(SACK_WITH_DATA) } else { draft.room };
-            self.reported_to = path;
+            self.report_path.sent(path);
             let sack = self.rx.sack(most);
             draft.push(Chunk::Sack(sack));
         }
-        if let Some(tsn) = self.cwr.take() {
+        if let Some(tsn) = self.ecn.take_answer() {
             draft.push(Chunk::Cwr(tsn));
         }
-        while self.answers.front().is_some_and(|(to, _)| *to == path) {
-            let Some((_, chunk)) = self.answers.pop_front() else { break };
+        while let Some(chunk) = self.outbox.next_on(path) {
             draft.push(chunk);
         }
         beside
@@ -123,7 +127,7 @@ impl Association {
 
     /// A mark is told in every packet that has room for it, until the peer has answered.
     fn tell_mark(&self, room: usize, place: &mut Packet) {
-        let Some(tsn) = self.ecne else { return };
+        let Some(tsn) = self.ecn.echo() else { return };
         let chunk = Chunk::Ecne(tsn);
         let used: usize = place.chunks.iter().map(Chunk::padded_len).sum();
         if used > 0 && used + chunk.padded_len() <= room && !place.chunks.contains(&chunk) {
@@ -139,8 +143,44 @@ impl Association {
             path.heartbeat.asked = Some((nonce, now + path.rto()));
             path.heartbeat.since = now;
             let info = self.heartbeat_info(now, index, nonce);
-            self.answers.push_back((index, Chunk::Heartbeat(info)));
+            self.outbox.ask(index, Chunk::Heartbeat(info));
         }
+    }
+
+    /// The path of SHUTDOWN or SHUTDOWN ACK: another one each further time.
+    fn closing_path(&self) -> usize {
+        let first = self.tx.data_path();
+        let other = self.tx.other_than(first).filter(|_| self.closing.takes_other_path());
+        other.unwrap_or(first)
+    }
+
+    /// Writes SHUTDOWN or SHUTDOWN ACK if it is to leave on this path.
+    fn write_closing(&mut self, now: Instant, path: usize, place: &mut Packet) {
+        if !self.closing.is_due() || path != self.closing_path() {
+            return;
+        }
+        let chunk = match self.state {
+            State::ShutdownSent => Chunk::Shutdown(self.rx.cumulative()),
+            State::ShutdownAckSent => Chunk::ShutdownAck,
+            _ => return self.closing.stop(),
+        };
+        place.chunks.push(chunk);
+        self.closing.sent(now, self.tx.paths[path].rto());
+    }
+
+    /// The next probe that is to be sent, and its path.
+    fn next_mtu_probe(&mut self, now: Instant) -> Option<(PathId, Packet)> {
+        let is_due = |path: &Path| path.search.as_ref().is_some_and(PathSearch::is_due);
+        let index = self.tx.paths.iter().position(is_due)?;
+        let nonce = self.tx.nonce();
+        let path = &mut self.tx.paths[index];
+        let (id, length) = (path.id, path.search.as_mut()?.probe(nonce)?);
+        let question = Chunk::Heartbeat(self.heartbeat_info(now, index, nonce));
+        let rest = self.config.room(length) / 4 * 4 - question.padded_len();
+        let padding = Chunk::Pad(rest.saturating_sub(PAD_HEADER) as u16); // less than `length`
+        let mut packet = self.ends.packet(self.ends.peer_tag());
+        packet.chunks.extend([question, padding]);
+        Some((id, packet))
     }
 
     /// DATA of a packet.
