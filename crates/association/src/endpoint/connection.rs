@@ -296,7 +296,7 @@ impl Connection {
 
     /// How much ahead of bulk its next round is.
     pub(super) fn round_weight(&self) -> u32 {
-        if self.session().has_repairs() || self.object.is_short() { AHEAD } else { 1 }
+        if self.session().has_retransmissions() || self.object.is_short() { AHEAD } else { 1 }
     }
 
     /// Sends within this window, which it shares with others.

@@ -3,10 +3,10 @@
 use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Begin, ResetReason, Segment};
 
+use super::State;
 use super::receiver::Receiver;
 use super::sender::Activity;
 use super::session::Session;
-use super::{State, timestamp};
 use crate::Failure;
 
 /// Shortest time that a closed session still answers a repeated END.
@@ -17,7 +17,7 @@ impl Session {
     pub(super) fn establish(&mut self, now: Instant, begin: &Begin, isn: Seq32, window: u16) {
         let mss = begin.mss.max(self.config.least_mss).min(self.config.mss);
         self.state = State::Established;
-        self.begin.stop();
+        self.opening.stop();
         self.rx = Receiver::new(self.config.clone(), isn, mss, begin.many_gaps);
         self.tx.open(now, mss, window);
         self.pending.connect();
@@ -29,13 +29,13 @@ impl Session {
             State::BgnSent => {
                 self.sq = self.sq.max(segment.sq);
                 self.establish(now, begin, segment.seq, segment.window);
-                self.begin_ack = Some(begin.ts);
+                self.opening.peer_asks(begin.ts);
             }
             State::Closed => {}
-            _ if segment.sq == self.sq => self.begin_ack = Some(begin.ts),
+            _ if segment.sq == self.sq => self.opening.peer_asks(begin.ts),
             // The other number of a simultaneous opening, sent before the peer knew.
-            _ if self.begin_sent.is_some() && segment.sq < self.sq => {
-                self.begin_ack = Some(begin.ts);
+            _ if self.opening.has_asked() && segment.sq < self.sq => {
+                self.opening.peer_asks(begin.ts);
             }
             _ => self.drop_session(now, Some(Failure::PeerRestarted)),
         }
@@ -45,36 +45,22 @@ impl Session {
         if self.state != State::BgnSent {
             return;
         }
-        let Some(answered) = self.begin_answered(now, begin.ts_echo) else { return self.ignore() };
+        let Some(asked) = self.opening.asked_at(now, begin.ts_echo) else { return self.ignore() };
         // Both ends opened at once and the peer's number was the larger one.
         let crossed = segment.sq > self.sq;
         if segment.sq != self.sq && !crossed {
             return self.ignore();
         }
         self.sq = segment.sq;
-        self.tx.rtt.sample(now.since(answered));
+        self.tx.rtt.sample(now.since(asked));
         self.establish(now, begin, segment.seq, segment.window);
     }
 
-    /// The peer sends data before its BGNAK has come: that was lost. It is asked again as if it had never been asked, but
-    /// no sooner than after the first wait.
+    /// The peer sends data before its BGNAK has come: that was lost.
     pub(super) fn miss_answer(&mut self, now: Instant) {
-        let first = self.config.ctl_rto_init;
-        if self.state == State::BgnSent
-            && self.begin_sent.is_some_and(|(_, latest)| now.since(latest) >= first)
-        {
-            self.begin.restart(&self.config);
+        if self.state == State::BgnSent {
+            self.opening.ask_anew(now, &self.config);
         }
-    }
-
-    /// When the BGN with this timestamp was sent; `None` when none was.
-    fn begin_answered(&self, now: Instant, echo: u32) -> Option<Instant> {
-        let (first, latest) = self.begin_sent?;
-        if echo == timestamp::at(latest) {
-            return Some(latest);
-        }
-        let when = timestamp::when(echo, now);
-        (timestamp::at(first) == echo || when >= first && when <= latest).then_some(when)
     }
 
     pub(super) fn handle_end_ack(&mut self, now: Instant, echo: Seq32) {
@@ -82,23 +68,21 @@ impl Session {
             return self.ignore();
         }
         match self.state {
-            State::EndSent if self.peer_ended => self.become_quiet(now),
+            State::EndSent if self.closing.has_peer_ended() => self.become_quiet(now),
             State::EndSent => self.state = State::LocalHalf,
             State::LastEnd => self.become_quiet(now),
             _ => return,
         }
-        self.end.stop();
+        self.closing.stop();
     }
 
     pub(super) fn handle_end(&mut self, now: Instant, seq: Seq32) {
         if !self.rx.handle_end(now, seq, self.tx.rtt.srtt()) {
             return;
         }
-        self.end_ack = Some(seq);
-        if self.peer_ended {
+        if !self.closing.peer_ends(seq) {
             return; // Our ENDAK was lost.
         }
-        self.peer_ended = true;
         self.pending.peer_close();
         match self.state {
             State::Established => self.state = State::PeerHalf,
@@ -111,7 +95,7 @@ impl Session {
     /// END was lost, the peer has forgotten a session that ended well.
     pub(super) fn handle_reset(&mut self, now: Instant, reason: ResetReason) {
         let ending = matches!(self.state, State::EndSent | State::LastEnd);
-        if reason == ResetReason::NoSession && ending && self.peer_ended {
+        if reason == ResetReason::NoSession && ending && self.closing.has_peer_ended() {
             self.become_quiet(now);
         }
         self.drop_session(now, Some(Failure::Reset(reason)));
@@ -119,18 +103,19 @@ impl Session {
 
     fn become_quiet(&mut self, now: Instant) {
         self.state = State::Quiet;
-        self.quiet_until = Some(now + (self.tx.rtt.rto() * 2).max(QUIET_MIN));
+        self.closing.be_quiet(now + (self.tx.rtt.rto() * 2).max(QUIET_MIN));
         self.pending.close();
     }
 
     /// Sends END once the session neither sends nor receives.
     pub(super) fn maybe_end(&mut self) {
-        if self.closing && self.state.sends() && self.tx.is_idle() && self.rx.is_complete() {
+        let wanted = self.closing.is_wanted() && self.state.sends();
+        if wanted && self.tx.is_idle() && self.rx.is_complete() {
             self.state = match self.state {
                 State::PeerHalf => State::LastEnd,
                 _ => State::EndSent,
             };
-            self.end.start();
+            self.closing.start();
         }
     }
 
@@ -144,11 +129,8 @@ impl Session {
             self.pending.fail(failure);
         }
         self.state = State::Closed;
-        self.begin.stop();
-        self.end.stop();
-        self.begin_ack = None;
-        self.end_ack = None;
-        self.quiet_until = None;
+        self.opening.clear();
+        self.closing.clear();
         self.tx.drop_all(now);
         self.rx.drop_all();
     }
@@ -159,15 +141,15 @@ impl Session {
         self.reset = Some(reason);
     }
 
-    /// When silence has lasted too long: the next keep-alive, or the end of patience.
+    /// When silence has lasted too long: the next keep-alive, or the end.
     #[inline]
     pub(super) fn silence_deadline(&self) -> Option<Instant> {
-        let (keepalive, patience) = (self.config.keepalive, self.config.no_response);
+        let (keepalive, no_response) = (self.config.keepalive, self.config.no_response);
         if self.tx.activity() == Activity::Idle {
             let asks = self.state.keeps_alive() && !keepalive.is_zero();
-            return asks.then(|| self.last_heard + keepalive * (u64::from(self.keepalives) + 1));
+            return asks.then(|| self.silence.next_keepalive(keepalive));
         }
-        (!patience.is_zero()).then(|| self.last_heard + patience)
+        (!no_response.is_zero()).then(|| self.silence.end(no_response))
     }
 
     pub(super) fn handle_silence(&mut self, now: Instant) {
@@ -175,10 +157,10 @@ impl Session {
             return;
         }
         let idle = self.tx.activity() == Activity::Idle;
-        if !idle || self.keepalives >= self.config.keepalive_max {
+        if !idle || self.silence.keepalives() >= self.config.keepalive_max {
             self.reset(now, ResetReason::NoResponse, Failure::NoResponse);
         } else {
-            self.keepalives += 1;
+            self.silence.keepalive_sent();
             self.tx.poll_now();
         }
     }

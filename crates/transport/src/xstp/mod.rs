@@ -7,27 +7,35 @@
 //! Transport Protocol: Its Design and Evaluation", SSC03-XI-3, 2003. The rules are numbered in
 //! `docs/protocols/xstp.md`.
 
-mod compose;
+mod closing;
 mod config;
 mod control;
 mod delivery;
-mod emission;
+mod dirty;
+mod encode;
+mod governor;
 mod lifecycle;
+mod opening;
 mod payload_size;
+mod picked;
 mod poll_clock;
+mod poll_need;
 mod probing;
 mod queue_watch;
 mod receive_cache;
 mod receiver;
 mod reports;
+mod retransmissions;
 mod send_cache;
 mod send_timer;
 mod sender;
 mod session;
 mod shared_path;
+mod silence;
 mod state;
 mod timers;
 mod timestamp;
+mod transmit;
 
 pub use config::{Config, ConfigError, ProbingConfig, StatRule};
 pub use session::{Session, no_session_reset};

@@ -1,6 +1,6 @@
-//! The sending side's answer to STAT and USTAT: acknowledge, open the window, repair or probe.
+//! The sending side's answer to STAT and USTAT: acknowledge, open the window, retransmit or probe.
 
-use bentpipe_cc::{Ack, Loss, LossCause, RateSample, Signal};
+use bentpipe_cc::{Ack, Loss, LossCause, RateSample};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bentpipe_wire::xstp::{Report, ReportKind};
 
@@ -75,7 +75,7 @@ impl Sender {
                 }
                 return Ok(());
             }
-            self.repair_picked();
+            self.retransmit_picked();
             self.reduce(now, LossCause::Nack);
         }
         self.polls.reset_backoff(now);
@@ -99,8 +99,9 @@ impl Sender {
             self.acknowledge(now, ustat.next);
         }
         let named = ustat.gaps.iter().map(|gap| u32::from(gap.upper - gap.lower)).sum();
-        let Some(room) = self.ustat_room.checked_sub(named) else { return };
-        self.ustat_room = room;
+        if !self.picked.admit(named) {
+            return;
+        }
         self.pick_valid(now, ustat, now);
         if self.picked.is_empty() {
             return;
@@ -108,7 +109,7 @@ impl Sender {
         if self.config.probing {
             self.start_probing(now, self.rtt.srtt(), Trigger::GapReport);
         } else {
-            self.repair_picked();
+            self.retransmit_picked();
             self.reduce(now, LossCause::Nack);
         }
     }
@@ -134,16 +135,16 @@ impl Sender {
             Verdict::Congestion { persistent: true } => self.reduce(now, LossCause::Persistent), // P27
         }
         self.probing.stop(now, verdict, &self.config.probe);
-        self.repair_picked();
+        self.retransmit_picked();
         // P27: the cycle does not count as idle time.
-        self.last_new_data = Some(now);
+        self.timer.not_idle(now);
         self.polls.restart_epoch(now);
         self.polls.set_due(Some(now));
     }
 
     /// Acknowledges everything before `next` and opens the window.
     fn acknowledge(&mut self, now: Instant, next: Seq32) {
-        let in_recovery = self.cache.oldest().is_before(self.recover);
+        let in_recovery = self.governor.is_in_recovery(self.cache.oldest());
         let done = self.take_acknowledged(next);
         let Some(newest_sent_at) = done.newest else { return };
         if next.is_after(self.round.ends_after) {
@@ -156,29 +157,30 @@ impl Sender {
         let (advanced, rate_sample) = (bytes, None);
         let ack = Ack { bytes, advanced, segments, newest_sent_at, rate_sample, acks, in_recovery };
         self.round.delivered += bytes.get();
-        self.controller.on_ack(&self.path_view(now), &ack);
+        let path = self.path_view(now);
+        self.governor.on_ack(&path, &ack);
         self.follow_controller();
     }
 
     /// Takes everything that a report says the peer has, acknowledged or beyond gaps.
     fn deliver(&mut self, now: Instant, report: &Report, newest_sent_at: Instant) {
-        let in_recovery = self.cache.oldest().is_before(self.recover);
+        let in_recovery = self.governor.is_in_recovery(self.cache.oldest());
         let done = self.take_acknowledged(report.next);
         let newly = self.delivery.acknowledged(done.segments);
         let (more, flight) = match report.kind {
             ReportKind::Stat => {
-                self.queue.get().measured(now, now.since(newest_sent_at));
+                self.governor.queue().measured(now, now.since(newest_sent_at));
                 if newest_sent_at >= self.round.began {
                     self.round.number += 1;
                     self.round.began = now;
-                    self.queue.get().round(now);
+                    self.governor.queue().round(now);
                 }
                 self.delivery.answered(now, report)
             }
             ReportKind::Ustat => (0, None),
         };
         let segments = newly + more;
-        self.queue.get().delivered(segments);
+        self.governor.queue().delivered(segments);
         let payload = u64::from(self.payload.get());
         let rate_sample = flight.map(|flight| RateSample {
             delivered: ByteCount::new(flight.segments * payload),
@@ -193,7 +195,8 @@ impl Sender {
         let acks = segments;
         let ack = Ack { bytes, advanced, segments, newest_sent_at, rate_sample, acks, in_recovery };
         self.round.delivered += bytes.get();
-        self.controller.on_ack(&self.path_view(now), &ack);
+        let path = self.path_view(now);
+        self.governor.on_ack(&path, &ack);
         self.follow_controller();
     }
 
@@ -214,7 +217,6 @@ impl Sender {
         let patience = self.rtt.srtt() * u64::from(self.polls.backoff());
         let rule = self.config.stat_rule;
         self.picked.clear();
-        self.newly_lost = 0;
         for gap in &report.gaps {
             for offset in gap.lower..gap.upper {
                 let seq = report.next.plus(u32::from(offset));
@@ -231,45 +233,40 @@ impl Sender {
                     (ReportKind::Stat, StatRule::Poll) => entry.last_sent <= poll_sent,
                 };
                 if valid {
-                    self.picked.push(seq);
-                    // What waits to be repaired was found before.
-                    self.newly_lost += if entry.queued { 0 } else { u64::from(entry.len) };
+                    // What waits to be sent again was found before.
+                    let newly_lost = if entry.queued { 0 } else { u64::from(entry.len) };
+                    self.picked.push(seq, newly_lost);
                 }
             }
         }
     }
 
-    fn repair_picked(&mut self) {
-        for index in 0..self.picked.len() {
-            self.repair(self.picked[index]);
+    fn retransmit_picked(&mut self) {
+        for index in 0..self.picked.segments().len() {
+            self.retransmit(self.picked.segments()[index]);
         }
     }
 
     /// A router marked something: once for each window, like a loss but with nothing to repair.
     pub(super) fn handle_mark(&mut self, now: Instant) {
-        if self.cache.len() > 0 && !self.cache.oldest().is_before(self.recover) {
-            self.controller.on_signal(&self.path_view(now), &Signal::EcnCe);
+        if self.cache.len() > 0 && !self.governor.is_in_recovery(self.cache.oldest()) {
+            let path = self.path_view(now);
+            self.governor.on_mark(&path, self.cache.next());
             self.follow_controller();
-            self.recover = self.cache.next();
-            self.reductions += 1;
             self.touch();
         }
     }
 
     /// Tells the controller of the picked losses; the window shrinks once for each window sent.
     fn reduce(&mut self, now: Instant, cause: LossCause) {
-        let fresh = self.picked.iter().filter_map(|seq| self.cache.get(*seq));
+        let fresh = self.picked.segments().iter().filter_map(|seq| self.cache.get(*seq));
         let fresh = fresh.filter(|entry| entry.retransmissions == 0).count() as u64;
-        let looks_corrupt = self.config.forgive_noise && self.queue.get().lost(fresh);
-        let new_episode = !looks_corrupt && !self.cache.oldest().is_before(self.recover);
+        let looks_corrupt = self.config.forgive_noise && self.governor.queue().lost(fresh);
+        let new_episode = !looks_corrupt && !self.governor.is_in_recovery(self.cache.oldest());
         let path = self.path_view(now);
-        let bytes = ByteCount::new(self.newly_lost);
+        let bytes = ByteCount::new(self.picked.newly_lost());
         let loss = Loss { bytes, cause, new_episode, again: false, looks_corrupt };
-        self.controller.on_loss(&path, &loss);
+        self.governor.on_loss(&path, &loss, self.cache.next());
         self.follow_controller();
-        if new_episode || cause == LossCause::Persistent {
-            self.recover = self.cache.next();
-            self.reductions += 1;
-        }
     }
 }

@@ -13,6 +13,11 @@ pub(super) struct SendTimer {
     burst: u32,
     /// Segments that are still to leave at once.
     unpaced: u32,
+    /// Segments of the burst that has begun, and whether a POLL goes with its last one.
+    left: u32,
+    with_poll: bool,
+    /// When new data last left, or a probing cycle ended.
+    last_new_data: Option<Instant>,
 }
 
 /// What the timer is set from.
@@ -36,10 +41,21 @@ impl SendTimer {
         Self { unpaced, ..Self::default() }
     }
 
-    /// A segment of new data left.
+    /// New data leave.
     #[inline]
-    pub(super) const fn left(&mut self) {
+    pub(super) const fn data_sent(&mut self, now: Instant) {
         self.unpaced = self.unpaced.saturating_sub(1);
+        self.last_new_data = Some(now);
+    }
+
+    /// The time since then does not count as idle.
+    pub(super) const fn not_idle(&mut self, now: Instant) {
+        self.last_new_data = Some(now);
+    }
+
+    /// Whether no new data left for longer than this.
+    pub(super) fn is_idle(&self, now: Instant, longer_than: Span) -> bool {
+        self.last_new_data.is_some_and(|at| now.since(at) > longer_than)
     }
 
     /// Sets interval and burst from what is allowed now, keeping the phase: the next tick is one new
@@ -82,10 +98,49 @@ impl SendTimer {
         self.next.filter(|next| *next <= now).map(|_| self.burst)
     }
 
-    /// A burst was begun. The next one is counted from when this one was due, so that a clock that
+    /// A burst begins. The next one is counted from when this one was due, so that a clock that
     /// rings late does not slow down the rest.
-    pub(super) fn ticked(&mut self, now: Instant) {
+    pub(super) fn begin(&mut self, now: Instant, burst: u32, with_poll: bool) {
         self.last = Some(self.next.take().unwrap_or(now));
+        (self.left, self.with_poll) = (burst, with_poll);
+    }
+
+    /// Segments of the burst that may still leave.
+    #[inline]
+    pub(super) const fn left(&self) -> u32 {
+        self.left
+    }
+
+    /// One of them leaves.
+    #[inline]
+    pub(super) const fn take_one(&mut self) {
+        self.left -= 1;
+    }
+
+    /// Nothing is there to be sent.
+    pub(super) const fn end_burst(&mut self) {
+        self.left = 0;
+    }
+
+    /// Whether the next segment of the burst has the POLL.
+    #[inline]
+    pub(super) const fn next_has_poll(&self) -> bool {
+        self.left == 1 && self.with_poll
+    }
+
+    /// Whether the segment that was taken last has the POLL.
+    pub(super) const fn last_has_poll(&self) -> bool {
+        self.left == 0 && self.with_poll
+    }
+
+    /// A POLL has left, with data.
+    pub(super) const fn polled(&mut self) {
+        self.with_poll = false;
+    }
+
+    /// The burst is broken off, and no other one begins for now.
+    pub(super) const fn break_off(&mut self) {
+        (self.left, self.with_poll, self.next) = (0, false, None);
     }
 
     /// No new data for now.
@@ -153,7 +208,7 @@ mod tests {
     fn a_change_of_the_window_keeps_the_phase() {
         let mut timer = SendTimer::default();
         set(&mut timer, Instant::ZERO, 64, 64);
-        timer.ticked(Instant::ZERO);
+        timer.begin(Instant::ZERO, 4, false);
         let now = Instant::ZERO + Span::from_millis(5);
         set(&mut timer, now, 32, 30);
         assert_eq!(timer.deadline(), Some(Instant::ZERO + Span::from_micros(12_500)));
@@ -168,12 +223,12 @@ mod tests {
         let at = |ms| Instant::ZERO + Span::from_millis(ms);
         set(&mut timer, at(0), 10, 1);
         assert_eq!(timer.due(at(0)), Some(1));
-        timer.ticked(at(0));
-        timer.left();
+        timer.begin(at(0), 1, false);
+        timer.data_sent(at(0));
         set(&mut timer, at(1), 10, 9);
         assert_eq!(timer.due(at(1)), Some(8), "as many as a burst has");
-        timer.ticked(at(1));
-        (0..9).for_each(|_| timer.left());
+        timer.begin(at(1), 8, false);
+        (0..9).for_each(|_| timer.data_sent(at(1)));
         set(&mut timer, at(2), 10, 1);
         assert_eq!((timer.due(at(2)), timer.deadline()), (None, Some(at(21))));
     }

@@ -1,32 +1,32 @@
 //! The sending side: what may go, when it goes, and in which segment.
 //!
-//! What time brings is in [`super::timers`], what leaves in [`super::emission`], reports of the peer in
+//! What time brings is in [`super::timers`], what leaves in [`super::transmit`], reports of the peer in
 //! [`super::reports`].
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bentpipe_cc::{Controller, DedicatedLink, PathView, Signal};
+use bentpipe_cc::{DedicatedLink, PathView, Signal};
 use bentpipe_units::{BitRate, ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::Config;
 use super::delivery::Delivery;
+use super::governor::Governor;
 use super::payload_size::PayloadSize;
+use super::picked::Picked;
 use super::poll_clock::PollClock;
+use super::poll_need::PollNeed;
 use super::probing::Probing;
 use super::queue_watch::QueueWatch;
+use super::retransmissions::Retransmissions;
 use super::send_cache::SendCache;
 use super::send_timer::{Allowance, SendTimer};
-use super::shared_path::{SharedPath, SharedWatch};
+use super::shared_path::SharedPath;
 use crate::rtt::RttEstimator;
 use crate::send_buffer::SendBuffer;
 
 /// Time between POLLs at least, or a peer that answers before it is asked would have them without end.
 const LEAST_INTERVAL: Span = Span::from_micros(100);
-
-/// Numbers that USTATs may name at once. Who names the same ones again and again has no more of them looked at.
-const USTAT_ROOM: u32 = 1 << 16;
 
 /// What the sender is doing (paper, section 3). Probing supersedes all three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,47 +52,29 @@ pub(super) struct Sender {
     pub(super) polls: PollClock,
     /// Used only if the settings say `selective`.
     pub(super) delivery: Delivery,
-    pub(super) queue: SharedWatch,
-    /// The window is a part of one that other sessions share.
-    shared: bool,
     pub(super) probing: Probing,
-    pub(super) controller: Box<dyn Controller>,
-    /// W without the peer's part, in segments; follows the controller's limits.
-    pub(super) cwnd: u32,
+    pub(super) governor: Governor,
     /// First number that the peer does not allow.
     pub(super) credit_edge: Seq32,
-    /// VT(S) at the last reduction: losses before it belong to that reduction.
-    pub(super) recover: Seq32,
-    /// When new data was last sent, or a probing cycle ended.
-    pub(super) last_new_data: Option<Instant>,
-    pub(super) reductions: u64,
     pub(super) round: Round,
-    /// Numbers that USTATs may still name: a few more than were sent, for each is lost once.
-    pub(super) ustat_room: u32,
-    /// Numbers picked from a report, kept for its memory only.
-    pub(super) picked: Vec<Seq32>,
-    /// Bytes of them that were not known to be lost.
-    pub(super) newly_lost: u64,
+    pub(super) picked: Picked,
     pub(super) activity: Activity,
-    pub(super) open: bool,
-    pub(super) flushing: bool,
+    open: bool,
     pub(super) timer: SendTimer,
-    pub(super) repairs: VecDeque<Seq32>,
-    pub(super) repairs_left: u32,
-    pub(super) repairs_resume: Option<Instant>,
-    pub(super) burst_left: u32,
-    pub(super) poll_with_burst: bool,
-    pub(super) poll_alone: bool,
-    pub(super) since_poll: u64,
-    /// A POLL is forced after so many bytes.
-    pub(super) forced_poll: u64,
-    pub(super) follows_sending: bool,
-    /// Repairs count against a burst like everything else: the controller gives a rate, or the settings say so.
-    pub(super) paced: bool,
-    pub(super) persist_wait: Span,
-    pub(super) writer_waits: bool,
+    pub(super) retransmissions: Retransmissions,
+    pub(super) poll_need: PollNeed,
+    writer: Writer,
     /// Something changed since activity and timers were last set.
     pub(super) stale: bool,
+}
+
+/// The application that writes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Writer {
+    /// It waits for room.
+    waits: bool,
+    /// It writes no more: nothing waits for company.
+    has_finished: bool,
 }
 
 /// Round trips counted by acknowledgements: one ends when something sent after its start is
@@ -109,7 +91,6 @@ impl Sender {
     /// A sender whose first segment will be `first`. It sends nothing before [`Sender::open`].
     pub(super) fn new(config: Arc<Config>, first: Seq32) -> Self {
         let mss = config.mss;
-        let controller = build_controller(&config, mss);
         let overhead = config.overhead.get().min(u64::from(u16::MAX / 2)) as u16;
         let mut sender = Self {
             mss,
@@ -119,35 +100,17 @@ impl Sender {
             rtt: RttEstimator::new(config.rtt_init, config.rto_min),
             polls: PollClock::new(),
             delivery: Delivery::default(),
-            queue: SharedWatch::new(),
-            shared: false,
             probing: Probing::new(),
-            follows_sending: controller.follows_sending(),
-            paced: false,
-            controller,
-            cwnd: 1,
+            governor: Governor::new(&config, first),
             credit_edge: first,
-            recover: first,
-            last_new_data: None,
-            reductions: 0,
             round: Round { number: 0, ends_after: first, began: Instant::ZERO, delivered: 0 },
-            ustat_room: USTAT_ROOM,
-            picked: Vec::new(),
-            newly_lost: 0,
+            picked: Picked::new(),
             activity: Activity::Idle,
             open: false,
-            flushing: false,
             timer: SendTimer::new(config.unpaced),
-            repairs: VecDeque::new(),
-            repairs_left: config.max_burst,
-            repairs_resume: None,
-            burst_left: 0,
-            poll_with_burst: false,
-            poll_alone: false,
-            since_poll: 0,
-            forced_poll: (config.poll_buf_ratio * config.snd_buf.get() as f64).ceil() as u64,
-            persist_wait: Span::ZERO,
-            writer_waits: false,
+            retransmissions: Retransmissions::new(&config),
+            poll_need: PollNeed::new(&config),
+            writer: Writer::default(),
             stale: false,
             config,
         };
@@ -160,10 +123,7 @@ impl Sender {
         if mss != self.mss {
             self.mss = mss;
             self.limit_payload(self.payload.most());
-            // A shared window is what it is, whatever these two ends agree on.
-            if !self.shared {
-                self.controller = build_controller(&self.config, mss);
-            }
+            self.governor.begin(&self.config, mss);
             self.follow_controller();
         }
         self.credit_edge = self.cache.oldest().plus(u32::from(window));
@@ -197,9 +157,9 @@ impl Sender {
     /// Bytes that may wait to be sent for the first time.
     fn most_unsent(&self) -> usize {
         let Some(least) = self.config.unsent else { return usize::MAX };
-        let round_trip = match self.controller.limits().pacing {
+        let round_trip = match self.governor.limits().pacing {
             Some(rate) => rate.bytes_in(self.rtt.srtt()).get(),
-            None => u64::from(self.cwnd) * u64::from(self.payload.get()),
+            None => u64::from(self.governor.cwnd()) * u64::from(self.payload.get()),
         };
         least.get().max(round_trip.saturating_mul(2)) as usize
     }
@@ -213,7 +173,7 @@ impl Sender {
             self.buffer.push(std::mem::take(data));
         } else {
             self.buffer.push(data.split_to(accepted));
-            self.writer_waits = true;
+            self.writer.waits = true;
         }
         accepted
     }
@@ -221,16 +181,14 @@ impl Sender {
     /// A waiting writer can go on, and not for a segment at a time; true once for each wait.
     pub(super) fn take_writable(&mut self) -> bool {
         let wake =
-            self.writer_waits && self.space() > 0 && self.buffer.len() <= self.most_unsent() / 2;
-        if wake {
-            self.writer_waits = false;
-        }
+            self.writer.waits && self.space() > 0 && self.buffer.len() <= self.most_unsent() / 2;
+        self.writer.waits &= !wake;
         wake
     }
 
     /// No more writes will come: nothing waits for company any more.
     pub(super) fn flush(&mut self) {
-        self.flushing = true;
+        self.writer.has_finished = true;
         self.stale = true;
     }
 
@@ -246,18 +204,18 @@ impl Sender {
 
     /// A POLL although nothing is outstanding: the keep-alive.
     pub(super) fn poll_now(&mut self) {
-        self.poll_alone = true;
+        self.poll_need.ask();
     }
 
     /// W in segments.
     pub(super) fn window(&self) -> u32 {
-        self.cwnd.min(self.credit())
+        self.governor.cwnd().min(self.credit())
     }
 
     /// Segments from VT(A) on that may be sent: the window, and what the peer has of them already.
     #[inline]
     pub(super) fn reach(&self) -> u32 {
-        (self.cwnd + self.delivery.beyond()).min(self.credit())
+        (self.governor.cwnd() + self.delivery.beyond()).min(self.credit())
     }
 
     /// Segments that the peer allows from VT(A) on.
@@ -274,16 +232,18 @@ impl Sender {
         let unsent = self.buffer.len();
         let (full, rest) = (unsent / len, unsent % len);
         let short = rest > 0
-            && (self.flushing || !self.config.nagle || !self.cache.has_short_segment(full_len));
+            && (self.writer.has_finished
+                || !self.config.nagle
+                || !self.cache.has_short_segment(full_len));
         full as u32 + u32::from(short)
     }
 
-    /// A: segments that may go now, new ones and, under a rate, repairs.
+    /// A: segments that may go now, new ones and, under a rate, retransmissions.
     fn allowed(&self) -> u32 {
         let room = self.reach().saturating_sub(self.cache.len());
         let new = if room == 0 { 0 } else { room.min(self.available()) };
-        let repairs = if self.paced { self.repairs.len() as u32 } else { 0 };
-        new + repairs
+        let again = if self.governor.is_paced() { self.retransmissions.len() } else { 0 };
+        new + again
     }
 
     /// Something changed: activity and timers are set anew before the sender is left alone again.
@@ -323,7 +283,7 @@ impl Sender {
                 self.polls.reset_backoff(now);
             }
             Activity::Persisting => {
-                self.persist_wait = self.rtt.srtt().max(self.config.persist_min);
+                self.poll_need.persist(self.rtt.srtt().max(self.config.persist_min));
                 self.polls.set_due(Some(now));
             }
             // P5: normal polling starts here.
@@ -342,7 +302,7 @@ impl Sender {
             window: self.window(),
             allowed: self.allowed(),
             srtt: self.rtt.spread(),
-            pacing: self.controller.limits().pacing,
+            pacing: self.governor.limits().pacing,
             segment: ByteCount::new(u64::from(self.payload.get())) + self.config.overhead,
         };
         self.timer.set(now, &self.config, may);
@@ -361,13 +321,18 @@ impl Sender {
     }
 
     /// Queues a segment to be sent again.
-    pub(super) fn repair(&mut self, seq: Seq32) {
+    pub(super) fn retransmit(&mut self, seq: Seq32) {
         if let Some(entry) = self.cache.get_mut(seq)
             && !entry.queued
         {
             entry.queued = true;
-            self.repairs.push_back(seq);
+            self.retransmissions.push(seq);
         }
+    }
+
+    /// Whether anything waits to be sent again.
+    pub(super) fn has_retransmissions(&self) -> bool {
+        !self.retransmissions.is_empty()
     }
 
     /// When [`Sender::handle_timeout`] must be called.
@@ -377,18 +342,13 @@ impl Sender {
             return None;
         }
         let poll = if self.poll_may_go() { self.polls.due() } else { None };
-        let repairs = if self.repairs.is_empty() { None } else { self.repairs_resume };
-        Instant::earliest(self.timer.deadline(), Instant::earliest(poll, repairs))
+        let again = self.retransmissions.deadline();
+        Instant::earliest(self.timer.deadline(), Instant::earliest(poll, again))
     }
 
     /// Takes over the controller's window.
     pub(super) fn follow_controller(&mut self) {
-        let limits = self.controller.limits();
-        self.paced = self.config.rtx_in_turn || limits.pacing.is_some();
-        let window = limits.window.map_or(u64::MAX, ByteCount::get);
-        let payload = self.payload.get();
-        let segments = window / u64::from(payload);
-        self.cwnd = segments.clamp(1, self.config.cwnd_max(payload)) as u32;
+        self.governor.follow(&self.config, self.payload.get());
     }
 
     /// The rate of the link is this from now on.
@@ -399,13 +359,15 @@ impl Sender {
 
     /// The path is shared with other sessions from now on, and what they know of it counts.
     pub(super) fn share(&mut self, now: Instant, path: &SharedPath) {
-        self.queue = path.queue();
-        if let Some(known) = self.queue.get().latest()
+        self.governor.share_queue(path.queue());
+        let known = self.governor.queue().latest();
+        if let Some(known) = known
             && self.rtt.measured().is_none()
         {
             self.rtt = RttEstimator::new(known, self.config.rto_min);
         }
-        self.take_controller(path.controller());
+        self.governor.join(path.controller());
+        self.follow_controller();
         if self.activity == Activity::Transmitting {
             self.signal(now, &Signal::Begins);
         }
@@ -416,14 +378,9 @@ impl Sender {
     pub(super) fn share_link(&mut self, link: &DedicatedLink) {
         let mss = u64::from(self.mss);
         let most = ByteCount::new(self.config.cwnd_max(self.mss) * mss);
-        self.take_controller(link.join(ByteCount::new(mss), most));
-        self.stale = true;
-    }
-
-    fn take_controller(&mut self, controller: Box<dyn Controller>) {
-        self.follows_sending = controller.follows_sending();
-        (self.shared, self.controller) = (true, controller);
+        self.governor.join(link.join(ByteCount::new(mss), most));
         self.follow_controller();
+        self.stale = true;
     }
 
     /// What this session gets of a shared path beside those with weight 1.
@@ -432,27 +389,23 @@ impl Sender {
         self.stale = true;
     }
 
-    fn signal(&mut self, now: Instant, signal: &Signal) {
+    pub(super) fn signal(&mut self, now: Instant, signal: &Signal) {
         let path = self.path_view(now);
-        self.controller.on_signal(&path, signal);
+        self.governor.signal(&path, signal);
         self.follow_controller();
     }
 
     /// The path is another one from now on.
     pub(super) fn handle_new_path(&mut self, now: Instant) {
-        (self.shared, self.queue) = (false, SharedWatch::new());
+        self.governor.begin_on_new_path(&self.config, self.mss, self.cache.next());
         self.handle_new_round_trip(now);
-        self.controller = build_controller(&self.config, self.mss);
-        self.follows_sending = self.controller.follows_sending();
         self.follow_controller();
-        // Losses of before are no sign of congestion here.
-        self.recover = self.cache.next();
     }
 
     /// Answers come by another path from now on.
     pub(super) fn handle_new_round_trip(&mut self, now: Instant) {
         self.rtt = RttEstimator::new(self.config.rtt_init, self.config.rto_min);
-        *self.queue.get() = QueueWatch::new();
+        *self.governor.queue() = QueueWatch::new();
         self.polls.forget();
         self.polls.reset_backoff(now);
         self.polls.restart_epoch(now);
@@ -475,7 +428,7 @@ impl Sender {
             min_rtt: self.rtt.min(),
             round: self.round.number,
             delivered: ByteCount::new(self.round.delivered),
-            cwnd_limited: self.buffer.len() > 0 && self.cwnd <= self.credit(),
+            cwnd_limited: self.buffer.len() > 0 && self.governor.cwnd() <= self.credit(),
         }
     }
 
@@ -493,25 +446,14 @@ impl Sender {
     pub(super) fn drop_all(&mut self, now: Instant) {
         self.buffer.clear();
         self.cache.clear();
-        self.repairs = VecDeque::new();
-        self.repairs_resume = None;
-        self.burst_left = 0;
-        self.poll_alone = false;
-        self.writer_waits = false;
+        self.retransmissions.clear();
+        self.timer.end_burst();
+        self.poll_need.withdraw();
+        self.writer.waits = false;
         self.probing.forget();
         self.open = false;
         self.update(now);
     }
-}
-
-fn build_controller(config: &Config, mss: u16) -> Box<dyn Controller> {
-    let segments = |n: u64| ByteCount::new(n * u64::from(mss));
-    config.controller.build(
-        segments(1),
-        segments(u64::from(config.cwnd_init)),
-        segments(u64::from(config.cwnd_min)),
-        segments(config.cwnd_max(mss)),
-    )
 }
 
 #[cfg(test)]
@@ -529,7 +471,9 @@ mod tests {
         assert_eq!((sender.space(), sender.take_writable()), (1_000, false));
         sender.buffer.take(1_000);
         assert_eq!((sender.space(), sender.take_writable()), (2_000, true));
-        sender.cwnd = 4;
+        let config = Config { cwnd_init: 4, ..(*sender.config).clone() };
+        sender.governor.begin(&config, config.mss);
+        sender.follow_controller();
         assert_eq!(sender.write(&mut data), 7_000, "two windows of four segments");
     }
 }

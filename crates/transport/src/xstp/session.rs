@@ -2,6 +2,17 @@
 //!
 //! It routes segments to [`Sender`] and [`Receiver`], keeps the states of opening and closing, and
 //! merges what the parts want to send into composite segments.
+//!
+//! | state | until | then |
+//! |---|---|---|
+//! | BgnSent | BGNAK, or the peer's own BGN | Established |
+//! | Established | everything is delivered and the application closes | END leaves: EndSent; the peer's END: PeerHalf |
+//! | EndSent | ENDAK | LocalHalf, or Quiet if the peer has ended |
+//! | LocalHalf | the peer's END | Quiet |
+//! | PeerHalf | everything is delivered and the application closes | END leaves: LastEnd |
+//! | LastEnd | ENDAK | Quiet |
+//! | Quiet | twice the timeout, one second at least | Closed |
+//! | any but Closed | RST, silence, too many repetitions | Closed, and the application hears why |
 
 use std::sync::Arc;
 
@@ -12,9 +23,13 @@ use bentpipe_wire::xstp::{Body, Flow, ResetReason, Segment as XstpSegment};
 use bentpipe_wire::{Kind, Segment};
 use bytes::Bytes;
 
-use super::control::{Exhausted, Retry};
+use super::closing::Closing;
+use super::control::Exhausted;
+use super::dirty::Dirty;
+use super::opening::Opening;
 use super::receiver::{Arrival, Receiver};
 use super::sender::Sender;
+use super::silence::Silence;
 use super::{Config, SharedPath, State};
 use crate::pending_events::PendingEvents;
 use crate::{
@@ -37,27 +52,13 @@ pub struct Session {
     pub(super) isn: Seq32,
     pub(super) tx: Sender,
     pub(super) rx: Receiver,
-    pub(super) begin: Retry,
-    /// When the first and the latest BGN were sent.
-    pub(super) begin_sent: Option<(Instant, Instant)>,
-    pub(super) begin_ack: Option<u32>,
-    /// Data may follow the BGN without waiting for its answer.
-    pub(super) early: bool,
-    pub(super) end: Retry,
-    pub(super) end_ack: Option<Seq32>,
-    pub(super) peer_ended: bool,
-    pub(super) closing: bool,
+    pub(super) opening: Opening,
+    pub(super) closing: Closing,
     pub(super) reset: Option<ResetReason>,
     pub(super) stray: Option<XstpSegment>,
-    pub(super) last_heard: Instant,
-    pub(super) keepalives: u32,
-    pub(super) quiet_until: Option<Instant>,
+    pub(super) silence: Silence,
     pub(super) pending: PendingEvents,
-    /// Something may be to be sent. After plain data in order there never is, and most segments at a
-    /// receiver are that.
-    has_work: bool,
-    /// Something but [`Event::Readable`] may be to be told.
-    has_news: bool,
+    dirty: Dirty,
     pub(super) counters: TransportCounters,
 }
 
@@ -73,7 +74,7 @@ impl Session {
     ) -> Self {
         let (sq, isn) = ((entropy >> 32) as u8, Seq32::new(entropy as u32));
         let mut session = Self::new(config, State::BgnSent, now, path, ports, sq, isn);
-        session.begin.start();
+        session.opening.start();
         session
     }
 
@@ -91,7 +92,7 @@ impl Session {
         let mut session = Self::new(config, State::Established, now, path, ports, segment.sq, isn);
         session.counters.segments_received = 1;
         session.establish(now, begin, segment.seq, segment.window);
-        session.begin_ack = Some(begin.ts);
+        session.opening.peer_asks(begin.ts);
         Some(session)
     }
 
@@ -112,38 +113,23 @@ impl Session {
             isn,
             tx: Sender::new(config.clone(), isn),
             rx: Receiver::new(config.clone(), Seq32::default(), config.mss, false),
-            begin: Retry::idle(&config),
-            begin_sent: None,
-            begin_ack: None,
-            early: false,
-            end: Retry::idle(&config),
-            end_ack: None,
-            peer_ended: false,
-            closing: false,
+            opening: Opening::idle(&config),
+            closing: Closing::idle(&config),
             reset: None,
             stray: None,
-            last_heard: now,
-            keepalives: 0,
-            quiet_until: None,
+            silence: Silence::new(now),
             pending: PendingEvents::default(),
-            has_work: true,
-            has_news: true,
+            dirty: Dirty::ALL,
             counters: TransportCounters::default(),
             config,
         }
-    }
-
-    /// Something happened that may have any consequence.
-    fn stir(&mut self) {
-        self.has_work = true;
-        self.has_news = true;
     }
 
     /// Lets data follow the BGN at once: for a peer that is known to agree to this end's `mss` and to
     /// have room for `credit` segments of it, as one inside an association is.
     pub fn start_early(&mut self, now: Instant, credit: u16) {
         if self.state == State::BgnSent {
-            self.early = true;
+            self.opening.allow_early_data();
             self.tx.open(now, self.config.mss, credit);
         }
     }
@@ -152,7 +138,7 @@ impl Session {
     /// reset with reason 1 once nothing else was heard for a while. Before that the word may be a late
     /// one about data that overtook their BGN.
     pub fn handle_no_session(&mut self, now: Instant) {
-        let silent = now.since(self.last_heard) >= self.tx.rtt.rto();
+        let silent = self.silence.lasts(now) >= self.tx.rtt.rto();
         if self.state != State::BgnSent && silent {
             self.handle_refusal(now);
         }
@@ -160,7 +146,7 @@ impl Session {
 
     /// The peer says, on a way that can be trusted, that it does not take this session.
     pub fn handle_refusal(&mut self, now: Instant) {
-        self.stir();
+        self.dirty.mark();
         if self.state != State::Closed {
             self.handle_reset(now, ResetReason::NoSession);
         }
@@ -178,13 +164,13 @@ impl Session {
 
     /// The peer can be reached again: a request to open that was not answered is repeated at once.
     pub fn repeat_opening(&mut self) {
-        self.begin.again(self.config.ctl_rto_init);
-        self.stir();
+        self.opening.again(&self.config);
+        self.dirty.mark();
     }
 
     /// The peer has forgotten everything: the session is over.
     pub fn handle_restart(&mut self, now: Instant) {
-        self.stir();
+        self.dirty.mark();
         self.drop_session(now, Some(Failure::PeerRestarted));
     }
 
@@ -192,52 +178,52 @@ impl Session {
     /// agree on: what the path carries.
     pub fn limit_payload(&mut self, most: u16) {
         self.tx.limit_payload(most);
-        self.stir();
+        self.dirty.mark();
     }
 
     /// A router on the path marked something of this session as a sign of congestion (RFC 3168).
     pub fn handle_mark(&mut self, now: Instant) {
         self.tx.handle_mark(now);
-        self.stir();
+        self.dirty.mark();
     }
 
     /// The host knows the rate of the link, and this is it now: for controllers that keep to a rate.
     pub fn handle_link_rate(&mut self, now: Instant, rate: BitRate) {
         self.tx.handle_link_rate(now, rate);
-        self.stir();
+        self.dirty.mark();
     }
 
     /// The path to the peer is shared with other sessions from now on: they have one window together, of
     /// which each has its part, and what they know of the path counts here.
     pub fn share_path(&mut self, now: Instant, path: &SharedPath) {
         self.tx.share(now, path);
-        self.stir();
+        self.dirty.mark();
     }
 
     /// The link to the peer, whose rate is known, is shared with other sessions from now on, and what they know of it
     /// counts here. Whoever shares it counts what leaves. For sessions whose controller keeps to a rate.
     pub fn share_link(&mut self, link: &DedicatedLink) {
         self.tx.share_link(link);
-        self.stir();
+        self.dirty.mark();
     }
 
     /// What this session gets of a [shared path](Session::share_path) beside those with weight 1.
     pub fn weigh(&mut self, now: Instant, weight: u32) {
         self.tx.weigh(now, weight);
-        self.stir();
+        self.dirty.mark();
     }
 
     /// What is sent from now on takes another path, and what was sent before may never arrive: nothing that
     /// was learned of the old path counts (RFC 9000, section 9.4), and the peer is asked at once what it has.
     pub fn handle_new_path(&mut self, now: Instant) {
         self.tx.handle_new_path(now);
-        self.stir();
+        self.dirty.mark();
     }
 
     /// The peer's answers take another path from now on: round trips are measured anew.
     pub fn handle_new_round_trip(&mut self, now: Instant) {
         self.tx.handle_new_round_trip(now);
-        self.stir();
+        self.dirty.mark();
     }
 
     /// Its settings.
@@ -252,7 +238,7 @@ impl Session {
 
     /// Whether anything waits to be sent, for the first time or again.
     pub fn has_unsent(&self) -> bool {
-        self.tx.buffer.len() > 0 || !self.tx.repairs.is_empty()
+        self.tx.buffer.len() > 0 || self.tx.has_retransmissions()
     }
 
     /// Bytes that it holds: those that wait to be sent or acknowledged, to be read, or for a missing segment, and what
@@ -286,8 +272,8 @@ impl Session {
     }
 
     /// Whether anything waits to be sent again.
-    pub fn has_repairs(&self) -> bool {
-        !self.tx.repairs.is_empty()
+    pub fn has_retransmissions(&self) -> bool {
+        self.tx.has_retransmissions()
     }
 
     /// The smoothed round-trip time, once one was measured.
@@ -335,7 +321,7 @@ impl Session {
 
     #[inline]
     fn handle_data(&mut self, seq: Seq32, flow: &mut Flow) {
-        if !self.state.receives() || self.peer_ended {
+        if !self.state.receives() || self.closing.has_peer_ended() {
             return;
         }
         match self.rx.handle_data(seq, std::mem::take(&mut flow.payload)) {
@@ -391,20 +377,20 @@ impl Endpoint for Session {
     fn handle_segment(&mut self, now: Instant, path: PathId, segment: &mut Segment) {
         let Segment::Xstp(segment) = segment else { return self.ignore() };
         if segment.sq != self.sq && self.is_of_other_session(segment) {
-            self.stir();
+            self.dirty.mark();
             return;
         }
         if self.state == State::Closed {
             return self.ignore();
         }
         self.counters.segments_received += 1;
-        self.last_heard = now;
-        self.keepalives = 0;
+        self.silence = Silence::new(now);
         self.path = path;
         if let Body::Flow(flow) = &mut segment.body {
             if flow.is_plain_data() && self.state.is_synchronized() {
                 self.handle_data(segment.seq, flow);
-                self.has_work |= self.rx.has_report() || self.closing;
+                let has_work = self.rx.has_report() || self.closing.is_wanted();
+                self.dirty.mark_work_if(has_work);
                 return;
             }
             if self.state.is_synchronized() {
@@ -416,18 +402,18 @@ impl Endpoint for Session {
         } else {
             self.handle_single(now, segment);
         }
-        self.stir();
+        self.dirty.mark();
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.stir();
-        if self.begin.handle_timeout(now) == Err(Exhausted) {
+        self.dirty.mark();
+        if self.opening.handle_timeout(now) == Err(Exhausted) {
             return self.drop_session(now, Some(Failure::NoAnswer));
         }
-        if self.end.handle_timeout(now) == Err(Exhausted) {
+        if self.closing.handle_timeout(now) == Err(Exhausted) {
             return self.reset(now, ResetReason::NoResponse, Failure::NoResponse);
         }
-        if self.quiet_until.is_some_and(|until| until <= now) {
+        if self.closing.quiet_until().is_some_and(|until| until <= now) {
             return self.drop_session(now, None);
         }
         self.handle_silence(now);
@@ -436,10 +422,10 @@ impl Endpoint for Session {
 
     fn write(&mut self, _now: Instant, data: &mut Bytes) -> Result<usize, WriteError> {
         let open = self.state.sends() || self.state == State::BgnSent;
-        if !open || self.closing {
+        if !open || self.closing.is_wanted() {
             return Err(WriteError::Closed);
         }
-        self.stir();
+        self.dirty.mark();
         Ok(self.tx.write(data))
     }
 
@@ -448,20 +434,20 @@ impl Endpoint for Session {
     }
 
     fn close(&mut self, _now: Instant) {
-        self.stir();
-        self.closing = true;
+        self.dirty.mark();
+        self.closing.want();
         self.tx.flush();
     }
 
     fn abort(&mut self, now: Instant) {
-        self.stir();
+        self.dirty.mark();
         if self.state != State::Closed {
             self.reset(now, ResetReason::UserAbort, Failure::Aborted);
         }
     }
 
     fn poll_transmit(&mut self, now: Instant, place: &mut Segment) -> Option<PathId> {
-        if !self.has_work {
+        if !self.dirty.has_work() {
             return None;
         }
         let place = place.xstp_mut();
@@ -469,22 +455,22 @@ impl Endpoint for Session {
             return Some(self.path);
         }
         let path = if self.may_transmit() { self.transmit(now, place) } else { None };
-        self.has_work = path.is_some();
+        self.dirty.set_work(path.is_some());
         path
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        if !self.has_news {
+        if !self.dirty.has_news() {
             return self.rx.take_readable().then_some(Event::Readable);
         }
         let event = self.pending.next(|| self.rx.take_readable(), || self.tx.take_writable());
-        self.has_news = event.is_some();
+        self.dirty.set_news(event.is_some());
         event
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let control = Instant::earliest(self.begin.deadline(), self.end.deadline());
-        let silence = Instant::earliest(self.quiet_until, self.silence_deadline());
+        let control = Instant::earliest(self.opening.deadline(), self.closing.deadline());
+        let silence = Instant::earliest(self.closing.quiet_until(), self.silence_deadline());
         Instant::earliest(self.tx.deadline(), Instant::earliest(control, silence))
     }
 
@@ -493,7 +479,7 @@ impl Endpoint for Session {
     }
 
     fn readiness(&self) -> Readiness {
-        Readiness { may_transmit: true, is_quiet: !self.has_work && !self.has_news }
+        Readiness { may_transmit: true, is_quiet: self.dirty.is_clean() }
     }
 }
 
@@ -515,7 +501,7 @@ impl Inspect for Session {
     }
 
     fn sender_state(&self) -> SenderState {
-        let snapshot = self.tx.controller.snapshot();
+        let snapshot = self.tx.governor.snapshot();
         SenderState {
             cwnd: snapshot.cwnd,
             ssthresh: snapshot.ssthresh,
@@ -527,7 +513,7 @@ impl Inspect for Session {
     }
 
     fn counters(&self) -> TransportCounters {
-        TransportCounters { reductions: self.tx.reductions, ..self.counters }
+        TransportCounters { reductions: self.tx.governor.reductions(), ..self.counters }
     }
 
     fn probing_summary(&self) -> Option<ProbingSummary> {

@@ -9,10 +9,7 @@ use super::sender::{Activity, Sender};
 impl Sender {
     /// Lets the time pass: bursts, POLLs, paced repairs.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        if self.repairs_resume.is_some_and(|at| at <= now) {
-            self.repairs_resume = None;
-            self.repairs_left = self.config.max_burst;
-        }
+        self.retransmissions.handle_timeout(now, &self.config);
         if self.timer.due(now).is_some() {
             self.tick(now);
         }
@@ -20,7 +17,7 @@ impl Sender {
             if self.interleaf_broken() {
                 self.start_probing(now, self.rtt.srtt(), Trigger::EarlyTimeout);
             } else {
-                self.poll_alone = true;
+                self.poll_need.ask();
             }
         }
     }
@@ -42,11 +39,8 @@ impl Sender {
 
     /// A burst of new data is due.
     fn tick(&mut self, now: Instant) {
-        let idle = self.last_new_data.is_some_and(|at| now.since(at) > self.config.idle_threshold);
-        if idle {
-            let path = self.path_view(now);
-            self.controller.on_signal(&path, &Signal::Idle);
-            self.follow_controller();
+        if self.timer.is_idle(now, self.config.idle_threshold) {
+            self.signal(now, &Signal::Idle);
             self.set_timer(now);
         }
         let Some(burst) = self.timer.due(now) else { return };
@@ -62,24 +56,20 @@ impl Sender {
             // that joined the burst ahead of it would break the interleaf by itself.
             with_poll = false;
         }
-        self.timer.ticked(now);
-        self.burst_left = burst;
-        self.poll_with_burst = with_poll;
+        self.timer.begin(now, burst, with_poll);
     }
 
     /// P10: new data stop, one POLL per round trip from now on, no backoff.
     pub(super) fn start_probing(&mut self, now: Instant, rtt_loss: Span, trigger: Trigger) {
         self.probing.start(now, rtt_loss, trigger);
         self.polls.reset_backoff(now);
-        self.burst_left = 0;
-        self.poll_with_burst = false;
-        self.poll_alone = true;
-        while let Some(seq) = self.repairs.pop_front() {
+        self.timer.break_off();
+        self.poll_need.ask();
+        for seq in self.retransmissions.take_all() {
             if let Some(entry) = self.cache.get_mut(seq) {
                 entry.queued = false;
             }
         }
-        self.timer.stop();
         self.touch();
     }
 }

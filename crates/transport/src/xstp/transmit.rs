@@ -1,4 +1,4 @@
-//! What the sender hands out: repairs, then new data, then a POLL alone.
+//! What the sender hands out: retransmissions, then new data, then a POLL alone.
 
 use bentpipe_cc::Sent;
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::sender::{Activity, Sender};
 
-/// Most copies that go with a repair near the end.
+/// Most copies that go with a retransmission near the end.
 const MOST_COPIES: u32 = 3;
 
 /// Longest time between POLLs that `silence_ratio` makes.
@@ -29,32 +29,32 @@ impl Sender {
     /// Whether [`Sender::poll_transmit`] has anything to do.
     #[inline]
     pub(super) fn has_work(&self) -> bool {
-        self.stale || self.burst_left > 0 || self.poll_alone || self.may_repair()
+        self.stale || self.timer.left() > 0 || self.poll_need.is_asked() || self.may_retransmit()
     }
 
-    /// Whether new data may go now. A burst under a rate is counted with the repairs of that moment,
+    /// Whether new data may go now. A burst under a rate is counted with the retransmissions of that moment,
     /// some of which may have become needless.
     #[inline]
     fn may_send_new(&self) -> bool {
-        self.burst_left > 0 && (!self.paced || self.cache.len() < self.reach())
+        self.timer.left() > 0 && (!self.governor.is_paced() || self.cache.len() < self.reach())
     }
 
-    /// Whether repairs may go now.
+    /// Whether retransmissions may go now.
     #[inline]
-    fn may_repair(&self) -> bool {
-        !self.repairs.is_empty() && (!self.paced || self.burst_left > 0)
+    fn may_retransmit(&self) -> bool {
+        !self.retransmissions.is_empty() && (!self.governor.is_paced() || self.timer.left() > 0)
     }
 
-    /// The next thing to send: repairs, then new data, then a POLL alone.
+    /// The next thing to send: retransmissions, then new data, then a POLL alone.
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.may_repair()
-            && let Some(repair) = self.next_repair(now)
+        if self.may_retransmit()
+            && let Some(again) = self.next_retransmission(now)
         {
-            if self.paced {
-                self.burst_left -= 1;
+            if self.governor.is_paced() {
+                self.timer.take_one();
                 self.stale = true;
             }
-            return Some(repair);
+            return Some(again);
         }
         if self.may_send_new()
             && let Some(data) = self.next_new(now)
@@ -64,7 +64,7 @@ impl Sender {
         if self.stale {
             self.update(now);
         }
-        if !std::mem::take(&mut self.poll_alone) {
+        if !self.poll_need.take_asked() {
             return None;
         }
         let poll = Some(self.stamp_poll(now));
@@ -72,21 +72,18 @@ impl Sender {
         Some(Outgoing { seq, payload: Bytes::new(), poll, retransmission: false })
     }
 
-    /// Whether all that waits leaves within a round trip and a half. A repair that is lost then costs a
+    /// Whether all that waits leaves within a round trip and a half. A retransmission that is lost then costs a
     /// round trip of its own: copies are cheaper.
     fn is_near_end(&self) -> bool {
-        let Some(rate) = self.controller.limits().pacing else { return false };
+        let Some(rate) = self.governor.limits().pacing else { return false };
         let soon = rate.bytes_in(self.rtt.srtt() * 3 / 2);
         self.config.tail_copies && ByteCount::new(self.buffer.len() as u64) <= soon
     }
 
     #[inline(never)]
-    fn next_repair(&mut self, now: Instant) -> Option<Outgoing> {
-        if self.repairs_resume.is_some() {
-            return None;
-        }
+    fn next_retransmission(&mut self, now: Instant) -> Option<Outgoing> {
         let near_end = self.is_near_end();
-        while let Some(seq) = self.repairs.pop_front() {
+        while let Some(seq) = self.retransmissions.next() {
             // Acknowledged since it was queued.
             let Some(entry) = self.cache.get_mut(seq) else { continue };
             entry.queued = false;
@@ -101,14 +98,9 @@ impl Sender {
             let payload = self.buffer.again(entry.offset, usize::from(entry.len));
             if entry.copies > 0 {
                 entry.queued = true;
-                self.repairs.push_back(seq);
+                self.retransmissions.push(seq);
             }
-            if self.config.rtx_paced {
-                self.repairs_left -= 1;
-                if self.repairs_left == 0 {
-                    self.repairs_resume = Some(now + self.config.timer_tick);
-                }
-            }
+            self.retransmissions.sent(now, &self.config);
             self.tell_sent(now, payload.len(), true);
             return Some(Outgoing { seq, payload, poll: None, retransmission: true });
         }
@@ -121,34 +113,32 @@ impl Sender {
     pub(super) fn next_plain(&mut self, now: Instant) -> Option<(Seq32, Bytes)> {
         let full = self.payload.get();
         let plain = self.may_send_new()
-            && !(self.burst_left == 1 && self.poll_with_burst)
-            && self.repairs.is_empty()
-            && !self.follows_sending
-            && self.since_poll + u64::from(full) < self.forced_poll;
+            && !self.timer.next_has_poll()
+            && self.retransmissions.is_empty()
+            && !self.governor.follows_sending()
+            && !self.poll_need.is_forced_by(full);
         if !plain {
             return None;
         }
         let offset = self.buffer.sent();
         let payload = self.buffer.take_whole(usize::from(full))?;
-        self.burst_left -= 1;
+        self.timer.take_one();
         Some((self.remember(now, offset, full), payload))
     }
 
     #[inline(never)]
     fn next_new(&mut self, now: Instant) -> Option<Outgoing> {
-        self.burst_left -= 1;
+        self.timer.take_one();
         let offset = self.buffer.sent();
         let payload = self.buffer.take(usize::from(self.payload.get()));
         if payload.is_empty() {
-            self.burst_left = 0;
+            self.timer.end_burst();
             return None;
         }
         let seq = self.remember(now, offset, payload.len() as u16);
         self.tell_sent(now, payload.len(), false);
-        let last_with_poll = self.poll_with_burst && self.burst_left == 0;
-        let forced = self.since_poll >= self.forced_poll;
-        let poll = (last_with_poll || forced).then(|| {
-            self.poll_with_burst = false;
+        let poll = (self.timer.last_has_poll() || self.poll_need.is_forced()).then(|| {
+            self.timer.polled();
             self.stamp_poll(now)
         });
         Some(Outgoing { seq, payload, poll, retransmission: false })
@@ -159,21 +149,20 @@ impl Sender {
     fn remember(&mut self, now: Instant, offset: u64, len: u16) -> Seq32 {
         let seq = self.cache.next();
         self.cache.push(offset, len, now);
-        self.last_new_data = Some(now);
-        self.timer.left();
-        self.ustat_room = self.ustat_room.saturating_add(1);
-        self.since_poll += u64::from(len);
+        self.timer.data_sent(now);
+        self.picked.data_sent();
+        self.poll_need.data_sent(len);
         self.stale = true;
         seq
     }
 
     fn tell_sent(&mut self, now: Instant, bytes: usize, retransmission: bool) {
-        if !self.follows_sending {
+        if !self.governor.follows_sending() {
             return;
         }
         let path = self.path_view(now);
         let bytes = ByteCount::new(bytes as u64);
-        self.controller.on_sent(&path, &Sent { bytes, retransmission, probe: false });
+        self.governor.on_sent(&path, &Sent { bytes, retransmission, probe: false });
     }
 
     /// A POLL leaves: stamps it and schedules the next one.
@@ -184,8 +173,7 @@ impl Sender {
             let app_limited = self.buffer.len() == 0;
             self.delivery.polled(ts, now, self.cache.next(), app_limited);
         }
-        self.since_poll = 0;
-        self.poll_alone = false;
+        self.poll_need.polled();
         match self.activity {
             _ if self.probing.is_active() => {
                 self.probing.probe_sent(ts, &self.config.probe);
@@ -198,8 +186,8 @@ impl Sender {
                 self.polls.set_due(Some(now + wait));
             }
             Activity::Persisting => {
-                self.polls.set_due(Some(now + self.persist_wait));
-                self.persist_wait = (self.persist_wait * 2).min(self.config.persist_max);
+                let wait = self.poll_need.next_persist_wait(self.config.persist_max);
+                self.polls.set_due(Some(now + wait));
             }
             Activity::Idle => {}
         }

@@ -17,24 +17,21 @@ impl Session {
         self.tx.has_work()
             || self.rx.has_report()
             || self.has_single()
-            || self.closing
-            || self.end.is_due()
-            || self.end_ack.is_some()
+            || self.closing.is_wanted()
+            || self.closing.is_due()
+            || self.closing.has_answer()
     }
 
     /// Whether a segment that combines with nothing is due.
     #[inline]
     pub(super) fn has_single(&self) -> bool {
-        self.stray.is_some()
-            || self.reset.is_some()
-            || self.begin.is_due()
-            || self.begin_ack.is_some()
+        self.stray.is_some() || self.reset.is_some() || self.opening.has_segment()
     }
 
     /// Whether the peer knows the session, or is about to.
     #[inline]
     fn may_send_data(&self) -> bool {
-        self.state.is_synchronized() || self.early && self.begin_sent.is_some()
+        self.state.is_synchronized() || self.opening.may_send_early_data()
     }
 
     /// Writes a header. Body and header go into their place field by field: a segment that is
@@ -60,13 +57,11 @@ impl Session {
             self.write_header(place, self.tx.cache.next());
             place.window = 0;
             place.body = Body::Reset(reason);
-        } else if self.begin.is_due() {
-            self.begin.sent(now);
+        } else if self.opening.take_request(now) {
             // The same BGN each time, except that its timestamp dates the latest one.
-            self.begin_sent = Some((self.begin_sent.map_or(now, |(first, _)| first), now));
             self.write_header(place, self.isn);
             place.body = Body::Begin(self.begin_body(timestamp::at(now), 0));
-        } else if let Some(echo) = self.begin_ack.take() {
+        } else if let Some(echo) = self.opening.take_answer() {
             self.write_header(place, self.isn);
             place.body = Body::BeginAck(self.begin_body(timestamp::at(now), echo));
         } else {
@@ -82,7 +77,7 @@ impl Session {
         if !self.may_send_data()
             || self.has_single()
             || self.rx.has_report()
-            || self.end_ack.is_some()
+            || self.closing.has_answer()
         {
             return false;
         }
@@ -110,7 +105,7 @@ impl Session {
         // A long list and data together would outgrow the path: the list goes alone, the data next.
         let long = report.as_ref().is_some_and(|r| 4 * r.gaps.len() > PIGGYBACK_ROOM);
         let data = if long { None } else { self.tx.poll_transmit(now) };
-        let end_ack = self.end_ack.take();
+        let end_ack = self.closing.take_answer();
         let Some(data) = data else { return self.poll_control(now, place, report, end_ack) };
         self.write_header(place, data.seq);
         *place.flow_mut() =
@@ -128,9 +123,9 @@ impl Session {
         end_ack: Option<Seq32>,
     ) -> bool {
         self.maybe_end();
-        let end = self.end.is_due();
+        let end = self.closing.is_due();
         if end {
-            self.end.sent(now);
+            self.closing.sent(now);
         }
         if report.is_none() && end_ack.is_none() && !end {
             return false;
