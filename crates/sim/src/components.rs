@@ -77,6 +77,11 @@ impl Components {
         }
     }
 
+    /// The first generator: they follow the clocks.
+    pub(crate) const fn first_generator(&self) -> Slot {
+        self.teller + 1
+    }
+
     /// What a number stands for. Nearly always it is a direction of a link.
     #[inline]
     pub(crate) const fn of(&self, slot: Slot) -> Component {

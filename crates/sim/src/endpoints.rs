@@ -1,64 +1,41 @@
 //! The ends of the connections and how segments find them.
 
+mod end;
+mod ends;
 mod fast_path;
 
 use std::collections::BTreeSet;
 use std::mem;
 
-use bentpipe_link::{Stream, Streams};
-use bentpipe_pep::split::Side;
-use bentpipe_transport::demux::Demux;
-use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain, empty};
+use bentpipe_link::Streams;
+use bentpipe_transport::tcp::FastPath;
+use bentpipe_transport::{Endpoint, Event, Host, NetworkFeedback, PathId, drain, empty};
 use bentpipe_units::Instant;
-use bentpipe_wire::Segment;
+use bentpipe_wire::icmp::TooLong;
 use bentpipe_wire::xcp::Header;
+use bentpipe_wire::{Segment, tcp};
 
-use crate::app::{App, Progress};
+use crate::app::App;
 use crate::components::Components;
-use crate::connection::{Accepted, Connection, Place, no_session_reset};
+use crate::connection::{Accepted, Connection, no_session_reset};
 use crate::datagrams::{self, Datagrams};
+use crate::envelope::node_at;
 use crate::events::Slot;
 use crate::generated::{Generated, Outcome};
 use crate::network::Network;
 use crate::packet::PacketId;
 use crate::product::Products;
-use crate::splices::{Spliced, Splices};
+use crate::proxies::Proxies;
 use crate::traffic::Generator;
 use crate::{BuildError, FlowSpec, Protocol, RunSpec};
 
-/// Port of the first flow's listener; the others follow.
-const SERVER_PORT: u16 = 5002;
-/// Port of the first flow's client; the others follow.
-const CLIENT_PORT: u16 = 49_152;
+pub(crate) use self::end::{End, ports, proxy_ends};
+use self::end::{SERVER_PORT, pair};
+pub(crate) use self::ends::Ends;
 
-/// One end of a flow.
-pub(crate) struct End {
-    /// Its endpoint; none before the connection is opened.
-    pub(crate) endpoint: Option<Connection>,
-    pub(crate) app: App,
-    /// For each path the node of this end and that of the peer.
-    pub(crate) paths: Vec<[u16; 2]>,
-    /// Bytes of packets sent on each path, where there are several.
-    pub(crate) path_bytes: Vec<u64>,
-    pub(crate) start: Option<Instant>,
-    pub(crate) protocol: Protocol,
-    pub(crate) ports: Ports,
-    pub(crate) entropy: Stream,
-    /// The generator of its traffic.
-    pub(crate) generator: Option<u32>,
-    /// The proxy that it belongs to.
-    pub(crate) spliced: Option<Spliced>,
-}
-
-/// Who has which ports, for each node and protocol: ports of different protocols have nothing to do
-/// with each other.
-pub(crate) type Demuxes = Vec<[Demux<u32>; Protocol::COUNT]>;
-
-/// All ends, in pairs: the one that opens and sends and the one that listens and receives. A flow has
-/// one pair, or as many as its traffic has connections at the same time. Behind them are those of the
-/// proxies, in pairs as well: the one that listens and the one that opens.
+/// Everything at the ends of the links: the ends of flows, with who makes their traffic up, carries it on, or hosts it.
 pub(crate) struct Endpoints {
-    pub(crate) ends: Vec<End>,
+    pub(crate) ends: Ends,
     /// The first pair of each flow, and how many it has.
     pub(crate) pairs: Vec<(usize, usize)>,
     /// The flows whose traffic is generated.
@@ -68,10 +45,9 @@ pub(crate) struct Endpoints {
     pub(crate) products: Products,
     /// Ends whose generator must look at them.
     pub(crate) touched: Vec<u32>,
-    pub(crate) demux: Demuxes,
-    pub(crate) first_slot: Slot,
+    pub(crate) first_generator: Slot,
     /// The proxies on the way.
-    pub(crate) splices: Splices,
+    pub(crate) proxies: Proxies,
 }
 
 /// Ends of all flows, those of proxies included.
@@ -137,9 +113,7 @@ impl Endpoints {
         components: &Components,
     ) -> Result<Self, BuildError> {
         let flows = &spec.flows;
-        let mut ends = Vec::new();
-        let mut demux = Demuxes::new();
-        demux.resize_with(spec.nodes.len(), Default::default);
+        let mut ends = Ends::new(spec.nodes.len(), components.first_end);
         let (mut pairs, mut generated) = (Vec::new(), Vec::new());
         for flow in flows {
             let first = ends.len() / 2;
@@ -156,40 +130,28 @@ impl Endpoints {
             });
             pairs.push((first, pairs_of(flow)));
             for number in 0..pairs_of(flow) {
-                let index = ends.len() as u32;
-                let [source, sink] = pair(flow, first + number, number, generator, streams);
+                let source = ends.add(pair(flow, first + number, number, generator, streams));
                 let (opens, listens) = match flow.request {
-                    None => ((&source, index), (&sink, index + 1)),
-                    Some(_) => ((&sink, index + 1), (&source, index)),
+                    None => (source, source + 1),
+                    Some(_) => (source + 1, source),
                 };
-                opens.0.enter(&mut demux, opens.1);
-                listens.0.listen(&mut demux, listens.1);
-                ends.extend([source, sink]);
+                ends.enter(opens);
+                ends.listen(listens);
             }
         }
-        let splices = Splices::new(flows, &pairs, &spec.schedulers, streams, &mut ends, &mut demux);
+        let proxies = Proxies::new(flows, &pairs, &spec.schedulers, streams, &mut ends, components);
         let datagrams = Datagrams::new(flows, streams, components.first_datagrams);
         let mut products = Products::new(spec, streams, components.first_product)?;
-        products.add_ends(spec, &pairs, streams, &mut ends, &mut demux);
-        let (touched, first_slot) = (Vec::new(), components.first_end);
-        Ok(Self {
-            ends,
-            pairs,
-            generated,
-            datagrams,
-            products,
-            touched,
-            demux,
-            first_slot,
-            splices,
-        })
+        products.add_ends(spec, &pairs, streams, &mut ends);
+        let (touched, first_generator) = (Vec::new(), components.first_generator());
+        Ok(Self { ends, pairs, generated, datagrams, products, touched, first_generator, proxies })
     }
 
     /// Sets the timers that open the connections.
     pub(crate) fn schedule_starts(&self, network: &mut Network<'_>) {
         for (index, end) in self.ends.iter().enumerate() {
             if let Some(start) = end.start {
-                network.queue.set_timer(self.first_slot + index as Slot, start);
+                self.ends.set_timer(&mut network.queue, index, start);
             }
         }
         for index in 0..self.generated.len() {
@@ -220,30 +182,58 @@ impl Endpoints {
         }
     }
 
-    /// The same for packets that are not [answered in place](Endpoints::turn).
+    /// Takes a plain segment of TCP, and sends what it makes leave in the packet that brought it. False, and nothing
+    /// changed, when it is to be taken as any other.
+    #[inline(always)]
+    fn take_fast_path(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) -> bool {
+        let packet = network.packet(id);
+        let (node, from) = (packet.to, packet.from);
+        let Segment::Tcp(segment) = &mut packet.segment else { return false };
+        let ports = (segment.destination_port, segment.source_port);
+        let session = self.ends.session(node, Protocol::TCP, from, ports);
+        let Some(index) = session.filter(|_| !packet.asks) else { return false };
+        let Some((outcome, connection)) = self.ends[index as usize].take_plain(now, segment) else {
+            return false;
+        };
+        match outcome {
+            FastPath::NotTaken => return false,
+            FastPath::Taken => network.release(id),
+            FastPath::Answered => {
+                let measured = segment.measure();
+                if let Some(header) = connection.take_congestion() {
+                    network.set_congestion(header);
+                }
+                network.answer(now, id, measured);
+            }
+        }
+        if !connection.readiness().is_quiet {
+            self.drain(now, network, index);
+        }
+        true
+    }
+
+    /// The same for packets that are not answered in place.
     fn arrive_any(&mut self, now: Instant, network: &mut Network<'_>, id: PacketId) {
         let packet = network.packet(id);
         let (node, from) = (packet.to, packet.from);
-        let (peer_port, local_port) = packet.segment.ports();
-        let demux = &self.demux[node as usize][Protocol::index_of(&packet.segment)];
-        match demux.session(PathId(u32::from(from)), local_port, peer_port) {
+        match self.ends.session_of(node, from, &packet.segment) {
             Some(index) if !packet.segment.opens() => {
                 let end = &mut self.ends[index as usize];
                 let path = end.path_of(node, from);
                 if packet.asks {
-                    end.hear_routers(now, network, id);
+                    end.handle_congestion(now, network, id);
                 }
-                let done = end.arrive(now, path, &mut network.packet(id).segment);
+                let done = end.handle_segment(now, path, &mut network.packet(id).segment);
                 network.release(id);
                 if !done {
-                    self.settle(now, network, index);
+                    self.drain(now, network, index);
                     if !self.touched.is_empty() {
                         self.follow_up(now, network);
                     }
                 }
             }
             session => {
-                self.knock(now, network, id, session);
+                self.arrive_unmatched(now, network, id, session);
                 self.follow_up(now, network);
             }
         }
@@ -253,7 +243,7 @@ impl Endpoints {
     /// request is a duplicate or the peer started anew; if the old session gives way to it, a
     /// listener may take it.
     #[cold]
-    fn knock(
+    fn arrive_unmatched(
         &mut self,
         now: Instant,
         network: &mut Network<'_>,
@@ -262,7 +252,6 @@ impl Endpoints {
     ) {
         let packet = network.packet(id);
         let (from, node) = (packet.from, packet.to);
-        let (peer_port, local_port) = packet.segment.ports();
         if let Segment::Udp(datagram) = &packet.segment {
             if !self.products.receive(now, [node, from], datagram) {
                 self.datagrams.arrive(now, node, datagram);
@@ -271,17 +260,16 @@ impl Endpoints {
         }
         if let Segment::Icmp(message) = packet.segment {
             network.release(id);
-            return self.hear_too_long(now, network, node, &message);
+            return self.handle_packet_too_big(now, network, node, &message);
         }
         let mut segment = mem::take(&mut packet.segment);
         network.release(id);
         if let Some(index) = session {
             let end = &mut self.ends[index as usize];
             let path = end.path_of(node, from);
-            let _ = end.arrive(now, path, &mut segment);
-            self.settle(now, network, index);
-            let demux = &self.demux[node as usize][Protocol::index_of(&segment)];
-            if demux.session(PathId(u32::from(from)), local_port, peer_port).is_some() {
+            let _ = end.handle_segment(now, path, &mut segment);
+            self.drain(now, network, index);
+            if self.ends.session_of(node, from, &segment).is_some() {
                 return;
             }
         }
@@ -298,10 +286,10 @@ impl Endpoints {
         mut segment: Segment,
     ) {
         let (peer_port, local_port) = segment.ports();
-        let demux = &self.demux[node as usize][Protocol::index_of(&segment)];
         // Another port of the peer is that of a connection that was here before: its request is late.
-        let listener = demux
-            .listener(local_port)
+        let listener = self
+            .ends
+            .listener(node, Protocol::index_of(&segment), local_port)
             .filter(|index| self.ends[*index as usize].ports.peer == peer_port);
         let accepted = listener.map_or(Accepted::Refused, |index| {
             let end = &mut self.ends[index as usize];
@@ -314,8 +302,8 @@ impl Endpoints {
                 let end = &mut self.ends[index as usize];
                 network.tell_if_down(now, connection.endpoint_mut(), end.paths[0]);
                 end.endpoint = Some(connection);
-                end.enter(&mut self.demux, index);
-                return self.settle(now, network, index);
+                self.ends.enter(index as usize);
+                return self.drain(now, network, index);
             }
             (Accepted::Answer(answer), _) => Some(answer),
             _ => no_session_reset(&segment),
@@ -323,6 +311,45 @@ impl Endpoints {
         if let Some(answer) = answer {
             *network.place() = answer;
             let _ = network.send(now, node, from);
+        }
+    }
+
+    /// A link went down or came up: the ends beside it that use it first are told.
+    pub(crate) fn handle_link_state(
+        &mut self,
+        now: Instant,
+        network: &mut Network<'_>,
+        link: u32,
+        up: bool,
+    ) {
+        for index in 0..self.ends.len() {
+            let end = &mut self.ends[index];
+            let beside = network.first_link(end.paths[0]) == Some(link);
+            let Some(connection) = end.endpoint.as_mut().filter(|_| beside) else { continue };
+            connection.endpoint_mut().handle_link_state(now, up);
+            self.drain(now, network, index as u32);
+            self.follow_up(now, network);
+        }
+    }
+
+    /// A router says that a packet of some end of a node was too big.
+    fn handle_packet_too_big(
+        &mut self,
+        now: Instant,
+        network: &mut Network<'_>,
+        node: u16,
+        message: &TooLong,
+    ) {
+        let TooLong { mtu, packet } = message;
+        let (Some(peer), tcp::PROTOCOL) = (node_at(packet.destination), packet.protocol) else {
+            return;
+        };
+        let session = self.ends.session(node, Protocol::TCP, peer, packet.ports);
+        if let Some(index) = session
+            && let Some(connection) = &mut self.ends[index as usize].endpoint
+        {
+            connection.endpoint_mut().handle_packet_too_big(now, *mtu, packet.number);
+            self.drain(now, network, index);
         }
     }
 
@@ -337,12 +364,12 @@ impl Endpoints {
             Connection::open(protocol, now, place)
         };
         end.tell_if_down(now, network);
-        self.settle(now, network, index);
+        self.drain(now, network, index);
     }
 
     /// The timer of an end fired. Returns false when there was nothing to do yet.
     pub(crate) fn fire(&mut self, now: Instant, network: &mut Network<'_>, slot: Slot) -> bool {
-        let index = slot - self.first_slot;
+        let index = self.ends.of_slot(slot);
         network.queue.clear(slot);
         let end = &mut self.ends[index as usize];
         if end.start.is_some_and(|start| start <= now) {
@@ -350,16 +377,16 @@ impl Endpoints {
             self.open(now, network, index);
             return true;
         }
-        let (endpoint_due, app_due) = end.let_time_pass(now);
-        let spliced = end.spliced;
-        let relay_due = spliced.is_some_and(|spliced| self.splices.let_time_pass(now, spliced));
+        let (endpoint_due, app_due) = end.handle_timeout(now);
+        let proxied = end.proxied;
+        let relay_due = proxied.is_some_and(|proxied| self.proxies.handle_timeout(now, proxied));
         let due = endpoint_due || app_due || relay_due;
         if due {
-            self.settle(now, network, index);
+            self.drain(now, network, index);
             self.follow_up(now, network);
         }
         // It may have been put off since it was set, or only one of those that share it was due.
-        let relay_timer = spliced.and_then(|spliced| self.splices.next_timer(spliced));
+        let relay_timer = proxied.and_then(|proxied| self.proxies.next_timer(proxied));
         let next = Instant::earliest(self.ends[index as usize].next_timer(), relay_timer);
         if let Some(next) = next {
             network.queue.set_timer(slot, next.max(now));
@@ -369,10 +396,10 @@ impl Endpoints {
 
     /// Drains an end after a change and sets its timer.
     #[inline]
-    pub(crate) fn settle(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
+    pub(crate) fn drain(&mut self, now: Instant, network: &mut Network<'_>, index: u32) {
         let end = &mut self.ends[index as usize];
-        if let Some(spliced) = end.spliced {
-            return self.settle_splice(now, network, spliced);
+        if let Some(proxied) = end.proxied {
+            return self.proxies.drain(now, network, &mut self.ends, proxied);
         }
         if let App::Socket(_) = end.app {
             self.products.touch(end.paths[0][0]);
@@ -402,264 +429,15 @@ impl Endpoints {
         };
         if deadline.is_none() && end.is_closed() {
             // From now on there is no such session, and its segments are answered by a reset.
-            end.leave(&mut self.demux);
+            self.ends.leave(index as usize);
         }
+        let end = &self.ends[index as usize];
         if end.generator.is_some() {
             self.touched.push(index);
         }
         let next = Instant::earliest(deadline, end.app.next_timer());
         if let Some(next) = next {
-            network.queue.set_timer(self.first_slot + index, next.max(now));
+            self.ends.set_timer(&mut network.queue, index as usize, next.max(now));
         }
     }
-}
-
-impl End {
-    /// Segments of its connection find it, whatever path they come by.
-    pub(crate) fn enter(&self, demux: &mut Demuxes, index: u32) {
-        for [node, peer] in &self.paths {
-            let demux = &mut demux[usize::from(*node)][self.protocol.index()];
-            demux.insert(PathId(u32::from(*peer)), self.ports.local, self.ports.peer, index);
-        }
-    }
-
-    /// They find it no more.
-    pub(crate) fn leave(&self, demux: &mut Demuxes) {
-        for [node, peer] in &self.paths {
-            let demux = &mut demux[usize::from(*node)][self.protocol.index()];
-            demux.remove(PathId(u32::from(*peer)), self.ports.local, self.ports.peer);
-        }
-    }
-
-    /// Requests to open find it at each of its nodes.
-    pub(crate) fn listen(&self, demux: &mut Demuxes, index: u32) {
-        for [node, _] in &self.paths {
-            demux[usize::from(*node)][self.protocol.index()].listen(self.ports.local, index);
-        }
-    }
-
-    /// Number of the path between two nodes; that of the first stands for any that is not known.
-    #[inline]
-    fn path_of(&self, node: u16, peer: u16) -> PathId {
-        let known = match &self.paths[..] {
-            [_] => None,
-            paths => paths.iter().position(|path| *path == [node, peer]),
-        };
-        PathId(known.unwrap_or(0) as u32)
-    }
-
-    /// What the endpoint is to be opened with.
-    pub(crate) fn place(&mut self) -> (&Protocol, Place) {
-        let paths = self.paths.len() as u32;
-        let entropy = self.entropy.bits();
-        (&self.protocol, Place { ports: self.ports, paths, entropy })
-    }
-
-    /// A packet with a congestion header arrived.
-    #[cold]
-    fn hear_routers(&mut self, now: Instant, network: &Network<'_>, id: PacketId) {
-        if let (Some(connection), Some(header)) = (&mut self.endpoint, network.congestion(id)) {
-            connection.endpoint_mut().handle_congestion(now, &header);
-        }
-    }
-
-    /// A segment arrived. True when that was all: otherwise the end must be drained.
-    #[inline(always)]
-    fn arrive(&mut self, now: Instant, path: PathId, segment: &mut Segment) -> bool {
-        match &mut self.endpoint {
-            Some(Connection::Xstp(session)) => {
-                arrive(now, path, segment, &mut **session, &mut self.app)
-            }
-            Some(Connection::Tcp(connection)) => {
-                arrive(now, path, segment, &mut **connection, &mut self.app)
-            }
-            Some(Connection::Sctp(association)) => {
-                arrive(now, path, segment, &mut **association, &mut self.app)
-            }
-            Some(Connection::Bentpipe(_)) | None => true,
-        }
-    }
-
-    /// Time has come to this point: calls the endpoint, or else the application, if it is due.
-    /// Returns whether each of them was.
-    fn let_time_pass(&mut self, now: Instant) -> (bool, bool) {
-        match &mut self.endpoint {
-            Some(Connection::Xstp(session)) => let_time_pass(now, &mut **session, &mut self.app),
-            Some(Connection::Tcp(connection)) => {
-                let_time_pass(now, &mut **connection, &mut self.app)
-            }
-            Some(Connection::Sctp(association)) => {
-                let_time_pass(now, &mut **association, &mut self.app)
-            }
-            Some(Connection::Bentpipe(hosted)) => let_time_pass(now, &mut **hosted, &mut self.app),
-            None => (false, false),
-        }
-    }
-
-    /// When endpoint or application want to be called next.
-    pub(crate) fn next_timer(&self) -> Option<Instant> {
-        let endpoint =
-            self.endpoint.as_ref().and_then(|connection| connection.endpoint().poll_timeout());
-        Instant::earliest(endpoint, self.app.next_timer())
-    }
-
-    /// The application has got more to send.
-    pub(crate) fn feed(&mut self, now: Instant) {
-        match &mut self.endpoint {
-            Some(Connection::Xstp(session)) => {
-                self.app.on_event(now, &mut **session, Event::Writable);
-            }
-            Some(Connection::Tcp(connection)) => {
-                self.app.on_event(now, &mut **connection, Event::Writable);
-            }
-            Some(Connection::Sctp(association)) => {
-                self.app.on_event(now, &mut **association, Event::Writable);
-            }
-            Some(Connection::Bentpipe(hosted)) => {
-                self.app.on_event(now, &mut **hosted, Event::Writable);
-            }
-            None => {}
-        }
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.endpoint.as_ref().is_some_and(|connection| connection.endpoint().is_closed())
-    }
-
-    /// How far its application is.
-    pub(crate) fn progress(&self) -> Progress {
-        self.app.progress()
-    }
-}
-
-/// Room to count bytes on each path, where there are several.
-fn path_bytes(flow: &FlowSpec) -> Vec<u64> {
-    let count = flow.paths().count();
-    if count > 1 { vec![0; count] } else { Vec::new() }
-}
-
-/// The two ends of connection `number` of a flow; `index` numbers the pairs of all flows.
-fn pair(
-    flow: &FlowSpec,
-    index: usize,
-    number: usize,
-    generator: Option<u32>,
-    streams: &Streams,
-) -> [End; 2] {
-    let (client, server) = ports(index);
-    let entropy = |side: &str| match number {
-        0 => streams.stream(&format!("flow/{}/{side}", flow.name)),
-        _ => streams.stream(&format!("flow/{}/{number}/{side}", flow.name)),
-    };
-    let mut source = End {
-        endpoint: None,
-        app: App::source(flow.source),
-        paths: flow.paths().map(|[from, to]| [from as u16, to as u16]).collect(),
-        path_bytes: path_bytes(flow),
-        start: generator.is_none().then_some(flow.source.start),
-        protocol: flow.protocol.clone(),
-        ports: Ports { local: client, peer: server },
-        entropy: entropy("client"),
-        generator,
-        spliced: None,
-    };
-    let mut sink = End {
-        endpoint: None,
-        app: if generator.is_some() { App::followed_sink() } else { App::sink() },
-        paths: flow.paths().map(|[from, to]| [to as u16, from as u16]).collect(),
-        path_bytes: path_bytes(flow),
-        start: None,
-        protocol: flow.protocol.clone(),
-        ports: Ports { local: server, peer: client },
-        entropy: entropy("server"),
-        generator,
-        spliced: None,
-    };
-    if let Some(last) = flow.proxies.last() {
-        sink.paths = vec![[flow.to as u16, last.node as u16]];
-        sink.protocol = last.protocol.clone();
-    }
-    if let Some([_, last]) = flow.gateways {
-        sink.paths = vec![[flow.to as u16, last as u16]];
-    }
-    if let Some(request) = flow.request {
-        (source.app, sink.app) = (App::server(flow.source, request), App::client(request));
-        mem::swap(&mut source.ports, &mut sink.ports);
-        mem::swap(&mut source.start, &mut sink.start);
-        (source.protocol, sink.protocol) = (source.protocol.turned(), sink.protocol.turned());
-    }
-    [source, sink]
-}
-
-/// The two ends that a proxy has of connection `index`, the `number`th of its flow: the one that listens
-/// and the one that opens. They have the ports that the outer ends of the connection have.
-pub(crate) fn proxy_ends(
-    flow: &FlowSpec,
-    index: usize,
-    number: usize,
-    splice: u32,
-    proxy: usize,
-    streams: &Streams,
-) -> [End; 2] {
-    let name = &flow.proxies[proxy].name;
-    let (client, server) = ports(index);
-    let end = |nodes: [usize; 2], protocol, ports, side, which| End {
-        endpoint: None,
-        app: App::Relay,
-        paths: vec![nodes.map(|node| node as u16)],
-        path_bytes: Vec::new(),
-        start: None,
-        protocol,
-        ports,
-        entropy: match number {
-            0 => streams.stream(&format!("flow/{}/{name}/{which}", flow.name)),
-            _ => streams.stream(&format!("flow/{}/{number}/{name}/{which}", flow.name)),
-        },
-        generator: None,
-        spliced: Some(Spliced { splice, side }),
-    };
-    let ([before, here], from_sender) = flow.leg(proxy);
-    let ([_, behind], to_receiver) = flow.leg(proxy + 1);
-    let (listens, opens) = match flow.request {
-        None => (([here, before], from_sender.clone()), ([here, behind], to_receiver.clone())),
-        Some(_) => (([here, behind], to_receiver.turned()), ([here, before], from_sender.turned())),
-    };
-    let listening = Ports { local: server, peer: client };
-    let opening = Ports { local: client, peer: server };
-    [
-        end(listens.0, listens.1, listening, Side::Near, "near"),
-        end(opens.0, opens.1, opening, Side::Far, "far"),
-    ]
-}
-
-/// The ports of connection `index` of all: the client's and the server's.
-pub(crate) const fn ports(index: usize) -> (u16, u16) {
-    (CLIENT_PORT.wrapping_add(index as u16), SERVER_PORT.wrapping_add(index as u16))
-}
-
-#[inline]
-fn arrive(
-    now: Instant,
-    path: PathId,
-    segment: &mut Segment,
-    endpoint: &mut impl Endpoint,
-    app: &mut App,
-) -> bool {
-    endpoint.handle_segment(now, path, segment);
-    let quiet = app.only_reads() && endpoint.readiness().is_quiet;
-    if quiet && let Some(event) = endpoint.poll_event() {
-        app.on_event(now, endpoint, event);
-    }
-    quiet
-}
-
-fn let_time_pass(now: Instant, endpoint: &mut impl Endpoint, app: &mut App) -> (bool, bool) {
-    let endpoint_due = endpoint.poll_timeout().is_some_and(|at| at <= now);
-    let app_due = !endpoint_due && app.next_timer().is_some_and(|at| at <= now);
-    if endpoint_due {
-        endpoint.handle_timeout(now);
-    } else if app_due {
-        app.on_timer(now, endpoint);
-    }
-    (endpoint_due, app_due)
 }

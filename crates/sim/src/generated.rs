@@ -8,7 +8,7 @@ use bentpipe_units::{ByteCount, Instant};
 use crate::SourceSpec;
 use crate::app::App;
 use crate::endpoints::{End, Endpoints};
-use crate::events::{CLOCKS, Slot};
+use crate::events::Slot;
 use crate::network::Network;
 use crate::traffic::Generator;
 
@@ -55,9 +55,8 @@ impl Outcome {
 }
 
 impl Endpoints {
-    /// The slot of a generator: they follow the ends and the three clocks.
     fn generator_slot(&self, index: u32) -> Slot {
-        self.first_slot + (self.ends.len() + CLOCKS) as Slot + index
+        self.first_generator + index
     }
 
     /// Sets the timer of a generator.
@@ -133,7 +132,7 @@ impl Endpoints {
 
     fn feed(&mut self, now: Instant, network: &mut Network<'_>, source: usize) {
         self.ends[source].feed(now);
-        self.settle(now, network, source as u32);
+        self.drain(now, network, source as u32);
     }
 
     /// Makes a pair ready for another connection, from another port.
@@ -148,15 +147,14 @@ impl Endpoints {
         let (first, count) = CLIENT_PORTS;
         let port = first + (self.ends[from].ports.local - first).wrapping_add(pairs) % count;
         for (end, app) in [(from, App::sink()), (to, App::followed_sink())] {
-            let this = &mut self.ends[end];
-            this.leave(&mut self.demux);
-            (this.endpoint, this.app) = (None, app);
+            self.ends.leave(end);
+            (self.ends[end].endpoint, self.ends[end].app) = (None, app);
         }
         self.ends[from].ports.local = port;
         self.ends[to].ports.peer = port;
-        self.ends[from].enter(&mut self.demux, from as u32);
-        self.use_splices_again(source / 2, port);
-        self.use_gateways_again(source / 2, port);
+        self.ends.enter(from);
+        self.proxies.use_again(&mut self.ends, source / 2, port);
+        self.products.use_again(&mut self.ends, source / 2, port);
     }
 
     /// What became of a flow.

@@ -1,7 +1,6 @@
 //! Nodes and links: everything between the endpoints.
 
-mod link_state;
-mod own_queue;
+mod first_link;
 mod passing;
 mod too_long;
 

@@ -24,7 +24,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
     check(spec, &network)?;
     let streams = Streams::new(spec.seed);
     let mut endpoints = Endpoints::new(spec, &streams, &components)?;
-    endpoints.fit_to_links(&network);
+    endpoints.ends.fit_to_links(&network);
     endpoints.schedule_starts(&mut network);
     if sample_every.is_some() {
         network.queue.set_timer(components.sampler, Instant::ZERO);
@@ -71,7 +71,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
                     network.topology().map(Topology::next_check)
                 } else {
                     for (link, up) in network.turn_links(now) {
-                        endpoints.tell_link_state(now, &mut network, link, up);
+                        endpoints.handle_link_state(now, &mut network, link, up);
                     }
                     network.next_turn(now)
                 };
@@ -84,8 +84,8 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
             }
             Component::Generator => endpoints.generate(now, &mut network, slot),
             Component::Scheduler => {
-                network.queue.clear(slot);
-                endpoints.serve_line(now, &mut network, slot - components.first_scheduler);
+                let Endpoints { proxies, ends, .. } = &mut endpoints;
+                proxies.fire(now, &mut network, ends, slot);
             }
             Component::Datagrams => endpoints.datagrams.fire(now, &mut network, slot),
             Component::Product => {
@@ -159,7 +159,7 @@ fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &m
             route_delay: network.topology().and_then(|topology| topology.route_delay(flow)),
         });
     }
-    for sample in endpoints.proxy_samples(now) {
+    for sample in endpoints.proxies.samples(&endpoints.ends, now) {
         network.observer.proxy(&sample);
     }
 }
@@ -182,7 +182,7 @@ fn summarise(
         flows,
         links: network.links(spec),
         agents: network.agents(),
-        proxies: endpoints.proxy_summaries(spec, ended),
+        proxies: endpoints.proxies.summaries(&endpoints.ends, spec, ended),
         steady: None,
         constellation: network.topology().map(Topology::summary),
     }

@@ -16,7 +16,7 @@ use super::{PORT, Placed, Products};
 use crate::app::App;
 use crate::app::socket::{Dialled, Socket};
 use crate::connection::Connection;
-use crate::endpoints::{Demuxes, End, Endpoints, ports};
+use crate::endpoints::{End, Endpoints, Ends, ports};
 use crate::envelope::{address, node_at};
 use crate::lan::{NoUdp, Pipe, Running};
 use crate::network::Network as Links;
@@ -135,23 +135,34 @@ impl Products {
         spec: &RunSpec,
         pairs: &[(usize, usize)],
         streams: &Streams,
-        ends: &mut Vec<End>,
-        demux: &mut Demuxes,
+        ends: &mut Ends,
     ) {
         for (flow, (first, count)) in spec.flows.iter().zip(pairs) {
             for number in 0..*count {
                 let Some(pair) = gateway_ends(flow, first + number, number, streams) else { break };
                 let near = ends.len() as u32;
                 let [listens, opens] = pair;
-                listens.listen(demux, near);
                 let target = SocketAddr::from((address(opens.paths[0][1]), opens.ports.peer));
                 self.gateways.of_pair.insert(first + number, near);
                 self.gateways.targets.insert(near, target);
                 self.gateways.leading_to.insert(target, near + 1);
                 let app = self.accepting(near);
-                ends.extend([End { app, ..listens }, opens]);
+                let near = ends.add([End { app, ..listens }, opens]);
+                ends.listen(near);
             }
         }
+    }
+
+    /// Makes the gateways' ends of a pair ready for another connection, from another port.
+    pub(crate) fn use_again(&self, ends: &mut Ends, pair: usize, port: u16) {
+        let Some(near) = self.gateways.of_pair.get(&pair).copied() else { return };
+        let (listens, opens) = (near as usize, near as usize + 1);
+        for end in [listens, opens] {
+            ends.leave(end);
+            ends[end].endpoint = None;
+        }
+        (ends[listens].app, ends[opens].app) = (self.accepting(near), App::Relay);
+        (ends[listens].ports.peer, ends[opens].ports.local) = (port, port);
     }
 
     fn accepting(&self, end: u32) -> App {
@@ -179,7 +190,7 @@ impl Endpoints {
             }
         }
         self.ends[end as usize].feed(now);
-        self.settle(now, network, end);
+        self.drain(now, network, end);
     }
 
     /// What the hub wants to open is opened.
@@ -195,25 +206,12 @@ impl Endpoints {
             let waker = self.products.woken.waker(index);
             let end = &mut self.ends[index as usize];
             end.app = App::Socket(Box::new(Socket::dialling(pipe, waker, dialled)));
-            end.enter(&mut self.demux, index);
             let (protocol, place) = end.place();
             end.endpoint = Connection::open(protocol, now, place);
             end.tell_if_down(now, network);
-            self.settle(now, network, index);
+            self.ends.enter(index as usize);
+            self.drain(now, network, index);
         }
-    }
-
-    /// Makes the gateways' ends of a pair ready for another connection, from another port.
-    pub(crate) fn use_gateways_again(&mut self, pair: usize, port: u16) {
-        let Some(near) = self.products.gateways.of_pair.get(&pair).copied() else { return };
-        let app = self.products.accepting(near);
-        let [listens, opens] = &mut self.ends[near as usize..near as usize + 2] else { return };
-        for end in [&mut *listens, &mut *opens] {
-            end.leave(&mut self.demux);
-            end.endpoint = None;
-        }
-        (listens.app, opens.app) = (app, App::Relay);
-        (listens.ports.peer, opens.ports.local) = (port, port);
     }
 
     /// Whether a gateway has a connection that is not over.
@@ -251,7 +249,7 @@ fn gateway_ends(
         ports,
         entropy: streams.stream(&format!("flow/{}/{number}/gateway/{which}", flow.name)),
         generator: None,
-        spliced: None,
+        proxied: None,
     };
     Some([
         end([gateways[0], ends[0]], Ports { local: server, peer: client }, "terminal"),

@@ -262,7 +262,7 @@ impl Endpoints {
             for end in self.products.woken.take() {
                 match self.ends[end as usize].app {
                     App::Socket(_) => self.serve_gateways(now, network, end),
-                    _ => self.settle(now, network, end),
+                    _ => self.drain(now, network, end),
                 }
             }
             let Some(node) = self.products.run_next(now, network) else { continue };
@@ -300,15 +300,14 @@ impl Endpoints {
 
     /// A connection was opened to a node: the end that listens at its port has it.
     fn take_in(&mut self, now: Instant, network: &mut Network<'_>, node: u16, new: Incoming) {
-        let demux = &self.demux[usize::from(node)][Protocol::BENTPIPE];
         let Incoming { shared, id, port } = new;
-        let Some(index) = demux.listener(port) else {
+        let Some(index) = self.ends.listener(node, Protocol::BENTPIPE, port) else {
             shared.endpoint().abort(now, id);
             return shared.endpoint().release(now, id);
         };
         let hosted = Hosted::new(shared, id, index, self.products.woken.clone());
         self.ends[index as usize].endpoint = Some(Connection::Bentpipe(Box::new(hosted)));
-        self.settle(now, network, index);
+        self.drain(now, network, index);
     }
 }
 

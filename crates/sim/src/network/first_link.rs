@@ -1,4 +1,4 @@
-//! The queue of a host that packets of its own ends pass first, for ends that follow it.
+//! The first link of a host, for ends that are told of it: whether it is up, and how full its queue is.
 
 use bentpipe_link::QueueLimit;
 use bentpipe_transport::{LocalQueue, NetworkFeedback};
@@ -14,6 +14,39 @@ pub(crate) struct OwnQueue {
 }
 
 impl Network<'_> {
+    /// The link that packets from a node to another one leave by.
+    pub(crate) fn first_link(&self, [node, peer]: [u16; 2]) -> Option<u32> {
+        self.routes.next(node, peer).map(|channel| channel / 2)
+    }
+
+    /// Tells an end of a node that has just been made when the link that it uses first is down.
+    pub(crate) fn tell_if_down(
+        &self,
+        now: Instant,
+        endpoint: &mut dyn NetworkFeedback,
+        [node, peer]: [u16; 2],
+    ) {
+        let way = self.routes.next(node, peer);
+        if way.is_some_and(|channel| self.outages.is_down(channel)) {
+            endpoint.handle_link_state(now, false);
+        }
+    }
+
+    /// The links that went down or came up now, and whether they are up.
+    pub(crate) fn turn_links(&mut self, now: Instant) -> Vec<(u32, bool)> {
+        self.outages.turn(now)
+    }
+
+    /// When a link goes down or comes up next.
+    pub(crate) fn next_turn(&self, now: Instant) -> Option<Instant> {
+        self.outages.next(now)
+    }
+
+    /// A link is down and hosts will be told when it is up.
+    pub(crate) fn awaits_link(&self) -> bool {
+        self.outages.any_down()
+    }
+
     /// Tells an end of a node that follows the queue of its host how full that is; `None` when it follows
     /// none, or has none with a limit. Afterwards it is to be drained, and then [`Network::tell_overflow`].
     #[inline]
