@@ -81,9 +81,9 @@ fn a_transfer_outlives_three_minutes_in_the_dark() {
 }
 
 #[test]
-fn beyond_their_patience_both_ends_fail_forget_the_connection_and_can_begin_anew() {
+fn beyond_the_idle_timeout_both_ends_fail_forget_the_connection_and_can_begin_anew() {
     let data = pattern(8_000_000);
-    let patience = Tuning::default().patience;
+    let idle_timeout = Tuning::default().idle_timeout;
     for (name, config) in settings() {
         let mut world = World::new().with_config(config);
         let (connection, _) = until_night(&mut world, &data, &[CLIENT, SERVER]);
@@ -91,7 +91,7 @@ fn beyond_their_patience_both_ends_fail_forget_the_connection_and_can_begin_anew
         let Poll::Ready(accepted) = world.endpoints[SERVER].poll_accept(cx) else {
             panic!("{name}: nothing was accepted");
         };
-        world.run(patience - secs(20));
+        world.run(idle_timeout - secs(20));
         let said = world.endpoints[CLIENT].poll_connected(connection, cx);
         assert_eq!(said, Poll::Ready(Ok(())), "{name}: too early");
         // The last keep-alive is waited for, too.

@@ -294,3 +294,21 @@ fn a_seed_or_a_scenario_that_is_none_is_refused() {
     }
     assert!(room.refused(&[]).contains("<SCENARIO>"));
 }
+
+#[test]
+fn an_option_of_the_last_release_is_taken_and_warned_of() {
+    let room = Room::new(RIGHT);
+    let (file, key) = (room.path("scenario.toml"), room.path("no-key"));
+    let peer = "g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=";
+    let send = |options: &[&str]| {
+        let mut command = cargo_bin_cmd!("bentpipe");
+        command.args(["send", &file, "127.0.0.1:9", "--peer", peer, "--key", &key]).args(options);
+        String::from_utf8_lossy(&command.output().expect("it runs").stderr).into_owned()
+    };
+    let old = "--patience";
+    let said = send(&[old, "1 s"]);
+    let warning = "bentpipe: warning: `--patience` is called `--idle-timeout` now\n";
+    assert!(said.starts_with(warning) && said.contains("no-key"), "{said}");
+    assert!(!send(&["--idle-timeout", "1 s"]).contains("warning"));
+    assert!(send(&["--idle-timeout", "1 s", old, "1 s"]).contains("cannot be used with"));
+}

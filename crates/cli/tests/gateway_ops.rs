@@ -177,6 +177,17 @@ fn a_check_says_all_that_is_wrong_and_that_nothing_is() {
 }
 
 #[test]
+fn a_check_warns_of_keys_of_the_last_release() {
+    let place = Place::new();
+    let hub = place.hub("[limits]\npatience = \"7 s\"");
+    let output = check(&hub);
+    assert!(output.status.success());
+    let (file, key) = (hub.display(), "`limits.patience` is called `idle_timeout` now");
+    assert_eq!(text(&output.stderr), format!("bentpipe: warning: {file}: {key}\n"));
+    assert_eq!(text(&output.stdout), format!("{file}: configuration OK\n"));
+}
+
+#[test]
 fn a_gateway_opens_as_many_files_as_it_may_and_says_where_that_is_too_few() {
     let place = Place::new();
     let limited = format!(

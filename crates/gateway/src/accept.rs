@@ -169,8 +169,8 @@ impl<N: Network> Gateway<N> {
         match to {
             Destination::Address(address) => Ok(vec![*address]),
             Destination::Name(name, port) => {
-                let patience = self.config.limits.connect_timeout.0.min(LOOKUP);
-                self.lookups.look_up(&self.network, owner, name, *port, patience).await
+                let timeout = self.config.limits.connect_timeout.0.min(LOOKUP);
+                self.lookups.look_up(&self.network, owner, name, *port, timeout).await
             }
         }
     }
@@ -183,11 +183,11 @@ impl<N: Network> Gateway<N> {
         those: impl Fn(SocketAddr) -> bool,
     ) -> Result<N::Tcp, Verdict> {
         let addresses = self.look_up(owner, to).await?;
-        let patience = self.config.limits.connect_timeout.0;
+        let timeout = self.config.limits.connect_timeout.0;
         let mut verdict = Verdict::Forbidden;
         for address in addresses.into_iter().filter(|address| those(*address)) {
             let connecting = self.network.connect(address, source);
-            match self.network.timeout(patience, connecting).await {
+            match self.network.timeout(timeout, connecting).await {
                 // From now on nobody takes it for an end if this host goes away.
                 Some(Ok(tcp)) => match tcp.guard() {
                     Ok(()) => return Ok(tcp),

@@ -114,8 +114,8 @@ impl<N: Network> Gateway<N> {
             return Ok(Begun { flow, way });
         }
         // Whose place is looked up still is not waited for longer than for one that does not answer.
-        let patience = self.config.limits.patience.0;
-        let located = self.network.timeout(patience, far.located.known()).await;
+        let idle_timeout = self.config.limits.idle_timeout.0;
+        let located = self.network.timeout(idle_timeout, far.located.known()).await;
         located.ok_or(Verdict::Unreachable)?;
         let connection = self.host.open(far.address(), far.key, crate::PORT, self.tuning.clone());
         flow.goes_by(&connection);

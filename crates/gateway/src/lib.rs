@@ -45,6 +45,7 @@ use self::places::{Places, Rule};
 pub use self::config::{
     Backup, Carriers, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig,
     Mode, Ops, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp as UdpMode,
+    old_keys,
 };
 pub use self::counters::Counters;
 pub use self::flow::{Begun, Reach};

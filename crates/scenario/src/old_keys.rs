@@ -3,10 +3,11 @@
 use toml::{Table, Value};
 
 /// Paths of old keys, of which `*` is any name, and what the last part is called now.
-const OLD: [(&[&str], &str); 3] = [
+const OLD: [(&[&str], &str); 4] = [
     (&["links", "*", "forth"], "forward"),
     (&["links", "*", "back"], "return"),
     (&["constellation", "check"], "update_interval"),
+    (&["flows", "*", "bentpipe", "patience"], "idle_timeout"),
 ];
 
 /// Keys whose old values have another name: the key, the old value, and what it is called now.

@@ -168,6 +168,22 @@ fn keys_of_the_last_release_are_read_and_told_of_and_errors_in_them_have_their_l
 }
 
 #[test]
+fn the_idle_timeout_is_read_by_its_old_name_but_not_by_both() {
+    let flow = |keys: &str| {
+        let text = SMALL.replace("[flows.file]", "[flows.file]\nprotocol = \"bentpipe\"");
+        format!("{text}\n[flows.file.bentpipe]\n{keys}\n")
+    };
+    let read = |keys: &str| Scenario::parse("test.toml", &flow(keys));
+    let (old, new) = (read("patience = \"7 s\""), read("idle_timeout = \"7 s\""));
+    let (old, new) = (old.expect("the old key"), new.expect("the new key"));
+    assert_eq!(format!("{:?}", old.file()), format!("{:?}", new.file()));
+    let warning = "test.toml: `flows.file.bentpipe.patience` is called `idle_timeout` now";
+    assert_eq!((old.warnings(), new.warnings()), (vec![warning.to_owned()], Vec::new()));
+    let both = read("patience = \"7 s\"\nidle_timeout = \"7 s\"").expect_err("both");
+    assert!(both.message.contains("idle_timeout"), "{both}");
+}
+
+#[test]
 fn elements_of_lists_and_whole_new_tables_can_be_set() {
     let scenario = changed(&["nodes.1=zwei", "links.wire.between.1=zwei", "flows.file.to=zwei"]);
     assert_eq!(scenario.expect("another name").file().nodes, ["one", "zwei"]);

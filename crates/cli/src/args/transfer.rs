@@ -75,7 +75,10 @@ pub(crate) struct Way {
     pub(crate) probing: Option<bool>,
     /// Give up when nothing was heard for so long, also while connecting
     #[arg(long, value_name = "TIME", default_value = "5 min")]
-    pub(crate) patience: Span,
+    pub(crate) idle_timeout: Span,
+    /// The name of `--idle-timeout` in the last release
+    #[arg(long, value_name = "TIME", hide = true, conflicts_with = "idle_timeout")]
+    pub(crate) patience: Option<Span>,
 }
 
 fn on_or_off(text: &str) -> Result<bool, &'static str> {

@@ -19,7 +19,13 @@ use crate::output::lines::Lines;
 pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     let file = args.config.as_ref().or(args.check.as_ref());
     let file = file.ok_or_else(|| Failure::Input("name a file with --config".to_owned()))?;
-    let config = load(file).map_err(|error| Failure::Input(error.to_string()))?;
+    let (config, warnings) = load(file).map_err(|error| Failure::Input(error.to_string()))?;
+    let is_service = !args.print_firewall && !args.remove_firewall && args.check.is_none();
+    if !is_service {
+        for warning in &warnings {
+            anstream::eprintln!("bentpipe: warning: {warning}");
+        }
+    }
     if args.print_firewall || args.remove_firewall {
         return firewall_only(args, &config);
     }
@@ -38,6 +44,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     }
     let lines = after(give_up_binding, Lines::new)?;
     log::start(lines.log(), "info", args.log_json);
+    warn(&warnings);
     if let Err(doubts) = doubt(&config, file) {
         doubts.to_string().lines().for_each(|doubt| tracing::warn!("{doubt}"));
     }
@@ -145,10 +152,19 @@ fn rules(config: &Config, owner: PublicKey) -> Result<Option<Installed>, Failure
     installed.map_err(|error| Failure::System(error.to_string()))
 }
 
+/// Says in the log what whoever wrote the configuration has to know.
+fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+}
+
 /// Reads the configuration again. What is wrong with it is told, and everything stays as it was.
 fn reload(gateway: &Gateway, file: &Path) {
     let read = load(file).map_err(|error| error.to_string());
-    match read.and_then(|config| gateway.reload(&config).map_err(|error| error.to_string())) {
+    let reloaded = read.and_then(|(config, warnings)| {
+        warn(&warnings);
+        gateway.reload(&config).map_err(|error| error.to_string())
+    });
+    match reloaded {
         Ok(()) => tracing::info!("the rates and weights of {} hold now", file.display()),
         Err(error) => tracing::error!("nothing was changed: {error}"),
     }

@@ -45,7 +45,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     let peer = args.peer.ok_or_else(missing)?;
     let memory = Memory::beside(&identity::key_path(args.identity.key.as_deref())?);
     tuning.known = memory.recall(peer);
-    // How long it asks for an answer is a matter of the user's patience.
+    // It asks for an answer until the idle timeout ends.
     let config = tuning.persistent_config();
     let config = config.map_err(|error| Failure::Input(error.to_string()))?;
     let Some(parcel) = Parcel::gather(args, &lines)? else { return Ok(()) };
@@ -83,7 +83,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
 /// What is to be sent, and to whom.
 pub(super) struct Parcel<'a> {
     to: &'a str,
-    patience: Span,
+    idle_timeout: Span,
     found: Vec<Entry>,
     /// Paths that were named and cannot be sent.
     missing: u64,
@@ -111,8 +111,8 @@ impl<'a> Parcel<'a> {
             }
             return Err(Failure::Input("there is nothing to send".to_owned()));
         }
-        let (to, patience, missing) = (&args.to, args.way.patience, missing.len() as u64);
-        Ok(Some(Self { to, patience, found, missing, lines: lines.clone() }))
+        let (to, idle_timeout, missing) = (&args.to, args.way.idle_timeout, missing.len() as u64);
+        Ok(Some(Self { to, idle_timeout, found, missing, lines: lines.clone() }))
     }
 
     /// Sends it over the connection that `connecting` opens, and prints what became of it. `refused` says when
@@ -129,7 +129,8 @@ impl<'a> Parcel<'a> {
         let mut stop = Stop::listen()?;
         let stopped =
             || Failure::System("stopped; the same command resumes the transfer".to_owned());
-        let wait = Wait { to: self.to, patience: self.patience, silence, lines: &self.lines };
+        let wait =
+            Wait { to: self.to, idle_timeout: self.idle_timeout, silence, lines: &self.lines };
         let connection = tokio::select! {
             connected = wait.connect(connecting, refused) => connected?,
             () = stop.wait() => return Err(stopped()),
@@ -194,11 +195,14 @@ pub(super) struct Sent {
 }
 
 fn tuning(way: &Way) -> Tuning {
+    if way.patience.is_some() {
+        anstream::eprintln!("bentpipe: warning: `--patience` is called `--idle-timeout` now");
+    }
     Tuning {
         rate: way.rate,
         controller: way.controller.clone(),
         probing: way.probing,
-        patience: way.patience,
+        idle_timeout: way.patience.unwrap_or(way.idle_timeout),
         ..Tuning::default()
     }
 }

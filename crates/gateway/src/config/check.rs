@@ -72,7 +72,7 @@ impl Config {
     fn check_limits(&self, found: &mut Found) {
         let limits = &self.limits;
         for (key, is_zero) in [
-            ("limits.patience", limits.patience.0.is_zero()),
+            ("limits.idle_timeout", limits.idle_timeout.0.is_zero()),
             ("limits.connect_timeout", limits.connect_timeout.0.is_zero()),
             ("limits.new_per_second", limits.new_per_second == 0),
         ] {

@@ -3,6 +3,7 @@
 mod check;
 mod error;
 mod link;
+mod old_keys;
 mod ops;
 pub(crate) mod tuning;
 mod values;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::error::{ConfigError, ConfigErrors};
 pub use self::link::{Backup, Carriers, LinkConfig, Mode};
+pub use self::old_keys::old_keys;
 pub use self::ops::Ops;
 pub use self::values::{Parsed, Password};
 use crate::open::Destination;
@@ -135,7 +137,8 @@ pub struct Limits {
     /// Time for a server to answer.
     pub connect_timeout: Parsed<Span>,
     /// The far gateway may be silent for so long before flows are reset.
-    pub patience: Parsed<Span>,
+    #[serde(alias = "patience")]
+    pub idle_timeout: Parsed<Span>,
 }
 
 impl Default for Limits {
@@ -146,7 +149,7 @@ impl Default for Limits {
             memory: Parsed(ByteCount::new(1_000_000_000)),
             buffer: Parsed(ByteCount::new(20_000_000)),
             connect_timeout: Parsed(Span::from_secs(30)),
-            patience: Parsed(Span::from_secs(300)),
+            idle_timeout: Parsed(Span::from_secs(300)),
         }
     }
 }
@@ -453,7 +456,7 @@ mod tests {
                 "`forward[0].to`: port 0",
             ),
             (peer.replace("192.0.2.1:25300", "hub.example"), "HOST:PORT"),
-            (format!("{peer}[limits]\npatience = \"0 s\""), "limits.patience"),
+            (format!("{peer}[limits]\nidle_timeout = \"0 s\""), "limits.idle_timeout"),
             (format!("{peer}[limits]\nconnect_timeout = \"0 s\""), "limits.connect_timeout"),
             (format!("{peer}[limits]\nnew_per_second = 0"), "limits.new_per_second"),
             (format!("{peer}[transparent]\nport = 0"), "transparent.port"),

@@ -16,7 +16,7 @@ const UNPACED: u32 = 4;
 /// the settings [`holding`], shows for all whether the far gateway is there.
 pub(crate) fn flows(config: &Config) -> Tuning {
     let tuning = settings(config);
-    let keepalive = tuning.keepalive.max(tuning.patience / 3);
+    let keepalive = tuning.keepalive.max(tuning.idle_timeout / 3);
     Tuning { keepalive, unpaced: UNPACED, ..tuning }
 }
 
@@ -24,8 +24,8 @@ pub(crate) fn flows(config: &Config) -> Tuning {
 /// any more, and is opened anew; the flows wait on, because a link that is dark comes back.
 pub(crate) fn holding(config: &Config) -> Tuning {
     let tuning = settings(config);
-    let patience = tuning.patience.min(ANSWERS_WITHIN);
-    Tuning { patience, keepalive: patience / 3, ..tuning }
+    let idle_timeout = tuning.idle_timeout.min(ANSWERS_WITHIN);
+    Tuning { idle_timeout, keepalive: idle_timeout / 3, ..tuning }
 }
 
 /// What all connections between gateways have.
@@ -34,7 +34,7 @@ fn settings(config: &Config) -> Tuning {
         rate: config.link.rate.map(|rate| rate.0),
         controller: config.link.controller.clone(),
         buffer: Some(config.limits.buffer.0),
-        patience: config.limits.patience.0,
+        idle_timeout: config.limits.idle_timeout.0,
         ..Tuning::default()
     }
 }

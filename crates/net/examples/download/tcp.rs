@@ -41,14 +41,14 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
 pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
     let mut flows = JoinSet::new();
     for _ in 0..args.flows {
-        let (address, bytes, patience) = (args.address, args.bytes, args.patience);
+        let (address, bytes, time_limit) = (args.address, args.bytes, args.time_limit);
         flows.spawn(async move {
             let checker = Checker::default();
             let all = async {
                 let mut connection = TcpStream::connect(address).await?;
                 ask(&mut connection, bytes, &checker).await
             };
-            within(patience, &checker, all).await
+            within(time_limit, &checker, all).await
         });
     }
     flows.join_all().await.into_iter().collect()

@@ -61,11 +61,12 @@ pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
 
     let mut flows = JoinSet::new();
     for _ in 0..args.flows {
-        let (host, open, bytes, patience) = (host.clone(), open.clone(), args.bytes, args.patience);
+        let (host, open, bytes, time_limit) =
+            (host.clone(), open.clone(), args.bytes, args.time_limit);
         flows.spawn(async move {
             let checker = Checker::default();
             let all = read(open(&host), bytes, &checker);
-            within(patience, &checker, all).await
+            within(time_limit, &checker, all).await
         });
     }
     flows.join_all().await.into_iter().collect()

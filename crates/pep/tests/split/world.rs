@@ -26,7 +26,7 @@ pub(crate) enum Leg {
 }
 
 impl Leg {
-    /// A leg with so much room at each end and patience without end.
+    /// A leg with so much room at each end and no idle timeout.
     pub(crate) fn of(protocol: usize, buffer: u64) -> Self {
         let buffer = ByteCount::new(buffer);
         match protocol {

@@ -8,7 +8,7 @@ use bentpipe_sim::{LinkSpec, Protocol, passed};
 use bentpipe_transport::xstp;
 use bentpipe_units::{BitRate, Span};
 
-use super::protocol::Patience;
+use super::protocol::IdleTimeout;
 use super::settings::unfit;
 use crate::Extensions;
 use crate::problem::{Problem, problem};
@@ -49,7 +49,7 @@ pub(super) fn build(
         },
     };
     let rates = [rate([from, to])?, rate([to, from])?];
-    let config = |rate| config(own, name, Patience::of(file), rate);
+    let config = |rate| config(own, name, IdleTimeout::of(file), rate);
     let fec = match own.fec {
         None => Fec::Auto,
         Some(value) => match value.fec() {
@@ -66,7 +66,7 @@ pub(super) fn build(
 fn config(
     own: &BentpipeTable,
     name: &str,
-    patience: Patience,
+    idle_timeout: IdleTimeout,
     rate: Option<BitRate>,
 ) -> Result<Arc<xstp::Config>, Problem> {
     let tuning = Tuning {
@@ -76,12 +76,12 @@ fn config(
         buffer: own.buffer.map(|buffer| buffer.0),
         ..Tuning::default()
     };
-    let patience = match (own.patience, patience) {
+    let idle_timeout = match (own.idle_timeout, idle_timeout) {
         (Some(given), _) => given.0,
-        (None, Patience::Protocol) => tuning.patience,
-        (None, Patience::Endless) => ENDLESS,
+        (None, IdleTimeout::Protocol) => tuning.idle_timeout,
+        (None, IdleTimeout::Endless) => ENDLESS,
     };
-    let config = Tuning { patience, ..tuning }.persistent_config().map_err(|error| {
+    let config = Tuning { idle_timeout, ..tuning }.persistent_config().map_err(|error| {
         let wrong = unfit(&error, Extensions::default().controllers());
         let path = ["flows", name, "bentpipe", &wrong.key].map(str::to_owned).to_vec();
         Problem { path, message: wrong.problem }

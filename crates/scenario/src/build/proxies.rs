@@ -10,7 +10,7 @@ use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::ByteCount;
 
 use super::node;
-use super::protocol::{self, Leg, Patience};
+use super::protocol::{self, IdleTimeout, Leg};
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
 use crate::schema::file::ScenarioFile;
@@ -162,7 +162,7 @@ fn leg<'a>(
         tcp: &proxy.tcp,
         sctp: &proxy.sctp,
         sctp_receiver: proxy.sctp_receiver.as_ref(),
-        patience: Patience::of(file),
+        idle_timeout: IdleTimeout::of(file),
         controllers,
     }
 }

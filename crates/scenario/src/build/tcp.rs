@@ -6,7 +6,7 @@ use bentpipe_cc::{Choice, Registry};
 use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::tcp::{Config, ConfigError, InitialWindow};
 
-use super::protocol::Patience;
+use super::protocol::IdleTimeout;
 use super::settings::{TableError, settings, unfit};
 use crate::schema::tcp::{InitialWindowName, InitialWindowValue, Preset, RecoveryName, TcpTable};
 
@@ -95,7 +95,7 @@ impl TcpTable {
     pub(crate) fn config(
         &self,
         own: Option<&Self>,
-        patience: Patience,
+        idle_timeout: IdleTimeout,
         controllers: &Registry,
     ) -> Result<Config, TableError> {
         if own.is_some_and(|own| own.receiver.is_some()) {
@@ -107,7 +107,7 @@ impl TcpTable {
             Preset::Default => Config::default(),
             Preset::Ns2 => Config::ns2(),
         };
-        if patience == Patience::Endless {
+        if idle_timeout == IdleTimeout::Endless {
             (config.syn_retries, config.retries) = (None, None);
         }
         for table in [Some(self), own].into_iter().flatten() {

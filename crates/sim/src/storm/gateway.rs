@@ -371,7 +371,7 @@ impl World {
         };
         let common = format!(
             "key = \"k\"\nlisten = \"0.0.0.0:25300\"\nudp = \"tunnel\"\n{}[link]\nmode = \"{mode}\"\n\
-             {rate}fec = {fec}\n{backup}{spread}[limits]\npatience = \"{} s\"\nconnections = {}\n\
+             {rate}fec = {fec}\n{backup}{spread}[limits]\nidle_timeout = \"{} s\"\nconnections = {}\n\
              connect_timeout = \"10 s\"\nmemory = \"{} B\"\n{buffer}",
             if number == HUB { "allow = [\"0.0.0.0/0\"]\n" } else { "" },
             waits.as_secs_f64(),

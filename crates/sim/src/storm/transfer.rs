@@ -293,7 +293,7 @@ impl World {
         let (host, runtime) = (program.host().clone(), program.runtime().clone());
         let (disk, entries) = (user.disk.clone(), user.entries.clone());
         let (patience, buffer, rate) = (user.patience, self.settings.buffer, self.settings.rate);
-        let tuning = Tuning { patience, buffer, rate, ..Tuning::default() };
+        let tuning = Tuning { idle_timeout: patience, buffer, rate, ..Tuning::default() };
         host.set_fec(self.settings.fec);
         if let Some(second) = self.settings.second {
             let addresses = [to, self.network.second_address(SERVER)];
@@ -497,7 +497,7 @@ async fn send_once(
     tuning: Tuning,
     progress: impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
-    let patience = tuning.patience;
+    let patience = tuning.idle_timeout;
     let config = tuning.persistent_config().expect("settings without a rate");
     let connecting = host.connect(to, peer, PORT, config);
     let late = || TransferError::Connection(std::io::ErrorKind::TimedOut.into());

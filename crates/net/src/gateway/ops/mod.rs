@@ -39,7 +39,7 @@ const ASKS_WITHIN: Duration = Duration::from_secs(2);
 /// Time for the task that carries datagrams to do something.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 /// Time for a client to ask and to take its answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Most bytes of a request; the least that hyper takes.
 const REQUEST: usize = 8192;
 
@@ -67,7 +67,7 @@ async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> io::Result<()> {
     listening::serve(listener, places, move |tcp, _, place| {
         let gateway = gateway.clone();
         async move {
-            let served = client(tcp, PATIENCE, &*gateway).await;
+            let served = client(tcp, TIMEOUT, &*gateway).await;
             // It had one all the time.
             drop(place);
             served
@@ -116,10 +116,10 @@ impl Watched for Gateway {
     }
 }
 
-/// Answers one request within `patience`.
+/// Answers one request within `timeout`.
 async fn client(
     io: impl AsyncRead + AsyncWrite + Unpin,
-    patience: Duration,
+    timeout: Duration,
     gateway: &impl Watched,
 ) -> io::Result<()> {
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
@@ -139,7 +139,7 @@ async fn client(
         .keep_alive(false)
         .max_buf_size(REQUEST)
         .serve_connection(TokioIo::new(io), service);
-    tokio::time::timeout(patience, serving).await?.map_err(io::Error::other)
+    tokio::time::timeout(timeout, serving).await?.map_err(io::Error::other)
 }
 
 /// The answer to a request.
@@ -241,7 +241,7 @@ mod tests {
         let (mut near, far) = duplex(1 << 20);
         near.write_all(request.as_bytes()).await.expect("room");
         // A client may end before its request does, which is an error here and no answer there.
-        let _ = client(far, PATIENCE, &status).await;
+        let _ = client(far, TIMEOUT, &status).await;
         let mut answer = String::new();
         near.read_to_string(&mut answer).await.expect("text");
         let (first, rest) = answer.split_once("\r\n").unwrap_or((&answer, ""));
