@@ -128,7 +128,8 @@ const FLOWS: u64 = 72;
 async fn flows_are_spread_over_both_links_if_that_is_wanted_and_outlive_either_of_them() {
     let to = server(echo).await;
     let [first, second] = free().await;
-    let settings = ["carrier = \"udp\"\n[backup]\naggregate = true", &format!("{OPEN}\n[backup]")];
+    let settings =
+        ["carrier = \"udp\"\n[backup]\nload_balance = true", &format!("{OPEN}\n[backup]")];
     let site = Site::new(&to.to_string(), Some(first), settings).await;
     let site = site.with_peer(&format!("backup = \"{second}\""));
     let link = |listen| Link::new(listen, site.udp, 50, Span::from_millis(5), 0.0);

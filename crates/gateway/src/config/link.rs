@@ -48,8 +48,8 @@ pub struct Backup {
     /// The address of this host on the link; the system's choice if left out.
     pub source: Option<IpAddr>,
     /// Flows are spread over both links while both work.
-    #[serde(default)]
-    pub aggregate: bool,
+    #[serde(default, alias = "aggregate")]
+    pub load_balance: bool,
 }
 
 /// What carries the datagrams between gateways.
@@ -158,8 +158,8 @@ impl Config {
             _ => {}
         }
         if self.role == Role::Hub {
-            if backup.aggregate {
-                found.add("backup.aggregate", "the terminal decides: say it there");
+            if backup.load_balance {
+                found.add("backup.load_balance", "the terminal decides: say it there");
             }
             return;
         }
@@ -189,7 +189,7 @@ impl Config {
             carriers.filter_map(move |carrier| Some(path(address?, *carrier)))
         });
         let paths: Vec<PlannedPath> = paths.collect();
-        let spread = backup.is_some_and(|backup| backup.aggregate);
+        let spread = backup.is_some_and(|backup| backup.load_balance);
         first.map(|_| Plan { paths, spread })
     }
 
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn each_link_has_its_own_rate_and_source() {
         let settings = "[link]\nmode = \"dedicated\"\nrate = \"10 Mbit/s\"\n[backup]\n\
-                        rate = \"1 Mbit/s\"\nsource = \"198.51.100.9\"\naggregate = true";
+                        rate = \"1 Mbit/s\"\nsource = \"198.51.100.9\"\nload_balance = true";
         let config = parse(settings, BACKUP).expect("two links");
         let rates: Vec<(usize, u64)> =
             config.shares().map(|(link, _, share)| (link, share.rate.as_bps())).collect();

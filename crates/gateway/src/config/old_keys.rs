@@ -3,7 +3,8 @@
 use toml::{Table, Value};
 
 /// Paths of old keys, and what the last part is called now.
-const OLD: [(&[&str], &str); 1] = [(&["limits", "patience"], "idle_timeout")];
+const OLD: [(&[&str], &str); 2] =
+    [(&["limits", "patience"], "idle_timeout"), (&["backup", "aggregate"], "load_balance")];
 
 /// A warning for each old key in this text, which came from `file`.
 pub fn old_keys(file: &str, text: &str) -> Vec<String> {
@@ -38,11 +39,18 @@ mod tests {
     }
 
     /// An old key and the new one with the same value, each at the top or in a table.
-    const PAIRS: [([&str; 2], [&str; 2], &str); 1] = [(
-        ["", "[limits]\npatience = \"7 s\"\n[backup]"],
-        ["", "[limits]\nidle_timeout = \"7 s\"\n[backup]"],
-        "gateway.toml: `limits.patience` is called `idle_timeout` now",
-    )];
+    const PAIRS: [([&str; 2], [&str; 2], &str); 2] = [
+        (
+            ["", "[limits]\npatience = \"7 s\"\n[backup]"],
+            ["", "[limits]\nidle_timeout = \"7 s\"\n[backup]"],
+            "gateway.toml: `limits.patience` is called `idle_timeout` now",
+        ),
+        (
+            ["", "[backup]\naggregate = true"],
+            ["", "[backup]\nload_balance = true"],
+            "gateway.toml: `backup.aggregate` is called `load_balance` now",
+        ),
+    ];
 
     #[test]
     fn an_old_key_means_the_same_as_the_new_one_and_is_warned_of() {
@@ -56,9 +64,10 @@ mod tests {
 
     #[test]
     fn a_key_by_both_of_its_names_is_refused() {
-        for (top, tables, key) in
-            [("", "[limits]\npatience = \"7 s\"\nidle_timeout = \"8 s\"\n[backup]", "idle_timeout")]
-        {
+        for (top, tables, key) in [
+            ("", "[limits]\npatience = \"7 s\"\nidle_timeout = \"8 s\"\n[backup]", "idle_timeout"),
+            ("", "[backup]\naggregate = true\nload_balance = true", "load_balance"),
+        ] {
             let error = parse(top, tables).expect_err(key);
             let says = format!("`{key}` is set twice, once by its old name");
             assert!(error.starts_with("gateway.toml, line ") && error.contains(&says), "{error}");

@@ -366,7 +366,7 @@ impl World {
             Some(_) => format!("[backup]\n{rate}"),
         };
         let spread = match second {
-            Some(Second::Beside) if number == TERMINAL => "aggregate = true\n",
+            Some(Second::Beside) if number == TERMINAL => "load_balance = true\n",
             _ => "",
         };
         let common = format!(
