@@ -43,8 +43,8 @@ use self::peer::Far;
 use self::places::{Places, Rule};
 
 pub use self::config::{
-    Backup, Carriers, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig,
-    Mode, Ops, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp as UdpMode,
+    Backup, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig, Mode, Ops,
+    OuterMode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp as UdpMode,
     old_keys,
 };
 pub use self::counters::Counters;

@@ -13,7 +13,7 @@ use crate::flows::Entry;
 use crate::open::Verdict;
 use crate::peer::Far;
 use crate::{Gateway, Network, Role, plain};
-use bentpipe_association::endpoint::Carrier;
+use bentpipe_association::endpoint::Outer;
 
 /// What a gateway is doing, at one moment. Its fields are written as numbers of the units in their names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,8 +121,9 @@ pub struct PeerStatus {
     pub up: bool,
     /// The link that leads to it now.
     pub link: Link,
-    /// What carries the datagrams to it now.
-    pub carrier: Carrier,
+    /// The outer transport that carries the datagrams to it now.
+    #[serde(alias = "carrier")]
+    pub outer: Outer,
     /// The smoothed round-trip time that a connection to it measured last.
     #[serde(rename = "srtt_seconds", with = "plain")]
     pub srtt: Option<Span>,
@@ -230,7 +231,7 @@ impl<N: Network> Gateway<N> {
             address: known.address.or(far.located.address()),
             up: far.is_up.load(Ordering::Relaxed),
             link: if known.link == 0 { Link::Primary } else { Link::Backup },
-            carrier: known.carrier,
+            outer: known.outer,
             srtt: known.srtt,
             loss_ratio: known.loss,
             connections: known.connections,
@@ -277,7 +278,7 @@ pub mod testing {
             address: None,
             up,
             link: Link::Primary,
-            carrier: Carrier::Udp,
+            outer: Outer::Udp,
             srtt: None,
             loss_ratio: None,
             connections: 0,

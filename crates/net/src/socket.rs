@@ -12,7 +12,7 @@ use rustix::net::sockopt::{
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-use bentpipe_association::endpoint::{Carrier, Outbox, Route, Train};
+use bentpipe_association::endpoint::{Outbox, Outer, Route, Train};
 
 /// Room for one batch of datagrams that the kernel has put together.
 const RECEIVE_ROOM: usize = 64 * 1024;
@@ -82,7 +82,7 @@ impl Socket {
             let ecn = meta.ecn.map_or(Ecn::NotCapable, |ecn| Ecn::from_bits(ecn as u8));
             let address = SocketAddr::new(meta.addr.ip().to_canonical(), meta.addr.port());
             let local = meta.dst_ip.map(|ip| ip.to_canonical());
-            let from = Route { address, local, carrier: Carrier::Udp };
+            let from = Route { address, local, outer: Outer::Udp };
             for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
                 each(from, ecn, datagram);
             }
@@ -96,10 +96,10 @@ impl Socket {
         let most = self.most();
         while let Some(train) = outbox.front(most) {
             let len = train.bytes.len();
-            match train.route.carrier {
-                Carrier::Tcp => stream(&train),
-                Carrier::Udp if !self.send(&train) => return true,
-                Carrier::Udp => {}
+            match train.route.outer {
+                Outer::Tcp => stream(&train),
+                Outer::Udp if !self.send(&train) => return true,
+                Outer::Udp => {}
             }
             outbox.pop(len);
         }

@@ -6,7 +6,7 @@ mod links;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bentpipe_association::Carrier;
+use bentpipe_association::Outer;
 use bentpipe_gateway::{Link as Way, PeerStatus};
 use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
@@ -76,13 +76,13 @@ async fn where_udp_is_blocked_flows_go_by_tcp() {
     round(&mut tcp, 3_000_000).await;
     for gateway in [&hub, &terminal] {
         let peer = &gateway.status().peers[0];
-        assert_eq!((peer.up, peer.carrier, peer.link), (true, Carrier::Tcp, Way::Primary));
+        assert_eq!((peer.up, peer.outer, peer.link), (true, Outer::Tcp, Way::Primary));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hub_that_is_asked_for_udp_only_does_not_listen_for_tcp() {
-    let site = Site::new("127.0.0.1:9", None, ["", "carrier = \"udp\""]).await;
+    let site = Site::new("127.0.0.1:9", None, ["", "outer = \"udp\""]).await;
     let hub = site.hub();
     assert!(TcpStream::connect(hub.local_addr()).await.is_err());
     let site = Site::new("127.0.0.1:9", None, ["", ""]).await;
@@ -98,7 +98,7 @@ async fn a_flow_goes_on_by_the_second_link_while_the_first_one_is_dark_and_then_
     let site = Site::new(
         &to.to_string(),
         Some(first),
-        ["carrier = \"udp\"\n[backup]", &format!("{OPEN}\n[backup]")],
+        ["outer = \"udp\"\n[backup]", &format!("{OPEN}\n[backup]")],
     )
     .await
     .with_peer(&format!("backup = \"{second}\""));
@@ -128,8 +128,7 @@ const FLOWS: u64 = 72;
 async fn flows_are_spread_over_both_links_if_that_is_wanted_and_outlive_either_of_them() {
     let to = server(echo).await;
     let [first, second] = free().await;
-    let settings =
-        ["carrier = \"udp\"\n[backup]\nload_balance = true", &format!("{OPEN}\n[backup]")];
+    let settings = ["outer = \"udp\"\n[backup]\nload_balance = true", &format!("{OPEN}\n[backup]")];
     let site = Site::new(&to.to_string(), Some(first), settings).await;
     let site = site.with_peer(&format!("backup = \"{second}\""));
     let link = |listen| Link::new(listen, site.udp, 50, Span::from_millis(5), 0.0);

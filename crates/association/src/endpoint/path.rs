@@ -64,7 +64,7 @@ impl Path {
         self.is_proved
     }
 
-    /// Whether it ends where this route does, by the same carrier.
+    /// Whether it ends where this route does, over the same outer transport.
     pub(super) fn ends_like(&self, route: &Route) -> bool {
         self.route.ends_like(route)
     }

@@ -17,7 +17,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 pub use self::error::{ConfigError, ConfigErrors};
-pub use self::link::{Backup, Carriers, LinkConfig, Mode};
+pub use self::link::{Backup, LinkConfig, Mode, OuterMode};
 pub use self::old_keys::old_keys;
 pub use self::ops::Ops;
 pub use self::values::{Parsed, Password};
@@ -92,9 +92,9 @@ pub struct Config {
     /// Connections to servers come from the address of the client.
     #[serde(default)]
     pub transparent_source: bool,
-    /// What carries the datagrams between the gateways.
-    #[serde(default)]
-    pub carrier: Carriers,
+    /// The outer transport: what carries the datagrams between the gateways.
+    #[serde(default, alias = "carrier")]
+    pub outer: OuterMode,
     /// The link.
     #[serde(default)]
     pub link: LinkConfig,

@@ -3,8 +3,11 @@
 use toml::{Table, Value};
 
 /// Paths of old keys, and what the last part is called now.
-const OLD: [(&[&str], &str); 2] =
-    [(&["limits", "patience"], "idle_timeout"), (&["backup", "aggregate"], "load_balance")];
+const OLD: [(&[&str], &str); 3] = [
+    (&["carrier"], "outer"),
+    (&["limits", "patience"], "idle_timeout"),
+    (&["backup", "aggregate"], "load_balance"),
+];
 
 /// A warning for each old key in this text, which came from `file`.
 pub fn old_keys(file: &str, text: &str) -> Vec<String> {
@@ -39,7 +42,12 @@ mod tests {
     }
 
     /// An old key and the new one with the same value, each at the top or in a table.
-    const PAIRS: [([&str; 2], [&str; 2], &str); 2] = [
+    const PAIRS: [([&str; 2], [&str; 2], &str); 3] = [
+        (
+            ["carrier = \"tcp\"", "[backup]"],
+            ["outer = \"tcp\"", "[backup]"],
+            "gateway.toml: `carrier` is called `outer` now",
+        ),
         (
             ["", "[limits]\npatience = \"7 s\"\n[backup]"],
             ["", "[limits]\nidle_timeout = \"7 s\"\n[backup]"],
@@ -65,6 +73,7 @@ mod tests {
     #[test]
     fn a_key_by_both_of_its_names_is_refused() {
         for (top, tables, key) in [
+            ("carrier = \"tcp\"\nouter = \"udp\"", "[backup]", "outer"),
             ("", "[limits]\npatience = \"7 s\"\nidle_timeout = \"8 s\"\n[backup]", "idle_timeout"),
             ("", "[backup]\naggregate = true\nload_balance = true", "load_balance"),
         ] {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use bentpipe_association::SecretKey;
 use bentpipe_association::secure::Security;
-use bentpipe_gateway::{Carriers, Config, Counters, NeedsRestart, Role, Status};
+use bentpipe_gateway::{Config, Counters, NeedsRestart, OuterMode, Role, Status};
 use tokio::task::JoinSet;
 
 use self::streams::Stream;
@@ -58,7 +58,7 @@ impl Gateway {
     /// Outside of a tokio runtime.
     pub fn start(config: Config, key: SecretKey) -> io::Result<Self> {
         // Terminals connect, hubs are connected to.
-        let both = config.role == Role::Hub && config.carrier != Carriers::Udp;
+        let both = config.role == Role::Hub && config.outer != OuterMode::Udp;
         let bind = if both { Host::bind_both } else { Host::bind };
         let host = bind(config.listen, key, Security::Full).map_err(|error| {
             io::Error::new(error.kind(), format!("UDP {}: {error}", config.listen))

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use bentpipe_association::endpoint::{Carrier, Plan, PlannedPath, Route};
+use bentpipe_association::endpoint::{Outer, Plan, PlannedPath, Route};
 use bentpipe_association::host::{Host, Runtime as _, lock};
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_link::{Stream, Streams};
@@ -299,7 +299,7 @@ impl World {
             let addresses = [to, self.network.second_address(SERVER)];
             let path = |(link, address): (usize, SocketAddr)| {
                 let route = Route::from(address);
-                let paths = [route, Route { carrier: Carrier::Tcp, ..route }];
+                let paths = [route, Route { outer: Outer::Tcp, ..route }];
                 paths.map(|route| PlannedPath { route, link })
             };
             let paths = addresses.into_iter().enumerate().flat_map(path).collect();

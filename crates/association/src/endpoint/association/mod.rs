@@ -181,7 +181,7 @@ impl Association {
             held: bentpipe_units::ByteCount::new(self.held() as u64),
             share: shares[link],
             link,
-            carrier: main.route().carrier,
+            outer: main.route().outer,
         }
     }
 

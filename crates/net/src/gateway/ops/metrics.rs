@@ -12,7 +12,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use bentpipe_association::endpoint::Carrier;
+use bentpipe_association::endpoint::Outer;
 use bentpipe_gateway::{Link, PeerStatus, Role, Status};
 
 /// The content type of the text.
@@ -65,7 +65,7 @@ impl Collector for Metrics {
             Some(u32::from(peer.link == Link::Backup))
         })?;
         out.peers("on_tcp", "It is reached by TCP", peers, |peer| {
-            Some(u32::from(peer.carrier == Carrier::Tcp))
+            Some(u32::from(peer.outer == Outer::Tcp))
         })?;
         let help = "Share of the datagrams to the far gateway that got lost of late";
         out.peers("loss_ratio", help, peers, |peer| peer.loss_ratio)?;
@@ -162,7 +162,7 @@ mod tests {
         let known = PeerStatus {
             srtt: Some(Span::from_millis(600)),
             link: Link::Backup,
-            carrier: Carrier::Tcp,
+            outer: Outer::Tcp,
             loss_ratio: Some(0.25),
             connections: 7,
             held: ByteCount::new(12),
