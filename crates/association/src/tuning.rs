@@ -26,7 +26,7 @@ const PRODUCTS: u64 = 4;
 const BUFFER: ByteCount = ByteCount::new(32_000_000);
 /// Bytes that wait to be sent, if two round trips do not take more: what waits for longer has left the
 /// processor's cache when it is sealed.
-const UNSENT: ByteCount = ByteCount::new(1_000_000);
+const UNSENT_LIMIT: ByteCount = ByteCount::new(1_000_000);
 /// Window in segments where nothing is known (RFC 6928).
 const CWND_INIT: u64 = 10;
 const BUFFER_MIN: ByteCount = ByteCount::new(4_000_000);
@@ -54,7 +54,7 @@ pub struct Tuning {
     pub keepalive: Span,
     /// Segments at the beginning that are not spread over a round trip, if no rate is given: short messages that
     /// follow each other do not wait then. Within [the first window](Config::cwnd_init).
-    pub unpaced: u32,
+    pub initial_burst: u32,
 }
 
 /// A link as an earlier transfer found it.
@@ -83,7 +83,7 @@ impl Default for Tuning {
             buffer: None,
             idle_timeout: Span::from_secs(300),
             keepalive: Self::KEEPALIVE,
-            unpaced: 0,
+            initial_burst: 0,
         }
     }
 }
@@ -104,9 +104,9 @@ impl Tuning {
         }
         if name == "cubic" {
             // The queue of a long link would overflow if slow start ended slowly.
-            parameters.insert("trial_start".to_owned(), 1.0);
+            parameters.insert("delay_probe_start".to_owned(), 1.0);
             // Noise that is taken for congestion shall not empty the link.
-            parameters.insert("carried".to_owned(), 1.0);
+            parameters.insert("floor_to_delivered".to_owned(), 1.0);
         }
         if let Some(known) = self.known
             && name == "cubic"
@@ -156,10 +156,10 @@ impl Tuning {
             adapt_payload: true,
             tail_copies: true,
             snd_buf,
-            unsent: Some(UNSENT),
+            unsent_limit: Some(UNSENT_LIMIT),
             rcv_buf,
             cwnd_init,
-            unpaced: self.unpaced,
+            initial_burst: self.initial_burst,
             // What a gigabit carries in one tick.
             max_burst: 256,
             timer_tick: Span::from_millis(2),

@@ -71,6 +71,7 @@ mod bandwidth;
 mod bottleneck;
 mod choice;
 mod controller;
+mod delay_probe_start;
 mod ensemble;
 mod event;
 mod family;
@@ -81,7 +82,6 @@ mod row;
 mod shared;
 #[cfg(test)]
 mod testing;
-mod trial_start;
 mod window;
 
 pub use algorithms::rate::DedicatedLink;

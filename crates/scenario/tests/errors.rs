@@ -184,6 +184,27 @@ fn the_idle_timeout_is_read_by_its_old_name_but_not_by_both() {
 }
 
 #[test]
+fn parameters_of_controllers_are_read_by_their_old_names_but_not_by_both() {
+    let read = |parameters: &str| {
+        let tcp = "protocol = \"tcp\"\ntcp.controller = \"cubic\"\ntcp.controller_parameters = ";
+        let flow = format!("[flows.file]\n{tcp}{{ {parameters} }}");
+        Scenario::parse("test.toml", &SMALL.replace("[flows.file]", &flow))
+    };
+    let flows =
+        |scenario: &Scenario| format!("{:?}", scenario.run_spec(None, false).unwrap().flows);
+    for (old, new) in [("trial_start", "delay_probe_start"), ("carried", "floor_to_delivered")] {
+        let [one, other] = [old, new].map(|name| read(&format!("{name} = 1")).expect(name));
+        assert_eq!(flows(&one), flows(&other));
+        let at = "flows.file.tcp.controller_parameters";
+        let warning = format!("test.toml: `{at}.{old}` is called `{new}` now");
+        assert_eq!((one.warnings(), other.warnings()), (vec![warning], Vec::new()));
+        let both = read(&format!("{old} = 1, {new} = 1")).expect_err(old);
+        assert_eq!(both.key, Some(format!("{at}.{new}")));
+        assert!(both.message.contains("twice"), "{both}");
+    }
+}
+
+#[test]
 fn elements_of_lists_and_whole_new_tables_can_be_set() {
     let scenario = changed(&["nodes.1=zwei", "links.wire.between.1=zwei", "flows.file.to=zwei"]);
     assert_eq!(scenario.expect("another name").file().nodes, ["one", "zwei"]);

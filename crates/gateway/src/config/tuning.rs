@@ -10,14 +10,14 @@ const ANSWERS_WITHIN: Span = Span::from_secs(15);
 
 /// What opens a flow or says what became of it, and the first bytes of the application behind that: they are written
 /// one after the other, and leave like that.
-const UNPACED: u32 = 4;
+const INITIAL_BURST: u32 = 4;
 
 /// The settings of flows between gateways. They need few signs of life, because one connection, that with
 /// the settings [`holding`], shows for all whether the far gateway is there.
 pub(crate) fn flows(config: &Config) -> Tuning {
     let tuning = settings(config);
     let keepalive = tuning.keepalive.max(tuning.idle_timeout / 3);
-    Tuning { keepalive, unpaced: UNPACED, ..tuning }
+    Tuning { keepalive, initial_burst: INITIAL_BURST, ..tuning }
 }
 
 /// The settings of the connection that holds an association up. It ends soon after the far gateway does not answer

@@ -7,7 +7,7 @@ use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::tcp::{Config, ConfigError, InitialWindow};
 
 use super::protocol::IdleTimeout;
-use super::settings::{TableError, settings, unfit};
+use super::settings::{TableError, by_new_names, settings, unfit};
 use crate::schema::tcp::{InitialWindowName, InitialWindowValue, Preset, RecoveryName, TcpTable};
 
 impl From<RecoveryName> for Mode {
@@ -128,7 +128,7 @@ fn counting(
     parameters: &BTreeMap<String, f64>,
     controllers: &Registry,
 ) -> Result<Choice, TableError> {
-    let mut parameters = parameters.clone();
+    let mut parameters = by_new_names(controllers.find(choice.name()), parameters)?;
     if choice.has_parameter("abc_limit") {
         parameters.entry("abc_limit".to_owned()).or_insert(0.0);
     }
