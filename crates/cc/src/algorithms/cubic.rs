@@ -6,7 +6,7 @@ use bentpipe_units::Instant;
 
 use crate::bottleneck::{Deliveries, PeriodMax};
 use crate::delay_probe_start::{DELAY_PROBE_START, DelayProbeStart};
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::hystart::{HYSTART, HyStart};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
@@ -157,7 +157,7 @@ impl Epoch {
     }
 }
 
-impl Law for Cubic {
+impl Algorithm for Cubic {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         if let Some(module) = &mut self.linux {
             return module.measure(path, ack);
