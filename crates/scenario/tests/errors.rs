@@ -151,7 +151,7 @@ fn keys_of_the_last_release_are_read_and_told_of_and_errors_in_them_have_their_l
         let text = SMALL.replace("[flows.file]", &both);
         let scenario = Scenario::parse("test.toml", &text).expect(name);
         (
-            format!("{:?}", scenario.run_spec(None, false).expect(name).stations),
+            format!("{:?}", scenario.run_spec(None, false).expect(name).macs),
             scenario.warnings().len(),
         )
     };

@@ -1,7 +1,7 @@
 //! Queues and shared uplinks in scenario files.
 
+use bentpipe_link::mac::UPLINKS;
 use bentpipe_link::queue::QUEUES;
-use bentpipe_link::station::UPLINKS;
 use bentpipe_scenario::{Scenario, ScenarioError};
 use bentpipe_sim::{Silent, run};
 

@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 
+use bentpipe_link::mac::Mac;
 use bentpipe_link::queue::{Held, Packets};
-use bentpipe_link::station::Station;
 use bentpipe_link::{Direction, ModelSpec, Passing, Streams};
 use bentpipe_orbit::OrbitError;
 use bentpipe_record::LinkSummary;
@@ -108,7 +108,7 @@ impl<'o> Network<'o> {
         let feeders = only_feeders(spec, &routes, &far_ends, &keeps_order);
         let first_station = channels.len() + others;
         let stations = Stations::new(spec, &streams, first_station as Slot);
-        let first_agent = first_station + spec.stations.len();
+        let first_agent = first_station + spec.macs.len();
         let agents = Agents::new(spec, first_agent as Slot);
         let station = |channel| stations.before(channel).is_some();
         let narrow = too_long::narrow_channels(spec);
@@ -340,7 +340,7 @@ impl<'o> Network<'o> {
         &mut self,
         now: Instant,
         index: u32,
-        change: impl FnOnce(&mut dyn Station, &mut dyn Packets),
+        change: impl FnOnce(&mut dyn Mac, &mut dyn Packets),
     ) {
         let Self { stations, arena, channels, encapsulation, wire, .. } = self;
         stations.with(index, |station, lines, departures| {

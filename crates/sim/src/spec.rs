@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use bentpipe_association::Fec;
-use bentpipe_link::station::StationSpec;
+use bentpipe_link::mac::MacSpec;
 use bentpipe_link::{Direction, ModelSpec};
 use bentpipe_orbit::{Network, OrbitError};
 use bentpipe_pep::scheduler::Turns;
@@ -26,7 +26,7 @@ pub struct RunSpec {
     /// The links between them.
     pub links: Vec<LinkSpec>,
     /// Queues that hold the packets of links before they meet the link's models.
-    pub stations: Vec<StationPlace>,
+    pub macs: Vec<MacPlace>,
     /// What looks at packets that pass its node; there are none with a constellation.
     pub agents: Vec<AgentPlace>,
     /// The constellation that carries the flows, if one does: its stations are the nodes, in their order,
@@ -127,9 +127,9 @@ pub struct MtuSpec {
 
 /// A station and where it stands.
 #[derive(Clone, Debug)]
-pub struct StationPlace {
+pub struct MacPlace {
     /// What it is.
-    pub station: StationSpec,
+    pub mac: MacSpec,
     /// The link and direction behind each of its lines; no direction of a link twice in a run.
     pub lines: Vec<(usize, Direction)>,
 }

@@ -45,7 +45,7 @@ fn spec(seconds: u64, protocol: Protocol, forward: &[ModelSpec], queue: QueueLim
             link("terrestrial", [0, 1], "100 Mbit/s", 40, &[]),
             link("satellite", [1, 2], "10 Mbit/s", 250, forward),
         ],
-        stations: Vec::new(),
+        macs: Vec::new(),
         agents: Vec::new(),
         flows: vec![FlowSpec {
             name: "bulk".into(),

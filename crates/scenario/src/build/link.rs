@@ -23,7 +23,7 @@ use crate::schema::queue::QueueTable;
 /// No link carries less: acknowledgements with all their options pass.
 const LEAST_MTU: u16 = 128;
 
-/// A link; `held` says in which directions a station sends its packets.
+/// A link; `held` says in which directions a queue before it holds its packets.
 pub(super) fn link(
     file: &ScenarioFile,
     name: &str,

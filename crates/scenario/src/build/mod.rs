@@ -9,6 +9,7 @@ mod draw;
 mod flow;
 mod gateways;
 mod link;
+mod macs;
 mod places;
 mod protocol;
 mod proxies;
@@ -16,7 +17,6 @@ mod queue;
 mod sctp;
 mod settings;
 mod sky;
-mod stations;
 mod tcp;
 mod traffic;
 mod xstp;
@@ -30,7 +30,7 @@ use bentpipe_units::Span;
 use self::agents::agents;
 use self::flow::flow;
 use self::link::link;
-use self::stations::{holds, stations};
+use self::macs::{holds, macs};
 use crate::Extensions;
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
@@ -61,13 +61,13 @@ pub(crate) fn run_spec(
     if file.flows.is_empty() {
         return problem(&["flows"], "there is no flow: nothing would happen");
     }
-    let stations = stations(file, extensions.links())?;
+    let macs = macs(file, extensions.links())?;
     let links: Result<Vec<_>, _> = file
         .links
         .iter()
         .enumerate()
         .map(|(n, (name, table))| {
-            let held = Direction::BOTH.map(|direction| holds(&stations, n, direction));
+            let held = Direction::BOTH.map(|direction| holds(&macs, n, direction));
             link(file, name, table, held, extensions.links())
         })
         .collect();
@@ -81,7 +81,7 @@ pub(crate) fn run_spec(
     let gateways = gateways::gateways(file, &links, &mut flows)?;
     let agents = agents(file)?;
     let table = file.constellation.as_ref();
-    if table.is_some() && !stations.is_empty() {
+    if table.is_some() && !macs.is_empty() {
         let message =
             "queues with a discipline and shared uplinks need links that stay where they are";
         return problem(&["constellation"], message);
@@ -96,7 +96,7 @@ pub(crate) fn run_spec(
         name: file.name.clone(),
         nodes: file.nodes.clone(),
         links,
-        stations,
+        macs,
         agents,
         sky,
         schedulers: proxies::schedulers(file)?,

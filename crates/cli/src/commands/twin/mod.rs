@@ -50,9 +50,9 @@ impl Case {
         let Some(gateways) = spec.gateways.clone() else {
             return Err(wrong("twins are made of scenarios with a [gateway]"));
         };
-        if spec.sky.is_some() || !spec.stations.is_empty() || !spec.agents.is_empty() {
+        if spec.sky.is_some() || !spec.macs.is_empty() || !spec.agents.is_empty() {
             return Err(wrong(
-                "the emulator has links that stay where they are, and no stations and agents",
+                "the emulator has links that stay where they are, and no queues with a discipline, shared uplinks and agents",
             ));
         }
         let [FlowSpec { gateways: Some(nodes), request: Some(request), source, protocol, .. }] =

@@ -2,7 +2,7 @@
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
-use super::Station;
+use super::Mac;
 use crate::queue::{Backlog, Discipline, Held, LineState, Packets};
 use crate::{LossCause, Stream};
 
@@ -164,7 +164,7 @@ impl Aloha {
     }
 }
 
-impl Station for Aloha {
+impl Mac for Aloha {
     fn enqueue(&mut self, now: Instant, packet: Held, packets: &mut dyn Packets) {
         self.handle_timeout(now, packets);
         let number = usize::from(packet.line);
