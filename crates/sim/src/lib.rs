@@ -47,6 +47,7 @@ pub use routes::passed;
 pub use runner::run;
 pub use spec::{
     BuildError, Encapsulation, FlowSpec, GatewaySpec, GatewaysSpec, GroundSpec, LinkSpec, MacPlace,
-    MtuSpec, Protocol, ProxySpec, RunSpec, SchedulerSpec, Sharing, SkySpec, SourceSpec,
+    MtuSpec, Protocol, ProxySpec, RunSpec, SatelliteNetworkSpec, SchedulerSpec, Sharing,
+    SourceSpec,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

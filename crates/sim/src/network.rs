@@ -115,14 +115,14 @@ impl<'o> Network<'o> {
         let is_narrow = |channel| narrow.get(channel as usize).is_some_and(Option::is_some);
         let looked_at =
             |channel: u32| agents.stand_at(ends[channel as usize].0 as u16) || is_narrow(channel);
-        let cut_through = match &spec.sky {
+        let cut_through = match &spec.constellation {
             Some(_) => CutThrough::none(spec.nodes.len()),
             None => CutThrough::new(&routes, &far_ends, &feeders, station, looked_at),
         };
         let watched = observer.wants_packets();
         let mut queue = EventQueue::new(first_agent + spec.agents.len());
         let mut arena = Arena::default();
-        let topology = spec.sky.as_ref().map(|sky| {
+        let topology = spec.constellation.as_ref().map(|sky| {
             let cables = ends.iter().map(|(from, to)| (*from as u16, *to as u16));
             Box::new(Topology::new(sky, spec, cables, &mut queue, &mut arena))
         });

@@ -31,7 +31,7 @@ pub struct RunSpec {
     pub agents: Vec<AgentPlace>,
     /// The constellation that carries the flows, if one does: its stations are the nodes, in their order,
     /// and the links are cables between them.
-    pub sky: Option<SkySpec>,
+    pub constellation: Option<SatelliteNetworkSpec>,
     /// What shares the lines of proxies among connections.
     pub schedulers: Vec<SchedulerSpec>,
     /// The gateways that carry flows of TCP, if there are some.
@@ -53,7 +53,7 @@ pub struct RunSpec {
 ///
 /// The models keep packets in order; a delay among them is on top of that of the way.
 #[derive(Clone, Debug)]
-pub struct SkySpec {
+pub struct SatelliteNetworkSpec {
     /// The constellation, its stations and the cables between them, at the first check.
     pub network: Network,
     /// What happens between each station and its satellites, in the order of the stations.
@@ -87,7 +87,7 @@ impl RunSpec {
             let [a, b] = link.ends.map(|end| self.nodes[end].as_str());
             directions.extend([[link.name.as_str(), a, b], [link.name.as_str(), b, a]]);
         }
-        if self.sky.is_some() {
+        if self.constellation.is_some() {
             for station in &self.nodes {
                 directions.push([GROUND, station, SATELLITE]);
                 directions.push([GROUND, SATELLITE, station]);

@@ -38,7 +38,7 @@ fn spec(seconds: u64, protocol: Protocol, forward: &[ModelSpec], queue: QueueLim
     RunSpec {
         name: "memory".into(),
         nodes: vec!["server".into(), "gateway".into(), "client".into()],
-        sky: None,
+        constellation: None,
         schedulers: Vec::new(),
         gateways: None,
         links: vec![

@@ -13,12 +13,12 @@ use super::settings::unfit;
 use crate::Extensions;
 use crate::problem::{Problem, problem};
 use crate::schema::bentpipe::BentpipeTable;
+use crate::schema::constellation::{ConstellationTable, SatelliteLinkTable};
 use crate::schema::file::ScenarioFile;
 use crate::schema::flow::FlowTable;
 use crate::schema::link::LinkDirection;
 use crate::schema::protocol::ProtocolName;
 use crate::schema::quantity::Quantity;
-use crate::schema::sky::{SkyLinkTable, SkyTable};
 
 /// A flow over a constellation waits as long as any run lasts.
 const ENDLESS: Span = Span::from_secs(366 * 86_400);
@@ -95,10 +95,10 @@ fn config(
 /// The least rate on the way between two nodes, as the file has it.
 fn least_rate(file: &ScenarioFile, links: &[LinkSpec], [from, to]: [usize; 2]) -> Option<BitRate> {
     let rates: Vec<_> = match &file.constellation {
-        Some(sky) => {
-            let up = ground(sky, &file.nodes[from], |table| table.up.as_ref());
-            let down = ground(sky, &file.nodes[to], |table| table.down.as_ref());
-            vec![up, sky.isl.rate, down]
+        Some(constellation) => {
+            let up = ground(constellation, &file.nodes[from], |table| table.up.as_ref());
+            let down = ground(constellation, &file.nodes[to], |table| table.down.as_ref());
+            vec![up, constellation.isl.rate, down]
         }
         None => {
             let ends: Vec<_> = links.iter().map(|link| link.ends).collect();
@@ -118,11 +118,11 @@ fn least_rate(file: &ScenarioFile, links: &[LinkSpec], [from, to]: [usize; 2]) -
 
 /// The rate of a station's link up or down.
 fn ground(
-    sky: &SkyTable,
+    constellation: &ConstellationTable,
     station: &str,
-    direction: impl Fn(&SkyLinkTable) -> Option<&LinkDirection>,
+    direction: impl Fn(&SatelliteLinkTable) -> Option<&LinkDirection>,
 ) -> Option<Quantity<BitRate>> {
-    let own = sky.stations.get(station).and_then(|station| station.ground.as_ref());
-    let of = |table: &SkyLinkTable| direction(table).and_then(|own| own.rate).or(table.rate);
-    own.and_then(of).or(of(&sky.ground))
+    let own = constellation.stations.get(station).and_then(|station| station.ground.as_ref());
+    let of = |table: &SatelliteLinkTable| direction(table).and_then(|own| own.rate).or(table.rate);
+    own.and_then(of).or(of(&constellation.ground))
 }

@@ -4,6 +4,7 @@ mod access;
 mod agents;
 mod bentpipe;
 mod constellation;
+mod constellation_file;
 mod copies;
 mod draw;
 mod flow;
@@ -16,12 +17,11 @@ mod proxies;
 mod queue;
 mod sctp;
 mod settings;
-mod sky;
 mod tcp;
 mod traffic;
 mod xstp;
 
-pub use constellation::{ConstellationOptions, open_constellation};
+pub use constellation_file::{ConstellationOptions, open_constellation};
 
 use bentpipe_link::Direction;
 use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec};
@@ -48,7 +48,7 @@ pub(crate) fn run_spec(
     wire: bool,
 ) -> Result<RunSpec, Problem> {
     let seed = seed.unwrap_or(file.seed);
-    let file = &sky::with_stations(copies::spread(file)?.as_ref())?;
+    let file = &constellation::with_stations(copies::spread(file)?.as_ref())?;
     let file = &*gateways::with_hosts(file)?;
     if file.nodes.len() > usize::from(u16::MAX) {
         return problem(&["nodes"], "more than 65535 nodes");
@@ -86,10 +86,12 @@ pub(crate) fn run_spec(
             "queues with a discipline and shared uplinks need links that stay where they are";
         return problem(&["constellation"], message);
     }
-    let sky = table
-        .map(|table| sky::sky(table, source, extensions.links(), &mut links, seed))
+    let constellation = table
+        .map(|table| {
+            constellation::constellation(table, source, extensions.links(), &mut links, seed)
+        })
         .transpose()?;
-    if sky.is_none() {
+    if constellation.is_none() {
         connected(file, &links, &flows)?;
     }
     Ok(RunSpec {
@@ -98,7 +100,7 @@ pub(crate) fn run_spec(
         links,
         macs,
         agents,
-        sky,
+        constellation,
         schedulers: proxies::schedulers(file)?,
         gateways,
         flows,

@@ -12,7 +12,7 @@ use crate::{MtuSpec, RunSpec};
 
 /// What each channel carries at most; empty when all of them carry everything.
 pub(super) fn narrow_channels(spec: &RunSpec) -> Vec<Option<MtuSpec>> {
-    if spec.sky.is_some() || spec.links.iter().all(|link| link.mtu.is_none()) {
+    if spec.constellation.is_some() || spec.links.iter().all(|link| link.mtu.is_none()) {
         return Vec::new();
     }
     spec.links.iter().flat_map(|link| [link.mtu; 2]).collect()

@@ -20,7 +20,7 @@ pub(crate) fn spec(nodes: usize, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> 
         links,
         macs: Vec::new(),
         agents: Vec::new(),
-        sky: None,
+        constellation: None,
         schedulers: Vec::new(),
         gateways: None,
         flows,

@@ -50,7 +50,7 @@ impl Case {
         let Some(gateways) = spec.gateways.clone() else {
             return Err(wrong("twins are made of scenarios with a [gateway]"));
         };
-        if spec.sky.is_some() || !spec.macs.is_empty() || !spec.agents.is_empty() {
+        if spec.constellation.is_some() || !spec.macs.is_empty() || !spec.agents.is_empty() {
             return Err(wrong(
                 "the emulator has links that stay where they are, and no queues with a discipline, shared uplinks and agents",
             ));
