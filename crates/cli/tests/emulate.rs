@@ -311,7 +311,7 @@ fn datagrams_take_their_time_and_streams_arrive_whole_over_both_versions_of_ip()
     let mut counters = String::new();
     link.0.stdout.take().expect("a pipe").read_to_string(&mut counters).expect("text");
     let counters: Value = serde_json::from_str(&counters).expect("JSON");
-    let count = |way: &str, what: &str| counters[way][what].as_u64().expect("a count");
+    let count = |direction: &str, what: &str| counters[direction][what].as_u64().expect("a count");
     assert!(count("forward", "delivered_bytes") > 800_000, "{counters}");
     assert!(count("forward", "lost") > 0 && count("return", "delivered") > 0, "{counters}");
 }

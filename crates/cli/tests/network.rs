@@ -128,7 +128,7 @@ fn a_file_arrives() {
 }
 
 #[test]
-fn a_file_arrives_over_an_emulated_link_that_loses_packets_both_ways() {
+fn a_file_arrives_over_an_emulated_link_that_loses_packets_in_both_directions() {
     let hosts = Hosts::new();
     let receiver = hosts.recv();
     let mut command = bentpipe();

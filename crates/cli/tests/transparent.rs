@@ -50,7 +50,7 @@ impl Site {
     }
 }
 
-/// Sends so many bytes to the other end, which sends them back, and ends both ways.
+/// Sends so many bytes to the other end, which sends them back, and ends in both directions.
 fn exchange(mut ours: TcpStream, mut theirs: TcpStream, bytes: usize) {
     let data = pattern(bytes);
     let (mut there, mut back) = (Vec::new(), Vec::new());

@@ -29,11 +29,11 @@ pub enum Reach {
 #[derive(Debug)]
 pub struct Begun<T> {
     flow: Flow,
-    way: Way<T>,
+    path: Path<T>,
 }
 
 #[derive(Debug)]
-enum Way<T> {
+enum Path<T> {
     /// To the far gateway, which has said this so far.
     Far(Connection, Before),
     /// Without it.
@@ -48,7 +48,7 @@ impl<T> Begun<T> {
 
     /// Nobody wants it any more: the server sees a reset.
     pub fn give_up(self) {
-        if let Way::Far(connection, _) = self.way {
+        if let Path::Far(connection, _) = self.path {
             connection.abort();
         }
     }
@@ -110,8 +110,8 @@ impl<N: Network> Gateway<N> {
     ) -> Result<Begun<N::Tcp>, Verdict> {
         if self.config.fallback == Fallback::Direct && !far.is_up.load(Ordering::Relaxed) {
             flow.goes_directly();
-            let way = Way::Direct(self.connect_directly(&to, from, reach).await?);
-            return Ok(Begun { flow, way });
+            let path = Path::Direct(self.connect_directly(&to, from, reach).await?);
+            return Ok(Begun { flow, path });
         }
         // Whose place is looked up still is not waited for longer than for one that does not answer.
         let idle_timeout = self.config.limits.idle_timeout.0;
@@ -122,7 +122,7 @@ impl<N: Network> Gateway<N> {
         let greeting = open::frame(&Open::Flow { to, from });
         connection.write_bytes(greeting).await.map_err(|_| Verdict::TimedOut)?;
         if self.config.early_accept {
-            return Ok(Begun { flow, way: Way::Far(connection, Before::Verdict) });
+            return Ok(Begun { flow, path: Path::Far(connection, Before::Verdict) });
         }
         let said = open::read(&connection).await;
         let (verdict, first) = said.unwrap_or((Verdict::TimedOut, Bytes::new()));
@@ -130,7 +130,7 @@ impl<N: Network> Gateway<N> {
             connection.abort();
             return Err(verdict);
         }
-        Ok(Begun { flow, way: Way::Far(connection, Before::Bytes(first)) })
+        Ok(Begun { flow, path: Path::Far(connection, Before::Bytes(first)) })
     }
 
     /// Carries a connection whose client was never told of a gateway: until there is a flow, and from then on to its end.
@@ -166,24 +166,24 @@ impl<N: Network> Gateway<N> {
     ) -> io::Result<()> {
         tcp.prepare()?;
         tcp.guard()?;
-        let Begun { flow, way } = begun;
+        let Begun { flow, path } = begun;
         let Some(stay) = flow.stay() else { return Ok(()) };
         tokio::select! {
             biased;
-            ended = self.carry_by(way, &flow, &mut tcp, first) => ended,
+            ended = self.carry_by(path, &flow, &mut tcp, first) => ended,
             () = stay.over() => self.note(Err(io::Error::other("its place went to another client")), &flow),
         }
     }
 
     async fn carry_by(
         &self,
-        way: Way<N::Tcp>,
+        path: Path<N::Tcp>,
         flow: &Flow,
         tcp: &mut N::Tcp,
         first: Bytes,
     ) -> io::Result<()> {
-        match way {
-            Way::Direct(mut far) => {
+        match path {
+            Path::Direct(mut far) => {
                 far.write_all(&first).await?;
                 let copied = tokio::io::copy_bidirectional(tcp, &mut far).await?;
                 flow.sent(first.len() + copied.0 as usize);
@@ -191,7 +191,7 @@ impl<N: Network> Gateway<N> {
                 tcp.complete()?;
                 far.complete()
             }
-            Way::Far(connection, before) => {
+            Path::Far(connection, before) => {
                 relay::send_first(&connection, first, flow).await?;
                 self.note(relay::relay(&self.network, tcp, connection, before, flow).await, flow)
             }

@@ -38,11 +38,11 @@ pub(crate) struct Entry {
     pub(crate) began: Instant,
     pub(crate) traffic: Traffic,
     /// How it gets there, once that is known.
-    way: OnceLock<Way>,
+    path: OnceLock<Path>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Path {
     Far(ConnectionRef),
     Direct,
 }
@@ -50,15 +50,15 @@ enum Way {
 impl Entry {
     /// The connection to the far gateway.
     pub(crate) fn connection(&self) -> Option<ConnectionRef> {
-        match self.way.get() {
-            Some(Way::Far(connection)) => Some(*connection),
+        match self.path.get() {
+            Some(Path::Far(connection)) => Some(*connection),
             _ => None,
         }
     }
 
     /// Whether it goes without the far gateway.
     pub(crate) fn is_direct(&self) -> bool {
-        matches!(self.way.get(), Some(Way::Direct))
+        matches!(self.path.get(), Some(Path::Direct))
     }
 }
 
@@ -123,7 +123,7 @@ impl Flow {
             peer: far.name.clone(),
             began: inner.host.now(),
             traffic: Traffic::default(),
-            way: OnceLock::new(),
+            path: OnceLock::new(),
         });
         open.flows.insert(entry.number, entry.clone());
         Self {
@@ -138,12 +138,12 @@ impl Flow {
 
     /// It goes by this connection.
     pub(crate) fn goes_by(&self, connection: &Connection) {
-        let _ = self.entry.way.set(Way::Far(connection.reference()));
+        let _ = self.entry.path.set(Path::Far(connection.reference()));
     }
 
     /// It goes without the far gateway.
     pub(crate) fn goes_directly(&self) {
-        let _ = self.entry.way.set(Way::Direct);
+        let _ = self.entry.path.set(Path::Direct);
     }
 
     /// What is known of it.

@@ -177,7 +177,7 @@ impl Drop for Listed<'_> {
     }
 }
 
-/// Carries datagrams both ways until the connection ends or nothing authentic comes any more.
+/// Carries datagrams in both directions until the connection ends or nothing authentic comes any more.
 async fn carry(
     tcp: TcpStream,
     route: Route,

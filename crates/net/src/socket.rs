@@ -16,7 +16,7 @@ use bentpipe_association::endpoint::{Outbox, Outer, Route, Train};
 
 /// Room for one batch of datagrams that the kernel has put together.
 const RECEIVE_ROOM: usize = 64 * 1024;
-/// What the kernel is asked to buffer each way; it may grant less.
+/// What the kernel is asked to buffer in each direction; it may grant less.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
 
 /// A socket and its memory for receiving.

@@ -86,7 +86,7 @@ pub(crate) fn guard(tcp: &TcpStream) -> io::Result<()> {
     tcp.set_zero_linger()
 }
 
-/// Everything was carried both ways: the connection ends in peace.
+/// Everything was carried in both directions: the connection ends in peace.
 pub(crate) fn complete(tcp: &TcpStream) -> io::Result<()> {
     SockRef::from(tcp).set_linger(None)
 }

@@ -114,11 +114,11 @@ impl Candidates {
     fn above(&self, sight: &Sight, positions: &[Vector], out: &mut Vec<(f64, u32)>) {
         out.clear();
         for satellite in self.first..self.first + self.count {
-            let way = positions[satellite as usize] - sight.position;
-            let height = way.dot(sight.up);
+            let range = positions[satellite as usize] - sight.position;
+            let height = range.dot(sight.up);
             // Below the horizon, and with it below every mask: most of them.
             if height > 0.0 {
-                let sine = height / way.length();
+                let sine = height / range.length();
                 if sine > self.sin_mask {
                     out.push((sine, satellite));
                 }

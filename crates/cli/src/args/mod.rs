@@ -24,7 +24,7 @@ pub(crate) use place::Spot;
 pub(crate) use queues::Queues;
 pub(crate) use run::Run;
 pub(crate) use storm::{Storm, World};
-pub(crate) use transfer::{Identity, Keygen, Recv, Send, Transport, Way};
+pub(crate) use transfer::{Identity, Keygen, PathArgs, Recv, Send, Transport};
 pub(crate) use twin::{Twin, TwinHost, TwinRole};
 
 use emulate::EMULATE_EXAMPLES;

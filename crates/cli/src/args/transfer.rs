@@ -61,9 +61,9 @@ fn security(text: &str) -> Result<Security, &'static str> {
     }
 }
 
-/// What is known of the way to the peer.
+/// What is known of the path to the peer.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Way {
+pub(crate) struct PathArgs {
     /// Send at this rate from the first packet on: what the link carries and nobody shares
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<BitRate>,
@@ -165,7 +165,7 @@ pub(crate) struct Send {
     #[arg(long)]
     pub(crate) links: bool,
     #[command(flatten)]
-    pub(crate) way: Way,
+    pub(crate) path: PathArgs,
     #[command(flatten)]
     pub(crate) identity: Identity,
     #[command(flatten)]

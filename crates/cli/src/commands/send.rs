@@ -15,7 +15,7 @@ use bentpipe_transfer::{Entry, PORT, Progress};
 use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::{Send, Transport, Way};
+use crate::args::{PathArgs, Send, Transport};
 use crate::commands::connecting::Wait;
 use crate::commands::memory::Memory;
 use crate::commands::{Stop, identity, in_runtime, log, mqueue, sctp};
@@ -34,7 +34,7 @@ const BREAK_OFF: Duration = Duration::from_millis(100);
 pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     let lines = Arc::new(Lines::new());
     log::start(lines.log(), "warn", false);
-    let mut tuning = tuning(&args.way);
+    let mut tuning = tuning(&args.path);
     if let Some(node) = args.queues.node {
         return mqueue::send(node, args, &tuning, &lines);
     }
@@ -73,7 +73,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
             sent = parcel.deliver(connecting, refused, silence, nothing_more) => sent?,
             () = host.failed() => return Err(Failure::ended()),
         };
-        if let Some(round_trip) = sent.round_trip.filter(|_| args.way.rate.is_none()) {
+        if let Some(round_trip) = sent.round_trip.filter(|_| args.path.rate.is_none()) {
             memory.note(peer, sent.bytes, sent.seconds, round_trip);
         }
         parcel.verdict(sent)
@@ -111,7 +111,7 @@ impl<'a> Parcel<'a> {
             }
             return Err(Failure::Input("there is nothing to send".to_owned()));
         }
-        let (to, idle_timeout, missing) = (&args.to, args.way.idle_timeout, missing.len() as u64);
+        let (to, idle_timeout, missing) = (&args.to, args.path.idle_timeout, missing.len() as u64);
         Ok(Some(Self { to, idle_timeout, found, missing, lines: lines.clone() }))
     }
 
@@ -194,15 +194,15 @@ pub(super) struct Sent {
     said: io::Result<()>,
 }
 
-fn tuning(way: &Way) -> Tuning {
-    if way.patience.is_some() {
+fn tuning(path: &PathArgs) -> Tuning {
+    if path.patience.is_some() {
         anstream::eprintln!("bentpipe: warning: `--patience` is called `--idle-timeout` now");
     }
     Tuning {
-        rate: way.rate,
-        controller: way.controller.clone(),
-        probing: way.probing,
-        idle_timeout: way.patience.unwrap_or(way.idle_timeout),
+        rate: path.rate,
+        controller: path.controller.clone(),
+        probing: path.probing,
+        idle_timeout: path.patience.unwrap_or(path.idle_timeout),
         ..Tuning::default()
     }
 }

@@ -117,7 +117,7 @@ async fn main() -> Outcome<()> {
         }
     };
     // Who has keys has one address.
-    let ways = match args.attack {
+    let count = match args.attack {
         Attack::Garbage | Attack::Replays | Attack::Strangers => SOCKETS,
         _ => 1,
     };
@@ -129,7 +129,7 @@ async fn main() -> Outcome<()> {
         while sent.0 < due {
             let bytes = attack(sent.0);
             // A full buffer of the kernel loses it.
-            let _ = sockets[sent.0 as usize % ways].try_send(&bytes);
+            let _ = sockets[sent.0 as usize % count].try_send(&bytes);
             sent = (sent.0 + 1, sent.1 + bytes.len() as u64);
         }
         for socket in &sockets {

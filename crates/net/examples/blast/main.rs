@@ -19,7 +19,7 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Bytes that the application writes at once.
 const PIECE: usize = 64 * 1024;
-/// What the kernel is asked to buffer each way, for both transports.
+/// What the kernel is asked to buffer in each direction, for both transports.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
 
 #[derive(Parser)]

@@ -32,7 +32,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// A host at these addresses, at least one, each of which is a way to it. They have the same UDP port,
+    /// A host at these addresses, at least one, each of which is a path to it. They have the same UDP port,
     /// [`UDP_PORT`](super::UDP_PORT) where peers do not know better; with 0 the system chooses one for all.
     ///
     /// # Errors

@@ -108,7 +108,7 @@ fn with_a_spoof_window_no_more_than_it_is_acknowledged_before_the_sink_has_it() 
     }
 }
 
-/// Runs a transfer both ways over random legs. `aborts` says when an end gives up, and which. Without `patient` ends
+/// Runs a transfer in both directions over random legs. `aborts` says when an end gives up, and which. Without `patient` ends
 /// a closed connection answers late segments for a second only, as is the default: who has not heard the last
 /// acknowledgement by then is reset, though all has arrived.
 #[expect(clippy::too_many_arguments, reason = "what a property draws")]

@@ -44,7 +44,7 @@ pub(super) fn build(
             Some(rate) => Ok(Some(rate)),
             None => problem(
                 &["flows", name, "bentpipe", "rate"],
-                "no link on the way says its rate: give the rate to send at",
+                "no link on the path has a rate: give the rate to send at",
             ),
         },
     };

@@ -162,8 +162,8 @@ fn ground(
     brought: &Registry,
 ) -> Result<GroundSpec, Problem> {
     let Some(own) = &station.ground else {
-        let way = |way| models(&["ground"], way, &constellation.ground, brought);
-        return Ok(GroundSpec { up: way("up")?, down: way("down")? });
+        let of = |key| models(&["ground"], key, &constellation.ground, brought);
+        return Ok(GroundSpec { up: of("up")?, down: of("down")? });
     };
     let all = &constellation.ground;
     let table = SatelliteLinkTable {
@@ -174,14 +174,14 @@ fn ground(
         up: own.up.clone().or_else(|| all.up.clone()),
         down: own.down.clone().or_else(|| all.down.clone()),
     };
-    let way = |way| models(&["stations", name, "ground"], way, &table, brought);
-    Ok(GroundSpec { up: way("up")?, down: way("down")? })
+    let of = |key| models(&["stations", name, "ground"], key, &table, brought);
+    Ok(GroundSpec { up: of("up")?, down: of("down")? })
 }
 
-/// The models of moving links: `part` and `way` are the keys of their tables.
+/// The models of moving links: `part` and `key` are the keys of their tables.
 fn models(
     part: &[&str],
-    way: &str,
+    key: &str,
     table: &SatelliteLinkTable,
     brought: &Registry,
 ) -> Result<Vec<ModelSpec>, Problem> {
@@ -192,25 +192,25 @@ fn models(
         loss: table.loss,
         ..LinkTable::default()
     };
-    let own = match way {
+    let own = match key {
         "up" => table.up.as_ref(),
         "down" => table.down.as_ref(),
         _ => None,
     };
     let queue = own.and_then(|own| own.queue.as_ref());
     if queue.is_some_and(|Named(queue)| !matches!(queue, QueueTable::Eager(_))) {
-        let path = [&[TABLE], part, &[way, "queue"]].concat();
+        let path = [&[TABLE], part, &[key, "queue"]].concat();
         return problem(&path, "links to satellites have drop-tail queues");
     }
     let models =
-        direction(part[part.len() - 1], way, &both, own, false, brought).map_err(|problem| {
+        direction(part[part.len() - 1], key, &both, own, false, brought).map_err(|problem| {
             // The table stands elsewhere than one of `links`.
             let above = [&[TABLE], part].concat().into_iter().map(str::to_owned);
             let path = above.chain(problem.path.into_iter().skip(2)).collect();
             Problem { path, ..problem }
         })?;
     if !models.iter().all(ModelSpec::keeps_order) {
-        let path = [&[TABLE], part, &[way]].concat();
+        let path = [&[TABLE], part, &[key]].concat();
         return problem(&path, "links to satellites keep packets in order");
     }
     Ok(models)

@@ -54,7 +54,7 @@ pub enum PolicyName {
     All,
 }
 
-/// Links to or between satellites; their delay is that of the way.
+/// Links to or between satellites; their delay is that of the distance.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SatelliteLinkTable {

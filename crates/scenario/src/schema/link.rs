@@ -34,10 +34,10 @@ pub struct LinkTable {
     pub loss: Option<Probability>,
     /// Losses in bursts; each direction has a channel of its own.
     pub gilbert_elliott: Option<GilbertElliottTable>,
-    /// Times at which the link is down, both ways.
+    /// Times at which the link is down, in both directions.
     #[serde(default)]
     pub blackouts: Vec<BlackoutTable>,
-    /// Times at which the link is down again and again, both ways.
+    /// Times at which the link is down again and again, in both directions.
     pub blackout_every: Option<PeriodicBlackoutTable>,
     /// Hosts beside it learn at once when it goes down and when it is up again. Not with a constellation.
     #[serde(default)]

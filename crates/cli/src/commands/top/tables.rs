@@ -108,7 +108,7 @@ fn peer_row(peer: &PeerStatus, before: Option<&PeerStatus>, since: Span) -> Row<
     Row { cells, alarming: !peer.up }
 }
 
-/// Whether it answers, and by which way if that is not the usual one.
+/// Whether it answers, and over which path if that is not the usual one.
 fn state(peer: &PeerStatus) -> String {
     let mut state = vec![if peer.up { "up" } else { "down" }];
     if peer.link == Link::Backup {

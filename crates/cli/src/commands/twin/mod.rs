@@ -130,7 +130,7 @@ const ROWS: &[(&str, &str, Figure)] = &[
     ("bytes on the link, to those of the file", "", |case, all, _| {
         all.link_bytes[0] as f64 / case.size.get() as f64
     }),
-    ("the same the other way", "", |case, all, _| {
+    ("the same in the other direction", "", |case, all, _| {
         all.link_bytes[1] as f64 / case.size.get() as f64
     }),
 ];

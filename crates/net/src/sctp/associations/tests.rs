@@ -13,7 +13,7 @@ const SERVER: usize = 1;
 const PORT: u16 = 1;
 const DELAY: Span = Span::from_millis(20);
 
-/// A datagram on its way: who gets it at which socket, who it seems to come from, the mark in its IP header,
+/// A datagram on its path: who gets it at which socket, who it seems to come from, the mark in its IP header,
 /// and its bytes.
 type Flying = (usize, usize, SocketAddr, Ecn, Vec<u8>);
 
@@ -330,7 +330,7 @@ fn nobody_moves_a_path_who_does_not_know_its_tag() {
     let ids = world.opened();
     let connection = &world.endpoints[SERVER].connections[ids[SERVER].0];
     let Ports { local, peer } = connection.stream.endpoint.ports();
-    let before = *connection.ways.get(Ways::PRIMARY).expect("a path");
+    let before = *connection.paths.get(Paths::PRIMARY).expect("a path");
     for chunk in [sctp::Chunk::CookieAck, sctp::Chunk::Init(Box::default())] {
         let forged = Packet {
             source_port: peer,
@@ -344,7 +344,7 @@ fn nobody_moves_a_path_who_does_not_know_its_tag() {
         world.endpoints[SERVER].handle_datagram(world.now, 0, from, Ecn::NotCapable, &bytes);
     }
     let connection = &world.endpoints[SERVER].connections[ids[SERVER].0];
-    assert_eq!(connection.ways.get(Ways::PRIMARY), Some(&before));
+    assert_eq!(connection.paths.get(Paths::PRIMARY), Some(&before));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Two gateways with several ways between them: a second link, and TCP where UDP does not get through.
+//! Two gateways with several paths between them: a second link, and TCP where UDP does not get through.
 
 mod gateways;
 mod links;
@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bentpipe_association::Outer;
-use bentpipe_gateway::{Link as Way, PeerStatus};
+use bentpipe_gateway::{Link as InUse, PeerStatus};
 use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
 use bentpipe_units::Span;
@@ -76,7 +76,7 @@ async fn where_udp_is_blocked_flows_go_by_tcp() {
     round(&mut tcp, 3_000_000).await;
     for gateway in [&hub, &terminal] {
         let peer = &gateway.status().peers[0];
-        assert_eq!((peer.up, peer.outer, peer.link), (true, Outer::Tcp, Way::Primary));
+        assert_eq!((peer.up, peer.outer, peer.link), (true, Outer::Tcp, InUse::Primary));
     }
 }
 
@@ -107,15 +107,15 @@ async fn a_flow_goes_on_by_the_second_link_while_the_first_one_is_dark_and_then_
     let (hub, terminal) = (site.hub(), site.terminal());
     let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
     round(&mut tcp, 100_000).await;
-    assert_eq!(terminal.status().peers[0].link, Way::Primary);
+    assert_eq!(terminal.status().peers[0].link, InUse::Primary);
     primary.end();
     round(&mut tcp, 1_000_000).await;
     for gateway in [&hub, &terminal] {
-        assert_eq!(gateway.status().peers[0].link, Way::Backup);
+        assert_eq!(gateway.status().peers[0].link, InUse::Backup);
     }
     let _primary = link(first);
     for gateway in [&terminal, &hub] {
-        until(gateway, |peer| peer.link == Way::Primary).await;
+        until(gateway, |peer| peer.link == InUse::Primary).await;
     }
     round(&mut tcp, 1_000_000).await;
     assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
