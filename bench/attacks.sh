@@ -15,7 +15,7 @@ if [ -z "${INSIDE:-}" ]; then
 fi
 seconds=${1:-10}
 rate=${2:-10000}
-attacks=${3:-none garbage replays strangers clients connections far questions parity anything requests}
+attacks=${3:-none garbage replays unknown-peers clients connections far questions parity anything requests}
 target=$PWD/${CARGO_TARGET_DIR:-target}/release
 work=$(mktemp -d)
 started=()

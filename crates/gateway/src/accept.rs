@@ -16,7 +16,7 @@ use crate::{Gateway, Network, Tasks as _, Tcp as _, relay};
 use bentpipe_association::host::Connection;
 
 /// Time for a far gateway to say what it wants.
-const GREETING: Span = Span::from_secs(60);
+const OPEN_TIMEOUT: Span = Span::from_secs(60);
 
 /// A flow waits no longer than this because so many begin at once: browsers open dozens of connections in a moment, and a
 /// client takes a reset for an answer.
@@ -52,8 +52,8 @@ async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Re
         connection.abort();
         return Ok(());
     };
-    let greeting = inner.network.timeout(GREETING, open::read(&connection)).await;
-    let (open, first) = greeting.ok_or(io::ErrorKind::TimedOut)??;
+    let opening = inner.network.timeout(OPEN_TIMEOUT, open::read(&connection)).await;
+    let (open, first) = opening.ok_or(io::ErrorKind::TimedOut)??;
     match open {
         Open::Hold => {
             if !far.is_up.swap(true, Ordering::Relaxed) {

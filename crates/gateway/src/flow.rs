@@ -119,8 +119,8 @@ impl<N: Network> Gateway<N> {
         located.ok_or(Verdict::Unreachable)?;
         let connection = self.host.open(far.address(), far.key, crate::PORT, self.tuning.clone());
         flow.goes_by(&connection);
-        let greeting = open::frame(&Open::Flow { to, from });
-        connection.write_bytes(greeting).await.map_err(|_| Verdict::TimedOut)?;
+        let opening = open::frame(&Open::Flow { to, from });
+        connection.write_bytes(opening).await.map_err(|_| Verdict::TimedOut)?;
         if self.config.early_accept {
             return Ok(Begun { flow, path: Path::Far(connection, Before::Verdict) });
         }

@@ -25,7 +25,7 @@ use bentpipe_system::Clock;
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;
 /// Time to send what says that a host ends.
-const FAREWELL: Duration = Duration::from_millis(200);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 /// Time between two looks whether it was sent.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -145,7 +145,7 @@ impl Host {
             }
         };
         // Nobody has to wait for a socket that is full.
-        let _ = tokio::time::timeout(FAREWELL, sent).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, sent).await;
         if let Some(path) = self.times.get() {
             let times = shared.endpoint().times().clone();
             Keeper::new(path.clone(), Times::default()).save(&times);

@@ -108,7 +108,7 @@ impl Socket {
 
     /// Sends what waits, and lets the kernel and routers cut it into fragments. True when the socket is full
     /// before that is done.
-    pub(crate) fn send_all_in_pieces(&self, outbox: &mut Outbox) -> bool {
+    pub(crate) fn send_all_fragmented(&self, outbox: &mut Outbox) -> bool {
         // One of the two is not of the socket's family; where the other fails datagrams stay whole.
         let _ = set_ip_mtu_discover(&self.io, Ipv4PathMtuDiscovery::DONT);
         let _ = set_ipv6_mtu_discover(&self.io, Ipv6PathMtuDiscovery::WANT);
@@ -119,7 +119,7 @@ impl Socket {
     }
 
     /// An address as the system wants to have it for this socket.
-    const fn as_told(&self, ip: IpAddr) -> IpAddr {
+    const fn in_family(&self, ip: IpAddr) -> IpAddr {
         match ip {
             IpAddr::V4(ip) if self.is_v6 => IpAddr::V6(ip.to_ipv6_mapped()),
             ip => ip,
@@ -131,13 +131,13 @@ impl Socket {
         let segment_size = (train.bytes.len() > train.each).then_some(train.each);
         let transmit = Transmit {
             destination: SocketAddr::new(
-                self.as_told(train.route.address.ip()),
+                self.in_family(train.route.address.ip()),
                 train.route.address.port(),
             ),
             ecn: EcnCodepoint::from_bits(train.ecn.bits()),
             contents: train.bytes,
             segment_size,
-            src_ip: train.route.local.map(|ip| self.as_told(ip)),
+            src_ip: train.route.local.map(|ip| self.in_family(ip)),
         };
         let (io, state) = (&self.io, &self.state);
         let sent = io.try_io(Interest::WRITABLE, || state.try_send(io.into(), &transmit));

@@ -3,10 +3,11 @@
 use toml::{Table, Value};
 
 /// Paths of old keys, of which `*` is any name, and what the last part is called now.
-const OLD: [(&[&str], &str); 4] = [
+const OLD: [(&[&str], &str); 5] = [
     (&["links", "*", "forth"], "forward"),
     (&["links", "*", "back"], "return"),
     (&["constellation", "check"], "update_interval"),
+    (&["schedulers", "*", "turns"], "discipline"),
     (&["flows", "*", "bentpipe", "patience"], "idle_timeout"),
 ];
 

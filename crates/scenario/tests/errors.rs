@@ -184,6 +184,19 @@ fn the_idle_timeout_is_read_by_its_old_name_but_not_by_both() {
 }
 
 #[test]
+fn the_discipline_of_a_scheduler_is_read_by_its_old_name() {
+    let read = |key: &str| {
+        let text =
+            format!("{SMALL}\n[schedulers.fair]\nrate = \"1 Mbit/s\"\n{key} = \"weighted\"\n");
+        Scenario::parse("test.toml", &text).expect(key)
+    };
+    let (old, new) = (read("turns"), read("discipline"));
+    assert_eq!(format!("{:?}", old.file()), format!("{:?}", new.file()));
+    let warning = "test.toml: `schedulers.fair.turns` is called `discipline` now";
+    assert_eq!((old.warnings(), new.warnings()), (vec![warning.to_owned()], Vec::new()));
+}
+
+#[test]
 fn parameters_of_controllers_are_read_by_their_old_names_but_not_by_both() {
     let read = |parameters: &str| {
         let tcp = "protocol = \"tcp\"\ntcp.controller = \"cubic\"\ntcp.controller_parameters = ";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bentpipe_transport::PathId;
 use bentpipe_units::Instant;
-use bentpipe_wire::icmp::TooLong;
+use bentpipe_wire::icmp::PacketTooBig;
 use bentpipe_wire::tcp;
 
 use crate::Protocol;
@@ -40,9 +40,9 @@ impl Endpoints {
         now: Instant,
         network: &mut Network<'_>,
         node: u16,
-        message: &TooLong,
+        message: &PacketTooBig,
     ) {
-        let TooLong { mtu, packet } = message;
+        let PacketTooBig { mtu, packet } = message;
         let (Some(peer), tcp::PROTOCOL) = (node_at(packet.destination), packet.protocol) else {
             return;
         };

@@ -8,7 +8,7 @@ use bentpipe_association::Fec;
 use bentpipe_link::mac::MacSpec;
 use bentpipe_link::{Direction, ModelSpec};
 use bentpipe_orbit::{Network, OrbitError};
-use bentpipe_pep::scheduler::Turns;
+use bentpipe_pep::scheduler::Discipline;
 use bentpipe_pep::split;
 use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
@@ -255,7 +255,7 @@ pub struct SchedulerSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// They send in turn.
-    Turns(Turns),
+    Turns(Discipline),
     /// Their windows follow the use of the line; segments have so many bytes.
     Windows(ByteCount),
 }

@@ -55,7 +55,7 @@ impl Path {
     }
 
     /// One that may lead there: the peer has to prove it, unless it is known to be there.
-    pub(super) fn heard(from: Route, is_proved: bool) -> Self {
+    pub(super) fn received(from: Route, is_proved: bool) -> Self {
         Self { is_proved, ..Self::new(from, 0) }
     }
 

@@ -120,12 +120,12 @@ impl PathMonitor {
         let slept = self.used.is_none_or(|at| now.since(at) >= USED);
         self.used = Some(now);
         if slept {
-            self.hurry(now, main);
+            self.probe_soon(now, main);
         }
     }
 
     /// A probe by this path is due now.
-    pub(super) fn hurry(&mut self, now: Instant, path: usize) {
+    pub(super) fn probe_soon(&mut self, now: Instant, path: usize) {
         self.paths[path].next = now;
     }
 

@@ -26,7 +26,7 @@ use crate::output::lines::Lines;
 /// Time between two looks at the connection for the progress bar.
 const REFRESH: Duration = Duration::from_millis(200);
 /// Time to take leave of a peer that has everything.
-const FAREWELL: Duration = Duration::from_secs(10);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time to tell a peer that the user has stopped.
 const BREAK_OFF: Duration = Duration::from_millis(100);
 
@@ -157,7 +157,7 @@ impl<'a> Parcel<'a> {
         let outcome = sent.map_err(|error| failed(&error))?;
         let (state, counters) = connection.state();
         // The peer has said what became of each entry; how it takes its leave changes nothing.
-        let _ = tokio::time::timeout(FAREWELL, connection.finish()).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.finish()).await;
         let said = Lines::conclude(format!(
             "{} of {} entries, {} sent in {seconds:.2} s ({:.2} Mbit/s), {} there already, \
              {:.2} % sent again",

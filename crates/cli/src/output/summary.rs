@@ -30,7 +30,7 @@ pub(crate) fn print(run: &RunSummary, out: &mut impl Write) -> io::Result<()> {
             + link.lost_blackout
             + link.lost_channel
             + link.lost_scripted
-            + link.lost_too_long;
+            + link.lost_packet_too_big;
         let counts = [link.packets, link.delivered, link.corrupted, lost];
         let counts = counts.map(|count| thousands(count as f64, 0));
         table.add_row(

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::content::{Checker, pieces};
+use crate::content::{Checker, chunks};
 use crate::{Args, Outcome, within};
 
 const READ: usize = 256 * 1024;
@@ -28,8 +28,8 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
         let (mut connection, _) = listener.accept().await?;
         tokio::spawn(async move {
             while let Ok(bytes) = connection.read_u64().await {
-                for piece in pieces(bytes) {
-                    connection.write_all(&piece).await?;
+                for chunk in chunks(bytes) {
+                    connection.write_all(&chunk).await?;
                 }
             }
             connection.shutdown().await

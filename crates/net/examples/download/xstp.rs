@@ -9,7 +9,7 @@ use bentpipe_net::Host;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use crate::content::{Checker, pieces};
+use crate::content::{Checker, chunks};
 use crate::{Args, Outcome, within};
 
 const SERVER: [u8; 32] = [1; 32];
@@ -32,13 +32,13 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
             let mut request = Vec::new();
             // The end of the request is a round trip behind it.
             while request.len() < 8
-                && let Some(piece) = connection.read_bytes().await?
+                && let Some(chunk) = connection.read_bytes().await?
             {
-                request.extend_from_slice(&piece);
+                request.extend_from_slice(&chunk);
             }
             let bytes = request.try_into().map(u64::from_be_bytes).unwrap_or(0);
-            for piece in pieces(bytes) {
-                connection.write_bytes(piece).await?;
+            for chunk in chunks(bytes) {
+                connection.write_bytes(chunk).await?;
             }
             connection.finish().await
         });

@@ -74,7 +74,7 @@ impl Gateway {
         for work in inner.work() {
             tasks.spawn(work);
         }
-        tasks.spawn(watch(host.clone()));
+        tasks.spawn(monitor(host.clone()));
         Ok(Self { inner, host, tasks, ops })
     }
 
@@ -140,7 +140,7 @@ impl Gateway {
 }
 
 /// Ends when nothing works any more.
-async fn watch(host: Host) -> io::Result<()> {
+async fn monitor(host: Host) -> io::Result<()> {
     host.failed().await;
     Err(io::Error::other("the task that carries datagrams has ended"))
 }

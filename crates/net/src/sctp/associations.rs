@@ -59,7 +59,7 @@ pub struct Associations {
     accepted: Accepted,
     /// What each socket has to send, and what of it may be cut into fragments.
     outboxes: Vec<Outbox>,
-    outboxes_in_pieces: Vec<Outbox>,
+    outboxes_fragmented: Vec<Outbox>,
     entropy: Entropy,
     counters: Counters,
     place: Segment,
@@ -86,7 +86,7 @@ struct DrainContext<'a> {
     paths: &'a Paths,
     dropped: bool,
     outboxes: &'a mut [Outbox],
-    outboxes_in_pieces: &'a mut [Outbox],
+    outboxes_fragmented: &'a mut [Outbox],
     place: &'a mut Segment,
     events: &'a mut Vec<Event>,
 }
@@ -100,8 +100,12 @@ impl Host<Association> for DrainContext<'_> {
         if let Segment::Sctp(packet) = &*self.place
             && let Some(known) = self.paths.get(path)
         {
-            let in_pieces = packet.in_pieces;
-            put(packet, *known, if in_pieces { self.outboxes_in_pieces } else { self.outboxes });
+            let may_fragment = packet.may_fragment;
+            put(
+                packet,
+                *known,
+                if may_fragment { self.outboxes_fragmented } else { self.outboxes },
+            );
         }
     }
 
@@ -127,7 +131,7 @@ impl Associations {
         let outboxes = || std::iter::repeat_with(Outbox::default).take(local.count()).collect();
         Self {
             outboxes: outboxes(),
-            outboxes_in_pieces: outboxes(),
+            outboxes_fragmented: outboxes(),
             local,
             key: CookieKey::new(secret),
             listener: None,
@@ -145,7 +149,8 @@ impl Associations {
 
     /// Lets anybody open associations to service `port`.
     pub fn listen(&mut self, port: u16, config: Arc<Config>) {
-        self.listener = Some((port, Listener::new(config, self.key.clone(), self.local.told())));
+        self.listener =
+            Some((port, Listener::new(config, self.key.clone(), self.local.announced())));
     }
 
     /// Opens an association to service `port` of the peer at `to`. `None` when no socket leads there or each
@@ -168,7 +173,7 @@ impl Associations {
         let identity = Identity {
             ports: Ports { local, peer: port },
             paths: vec![Paths::PRIMARY],
-            addresses: self.local.told(),
+            addresses: self.local.announced(),
             key: self.key.clone(),
             entropy: (self.entropy)(),
         };
@@ -232,7 +237,7 @@ impl Associations {
         let path = Path { socket, to: from };
         let ports = Ports { local: packet.destination_port, peer: packet.source_port };
         let Some(&id) = self.by_ends.get(&(path.ip(), ports)) else {
-            return self.knock(now, path, packet);
+            return self.handle_unknown(now, path, packet);
         };
         let connection = &mut self.connections[id];
         let Some(number) = connection.paths.find(path.ip()) else { return };
@@ -248,7 +253,7 @@ impl Associations {
     }
 
     /// A packet of no association: the peer opens one, or it is told that there is none.
-    fn knock(&mut self, now: Instant, path: Path, mut packet: Packet) {
+    fn handle_unknown(&mut self, now: Instant, path: Path, mut packet: Packet) {
         let entropy = (self.entropy)();
         let room = self.connections.len() < MOST_ASSOCIATIONS;
         let listener = self.listener.as_ref();
@@ -296,7 +301,7 @@ impl Associations {
             paths: &connection.paths,
             dropped: connection.stream.dropped,
             outboxes: &mut self.outboxes,
-            outboxes_in_pieces: &mut self.outboxes_in_pieces,
+            outboxes_fragmented: &mut self.outboxes_fragmented,
             place: &mut self.place,
             events: &mut self.events,
         };
@@ -330,8 +335,8 @@ impl Associations {
 
     /// The datagrams that a socket has to send and that may be cut into fragments, because they were made
     /// for a longer path.
-    pub fn outbox_in_pieces(&mut self, socket: usize) -> &mut Outbox {
-        &mut self.outboxes_in_pieces[socket]
+    pub fn outbox_fragmented(&mut self, socket: usize) -> &mut Outbox {
+        &mut self.outboxes_fragmented[socket]
     }
 
     /// When [`Associations::handle_timeout`] must be called.

@@ -28,7 +28,7 @@ impl Local {
 
     /// What the peer is told: the addresses, if there are several. A single one it sees, and behind a
     /// translator sees it better.
-    pub fn told(&self) -> Vec<IpAddr> {
+    pub fn announced(&self) -> Vec<IpAddr> {
         let addresses: Vec<_> = self
             .sockets
             .iter()
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(local(&two, Some("10.2.0.1")).path_to(ip("10.2.0.2"), 9899), Some((1, to)));
         assert_eq!(local(&two, None).path_to(ip("10.2.0.2"), 9899), Some((0, to)));
         assert_eq!(local(&two, None).path_to(ip("fd00::1"), 9899), None);
-        assert_eq!(local(&two, None).told(), [ip("10.1.0.1"), ip("10.2.0.1")]);
+        assert_eq!(local(&two, None).announced(), [ip("10.1.0.1"), ip("10.2.0.1")]);
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
         let any = local(&["[::]:9899"], None);
         let mapped = "[::ffff:10.0.0.1]:7".parse().expect("an address");
         assert_eq!(any.path_to(ip("10.0.0.1"), 7), Some((0, mapped)));
-        assert!(any.told().is_empty());
+        assert!(any.announced().is_empty());
     }
 
     #[test]

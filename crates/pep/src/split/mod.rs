@@ -154,10 +154,10 @@ impl Relay {
             return;
         }
         while !leg.full
-            && let Some(piece) = incoming.front()
+            && let Some(chunk) = incoming.front()
         {
-            let Ok(taken) = endpoint.write(now, piece) else { return self.break_off() };
-            leg.full = !piece.is_empty();
+            let Ok(taken) = endpoint.write(now, chunk) else { return self.break_off() };
+            leg.full = !chunk.is_empty();
             incoming.written(taken as u64);
         }
         incoming.kept_downstream(now, endpoint.unacknowledged().get());

@@ -121,7 +121,7 @@ pub(crate) const fn lost(link: &LinkSummary) -> u64 {
         + link.lost_scripted
         + link.lost_early
         + link.lost_collision
-        + link.lost_too_long
+        + link.lost_packet_too_big
 }
 
 /// Every flow delivered the whole file, and every packet is accounted for.

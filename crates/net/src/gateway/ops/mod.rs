@@ -77,7 +77,7 @@ async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> io::Result<()> {
 }
 
 /// What is asked about.
-trait Watched {
+trait Monitored {
     /// All there is to know.
     fn status(&self) -> Status;
 
@@ -98,7 +98,7 @@ struct Gateway {
     host: Host,
 }
 
-impl Watched for Gateway {
+impl Monitored for Gateway {
     fn status(&self) -> Status {
         self.inner.status()
     }
@@ -120,7 +120,7 @@ impl Watched for Gateway {
 async fn client(
     io: impl AsyncRead + AsyncWrite + Unpin,
     timeout: Duration,
-    gateway: &impl Watched,
+    gateway: &impl Monitored,
 ) -> io::Result<()> {
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
         let is_meant =
@@ -143,7 +143,7 @@ async fn client(
 }
 
 /// The answer to a request.
-async fn answer(method: &Method, path: &str, gateway: &impl Watched) -> Response<Full<Bytes>> {
+async fn answer(method: &Method, path: &str, gateway: &impl Monitored) -> Response<Full<Bytes>> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served here\n");
         refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use bentpipe_gateway::testing::{peer, status};
 
-    impl Watched for Status {
+    impl Monitored for Status {
         fn status(&self) -> Status {
             self.clone()
         }
@@ -269,7 +269,7 @@ mod tests {
     /// A gateway whose task hangs.
     struct Hung(Status);
 
-    impl Watched for Hung {
+    impl Monitored for Hung {
         fn status(&self) -> Status {
             self.0.clone()
         }

@@ -105,7 +105,7 @@ impl World {
                 whole.retain(|(_, _, bytes)| bytes.len() <= self.carries);
                 let longest = whole.iter().map(|(_, _, bytes)| bytes.len()).max();
                 self.longest = self.longest.max(longest.unwrap_or(0));
-                let cut = taken(self.endpoints[host].outbox_in_pieces(socket));
+                let cut = taken(self.endpoints[host].outbox_fragmented(socket));
                 self.cut += cut.len() as u32;
                 let sent = whole.into_iter().chain(cut);
                 sent.for_each(|(to, ecn, bytes)| self.fly(to, from, ecn, bytes));
