@@ -107,7 +107,7 @@ fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
     let data = pattern(6_000_000);
     let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
     assert!(read == data);
-    // 12.5 s of data at 4 Mbit/s; what was under way over the satellite is sent again, and to find out took
+    // 12.5 s of data at 4 Mbit/s; what was under way over the satellite is retransmitted, and to find out took
     // 1.25 s after the first probe without an answer.
     let took = last.since(Instant::ZERO).as_secs_f64();
     assert!(took < 12.5 + 0.6 + 1.6 + 1.2, "{took}");
@@ -116,9 +116,9 @@ fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
 
 #[test]
 fn traffic_returns_to_the_first_link_once_that_works_again() {
-    let dark = second(5)..second(15);
+    let down = second(5)..second(15);
     let (mut world, counts) =
-        world(both_links(), false, move |path, now| path == BACKUP || !dark.contains(&now));
+        world(both_links(), false, move |path, now| path == BACKUP || !down.contains(&now));
     let connection = world.connect();
     let mut data = pattern(20_000_000);
     let mut last = (0, 0);
@@ -137,7 +137,7 @@ fn traffic_returns_to_the_first_link_once_that_works_again() {
         last = now;
     }
     assert!(shares[4].0 > 250 && shares[4].1 < 2, "{shares:?}");
-    // The rest of a second, and then only probes on the dark link.
+    // The rest of a second, and then only probes on the down link.
     assert!(shares[8..14].iter().all(|share| share.0 < 2 && share.1 > 300), "{shares:?}");
     assert!(shares[19..].iter().all(|share| share.0 > 300 && share.1 < 2), "{shares:?}");
 }
@@ -244,10 +244,10 @@ proptest! {
         spread in prop::bool::ANY,
     ) {
         let (mut world, _) = world(both_links(), spread, move |path, now| {
-            let dark = |(from, len, link): &(u64, u64, bool)| {
+            let down = |(from, len, link): &(u64, u64, bool)| {
                 *link == path.0 && (second(*from)..second(from + len)).contains(&now)
             };
-            !times.iter().any(dark)
+            !times.iter().any(down)
         });
         let connection = world.connect();
         let data = pattern(4_000_000);

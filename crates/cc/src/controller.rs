@@ -151,7 +151,7 @@ pub struct Repair {
     /// Each segment has a timer of its own, looked at when the first duplicate acknowledgement comes
     /// and when the first two acknowledgements after a retransmission come (TCP Vegas, section 3.1).
     pub fine_timers: bool,
-    /// Everything outstanding shall be sent again, once in a round trip, for the loss told last.
+    /// Everything outstanding shall be retransmitted, once in a round trip, for the loss told last.
     pub resend_outstanding: bool,
     /// The retransmission timeout grows by at most this factor; `None` for the usual doubling.
     pub max_backoff: Option<u32>,

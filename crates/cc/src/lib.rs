@@ -1,7 +1,7 @@
 //! Congestion control: facts in, limits out.
 //!
 //! The sender tells a [`Controller`] what happened and obeys its [`Limits`]. Bytes in flight, rounds
-//! and loss episodes are counted once, by the sender; what to send again is decided elsewhere. A
+//! and loss episodes are counted once, by the sender; what to retransmit is decided elsewhere. A
 //! controller is one file in `algorithms` and one row in `registry`, and runs under every protocol.
 //!
 //! A program brings a controller of its own as a [`Row`]. A [`Registry`] finds it by name, as scenarios do;

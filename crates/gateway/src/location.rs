@@ -1,4 +1,4 @@
-//! Where a far gateway is: at an address, or at a name that is looked up again whenever it does not answer.
+//! Where a remote gateway is: at an address, or at a name that is looked up again whenever it does not answer.
 
 use std::net::SocketAddr;
 
@@ -17,7 +17,7 @@ const LOOKUP: Span = Span::from_secs(10);
 /// Addresses over the two links.
 type Addresses = [Option<SocketAddr>; 2];
 
-/// Where a far gateway is, over each link.
+/// Where a remote gateway is, over each link.
 #[derive(Debug)]
 pub(crate) struct Located {
     configured: [Option<Destination>; 2],

@@ -1,4 +1,4 @@
-//! A flow between a TCP connection and a connection to the far gateway.
+//! A flow between a TCP connection and a connection to the remote gateway.
 //!
 //! Each direction says how it ended: what was cut off is never taken for the end. Between gateways the
 //! bytes therefore travel in frames with a header of four bytes, and the last frame says whether it is the
@@ -52,7 +52,7 @@ enum Ending {
     NotConnected(Verdict),
 }
 
-/// What a far gateway has said of a flow.
+/// What a remote gateway has said of a flow.
 #[derive(Debug)]
 pub(crate) enum Before {
     /// Nothing yet: what became of it comes first.
@@ -184,7 +184,7 @@ async fn taken(runtime: &impl Runtime, tcp: &mut impl Tcp) {
     }
 }
 
-/// From TCP to the far gateway.
+/// From TCP to the remote gateway.
 async fn upward(
     runtime: &impl Runtime,
     mut tcp: impl TcpReader,
@@ -248,7 +248,7 @@ fn put_header(buffer: &mut BytesMut, kind: u8, len: usize) {
     buffer[..HEADER].copy_from_slice(&header.to_be_bytes());
 }
 
-/// From the far gateway to TCP.
+/// From the remote gateway to TCP.
 async fn downward(
     connection: &Connection<impl Streams>,
     before: Before,
@@ -319,7 +319,7 @@ async fn write_all(
     Ok(())
 }
 
-/// Waits until the far gateway has everything.
+/// Waits until the remote gateway has everything.
 async fn delivered(runtime: &impl Runtime, connection: &Connection<impl Streams>) {
     while connection.unsent() > 0 || connection.state().0.in_flight.get() > 0 {
         runtime.sleep(LOOK).await;

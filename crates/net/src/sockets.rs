@@ -26,7 +26,7 @@ sockopt_impl!(
     MemoryInfo, GetOnly, libc::SOL_SOCKET, libc::SO_MEMINFO, [u32; 9]
 );
 
-/// Listens for connections; a `transparent` socket takes those to any address that are led to it.
+/// Listens for connections; a `transparent` socket takes those to any address that are redirected to it.
 ///
 /// # Errors
 /// When the address is taken, or the process may not do that.

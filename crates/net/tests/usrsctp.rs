@@ -236,15 +236,15 @@ fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
         let (from, connection) = node.accept().await;
         assert_eq!(from.ip().to_string(), TwoHosts::address(0, RIGHT));
         while connection.path_change().await != PathChange::Confirmed(at(1)) {}
-        hosts.set_dark(0, true).expect("dark");
+        hosts.set_down(0, true).expect("down");
         exchange(&connection).await;
-        while connection.path_change().await != PathChange::Dark(at(0)) {}
+        while connection.path_change().await != PathChange::Down(at(0)) {}
         assert_eq!(connection.receive().await.expect("the end"), None);
         connection.finish().await.expect("closed");
         let said = tokio::task::spawn_blocking(|| peer.end()).await.expect("it ends");
         assert!(said.contains(&format!("received {} wrong 0", whole())), "{said:?}");
-        let dark = format!("path {} dark", TwoHosts::address(0, LEFT));
-        assert!(said.contains(&dark), "{said:?}");
+        let down = format!("path {} down", TwoHosts::address(0, LEFT));
+        assert!(said.contains(&down), "{said:?}");
         if let Some(capture) = capture {
             capture.catch_up().await;
             capture.judge();

@@ -265,10 +265,10 @@ mod tests {
     fn a_path_in_use_that_goes_dark_is_given_up_in_a_round_trip_and_some_probes() {
         let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (1, Outer::Udp)]));
         let (changes, probes) = run(&mut monitor, 0, 60_000, |path, ms| path == 1 || ms < 20_000);
-        let [(first, both), (dark, left)] = changes[..] else { panic!("{changes:?}") };
+        let [(first, both), (down, left)] = changes[..] else { panic!("{changes:?}") };
         assert_eq!((both, left), (3, 2));
         assert!(first <= 5_000, "{first}");
-        assert!((20_900..21_600).contains(&dark), "{dark}");
+        assert!((20_900..21_600).contains(&down), "{down}");
         // Four a second while in use; a few on the other one until it is.
         assert!((150..200).contains(&probes[1]), "{probes:?}");
         assert!((150..170).contains(&probes[0]), "{probes:?}");
@@ -277,9 +277,9 @@ mod tests {
     #[test]
     fn it_works_again_after_three_answers_in_a_row() {
         let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (1, Outer::Udp)]));
-        let dark = 10_000..30_000;
+        let down = 10_000..30_000;
         let (changes, _) =
-            run(&mut monitor, 0, 60_000, |path, ms| path == 1 || !dark.contains(&ms));
+            run(&mut monitor, 0, 60_000, |path, ms| path == 1 || !down.contains(&ms));
         let back = changes.last().expect("a change");
         assert_eq!(back.1, 3);
         assert!((31_500..33_000).contains(&back.0), "{changes:?}");

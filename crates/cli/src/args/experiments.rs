@@ -25,7 +25,7 @@ pub(crate) struct Reproduce {
     /// Replications of each point instead of the experiment's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) reps: Option<u64>,
-    /// Threads; one on each core if left out. The result is the same
+    /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Write CSV, JSON and SVG for each figure into this directory
@@ -50,7 +50,7 @@ that the scenario gives them.";
 pub(crate) struct Compare {
     /// A scenario file, or the name of a built-in scenario
     pub(crate) scenario: String,
-    /// What is compared, with commas between; what is deployed and what it replaces if left out
+    /// What is compared, with commas between [default: what is deployed and what it replaces]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) variants: Vec<Variant>,
     /// Runs of each variant
@@ -63,7 +63,7 @@ pub(crate) struct Compare {
     /// Change a value of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<Override>,
-    /// Threads; one on each core if left out. The result is the same
+    /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Write the ranking into this CSV file

@@ -101,7 +101,7 @@ pub(crate) enum Command {
     /// Name what there is
     #[command(after_help = LIST_EXAMPLES)]
     List {
-        /// What to name; everything if it is left out
+        /// What to list [default: everything]
         what: Option<Listing>,
         /// Print JSON
         #[arg(long)]

@@ -20,7 +20,7 @@ owner may read.";
 /// `bentpipe keygen`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Keygen {
-    /// The key file; ~/.config/bentpipe/key if left out
+    /// The key file [default: ~/.config/bentpipe/key]
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     /// Print the public key of an existing file
@@ -41,7 +41,7 @@ pub(crate) enum Transport {
 /// Who this host is and whom it knows.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Identity {
-    /// The key file of this host; ~/.config/bentpipe/key if left out
+    /// The key file of this host [default: ~/.config/bentpipe/key]
     #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) key: Option<PathBuf>,
     /// `none` sends everything readable, for links where encryption is forbidden; both ends must say so
@@ -70,7 +70,7 @@ pub(crate) struct PathArgs {
     /// Congestion controller (see `bentpipe list controllers`)
     #[arg(long, value_name = "NAME")]
     pub(crate) controller: Option<String>,
-    /// Whether losses are probed for their cause, as XSTP does; off over UDP if left out
+    /// Whether losses are probed for their cause, as XSTP does [default: off over UDP]
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
     pub(crate) probing: Option<bool>,
     /// Give up when nothing was heard for so long, also while connecting
@@ -105,7 +105,7 @@ pub(crate) struct Recv {
     /// Protocol of the connections
     #[arg(long, value_enum, value_name = "NAME", default_value = "xstp", conflicts_with = "via")]
     pub(crate) transport: Transport,
-    /// Address and UDP port to listen on; 0.0.0.0:25300 if left out, with SCTP 0.0.0.0:9899. With SCTP it
+    /// Address and UDP port to listen on; [default: 0.0.0.0:25300, with SCTP 0.0.0.0:9899]. With SCTP it
     /// may be given several times: each is a path
     #[arg(long, value_name = "ADDR", conflicts_with = "via")]
     pub(crate) listen: Vec<SocketAddr>,
@@ -157,8 +157,8 @@ pub(crate) struct Send {
     /// Protocol of the connection
     #[arg(long, value_enum, value_name = "NAME", default_value = "xstp", conflicts_with = "via")]
     pub(crate) transport: Transport,
-    /// Address of this host to send from, any if left out. With SCTP it may be given several times: each is a
-    /// path
+    /// Address of this host to send from [default: any]. With SCTP it may be given several times: each is
+    /// a path
     #[arg(long, value_name = "IP", conflicts_with = "via")]
     pub(crate) bind: Vec<IpAddr>,
     /// Send symbolic links as links. The receiver takes those that lead to something inside of its directory

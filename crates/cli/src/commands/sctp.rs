@@ -81,13 +81,13 @@ fn bind(addresses: &[SocketAddr]) -> Result<Node, Failure> {
     })
 }
 
-/// Says which paths go dark and come back.
+/// Says which paths go down and come up.
 async fn tell_of_paths(connection: &Connection, bar: &Bar) -> Never {
     loop {
         match connection.path_change().await {
             PathChange::Confirmed(_) => {}
-            PathChange::Dark(address) => bar.say(&format!("the path to {address} went dark")),
-            PathChange::Back(address) => bar.say(&format!("the path to {address} is back")),
+            PathChange::Down(address) => bar.say(&format!("the path to {address} is down")),
+            PathChange::Up(address) => bar.say(&format!("the path to {address} is up")),
         }
     }
 }

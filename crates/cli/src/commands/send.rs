@@ -160,7 +160,7 @@ impl<'a> Parcel<'a> {
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.finish()).await;
         let said = Lines::conclude(format!(
             "{} of {} entries, {} sent in {seconds:.2} s ({:.2} Mbit/s), {} there already, \
-             {:.2} % sent again",
+             {:.2} % retransmitted",
             outcome.done,
             self.found.len(),
             indicatif::DecimalBytes(outcome.sent),

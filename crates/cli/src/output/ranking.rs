@@ -54,7 +54,7 @@ pub(crate) fn print(
     writeln!(
         out,
         "to the best: of the goodputs of the same replication; queueing: smoothed round-trip time above \
-         its least"
+         its minimum"
     )
 }
 

@@ -258,7 +258,7 @@ pub static METRICS: &[Metric] = &[
     },
     Metric {
         name: "retransmitted_segments",
-        label: "segments that the first flow's sender sent again",
+        label: "segments that the first flow's sender retransmitted",
         take: |Outcome { run, .. }| of_flow(run, |f| f.source.retransmitted_segments as f64),
     },
     Metric {

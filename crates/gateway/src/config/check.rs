@@ -49,7 +49,7 @@ impl Config {
     pub(super) fn check(&self) -> Vec<(String, String)> {
         let mut found = Found::default();
         if self.peers.is_empty() {
-            found.add("peers", "there is none: name the far gateway in [peers.NAME]");
+            found.add("peers", "there is none: name the remote gateway in [peers.NAME]");
         }
         for (name, peer) in &self.peers {
             if self.role == Role::Terminal && peer.address.is_none() {

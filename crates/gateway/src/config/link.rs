@@ -30,9 +30,9 @@ pub struct LinkConfig {
     pub mode: Mode,
     /// What this end may send, all headers included, if the link is dedicated.
     pub rate: Option<Parsed<BitRate>>,
-    /// The address of this host on the link; the system's choice if left out.
+    /// The address of this host on the link (default: the system's choice).
     pub source: Option<IpAddr>,
-    /// The congestion controller of each flow if the link is shared; CUBIC if left out.
+    /// The congestion controller of each flow if the link is shared (default: CUBIC).
     pub controller: Option<String>,
     /// Parity.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct LinkConfig {
 pub struct Backup {
     /// What this end may send, all headers included, if the links are dedicated.
     pub rate: Option<Parsed<BitRate>>,
-    /// The address of this host on the link; the system's choice if left out.
+    /// The address of this host on the link (default: the system's choice).
     pub source: Option<IpAddr>,
     /// Flows are spread over both links while both work.
     #[serde(default, alias = "aggregate")]

@@ -35,7 +35,7 @@ pub enum Role {
     Hub,
 }
 
-/// What becomes of new connections while the far gateway is gone.
+/// What becomes of new connections while the remote gateway is unreachable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fallback {
@@ -80,10 +80,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The user that the process becomes once it has read its key, if it was started by root.
     pub user: Option<String>,
-    /// Connections are answered before the far gateway has connected.
+    /// Connections are answered before the remote gateway has connected.
     #[serde(default = "yes")]
     pub early_accept: bool,
-    /// What becomes of new connections while the far gateway is gone.
+    /// What becomes of new connections while the remote gateway is unreachable.
     #[serde(default)]
     pub fallback: Fallback,
     /// What becomes of UDP.
@@ -116,7 +116,7 @@ pub struct Config {
     pub socks5: Option<Proxy>,
     /// An HTTP server that knows CONNECT.
     pub http: Option<Proxy>,
-    /// Connections that the firewall leads here.
+    /// Connections that the firewall redirects here.
     pub transparent: Option<Transparent>,
     /// Metrics, health and status over HTTP.
     pub ops: Option<Ops>,
@@ -136,7 +136,7 @@ pub struct Limits {
     pub buffer: Parsed<ByteCount>,
     /// Time for a server to answer.
     pub connect_timeout: Parsed<Span>,
-    /// The far gateway may be silent for so long before flows are reset.
+    /// The remote gateway may be silent for so long before flows are reset.
     #[serde(alias = "patience")]
     pub idle_timeout: Parsed<Span>,
 }
@@ -164,7 +164,7 @@ pub struct Peer {
     pub address: Option<Parsed<Destination>>,
     /// The same over the second link.
     pub backup: Option<Parsed<Destination>>,
-    /// What this end may send to it on a dedicated link; all of the link's rate if left out.
+    /// What this end may send to it on a dedicated link (default: all of the link's rate).
     pub rate: Option<Parsed<BitRate>>,
     /// Its weight among the peers on a dedicated link.
     #[serde(default = "one")]
@@ -180,9 +180,9 @@ pub struct Forward {
     /// TCP or UDP.
     #[serde(default)]
     pub protocol: Protocol,
-    /// Where it leads, as the far gateway sees it.
+    /// Where it leads, as the remote gateway sees it.
     pub to: Parsed<Destination>,
-    /// By which gateway; the only one if left out.
+    /// By which gateway (default: the only one).
     pub peer: Option<String>,
 }
 
@@ -199,15 +199,15 @@ pub struct Proxy {
     /// private network.
     #[serde(default)]
     pub open: bool,
-    /// By which gateway; the only one if left out.
+    /// By which gateway (default: the only one).
     pub peer: Option<String>,
 }
 
-/// Connections that the firewall leads here.
+/// Connections that the firewall redirects here.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transparent {
-    /// The TCP port that they are led to.
+    /// The TCP port that they are redirected to.
     pub port: u16,
     /// The devices that they come in by, for the rules of the firewall; all if there are
     /// none.
@@ -216,7 +216,7 @@ pub struct Transparent {
     /// Networks to which connections go untouched, for the same rules.
     #[serde(default)]
     pub exclude: Vec<Parsed<IpNet>>,
-    /// By which gateway; the only one if left out.
+    /// By which gateway (default: the only one).
     pub peer: Option<String>,
 }
 

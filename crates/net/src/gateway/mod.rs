@@ -106,7 +106,7 @@ impl Gateway {
         self.inner.status()
     }
 
-    /// Whether the far gateway of this name answers.
+    /// Whether the remote gateway of this name answers.
     pub fn is_up(&self, peer: &str) -> bool {
         self.inner.is_up(peer)
     }
@@ -132,7 +132,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// Ends, and tells the far gateways, so that they do not have to find out.
+    /// Ends, and tells the remote gateways, so that they do not have to find out.
     pub async fn stop(mut self) {
         self.tasks.abort_all();
         self.host.shutdown().await;

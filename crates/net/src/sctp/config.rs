@@ -20,7 +20,7 @@ const PRODUCTS: u64 = 2;
 const LONG_ROUND_TRIP: Span = Span::from_millis(700);
 /// After an outage a path is tried this often.
 const RTO_MAX: Span = Span::from_secs(8);
-/// Timeouts of a second and two make a path inactive: a link that went dark.
+/// Timeouts of a second and two make a path inactive: a link that went down.
 const PATH_MAX_RETRANS: u32 = 1;
 /// Requests until they come every [`RTO_MAX`], and the time that they take.
 const DOUBLINGS: u32 = 3;

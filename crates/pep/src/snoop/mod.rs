@@ -3,7 +3,7 @@
 //! sender.
 //!
 //! The agent keeps a copy of the data that go out over its link. Duplicate acknowledgements for what
-//! it has lost there end here, and the copy is sent again; so is what stays unacknowledged for a
+//! it has lost there end here, and the copy is retransmitted; so is what stays unacknowledged for a
 //! timeout of the link's own round trip. The agent acknowledges nothing by itself: the ends agree
 //! between themselves on what has arrived.
 //!

@@ -76,7 +76,7 @@ fn a_server_that_does_not_answer_resets_the_client() {
     let patient = tcp::Config { syn_retries: Some(3), ..tcp::Config::default() };
     let mut world = world(vec![Leg::tcp(10_000), Leg::Tcp(patient)]);
     world.source().outbox = pattern(100_000);
-    world.dark = Some(1);
+    world.down = Some(1);
     assert!(world.run(LONG));
     assert!(world.source().failed() && !world.source().saw_the_end());
     assert_eq!(world.most[0], [10_000, 0], "what came meanwhile was held and no more");

@@ -17,16 +17,16 @@ pub struct ConstellationTable {
     pub name: Option<String>,
     /// Or a file: shells in TOML, or element sets of real satellites; beside the scenario file.
     pub file: Option<String>,
-    /// Satellites are used above this elevation; that of the constellation if left out.
+    /// Satellites are used above this elevation (default: that of the constellation).
     pub elevation_mask: Option<Quantity<Degrees>>,
-    /// When the run of element sets starts, in UTC; at their latest epoch if left out.
+    /// When the run of element sets starts, in UTC (default: at their latest epoch).
     pub start: Option<String>,
-    /// Satellites of element sets are linked to so many nearest ones; to none if left out.
+    /// Satellites of element sets are linked to so many nearest ones (default: to none).
     pub nearest: Option<u8>,
-    /// Time from one check of the links to the next; 10 s if left out.
+    /// Time from one check of the links to the next (default: 10 s).
     #[serde(alias = "check")]
     pub update_interval: Option<Quantity<Span>>,
-    /// How stations choose satellites: `longest-hold` if left out, and all for gateways.
+    /// How stations choose satellites (default: `longest-hold`, and `all` for gateways).
     pub policy: Option<PolicyName>,
     /// Links between stations and satellites.
     #[serde(default)]
@@ -79,7 +79,7 @@ pub struct StationTable {
     /// A city that is known, or latitude and longitude in degrees such as "37.9,-122.3"; the name of the
     /// station if left out. "anywhere" is drawn anew with every seed.
     pub place: Option<String>,
-    /// The southernmost and the northernmost latitude of "anywhere"; -60 deg and 60 deg if left out.
+    /// The southernmost and the northernmost latitude of "anywhere" (default: -60 deg and 60 deg).
     pub latitudes: Option<[Quantity<Degrees>; 2]>,
     /// It stands where this other station does, which has a place of its own.
     pub beside: Option<String>,
@@ -88,9 +88,9 @@ pub struct StationTable {
     pub gateway: bool,
     /// How it chooses satellites, if not as the others.
     pub policy: Option<PolicyName>,
-    /// How many satellites of each shell it uses at a time; 1 if left out.
+    /// How many satellites of each shell it uses at a time (default: 1).
     pub links: Option<u8>,
-    /// Names of the shells whose satellites it uses; all if left out.
+    /// Names of the shells whose satellites it uses (default: all).
     #[serde(default)]
     pub shells: Vec<String>,
     /// Links between it and satellites, where they differ from those of the others.

@@ -19,7 +19,7 @@ pub struct LinkTable {
     pub between: [String; 2],
     /// The longest packet that it carries, encapsulation included; none carries all. Not with a constellation.
     pub mtu: Option<Quantity<ByteCount>>,
-    /// The router before it tells the sender of a packet that was too long; true if left out.
+    /// The router before it tells the sender of a packet that was too long (default: true).
     pub icmp: Option<bool>,
     /// Line rate; none sends at once.
     pub rate: Option<Quantity<BitRate>>,
@@ -103,9 +103,9 @@ pub struct GilbertElliottTable {
     pub to_bad: Probability,
     /// Probability that it turns good behind a packet that met it bad.
     pub to_good: Probability,
-    /// Probability that a packet is lost which meets it good; 0 if left out.
+    /// Probability that a packet is lost which meets it good (default: 0).
     pub loss_good: Option<Probability>,
-    /// Probability that a packet is lost which meets it bad; 1 if left out.
+    /// Probability that a packet is lost which meets it bad (default: 1).
     pub loss_bad: Option<Probability>,
 }
 

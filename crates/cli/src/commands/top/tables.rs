@@ -25,7 +25,7 @@ pub(super) const FLOWS: [&str; 12] = [
     "bytes",
     "RTT",
     "window",
-    "flying",
+    "in flight",
     "resent",
 ];
 /// Columns in front that are text.

@@ -1,4 +1,4 @@
-//! Connections to anywhere that the firewall leads here (TPROXY).
+//! Connections to anywhere that the firewall redirects here (TPROXY).
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};

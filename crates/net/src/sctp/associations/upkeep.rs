@@ -32,8 +32,8 @@ impl Associations {
         while let Some(notice) = self.connections[id].stream.endpoint.poll_notice() {
             let change = match notice {
                 Notice::PathConfirmed(path) => PathChange::Confirmed(self.address(id, path)),
-                Notice::PathInactive(path) => PathChange::Dark(self.address(id, path)),
-                Notice::PathActive(path) => PathChange::Back(self.address(id, path)),
+                Notice::PathInactive(path) => PathChange::Down(self.address(id, path)),
+                Notice::PathActive(path) => PathChange::Up(self.address(id, path)),
                 Notice::Restarted => {
                     // What was under path is lost, and no stream of bytes goes on without it.
                     let stream = &mut self.connections[id].stream;
