@@ -109,7 +109,7 @@ const IMPOSSIBLE: [Case; 22] = [
     ("[\"router\", \"destination\"]", "[\"router\", \"router\"]", "links.space.between", "itself"),
     ("to = \"dest", "to = \"dset", "flows.file.to", "did you mean `destination`?"),
     ("to = \"destination\"", "to = \"source\"", "flows.file.to", "itself"),
-    ("nodes = [", "nodes = [\"router\", ", "nodes", "twice"),
+    ("nodes = [", "nodes = [\"router\", ", "nodes", "duplicate node name"),
     ("seed = 3", "seed = -3", "seed", "not negative"),
 ];
 

@@ -66,7 +66,7 @@ async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Re
             {
                 let name = &remote.name;
                 tracing::warn!(
-                    "peer {name}: up from {one} and from {other} by turns; have two terminals the same key?"
+                    "peer {name}: connected from {one} and {other} in alternation; do two terminals use the same key?"
                 );
             }
             while let Ok(Some(_)) = connection.read_bytes().await {}

@@ -48,7 +48,7 @@ pub(crate) async fn hold<N: Network>(inner: Arc<Gateway<N>>, name: String) -> io
     loop {
         if let Err(wrong) = remote.locate(&inner).await {
             if !std::mem::replace(&mut was_said, true) {
-                tracing::warn!("peer {name}: {wrong}; asking again until it is found");
+                tracing::warn!("peer {name}: {wrong}; retrying");
             }
             inner.network.sleep(RETRY).await;
             continue;
@@ -59,7 +59,7 @@ pub(crate) async fn hold<N: Network>(inner: Arc<Gateway<N>>, name: String) -> io
         {
             remote.say_whether_up(true, inner.seconds());
             remote.is_up.store(true, Ordering::Relaxed);
-            // It says nothing; this ends when it is gone.
+            // It says nothing; this ends when it is unreachable.
             while let Ok(Some(_)) = connection.read_bytes().await {}
             remote.is_up.store(false, Ordering::Relaxed);
             remote.say_whether_up(false, inner.seconds());
@@ -68,7 +68,7 @@ pub(crate) async fn hold<N: Network>(inner: Arc<Gateway<N>>, name: String) -> io
             let address = remote.address();
             tracing::warn!(
                 %address,
-                "peer {name}: no answer; is it up, is this its address, has each the other's key?"
+                "peer {name}: no answer; check that it runs, its address, and both public keys"
             );
         }
         inner.network.sleep(RETRY).await;

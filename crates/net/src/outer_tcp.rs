@@ -97,7 +97,7 @@ impl OuterTcp {
                 Err(late) => Err(late.into()),
             };
             if let Err(error) = ended {
-                tracing::debug!(to = %route.address, %error, "no TCP connection any more");
+                tracing::debug!(to = %route.address, %error, "TCP connection closed");
             }
             lock(&open).remove(&route);
         });
@@ -132,7 +132,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared<Endpoint>>, open: Arc<
         async move { visitors.serve(tcp, from, unknown).await }
     });
     if let Err(error) = served.await {
-        tracing::error!(%error, "no TCP connections any more");
+        tracing::error!(%error, "TCP listener failed");
     }
 }
 

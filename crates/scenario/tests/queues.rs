@@ -187,7 +187,7 @@ fn what_is_wrong_is_said_where_it_stands() {
         (
             uplink("\"aloha\"").replace("[\"a\", \"b\", \"c\"]", "[\"a\", \"a\"]"),
             "uplinks.up.links.1",
-            "twice",
+            "duplicate link",
         ),
         (
             uplink("\"aloha\"").replace("[\"a\", \"b\", \"c\"]", "[]"),

@@ -48,7 +48,7 @@ pub(crate) struct Emulate {
     /// A shell command for the other side: started before the command, ended after it
     #[arg(long, value_name = "COMMAND", requires = "netns", conflicts_with_all = ["udp", "tun", "via"])]
     pub(crate) server: Option<String>,
-    /// The longest IP packet of the TUN devices in bytes; [default: 1500 for new ones]
+    /// MTU of the TUN devices in bytes [default: 1500 for new ones]
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["udp", "via"])]
     #[arg(value_parser = clap::value_parser!(u16).range(1280..))]
     pub(crate) mtu: Option<u16>,

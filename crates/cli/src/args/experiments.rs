@@ -19,7 +19,7 @@ becomes a CSV, a JSON and an SVG file.";
 /// `bentpipe reproduce`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Reproduce {
-    /// Experiments (E1, E3) or papers (xstp, s1); all if there are none
+    /// Experiments (E1, E3) or papers (xstp, s1) [default: all]
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// Replications of each point instead of the experiment's own
@@ -56,8 +56,8 @@ pub(crate) struct Compare {
     /// Runs of each variant
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) reps: u64,
-    /// A flow that is compared; may be given several times. All that send a file or without end if left
-    /// out
+    /// A flow that is compared; may be given several times [default: all that send a file or
+    /// without end]
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Vec<String>,
     /// Change a value of the scenario

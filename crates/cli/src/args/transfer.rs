@@ -44,7 +44,7 @@ pub(crate) struct Identity {
     /// The key file of this host [default: ~/.config/bentpipe/key]
     #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) key: Option<PathBuf>,
-    /// `none` sends everything readable, for links where encryption is forbidden; both ends must say so
+    /// `none` sends cleartext, for links where encryption is forbidden; both ends must set it
     #[arg(long, value_name = "full|none", default_value = "full", value_parser = security, conflicts_with = "via")]
     pub(crate) security: Security,
     /// Parity over the end of what this host sends: as losses ask for it, none, or so much for every
@@ -73,7 +73,7 @@ pub(crate) struct PathArgs {
     /// Whether losses are probed for their cause, as XSTP does [default: off over UDP]
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
     pub(crate) probing: Option<bool>,
-    /// Give up when nothing was heard for so long, also while connecting
+    /// Close the connection when nothing was received for so long, also while connecting
     #[arg(long, value_name = "TIME", default_value = "5 min")]
     pub(crate) idle_timeout: Span,
     /// The name of `--idle-timeout` in the last release
@@ -105,11 +105,11 @@ pub(crate) struct Recv {
     /// Protocol of the connections
     #[arg(long, value_enum, value_name = "NAME", default_value = "xstp", conflicts_with = "via")]
     pub(crate) transport: Transport,
-    /// Address and UDP port to listen on; [default: 0.0.0.0:25300, with SCTP 0.0.0.0:9899]. With SCTP it
+    /// Address and UDP port to listen on [default: 0.0.0.0:25300, with SCTP 0.0.0.0:9899]. With SCTP it
     /// may be given several times: each is a path
     #[arg(long, value_name = "ADDR", conflicts_with = "via")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Directory that files go to
+    /// Directory for received files
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: PathBuf,
     /// Replace files that are there, whoever put them there. Without it only the sender of a file replaces it, unless
@@ -123,7 +123,7 @@ pub(crate) struct Recv {
     /// File with a public key on each line, `#` and blank lines aside
     #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) peers: Option<PathBuf>,
-    /// End after the first transfer, with its success
+    /// Exit after the first transfer, with its status
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]

@@ -52,7 +52,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         tracing::warn!(%error, "cannot raise the limit of file descriptors");
     }
     if privileges.is_none() && nix::unistd::geteuid().is_root() {
-        tracing::warn!("it stays root: with `user` it keeps only the capabilities that it needs");
+        tracing::warn!("running as root: set `user` to drop privileges");
     }
     runtime_after(give_up_binding)?.block_on(async {
         let mut stop = Stop::listen()?;
@@ -63,9 +63,9 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         give_up_binding();
         gateway.keep_times(times_of(&config)).map_err(|error| Failure::Input(error.to_string()))?;
         let _rules = if args.setup_firewall { rules(&config, owner)? } else { None };
-        tracing::info!(address = %gateway.local_addr(), "the gateway is up");
+        tracing::info!(address = %gateway.local_addr(), "gateway started");
         if let Some(address) = gateway.ops_addr() {
-            tracing::info!(%address, "metrics, health and status are served");
+            tracing::info!(%address, "serving metrics, health and status");
         }
         loop {
             tokio::select! {
@@ -165,7 +165,7 @@ fn reload(gateway: &Gateway, file: &Path) {
         gateway.reload(&config).map_err(|error| error.to_string())
     });
     match reloaded {
-        Ok(()) => tracing::info!("the rates and weights of {} hold now", file.display()),
-        Err(error) => tracing::error!("nothing was changed: {error}"),
+        Ok(()) => tracing::info!("{}: reloaded rates and weights", file.display()),
+        Err(error) => tracing::error!("not reloaded, nothing changed: {error}"),
     }
 }

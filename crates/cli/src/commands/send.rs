@@ -25,7 +25,7 @@ use crate::output::lines::Lines;
 
 /// Time between two looks at the connection for the progress bar.
 const REFRESH: Duration = Duration::from_millis(200);
-/// Time to take leave of a peer that has everything.
+/// Time to close the connection to a peer that has everything.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time to tell a peer that the user has stopped.
 const BREAK_OFF: Duration = Duration::from_millis(100);

@@ -51,11 +51,11 @@ pub struct Installed {
 impl Drop for Installed {
     fn drop(&mut self) {
         if let Err(error) = Firewall::clear() {
-            tracing::error!(%error, "the rules of the firewall stay");
+            tracing::error!(%error, "cannot remove the firewall rules");
         }
         for switch in &self.switched {
             if let Err(error) = std::fs::write(switch, "0") {
-                tracing::error!(%error, switch, "it stays on");
+                tracing::error!(%error, switch, "cannot turn the switch off");
             }
         }
     }
@@ -74,7 +74,7 @@ fn reflect() -> Vec<&'static str> {
             turn_on(switch).unwrap_or_else(|error| {
                 tracing::warn!(
                     %error, switch,
-                    "it cannot be turned on: clients are not told that a neighbour of this host is absent"
+                    "cannot turn the switch on: clients do not learn that a neighbour of this host is absent"
                 );
                 false
             })

@@ -129,7 +129,7 @@ fn uplink(
             }
         };
         if lines.contains(&(index, direction)) {
-            return problem(&path, format!("`{link}` stands there twice"));
+            return problem(&path, format!("duplicate link `{link}`"));
         }
         let one = OneWay::new(link, both, direction);
         if one.rate().is_some() {

@@ -55,7 +55,7 @@ pub(crate) fn run_spec(
     }
     for (index, name) in file.nodes.iter().enumerate() {
         if file.nodes[..index].contains(name) {
-            return problem(&["nodes"], format!("`{name}` stands there twice"));
+            return problem(&["nodes"], format!("duplicate node name `{name}`"));
         }
     }
     if file.flows.is_empty() {

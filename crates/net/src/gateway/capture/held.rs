@@ -91,17 +91,19 @@ fn open() -> io::Result<AsyncDevice> {
     // Clients are not behind it: where all devices are looked at, at least not strictly (RFC 3704, section 2.4).
     let filter = if on("conf/all/rp_filter") { "2" } else { "0" };
     if let Err(error) = fs::write(format!("{SWITCHES}/conf/{HELD_DEVICE}/rp_filter"), filter) {
-        tracing::warn!(%error, "the reverse path filter of {HELD_DEVICE} stays as it is: if it is strict, nobody gets through");
+        tracing::warn!(%error, "cannot set the reverse path filter of {HELD_DEVICE}: if it is strict, no connection gets through");
     }
     if !on("ip_forward") {
-        tracing::warn!("net.ipv4.ip_forward is 0: without early_accept nobody gets through");
+        tracing::warn!(
+            "net.ipv4.ip_forward is 0: without early_accept no connection gets through; set it to 1"
+        );
     }
     let route = format!("route replace default dev {HELD_DEVICE} table {HELD_TABLE}\n");
     programs::ip(&["-4"], &route)?;
     if has_ipv6()
         && let Err(error) = programs::ip(&["-6"], &route)
     {
-        tracing::warn!(%error, "connections over IPv6 are not held");
+        tracing::warn!(%error, "cannot hold connections over IPv6");
     }
     Ok(device)
 }
