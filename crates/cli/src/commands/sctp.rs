@@ -34,7 +34,7 @@ pub(super) fn send(args: &Send, tuning: &Tuning, lines: &Arc<Lines>) -> Result<(
         warn("Everybody on the path can read and change all names and contents.");
         let silence = "nobody is there, or a firewall lets nothing pass".to_owned();
         let (connecting, refused) = (node.connect(to, PORT, config), refusal(from[0].ip(), to));
-        let sent = parcel.deliver(connecting, refused, silence, tell_of_paths).await?;
+        let sent = parcel.deliver(connecting, refused, silence, log_path_changes).await?;
         parcel.verdict(sent)
     })
 }
@@ -82,7 +82,7 @@ fn bind(addresses: &[SocketAddr]) -> Result<Node, Failure> {
 }
 
 /// Says which paths go down and come up.
-async fn tell_of_paths(connection: &Connection, bar: &Bar) -> Never {
+async fn log_path_changes(connection: &Connection, bar: &Bar) -> Never {
     loop {
         match connection.path_change().await {
             PathChange::Confirmed(_) => {}

@@ -29,17 +29,17 @@ pub(crate) struct Leg<'a> {
     pub(crate) controllers: &'a Registry,
 }
 
-/// What ends take an outage for, unless their tables say otherwise.
+/// How long ends wait for a peer that is silent (default of their tables).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdleTimeout {
-    /// They give up as their protocol does.
+    /// That of their protocol.
     Protocol,
-    /// They wait: a satellite that has set comes back.
+    /// None: a satellite that has set comes back.
     Endless,
 }
 
 impl IdleTimeout {
-    /// How patient the flows of a scenario are.
+    /// The idle timeout of the flows of a scenario.
     pub(crate) const fn of(file: &ScenarioFile) -> Self {
         if file.constellation.is_some() { Self::Endless } else { Self::Protocol }
     }
