@@ -39,7 +39,7 @@ fuzz:
 	cd fuzz && for target in $$($(CARGO) fuzz list); do \
 		RUSTC_BOOTSTRAP=1 $(CARGO) fuzz run -s none -O $$target -- -runs=$(FUZZ_RUNS) -max_len=1500 || exit 1; done
 
-# 100 MB each way between this SCTP and usrsctp.
+# 100 MB in each direction between this SCTP and usrsctp.
 interop: setup
 	BENTPIPE_USRSCTP_MB=100 $(CARGO) test --locked -p bentpipe-net --test usrsctp
 

@@ -15,7 +15,7 @@ if [ -z "${INSIDE:-}" ]; then
 fi
 seconds=${1:-10}
 rate=${2:-10000}
-attacks=${3:-none garbage replays strangers clients connections far questions parity anything requests}
+attacks=${3:-none garbage replays unknown-peers clients connections far questions parity anything requests}
 target=$PWD/${CARGO_TARGET_DIR:-target}/release
 work=$(mktemp -d)
 started=()
@@ -79,7 +79,7 @@ resident() {
     awk '/VmRSS/ { print $2 }' "/proc/$hub/status"
 }
 # Buffers and code are in memory once they were used.
-fetch --bytes $((seconds * 2000000)) --patience "$seconds" >/dev/null
+fetch --bytes $((seconds * 2000000)) --time-limit "$seconds" >/dev/null
 printf '| attack | download, Mbit/s | longest wait for 1,000 bytes, s | hub before, kB | after, kB | what was sent |\n'
 printf '|---|---:|---:|---:|---:|---|\n'
 for attack in $attacks; do
@@ -95,12 +95,12 @@ for attack in $attacks; do
     attacker=$!
     started+=("$attacker")
     sleep 1
-    fetch --bytes 1000000000 --patience "$seconds" >"$work/took" &
+    fetch --bytes 1000000000 --time-limit "$seconds" >"$work/took" &
     download=$!
     started+=("$download")
     longest=0
     while kill -0 "$download" 2>/dev/null; do
-        took=$(fetch --bytes 1000 --patience 30 | awk '{ print $1 < 1000 ? 30 : $2 }')
+        took=$(fetch --bytes 1000 --time-limit 30 | awk '{ print $1 < 1000 ? 30 : $2 }')
         longest=$(awk "BEGIN { print ($took > $longest) ? $took : $longest }")
         sleep 0.2
     done

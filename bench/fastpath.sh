@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 bytes=${1:-2000000000}
 repeats=${2:-3}
 # Longest time for one transfer, in seconds.
-patience=300
+time_limit=300
 port=25300
 near=bentpipe-near-$$
 far=bentpipe-far-$$
@@ -53,13 +53,13 @@ run() {
     rm -f "$work/said"
     mkfifo "$work/said"
     # `exec`, so that the process to be ended is the server itself.
-    (exec ip netns exec "$far" timeout "$patience" "$BLAST" --role server "${common[@]}") \
+    (exec ip netns exec "$far" timeout "$time_limit" "$BLAST" --role server "${common[@]}") \
         >"$work/said" &
     server=$!
     exec 3<"$work/said"
     read -r word <&3
     [ "$word" = ready ]
-    ip netns exec "$near" timeout "$patience" "$BLAST" --role client "${common[@]}" >"$work/sent"
+    ip netns exec "$near" timeout "$time_limit" "$BLAST" --role client "${common[@]}" >"$work/sent"
     cat <&3 >"$work/received"
     exec 3<&-
     wait "$server"

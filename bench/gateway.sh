@@ -15,7 +15,7 @@ source "$(dirname "$0")/gateways.sh"
 seeds=${1:-5}
 rows=${2:-.}
 read -ra tools <<<"${3:-gateway cubic bbr}"
-patience=60
+time_limit=60
 
 # Sets $server, and $client to what comes before the downloads: hosts TOOL DOWN UP
 hosts() {
@@ -30,7 +30,7 @@ hosts() {
 prepare() {
     hosts "$1" "$2" "$3"
     client+="
-        fetch --bytes $4 --patience $patience; kill -- \$(jobs -p)"
+        fetch --bytes $4 --time-limit $time_limit; kill -- \$(jobs -p)"
 }
 
 # Times of objects, in seconds.
@@ -46,11 +46,11 @@ objects() {
             for ((seed = 1; seed <= seeds; seed++)); do
                 hosts "$tool" "$down" "$up"
                 client+="
-                    fetch --bytes 1 --patience 20
-                    fetch --bytes 100000 --patience 20
-                    fetch --bytes 50000000 --flows 8 --patience 20 >/dev/null &
+                    fetch --bytes 1 --time-limit 20
+                    fetch --bytes 100000 --time-limit 20
+                    fetch --bytes 50000000 --flows 8 --time-limit 20 >/dev/null &
                     sleep 10
-                    fetch --bytes 100000 --patience 60; kill -- \$(jobs -p)"
+                    fetch --bytes 100000 --time-limit 60; kill -- \$(jobs -p)"
                 run "$seed" "$down" "$up" "$trip" "$settings" "$server" "$client" |
                     awk '{ print $2 }' | xargs >>"$work/times"
             done

@@ -10,7 +10,7 @@ source "$(dirname "$0")/gateways.sh"
 
 bytes=${1:-2000000000}
 repeats=${2:-3}
-patience=300
+time_limit=300
 hosts=()
 gateways=()
 server=
@@ -62,7 +62,7 @@ cpu() {
     awk -v ticks="$(getconf CLK_TCK)" '{ print ($14 + $15) / ticks }' "/proc/$1/stat"
 }
 fetch() {
-    on "$client" "$DOWNLOAD" --role client --transport tcp --address "$site:25301" --patience "$patience" --bytes "$1"
+    on "$client" "$DOWNLOAD" --role client --transport tcp --address "$site:25301" --time-limit "$time_limit" --bytes "$1"
 }
 
 # One download: bytes, seconds and CPU seconds of terminal and hub into the file `$1`; `$2` is the rate in Mbit/s or

@@ -31,7 +31,7 @@ links=(
     "GEO 50, BER 1e-5|50|50|600|100|ber=1e-5"
     "GEO 50, 1 % loss|50|50|600|100|loss=0.01"
     "LEO 20, 1 % loss|20|20|50|60|loss=0.01"
-    "LEO 20, dark 0.5 s every 15 s|20|20|50|60|blackout_every={ first = \"15 s\", every = \"15 s\", lasts = \"500 ms\" }"
+    "LEO 20, outage of 0.5 s every 15 s|20|20|50|60|blackout_every={ first = \"15 s\", every = \"15 s\", lasts = \"500 ms\" }"
     "GEO 10 down, 64 kbit/s up|10|0.064|600|30|"
 )
 

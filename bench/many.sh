@@ -33,7 +33,7 @@ watch"
 
 begin gateway 10 10 "$DOWNLOAD --role server --transport tcp --address $site:25301"
 client+="
-    crowd() { there $DOWNLOAD --role crowd --transport tcp --address $site:25301 --patience 100 \"\$@\"; }
+    crowd() { there $DOWNLOAD --role crowd --transport tcp --address $site:25301 --time-limit 100 \"\$@\"; }
     stage() {
         sleep 2
         echo \"\$1 | terminal \$(cat $work/terminal.state) | hub \$(cat $work/hub.state)\"

@@ -12,7 +12,7 @@
 source "$(dirname "$0")/lib.sh"
 
 read -ra tools <<<"${3:-bentpipe cubic bbr}"
-patience=60
+time_limit=60
 
 # prepare TOOL DOWN UP BYTES
 prepare() {
@@ -20,11 +20,11 @@ prepare() {
     if [ "$tool" = bentpipe ]; then
         common="$DOWNLOAD --transport bentpipe --address 10.53.0.2:25300"
         server="$common --role server --rate ${down}Mbit/s"
-        client="$common --role client --rate ${up}Mbit/s --bytes $bytes --patience $patience"
+        client="$common --role client --rate ${up}Mbit/s --bytes $bytes --time-limit $time_limit"
     else
         common="$tune; exec $DOWNLOAD --transport tcp --address 10.53.0.2:25300"
         server="$common --role server --control $tool"
-        client="$common --role client --bytes $bytes --patience $patience"
+        client="$common --role client --bytes $bytes --time-limit $time_limit"
     fi
 }
 

@@ -9,12 +9,12 @@
 # shellcheck source=bench/lib.sh
 source "$(dirname "$0")/lib.sh"
 
-patience=${1:-120}
+time_limit=${1:-120}
 # More than the link carries in the time.
 endless=10000000000
 # Servers do not outlive the measurement.
-server="timeout $((3 * patience + 30)) $DOWNLOAD --role server"
-client="$DOWNLOAD --role client --bytes $endless --patience $patience"
+server="timeout $((3 * time_limit + 30)) $DOWNLOAD --role server"
+client="$DOWNLOAD --role client --bytes $endless --time-limit $time_limit"
 bentpipe="--transport bentpipe --address 10.53.0.2:25300"
 tcp="--transport tcp --address 10.53.0.2:25301"
 
@@ -25,7 +25,7 @@ parts() {
     awk -v rate="$1" '{ printf " %.3f |", $1 * 8 / $2 / rate / 1e6 }' "$2"
 }
 
-printf 'Shares of the rate of the link over %s s\n\n' "$patience"
+printf 'Shares of the rate of the link over %s s\n\n' "$time_limit"
 printf '| link | two downloads | first | second |\n|---|---|---:|---:|\n'
 for link in "${links[@]}"; do
     IFS='|' read -r name rate trip <<<"$link"
@@ -38,12 +38,12 @@ for link in "${links[@]}"; do
     printf '| %s | Bentpipe, TCP CUBIC |%s\n' "$name" "$(parts "$rate" "$work/result")"
 done
 
-printf '\nTwo equal downloads of Bentpipe, each of the bytes that half the link carries in %s s\n\n' "$patience"
+printf '\nTwo equal downloads of Bentpipe, each of the bytes that half the link carries in %s s\n\n' "$time_limit"
 printf '| link | seed | first ends after | second ends later by |\n|---|---:|---:|---:|\n'
 for link in "${links[@]}"; do
     IFS='|' read -r name rate trip <<<"$link"
     for seed in 1 2 3; do
-        each="$DOWNLOAD --role client --bytes $((rate * patience * 62500)) --patience $((2 * patience))"
+        each="$DOWNLOAD --role client --bytes $((rate * time_limit * 62500)) --time-limit $((2 * time_limit))"
         run "$seed" "$rate" "$rate" "$trip" "" "exec $server $bentpipe" "exec $each $bentpipe --flows 2" >"$work/result"
         ends=$(awk '{ print $2 }' "$work/result" | sort -n | xargs |
             awk '{ printf "%.1f s | %.1f %%", $1, ($2 / $1 - 1) * 100 }')

@@ -12,7 +12,7 @@ pub mod secure;
 pub mod stream;
 mod tuning;
 
-pub use endpoint::{Carrier, Fec, Share};
+pub use endpoint::{Fec, Outer, Share};
 pub use key::{BadKey, PublicKey, SecretKey};
 pub use secure::Security;
 pub use tuning::{KnownLink, Tuning};

@@ -18,7 +18,7 @@ const OVERHEAD: ByteCount =
     ByteCount::new(28 + crate::secure::OVERHEAD as u64 + 1 + PLAIN_HEADER as u64);
 /// A round trip over a geostationary satellite, with some to spare.
 const LONG_ROUND_TRIP: Span = Span::from_millis(700);
-/// Fewest signs of life within the patience.
+/// Fewest signs of life within the idle timeout.
 const SIGNS: u64 = 5;
 /// Windows of four bandwidth-delay products leave room for repairs of repairs.
 const PRODUCTS: u64 = 4;
@@ -26,7 +26,7 @@ const PRODUCTS: u64 = 4;
 const BUFFER: ByteCount = ByteCount::new(32_000_000);
 /// Bytes that wait to be sent, if two round trips do not take more: what waits for longer has left the
 /// processor's cache when it is sealed.
-const UNSENT: ByteCount = ByteCount::new(1_000_000);
+const UNSENT_LIMIT: ByteCount = ByteCount::new(1_000_000);
 /// Window in segments where nothing is known (RFC 6928).
 const CWND_INIT: u64 = 10;
 const BUFFER_MIN: ByteCount = ByteCount::new(4_000_000);
@@ -49,12 +49,12 @@ pub struct Tuning {
     /// Most bytes that wait at either end of a connection; as much as the link asks for without a word.
     pub buffer: Option<ByteCount>,
     /// A connection ends when nothing was heard for so long; blackouts may last nearly as long.
-    pub patience: Span,
-    /// Time between signs of life on an idle connection, or a fifth of `patience` if that is less.
+    pub idle_timeout: Span,
+    /// Time between signs of life on an idle connection, or a fifth of `idle_timeout` if that is less.
     pub keepalive: Span,
     /// Segments at the beginning that are not spread over a round trip, if no rate is given: short messages that
     /// follow each other do not wait then. Within [the first window](Config::cwnd_init).
-    pub unpaced: u32,
+    pub initial_burst: u32,
 }
 
 /// A link as an earlier transfer found it.
@@ -81,9 +81,9 @@ impl Default for Tuning {
             probing: None,
             known: None,
             buffer: None,
-            patience: Span::from_secs(300),
+            idle_timeout: Span::from_secs(300),
             keepalive: Self::KEEPALIVE,
-            unpaced: 0,
+            initial_burst: 0,
         }
     }
 }
@@ -104,9 +104,9 @@ impl Tuning {
         }
         if name == "cubic" {
             // The queue of a long link would overflow if slow start ended slowly.
-            parameters.insert("trial_start".to_owned(), 1.0);
+            parameters.insert("delay_probe_start".to_owned(), 1.0);
             // Noise that is taken for congestion shall not empty the link.
-            parameters.insert("carried".to_owned(), 1.0);
+            parameters.insert("floor_to_delivered".to_owned(), 1.0);
         }
         if let Some(known) = self.known
             && name == "cubic"
@@ -117,14 +117,14 @@ impl Tuning {
         Choice::new(name, parameters)
     }
 
-    /// Time between signs of life: several within the patience, or one that is lost would end the connection.
+    /// Time between signs of life: several within the idle timeout, or one that is lost would end the connection.
     pub fn signs(&self) -> Span {
-        self.keepalive.min(self.patience / SIGNS)
+        self.keepalive.min(self.idle_timeout / SIGNS)
     }
 
     /// Signs of life without answer that end an idle connection.
     pub fn keepalives(&self) -> u32 {
-        (self.patience.as_nanos() / self.signs().as_nanos().max(1)).max(1) as u32
+        (self.idle_timeout.as_nanos() / self.signs().as_nanos().max(1)).max(1) as u32
     }
 
     /// As [`Tuning::config`], for a connection that asks for an answer until whoever opens it stops waiting.
@@ -156,10 +156,10 @@ impl Tuning {
             adapt_payload: true,
             tail_copies: true,
             snd_buf,
-            unsent: Some(UNSENT),
+            unsent_limit: Some(UNSENT_LIMIT),
             rcv_buf,
             cwnd_init,
-            unpaced: self.unpaced,
+            initial_burst: self.initial_burst,
             // What a gigabit carries in one tick.
             max_burst: 256,
             timer_tick: Span::from_millis(2),
@@ -170,7 +170,7 @@ impl Tuning {
             ctl_max_retries: Some(5),
             keepalive: self.signs(),
             keepalive_max: self.keepalives(),
-            no_response: self.patience,
+            no_response: self.idle_timeout,
             // As many as fit into a datagram.
             stat_max_gaps: 600,
             rtx_in_turn: !probing,
@@ -199,12 +199,12 @@ mod tests {
     }
 
     #[test]
-    fn several_signs_of_life_fit_into_any_patience() {
-        for (patience, keepalive, most) in [(300, 10_000, 30), (20, 4_000, 5), (5, 1_000, 5)] {
-            let patience = Span::from_secs(patience);
-            let config = Tuning { patience, ..Tuning::default() }.config().expect("settings");
+    fn several_signs_of_life_fit_into_any_idle_timeout() {
+        for (idle_timeout, keepalive, most) in [(300, 10_000, 30), (20, 4_000, 5), (5, 1_000, 5)] {
+            let idle_timeout = Span::from_secs(idle_timeout);
+            let config = Tuning { idle_timeout, ..Tuning::default() }.config().expect("settings");
             assert_eq!(config.keepalive, Span::from_millis(keepalive));
-            assert_eq!((config.keepalive_max, config.no_response), (most, patience));
+            assert_eq!((config.keepalive_max, config.no_response), (most, idle_timeout));
         }
     }
 

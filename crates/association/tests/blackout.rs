@@ -30,7 +30,7 @@ fn without(ends: &'static [usize]) -> Wire {
 
 /// The client writes; some of it is sent and some waits when the night falls in which these ends are
 /// not heard. Returns the connection and what found no room.
-fn until_night(world: &mut World, data: &Bytes, dark: &'static [usize]) -> (ConnectionId, Bytes) {
+fn until_night(world: &mut World, data: &Bytes, down: &'static [usize]) -> (ConnectionId, Bytes) {
     let connection = world.connect();
     let mut left = data.clone();
     let cx = &mut Context::from_waker(Waker::noop());
@@ -43,7 +43,7 @@ fn until_night(world: &mut World, data: &Bytes, dark: &'static [usize]) -> (Conn
     }
     let unsent = world.endpoints[CLIENT].unsent(connection);
     assert!(unsent > 0 && unsent + left.len() < data.len(), "in the middle: {unsent}");
-    world.wire = without(dark);
+    world.wire = without(down);
     (connection, left)
 }
 
@@ -56,23 +56,23 @@ fn gave_up<T: std::fmt::Debug>(said: &Poll<Result<T, StreamError>>) -> bool {
 fn a_transfer_outlives_three_minutes_in_the_dark() {
     let data = pattern(8_000_000);
     for (name, config) in settings() {
-        for (dark, moves) in [
+        for (down, moves) in [
             (&[CLIENT, SERVER][..], false),
             (&[CLIENT], false),
             (&[SERVER], false),
             (&[CLIENT, SERVER], true),
         ] {
             let mut world = World::new().with_config(config.clone());
-            let (connection, left) = until_night(&mut world, &data, dark);
+            let (connection, left) = until_night(&mut world, &data, down);
             world.run(secs(90));
             if moves {
                 world.addresses[CLIENT] = address(77);
             }
             world.run(secs(90));
             world.wire = without(&[]);
-            println!("{name}, {dark:?} dark, the client moves: {moves}");
+            println!("{name}, {down:?} down, the client moves: {moves}");
             let (read, _) = world.transfer(connection, &left, secs(300)).expect("a transfer");
-            assert!(read == data, "{name}, {dark:?} dark, the client moves: {moves}");
+            assert!(read == data, "{name}, {down:?} down, the client moves: {moves}");
             world.run(secs(60));
             let connections = world.endpoints.each_ref().map(Endpoint::connections);
             assert_eq!(connections, [0, 0]);
@@ -81,9 +81,9 @@ fn a_transfer_outlives_three_minutes_in_the_dark() {
 }
 
 #[test]
-fn beyond_their_patience_both_ends_fail_forget_the_connection_and_can_begin_anew() {
+fn beyond_the_idle_timeout_both_ends_fail_forget_the_connection_and_can_begin_anew() {
     let data = pattern(8_000_000);
-    let patience = Tuning::default().patience;
+    let idle_timeout = Tuning::default().idle_timeout;
     for (name, config) in settings() {
         let mut world = World::new().with_config(config);
         let (connection, _) = until_night(&mut world, &data, &[CLIENT, SERVER]);
@@ -91,7 +91,7 @@ fn beyond_their_patience_both_ends_fail_forget_the_connection_and_can_begin_anew
         let Poll::Ready(accepted) = world.endpoints[SERVER].poll_accept(cx) else {
             panic!("{name}: nothing was accepted");
         };
-        world.run(patience - secs(20));
+        world.run(idle_timeout - secs(20));
         let said = world.endpoints[CLIENT].poll_connected(connection, cx);
         assert_eq!(said, Poll::Ready(Ok(())), "{name}: too early");
         // The last keep-alive is waited for, too.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_association::Tuning;
-use bentpipe_association::endpoint::{Carrier, Plan, PlannedPath, Route, Streams as _};
+use bentpipe_association::endpoint::{Outer, Plan, PlannedPath, Route, Streams as _};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -74,31 +74,31 @@ fn marks_count_after_an_outage_in_which_the_end_that_sees_them_forgot_the_other(
     });
 }
 
-/// Which of two links is dark.
-type Dark = Rc<Cell<[bool; 2]>>;
+/// Which of two links is down.
+type Down = Rc<Cell<[bool; 2]>>;
 
 /// A client that knows two links of its server.
-fn two_links() -> (World, Dark) {
-    let dark = Dark::default();
+fn two_links() -> (World, Down) {
+    let down = Down::default();
     let tuning = Tuning { rate: Some(BitRate::from_bps(4_000_000)), ..Tuning::default() };
     let mut world = World::new().with_config(tuning.config().expect("settings"));
-    let seen = dark.clone();
+    let seen = down.clone();
     let over = move |to: Route, _: usize, _: Instant| {
         let link = usize::from([backup(CLIENT), backup(SERVER)].contains(&to.address));
         (!seen.get()[link]).then_some(Span::from_millis(300))
     };
     world.over = Some(Box::new(over));
     let path =
-        |to, link| PlannedPath { route: Route { carrier: Carrier::Udp, ..Route::from(to) }, link };
+        |to, link| PlannedPath { route: Route { outer: Outer::Udp, ..Route::from(to) }, link };
     let paths = vec![path(address(SERVER), 0), path(backup(SERVER), 1)];
     world.endpoints[CLIENT].plan(key(2).public(), Plan { paths, spread: false });
-    (world, dark)
+    (world, down)
 }
 
 #[test]
 fn a_failover_is_followed_by_a_host_that_remembers_the_probes_of_an_association_before() {
     let cx = &mut context();
-    let (mut world, dark) = two_links();
+    let (mut world, down) = two_links();
     let first = world.connect();
     let mut data = pattern(1_000);
     assert!(world.endpoints[CLIENT].poll_write(world.now, first, &mut data, cx).is_ready());
@@ -106,18 +106,18 @@ fn a_failover_is_followed_by_a_host_that_remembers_the_probes_of_an_association_
     world.run(secs(3_600));
     // An outage that ends the connection. The server's application has not let go of it.
     let Poll::Ready(_held) = world.endpoints[SERVER].poll_accept(cx) else { panic!("none") };
-    dark.set([true; 2]);
+    down.set([true; 2]);
     world.run(secs(400));
     world.endpoints[CLIENT].release(world.now, first);
     world.run(secs(400));
-    dark.set([false; 2]);
+    down.set([false; 2]);
     let next = world.connect();
     let mut data = pattern(1_000);
     assert!(world.endpoints[CLIENT].poll_write(world.now, next, &mut data, cx).is_ready());
     world.run(secs(20));
     let Poll::Ready(answers) = world.endpoints[SERVER].poll_accept(cx) else { panic!("none") };
-    // The first link goes dark; the second one works.
-    dark.set([true, false]);
+    // The first link goes down; the second one works.
+    down.set([true, false]);
     let mut got = 0;
     for _ in 0..30 {
         let mut data = Bytes::from_static(b"0123456789");

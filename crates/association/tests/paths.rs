@@ -8,9 +8,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::endpoint::{
-    Carrier, ConnectionId, Plan, PlannedPath, Route, Streams as _,
-};
+use bentpipe_association::endpoint::{ConnectionId, Outer, Plan, PlannedPath, Route, Streams as _};
 use bentpipe_association::{Share, Tuning};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, Instant, Span};
@@ -22,44 +20,44 @@ use world::{CLIENT, SERVER, World, address, backup, key, secs};
 const SATELLITE: Span = Span::from_millis(300);
 const GROUND: Span = Span::from_millis(40);
 
-/// Long datagrams by the link and carrier that they took, those that were lost among them.
-type Counts = Rc<RefCell<BTreeMap<(bool, Carrier), usize>>>;
+/// Long datagrams by the link and the outer transport that they took, those that were lost among them.
+type Counts = Rc<RefCell<BTreeMap<(bool, Outer), usize>>>;
 
-/// A path, by link and carrier; the backup link is the second one.
-const PRIMARY: (bool, Carrier) = (false, Carrier::Udp);
-const BACKUP: (bool, Carrier) = (true, Carrier::Udp);
-const TCP: (bool, Carrier) = (false, Carrier::Tcp);
+/// A path, by link and outer transport; the backup link is the second one.
+const PRIMARY: (bool, Outer) = (false, Outer::Udp);
+const BACKUP: (bool, Outer) = (true, Outer::Udp);
+const TCP: (bool, Outer) = (false, Outer::Tcp);
 
 fn is_backup(address: SocketAddr) -> bool {
     [backup(CLIENT), backup(SERVER)].contains(&address)
 }
 
-fn path(to: SocketAddr, link: usize, carrier: Carrier) -> PlannedPath {
-    PlannedPath { route: Route { carrier, ..to.into() }, link }
+fn path(to: SocketAddr, link: usize, outer: Outer) -> PlannedPath {
+    PlannedPath { route: Route { outer, ..to.into() }, link }
 }
 
 /// The server over both links, by UDP.
 fn both_links() -> Vec<PlannedPath> {
-    vec![path(address(SERVER), 0, Carrier::Udp), path(backup(SERVER), 1, Carrier::Udp)]
+    vec![path(address(SERVER), 0, Outer::Udp), path(backup(SERVER), 1, Outer::Udp)]
 }
 
 /// The server by UDP, and by TCP if need be.
-fn both_carriers() -> Vec<PlannedPath> {
-    vec![path(address(SERVER), 0, Carrier::Udp), path(address(SERVER), 0, Carrier::Tcp)]
+fn both_outer_transports() -> Vec<PlannedPath> {
+    vec![path(address(SERVER), 0, Outer::Udp), path(address(SERVER), 0, Outer::Tcp)]
 }
 
 /// A world in which the client knows these paths; `works` says which ones work, and when.
 fn world(
     paths: Vec<PlannedPath>,
     spread: bool,
-    mut works: impl FnMut((bool, Carrier), Instant) -> bool + 'static,
+    mut works: impl FnMut((bool, Outer), Instant) -> bool + 'static,
 ) -> (World, Counts) {
     let tuning = Tuning { rate: Some(BitRate::from_bps(4_000_000)), ..Tuning::default() };
     let mut world = World::new().with_config(tuning.config().expect("settings"));
     let counts = Counts::default();
     let seen = counts.clone();
     world.over = Some(Box::new(move |to, len, now| {
-        let which = (is_backup(to.address), to.carrier);
+        let which = (is_backup(to.address), to.outer);
         // Reports, probes and the like are short.
         *seen.borrow_mut().entry(which).or_default() += usize::from(len > 1_000);
         works(which, now).then_some(if which.0 { GROUND } else { SATELLITE })
@@ -73,7 +71,7 @@ fn second(n: u64) -> Instant {
 }
 
 /// Long datagrams that took this path.
-fn count(counts: &Counts, path: (bool, Carrier)) -> usize {
+fn count(counts: &Counts, path: (bool, Outer)) -> usize {
     counts.borrow().get(&path).copied().unwrap_or(0)
 }
 
@@ -109,7 +107,7 @@ fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
     let data = pattern(6_000_000);
     let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
     assert!(read == data);
-    // 12.5 s of data at 4 Mbit/s; what was under way over the satellite is sent again, and to find out took
+    // 12.5 s of data at 4 Mbit/s; what was under way over the satellite is retransmitted, and to find out took
     // 1.25 s after the first probe without an answer.
     let took = last.since(Instant::ZERO).as_secs_f64();
     assert!(took < 12.5 + 0.6 + 1.6 + 1.2, "{took}");
@@ -118,9 +116,9 @@ fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
 
 #[test]
 fn traffic_returns_to_the_first_link_once_that_works_again() {
-    let dark = second(5)..second(15);
+    let down = second(5)..second(15);
     let (mut world, counts) =
-        world(both_links(), false, move |path, now| path == BACKUP || !dark.contains(&now));
+        world(both_links(), false, move |path, now| path == BACKUP || !down.contains(&now));
     let connection = world.connect();
     let mut data = pattern(20_000_000);
     let mut last = (0, 0);
@@ -139,7 +137,7 @@ fn traffic_returns_to_the_first_link_once_that_works_again() {
         last = now;
     }
     assert!(shares[4].0 > 250 && shares[4].1 < 2, "{shares:?}");
-    // The rest of a second, and then only probes on the dark link.
+    // The rest of a second, and then only probes on the down link.
     assert!(shares[8..14].iter().all(|share| share.0 < 2 && share.1 > 300), "{shares:?}");
     assert!(shares[19..].iter().all(|share| share.0 > 300 && share.1 < 2), "{shares:?}");
 }
@@ -184,7 +182,7 @@ fn hosts_associate_by_the_backup_if_the_first_link_is_dark() {
 fn where_udp_is_blocked_the_association_goes_by_tcp_and_where_it_is_not_it_never_does() {
     for blocked in [false, true] {
         let (mut world, counts) =
-            world(both_carriers(), false, move |path, _| path == TCP || !blocked);
+            world(both_outer_transports(), false, move |path, _| path == TCP || !blocked);
         let connection = world.connect();
         let data = pattern(1_000_000);
         let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
@@ -196,7 +194,7 @@ fn where_udp_is_blocked_the_association_goes_by_tcp_and_where_it_is_not_it_never
 #[test]
 fn udp_is_used_again_once_it_gets_through() {
     let (mut world, counts) =
-        world(both_carriers(), false, |path, now| path == TCP || now > second(10));
+        world(both_outer_transports(), false, |path, now| path == TCP || now > second(10));
     let connection = world.connect();
     world.transfer(connection, &pattern(100_000), secs(60)).expect("a transfer");
     let held = world.connect();
@@ -246,10 +244,10 @@ proptest! {
         spread in prop::bool::ANY,
     ) {
         let (mut world, _) = world(both_links(), spread, move |path, now| {
-            let dark = |(from, len, link): &(u64, u64, bool)| {
+            let down = |(from, len, link): &(u64, u64, bool)| {
                 *link == path.0 && (second(*from)..second(from + len)).contains(&now)
             };
-            !times.iter().any(dark)
+            !times.iter().any(down)
         });
         let connection = world.connect();
         let data = pattern(4_000_000);

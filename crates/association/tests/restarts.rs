@@ -339,7 +339,7 @@ fn captured_before_restarts(world: &mut World) -> Vec<u8> {
     let _ = world.connect();
     world.pump();
     let captured = requests(world, CLIENT).swap_remove(0);
-    world.flying.clear();
+    world.in_flight.clear();
     world.restart(CLIENT);
     world.restart(SERVER);
     captured

@@ -53,7 +53,7 @@ fn world(mut noise: Noise) -> World {
         free[to] = free[to].max(now) + RATE.time_for(bytes);
         Some(free[to].since(now) + DELAY + late)
     };
-    let tuning = Tuning { unpaced: 4, ..Tuning::default() };
+    let tuning = Tuning { initial_burst: 4, ..Tuning::default() };
     let mut world = World::new().with_config(tuning.config().expect("settings"));
     world.over = Some(Box::new(over));
     world

@@ -9,7 +9,7 @@ use crate::event::{Ack, Loss, Sent, Signal};
 /// A congestion control algorithm.
 ///
 /// Each method gets the sender's view of the path at that moment. A controller keeps only what
-/// belongs to its law; it never counts bytes in flight and never reads a clock.
+/// belongs to its algorithm; it never counts bytes in flight and never reads a clock.
 pub trait Controller: Debug + Send {
     /// Data was acknowledged for the first time.
     fn on_ack(&mut self, path: &PathView, ack: &Ack);
@@ -58,7 +58,7 @@ pub trait Controller: Debug + Send {
         LowPriority::Nothing
     }
 
-    /// What the law asks of those who repair losses.
+    /// What the algorithm asks of those who repair losses.
     fn repair(&self) -> Repair {
         Repair::default()
     }
@@ -145,13 +145,13 @@ pub enum Copies {
     Outstanding,
 }
 
-/// What a law asks of those who repair losses. How it is done is the recovery's business.
+/// What an algorithm asks of those who repair losses. How it is done is the recovery's business.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
     /// Each segment has a timer of its own, looked at when the first duplicate acknowledgement comes
     /// and when the first two acknowledgements after a retransmission come (TCP Vegas, section 3.1).
     pub fine_timers: bool,
-    /// Everything outstanding shall be sent again, once in a round trip, for the loss told last.
+    /// Everything outstanding shall be retransmitted, once in a round trip, for the loss told last.
     pub resend_outstanding: bool,
     /// The retransmission timeout grows by at most this factor; `None` for the usual doubling.
     pub max_backoff: Option<u32>,

@@ -17,7 +17,7 @@ pub struct Ack {
     /// A measurement of the delivery rate, if this acknowledgement gave one.
     pub rate_sample: Option<RateSample>,
     /// How many acknowledgements it stands for: one in TCP and SCTP, one for each segment where the
-    /// peer reports only a few times in a round trip. Laws that count acknowledgements count these.
+    /// peer reports only a few times in a round trip. Algorithms that count acknowledgements count these.
     pub acks: u64,
     /// The sender is repairing losses found by gaps. It is not after a timeout: the window then grows
     /// from one segment while the losses are repaired.

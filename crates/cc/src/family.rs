@@ -1,4 +1,4 @@
-//! The frame of window laws: what TCP's controllers have in common, so that a law is only what differs.
+//! The frame of window algorithms: what TCP's controllers have in common, so that an algorithm is only what differs.
 
 use std::fmt::Debug;
 
@@ -22,7 +22,7 @@ pub(crate) enum Cause {
     Mark,
 }
 
-/// An event that a law answers with a smaller window.
+/// An event that an algorithm answers with a smaller window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduction {
     /// Why.
@@ -35,8 +35,8 @@ pub(crate) struct Reduction {
     pub(crate) looks_corrupt: bool,
 }
 
-/// What differs between laws. Everything has Reno's answer as its default.
-pub(crate) trait Law: Debug + Send {
+/// What differs between algorithms. Everything has Reno's answer as its default.
+pub(crate) trait Algorithm: Debug + Send {
     /// Looks at every acknowledgement, before the window grows.
     fn measure(&mut self, _window: &mut Window, _path: &PathView, _ack: &Ack) {}
 
@@ -83,17 +83,17 @@ pub(crate) trait Law: Debug + Send {
         None
     }
 
-    /// Paced segments leave in groups of [`Law::burst`].
+    /// Paced segments leave in groups of [`Algorithm::burst`].
     fn groups(&self) -> bool {
         false
     }
 
-    /// The phase, where it is one of the law's own.
+    /// The phase, where it is one of the algorithm's own.
     fn phase(&self) -> Option<Phase> {
         None
     }
 
-    /// What only this law has.
+    /// What only this algorithm has.
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
         Vec::new()
     }
@@ -127,28 +127,28 @@ pub(crate) trait Law: Debug + Send {
     }
 }
 
-/// A window that moves by a law.
+/// A window that moves by an algorithm.
 #[derive(Debug)]
 pub(crate) struct Windowed<L> {
     window: Window,
-    law: L,
+    algorithm: L,
     srtt: Span,
     in_recovery: bool,
-    /// The law left the window as it was at the first timeout of the oldest segment: further ones do too.
+    /// The algorithm left the window as it was at the first timeout of the oldest segment: further ones do too.
     kept: bool,
 }
 
-impl<L: Law + 'static> Windowed<L> {
+impl<L: Algorithm + 'static> Windowed<L> {
     /// A new connection's controller.
-    pub(crate) fn boxed(build: &Build<'_>, row: &Row, law: L) -> Box<dyn Controller> {
-        Box::new(Self::new(Window::new(build, row), law))
+    pub(crate) fn boxed(build: &Build<'_>, row: &Row, algorithm: L) -> Box<dyn Controller> {
+        Box::new(Self::new(Window::new(build, row), algorithm))
     }
 }
 
-impl<L: Law> Windowed<L> {
+impl<L: Algorithm> Windowed<L> {
     /// A controller that starts with this window.
-    pub(crate) const fn new(window: Window, law: L) -> Self {
-        Self { window, law, srtt: Span::ZERO, in_recovery: false, kept: false }
+    pub(crate) const fn new(window: Window, algorithm: L) -> Self {
+        Self { window, algorithm, srtt: Span::ZERO, in_recovery: false, kept: false }
     }
 
     /// Bytes in flight when a loss was found, without what it has taken out of flight. Where the window
@@ -164,12 +164,12 @@ impl<L: Law> Windowed<L> {
     }
 
     fn reduce(&mut self, path: &PathView, event: &Reduction) {
-        if let Some(ssthresh) = self.law.reduce(&self.window, path, event) {
+        if let Some(ssthresh) = self.algorithm.reduce(&self.window, path, event) {
             self.window.reduce(ssthresh);
             if self.window.is_whole() {
-                self.window.fall_to(self.law.while_repairing(&self.window));
+                self.window.fall_to(self.algorithm.while_repairing(&self.window));
             }
-            self.law.reduced(&mut self.window, path, event);
+            self.algorithm.reduced(&mut self.window, path, event);
         }
     }
 
@@ -177,7 +177,7 @@ impl<L: Law> Windowed<L> {
         // RFC 5681, section 3.1: a segment that times out again leaves the threshold as it is. Linux 2.6.22
         // as ns-2.35 drives it halves it again.
         let ssthresh = if new_episode || self.window.is_whole() {
-            let answer = self.law.reduce(&self.window, path, event);
+            let answer = self.algorithm.reduce(&self.window, path, event);
             self.kept = answer.is_none();
             answer
         } else {
@@ -186,18 +186,18 @@ impl<L: Law> Windowed<L> {
         if self.kept {
             return;
         }
-        self.window.time_out(ssthresh, self.law.loss_window() * self.window.mss());
-        self.law.reduced(&mut self.window, path, event);
+        self.window.time_out(ssthresh, self.algorithm.loss_window() * self.window.mss());
+        self.algorithm.reduced(&mut self.window, path, event);
     }
 }
 
-impl<L: Law> Controller for Windowed<L> {
+impl<L: Algorithm> Controller for Windowed<L> {
     fn on_ack(&mut self, path: &PathView, ack: &Ack) {
         self.srtt = path.srtt;
         self.in_recovery = ack.in_recovery;
-        self.law.measure(&mut self.window, path, ack);
+        self.algorithm.measure(&mut self.window, path, ack);
         if path.cwnd_limited && !ack.in_recovery && ack.bytes.get() > 0 {
-            self.law.grow(&mut self.window, path, ack);
+            self.algorithm.grow(&mut self.window, path, ack);
         }
     }
 
@@ -213,7 +213,7 @@ impl<L: Law> Controller for Windowed<L> {
             LossCause::Timeout => self.time_out(path, &event, loss.new_episode),
             LossCause::Persistent => {
                 self.window.restart();
-                self.law.restart();
+                self.algorithm.restart();
             }
             LossCause::Gap | LossCause::Nack => {
                 self.in_recovery = true;
@@ -236,19 +236,19 @@ impl<L: Law> Controller for Windowed<L> {
                 self.in_recovery = false;
                 self.window.recovered(path.in_flight);
             }
-            Signal::Idle => self.law.idle(&mut self.window, path),
+            Signal::Idle => self.algorithm.idle(&mut self.window, path),
             Signal::MtuChanged { mss } => self.window.change_mss(*mss),
             _ => {}
         }
-        self.law.signal(&mut self.window, path, signal);
+        self.algorithm.signal(&mut self.window, path, signal);
     }
 
     fn limits(&self) -> Limits {
         Limits {
             window: Some(self.window.bytes()),
-            pacing: self.law.pacing(&self.window, self.srtt),
-            burst: self.law.burst().map(|n| ByteCount::new(n * self.window.mss() as u64)),
-            groups: self.law.groups(),
+            pacing: self.algorithm.pacing(&self.window, self.srtt),
+            burst: self.algorithm.burst().map(|n| ByteCount::new(n * self.window.mss() as u64)),
+            groups: self.algorithm.groups(),
         }
     }
 
@@ -261,34 +261,34 @@ impl<L: Law> Controller for Windowed<L> {
             Phase::CongestionAvoidance
         };
         Snapshot {
-            phase: self.law.phase().unwrap_or(phase),
+            phase: self.algorithm.phase().unwrap_or(phase),
             cwnd: Some(self.window.bytes()),
             ssthresh: self.window.ssthresh_bytes(),
-            gauges: self.law.gauges(&self.window),
+            gauges: self.algorithm.gauges(&self.window),
         }
     }
 
     fn follows_sending(&self) -> bool {
-        self.law.follows_sending()
+        self.algorithm.follows_sending()
     }
 
     fn follows_queue(&self) -> bool {
-        self.law.follows_queue()
+        self.algorithm.follows_queue()
     }
 
     fn on_sent(&mut self, path: &PathView, sent: &Sent) {
-        self.law.sent(&mut self.window, path, sent);
+        self.algorithm.sent(&mut self.window, path, sent);
     }
 
     fn path_request(&self, path: &PathView) -> Option<PathRequest> {
-        self.law.path_request(&self.window, path)
+        self.algorithm.path_request(&self.window, path)
     }
 
     fn low_priority(&self) -> LowPriority {
-        self.law.low_priority()
+        self.algorithm.low_priority()
     }
 
     fn repair(&self) -> Repair {
-        self.law.repair()
+        self.algorithm.repair()
     }
 }

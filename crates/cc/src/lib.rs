@@ -1,7 +1,7 @@
 //! Congestion control: facts in, limits out.
 //!
 //! The sender tells a [`Controller`] what happened and obeys its [`Limits`]. Bytes in flight, rounds
-//! and loss episodes are counted once, by the sender; what to send again is decided elsewhere. A
+//! and loss episodes are counted once, by the sender; what to retransmit is decided elsewhere. A
 //! controller is one file in `algorithms` and one row in `registry`, and runs under every protocol.
 //!
 //! A program brings a controller of its own as a [`Row`]. A [`Registry`] finds it by name, as scenarios do;
@@ -71,6 +71,7 @@ mod bandwidth;
 mod bottleneck;
 mod choice;
 mod controller;
+mod delay_probe_start;
 mod ensemble;
 mod event;
 mod family;
@@ -81,7 +82,6 @@ mod row;
 mod shared;
 #[cfg(test)]
 mod testing;
-mod trial_start;
 mod window;
 
 pub use algorithms::rate::DedicatedLink;

@@ -7,11 +7,11 @@
 
 use bentpipe_units::Span;
 
-use crate::family::{Cause, Law, Reduction};
+use crate::family::{Algorithm, Cause, Reduction};
 use crate::window::Window;
 use crate::{Ack, Copies, Gauge, LowPriority, PathView, Phase, Sent, Signal};
 
-/// How the window of a law is opened by copies.
+/// How the window of an algorithm is opened by copies.
 #[derive(Debug)]
 pub(crate) struct Probing {
     copies: Copies,
@@ -32,7 +32,7 @@ pub(crate) struct Probing {
 }
 
 impl Probing {
-    /// A law that sends these copies.
+    /// An algorithm that sends these copies.
     pub(crate) const fn new(copies: Copies, counts_all: bool) -> Self {
         Self {
             copies,
@@ -74,7 +74,7 @@ impl Probing {
     }
 }
 
-impl Law for Probing {
+impl Algorithm for Probing {
     fn measure(&mut self, _window: &mut Window, _path: &PathView, ack: &Ack) {
         if self.starting {
             self.arrived = self.arrived.saturating_add(ack.segments);

@@ -13,7 +13,7 @@ pub struct Row {
     pub name: &'static str,
     /// One line on what it does.
     pub summary: &'static str,
-    /// Where the law is written down.
+    /// Where the algorithm is written down.
     pub citation: &'static str,
     /// What can be set.
     pub parameters: &'static [Parameter],

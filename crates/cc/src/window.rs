@@ -1,4 +1,4 @@
-//! The window that most laws move: slow start, avoidance and reduction, written once.
+//! The window that most algorithms move: slow start, avoidance and reduction, written once.
 
 use bentpipe_units::{BitRate, ByteCount, Span};
 
@@ -24,14 +24,14 @@ pub(crate) const INITIAL_SSTHRESH: Parameter = Parameter {
     summary: "slow start threshold of a new connection; 0 for none",
 };
 
-/// The form that a law has in Linux 2.6.22, where that is not the published one.
+/// The form that an algorithm has in Linux 2.6.22, where that is not the published one.
 pub(crate) const LINUX: Parameter = Parameter {
     name: "linux",
     unit: "1",
     default: 0.0,
     range: (0.0, 1.0),
     summary: "1: as Linux 2.6.22: whole segments, slow start to one segment above the threshold, a window \
-              that falls further while losses are repaired, and what the law has of its own",
+              that falls further while losses are repaired, and what the algorithm has of its own",
 };
 
 /// Linux 2.6.22 starts after a loss with so many segments more than are under way.

@@ -1,4 +1,4 @@
-//! What every controller of the registry must keep, whatever its law and whatever happens to it.
+//! What every controller of the registry must keep, whatever its algorithm and whatever happens to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +91,7 @@ fn signal() -> impl Strategy<Value = Event> {
         Just(Signal::SpuriousLoss),
         Just(Signal::RecoveryDone),
         Just(Signal::Idle),
-        // Paths lose room for a segment; laws that count segments would grow with a larger one.
+        // Paths lose room for a segment; algorithms that count segments would grow with a larger one.
         (1u64..=1000).prop_map(|mss| Signal::MtuChanged { mss: ByteCount::new(mss) }),
         any::<u64>().prop_map(|segments| Signal::ProbeAcked { segments }),
         level.prop_map(Signal::LocalQueue),
@@ -263,7 +263,7 @@ fn every_parameter_builds_at_both_ends_of_its_range() {
     }
 }
 
-/// Controllers that a timeout on a path that looks empty does not tell anything, by their law.
+/// Controllers that a timeout on a path that looks empty does not tell anything, by their algorithm.
 const UNMOVED_BY_TIMEOUTS: [&str; 4] = ["rate", "fixed", "dvegas", "bulk-repeat"];
 
 #[test]

@@ -109,7 +109,7 @@ const IMPOSSIBLE: [Case; 22] = [
     ("[\"router\", \"destination\"]", "[\"router\", \"router\"]", "links.space.between", "itself"),
     ("to = \"dest", "to = \"dset", "flows.file.to", "did you mean `destination`?"),
     ("to = \"destination\"", "to = \"source\"", "flows.file.to", "itself"),
-    ("nodes = [", "nodes = [\"router\", ", "nodes", "twice"),
+    ("nodes = [", "nodes = [\"router\", ", "nodes", "duplicate node name"),
     ("seed = 3", "seed = -3", "seed", "not negative"),
 ];
 
@@ -293,4 +293,22 @@ fn a_seed_or_a_scenario_that_is_none_is_refused() {
             .stderr(predicate::str::contains("--seed").and(predicate::str::contains(seed)));
     }
     assert!(room.refused(&[]).contains("<SCENARIO>"));
+}
+
+#[test]
+fn an_option_of_the_last_release_is_taken_and_warned_of() {
+    let room = Room::new(RIGHT);
+    let (file, key) = (room.path("scenario.toml"), room.path("no-key"));
+    let peer = "g9GFFU8rGj+Q69zpXoj1ecxx/izHNwRWbH/BhgNl9w8=";
+    let send = |options: &[&str]| {
+        let mut command = cargo_bin_cmd!("bentpipe");
+        command.args(["send", &file, "127.0.0.1:9", "--peer", peer, "--key", &key]).args(options);
+        String::from_utf8_lossy(&command.output().expect("it runs").stderr).into_owned()
+    };
+    let old = "--patience";
+    let said = send(&[old, "1 s"]);
+    let warning = "bentpipe: warning: `--patience` is called `--idle-timeout` now\n";
+    assert!(said.starts_with(warning) && said.contains("no-key"), "{said}");
+    assert!(!send(&["--idle-timeout", "1 s"]).contains("warning"));
+    assert!(send(&["--idle-timeout", "1 s", old, "1 s"]).contains("cannot be used with"));
 }

@@ -46,9 +46,9 @@ fn capture(dir: &TempDir, (run, only): Case) -> (PathBuf, BTreeMap<String, u64>)
     let links = run["links"].as_array().expect("links").iter();
     let captured = links.filter(|link| only.is_empty() || only.contains(&&*text(&link["name"])));
     let offered = captured.map(|link| {
-        let way =
+        let direction =
             format!("{}: {} to {}", text(&link["name"]), text(&link["from"]), text(&link["to"]));
-        (way, link["packets"].as_u64().expect("a count"))
+        (direction, link["packets"].as_u64().expect("a count"))
     });
     let offered = offered.collect();
     (path, offered)

@@ -100,7 +100,7 @@ fn the_ranking_is_the_same_for_every_number_of_threads() {
 }
 
 #[test]
-fn the_overhead_of_a_split_connection_is_that_of_the_leg_with_the_noise() {
+fn the_overhead_of_a_split_connection_is_that_of_the_leg_with_the_bit_errors() {
     // Copies of everything outstanding for each loss, and all losses behind the proxy.
     let (_dir, path) = in_file(SCENARIO);
     let names = "tcp-bulk-repeat,tcp-bulk-repeat+split";

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use namespaces::{PATIENCE, inside, ip, network_of, until};
+use namespaces::{TIMEOUT, inside, ip, network_of, until};
 
 const ADDRESSES: [(&str, &str); 2] = [("10.53.0.1", "10.53.0.2"), ("fd53::1", "fd53::2")];
 
@@ -104,7 +104,7 @@ fn inhabitants(network: &Path) -> Vec<u32> {
 fn udp(process: u32, address: &str) -> UdpSocket {
     let address = SocketAddr::new(address.parse::<IpAddr>().expect("an address"), 0);
     let socket = inside(process, || UdpSocket::bind(address)).expect("a socket");
-    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    socket.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
     socket
 }
 
@@ -160,7 +160,7 @@ fn a_datagram_crosses_a_constellation_both_ways_and_takes_its_time() {
     let server = UdpSocket::bind("127.0.0.1:0").expect("a port");
     let client = UdpSocket::bind("127.0.0.1:0").expect("a port");
     for socket in [&server, &client] {
-        socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+        socket.set_read_timeout(Some(TIMEOUT)).expect("a time");
     }
     let address = server.local_addr().expect("an address");
     let udp = format!("127.0.0.1:0={address}");
@@ -311,7 +311,7 @@ fn datagrams_take_their_time_and_streams_arrive_whole_over_both_versions_of_ip()
     let mut counters = String::new();
     link.0.stdout.take().expect("a pipe").read_to_string(&mut counters).expect("text");
     let counters: Value = serde_json::from_str(&counters).expect("JSON");
-    let count = |way: &str, what: &str| counters[way][what].as_u64().expect("a count");
+    let count = |direction: &str, what: &str| counters[direction][what].as_u64().expect("a count");
     assert!(count("forward", "delivered_bytes") > 800_000, "{counters}");
     assert!(count("forward", "lost") > 0 && count("return", "delivered") > 0, "{counters}");
 }

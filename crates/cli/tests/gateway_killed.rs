@@ -204,7 +204,7 @@ async fn gateways_that_are_killed_and_started_again_truncate_nothing_and_keep_no
     let mut random = Xoshiro256PlusPlus::seed_from_u64(said("BENTPIPE_CHAOS_SEED", 1));
     let place = Place::new();
     let link = "[link]\nmode = \"dedicated\"\nrate = \"50 Mbit/s\"\n";
-    let limits = "[limits]\npatience = \"10 s\"\n";
+    let limits = "[limits]\nidle_timeout = \"10 s\"\n";
     let hub_file = place.hub(&format!("{link}{limits}"));
     let first = start(&hub_file);
     let address = first.address;

@@ -121,7 +121,7 @@ async fn a_hangup_changes_rates_and_the_status_goes_on() {
     let before = fs::read_to_string(&file).expect("a file");
     fs::write(&file, before.replace("50 Mbit/s", "3 Mbit/s")).expect("written");
     kill_process(Pid::from_child(&terminal.child), Signal::HUP).expect("sent");
-    terminal.line("hold now");
+    terminal.line("reloaded rates and weights");
     let metrics = get(terminal.ops, "/metrics").await;
     assert!(
         metrics.contains("\nbentpipe_gateway_link_rate_bits_per_second 3000000\n"),
@@ -177,6 +177,17 @@ fn a_check_says_all_that_is_wrong_and_that_nothing_is() {
 }
 
 #[test]
+fn a_check_warns_of_keys_of_the_last_release() {
+    let place = Place::new();
+    let hub = place.hub("[limits]\npatience = \"7 s\"");
+    let output = check(&hub);
+    assert!(output.status.success());
+    let (file, key) = (hub.display(), "`limits.patience` is called `idle_timeout` now");
+    assert_eq!(text(&output.stderr), format!("bentpipe: warning: {file}: {key}\n"));
+    assert_eq!(text(&output.stdout), format!("{file}: configuration OK\n"));
+}
+
+#[test]
 fn a_gateway_opens_as_many_files_as_it_may_and_says_where_that_is_too_few() {
     let place = Place::new();
     let limited = format!(
@@ -189,7 +200,7 @@ fn a_gateway_opens_as_many_files_as_it_may_and_says_where_that_is_too_few() {
     let mut child = command.spawn().expect("it starts");
     let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
     let mut said = String::new();
-    while !said.contains("the gateway is up") {
+    while !said.contains("gateway started") {
         assert!(log.read_line(&mut said).expect("a log") > 0, "it ended: {said}");
     }
     let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).expect("limits");
@@ -211,7 +222,7 @@ fn start_logged(
     let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
     let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
     let mut lines = Vec::new();
-    while !lines.last().is_some_and(|line: &String| line.contains("the gateway is up")) {
+    while !lines.last().is_some_and(|line: &String| line.contains("gateway started")) {
         let mut line = String::new();
         assert!(log.read_line(&mut line).expect("a log") > 0, "it ended: {lines:?}");
         lines.push(line);
@@ -235,7 +246,7 @@ fn the_log_is_json_line_by_line_if_that_is_wanted() {
     lines.extend(stop(child, log).lines().map(str::to_owned));
     let events: Vec<Value> =
         lines.iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let up = events.iter().find(|event| event["fields"]["message"] == "the gateway is up");
+    let up = events.iter().find(|event| event["fields"]["message"] == "gateway started");
     let address = up.expect("the line")["fields"]["address"].as_str().expect("text");
     assert!(address.parse::<std::net::SocketAddr>().is_ok(), "{address}");
     for event in &events {

@@ -128,7 +128,7 @@ fn a_file_arrives() {
 }
 
 #[test]
-fn a_file_arrives_over_an_emulated_link_that_loses_packets_both_ways() {
+fn a_file_arrives_over_an_emulated_link_that_loses_packets_in_both_directions() {
     let hosts = Hosts::new();
     let receiver = hosts.recv();
     let mut command = bentpipe();
@@ -140,7 +140,7 @@ fn a_file_arrives_over_an_emulated_link_that_loses_packets_both_ways() {
     let sent = hosts.send(link.address, &path, &["--rate", "9 Mbit/s"]).output().expect("it runs");
     assert_success(&sent);
     assert_eq!(fs::read(hosts.inbox("file")).expect("read"), fs::read(&path).expect("read"));
-    assert!(!text(&sent.stdout).contains(" 0.00 % sent again"), "{}", text(&sent.stdout));
+    assert!(!text(&sent.stdout).contains(" 0.00 % retransmitted"), "{}", text(&sent.stdout));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_receiver_that_was_killed_gets_only_what_is_missing() {
     let hosts = Hosts::new();
     let mut receiver = hosts.recv();
     let path = hosts.file(8_000_000);
-    let slow = ["--rate", "20 Mbit/s", "--patience", "2 s"];
+    let slow = ["--rate", "20 Mbit/s", "--idle-timeout", "2 s"];
     let mut command = hosts.send(receiver.address, &path, &slow);
     let sender = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let partial = hosts.inbox(".file.bentpipe-part");
@@ -296,7 +296,8 @@ fn nobody_who_listens_is_told_apart_from_nobody_who_answers() {
     assert!(text(&refused.stderr).contains("connection refused"), "{}", text(&refused.stderr));
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let address = silent.local_addr().expect("an address");
-    let given_up = hosts.send(address, &path, &["--patience", "3 s"]).output().expect("it runs");
+    let given_up =
+        hosts.send(address, &path, &["--idle-timeout", "3 s"]).output().expect("it runs");
     assert_eq!(given_up.status.code(), Some(1));
     let said = text(&given_up.stderr);
     assert!(said.contains(&format!("connecting to {address} ... no answer for 2 s")), "{said}");
@@ -313,7 +314,7 @@ fn recv_says_whose_key_it_does_not_know() {
     command.arg("--key").arg(hosts.dir.path().join("receiver"));
     let receiver = start(&mut command, false);
     let path = hosts.file(10);
-    let sent = hosts.send(receiver.address, &path, &["--patience", "2 s"]).output();
+    let sent = hosts.send(receiver.address, &path, &["--idle-timeout", "2 s"]).output();
     assert_eq!(sent.expect("it runs").status.code(), Some(1));
     let said = rest(receiver);
     assert!(said.contains(&hosts.sender), "{said}");

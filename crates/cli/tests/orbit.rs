@@ -38,15 +38,15 @@ fn refused(args: &[&str], said: &str) {
 fn the_table_the_json_and_the_files_tell_the_same_story() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();
-    let (looks, handovers, map) = (path("looks.csv"), path("handovers.csv"), path("map.svg"));
-    let files = ["--csv", &looks, "--handovers", &handovers, "--svg", &map];
+    let (samples, handovers, map) = (path("samples.csv"), path("handovers.csv"), path("map.svg"));
+    let files = ["--csv", &samples, "--handovers", &handovers, "--svg", &map];
     let asked = berkeley_to_boston(&files);
     let table = stdout(&asked.iter().map(String::as_str).collect::<Vec<_>>());
     let asked = berkeley_to_boston(&["--json"]);
     let json = stdout(&asked.iter().map(String::as_str).collect::<Vec<_>>());
     let json: Value = serde_json::from_str(&json).expect("JSON");
 
-    let mut reader = csv::Reader::from_path(&looks).expect("looks");
+    let mut reader = csv::Reader::from_path(&samples).expect("samples");
     let delays: Vec<f64> = reader
         .records()
         .map(|record| record.expect("a record")[1].parse().expect("a delay"))
@@ -77,8 +77,8 @@ fn the_table_the_json_and_the_files_tell_the_same_story() {
 #[test]
 fn handovers_as_packets_see_them_are_told_beside_those_of_every_check() {
     let args = ["teledesic-staggered", "--from", "Berkeley", "--to", "Boston"];
-    let looks = ["--first", "0.5 s", "--step", "60 s", "--json"];
-    let json: Value = serde_json::from_str(&stdout(&[&args[..], &looks].concat())).expect("JSON");
+    let samples = ["--first", "0.5 s", "--step", "60 s", "--json"];
+    let json: Value = serde_json::from_str(&stdout(&[&args[..], &samples].concat())).expect("JSON");
     let counts = |key: &str| [&json[key]["from"], &json[key]["to"]].map(|n| n.as_u64().expect(key));
     assert_eq!(counts("handovers_seen"), [318, 315]);
     assert_eq!(counts("handover_count"), [318, 316]);
@@ -94,8 +94,8 @@ fn real_satellites_are_read_from_a_file_and_start_when_they_are_told_to() {
     let json: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
     let start = json["start"].as_str().expect("a time");
     assert!(start.starts_with("2020-07-12T21:16:01"), "{start}");
-    let (looks, connected) = (json["looks"].as_u64(), json["connected"].as_u64());
-    assert_eq!(looks, Some(8640));
+    let (samples, connected) = (json["samples"].as_u64(), json["connected"].as_u64());
+    assert_eq!(samples, Some(8640));
     assert!(connected.is_some_and(|count| (10..500).contains(&count)), "{connected:?}");
     let later = [&args[..], &["--start", "2020-07-13"]].concat();
     let json: Value = serde_json::from_str(&stdout(&later)).expect("JSON");
@@ -132,7 +132,10 @@ fn what_can_not_be_is_refused_with_what_would_be_right() {
         &[&high[..], &["--duration", "2 h"]].concat(),
         "satellites above the mask that links join",
     );
-    refused(&["iridium", "--from", "Oslo", "--to", "Rome", "--duration", "0 s"], "no time to look");
+    refused(
+        &["iridium", "--from", "Oslo", "--to", "Rome", "--duration", "0 s"],
+        "no time to sample",
+    );
 }
 
 #[test]

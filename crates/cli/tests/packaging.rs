@@ -76,7 +76,7 @@ fn is_a_key((key, _): (&str, &str)) -> bool {
 fn the_examples_are_configurations() {
     for (role, name) in [(Role::Terminal, "terminal"), (Role::Hub, "hub")] {
         let file = packaging(&format!("examples/{name}.toml"));
-        let config = load(&file).expect("a configuration");
+        let (config, _) = load(&file).expect("a configuration");
         assert_eq!((config.role, config.key), (role, PathBuf::from("/etc/bentpipe/key")));
         assert!(config.ops.is_some() && config.user.is_none(), "{name}");
         // What is left out can be put in as it stands there.

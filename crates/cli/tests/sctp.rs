@@ -65,11 +65,11 @@ fn a_file_arrives_although_the_first_of_two_links_goes_dark() {
     while fs::metadata(&partial).map_or(0, |file| file.len()) < 5_000_000 {
         std::thread::yield_now();
     }
-    hosts.set_dark(0, true).expect("a dark link");
+    hosts.set_down(0, true).expect("a link that is down");
     let sent = sender.wait_with_output().expect("it ends");
     let said = text(&sent.stderr);
     assert!(sent.status.success(), "{said}");
-    assert!(said.contains(&format!("the path to {} went dark", listen[0])), "{said}");
+    assert!(said.contains(&format!("the path to {} is down", listen[0])), "{said}");
     assert!(said.contains("NOTHING IS ENCRYPTED"), "{said}");
     assert!(receiver.0.wait().expect("it ends").success());
     assert!(fs::read(inbox.join("file")).expect("the file") == content, "the content differs");

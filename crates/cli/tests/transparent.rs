@@ -13,7 +13,7 @@ use bentpipe_testkit::pattern;
 use rustix::process::Signal;
 
 use namespaces::site::{self, Gateway, Site};
-use namespaces::{Host, PATIENCE, inside, ip};
+use namespaces::{Host, TIMEOUT, inside, ip};
 
 /// Addresses of the client, seen by the server, and of the server.
 const V4: (&str, &str) = ("10.61.1.2", "10.61.3.2");
@@ -40,17 +40,17 @@ impl Site {
         let address = SocketAddr::new(address.parse().expect("an address"), 0);
         let listener = inside(self.server.id(), || TcpListener::bind(address)).expect("a port");
         let address = listener.local_addr().expect("an address");
-        let ours = inside(self.client.id(), || TcpStream::connect_timeout(&address, PATIENCE));
+        let ours = inside(self.client.id(), || TcpStream::connect_timeout(&address, TIMEOUT));
         let ours = ours.expect("a connection");
         let (theirs, from) = listener.accept().expect("a connection");
         for stream in [&ours, &theirs] {
-            stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+            stream.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
         }
         (ours, theirs, from.ip())
     }
 }
 
-/// Sends so many bytes to the other end, which sends them back, and ends both ways.
+/// Sends so many bytes to the other end, which sends them back, and ends in both directions.
 fn exchange(mut ours: TcpStream, mut theirs: TcpStream, bytes: usize) {
     let data = pattern(bytes);
     let (mut there, mut back) = (Vec::new(), Vec::new());
@@ -136,9 +136,9 @@ fn without_an_early_accept_clients_hear_what_the_servers_would_have_said() {
         ip(site.hub.id(), &[&format!("{version}route add {host} via {via}")]);
         ip(site.server.id(), &[&format!("{version}route add unreachable {host}")]);
     }
-    let attempt = |address: &str, patience: Duration| {
+    let attempt = |address: &str, timeout: Duration| {
         let address = address.parse().expect("an address");
-        let ours = || TcpStream::connect_timeout(&address, patience);
+        let ours = || TcpStream::connect_timeout(&address, timeout);
         inside(site.client.id(), ours).expect_err("nobody is there").kind()
     };
     for (address, kind) in [
@@ -156,8 +156,8 @@ fn without_an_early_accept_clients_hear_what_the_servers_would_have_said() {
         ("[2001:db8::1]:80", ErrorKind::PermissionDenied),
     ] {
         let is_deaf = kind == ErrorKind::TimedOut;
-        let patience = if is_deaf { Duration::from_secs(1) } else { PATIENCE };
-        assert_eq!(attempt(address, patience), kind, "{address}");
+        let timeout = if is_deaf { Duration::from_secs(1) } else { TIMEOUT };
+        assert_eq!(attempt(address, timeout), kind, "{address}");
     }
 }
 
@@ -234,7 +234,7 @@ fn udp_is_carried_if_it_is_asked_for_and_both_hosts_see_each_other() {
     let _gateways = site.gateways();
     let bind = |host: &Host, address: String| {
         let socket = inside(host.id(), || UdpSocket::bind(address).expect("a socket"));
-        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        socket.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
         socket
     };
     for (client, server) in [V4, V6] {

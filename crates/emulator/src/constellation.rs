@@ -39,6 +39,7 @@ impl ConstellationPath {
             let name = direction.stream();
             let transmitter =
                 Transmitter::new(self, ends, &self.uplinks[from], name, streams, &said);
+            // Streams keep these names, or everything that is drawn from them would change.
             let down = ModelSpec::build_series(&self.downlinks[to], &streams, "sky/down", name);
             vec![Series::new(vec![Box::new(transmitter)]), down]
         })
@@ -99,6 +100,7 @@ impl Transmitter {
 
     /// An idle transmitter.
     fn renew(&mut self) {
+        // As above: the name of a stream.
         let name = format!("sky/up/{}", self.given_up);
         self.line = ModelSpec::build_series(&self.uplink, &self.streams, &name, self.name);
     }

@@ -28,7 +28,7 @@ fn main() -> Result<(), Error> {
 fn print_goodput(names: &[String], changes: &[String], runs: Option<u64>) -> Result<(), Error> {
     println!("Goodput in kbit/s, each with its 95 % interval: ns-2, ours\n");
     println!(
-        "agent             BER            ns-2            ours  difference      sent again    \
+        "agent             BER            ns-2            ours  difference      retransmitted    \
          timeouts   reductions"
     );
     let (mut agree, mut all) = (0, 0);

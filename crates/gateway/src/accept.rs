@@ -1,4 +1,4 @@
-//! Flows that come from far gateways.
+//! Flows that come from remote gateways.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,12 +11,12 @@ use bytes::Bytes;
 use crate::flow::Reach;
 use crate::flows::{Flow, Room};
 use crate::open::{self, Destination, Open, Verdict};
-use crate::peer::Far;
+use crate::peer::Remote;
 use crate::{Gateway, Network, Tasks as _, Tcp as _, relay};
 use bentpipe_association::host::Connection;
 
-/// Time for a far gateway to say what it wants.
-const GREETING: Span = Span::from_secs(60);
+/// Time for a remote gateway to say what it wants.
+const OPEN_TIMEOUT: Span = Span::from_secs(60);
 
 /// A flow waits no longer than this because so many begin at once: browsers open dozens of connections in a moment, and a
 /// client takes a reset for an answer.
@@ -25,7 +25,7 @@ const BURST: Span = Span::from_secs(2);
 const LOOKUP: Span = Span::from_secs(10);
 const SECOND: u64 = 1_000_000_000;
 
-/// Serves far gateways for ever.
+/// Serves remote gateways for ever.
 pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> {
     // With this future end all of them.
     let mut flows = inner.network.tasks();
@@ -38,7 +38,7 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
         let inner = inner.clone();
         flows.spawn(async move {
             if let Err(error) = greet(&inner, connection).await {
-                tracing::debug!(%error, "a flow from a far gateway ended early");
+                tracing::debug!(%error, "a flow from a remote gateway ended early");
             }
         });
     }
@@ -47,66 +47,67 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
 /// Finds out what a connection is for.
 async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Result<()> {
     let peer = connection.peer();
-    let far = inner.peers.values().find(|far| far.key == peer);
-    let Some(far) = far else {
+    let remote = inner.peers.values().find(|remote| remote.key == peer);
+    let Some(remote) = remote else {
         connection.abort();
         return Ok(());
     };
-    let greeting = inner.network.timeout(GREETING, open::read(&connection)).await;
-    let (open, first) = greeting.ok_or(io::ErrorKind::TimedOut)??;
+    let opening = inner.network.timeout(OPEN_TIMEOUT, open::read(&connection)).await;
+    let (open, first) = opening.ok_or(io::ErrorKind::TimedOut)??;
     match open {
         Open::Hold => {
-            if !far.is_up.swap(true, Ordering::Relaxed) {
-                far.say_whether_up(true, inner.seconds());
+            if !remote.is_up.swap(true, Ordering::Relaxed) {
+                remote.say_whether_up(true, inner.seconds());
             }
-            far.holds.fetch_add(1, Ordering::Relaxed);
-            let address = inner.host.peer_state(far.key).address;
+            remote.holds.fetch_add(1, Ordering::Relaxed);
+            let address = inner.host.peer_state(remote.key).address;
             if let Some((one, other)) =
-                address.and_then(|from| far.rivals.note(inner.seconds(), from))
+                address.and_then(|from| remote.rivals.note(inner.seconds(), from))
             {
-                let name = &far.name;
+                let name = &remote.name;
                 tracing::warn!(
-                    "peer {name}: up from {one} and from {other} by turns; have two terminals the same key?"
+                    "peer {name}: connected from {one} and {other} in alternation; do two terminals use the same key?"
                 );
             }
             while let Ok(Some(_)) = connection.read_bytes().await {}
             // A terminal that was restarted holds another one by now.
-            if far.holds.fetch_sub(1, Ordering::Relaxed) == 1 {
-                far.is_up.store(false, Ordering::Relaxed);
-                far.say_whether_up(false, inner.seconds());
+            if remote.holds.fetch_sub(1, Ordering::Relaxed) == 1 {
+                remote.is_up.store(false, Ordering::Relaxed);
+                remote.say_whether_up(false, inner.seconds());
             }
             Ok(())
         }
-        Open::Flow { to, from } => serve_flow(inner, far, connection, first, to, from).await,
+        Open::Flow { to, from } => serve_flow(inner, remote, connection, first, to, from).await,
     }
 }
 
 /// Connects a flow to where it leads, and carries it.
 async fn serve_flow<N: Network>(
     inner: &Gateway<N>,
-    far: &Far,
+    remote: &Remote,
     connection: Connection,
     first: Bytes,
     to: Destination,
     from: SocketAddr,
 ) -> io::Result<()> {
     let refuse = async |verdict: Verdict| {
-        inner.refused(&far.name, from, &to, verdict);
+        inner.refused(&remote.name, from, &to, verdict);
         connection.write_bytes(open::frame(&verdict)).await
     };
-    let Some(wait) = far.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, BURST)
+    let Some(wait) =
+        remote.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, BURST)
     else {
         return refuse(Verdict::Busy).await;
     };
     if !wait.is_zero() {
         inner.network.sleep(wait).await;
     }
-    let permit = far.places.clone().try_acquire_owned();
+    let permit = remote.places.clone().try_acquire_owned();
     let Ok(permit) = permit else { return refuse(Verdict::Busy).await };
-    let flow = Flow::begin(inner, far, from, to.clone(), Room::There { _permit: permit });
+    let flow = Flow::begin(inner, remote, from, to.clone(), Room::There { _permit: permit });
     flow.goes_by(&connection);
     let source = inner.source(from);
-    let mut tcp = match inner.connect_allowed(&far.name, &to, source).await {
+    let mut tcp = match inner.connect_allowed(&remote.name, &to, source).await {
         Ok(tcp) => tcp,
         Err(verdict) => return refuse(verdict).await,
     };
@@ -118,7 +119,7 @@ async fn serve_flow<N: Network>(
 }
 
 impl<N: Network> Gateway<N> {
-    /// Connects to a destination, if flows of far gateways may lead there, from the address of `source`
+    /// Connects to a destination, if flows of remote gateways may lead there, from the address of `source`
     /// if there is one.
     async fn connect_allowed(
         &self,
@@ -130,7 +131,7 @@ impl<N: Network> Gateway<N> {
             .await
     }
 
-    /// Connects to a destination without the far gateway.
+    /// Connects to a destination without the remote gateway.
     pub(crate) async fn connect_directly(
         &self,
         to: &Destination,
@@ -169,8 +170,8 @@ impl<N: Network> Gateway<N> {
         match to {
             Destination::Address(address) => Ok(vec![*address]),
             Destination::Name(name, port) => {
-                let patience = self.config.limits.connect_timeout.0.min(LOOKUP);
-                self.lookups.look_up(&self.network, owner, name, *port, patience).await
+                let timeout = self.config.limits.connect_timeout.0.min(LOOKUP);
+                self.lookups.look_up(&self.network, owner, name, *port, timeout).await
             }
         }
     }
@@ -183,11 +184,11 @@ impl<N: Network> Gateway<N> {
         those: impl Fn(SocketAddr) -> bool,
     ) -> Result<N::Tcp, Verdict> {
         let addresses = self.look_up(owner, to).await?;
-        let patience = self.config.limits.connect_timeout.0;
+        let timeout = self.config.limits.connect_timeout.0;
         let mut verdict = Verdict::Forbidden;
         for address in addresses.into_iter().filter(|address| those(*address)) {
             let connecting = self.network.connect(address, source);
-            match self.network.timeout(patience, connecting).await {
+            match self.network.timeout(timeout, connecting).await {
                 // From now on nobody takes it for an end if this host goes away.
                 Some(Ok(tcp)) => match tcp.guard() {
                     Ok(()) => return Ok(tcp),

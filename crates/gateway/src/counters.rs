@@ -38,7 +38,7 @@ impl Counters {
     }
 }
 
-/// Bytes both ways.
+/// Bytes in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     /// Taken from TCP.

@@ -10,13 +10,13 @@ use tokio::io::AsyncWriteExt as _;
 use crate::counters::Counters;
 use crate::flows::{Flow, Room};
 use crate::open::{self, Destination, Open, Verdict};
-use crate::peer::Far;
+use crate::peer::Remote;
 use crate::places::{Kind, Place};
 use crate::relay::{self, Before, Ended};
 use crate::{Fallback, Gateway, Network, Tcp as _};
 use bentpipe_association::host::Connection;
 
-/// Where a flow may lead that goes without the far gateway.
+/// Where a flow may lead that goes without the remote gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Where its client could go by itself, or where the operator leads it.
@@ -29,13 +29,13 @@ pub enum Reach {
 #[derive(Debug)]
 pub struct Begun<T> {
     flow: Flow,
-    way: Way<T>,
+    path: Path<T>,
 }
 
 #[derive(Debug)]
-enum Way<T> {
-    /// To the far gateway, which has said this so far.
-    Far(Connection, Before),
+enum Path<T> {
+    /// To the remote gateway, which has said this so far.
+    Remote(Connection, Before),
     /// Without it.
     Direct(T),
 }
@@ -48,7 +48,7 @@ impl<T> Begun<T> {
 
     /// Nobody wants it any more: the server sees a reset.
     pub fn give_up(self) {
-        if let Way::Far(connection, _) = self.way {
+        if let Path::Remote(connection, _) = self.path {
             connection.abort();
         }
     }
@@ -56,7 +56,7 @@ impl<T> Begun<T> {
 
 impl<N: Network> Gateway<N> {
     /// Begins a flow. Its client has a place among those of whom nothing was known, which ends now that it has one among
-    /// the flows. With an early accept nobody waits for the far gateway, and what it says comes to
+    /// the flows. With an early accept nobody waits for the remote gateway, and what it says comes to
     /// light later.
     ///
     /// # Errors
@@ -85,44 +85,45 @@ impl<N: Network> Gateway<N> {
         unknown: Option<Place>,
     ) -> Result<Begun<N::Tcp>, Verdict> {
         tracing::debug!(%from, %to, "a flow");
-        // Whose request waits for the far gateway has shown nothing yet.
+        // Whose request waits for the remote gateway has shown nothing yet.
         let kind = if unknown.is_some() { Kind::Connection } else { Kind::Datagrams };
         let place = self.places.take(from.ip(), kind, self.millis()).ok_or(Verdict::Busy)?;
         drop(unknown);
         let stay = place.stay();
-        let far = &self.peers[peer];
-        let flow = Flow::begin(self, far, from, to.clone(), Room::Here(place));
+        let remote = &self.peers[peer];
+        let flow = Flow::begin(self, remote, from, to.clone(), Room::Here(place));
         tokio::select! {
             biased;
-            begun = self.ask(far, flow, from, to, reach) => begun,
+            begun = self.ask(remote, flow, from, to, reach) => begun,
             () = stay.over() => Err(Verdict::Busy),
         }
     }
 
-    /// Asks the far gateway for a flow, or the destination itself.
+    /// Asks the remote gateway for a flow, or the destination itself.
     async fn ask(
         &self,
-        far: &Far,
+        remote: &Remote,
         flow: Flow,
         from: SocketAddr,
         to: Destination,
         reach: Reach,
     ) -> Result<Begun<N::Tcp>, Verdict> {
-        if self.config.fallback == Fallback::Direct && !far.is_up.load(Ordering::Relaxed) {
+        if self.config.fallback == Fallback::Direct && !remote.is_up.load(Ordering::Relaxed) {
             flow.goes_directly();
-            let way = Way::Direct(self.connect_directly(&to, from, reach).await?);
-            return Ok(Begun { flow, way });
+            let path = Path::Direct(self.connect_directly(&to, from, reach).await?);
+            return Ok(Begun { flow, path });
         }
         // Whose place is looked up still is not waited for longer than for one that does not answer.
-        let patience = self.config.limits.patience.0;
-        let located = self.network.timeout(patience, far.located.known()).await;
+        let idle_timeout = self.config.limits.idle_timeout.0;
+        let located = self.network.timeout(idle_timeout, remote.located.known()).await;
         located.ok_or(Verdict::Unreachable)?;
-        let connection = self.host.open(far.address(), far.key, crate::PORT, self.tuning.clone());
+        let connection =
+            self.host.open(remote.address(), remote.key, crate::PORT, self.tuning.clone());
         flow.goes_by(&connection);
-        let greeting = open::frame(&Open::Flow { to, from });
-        connection.write_bytes(greeting).await.map_err(|_| Verdict::TimedOut)?;
+        let opening = open::frame(&Open::Flow { to, from });
+        connection.write_bytes(opening).await.map_err(|_| Verdict::TimedOut)?;
         if self.config.early_accept {
-            return Ok(Begun { flow, way: Way::Far(connection, Before::Verdict) });
+            return Ok(Begun { flow, path: Path::Remote(connection, Before::Verdict) });
         }
         let said = open::read(&connection).await;
         let (verdict, first) = said.unwrap_or((Verdict::TimedOut, Bytes::new()));
@@ -130,7 +131,7 @@ impl<N: Network> Gateway<N> {
             connection.abort();
             return Err(verdict);
         }
-        Ok(Begun { flow, way: Way::Far(connection, Before::Bytes(first)) })
+        Ok(Begun { flow, path: Path::Remote(connection, Before::Bytes(first)) })
     }
 
     /// Carries a connection whose client was never told of a gateway: until there is a flow, and from then on to its end.
@@ -166,32 +167,32 @@ impl<N: Network> Gateway<N> {
     ) -> io::Result<()> {
         tcp.prepare()?;
         tcp.guard()?;
-        let Begun { flow, way } = begun;
+        let Begun { flow, path } = begun;
         let Some(stay) = flow.stay() else { return Ok(()) };
         tokio::select! {
             biased;
-            ended = self.carry_by(way, &flow, &mut tcp, first) => ended,
+            ended = self.carry_by(path, &flow, &mut tcp, first) => ended,
             () = stay.over() => self.note(Err(io::Error::other("its place went to another client")), &flow),
         }
     }
 
     async fn carry_by(
         &self,
-        way: Way<N::Tcp>,
+        path: Path<N::Tcp>,
         flow: &Flow,
         tcp: &mut N::Tcp,
         first: Bytes,
     ) -> io::Result<()> {
-        match way {
-            Way::Direct(mut far) => {
-                far.write_all(&first).await?;
-                let copied = tokio::io::copy_bidirectional(tcp, &mut far).await?;
+        match path {
+            Path::Direct(mut server) => {
+                server.write_all(&first).await?;
+                let copied = tokio::io::copy_bidirectional(tcp, &mut server).await?;
                 flow.sent(first.len() + copied.0 as usize);
                 flow.received(copied.1 as usize);
                 tcp.complete()?;
-                far.complete()
+                server.complete()
             }
-            Way::Far(connection, before) => {
+            Path::Remote(connection, before) => {
                 relay::send_first(&connection, first, flow).await?;
                 self.note(relay::relay(&self.network, tcp, connection, before, flow).await, flow)
             }

@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::counters::{Counters, Traffic};
 use crate::open::Destination;
-use crate::peer::Far;
+use crate::peer::Remote;
 use crate::places::{Place, Stay};
 use crate::{Gateway, Network};
 use bentpipe_association::endpoint::ConnectionRef;
@@ -38,27 +38,27 @@ pub(crate) struct Entry {
     pub(crate) began: Instant,
     pub(crate) traffic: Traffic,
     /// How it gets there, once that is known.
-    way: OnceLock<Way>,
+    path: OnceLock<Path>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Way {
-    Far(ConnectionRef),
+enum Path {
+    Remote(ConnectionRef),
     Direct,
 }
 
 impl Entry {
-    /// The connection to the far gateway.
+    /// The connection to the remote gateway.
     pub(crate) fn connection(&self) -> Option<ConnectionRef> {
-        match self.way.get() {
-            Some(Way::Far(connection)) => Some(*connection),
+        match self.path.get() {
+            Some(Path::Remote(connection)) => Some(*connection),
             _ => None,
         }
     }
 
-    /// Whether it goes without the far gateway.
+    /// Whether it goes without the remote gateway.
     pub(crate) fn is_direct(&self) -> bool {
-        matches!(self.way.get(), Some(Way::Direct))
+        matches!(self.path.get(), Some(Path::Direct))
     }
 }
 
@@ -79,7 +79,7 @@ impl Flows {
 pub(crate) enum Room {
     /// It began here, where clients share places.
     Here(Place),
-    /// It began at a far gateway, which has places of its own.
+    /// It began at a remote gateway, which has places of its own.
     There { _permit: OwnedSemaphorePermit },
 }
 
@@ -104,10 +104,10 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// A flow of `client` to `destination` by `far` begins.
+    /// A flow of `client` to `destination` by `remote` begins.
     pub(crate) fn begin<N: Network>(
         inner: &Gateway<N>,
-        far: &Far,
+        remote: &Remote,
         client: SocketAddr,
         destination: Destination,
         room: Room,
@@ -120,17 +120,17 @@ impl Flow {
             number: open.next,
             client,
             destination,
-            peer: far.name.clone(),
+            peer: remote.name.clone(),
             began: inner.host.now(),
             traffic: Traffic::default(),
-            way: OnceLock::new(),
+            path: OnceLock::new(),
         });
         open.flows.insert(entry.number, entry.clone());
         Self {
             entry,
             flows: inner.flows.clone(),
             counters: inner.counters.clone(),
-            peer: far.traffic.clone(),
+            peer: remote.traffic.clone(),
             room,
             host: inner.host.clone(),
         }
@@ -138,12 +138,12 @@ impl Flow {
 
     /// It goes by this connection.
     pub(crate) fn goes_by(&self, connection: &Connection) {
-        let _ = self.entry.way.set(Way::Far(connection.reference()));
+        let _ = self.entry.path.set(Path::Remote(connection.reference()));
     }
 
-    /// It goes without the far gateway.
+    /// It goes without the remote gateway.
     pub(crate) fn goes_directly(&self) {
-        let _ = self.entry.way.set(Way::Direct);
+        let _ = self.entry.path.set(Path::Direct);
     }
 
     /// What is known of it.
@@ -158,7 +158,7 @@ impl Flow {
         }
     }
 
-    /// What is over when the place goes to another client; one that began at a far gateway keeps its own.
+    /// What is over when the place goes to another client; one that began at a remote gateway keeps its own.
     pub(crate) fn stay(&self) -> Option<Stay> {
         match &self.room {
             Room::Here(place) => Some(place.stay()),

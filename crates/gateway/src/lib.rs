@@ -39,12 +39,13 @@ use bentpipe_transport::xstp;
 use bentpipe_units::Instant;
 
 use self::log_limit::LogLimit;
-use self::peer::Far;
+use self::peer::Remote;
 use self::places::{Places, Rule};
 
 pub use self::config::{
-    Backup, Carriers, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig,
-    Mode, Ops, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp as UdpMode,
+    Backup, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig, Mode, Ops,
+    OuterMode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp as UdpMode,
+    old_keys,
 };
 pub use self::counters::Counters;
 pub use self::flow::{Begun, Reach};
@@ -69,7 +70,7 @@ pub struct Gateway<N> {
     host: Host,
     network: N,
     tuning: Arc<xstp::Config>,
-    peers: BTreeMap<String, Far>,
+    peers: BTreeMap<String, Remote>,
     counters: Arc<Counters>,
     flows: Arc<flows::Flows>,
     tunnel: udp::Tunnel,
@@ -96,10 +97,10 @@ impl<N: Network> Gateway<N> {
         share(&host, &config);
         let mut peers = BTreeMap::new();
         for name in config.peers.keys() {
-            let far = Far::new(name, &config);
-            host.allow(far.key);
-            far.located.plan(&host, &config, far.key);
-            peers.insert(name.clone(), far);
+            let remote = Remote::new(name, &config);
+            host.allow(remote.key);
+            remote.located.plan(&host, &config, remote.key);
+            peers.insert(name.clone(), remote);
         }
         let tuning = config::tuning::flows(&config).config().map_err(io::Error::other)?;
         host.listen(tuning.clone());
@@ -156,9 +157,9 @@ impl<N: Network> Gateway<N> {
         &self.counters
     }
 
-    /// Whether the far gateway of this name answers.
+    /// Whether the remote gateway of this name answers.
     pub fn is_up(&self, peer: &str) -> bool {
-        self.peers.get(peer).is_some_and(|far| far.is_up.load(Ordering::Relaxed))
+        self.peers.get(peer).is_some_and(|remote| remote.is_up.load(Ordering::Relaxed))
     }
 
     /// Takes over the rates and weights of a configuration that is otherwise the one it runs with: rain

@@ -1,4 +1,4 @@
-//! Where a far gateway is: at an address, or at a name that is looked up again whenever it does not answer.
+//! Where a remote gateway is: at an address, or at a name that is looked up again whenever it does not answer.
 
 use std::net::SocketAddr;
 
@@ -17,18 +17,19 @@ const LOOKUP: Span = Span::from_secs(10);
 /// Addresses over the two links.
 type Addresses = [Option<SocketAddr>; 2];
 
-/// Where a far gateway is, over each link.
+/// Where a remote gateway is, over each link.
 #[derive(Debug)]
 pub(crate) struct Located {
-    told: [Option<Destination>; 2],
+    configured: [Option<Destination>; 2],
     found: watch::Sender<Addresses>,
 }
 
 impl Located {
     /// As the configuration says.
-    pub(crate) fn new(told: [Option<Destination>; 2]) -> Self {
-        let found = [&told[0], &told[1]].map(|told| told.as_ref()?.address());
-        Self { told, found: watch::Sender::new(found) }
+    pub(crate) fn new(configured: [Option<Destination>; 2]) -> Self {
+        let found =
+            [&configured[0], &configured[1]].map(|configured| configured.as_ref()?.address());
+        Self { configured, found: watch::Sender::new(found) }
     }
 
     /// Its address over the first link, if that is known.
@@ -38,12 +39,12 @@ impl Located {
 
     /// Whether it has to be looked up.
     pub(crate) fn by_name(&self) -> bool {
-        self.told.iter().flatten().any(|told| told.address().is_none())
+        self.configured.iter().flatten().any(|configured| configured.address().is_none())
     }
 
     /// Waits until its address is known; that of a terminal need not be.
     pub(crate) async fn known(&self) {
-        if self.told[0].is_some() {
+        if self.configured[0].is_some() {
             // The sender is in `self`.
             let _ = self.found.subscribe().wait_for(|found| found[0].is_some()).await;
         }
@@ -68,9 +69,9 @@ impl Located {
         listen: SocketAddr,
     ) -> Result<(), String> {
         let mut found = [None; 2];
-        for (link, told) in self.told.iter().enumerate() {
-            let Some(told) = told else { continue };
-            let addresses = match told {
+        for (link, configured) in self.configured.iter().enumerate() {
+            let Some(configured) = configured else { continue };
+            let addresses = match configured {
                 Destination::Address(address) => Ok(vec![*address]),
                 Destination::Name(name, port) => {
                     lookups.look_up(network, owner, name, *port, LOOKUP).await
@@ -80,11 +81,11 @@ impl Located {
             let reached = |address: &SocketAddr| listen.is_ipv6() || address.is_ipv4();
             found[link] = match addresses {
                 Ok(addresses) => addresses.into_iter().find(reached),
-                Err(error) if link == 0 => return Err(format!("{told}: {error}")),
+                Err(error) if link == 0 => return Err(format!("{configured}: {error}")),
                 Err(_) => None,
             };
             if link == 0 && found[0].is_none() {
-                return Err(format!("{told}: it has no address that `listen` reaches"));
+                return Err(format!("{configured}: it has no address that `listen` reaches"));
             }
         }
         self.found.send_replace(found);

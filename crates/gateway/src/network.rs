@@ -103,7 +103,7 @@ pub trait Tcp: AsyncRead + AsyncWrite + Unpin + Send + 'static {
     /// When the system refuses.
     fn guard(&self) -> io::Result<()>;
 
-    /// Everything was carried both ways: the connection ends in peace.
+    /// Everything was carried in both directions: the connection ends in peace.
     ///
     /// # Errors
     /// When the system refuses.

@@ -19,7 +19,7 @@ const MOST: usize = 512;
 pub enum Destination {
     /// An address.
     Address(SocketAddr),
-    /// A name, which the far gateway looks up, and a port.
+    /// A name, which the remote gateway looks up, and a port.
     Name(String, u16),
 }
 
@@ -81,7 +81,7 @@ impl std::str::FromStr for Destination {
 /// The first message on a connection between gateways.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Open {
-    /// Nothing follows: the association is held up, and its end shows that the far gateway is gone.
+    /// Nothing follows: the association is held up, and its end shows that the remote gateway is unreachable.
     Hold,
     /// A flow.
     Flow {
@@ -103,11 +103,11 @@ pub enum Verdict {
     Unreachable,
     /// Nobody answered.
     TimedOut,
-    /// The far gateway does not allow it.
+    /// The remote gateway does not allow it.
     Forbidden,
     /// There is no such name.
     UnknownName,
-    /// The far gateway has no room for it now.
+    /// The remote gateway has no room for it now.
     Busy,
 }
 

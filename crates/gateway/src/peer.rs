@@ -1,4 +1,4 @@
-//! The far gateways.
+//! The remote gateways.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,12 +18,12 @@ use crate::open::{self, Open};
 use crate::rivals::Rivals;
 use crate::{Gateway, Network, PORT};
 
-/// Time between two attempts to reach a far gateway that is gone.
+/// Time between two attempts to reach a remote gateway that is unreachable.
 const RETRY: Span = Span::from_secs(1);
 
-/// A far gateway.
+/// A remote gateway.
 #[derive(Debug)]
-pub(crate) struct Far {
+pub(crate) struct Remote {
     pub(crate) name: String,
     pub(crate) key: PublicKey,
     pub(crate) located: Located,
@@ -42,40 +42,40 @@ pub(crate) struct Far {
 
 /// Keeps up the association with a peer, and knows whether it answers.
 pub(crate) async fn hold<N: Network>(inner: Arc<Gateway<N>>, name: String) -> io::Result<()> {
-    let far = &inner.peers[&name];
+    let remote = &inner.peers[&name];
     let tuning = tuning::holding(&inner.config).config().map_err(io::Error::other)?;
     let mut was_said = false;
     loop {
-        if let Err(wrong) = far.locate(&inner).await {
+        if let Err(wrong) = remote.locate(&inner).await {
             if !std::mem::replace(&mut was_said, true) {
-                tracing::warn!("peer {name}: {wrong}; asking again until it is found");
+                tracing::warn!("peer {name}: {wrong}; retrying");
             }
             inner.network.sleep(RETRY).await;
             continue;
         }
-        let connecting = inner.host.connect(far.address(), far.key, PORT, tuning.clone());
+        let connecting = inner.host.connect(remote.address(), remote.key, PORT, tuning.clone());
         if let Ok(connection) = connecting.await
             && connection.write_bytes(open::frame(&Open::Hold)).await.is_ok()
         {
-            far.say_whether_up(true, inner.seconds());
-            far.is_up.store(true, Ordering::Relaxed);
-            // It says nothing; this ends when it is gone.
+            remote.say_whether_up(true, inner.seconds());
+            remote.is_up.store(true, Ordering::Relaxed);
+            // It says nothing; this ends when it is unreachable.
             while let Ok(Some(_)) = connection.read_bytes().await {}
-            far.is_up.store(false, Ordering::Relaxed);
-            far.say_whether_up(false, inner.seconds());
+            remote.is_up.store(false, Ordering::Relaxed);
+            remote.say_whether_up(false, inner.seconds());
             was_said = true;
         } else if !std::mem::replace(&mut was_said, true) {
-            let address = far.address();
+            let address = remote.address();
             tracing::warn!(
                 %address,
-                "peer {name}: no answer; is it up, is this its address, has each the other's key?"
+                "peer {name}: no answer; check that it runs, its address, and both public keys"
             );
         }
         inner.network.sleep(RETRY).await;
     }
 }
 
-impl Far {
+impl Remote {
     /// The peer of this name, of which nothing was heard.
     pub(crate) fn new(name: &str, config: &Config) -> Self {
         let peer = &config.peers[name];

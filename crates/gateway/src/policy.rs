@@ -103,7 +103,7 @@ impl Policy {
             && (ip.is_loopback() || those.any(|range| alone(range.network)) || !around.is_own(to))
     }
 
-    /// Whether somebody who uses a proxy here may be led there without the far gateway: as through it, or out of this
+    /// Whether somebody who uses a proxy here may be led there without the remote gateway: as through it, or out of this
     /// host's networks.
     pub(crate) fn allows_outside(&self, around: &impl Surroundings, to: SocketAddr) -> bool {
         let is_outside = closed(to.ip().to_canonical(), around).is_none() && !around.is_own(to);

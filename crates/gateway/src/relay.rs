@@ -1,7 +1,7 @@
-//! A flow between a TCP connection and a connection to the far gateway.
+//! A flow between a TCP connection and a connection to the remote gateway.
 //!
 //! Each direction says how it ended: what was cut off is never taken for the end. Between gateways the
-//! bytes therefore travel in pieces with a header of four bytes, and the last piece says whether it is the
+//! bytes therefore travel in frames with a header of four bytes, and the last frame says whether it is the
 //! end or a reset.
 
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ use bentpipe_association::host::{Connection, Runtime};
 use bentpipe_association::stream::Streams;
 use bentpipe_units::Span;
 
-/// Bytes in front of each piece: what it is, and its length.
+/// Bytes in front of each frame: what it is, and its length.
 const HEADER: usize = 4;
 const DATA: u8 = 0;
 const END: u8 = 1;
@@ -32,7 +32,7 @@ const READ: usize = 256 * 1024;
 const QUIET: Span = Span::from_secs(1);
 /// With less room than this nothing more is read into a buffer.
 const READ_LEAST: usize = 64 * 1024;
-/// Most pieces given to TCP at once.
+/// Most frames given to TCP at once.
 const GATHER: usize = 64;
 /// Time between two looks whether everything was delivered.
 const LOOK: Span = Span::from_millis(20);
@@ -52,7 +52,7 @@ enum Ending {
     NotConnected(Verdict),
 }
 
-/// What a far gateway has said of a flow.
+/// What a remote gateway has said of a flow.
 #[derive(Debug)]
 pub(crate) enum Before {
     /// Nothing yet: what became of it comes first.
@@ -184,7 +184,7 @@ async fn taken(runtime: &impl Runtime, tcp: &mut impl Tcp) {
     }
 }
 
-/// From TCP to the far gateway.
+/// From TCP to the remote gateway.
 async fn upward(
     runtime: &impl Runtime,
     mut tcp: impl TcpReader,
@@ -248,7 +248,7 @@ fn put_header(buffer: &mut BytesMut, kind: u8, len: usize) {
     buffer[..HEADER].copy_from_slice(&header.to_be_bytes());
 }
 
-/// From the far gateway to TCP.
+/// From the remote gateway to TCP.
 async fn downward(
     connection: &Connection<impl Streams>,
     before: Before,
@@ -262,13 +262,13 @@ async fn downward(
             (verdict, _) => return Ok(Ending::NotConnected(verdict)),
         },
     };
-    let mut pieces = Pieces::default();
+    let mut frames = Frames::default();
     let mut arrived = vec![first];
     loop {
         let mut ready = VecDeque::new();
         let mut kind = None;
         for bytes in arrived.drain(..) {
-            kind = pieces.take(bytes, &mut ready)?.or(kind);
+            kind = frames.take(bytes, &mut ready)?.or(kind);
         }
         if write_all(&mut tcp, &mut ready, flow).await.is_err() {
             return Ok(Ending::Refused);
@@ -282,59 +282,59 @@ async fn downward(
             Some(_) => return Ok(Ending::Reset),
             None => {}
         }
-        if !connection.read_pieces(&mut arrived, GATHER).await? {
+        if !connection.read_chunks(&mut arrived, GATHER).await? {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     }
 }
 
-/// Writes all pieces.
+/// Writes all frames.
 async fn write_all(
     tcp: &mut (impl AsyncWrite + Unpin),
-    pieces: &mut VecDeque<Bytes>,
+    frames: &mut VecDeque<Bytes>,
     flow: &Flow,
 ) -> io::Result<()> {
-    while !pieces.is_empty() {
+    while !frames.is_empty() {
         let mut slices = [IoSlice::new(&[]); GATHER];
-        let count = pieces.len().min(GATHER);
-        for (slice, piece) in slices.iter_mut().zip(&*pieces) {
-            *slice = IoSlice::new(piece);
+        let count = frames.len().min(GATHER);
+        for (slice, frame) in slices.iter_mut().zip(&*frames) {
+            *slice = IoSlice::new(frame);
         }
         let mut written = tcp.write_vectored(&slices[..count]).await?;
         flow.received(written);
         if written == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        while let Some(front) = pieces.front_mut()
+        while let Some(front) = frames.front_mut()
             && written > 0
         {
             let len = written.min(front.len());
             front.advance(len);
             written -= len;
             if front.is_empty() {
-                pieces.pop_front();
+                frames.pop_front();
             }
         }
     }
     Ok(())
 }
 
-/// Waits until the far gateway has everything.
+/// Waits until the remote gateway has everything.
 async fn delivered(runtime: &impl Runtime, connection: &Connection<impl Streams>) {
     while connection.unsent() > 0 || connection.state().0.in_flight.get() > 0 {
         runtime.sleep(LOOK).await;
     }
 }
 
-/// Takes pieces apart as they come.
+/// Takes frames apart as they come.
 #[derive(Debug, Default)]
-struct Pieces {
+struct Frames {
     header: BytesMut,
-    /// Bytes of the present piece that are still to come.
+    /// Bytes of the present frame that are still to come.
     left: usize,
 }
 
-impl Pieces {
+impl Frames {
     /// Appends the data among `bytes` to `data`; returns how the direction ended, if it did.
     fn take(&mut self, mut bytes: Bytes, data: &mut VecDeque<Bytes>) -> io::Result<Option<u8>> {
         while !bytes.is_empty() {
@@ -354,7 +354,7 @@ impl Pieces {
             match (kind, len) {
                 (DATA, 1..) => self.left = len as usize,
                 (END | RESET, 0) if bytes.is_empty() => return Ok(Some(kind)),
-                _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "no such piece")),
+                _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "no such frame")),
             }
         }
         Ok(None)
@@ -367,7 +367,7 @@ mod tests {
 
     use super::*;
 
-    fn piece(kind: u8, data: &[u8]) -> Vec<u8> {
+    fn frame(kind: u8, data: &[u8]) -> Vec<u8> {
         let mut buffer = BytesMut::zeroed(HEADER);
         put_header(&mut buffer, kind, data.len());
         buffer.extend_from_slice(data);
@@ -381,12 +381,12 @@ mod tests {
             cut in 1usize..20,
             kind in prop::sample::select(vec![END, RESET]),
         ) {
-            let mut bytes: Vec<u8> = data.iter().flat_map(|data| piece(DATA, data)).collect();
-            bytes.extend(piece(kind, &[]));
-            let (mut pieces, mut out, mut ended) = (Pieces::default(), VecDeque::new(), None);
+            let mut bytes: Vec<u8> = data.iter().flat_map(|data| frame(DATA, data)).collect();
+            bytes.extend(frame(kind, &[]));
+            let (mut frames, mut out, mut ended) = (Frames::default(), VecDeque::new(), None);
             for part in bytes.chunks(cut) {
                 prop_assert_eq!(ended, None);
-                ended = pieces.take(Bytes::copy_from_slice(part), &mut out).expect("pieces");
+                ended = frames.take(Bytes::copy_from_slice(part), &mut out).expect("frames");
             }
             prop_assert_eq!(ended, Some(kind));
             prop_assert_eq!(out.into_iter().flatten().collect::<Vec<u8>>(), data.concat());
@@ -395,14 +395,14 @@ mod tests {
         #[test]
         fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let mut out = VecDeque::new();
-            let _ = Pieces::default().take(bytes.into(), &mut out);
+            let _ = Frames::default().take(bytes.into(), &mut out);
         }
     }
 
     #[test]
     fn nothing_may_follow_the_end() {
-        let mut bytes = piece(END, &[]);
+        let mut bytes = frame(END, &[]);
         bytes.push(0);
-        assert!(Pieces::default().take(bytes.into(), &mut VecDeque::new()).is_err());
+        assert!(Frames::default().take(bytes.into(), &mut VecDeque::new()).is_err());
     }
 }

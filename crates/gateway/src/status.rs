@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::counters::{Counters, load};
 use crate::flows::Entry;
 use crate::open::Verdict;
-use crate::peer::Far;
+use crate::peer::Remote;
 use crate::{Gateway, Network, Role, plain};
-use bentpipe_association::endpoint::Carrier;
+use bentpipe_association::endpoint::Outer;
 
 /// What a gateway is doing, at one moment. Its fields are written as numbers of the units in their names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Status {
     pub link_rate: Option<BitRate>,
     /// Flows and bytes since its start.
     pub totals: Totals,
-    /// The far gateways, by name.
+    /// The remote gateways, by name.
     pub peers: Vec<PeerStatus>,
     /// The flows that are open, the oldest first.
     pub flows: Vec<FlowStatus>,
@@ -59,7 +59,7 @@ pub struct Totals {
 /// Flows that could not be connected, by their reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusals {
-    /// The far gateway does not allow it.
+    /// The remote gateway does not allow it.
     pub denied_by_allow: u64,
     /// Nobody listens there.
     pub connection_refused: u64,
@@ -110,7 +110,7 @@ pub enum Link {
     Backup,
 }
 
-/// A far gateway.
+/// A remote gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeerStatus {
     /// Its name in the configuration.
@@ -121,8 +121,9 @@ pub struct PeerStatus {
     pub up: bool,
     /// The link that leads to it now.
     pub link: Link,
-    /// What carries the datagrams to it now.
-    pub carrier: Carrier,
+    /// The outer transport that carries the datagrams to it now.
+    #[serde(alias = "carrier")]
+    pub outer: Outer,
     /// The smoothed round-trip time that a connection to it measured last.
     #[serde(rename = "srtt_seconds", with = "plain")]
     pub srtt: Option<Span>,
@@ -156,9 +157,9 @@ pub struct FlowStatus {
     pub client: SocketAddr,
     /// Where it leads, as HOST:PORT.
     pub destination: String,
-    /// By which far gateway.
+    /// By which remote gateway.
     pub peer: String,
-    /// It goes there without the far gateway, which does not answer; the bytes are counted at its end then.
+    /// It goes there without the remote gateway, which does not answer; the bytes are counted at its end then.
     pub direct: bool,
     /// Time since it began.
     #[serde(rename = "age_seconds", with = "plain")]
@@ -169,7 +170,7 @@ pub struct FlowStatus {
     /// Bytes given to TCP.
     #[serde(rename = "received_bytes", with = "plain")]
     pub received: ByteCount,
-    /// The connection to the far gateway, while there is one.
+    /// The connection to the remote gateway, while there is one.
     pub connection: Option<ConnectionStatus>,
 }
 
@@ -185,9 +186,9 @@ pub struct ConnectionStatus {
     /// Bytes sent and not acknowledged.
     #[serde(rename = "in_flight_bytes", with = "plain")]
     pub in_flight: ByteCount,
-    /// Data segments sent again.
+    /// Data segments retransmitted.
     pub retransmitted_segments: u64,
-    /// Header and payload bytes of data segments sent again.
+    /// Header and payload bytes of data segments retransmitted.
     #[serde(rename = "retransmitted_bytes", with = "plain")]
     pub retransmitted: ByteCount,
 }
@@ -218,27 +219,27 @@ impl<N: Network> Gateway<N> {
                 sent: load(&self.counters.sent),
                 received: load(&self.counters.received),
             },
-            peers: self.peers.iter().map(|(name, far)| self.peer_status(name, far)).collect(),
+            peers: self.peers.iter().map(|(name, remote)| self.peer_status(name, remote)).collect(),
             flows: Vec::new(),
         }
     }
 
-    fn peer_status(&self, name: &str, far: &Far) -> PeerStatus {
-        let known = self.host.peer_state(far.key);
+    fn peer_status(&self, name: &str, remote: &Remote) -> PeerStatus {
+        let known = self.host.peer_state(remote.key);
         PeerStatus {
             name: name.to_owned(),
-            address: known.address.or(far.located.address()),
-            up: far.is_up.load(Ordering::Relaxed),
+            address: known.address.or(remote.located.address()),
+            up: remote.is_up.load(Ordering::Relaxed),
             link: if known.link == 0 { Link::Primary } else { Link::Backup },
-            carrier: known.carrier,
+            outer: known.outer,
             srtt: known.srtt,
             loss_ratio: known.loss,
             connections: known.connections,
             held: known.held,
             rate: known.share.map(|share| share.rate),
             weight: known.share.map(|share| share.weight),
-            sent: load(&far.traffic.sent),
-            received: load(&far.traffic.received),
+            sent: load(&remote.traffic.sent),
+            received: load(&remote.traffic.received),
         }
     }
 }
@@ -277,7 +278,7 @@ pub mod testing {
             address: None,
             up,
             link: Link::Primary,
-            carrier: Carrier::Udp,
+            outer: Outer::Udp,
             srtt: None,
             loss_ratio: None,
             connections: 0,

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::flows::{Flow, Room};
 use crate::open::{Destination, Verdict};
-use crate::peer::Far;
+use crate::peer::Remote;
 use crate::places::Kind;
 use crate::{Gateway, Network, Role, Tasks as _, Udp as _};
 use bentpipe_association::endpoint::MOST_DATAGRAM;
@@ -63,7 +63,7 @@ pub struct Here {
     pub transparent: bool,
 }
 
-/// The flows of a gateway: where their datagrams from the far gateway go.
+/// The flows of a gateway: where their datagrams from the remote gateway go.
 #[derive(Debug, Default)]
 pub(crate) struct Tunnel {
     flows: Mutex<HashMap<(String, Whose), mpsc::Sender<Bytes>>>,
@@ -76,7 +76,7 @@ impl Tunnel {
     }
 }
 
-/// Takes datagrams of far gateways, for ever.
+/// Takes datagrams of remote gateways, for ever.
 pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> {
     // With this future end all flows that began there.
     let mut flows = inner.network.tasks();
@@ -86,19 +86,21 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
             () = flows.ended() => continue,
             came = inner.host.recv_datagram() => came,
         };
-        let far = inner.peers.values().find(|far| far.key == peer);
-        let (Some(far), Some((whose, datagram))) = (far, Whose::read(&labelled)) else { continue };
-        let key = (far.name.clone(), whose);
+        let remote = inner.peers.values().find(|remote| remote.key == peer);
+        let (Some(remote), Some((whose, datagram))) = (remote, Whose::read(&labelled)) else {
+            continue;
+        };
+        let key = (remote.name.clone(), whose);
         let known = inner.tunnel.lock().get(&key).cloned();
         let queue = match known {
             Some(queue) => queue,
             None if inner.config.role == Role::Hub => {
-                let Some((flow, queue, waiting)) = begin(&inner, far, &key.1) else { continue };
+                let Some((flow, queue, waiting)) = begin(&inner, remote, &key.1) else { continue };
                 let (inner, whose) = (inner.clone(), key.1);
                 flows.spawn(async move {
-                    let far = inner.peers.values().find(|far| far.key == peer);
-                    if let Some(far) = far {
-                        lead(&inner, far, whose, flow, waiting).await;
+                    let remote = inner.peers.values().find(|remote| remote.key == peer);
+                    if let Some(remote) = remote {
+                        lead(&inner, remote, whose, flow, waiting).await;
                     }
                 });
                 queue
@@ -113,34 +115,34 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
 /// A flow begins, if there may be one more.
 fn begin<N: Network>(
     inner: &Gateway<N>,
-    far: &Far,
+    remote: &Remote,
     whose: &Whose,
 ) -> Option<(Flow, mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>)> {
     // Datagrams do not wait.
-    far.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, Span::ZERO)?;
+    remote.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, Span::ZERO)?;
     let room = if inner.config.role == Role::Hub {
-        Room::There { _permit: far.places.clone().try_acquire_owned().ok()? }
+        Room::There { _permit: remote.places.clone().try_acquire_owned().ok()? }
     } else {
         let client = whose.client.ip();
         Room::Here(inner.places.take(client, Kind::Datagrams, inner.millis())?)
     };
-    let flow = Flow::begin(inner, far, whose.client, whose.to.clone(), room);
+    let flow = Flow::begin(inner, remote, whose.client, whose.to.clone(), room);
     let (queue, waiting) = mpsc::channel(WAITING);
-    inner.tunnel.lock().insert((far.name.clone(), whose.clone()), queue.clone());
+    inner.tunnel.lock().insert((remote.name.clone(), whose.clone()), queue.clone());
     Some((flow, queue, waiting))
 }
 
-/// Carries a flow from a far gateway to where it leads.
+/// Carries a flow from a remote gateway to where it leads.
 async fn lead<N: Network>(
     inner: &Gateway<N>,
-    far: &Far,
+    remote: &Remote,
     whose: Whose,
     flow: Flow,
     waiting: mpsc::Receiver<Bytes>,
 ) {
     let source = inner.source(whose.client);
     let led = async {
-        let addresses = inner.look_up(&far.name, &whose.to).await?;
+        let addresses = inner.look_up(&remote.name, &whose.to).await?;
         let allowed =
             addresses.into_iter().find(|address| inner.policy.allows(&inner.network, *address));
         let to = allowed.ok_or(Verdict::Forbidden)?;
@@ -148,14 +150,14 @@ async fn lead<N: Network>(
         Ok::<_, Verdict>((socket, to))
     };
     match led.await {
-        Ok(with) => carry(inner, far, &whose, &flow, with, waiting).await,
-        Err(verdict) => inner.refused(&far.name, whose.client, &whose.to, verdict),
+        Ok(with) => carry(inner, remote, &whose, &flow, with, waiting).await,
+        Err(verdict) => inner.refused(&remote.name, whose.client, &whose.to, verdict),
     }
-    inner.tunnel.lock().remove(&(far.name.clone(), whose));
+    inner.tunnel.lock().remove(&(remote.name.clone(), whose));
 }
 
 impl<N: Network> Gateway<N> {
-    /// A client has said something, to be carried to the far gateway of this name: the first datagram of a
+    /// A client has said something, to be carried to the remote gateway of this name: the first datagram of a
     /// flow as a rule. Its others come by a socket between `to` and the client alone, on one of `flows`.
     pub fn carry_datagram(
         self: &Arc<Self>,
@@ -167,12 +169,13 @@ impl<N: Network> Gateway<N> {
         datagram: &[u8],
     ) {
         flows.reap();
-        let far = &self.peers[peer];
+        let remote = &self.peers[peer];
         let whose = Whose { client, to };
         let known = self.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone()));
         if !known {
             let socket = self.network.socket_between(here.address, client, here.transparent);
-            let (Ok(socket), Some((flow, _, waiting))) = (socket, begin(self, far, &whose)) else {
+            let (Ok(socket), Some((flow, _, waiting))) = (socket, begin(self, remote, &whose))
+            else {
                 return;
             };
             flow.sent(datagram.len());
@@ -182,14 +185,14 @@ impl<N: Network> Gateway<N> {
                 inner.tunnel.lock().remove(&(peer, whose));
             });
         }
-        self.host.send_datagram(far.key, whose.label(datagram));
+        self.host.send_datagram(remote.key, whose.label(datagram));
     }
 }
 
-/// Carries a flow between its socket and the far gateway until nothing is said any more.
+/// Carries a flow between its socket and the remote gateway until nothing is said any more.
 async fn carry<N: Network>(
     inner: &Gateway<N>,
-    far: &Far,
+    remote: &Remote,
     whose: &Whose,
     flow: &Flow,
     (socket, with): (N::Udp, SocketAddr),
@@ -222,7 +225,7 @@ async fn carry<N: Network>(
                     continue;
                 }
                 flow.sent(len);
-                inner.host.send_datagram(far.key, whose.label(&buffer[..len]));
+                inner.host.send_datagram(remote.key, whose.label(&buffer[..len]));
             }
             () = inner.network.sleep(IDLE) => return,
         }

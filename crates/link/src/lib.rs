@@ -11,7 +11,7 @@
 //! [`CustomQueue`]; a [`Registry`] finds it by name, as scenarios do.
 //!
 //! What must hold packets, reorder, mark or change them is a [`queue`], and who sends from queues is
-//! a [`station`]. They too hold no packet, reach no clock and are told the time.
+//! a [`mac`]. They too hold no packet, reach no clock and are told the time.
 
 mod bit_errors;
 mod blackout;
@@ -21,6 +21,7 @@ mod delay;
 mod direction;
 mod fading_rate;
 mod gilbert_elliott;
+pub mod mac;
 mod model;
 mod path;
 pub mod queue;
@@ -31,7 +32,6 @@ mod registry;
 mod script;
 mod series;
 mod spec;
-pub mod station;
 mod stay;
 mod xdeldrop;
 

@@ -34,7 +34,7 @@ pub enum LossCause {
     /// It met others on a shared channel once too often.
     Collision,
     /// It is longer than what the link carries.
-    TooLong,
+    PacketTooBig,
 }
 
 /// What a model does with a packet.

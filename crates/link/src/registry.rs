@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn rows_are_complete_and_fit_one_line() {
-        for row in MODELS.iter().chain(crate::queue::QUEUES).chain(crate::station::UPLINKS) {
+        for row in MODELS.iter().chain(crate::queue::QUEUES).chain(crate::mac::UPLINKS) {
             assert!(!row.source.is_empty() && !row.parameters.is_empty(), "{}", row.name);
             for text in row.parameters.iter().map(|p| p.summary).chain([row.summary]) {
                 assert!((1..=72).contains(&text.len()) && !text.ends_with('.'), "{text}");

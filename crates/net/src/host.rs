@@ -15,7 +15,7 @@ use bentpipe_association::secure::Security;
 use bentpipe_units::Instant;
 use tokio::net::TcpListener;
 
-use crate::carriers::Carriers;
+use crate::outer_tcp::OuterTcp;
 use crate::socket::Socket;
 use crate::sockets;
 use crate::task::{self, Life};
@@ -25,7 +25,7 @@ use bentpipe_system::Clock;
 /// Batches received before what they ask for is sent.
 const BATCHES: usize = 4;
 /// Time to send what says that a host ends.
-const FAREWELL: Duration = Duration::from_millis(200);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 /// Time between two looks whether it was sent.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -90,9 +90,9 @@ impl Host {
             Endpoint::new(key, security, clock.calendar(), Box::new(entropy), clock.now());
         tokio::task::spawn_blocking(parity::prepare);
         let shared = Arc::new(Shared::new(endpoint, Arc::new(clock)));
-        let carriers = Carriers::new(shared.clone(), listener);
+        let outer_tcp = OuterTcp::new(shared.clone(), listener);
         let life = Arc::<Life>::default();
-        let task = run(socket, carriers, shared.clone(), clock, life.clone());
+        let task = run(socket, outer_tcp, shared.clone(), clock, life.clone());
         let host = host::Host::new(task::run(shared, life.clone(), task));
         Ok(Self { host, life, local, times: Arc::default() })
     }
@@ -145,7 +145,7 @@ impl Host {
             }
         };
         // Nobody has to wait for a socket that is full.
-        let _ = tokio::time::timeout(FAREWELL, sent).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, sent).await;
         if let Some(path) = self.times.get() {
             let times = shared.endpoint().times().clone();
             Keeper::new(path.clone(), Times::default()).save(&times);
@@ -156,13 +156,13 @@ impl Host {
 /// Runs a socket and its endpoint for ever.
 async fn run(
     mut socket: Socket,
-    mut carriers: Carriers,
+    mut outer_tcp: OuterTcp,
     shared: Arc<Shared<Endpoint>>,
     clock: Clock,
     life: Arc<Life>,
 ) {
     loop {
-        let (deadline, full) = turn(&mut socket, &mut carriers, &shared);
+        let (deadline, full) = turn(&mut socket, &mut outer_tcp, &shared);
         life.answer();
         tokio::select! {
             () = poll_fn(|cx| socket.poll_ready(cx, full)) => {}
@@ -175,7 +175,7 @@ async fn run(
 /// Receives, lets the time pass, sends. Returns the next deadline and whether the socket is full.
 fn turn(
     socket: &mut Socket,
-    carriers: &mut Carriers,
+    outer_tcp: &mut OuterTcp,
     shared: &Shared<Endpoint>,
 ) -> (Option<Instant>, bool) {
     let mut endpoint = shared.endpoint();
@@ -190,6 +190,6 @@ fn turn(
     }
     endpoint.handle_timeout(now);
     endpoint.flush(now);
-    let full = socket.send_all(endpoint.outbox(), |train| carriers.send(train));
+    let full = socket.send_all(endpoint.outbox(), |train| outer_tcp.send(train));
     (endpoint.next_deadline(), full)
 }

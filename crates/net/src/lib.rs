@@ -4,11 +4,11 @@
 //! datagrams and an asynchronous byte stream. It is the only crate with sockets and threads.
 #![doc = include_str!("../../../docs/files.md")]
 
-mod carriers;
 pub mod gateway;
 mod host;
 pub mod key_file;
 mod listening;
+mod outer_tcp;
 pub mod qlp;
 mod refusal;
 mod runtime;

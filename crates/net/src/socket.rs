@@ -12,11 +12,11 @@ use rustix::net::sockopt::{
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-use bentpipe_association::endpoint::{Carrier, Outbox, Route, Train};
+use bentpipe_association::endpoint::{Outbox, Outer, Route, Train};
 
 /// Room for one batch of datagrams that the kernel has put together.
 const RECEIVE_ROOM: usize = 64 * 1024;
-/// What the kernel is asked to buffer each way; it may grant less.
+/// What the kernel is asked to buffer in each direction; it may grant less.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
 
 /// A socket and its memory for receiving.
@@ -82,7 +82,7 @@ impl Socket {
             let ecn = meta.ecn.map_or(Ecn::NotCapable, |ecn| Ecn::from_bits(ecn as u8));
             let address = SocketAddr::new(meta.addr.ip().to_canonical(), meta.addr.port());
             let local = meta.dst_ip.map(|ip| ip.to_canonical());
-            let from = Route { address, local, carrier: Carrier::Udp };
+            let from = Route { address, local, outer: Outer::Udp };
             for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
                 each(from, ecn, datagram);
             }
@@ -96,10 +96,10 @@ impl Socket {
         let most = self.most();
         while let Some(train) = outbox.front(most) {
             let len = train.bytes.len();
-            match train.route.carrier {
-                Carrier::Tcp => stream(&train),
-                Carrier::Udp if !self.send(&train) => return true,
-                Carrier::Udp => {}
+            match train.route.outer {
+                Outer::Tcp => stream(&train),
+                Outer::Udp if !self.send(&train) => return true,
+                Outer::Udp => {}
             }
             outbox.pop(len);
         }
@@ -108,7 +108,7 @@ impl Socket {
 
     /// Sends what waits, and lets the kernel and routers cut it into fragments. True when the socket is full
     /// before that is done.
-    pub(crate) fn send_all_in_pieces(&self, outbox: &mut Outbox) -> bool {
+    pub(crate) fn send_all_fragmented(&self, outbox: &mut Outbox) -> bool {
         // One of the two is not of the socket's family; where the other fails datagrams stay whole.
         let _ = set_ip_mtu_discover(&self.io, Ipv4PathMtuDiscovery::DONT);
         let _ = set_ipv6_mtu_discover(&self.io, Ipv6PathMtuDiscovery::WANT);
@@ -119,7 +119,7 @@ impl Socket {
     }
 
     /// An address as the system wants to have it for this socket.
-    const fn as_told(&self, ip: IpAddr) -> IpAddr {
+    const fn in_family(&self, ip: IpAddr) -> IpAddr {
         match ip {
             IpAddr::V4(ip) if self.is_v6 => IpAddr::V6(ip.to_ipv6_mapped()),
             ip => ip,
@@ -131,13 +131,13 @@ impl Socket {
         let segment_size = (train.bytes.len() > train.each).then_some(train.each);
         let transmit = Transmit {
             destination: SocketAddr::new(
-                self.as_told(train.route.address.ip()),
+                self.in_family(train.route.address.ip()),
                 train.route.address.port(),
             ),
             ecn: EcnCodepoint::from_bits(train.ecn.bits()),
             contents: train.bytes,
             segment_size,
-            src_ip: train.route.local.map(|ip| self.as_told(ip)),
+            src_ip: train.route.local.map(|ip| self.in_family(ip)),
         };
         let (io, state) = (&self.io, &self.state);
         let sent = io.try_io(Interest::WRITABLE, || state.try_send(io.into(), &transmit));

@@ -26,7 +26,7 @@ sockopt_impl!(
     MemoryInfo, GetOnly, libc::SOL_SOCKET, libc::SO_MEMINFO, [u32; 9]
 );
 
-/// Listens for connections; a `transparent` socket takes those to any address that are led to it.
+/// Listens for connections; a `transparent` socket takes those to any address that are redirected to it.
 ///
 /// # Errors
 /// When the address is taken, or the process may not do that.
@@ -86,7 +86,7 @@ pub(crate) fn guard(tcp: &TcpStream) -> io::Result<()> {
     tcp.set_zero_linger()
 }
 
-/// Everything was carried both ways: the connection ends in peace.
+/// Everything was carried in both directions: the connection ends in peace.
 pub(crate) fn complete(tcp: &TcpStream) -> io::Result<()> {
     SockRef::from(tcp).set_linger(None)
 }

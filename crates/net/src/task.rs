@@ -71,8 +71,8 @@ pub(crate) fn run<S: Streams>(
         match task.await {
             // All handles are gone.
             Err(error) if error.is_cancelled() => return,
-            Err(error) => tracing::error!(%error, "the task that carries datagrams has failed"),
-            Ok(()) => tracing::error!("the task that carries datagrams has ended"),
+            Err(error) => tracing::error!(%error, "datagram task failed"),
+            Ok(()) => tracing::error!("datagram task ended"),
         }
         life.ended.send_replace(true);
     });

@@ -94,7 +94,7 @@ impl Keeper {
             Ok(()) => self.saved = times.clone(),
             Err(error) if !std::mem::replace(&mut self.has_failed, true) => {
                 let path = self.path.display();
-                tracing::warn!(%path, %error, "the times of requests cannot be kept");
+                tracing::warn!(%path, %error, "cannot store the times of handshake requests");
             }
             Err(_) => {}
         }

@@ -15,7 +15,7 @@ use tokio::net::UdpSocket;
 
 use crate::sockets::make_transparent;
 
-/// Takes datagrams to this address, or, `transparent`, to any address that are led to it.
+/// Takes datagrams to this address, or, `transparent`, to any address that are redirected to it.
 ///
 /// # Errors
 /// When the address is taken, or the process may not do that.

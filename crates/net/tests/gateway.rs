@@ -171,7 +171,7 @@ async fn with_an_early_accept_a_refusal_resets_the_client() {
 #[tokio::test]
 async fn while_the_far_gateway_is_gone_new_connections_go_directly_if_that_is_wanted() {
     let to = server(echo).await;
-    let settings = "fallback = \"direct\"\n[limits]\npatience = \"1 s\"";
+    let settings = "fallback = \"direct\"\n[limits]\nidle_timeout = \"1 s\"";
     let site = Site::new(&to.to_string(), None, [settings, OPEN]).await;
     let (terminal, hub) = (site.terminal(), site.hub());
     let ask = async |directly: bool| {

@@ -162,7 +162,7 @@ async fn whatever_happens_to_gateways_and_link_what_ends_is_whole_and_nothing_is
     for mode in ["", DEDICATED] {
         let (sockets_before, tasks_before) = (sockets(), tasks());
         let [listen, outer] = free().await;
-        let limits = "[limits]\npatience = \"10 s\"";
+        let limits = "[limits]\nidle_timeout = \"10 s\"";
         let settings = [format!("{limits}\n{mode}"), format!("{OPEN}\n{limits}\n{mode}")];
         let settings = settings.each_ref().map(String::as_str);
         let site = Site::new(&to.to_string(), Some(outer), settings).await;

@@ -170,7 +170,7 @@ impl Storm {
     async fn send(&self, fuse: &Fuse) -> Option<Result<Outcome, TransferError>> {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let client = Host::bind(any, self.keys[0].clone(), Security::Full).expect("a client");
-        let tuning = Tuning { patience: Span::from_secs(4), ..Tuning::default() };
+        let tuning = Tuning { idle_timeout: Span::from_secs(4), ..Tuning::default() };
         let config = tuning.persistent_config().expect("settings");
         let found = self.entries();
         let peer = self.keys[1].public();

@@ -1,7 +1,7 @@
 //! SCTP with a stack that is not ours: usrsctp, through a small program (`usrsctp/peer.c`) that the tests
 //! build. Where libusrsctp-dev is missing they say so and pass on.
 //!
-//! `BENTPIPE_USRSCTP_MB` says how many megabytes go each way; 4 if it is not set.
+//! `BENTPIPE_USRSCTP_MB` says how many megabytes go in each direction; 4 if it is not set.
 
 mod links;
 
@@ -24,7 +24,7 @@ const PORT: u16 = 7;
 const STREAMS: u16 = 5;
 const MESSAGE: usize = 1200;
 
-/// Bytes that go each way.
+/// Bytes that go in each direction.
 fn size() -> usize {
     let megabytes = std::env::var("BENTPIPE_USRSCTP_MB").ok().and_then(|text| text.parse().ok());
     megabytes.unwrap_or(4) * 1_000_000
@@ -111,7 +111,7 @@ impl Drop for Peer {
     }
 }
 
-/// A link towards a peer that loses packets both ways.
+/// A link towards a peer that loses packets in both directions.
 fn lossy(target: SocketAddr) -> Link {
     let any = "127.0.0.1:0".parse().expect("an address");
     Link::new(any, target, 50, Span::from_millis(10), 0.01)
@@ -182,7 +182,7 @@ async fn usrsctp_opens_and_closes_over_a_lossy_link() {
     let said = tokio::task::spawn_blocking(|| peer.end()).await.expect("it ends");
     assert!(said.contains(&format!("received {} wrong 0", whole())), "{said:?}");
     assert_eq!(node.counters().malformed, 0);
-    assert!(link.end().lost > 0, "packets were lost both ways");
+    assert!(link.end().lost > 0, "packets were lost in both directions");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -198,7 +198,7 @@ async fn usrsctp_is_called_and_hung_up_on_over_a_lossy_link() {
     connection.finish().await.expect("closed");
     let said = tokio::task::spawn_blocking(|| peer.end()).await.expect("it ends");
     assert!(said.contains(&format!("received {} wrong 0", whole())), "{said:?}");
-    assert!(link.end().lost > 0, "packets were lost both ways");
+    assert!(link.end().lost > 0, "packets were lost in both directions");
 }
 
 /// Bytes of the whole messages that go one way.
@@ -236,15 +236,15 @@ fn usrsctp_and_we_go_on_over_the_second_address_when_the_first_goes_dark() {
         let (from, connection) = node.accept().await;
         assert_eq!(from.ip().to_string(), TwoHosts::address(0, RIGHT));
         while connection.path_change().await != PathChange::Confirmed(at(1)) {}
-        hosts.set_dark(0, true).expect("dark");
+        hosts.set_down(0, true).expect("down");
         exchange(&connection).await;
-        while connection.path_change().await != PathChange::Dark(at(0)) {}
+        while connection.path_change().await != PathChange::Down(at(0)) {}
         assert_eq!(connection.receive().await.expect("the end"), None);
         connection.finish().await.expect("closed");
         let said = tokio::task::spawn_blocking(|| peer.end()).await.expect("it ends");
         assert!(said.contains(&format!("received {} wrong 0", whole())), "{said:?}");
-        let dark = format!("path {} dark", TwoHosts::address(0, LEFT));
-        assert!(said.contains(&dark), "{said:?}");
+        let down = format!("path {} down", TwoHosts::address(0, LEFT));
+        assert!(said.contains(&down), "{said:?}");
         if let Some(capture) = capture {
             capture.catch_up().await;
             capture.judge();

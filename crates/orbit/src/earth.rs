@@ -57,9 +57,9 @@ impl Earth {
         Km(self.radius)
     }
 
-    /// The time that light takes for a way.
-    pub fn delay(&self, way: Km) -> Span {
-        Span::from_secs_f64(way.0 / self.light)
+    /// The time that light takes over a distance.
+    pub fn delay(&self, distance: Km) -> Span {
+        Span::from_secs_f64(distance.0 / self.light)
     }
 
     /// How far longitude 0 is from `x`, in radians in 0..2 pi.
@@ -99,8 +99,8 @@ pub(crate) struct Sight {
 impl Sight {
     /// Sine of the elevation of a satellite, at least -1; negative below the horizon.
     pub(crate) fn sin_elevation(&self, satellite: Vector) -> f64 {
-        let way = satellite - self.position;
-        way.dot(self.up) / way.length()
+        let range = satellite - self.position;
+        range.dot(self.up) / range.length()
     }
 }
 

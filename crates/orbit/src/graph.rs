@@ -72,11 +72,11 @@ impl Graph {
         &self.ends[self.starts[node] as usize..self.starts[node + 1] as usize]
     }
 
-    /// The shortest ways to `root` (Dijkstra 1959), all of them or until that of `until` is known. Of
-    /// ways that cost the same the one that was found first stays, which is the same on every machine.
+    /// The shortest paths to `root` (Dijkstra 1959), all of them or until that of `until` is known. Of
+    /// paths that cost the same the one that was found first stays, which is the same on every machine.
     ///
-    /// Nodes for which `forwards` is false are ends of ways only.
-    pub(crate) fn ways_to(
+    /// Nodes for which `forwards` is false are ends of paths only.
+    pub(crate) fn paths_to(
         &self,
         root: u32,
         until: Option<u32>,
@@ -124,9 +124,9 @@ mod tests {
     }
 
     #[test]
-    fn the_cheaper_of_two_ways_is_taken_and_the_way_ends_at_the_root() {
+    fn the_cheaper_of_two_paths_is_taken_and_the_path_ends_at_the_root() {
         let graph = graph(5, &[(0, 1, 5), (1, 2, 5), (0, 3, 1), (3, 2, 8)]);
-        let tree = graph.ways_to(2, None, |_| true);
+        let tree = graph.paths_to(2, None, |_| true);
         assert_eq!(tree.cost, [9, 5, 0, 8, NEVER]);
         assert_eq!(tree.next, [3, 2, NOBODY, 2, NOBODY]);
     }
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn nodes_that_do_not_forward_are_ends_only() {
         let graph = graph(4, &[(0, 1, 1), (1, 2, 1), (0, 3, 10), (3, 2, 10)]);
-        let tree = graph.ways_to(2, None, |node| node != 1);
+        let tree = graph.paths_to(2, None, |node| node != 1);
         assert_eq!(tree.cost, [20, 1, 0, 10]);
-        assert_eq!(graph.ways_to(1, None, |node| node != 1).cost[2], 1);
+        assert_eq!(graph.paths_to(1, None, |node| node != 1).cost[2], 1);
     }
 
     proptest! {
@@ -149,13 +149,13 @@ mod tests {
             distinct.sort_by_key(|(a, b, _)| (*a, *b));
             distinct.dedup_by_key(|(a, b, _)| (*a, *b));
             let graph = graph(12, &distinct);
-            let tree = graph.ways_to(root, None, |_| true);
+            let tree = graph.paths_to(root, None, |_| true);
             for (a, b, cost) in &distinct {
                 let (a, b) = (tree.cost[*a as usize], tree.cost[*b as usize]);
                 prop_assert!(a <= b.saturating_add(*cost) && b <= a.saturating_add(*cost));
             }
             for until in 0..12 {
-                let some = graph.ways_to(root, Some(until), |_| true);
+                let some = graph.paths_to(root, Some(until), |_| true);
                 prop_assert_eq!(some.cost[until as usize], tree.cost[until as usize]);
             }
         }

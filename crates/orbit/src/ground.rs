@@ -80,13 +80,13 @@ pub(crate) struct Antennas {
 /// The satellites of one shell.
 #[derive(Clone, Debug)]
 struct Slots {
-    sky: Sky,
+    candidates: Candidates,
     slots: Vec<Option<u32>>,
 }
 
-/// What there is to choose from.
+/// The satellites of a shell that a station chooses from.
 #[derive(Clone, Copy, Debug)]
-struct Sky {
+struct Candidates {
     first: u32,
     count: u32,
     /// Satellites of a plane; 0 when there are no planes.
@@ -94,7 +94,7 @@ struct Sky {
     sin_mask: f64,
 }
 
-impl Sky {
+impl Candidates {
     fn new(shell: &Shell) -> Self {
         Self {
             first: shell.first,
@@ -114,11 +114,11 @@ impl Sky {
     fn above(&self, sight: &Sight, positions: &[Vector], out: &mut Vec<(f64, u32)>) {
         out.clear();
         for satellite in self.first..self.first + self.count {
-            let way = positions[satellite as usize] - sight.position;
-            let height = way.dot(sight.up);
+            let range = positions[satellite as usize] - sight.position;
+            let height = range.dot(sight.up);
             // Below the horizon, and with it below every mask: most of them.
             if height > 0.0 {
-                let sine = height / way.length();
+                let sine = height / range.length();
                 if sine > self.sin_mask {
                     out.push((sine, satellite));
                 }
@@ -138,7 +138,8 @@ impl Antennas {
             _ => vec![None; usize::from(station.links)],
         };
         let used = constellation.shells().iter().filter(|shell| station.uses(shell));
-        let shells = used.map(|shell| Slots { sky: Sky::new(shell), slots: slots.clone() });
+        let shells =
+            used.map(|shell| Slots { candidates: Candidates::new(shell), slots: slots.clone() });
         let shells = shells.collect();
         Self { policy: station.policy, shells }
     }
@@ -156,12 +157,12 @@ impl Antennas {
         see: &mut impl FnMut(Option<u32>, Option<u32>),
     ) {
         let mut above = Vec::new();
-        for Slots { sky, slots } in &mut self.shells {
+        for Slots { candidates, slots } in &mut self.shells {
             if self.policy == Policy::LongestHold {
-                hold(*sky, slots, sight, positions, see);
+                hold(*candidates, slots, sight, positions, see);
                 continue;
             }
-            sky.above(sight, positions, &mut above);
+            candidates.above(sight, positions, &mut above);
             match self.policy {
                 Policy::All => all(slots, &above, see),
                 Policy::Second => best(slots, &mut above, 1, see),
@@ -172,14 +173,14 @@ impl Antennas {
 }
 
 fn hold(
-    sky: Sky,
+    candidates: Candidates,
     slots: &mut [Option<u32>],
     sight: &Sight,
     positions: &[Vector],
     see: &mut impl FnMut(Option<u32>, Option<u32>),
 ) {
     let visible =
-        |satellite: u32| sight.sin_elevation(positions[satellite as usize]) > sky.sin_mask;
+        |satellite: u32| sight.sin_elevation(positions[satellite as usize]) > candidates.sin_mask;
     for number in 0..slots.len() {
         let old = slots[number];
         if old.is_some_and(visible) {
@@ -187,10 +188,10 @@ fn hold(
         }
         slots[number] = None;
         let free = |satellite: u32| !slots.contains(&Some(satellite));
-        let follower = old.and_then(|old| sky.behind(old));
+        let follower = old.and_then(|old| candidates.behind(old));
         let new = follower.filter(|next| visible(*next) && free(*next)).or_else(|| {
             let mut above = Vec::new();
-            sky.above(sight, positions, &mut above);
+            candidates.above(sight, positions, &mut above);
             above.retain(|(_, satellite)| free(*satellite));
             above.sort_by(higher);
             above.first().map(|(_, satellite)| *satellite)

@@ -201,12 +201,12 @@ fn nearest(rules: &Rules, positions: &[Vector]) -> Vec<(u32, u32)> {
     let mut others: Vec<(f64, u32)> = Vec::new();
     for a in all.clone() {
         let here = positions[a as usize];
-        let way = |b: u32| {
-            let way = positions[b as usize] - here;
-            (way.dot(way), b)
+        let distance = |b: u32| {
+            let range = positions[b as usize] - here;
+            (range.dot(range), b)
         };
         others.clear();
-        others.extend(all.clone().filter(|b| *b != a).map(way));
+        others.extend(all.clone().filter(|b| *b != a).map(distance));
         if others.len() > rules.nearest {
             others.select_nth_unstable_by(rules.nearest, |x, y| {
                 x.0.total_cmp(&y.0).then(x.1.cmp(&y.1))
@@ -269,9 +269,9 @@ impl Grid<'_> {
         let slots = 0..u32::from(self.planes.per_plane);
         let link = |slot: u32| {
             let a = self.number(0, slot);
-            let way = |b: u32| positions[a as usize].distance(positions[b as usize]);
+            let distance = |b: u32| positions[a as usize].distance(positions[b as usize]);
             let far = slots.clone().map(|slot| self.number(last, slot));
-            let nearest = far.min_by(|x, y| way(*x).total_cmp(&way(*y)));
+            let nearest = far.min_by(|x, y| distance(*x).total_cmp(&distance(*y)));
             nearest.map(|b| Link { a, b, up: false })
         };
         slots.clone().filter_map(link).collect()

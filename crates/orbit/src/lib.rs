@@ -3,7 +3,7 @@
 //! A [`Constellation`] is where satellites are: ideal circular orbits by name ([`known`]) or from a
 //! [`ConstellationSpec`], or real satellites from element sets. A [`Network`] adds stations on the
 //! ground and says which links are up, what they delay, and which way is the shortest. A [`Survey`]
-//! looks at one route over a time.
+//! samples one route over a time.
 //!
 //! Nothing here reads a clock or a file: time is told, texts are handed in. Sines, cosines and roots
 //! come from `libm`, so that all machines agree on every bit.
@@ -42,5 +42,5 @@ pub use place::{Place, cities};
 pub use quantity::{Degrees, Km};
 pub use routes::{Route, Routes};
 pub use shell::{ConstellationSpec, IslPattern, IslRules, Orbits, Seam, ShellSpec};
-pub use survey::{Handover, Look, Report, Spread, Survey};
+pub use survey::{Handover, Report, Sample, Spread, Survey};
 pub use vector::Vector;

@@ -313,7 +313,7 @@ impl Network {
             None => true,
             Some(station) => self.stations[station as usize].role == Role::Gateway,
         };
-        Ok(self.graph.ways_to(root, until, forwards))
+        Ok(self.graph.paths_to(root, until, forwards))
     }
 
     /// The number of a node in the graph: satellites first, then stations.
@@ -449,6 +449,6 @@ fn cable_delay(
     };
     let (a, b) = (end(cable.a)?, end(cable.b)?);
     let earth = constellation.earth();
-    let way = a.place.arc_to(b.place).radians() * earth.radius().0;
-    Ok(cable.delay.unwrap_or_else(|| earth.delay(Km(way / FIBRE))))
+    let distance = a.place.arc_to(b.place).radians() * earth.radius().0;
+    Ok(cable.delay.unwrap_or_else(|| earth.delay(Km(distance / FIBRE))))
 }

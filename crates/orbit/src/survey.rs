@@ -4,24 +4,24 @@ use bentpipe_units::{Instant, Span};
 
 use crate::{Change, Network, Node, OrbitError, Route};
 
-/// What is looked at.
+/// What is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Survey {
     /// Station at which the route begins, by its place in the list.
     pub from: u32,
     /// Station at which it ends.
     pub to: u32,
-    /// Time of the first look.
+    /// Time of the first sample.
     pub first: Instant,
-    /// Looks are before this.
+    /// Samples are before this.
     pub end: Instant,
-    /// The time from one look to the next; more than zero.
+    /// The time from one sample to the next; more than zero.
     pub step: Span,
 }
 
-/// One look.
+/// One sample.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct Sample {
     /// When.
     pub at: Instant,
     /// The route, if there is one.
@@ -44,11 +44,11 @@ pub struct Handover {
 /// What a survey came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Number of looks.
-    pub looks: u64,
-    /// Looks at which there was a route.
+    /// Number of samples.
+    pub samples: u64,
+    /// Samples at which there was a route.
     pub connected: u64,
-    /// How often the nodes of the route were others than at the look before.
+    /// How often the nodes of the route were others than at the sample before.
     pub route_changes: u64,
     /// The one-way delays; `None` when there never was a route.
     pub delay: Option<Spread>,
@@ -56,8 +56,8 @@ pub struct Report {
     pub hops: Option<(usize, usize)>,
     /// The handovers of the two stations after the start, in order.
     pub handovers: Vec<Handover>,
-    /// How often the first and the last satellite of the route were others than at the last look that
-    /// had a route: handovers as packets see them that leave at the looks.
+    /// How often the first and the last satellite of the route were others than at the last sample that
+    /// had a route: handovers as packets see them that leave at the samples.
     pub seen: [u64; 2],
 }
 
@@ -100,21 +100,21 @@ impl Spread {
 }
 
 impl Survey {
-    /// Takes a network that has just been made through the time and tells `see` each look.
+    /// Takes a network that has just been made through the time and tells `see` each sample.
     ///
     /// # Errors
     /// When the step is zero or a satellite is no longer in orbit.
     pub fn run(
         &self,
         network: &mut Network,
-        mut see: impl FnMut(&Look),
+        mut see: impl FnMut(&Sample),
     ) -> Result<Report, OrbitError> {
         if self.step.is_zero() {
             return Err(OrbitError::invalid("step", "it must be more than 0 s, such as 1 s"));
         }
         let (from, to) = (Node::Station(self.from), Node::Station(self.to));
         let mut report = Report {
-            looks: 0,
+            samples: 0,
             connected: 0,
             route_changes: 0,
             delay: None,
@@ -133,10 +133,10 @@ impl Survey {
                     report.handovers.push(Handover { at, station, from, to });
                 }
             })?;
-            let look = Look { at, route: network.route(from, to, at)? };
-            see(&look);
-            report.looks += 1;
-            if let Some(Route { delay, nodes: now }) = look.route {
+            let sample = Sample { at, route: network.route(from, to, at)? };
+            see(&sample);
+            report.samples += 1;
+            if let Some(Route { delay, nodes: now }) = sample.route {
                 report.connected += 1;
                 delays.push(delay);
                 let hops = now.len() - 1;

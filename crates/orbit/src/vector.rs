@@ -44,13 +44,13 @@ impl Vector {
 
     /// How near the straight line between two places comes to the centre of the Earth.
     pub(crate) fn closest_to_centre(self, other: Self) -> f64 {
-        let way = other - self;
-        let length_squared = way.dot(way);
+        let range = other - self;
+        let length_squared = range.dot(range);
         if length_squared == 0.0 {
             return self.length();
         }
-        let share = (-self.dot(way) / length_squared).clamp(0.0, 1.0);
-        (self + way * share).length()
+        let share = (-self.dot(range) / length_squared).clamp(0.0, 1.0);
+        (self + range * share).length()
     }
 }
 

@@ -77,8 +77,8 @@ fn a_link_across_the_seam_goes_to_the_nearest_satellite_there() {
         network.advance(at(10 * check), |_, _| {}).expect("in orbit");
         network.constellation().positions(at(10 * check), &mut positions).expect("in orbit");
         for (a, b, _) in isls(&network, 11).into_iter().filter(|l| l.1 / 11 - l.0 / 11 == 5) {
-            let way = |b: &u32| positions[a as usize].distance(positions[*b as usize]);
-            let nearest = (55..66).min_by(|x, y| way(x).total_cmp(&way(y)));
+            let distance = |b: &u32| positions[a as usize].distance(positions[*b as usize]);
+            let nearest = (55..66).min_by(|x, y| distance(x).total_cmp(&distance(y)));
             assert_eq!(nearest, Some(b), "satellite {a} at check {check}");
             seen.insert((a, b));
         }
@@ -100,8 +100,8 @@ fn a_link_across_the_seam_catches_up_when_several_slots_went_by_between_two_chec
         network.advance(now, |_, _| {}).expect("in orbit");
         network.constellation().positions(now, &mut positions).expect("in orbit");
         for (a, b, _) in isls(&network, 11).into_iter().filter(|l| l.1 / 11 - l.0 / 11 == 5) {
-            let way = |b: &u32| positions[a as usize].distance(positions[*b as usize]);
-            let nearest = (55..66).min_by(|x, y| way(x).total_cmp(&way(y)));
+            let distance = |b: &u32| positions[a as usize].distance(positions[*b as usize]);
+            let nearest = (55..66).min_by(|x, y| distance(x).total_cmp(&distance(y)));
             assert_eq!(nearest, Some(b), "satellite {a} at check {n}");
             looked += 1;
         }

@@ -1,7 +1,7 @@
 //! What looks at packets in passing.
 //!
 //! An agent stands at a node before one of its links and sees every segment of TCP that passes the
-//! node and this link, both ways. It may change a segment, hold one back and send others. Like an
+//! node and this link, in both directions. It may change a segment, hold one back and send others. Like an
 //! endpoint it is told the time and has one deadline. It is no end of a connection: what it sends
 //! goes in the name of one of the ends.
 
@@ -24,16 +24,16 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Those of a packet the other way.
+    /// Those of a packet in the other direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self { from: self.to, to: self.from }
     }
 }
 
-/// Which way a packet passes.
+/// The direction in which a packet passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// Out over the agent's link.
     Out,
     /// In from the agent's link.
@@ -45,8 +45,8 @@ pub enum Way {
 pub struct Packet<'a> {
     /// Its hosts.
     pub ends: Ends,
-    /// Which way it goes.
-    pub way: Way,
+    /// In which direction it goes.
+    pub direction: Direction,
     /// What it carries; the agent may change it.
     pub segment: &'a mut tcp::Segment,
 }

@@ -9,4 +9,4 @@ pub mod scheduler;
 pub mod snoop;
 pub mod split;
 
-pub use agent::{Address, Agent, Emission, Ends, Packet, Verdict, Way};
+pub use agent::{Address, Agent, Direction, Emission, Ends, Packet, Verdict};

@@ -12,7 +12,7 @@ use slab::Slab;
 
 /// In what order connections are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Turns {
+pub enum Discipline {
     /// One segment each, in turn. With segments of one size all have the same share.
     #[default]
     RoundRobin,
@@ -25,11 +25,11 @@ const SCALE: u64 = 1 << 20;
 /// Nobody knows how long a segment is before it is there: this orders those who ask.
 const SEGMENT: u64 = 1500;
 
-/// Turns of the connections that share a link.
+/// A scheduler of the connections that share a link.
 #[derive(Debug)]
 pub struct Scheduler {
     rate: BitRate,
-    turns: Turns,
+    discipline: Discipline,
     catch_up: Span,
     members: Slab<Member>,
     /// Those that may have something to send, in the order of their turns.
@@ -63,10 +63,10 @@ struct Turn {
 
 impl Scheduler {
     /// A scheduler of a link of this rate.
-    pub const fn new(rate: BitRate, turns: Turns) -> Self {
+    pub const fn new(rate: BitRate, discipline: Discipline) -> Self {
         Self {
             rate,
-            turns,
+            discipline,
             catch_up: Span::ZERO,
             members: Slab::new(),
             awake: BTreeSet::new(),
@@ -118,9 +118,9 @@ impl Scheduler {
 
     fn enqueue(&mut self, member: u32, start: u64) {
         let this = &mut self.members[member as usize];
-        let (start, over) = match self.turns {
-            Turns::RoundRobin => (0, 0),
-            Turns::Weighted => (start, start + SEGMENT * SCALE / this.weight),
+        let (start, over) = match self.discipline {
+            Discipline::RoundRobin => (0, 0),
+            Discipline::Weighted => (start, start + SEGMENT * SCALE / this.weight),
         };
         self.given += 1;
         let turn = Turn { over, start, place: self.given, member };
@@ -193,22 +193,22 @@ mod tests {
         sent
     }
 
-    fn scheduler(turns: Turns, weights: &[u32]) -> Scheduler {
-        let mut scheduler = Scheduler::new(BitRate::from_bps(8_000_000), turns);
+    fn scheduler(discipline: Discipline, weights: &[u32]) -> Scheduler {
+        let mut scheduler = Scheduler::new(BitRate::from_bps(8_000_000), discipline);
         weights.iter().for_each(|weight| _ = scheduler.join(*weight));
         scheduler
     }
 
     #[test]
     fn connections_take_turns_at_the_rate_of_the_link_and_empty_ones_are_skipped() {
-        let mut scheduler = scheduler(Turns::RoundRobin, &[1, 1, 1]);
+        let mut scheduler = scheduler(Discipline::RoundRobin, &[1, 1, 1]);
         let sent = order(&mut scheduler, vec![(3, 1000), (0, 1000), (2, 1000)]);
         assert_eq!(sent, [(0, 0), (2, 1), (0, 2), (2, 3), (0, 4)]);
     }
 
     #[test]
     fn one_that_wakes_up_later_gets_the_next_turn_but_one() {
-        let mut scheduler = scheduler(Turns::RoundRobin, &[1, 1]);
+        let mut scheduler = scheduler(Discipline::RoundRobin, &[1, 1]);
         scheduler.wake(0);
         scheduler.sent(Instant::ZERO, 0, ByteCount::new(1000));
         scheduler.wake(1);
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn weights_give_shares_whatever_the_sizes_of_segments() {
-        let mut scheduler = scheduler(Turns::Weighted, &[3, 1]);
+        let mut scheduler = scheduler(Discipline::Weighted, &[3, 1]);
         let sent = order(&mut scheduler, vec![(10_000, 500), (10_000, 1500)]);
         let busy = &sent[..1000];
         let bytes = |member| {
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_short_segment_now_and_then_costs_nobody_his_share() {
-        let mut scheduler = scheduler(Turns::Weighted, &[3, 1]);
+        let mut scheduler = scheduler(Discipline::Weighted, &[3, 1]);
         (0..2).for_each(|member| scheduler.wake(member));
         let (mut now, mut bytes, mut count) = (Instant::ZERO, [0, 0], [0, 0]);
         for _ in 0..4000 {
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn one_that_was_silent_does_not_make_up_for_it() {
-        let mut scheduler = scheduler(Turns::Weighted, &[1, 1]);
+        let mut scheduler = scheduler(Discipline::Weighted, &[1, 1]);
         scheduler.wake(0);
         let mut now = Instant::ZERO;
         let turn = |scheduler: &mut Scheduler, now: &mut Instant| {
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn time_that_a_late_clock_lost_is_made_up_for_and_idle_time_only_in_part() {
-        let mut scheduler = Scheduler::new(BitRate::from_bps(8_000_000), Turns::RoundRobin)
+        let mut scheduler = Scheduler::new(BitRate::from_bps(8_000_000), Discipline::RoundRobin)
             .with_catch_up(Span::from_millis(3));
         let member = scheduler.join(1);
         scheduler.wake(member);
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_heavy_connection_that_wakes_up_goes_before_all_light_ones() {
-        let mut scheduler = scheduler(Turns::Weighted, &[1, 1, 1, 1, 16]);
+        let mut scheduler = scheduler(Discipline::Weighted, &[1, 1, 1, 1, 16]);
         (0..4).for_each(|member| scheduler.wake(member));
         scheduler.sent(Instant::ZERO, 0, ByteCount::new(1000));
         scheduler.wake(4);
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_leaves_is_not_asked_and_its_number_is_used_again() {
-        let mut scheduler = scheduler(Turns::Weighted, &[1, 1]);
+        let mut scheduler = scheduler(Discipline::Weighted, &[1, 1]);
         scheduler.wake(0);
         scheduler.wake(1);
         scheduler.leave(0);
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_heavier_connection_goes_first_and_a_new_rate_counts_from_the_next_segment_on() {
-        let mut scheduler = scheduler(Turns::Weighted, &[1, 1]);
+        let mut scheduler = scheduler(Discipline::Weighted, &[1, 1]);
         scheduler.set_weight(1, 10);
         let sent = order(&mut scheduler, vec![(20, 1000), (10, 1000)]);
         assert_eq!(sent[..12].iter().filter(|(member, _)| *member == 1).count(), 10);

@@ -21,9 +21,9 @@ pub struct TransportCounters {
     pub first_header_bytes: u64,
     /// Data segments sent for the first time.
     pub data_segments: u64,
-    /// Data segments sent again.
+    /// Data segments retransmitted.
     pub retransmitted_segments: u64,
-    /// Header and payload bytes of data segments sent again.
+    /// Header and payload bytes of data segments retransmitted.
     pub retransmitted_bytes: u64,
     /// POLLs sent, alone or on data.
     pub polls_sent: u64,
@@ -144,7 +144,7 @@ pub struct FlowMetrics {
     pub connection_time: Option<f64>,
     /// Bits per second seen by the sink.
     pub effective_throughput: f64,
-    /// Header and payload bytes sent again, percent of the data bytes.
+    /// Header and payload bytes retransmitted, percent of the data bytes.
     pub retransmission_overhead: f64,
     /// All other non-payload bytes that the source sent, percent of the data bytes.
     pub forward_control_overhead: f64,

@@ -70,7 +70,7 @@ pub struct LinkSummary {
     pub lost_collision: u64,
     /// Packets lost because they were longer than what the link carries; left out of the record if there are none.
     #[serde(skip_serializing_if = "is_zero")]
-    pub lost_too_long: u64,
+    pub lost_packet_too_big: u64,
     /// Acknowledgments that a queue removed because a later one says the same.
     pub acks_filtered: u64,
     /// Acknowledgments that a queue added between two others.
@@ -99,7 +99,7 @@ impl LinkSummary {
         self.lost_blackout += other.lost_blackout;
         self.lost_channel += other.lost_channel;
         self.lost_scripted += other.lost_scripted;
-        self.lost_too_long += other.lost_too_long;
+        self.lost_packet_too_big += other.lost_packet_too_big;
         self.lost_data += other.lost_data;
         let first = [self.first_loss_ns, other.first_loss_ns];
         self.first_loss_ns = first.into_iter().flatten().min();

@@ -118,7 +118,7 @@ impl Scenario {
             };
             text = set(&text, &change.key, &change.value).map_err(wrong)?;
             file = read(&self.source, &text).map_err(|error: ScenarioError| {
-                wrong(stranger(&file, &change.key).unwrap_or(error.message))
+                wrong(unknown_name(&file, &change.key).unwrap_or(error.message))
             })?;
         }
         Self::parse_with(&self.source, &text, &self.extensions).map_err(|error| {
@@ -156,7 +156,7 @@ impl Scenario {
 }
 
 /// Says so when a key is that of a link or a flow that the scenario does not have.
-fn stranger(file: &ScenarioFile, key: &str) -> Option<String> {
+fn unknown_name(file: &ScenarioFile, key: &str) -> Option<String> {
     let mut parts = key.split('.').map(str::trim);
     let (what, known): (_, Vec<&String>) = match parts.next()? {
         "links" => ("link", file.links.keys().collect()),

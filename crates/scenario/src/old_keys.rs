@@ -3,11 +3,20 @@
 use toml::{Table, Value};
 
 /// Paths of old keys, of which `*` is any name, and what the last part is called now.
-const OLD: [(&[&str], &str); 3] = [
+const OLD: [(&[&str], &str); 5] = [
     (&["links", "*", "forth"], "forward"),
     (&["links", "*", "back"], "return"),
     (&["constellation", "check"], "update_interval"),
+    (&["schedulers", "*", "turns"], "discipline"),
+    (&["flows", "*", "bentpipe", "patience"], "idle_timeout"),
 ];
+
+/// Parameters of controllers that had another name: the old one, and the one that there is now.
+const OLD_PARAMETERS: [(&str, &str); 2] =
+    [("trial_start", "delay_probe_start"), ("carried", "floor_to_delivered")];
+
+/// The table that parameters of controllers stand in.
+const PARAMETERS: &str = "controller_parameters";
 
 /// Keys whose old values have another name: the key, the old value, and what it is called now.
 const OLD_VALUES: [(&str, &str, &str); 5] = [
@@ -50,10 +59,14 @@ fn collect<'a>(
     }
 }
 
-/// The old values in a table, wherever they stand.
+/// The old parameters and values in a table, wherever they stand.
 fn values<'a>(table: &'a Table, at: &mut Vec<&'a str>, found: &mut Vec<String>) {
+    let parameters = at.last() == Some(&PARAMETERS);
     for (key, value) in table {
         at.push(key);
+        if let Some((_, new)) = OLD_PARAMETERS.iter().find(|(old, _)| parameters && old == key) {
+            found.push(format!("`{}` is called `{new}` now", at.join(".")));
+        }
         match value {
             Value::Table(inner) => values(inner, at, found),
             Value::String(text) => {
@@ -70,8 +83,13 @@ fn values<'a>(table: &'a Table, at: &mut Vec<&'a str>, found: &mut Vec<String>) 
 
 /// What a part of a path was called in the last release, if it had another name.
 pub(crate) fn old_of(part: &str) -> Option<&'static str> {
-    let (path, _) = OLD.iter().find(|(_, new)| *new == part)?;
-    path.last().copied()
+    let path = OLD.iter().find(|(_, new)| *new == part).and_then(|(path, _)| path.last().copied());
+    path.or_else(|| Some(OLD_PARAMETERS.iter().find(|(_, new)| *new == part)?.0))
+}
+
+/// What a parameter is called that a controller does not know by this name, if it is one that had another name.
+pub(crate) fn parameter(old: &str) -> Option<&'static str> {
+    Some(OLD_PARAMETERS.iter().find(|(name, _)| *name == old)?.1)
 }
 
 /// A key as it is called now.
@@ -82,6 +100,12 @@ pub(crate) fn renewed(key: &str) -> String {
         if parts.len() >= path.len() && parts.iter().zip(path).all(is_it) {
             parts[path.len() - 1] = new;
         }
+    }
+    if let [.., table, last] = &mut parts[..]
+        && table.trim() == PARAMETERS
+        && let Some(new) = parameter(last.trim())
+    {
+        *last = new;
     }
     parts.join(".")
 }
@@ -112,5 +136,7 @@ mod tests {
     fn a_change_of_an_old_key_changes_the_new_one() {
         assert_eq!(renewed("links.back.forth.loss"), "links.back.forward.loss");
         assert_eq!(renewed("links.back"), "links.back");
+        let old = "flows.a.tcp.controller_parameters.carried";
+        assert_eq!(renewed(old), old.replace("carried", "floor_to_delivered"));
     }
 }

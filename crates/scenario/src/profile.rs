@@ -58,9 +58,9 @@ mod tests {
             let scenario = Scenario::over(name, "Madrid", "40.7,-74").expect(name);
             let spec = scenario.run_spec(None, false).expect(name);
             assert_eq!(spec.nodes, ["Madrid", "40.7,-74"]);
-            let sky = spec.sky.expect("a constellation");
-            assert_eq!(sky.network.constellation().name(), name);
-            assert_eq!(!sky.ground[0].up.is_empty(), rated, "{name}");
+            let constellation = spec.constellation.expect("a constellation");
+            assert_eq!(constellation.network.constellation().name(), name);
+            assert_eq!(!constellation.ground[0].up.is_empty(), rated, "{name}");
         }
     }
 

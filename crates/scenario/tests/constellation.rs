@@ -47,13 +47,16 @@ fn stations_are_the_nodes_and_links_have_what_their_tables_say() {
     let with_up = format!("{SMALL}\n[constellation.ground.up]\nrate = \"500 kbit/s\"\n");
     let spec = spec(&with_up);
     assert_eq!(spec.nodes, ["west", "Boston"]);
-    let sky = spec.sky.as_ref().expect("a constellation");
+    let constellation = spec.constellation.as_ref().expect("a constellation");
     let rate = |models: &[ModelSpec]| match models {
         [ModelSpec::Rate { rate, .. }] => rate.as_bps(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(rate(&sky.ground[0].up), 500_000);
-    assert_eq!((rate(&sky.ground[0].down), rate(&sky.isl)), (1_500_000, 25_000_000));
+    assert_eq!(rate(&constellation.ground[0].up), 500_000);
+    assert_eq!(
+        (rate(&constellation.ground[0].down), rate(&constellation.isl)),
+        (1_500_000, 25_000_000)
+    );
     let summary = run(&spec, &mut Silent).expect("a run");
     assert!(summary.flows[0].complete, "{:?}", summary.flows[0]);
     let names: Vec<_> = summary.links.iter().map(|link| (&*link.name, &*link.from)).collect();
@@ -92,8 +95,9 @@ fn files_stand_beside_the_scenario() {
     let text = SMALL.replace("name = \"iridium\"", "file = \"mine.toml\"");
     std::fs::write(&path, text).expect("a file");
     let scenario = Scenario::open(path.to_str().expect("a path")).expect("a scenario");
-    let sky = scenario.run_spec(None, false).expect("a run").sky.expect("a constellation");
-    assert_eq!(sky.network.constellation().name(), "mine");
+    let constellation =
+        scenario.run_spec(None, false).expect("a run").constellation.expect("a constellation");
+    assert_eq!(constellation.network.constellation().name(), "mine");
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn keys_of_the_last_release_are_read_and_told_of_and_errors_in_them_have_their_l
         let text = SMALL.replace("[flows.file]", &both);
         let scenario = Scenario::parse("test.toml", &text).expect(name);
         (
-            format!("{:?}", scenario.run_spec(None, false).expect(name).stations),
+            format!("{:?}", scenario.run_spec(None, false).expect(name).macs),
             scenario.warnings().len(),
         )
     };
@@ -165,6 +165,56 @@ fn keys_of_the_last_release_are_read_and_told_of_and_errors_in_them_have_their_l
     }
     let wrong = refused(&old.replace("loss = 0.2", "queue = \"9 packets\""));
     assert_eq!(place(&wrong), (Some(18), "links.wire.return.queue"));
+}
+
+#[test]
+fn the_idle_timeout_is_read_by_its_old_name_but_not_by_both() {
+    let flow = |keys: &str| {
+        let text = SMALL.replace("[flows.file]", "[flows.file]\nprotocol = \"bentpipe\"");
+        format!("{text}\n[flows.file.bentpipe]\n{keys}\n")
+    };
+    let read = |keys: &str| Scenario::parse("test.toml", &flow(keys));
+    let (old, new) = (read("patience = \"7 s\""), read("idle_timeout = \"7 s\""));
+    let (old, new) = (old.expect("the old key"), new.expect("the new key"));
+    assert_eq!(format!("{:?}", old.file()), format!("{:?}", new.file()));
+    let warning = "test.toml: `flows.file.bentpipe.patience` is called `idle_timeout` now";
+    assert_eq!((old.warnings(), new.warnings()), (vec![warning.to_owned()], Vec::new()));
+    let both = read("patience = \"7 s\"\nidle_timeout = \"7 s\"").expect_err("both");
+    assert!(both.message.contains("idle_timeout"), "{both}");
+}
+
+#[test]
+fn the_discipline_of_a_scheduler_is_read_by_its_old_name() {
+    let read = |key: &str| {
+        let text =
+            format!("{SMALL}\n[schedulers.fair]\nrate = \"1 Mbit/s\"\n{key} = \"weighted\"\n");
+        Scenario::parse("test.toml", &text).expect(key)
+    };
+    let (old, new) = (read("turns"), read("discipline"));
+    assert_eq!(format!("{:?}", old.file()), format!("{:?}", new.file()));
+    let warning = "test.toml: `schedulers.fair.turns` is called `discipline` now";
+    assert_eq!((old.warnings(), new.warnings()), (vec![warning.to_owned()], Vec::new()));
+}
+
+#[test]
+fn parameters_of_controllers_are_read_by_their_old_names_but_not_by_both() {
+    let read = |parameters: &str| {
+        let tcp = "protocol = \"tcp\"\ntcp.controller = \"cubic\"\ntcp.controller_parameters = ";
+        let flow = format!("[flows.file]\n{tcp}{{ {parameters} }}");
+        Scenario::parse("test.toml", &SMALL.replace("[flows.file]", &flow))
+    };
+    let flows =
+        |scenario: &Scenario| format!("{:?}", scenario.run_spec(None, false).unwrap().flows);
+    for (old, new) in [("trial_start", "delay_probe_start"), ("carried", "floor_to_delivered")] {
+        let [one, other] = [old, new].map(|name| read(&format!("{name} = 1")).expect(name));
+        assert_eq!(flows(&one), flows(&other));
+        let at = "flows.file.tcp.controller_parameters";
+        let warning = format!("test.toml: `{at}.{old}` is called `{new}` now");
+        assert_eq!((one.warnings(), other.warnings()), (vec![warning], Vec::new()));
+        let both = read(&format!("{old} = 1, {new} = 1")).expect_err(old);
+        assert_eq!(both.key, Some(format!("{at}.{new}")));
+        assert!(both.message.contains("twice"), "{both}");
+    }
 }
 
 #[test]

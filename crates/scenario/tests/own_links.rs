@@ -133,8 +133,8 @@ fn a_model_of_the_programs_own_loses_what_it_says() {
     let [forward, back] = &run.links[..] else { panic!("two directions") };
     assert_eq!((forward.lost_channel, back.lost_channel), (forward.packets / 50, 0));
     let run = outcome("custom = [{ name = \"comb\" }]");
-    for way in &run.links {
-        assert_eq!(way.lost_channel, way.packets / 10, "one of ten, both ways");
+    for direction in &run.links {
+        assert_eq!(direction.lost_channel, direction.packets / 10, "one of ten in both directions");
     }
 }
 

@@ -56,10 +56,10 @@ fn direction<'a>(run: &'a RunSummary, name: &str, from: &str) -> &'a LinkSummary
 fn a_router_tells_the_sender_within_a_round_trip_and_the_file_arrives() {
     let (told, wide) = (outcome(&[], false), outcome(&["links.narrow.mtu=\"1500 B\""], false));
     assert!(told.flows[0].complete && wide.flows[0].complete);
-    assert_eq!(direction(&wide, "narrow", "west").lost_too_long, 0);
+    assert_eq!(direction(&wide, "narrow", "west").lost_packet_too_big, 0);
     // The ten segments of the initial window, and the way to the router and back.
     let narrow = direction(&told, "narrow", "west");
-    assert_eq!(narrow.lost_too_long, 10);
+    assert_eq!(narrow.lost_packet_too_big, 10);
     assert_eq!((told.flows[0].source.timeouts, told.flows[0].source.reductions), (0, 0));
     assert!(
         (0.01..0.6).contains(&(seconds(&told) - seconds(&wide))),
@@ -91,7 +91,7 @@ fn without_a_word_only_a_search_gets_through() {
     let wider =
         outcome(&[silent, "flows.file.tcp.mtu_search=true", "links.narrow.mtu=\"1300 B\""], false);
     let narrow = direction(&wider, "narrow", "west");
-    assert!((1..=30).contains(&narrow.lost_too_long), "{narrow:?}");
+    assert!((1..=30).contains(&narrow.lost_packet_too_big), "{narrow:?}");
     assert_eq!((wider.flows[0].source.timeouts, wider.flows[0].source.reductions), (0, 0));
 }
 
@@ -99,7 +99,7 @@ fn without_a_word_only_a_search_gets_through() {
 fn nothing_is_said_about_damaged_packets() {
     // Seven of ten full packets are damaged on their way to the router.
     let run = outcome(&["links.near.forward.ber=1e-4", "duration=\"1 min\""], false);
-    let dropped = direction(&run, "narrow", "west").lost_too_long;
+    let dropped = direction(&run, "narrow", "west").lost_packet_too_big;
     let messages =
         direction(&run, "near", "west").packets - direction(&run, "narrow", "east").delivered;
     assert!(messages > 0 && messages < dropped, "{messages} {dropped}");
@@ -111,7 +111,7 @@ fn ten_minutes_later_one_segment_tries_whether_the_path_has_become_wider() {
         ["duration=\"25 min\"", "flows.file.size=\"1 GB\"", "links.narrow.rate=\"400 kbit/s\""];
     let run = outcome(&changes, false);
     // At first the initial window, later one probe for each ten minutes.
-    assert_eq!(direction(&run, "narrow", "west").lost_too_long, 10 + 2);
+    assert_eq!(direction(&run, "narrow", "west").lost_packet_too_big, 10 + 2);
 }
 
 #[test]
@@ -120,16 +120,16 @@ fn hosts_know_what_their_own_links_carry() {
         let changes = [format!("links.{link}.mtu=\"600 B\""), "links.narrow.mtu=\"1500 B\"".into()];
         let run = outcome(&changes.each_ref().map(String::as_str), false);
         assert!(run.flows[0].complete);
-        assert!(run.links.iter().all(|link| link.lost_too_long == 0), "{link}");
+        assert!(run.links.iter().all(|link| link.lost_packet_too_big == 0), "{link}");
         // 548 bytes of payload in each packet.
         assert_eq!(run.flows[0].source.data_segments, 2_000_000_u64.div_ceil(548));
     }
 }
 
 #[test]
-fn a_station_before_the_link_makes_no_difference_to_what_is_too_long() {
+fn a_mac_before_the_link_makes_no_difference_to_what_is_too_big() {
     let run = outcome(&["links.narrow.queue=\"red\""], false);
-    assert!(run.flows[0].complete && direction(&run, "narrow", "west").lost_too_long == 10);
+    assert!(run.flows[0].complete && direction(&run, "narrow", "west").lost_packet_too_big == 10);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Queues and shared uplinks in scenario files.
 
+use bentpipe_link::mac::UPLINKS;
 use bentpipe_link::queue::QUEUES;
-use bentpipe_link::station::UPLINKS;
 use bentpipe_scenario::{Scenario, ScenarioError};
 use bentpipe_sim::{Silent, run};
 
@@ -187,7 +187,7 @@ fn what_is_wrong_is_said_where_it_stands() {
         (
             uplink("\"aloha\"").replace("[\"a\", \"b\", \"c\"]", "[\"a\", \"a\"]"),
             "uplinks.up.links.1",
-            "twice",
+            "duplicate link",
         ),
         (
             uplink("\"aloha\"").replace("[\"a\", \"b\", \"c\"]", "[]"),

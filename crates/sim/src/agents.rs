@@ -3,7 +3,7 @@
 use std::mem;
 
 use bentpipe_pep::snoop::{self, Snoop};
-use bentpipe_pep::{Address, Agent, Emission, Ends, Packet, Verdict, Way};
+use bentpipe_pep::{Address, Agent, Direction, Emission, Ends, Packet, Verdict};
 use bentpipe_record::AgentSummary;
 use bentpipe_units::Instant;
 use bentpipe_wire::tcp;
@@ -109,12 +109,12 @@ impl Agents {
         node: u16,
         next: Option<u32>,
         back: Option<u32>,
-    ) -> Option<(usize, Way)> {
+    ) -> Option<(usize, Direction)> {
         self.all.iter().enumerate().filter(|(_, placed)| placed.node == node).find_map(
             |(index, placed)| {
                 let channel = Some(placed.channel);
-                let way = if next == channel { Some(Way::Out) } else { None };
-                let way = way.or(if back == channel { Some(Way::In) } else { None })?;
+                let way = if next == channel { Some(Direction::Out) } else { None };
+                let way = way.or(if back == channel { Some(Direction::In) } else { None })?;
                 Some((index, way))
             },
         )
@@ -140,12 +140,13 @@ impl Agents {
         &mut self,
         now: Instant,
         index: usize,
-        way: Way,
+        way: Direction,
         ends: Ends,
         segment: &mut tcp::Segment,
     ) -> Verdict {
         let Placed { agent, summary, .. } = &mut self.all[index];
-        let verdict = agent.handle_packet(now, Packet { ends, way, segment }, &mut self.out);
+        let verdict =
+            agent.handle_packet(now, Packet { ends, direction: way, segment }, &mut self.out);
         summary.packets += 1;
         summary.suppressed += u64::from(verdict == Verdict::Suppress);
         verdict

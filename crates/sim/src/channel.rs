@@ -186,7 +186,7 @@ impl Channel {
             LossCause::Scripted => &mut s.lost_scripted,
             LossCause::Early => &mut s.lost_early,
             LossCause::Collision => &mut s.lost_collision,
-            LossCause::TooLong => &mut s.lost_too_long,
+            LossCause::PacketTooBig => &mut s.lost_packet_too_big,
             LossCause::Filtered => {
                 s.acks_filtered += 1;
                 return;

@@ -61,7 +61,7 @@ impl Components {
         let first_datagrams = first_scheduler + spec.schedulers.len() as Slot;
         let first_product = first_datagrams + datagrams as Slot;
         let first_station = first_product + product::count(spec) as Slot;
-        let first_agent = first_station + spec.stations.len() as Slot;
+        let first_agent = first_station + spec.macs.len() as Slot;
         let first_moving = first_agent + spec.agents.len() as Slot;
         Self {
             first_end,

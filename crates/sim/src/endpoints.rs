@@ -11,7 +11,7 @@ use bentpipe_link::Streams;
 use bentpipe_transport::tcp::FastPath;
 use bentpipe_transport::{Endpoint, Event, Host, NetworkFeedback, PathId, drain, empty};
 use bentpipe_units::Instant;
-use bentpipe_wire::icmp::TooLong;
+use bentpipe_wire::icmp::PacketTooBig;
 use bentpipe_wire::xcp::Header;
 use bentpipe_wire::{Segment, tcp};
 
@@ -338,9 +338,9 @@ impl Endpoints {
         now: Instant,
         network: &mut Network<'_>,
         node: u16,
-        message: &TooLong,
+        message: &PacketTooBig,
     ) {
-        let TooLong { mtu, packet } = message;
+        let PacketTooBig { mtu, packet } = message;
         let (Some(peer), tcp::PROTOCOL) = (node_at(packet.destination), packet.protocol) else {
             return;
         };

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
+use bentpipe_link::mac::MacSpec;
 use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
-use bentpipe_link::station::StationSpec;
 use bentpipe_link::{Direction, ModelSpec};
 
 use crate::agents::AgentPlace;
-use crate::{LinkSpec, RunSpec, StationPlace};
+use crate::{LinkSpec, MacPlace, RunSpec};
 
 /// The same run, but the packets before the link of each agent wait in a queue that holds them: a plain
 /// one has settled when each of them leaves by the time a repair comes. Which are lost, and when the
@@ -17,13 +17,13 @@ pub(crate) fn hold_before_agents(spec: &RunSpec) -> Cow<'_, RunSpec> {
     for place in &spec.agents {
         let line = (place.link, out(place, &spec.links[place.link]));
         let Some(ModelSpec::Rate { rate, queue }) = models(spec, line).first() else { continue };
-        if spec.stations.iter().any(|station| station.lines.contains(&line)) {
+        if spec.macs.iter().any(|station| station.lines.contains(&line)) {
             continue;
         }
         let queue = QueueSpec { limit: *queue, discipline: DisciplineSpec::DropTail };
-        let station = StationSpec::Line { rate: *rate, queue };
+        let station = MacSpec::Line { rate: *rate, queue };
         let held = held.to_mut();
-        held.stations.push(StationPlace { station, lines: vec![line] });
+        held.macs.push(MacPlace { mac: station, lines: vec![line] });
         let link = &mut held.links[line.0];
         match line.1 {
             Direction::Forward => link.forward_link.remove(0),

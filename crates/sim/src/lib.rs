@@ -45,7 +45,8 @@ pub use observer::{Observer, PacketSeen, Silent};
 pub use routes::passed;
 pub use runner::run;
 pub use spec::{
-    BuildError, Encapsulation, FlowSpec, GatewaySpec, GatewaysSpec, GroundSpec, LinkSpec, MtuSpec,
-    Protocol, ProxySpec, RunSpec, SchedulerSpec, Sharing, SkySpec, SourceSpec, StationPlace,
+    BuildError, Encapsulation, FlowSpec, GatewaySpec, GatewaysSpec, GroundSpec, LinkSpec, MacPlace,
+    MtuSpec, Protocol, ProxySpec, RunSpec, SatelliteNetworkSpec, SchedulerSpec, Sharing,
+    SourceSpec,
 };
 pub use traffic::{Connections, Draw, TrafficSpec, WebSpec};

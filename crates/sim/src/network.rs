@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 
+use bentpipe_link::mac::Mac;
 use bentpipe_link::queue::{Held, Packets};
-use bentpipe_link::station::Station;
 use bentpipe_link::{Direction, ModelSpec, Passing, Streams};
 use bentpipe_orbit::OrbitError;
 use bentpipe_record::LinkSummary;
@@ -107,21 +107,21 @@ impl<'o> Network<'o> {
         let feeders = only_feeders(spec, &routes, &far_ends, &keeps_order);
         let first_station = channels.len() + others;
         let stations = Stations::new(spec, &streams, first_station as Slot);
-        let first_agent = first_station + spec.stations.len();
+        let first_agent = first_station + spec.macs.len();
         let agents = Agents::new(spec, first_agent as Slot);
         let station = |channel| stations.before(channel).is_some();
         let narrow = too_long::narrow_channels(spec);
         let is_narrow = |channel| narrow.get(channel as usize).is_some_and(Option::is_some);
         let looked_at =
             |channel: u32| agents.stand_at(ends[channel as usize].0 as u16) || is_narrow(channel);
-        let cut_through = match &spec.sky {
+        let cut_through = match &spec.constellation {
             Some(_) => CutThrough::none(spec.nodes.len()),
             None => CutThrough::new(&routes, &far_ends, &feeders, station, looked_at),
         };
         let watched = observer.wants_packets();
         let mut queue = EventQueue::new(first_agent + spec.agents.len());
         let mut arena = Arena::default();
-        let topology = spec.sky.as_ref().map(|sky| {
+        let topology = spec.constellation.as_ref().map(|sky| {
             let cables = ends.iter().map(|(from, to)| (*from as u16, *to as u16));
             Box::new(Topology::new(sky, spec, cables, &mut queue, &mut arena))
         });
@@ -339,7 +339,7 @@ impl<'o> Network<'o> {
         &mut self,
         now: Instant,
         index: u32,
-        change: impl FnOnce(&mut dyn Station, &mut dyn Packets),
+        change: impl FnOnce(&mut dyn Mac, &mut dyn Packets),
     ) {
         let Self { stations, arena, channels, encapsulation, wire, .. } = self;
         stations.with(index, |station, lines, departures| {

@@ -35,7 +35,7 @@ impl Outages {
             let blackouts = models.filter_map(bentpipe_link::ModelSpec::blackout).collect();
             let mut telling = Telling { link: link as u32, blackouts, down: false };
             telling.down = telling.is_down(Instant::ZERO);
-            (of.tells_state && spec.sky.is_none()).then_some(telling)
+            (of.tells_state && spec.constellation.is_none()).then_some(telling)
         };
         Self { links: spec.links.iter().enumerate().filter_map(telling).collect() }
     }

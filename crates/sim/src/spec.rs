@@ -5,10 +5,10 @@ use std::mem;
 use std::sync::Arc;
 
 use bentpipe_association::Fec;
-use bentpipe_link::station::StationSpec;
+use bentpipe_link::mac::MacSpec;
 use bentpipe_link::{Direction, ModelSpec};
 use bentpipe_orbit::{Network, OrbitError};
-use bentpipe_pep::scheduler::Turns;
+use bentpipe_pep::scheduler::Discipline;
 use bentpipe_pep::split;
 use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
@@ -26,12 +26,12 @@ pub struct RunSpec {
     /// The links between them.
     pub links: Vec<LinkSpec>,
     /// Queues that hold the packets of links before they meet the link's models.
-    pub stations: Vec<StationPlace>,
+    pub macs: Vec<MacPlace>,
     /// What looks at packets that pass its node; there are none with a constellation.
     pub agents: Vec<AgentPlace>,
     /// The constellation that carries the flows, if one does: its stations are the nodes, in their order,
     /// and the links are cables between them.
-    pub sky: Option<SkySpec>,
+    pub constellation: Option<SatelliteNetworkSpec>,
     /// What shares the lines of proxies among connections.
     pub schedulers: Vec<SchedulerSpec>,
     /// The gateways that carry flows of TCP, if there are some.
@@ -53,7 +53,7 @@ pub struct RunSpec {
 ///
 /// The models keep packets in order; a delay among them is on top of that of the way.
 #[derive(Clone, Debug)]
-pub struct SkySpec {
+pub struct SatelliteNetworkSpec {
     /// The constellation, its stations and the cables between them, at the first check.
     pub network: Network,
     /// What happens between each station and its satellites, in the order of the stations.
@@ -87,7 +87,7 @@ impl RunSpec {
             let [a, b] = link.ends.map(|end| self.nodes[end].as_str());
             directions.extend([[link.name.as_str(), a, b], [link.name.as_str(), b, a]]);
         }
-        if self.sky.is_some() {
+        if self.constellation.is_some() {
             for station in &self.nodes {
                 directions.push([GROUND, station, SATELLITE]);
                 directions.push([GROUND, SATELLITE, station]);
@@ -127,9 +127,9 @@ pub struct MtuSpec {
 
 /// A station and where it stands.
 #[derive(Clone, Debug)]
-pub struct StationPlace {
+pub struct MacPlace {
     /// What it is.
-    pub station: StationSpec,
+    pub mac: MacSpec,
     /// The link and direction behind each of its lines; no direction of a link twice in a run.
     pub lines: Vec<(usize, Direction)>,
 }
@@ -255,7 +255,7 @@ pub struct SchedulerSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
     /// They send in turn.
-    Turns(Turns),
+    Turns(Discipline),
     /// Their windows follow the use of the line; segments have so many bytes.
     Windows(ByteCount),
 }

@@ -2,8 +2,8 @@
 
 use std::mem;
 
+use bentpipe_link::mac::Mac;
 use bentpipe_link::queue::{Backlog, Held};
-use bentpipe_link::station::Station;
 use bentpipe_link::{QueueLimit, Streams};
 use bentpipe_units::Instant;
 
@@ -24,7 +24,7 @@ pub(crate) struct Stations {
 /// A station and the channels behind its lines.
 #[derive(Debug)]
 struct Placed {
-    station: Box<dyn Station>,
+    station: Box<dyn Mac>,
     channels: Vec<u32>,
     /// How much may wait for each line.
     limits: Vec<QueueLimit>,
@@ -35,7 +35,7 @@ impl Stations {
     pub(crate) fn new(spec: &RunSpec, streams: &Streams, first_slot: Slot) -> Self {
         let mut of_channel = vec![None; 2 * spec.links.len()];
         let mut all = Vec::new();
-        for (index, place) in spec.stations.iter().enumerate() {
+        for (index, place) in spec.macs.iter().enumerate() {
             let names: Vec<String> = place
                 .lines
                 .iter()
@@ -46,9 +46,9 @@ impl Stations {
             for (line, channel) in channels.iter().enumerate() {
                 of_channel[*channel as usize] = Some((index as u32, line as u16));
             }
-            let limit = |line| place.station.queue(line).map_or(QueueLimit::Unlimited, |q| q.limit);
+            let limit = |line| place.mac.queue(line).map_or(QueueLimit::Unlimited, |q| q.limit);
             let limits = (0..channels.len()).map(limit).collect();
-            all.push(Placed { station: place.station.build(streams, &names), channels, limits });
+            all.push(Placed { station: place.mac.build(streams, &names), channels, limits });
         }
         Self { all, of_channel, first_slot, departures: Vec::new() }
     }
@@ -78,7 +78,7 @@ impl Stations {
     pub(crate) fn with<R>(
         &mut self,
         station: u32,
-        change: impl FnOnce(&mut dyn Station, &[u32], &mut Vec<(Held, Instant)>) -> R,
+        change: impl FnOnce(&mut dyn Mac, &[u32], &mut Vec<(Held, Instant)>) -> R,
     ) -> R {
         let placed = &mut self.all[station as usize];
         change(&mut *placed.station, &placed.channels, &mut self.departures)

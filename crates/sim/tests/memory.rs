@@ -38,14 +38,14 @@ fn spec(seconds: u64, protocol: Protocol, forward: &[ModelSpec], queue: QueueLim
     RunSpec {
         name: "memory".into(),
         nodes: vec!["server".into(), "gateway".into(), "client".into()],
-        sky: None,
+        constellation: None,
         schedulers: Vec::new(),
         gateways: None,
         links: vec![
             link("terrestrial", [0, 1], "100 Mbit/s", 40, &[]),
             link("satellite", [1, 2], "10 Mbit/s", 250, forward),
         ],
-        stations: Vec::new(),
+        macs: Vec::new(),
         agents: Vec::new(),
         flows: vec![FlowSpec {
             name: "bulk".into(),

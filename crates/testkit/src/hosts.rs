@@ -105,8 +105,8 @@ impl TwoHosts {
     ///
     /// # Errors
     /// When the system does not let it.
-    pub fn set_dark(&self, link: u8, dark: bool) -> io::Result<()> {
-        let state = if dark { "down" } else { "up" };
+    pub fn set_down(&self, link: u8, down: bool) -> io::Result<()> {
+        let state = if down { "down" } else { "up" };
         self.ip(RIGHT, &format!("link set link{link} {state}"))
     }
 }

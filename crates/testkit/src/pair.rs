@@ -151,7 +151,7 @@ fn feed(now: Instant, endpoint: &mut impl Endpoint, outbox: &mut Bytes, closes: 
 }
 
 impl Pair {
-    /// A client of XSTP that opens at time zero over wires of `delay` each way. Both ends close when
+    /// A client of XSTP that opens at time zero over wires of `delay` in each direction. Both ends close when
     /// they have nothing left to write.
     pub fn new(
         client: <Xstp as Protocol>::Config,

@@ -117,7 +117,7 @@ pub struct SctpPair {
     pub server: SctpEnd,
     /// Everything that was sent, in order, with its fate.
     pub log: Vec<SctpCrossing>,
-    /// One-way delay of each path, the same both ways.
+    /// One-way delay of each path, the same in both directions.
     pub delays: Vec<Span>,
     listener: Listener,
     script: SctpScript,

@@ -229,7 +229,7 @@ impl<D: Disk> Receiver<D> {
         let entry = self.entries;
         self.entries += 1;
         let name = offer.name.clone();
-        let path = match self.way_to(&name) {
+        let path = match self.path_to(&name) {
             Ok(path) => path,
             Err(error) => return self.refused(entry, offer, &error.to_string()),
         };
@@ -319,13 +319,13 @@ impl<D: Disk> Receiver<D> {
     }
 
     /// The path of a name. The directories on the way are made; nothing there may be a link.
-    fn way_to(&mut self, name: &str) -> Result<PathBuf, PlaceError> {
+    fn path_to(&mut self, name: &str) -> Result<PathBuf, PlaceError> {
         let path = path_of(name)?;
         self.synced.retain(|dir| path.starts_with(dir));
-        let mut way = PathBuf::new();
+        let mut directory = PathBuf::new();
         for part in parent_of(&path) {
-            way.push(part);
-            self.directory(&way)?;
+            directory.push(part);
+            self.directory(&directory)?;
         }
         Ok(path)
     }

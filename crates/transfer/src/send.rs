@@ -234,17 +234,17 @@ impl<R: Runtime, O: Source, S: Streams, P: Fn(Progress)> Writer<'_, R, O, S, P> 
                 let _ = self.runtime.timeout(LOOK_EVERY, heard).await;
                 continue;
             }
-            let piece = match read_piece(self.runtime, file, at).await? {
-                Ok(piece) => piece,
+            let chunk = match read_chunk(self.runtime, file, at).await? {
+                Ok(chunk) => chunk,
                 Err(error) => return Ok(Message::Skip { reason: error.to_string() }),
             };
-            if piece.is_empty() || at + piece.len() as u64 > size {
+            if chunk.is_empty() || at + chunk.len() as u64 > size {
                 break;
             }
-            hasher.update(&piece);
-            at += piece.len() as u64;
-            self.outcome.sent += piece.len() as u64;
-            self.connection.write_bytes(data(&piece)).await?;
+            hasher.update(&chunk);
+            at += chunk.len() as u64;
+            self.outcome.sent += chunk.len() as u64;
+            self.connection.write_bytes(data(&chunk)).await?;
             (self.progress)(Progress::At { offset: at });
         }
         if at == size && is_unchanged(&**file, stamp) {
@@ -260,19 +260,19 @@ fn is_unchanged(file: &impl SourceFile, before: Stamp) -> bool {
     file.stamp().is_ok_and(|now| now == before)
 }
 
-/// Reads the next piece of a file.
-async fn read_piece(
+/// Reads the next chunk of a file.
+async fn read_chunk(
     runtime: &impl Runtime,
     file: &Arc<impl SourceFile>,
     at: u64,
 ) -> io::Result<io::Result<Vec<u8>>> {
     let file = file.clone();
     let read = move || {
-        let mut piece = vec![0; MOST_DATA];
-        // A short piece only at the end.
-        let len = read_full(&*file, &mut piece, at)?;
-        piece.truncate(len);
-        Ok(piece)
+        let mut chunk = vec![0; MOST_DATA];
+        // A short chunk only at the end.
+        let len = read_full(&*file, &mut chunk, at)?;
+        chunk.truncate(len);
+        Ok(chunk)
     };
     runtime.blocking(read).await
 }

@@ -63,7 +63,7 @@ fn the_client_is_connected_after_one_round_trip() {
 #[test]
 fn the_first_segments_leave_at_once_if_that_is_wanted_and_the_others_are_spread() {
     for (unpaced, together) in [(0, 1), (3, 3)] {
-        let client = Config { cwnd_init: 20, unpaced, ..Config::default() };
+        let client = Config { cwnd_init: 20, initial_burst: unpaced, ..Config::default() };
         let mut pair = Pair::new(client, Config::default(), DELAY).sending(pattern(12_000));
         assert!(pair.run(LONG));
         let data: Vec<_> = pair.sent(Direction::Forward, Kind::DATA).map(|c| c.at).collect();

@@ -24,7 +24,7 @@ const HOP_LIMIT: u8 = 64;
 
 /// A router had to drop a packet that was longer than what the next link carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLong {
+pub struct PacketTooBig {
     /// The longest packet that the link carries, in bytes with the IP header.
     pub mtu: u16,
     /// The packet that was dropped.
@@ -66,7 +66,7 @@ pub enum DecodeError {
 }
 
 /// Appends the bytes of a message, [`LENGTH`] of them, to `out`.
-pub fn encode(message: &TooLong, out: &mut BytesMut) {
+pub fn encode(message: &PacketTooBig, out: &mut BytesMut) {
     let start = out.len();
     out.put_slice(&TYPE_AND_CODE);
     out.put_u32(0); // the checksum, below, and two unused bytes
@@ -96,7 +96,7 @@ pub fn encode(message: &TooLong, out: &mut BytesMut) {
 /// # Errors
 ///
 /// See [`DecodeError`].
-pub fn decode(mut bytes: Bytes) -> Result<TooLong, DecodeError> {
+pub fn decode(mut bytes: Bytes) -> Result<PacketTooBig, DecodeError> {
     let length = bytes.len();
     if length != LENGTH {
         return Err(DecodeError::Length { length });
@@ -118,14 +118,17 @@ pub fn decode(mut bytes: Bytes) -> Result<TooLong, DecodeError> {
     let (source, destination) = (bytes.get_u32().into(), bytes.get_u32().into());
     let ports = (bytes.get_u16(), bytes.get_u16());
     let number = bytes.get_u32();
-    Ok(TooLong { mtu, packet: Quoted { source, destination, protocol, length, ports, number } })
+    Ok(PacketTooBig {
+        mtu,
+        packet: Quoted { source, destination, protocol, length, ports, number },
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn message() -> TooLong {
+    fn message() -> PacketTooBig {
         let packet = Quoted {
             source: Ipv4Addr::new(10, 0, 0, 1),
             destination: Ipv4Addr::new(10, 0, 0, 4),
@@ -134,7 +137,7 @@ mod tests {
             ports: (49_152, 5002),
             number: 0xdead_beef,
         };
-        TooLong { mtu: 1000, packet }
+        PacketTooBig { mtu: 1000, packet }
     }
 
     fn encoded() -> Bytes {

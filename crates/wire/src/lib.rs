@@ -31,7 +31,7 @@ pub enum Segment {
     /// A datagram of UDP.
     Udp(udp::Datagram),
     /// A message of ICMP about a packet that was too long.
-    Icmp(icmp::TooLong),
+    Icmp(icmp::PacketTooBig),
 }
 
 // Packets of the simulator have no room for more.

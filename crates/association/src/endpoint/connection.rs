@@ -183,7 +183,7 @@ impl Connection {
         let holds = self.stream.endpoint.held() + CONNECTION;
         memory.change(std::mem::replace(&mut self.holds, holds), holds);
         if let Some(lost) = self.lost {
-            // Until it has come: nothing more is sent again than there is room for.
+            // Until it has come: nothing more is retransmitted than there is room for.
             let is_late = self.stream.endpoint.has_received(lost);
             let room = if is_late { usize::MAX } else { memory.room(holds) };
             self.stream.endpoint.limit_room(room);

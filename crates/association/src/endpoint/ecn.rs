@@ -5,7 +5,7 @@ use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Ecn;
 
 /// What was sent with the offer to be marked should be reported as received in this time.
-const PATIENCE: Span = Span::from_secs(3);
+const TIMEOUT: Span = Span::from_secs(3);
 
 /// What is known of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl EcnUse {
     /// When [`EcnUse::handle_timeout`] must be called.
     pub(super) fn deadline(self) -> Option<Instant> {
         match self {
-            Self::Testing(since) => since.map(|since| since + PATIENCE),
+            Self::Testing(since) => since.map(|since| since + TIMEOUT),
             Self::Works | Self::Off => None,
         }
     }
@@ -71,8 +71,8 @@ mod tests {
         assert_eq!((ecn.is_on(), ecn.deadline()), (true, None));
         ecn.sent(Instant::ZERO);
         ecn.sent(Instant::ZERO + Span::from_secs(1));
-        assert_eq!(ecn.deadline(), Some(Instant::ZERO + PATIENCE));
-        ecn.handle_timeout(Instant::ZERO + PATIENCE);
+        assert_eq!(ecn.deadline(), Some(Instant::ZERO + TIMEOUT));
+        ecn.handle_timeout(Instant::ZERO + TIMEOUT);
         assert!(!ecn.is_on());
         ecn.confirmed();
         assert!(!ecn.is_on());

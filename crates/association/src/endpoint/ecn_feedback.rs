@@ -8,18 +8,18 @@ const PAUSE: Span = Span::from_millis(25);
 /// No message comes so much later than one that was sent after it: the peer counts anew.
 const LATE: Span = Span::from_secs(2);
 
-/// The marks of one association.
+/// The ECN marks of one association.
 #[derive(Debug, Default)]
 pub(super) struct EcnFeedback {
     /// Marked datagrams seen.
     seen: u32,
-    /// How many the peer was told of.
-    told: u32,
-    told_at: Option<Instant>,
+    /// The count that was sent to the peer.
+    sent: u32,
+    sent_at: Option<Instant>,
     /// What the peer says it has seen.
-    reported: u32,
+    received: u32,
     /// When it said so last.
-    heard_at: Option<Instant>,
+    received_at: Option<Instant>,
 }
 
 impl EcnFeedback {
@@ -32,31 +32,31 @@ impl EcnFeedback {
     pub(super) fn news(&mut self, now: Instant) -> Option<u32> {
         let due = self.due()?;
         (due <= now).then(|| {
-            self.told = self.seen;
-            self.told_at = Some(now);
+            self.sent = self.seen;
+            self.sent_at = Some(now);
             self.seen
         })
     }
 
     /// When there will be something to tell; in the past if there is now.
     pub(super) fn due(&self) -> Option<Instant> {
-        let news = self.seen != self.told;
-        news.then(|| self.told_at.map_or(Instant::ZERO, |at| at + PAUSE))
+        let news = self.seen != self.sent;
+        news.then(|| self.sent_at.map_or(Instant::ZERO, |at| at + PAUSE))
     }
 
     /// The peer has seen so many. True when there are new ones among them; one that comes late tells
     /// nothing, and one that comes sooner than this host would tell waits for the next. A peer that has forgotten the
     /// association counts anew.
     pub(super) fn report(&mut self, now: Instant, count: u32) -> bool {
-        if self.heard_at.is_some_and(|at| now < at + PAUSE / 2) {
+        if self.received_at.is_some_and(|at| now < at + PAUSE / 2) {
             return false;
         }
-        let more = count.wrapping_sub(self.reported);
-        let anew = self.heard_at.is_some_and(|at| at + LATE <= now);
+        let more = count.wrapping_sub(self.received);
+        let anew = self.received_at.is_some_and(|at| at + LATE <= now);
         let newer = more != 0 && (more < u32::MAX / 2 || anew);
         if newer {
-            self.reported = count;
-            self.heard_at = Some(now);
+            self.received = count;
+            self.received_at = Some(now);
         }
         newer
     }

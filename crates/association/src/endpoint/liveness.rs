@@ -39,7 +39,7 @@ impl Liveness {
         self.unanswered_since = None;
     }
 
-    /// When the peer is taken for gone.
+    /// When the peer is considered unreachable.
     pub(super) fn silent_at(&self) -> Option<Instant> {
         self.unanswered_since.map(|at| at + SILENCE)
     }

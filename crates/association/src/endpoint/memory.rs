@@ -5,7 +5,7 @@
 //! connection is sure of its part and goes on whatever the others do; the other half is for whoever needs more. A
 //! little more of each is for what is sent alone: who has to answer before he reads on could not, once what came had taken
 //! everything. What does not fit waits with the writer. What arrives and does not fit is lost, and from then on the peer
-//! gets no more credit than there is room, so that it sends again only what fits; nothing that was acknowledged is
+//! gets no more credit than there is room, so that it retransmits only what fits; nothing that was acknowledged is
 //! given up.
 
 use std::collections::VecDeque;

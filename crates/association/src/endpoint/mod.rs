@@ -99,7 +99,7 @@ pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
 pub use self::path_monitor::{Plan, PlannedPath};
 pub use self::paths::LINKS;
-pub use self::route::{Carrier, Route};
+pub use self::route::{Outer, Route};
 pub use self::shaper::Share;
 pub use self::status::{ConnectionRef, PeerState};
 pub use self::timers::Timers;

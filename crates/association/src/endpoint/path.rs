@@ -55,7 +55,7 @@ impl Path {
     }
 
     /// One that may lead there: the peer has to prove it, unless it is known to be there.
-    pub(super) fn heard(from: Route, is_proved: bool) -> Self {
+    pub(super) fn received(from: Route, is_proved: bool) -> Self {
         Self { is_proved, ..Self::new(from, 0) }
     }
 
@@ -64,7 +64,7 @@ impl Path {
         self.is_proved
     }
 
-    /// Whether it ends where this route does, by the same carrier.
+    /// Whether it ends where this route does, over the same outer transport.
     pub(super) fn ends_like(&self, route: &Route) -> bool {
         self.route.ends_like(route)
     }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use bentpipe_units::{Instant, Span};
 
-use super::route::{Carrier, Route};
+use super::route::{Outer, Route};
 
 /// Time between two probes on a path in use, if there is another link, and if there is only TCP.
 const BUSY: Span = Span::from_millis(250);
@@ -76,7 +76,7 @@ impl PathMonitor {
     /// The first path is taken for working.
     pub(super) fn new(now: Instant, plan: &Plan) -> Self {
         let udp = |link| {
-            let same = |path: &PlannedPath| path.link == link && path.route.carrier == Carrier::Udp;
+            let same = |path: &PlannedPath| path.link == link && path.route.outer == Outer::Udp;
             plan.paths.iter().position(same)
         };
         let paths = plan.paths.iter().enumerate().map(|(n, path)| MonitoredPath {
@@ -85,7 +85,7 @@ impl PathMonitor {
             up: n == 0,
             good: 0,
             srtt: None,
-            instead_of: if path.route.carrier == Carrier::Tcp { udp(path.link) } else { None },
+            instead_of: if path.route.outer == Outer::Tcp { udp(path.link) } else { None },
         });
         let alone = plan.paths.iter().all(|path| path.link == 0);
         let busy = if alone { BUSY_ALONE } else { BUSY };
@@ -120,12 +120,12 @@ impl PathMonitor {
         let slept = self.used.is_none_or(|at| now.since(at) >= USED);
         self.used = Some(now);
         if slept {
-            self.hurry(now, main);
+            self.probe_soon(now, main);
         }
     }
 
     /// A probe by this path is due now.
-    pub(super) fn hurry(&mut self, now: Instant, path: usize) {
+    pub(super) fn probe_soon(&mut self, now: Instant, path: usize) {
         self.paths[path].next = now;
     }
 
@@ -220,12 +220,11 @@ mod tests {
         Instant::ZERO + Span::from_millis(millis)
     }
 
-    fn plan(carriers: &[(usize, Carrier)]) -> Plan {
+    fn plan(outer: &[(usize, Outer)]) -> Plan {
         let address = std::net::SocketAddr::from(([10, 0, 0, 1], 1));
-        let paths = carriers.iter().map(|&(link, carrier)| PlannedPath {
-            route: Route { carrier, ..address.into() },
-            link,
-        });
+        let paths = outer
+            .iter()
+            .map(|&(link, outer)| PlannedPath { route: Route { outer, ..address.into() }, link });
         Plan { paths: paths.collect(), spread: false }
     }
 
@@ -264,12 +263,12 @@ mod tests {
 
     #[test]
     fn a_path_in_use_that_goes_dark_is_given_up_in_a_round_trip_and_some_probes() {
-        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (1, Outer::Udp)]));
         let (changes, probes) = run(&mut monitor, 0, 60_000, |path, ms| path == 1 || ms < 20_000);
-        let [(first, both), (dark, left)] = changes[..] else { panic!("{changes:?}") };
+        let [(first, both), (down, left)] = changes[..] else { panic!("{changes:?}") };
         assert_eq!((both, left), (3, 2));
         assert!(first <= 5_000, "{first}");
-        assert!((20_900..21_600).contains(&dark), "{dark}");
+        assert!((20_900..21_600).contains(&down), "{down}");
         // Four a second while in use; a few on the other one until it is.
         assert!((150..200).contains(&probes[1]), "{probes:?}");
         assert!((150..170).contains(&probes[0]), "{probes:?}");
@@ -277,10 +276,10 @@ mod tests {
 
     #[test]
     fn it_works_again_after_three_answers_in_a_row() {
-        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
-        let dark = 10_000..30_000;
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (1, Outer::Udp)]));
+        let down = 10_000..30_000;
         let (changes, _) =
-            run(&mut monitor, 0, 60_000, |path, ms| path == 1 || !dark.contains(&ms));
+            run(&mut monitor, 0, 60_000, |path, ms| path == 1 || !down.contains(&ms));
         let back = changes.last().expect("a change");
         assert_eq!(back.1, 3);
         assert!((31_500..33_000).contains(&back.0), "{changes:?}");
@@ -288,14 +287,14 @@ mod tests {
 
     #[test]
     fn one_lost_probe_in_five_changes_nothing() {
-        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (1, Outer::Udp)]));
         let (changes, _) = run(&mut monitor, 0, 60_000, |path, ms| path == 1 || ms % 1250 != 0);
         assert!(changes.iter().all(|(_, up)| up & 1 == 1), "{changes:?}");
     }
 
     #[test]
     fn tcp_is_tried_only_where_udp_does_not_work() {
-        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (0, Carrier::Tcp)]));
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (0, Outer::Tcp)]));
         let (changes, probes) = run(&mut monitor, 0, 20_000, |_, _| true);
         assert_eq!((changes, probes[1]), (vec![], 0));
         let (changes, probes) = run(&mut monitor, 20_000, 40_000, |path, _| path == 1);
@@ -305,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_path_that_nobody_uses_has_a_probe_in_two_seconds() {
-        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Carrier::Udp), (1, Carrier::Udp)]));
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (1, Outer::Udp)]));
         let mut probes = 0;
         for ms in 0..60_000 {
             for (path, serial) in monitor.probe(at(ms), 0) {

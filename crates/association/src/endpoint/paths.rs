@@ -43,9 +43,9 @@ pub(super) struct Paths {
     /// The path that the peer sends by, as it says.
     theirs: u8,
     /// The peer monitors them, and this was its latest probe, which came then.
-    heard: Option<(u32, Instant)>,
+    last_probe: Option<(u32, Instant)>,
     /// The path that the peer told this host to use.
-    told: usize,
+    peer_main: usize,
     /// Where the peer may be.
     candidates: Candidates,
     /// Where an application of this host said that the peer is.
@@ -74,8 +74,8 @@ impl Paths {
             spread,
             monitor,
             theirs: 0,
-            heard: None,
-            told: 0,
+            last_probe: None,
+            peer_main: 0,
             candidates: Candidates::default(),
             home: None,
         }
@@ -188,7 +188,7 @@ impl Paths {
 
     /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.
     pub(super) fn came_by(&mut self, now: Instant, from: Route, token: impl FnOnce() -> u64) {
-        if self.monitor.is_some() || self.heard.is_some() {
+        if self.monitor.is_some() || self.last_probe.is_some() {
             return;
         }
         let path = &mut self.list[0];
@@ -206,7 +206,7 @@ impl Paths {
         let Some((path, route)) = self.candidates.proved(token, from) else { return false };
         let Some(path) = self.list.get_mut(path) else { return false };
         path.lead(route);
-        self.follow_told();
+        self.follow_peer();
         true
     }
 
@@ -233,7 +233,7 @@ impl Paths {
     }
 
     /// A probe of the peer came by this route. True when something else is to be done than before.
-    pub(super) fn hear(
+    pub(super) fn handle_probe(
         &mut self,
         now: Instant,
         probe: PathProbe,
@@ -245,14 +245,14 @@ impl Paths {
         let newer = |(last, at): (u32, Instant)| {
             probe.serial.wrapping_sub(last).cast_signed() > 0 || at + LATE <= now
         };
-        let is_news = self.heard.is_none_or(newer);
+        let is_news = self.last_probe.is_none_or(newer);
         if self.monitor.is_some() || path >= MAX_PATHS || !is_news {
             return false;
         }
-        self.heard = Some((probe.serial, now));
+        self.last_probe = Some((probe.serial, now));
         while self.list.len() <= path {
             let is_proved = self.list.iter().any(|path| path.is_proved() && path.ends_like(&from));
-            self.list.push(Path::heard(from, is_proved));
+            self.list.push(Path::received(from, is_proved));
         }
         let known = &mut self.list[path];
         let link = usize::from(probe.link).min(LINKS - 1);
@@ -263,17 +263,18 @@ impl Paths {
         if !known.is_proved() || !known.ends_like(&from) {
             self.candidates.add(now, path, from, token);
         }
-        self.told = usize::from(probe.main);
-        let heard = (1u8 << self.list.len()) - 1;
-        changed |= (self.up, self.spread) != (probe.up & heard, probe.spread);
-        (self.up, self.spread) = (probe.up & heard, probe.spread);
-        self.follow_told() || changed
+        self.peer_main = usize::from(probe.main);
+        let known = (1u8 << self.list.len()) - 1;
+        changed |= (self.up, self.spread) != (probe.up & known, probe.spread);
+        (self.up, self.spread) = (probe.up & known, probe.spread);
+        self.follow_peer() || changed
     }
 
     /// Uses the path that the peer told, if it has proved to be there. True when it is another one than before.
-    fn follow_told(&mut self) -> bool {
-        let can = self.heard.is_some() && self.list.get(self.told).is_some_and(Path::is_proved);
-        can && std::mem::replace(&mut self.main, self.told) != self.told
+    fn follow_peer(&mut self) -> bool {
+        let can =
+            self.last_probe.is_some() && self.list.get(self.peer_main).is_some_and(Path::is_proved);
+        can && std::mem::replace(&mut self.main, self.peer_main) != self.peer_main
     }
 
     /// Content is sent: from now on for a while the paths are monitored closely.
@@ -317,7 +318,7 @@ impl Paths {
         let Some(monitor) = &mut self.monitor else { return (Vec::new(), changed) };
         if changed {
             // The peer is told at once.
-            monitor.hurry(now, main);
+            monitor.probe_soon(now, main);
         }
         let probes = monitor.probe(now, main).into_iter().map(|(path, serial)| PathProbe {
             path: path as u8,
@@ -365,8 +366,8 @@ mod tests {
     const NOW: Instant = Instant::ZERO;
 
     /// Hears a probe by this route, and whatever has to be proved is.
-    fn hear(paths: &mut Paths, probe: PathProbe, from: Route) -> bool {
-        let changed = paths.hear(NOW, probe, from, || 7);
+    fn receive(paths: &mut Paths, probe: PathProbe, from: Route) -> bool {
+        let changed = paths.handle_probe(NOW, probe, from, || 7);
         prove(paths) || changed
     }
 
@@ -385,7 +386,7 @@ mod tests {
         assert_eq!(paths.get(0).route(), route(1), "a copy may come from anywhere");
         assert!(prove(&mut paths));
         assert_eq!(paths.get(0).route(), route(2));
-        assert!(hear(&mut paths, probe(0, 1, 0, 1), route(3)));
+        assert!(receive(&mut paths, probe(0, 1, 0, 1), route(3)));
         paths.came_by(NOW, route(4), || 7);
         assert!(!prove(&mut paths));
         assert_eq!(paths.get(0).route(), route(3));
@@ -402,26 +403,26 @@ mod tests {
     fn a_host_does_as_it_is_told_by_the_newest_beat() {
         let mut paths = Paths::single(route(1));
         // The second path is not known yet.
-        hear(&mut paths, probe(0, 1, 1, 3), route(1));
+        receive(&mut paths, probe(0, 1, 1, 3), route(1));
         assert_eq!((paths.main(), paths.is_up(1)), (0, false));
-        assert!(!paths.hear(NOW, probe(1, 2, 1, 2), route(9), || 7) || paths.main() == 0);
+        assert!(!paths.handle_probe(NOW, probe(1, 2, 1, 2), route(9), || 7) || paths.main() == 0);
         assert!(!paths.is_up(1), "nobody has proved to be there");
         assert!(prove(&mut paths));
         assert_eq!((paths.main(), paths.get(1).route(), paths.get(1).link()), (1, route(9), 1));
-        assert!(!hear(&mut paths, probe(0, 1, 0, 3), route(1)), "an old one");
-        assert!(hear(&mut paths, probe(0, 3, 0, 3), route(1)));
+        assert!(!receive(&mut paths, probe(0, 1, 0, 3), route(1)), "an old one");
+        assert!(receive(&mut paths, probe(0, 3, 0, 3), route(1)));
         assert_eq!((paths.main(), paths.is_up(1)), (0, true));
-        assert!(!hear(&mut paths, probe(200, 4, 0, 3), route(1)), "no such path");
+        assert!(!receive(&mut paths, probe(200, 4, 0, 3), route(1)), "no such path");
     }
 
     #[test]
     fn connections_are_spread_over_the_links_that_work() {
         let mut paths = Paths::single(route(1));
-        hear(&mut paths, PathProbe { spread: true, ..probe(1, 1, 0, 3) }, route(2));
+        receive(&mut paths, PathProbe { spread: true, ..probe(1, 1, 0, 3) }, route(2));
         paths.get_mut(0).set_link(0);
         assert_eq!(paths.open(), [0, 1]);
         assert!(!paths.must_leave(1));
-        hear(&mut paths, PathProbe { spread: true, ..probe(1, 2, 1, 2) }, route(2));
+        receive(&mut paths, PathProbe { spread: true, ..probe(1, 2, 1, 2) }, route(2));
         assert_eq!(paths.open(), [1]);
         assert!(paths.must_leave(0));
     }

@@ -4,12 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-/// What carries the datagrams of an association.
+/// The outer transport of an association: what carries its datagrams.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Carrier {
+pub enum Outer {
     /// UDP, each by itself.
     #[default]
     Udp,
@@ -25,29 +25,29 @@ pub struct Route {
     /// The address of this host; the system's choice if there is none.
     pub local: Option<IpAddr>,
     /// What carries the datagrams.
-    pub carrier: Carrier,
+    pub outer: Outer,
 }
 
 impl From<SocketAddr> for Route {
     /// By UDP, from the address that the system chooses.
     fn from(address: SocketAddr) -> Self {
-        Self { address, local: None, carrier: Carrier::Udp }
+        Self { address, local: None, outer: Outer::Udp }
     }
 }
 
 impl Route {
-    /// Whether it leads to the same place by the same carrier, from whatever address.
+    /// Whether it leads to the same place over the same outer transport, from whatever address.
     pub(super) fn ends_like(&self, other: &Self) -> bool {
-        (self.address, self.carrier) == (other.address, other.carrier)
+        (self.address, self.outer) == (other.address, other.outer)
     }
 
     /// Headers of IP and of UDP or TCP around a datagram.
     pub(super) const fn headers(&self) -> usize {
         let ip = if self.address.is_ipv4() { 20 } else { 40 };
-        let rest = match self.carrier {
-            Carrier::Udp => 8,
+        let rest = match self.outer {
+            Outer::Udp => 8,
             // TCP with timestamps and the length of the datagram.
-            Carrier::Tcp => 34,
+            Outer::Tcp => 34,
         };
         ip + rest
     }

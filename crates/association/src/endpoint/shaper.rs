@@ -6,7 +6,7 @@
 //! really carries its connections find out together ([`DedicatedLink`]).
 
 use bentpipe_cc::DedicatedLink;
-use bentpipe_pep::scheduler::{Scheduler, Turns};
+use bentpipe_pep::scheduler::{Discipline, Scheduler};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bytes::Bytes;
 
@@ -187,7 +187,7 @@ pub(super) struct Shaper<T> {
 impl<T: Copy> Shaper<T> {
     /// A shaper of this rate.
     pub(super) const fn new(rate: BitRate) -> Self {
-        let scheduler = Scheduler::new(rate, Turns::Weighted).with_catch_up(CATCH_UP);
+        let scheduler = Scheduler::new(rate, Discipline::Weighted).with_catch_up(CATCH_UP);
         Self { scheduler, rate, owners: Vec::new(), due: None }
     }
 

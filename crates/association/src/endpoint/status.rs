@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use bentpipe_units::{ByteCount, Span};
 
-use super::route::Carrier;
+use super::route::Outer;
 use super::shaper::Share;
 use crate::key::PublicKey;
 
@@ -33,7 +33,7 @@ pub struct PeerState {
     /// The link that leads to it, 0 or 1.
     pub link: usize,
     /// What carries the datagrams.
-    pub carrier: Carrier,
+    pub outer: Outer,
     /// Where it is, if there is an association with it.
     pub address: Option<SocketAddr>,
     /// The round-trip time of the path in use, or what a connection measured last.

@@ -89,14 +89,14 @@ impl<S: Streams> Connection<S> {
         poll_fn(|cx| self.poll_read_bytes(cx)).await
     }
 
-    /// Appends the pieces of bytes that have arrived, at least one and at most `most`; false at the end.
+    /// Appends the chunks of bytes that have arrived, at least one and at most `most`; false at the end.
     ///
     /// # Errors
     /// When the connection failed.
-    pub async fn read_pieces(&self, pieces: &mut Vec<Bytes>, most: usize) -> io::Result<bool> {
+    pub async fn read_chunks(&self, chunks: &mut Vec<Bytes>, most: usize) -> io::Result<bool> {
         let unread = std::mem::take(&mut *self.unread());
         if !unread.is_empty() {
-            pieces.push(unread);
+            chunks.push(unread);
             return Ok(true);
         }
         let shared = &self.handle.shared;
@@ -105,7 +105,7 @@ impl<S: Streams> Connection<S> {
             let now = shared.now();
             for count in 0..most {
                 match endpoint.poll_read(now, self.id, cx) {
-                    Poll::Ready(Ok(Some(bytes))) => pieces.push(bytes),
+                    Poll::Ready(Ok(Some(bytes))) => chunks.push(bytes),
                     Poll::Ready(Ok(None)) if count == 0 => return Poll::Ready(Ok(false)),
                     Poll::Ready(Err(error)) if count == 0 => return Poll::Ready(Err(error.into())),
                     Poll::Pending if count == 0 => return Poll::Pending,

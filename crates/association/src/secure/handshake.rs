@@ -1,4 +1,4 @@
-//! The handshake: Noise IK, one message each way.
+//! The handshake: Noise IK, one message in each direction.
 //!
 //! The initiator knows the responder's static key beforehand. Both prove their keys in one round
 //! trip, and both messages carry a payload: the segments that open connections travel with them.

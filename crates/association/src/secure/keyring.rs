@@ -311,7 +311,7 @@ impl<T, I, X> Keyring<T, I, X> {
         self.request.as_ref().map(|request| request.retry_at)
     }
 
-    /// When this host asks for keys, if the peer is taken for gone at `silent`.
+    /// When this host asks for keys, if the peer is considered unreachable at `silent`.
     pub fn renewal(&self, silent: Option<Instant>) -> Option<Instant>
     where
         T: Sealed,

@@ -172,7 +172,7 @@ struct History {
     now: Instant,
     ends: [End; 2],
     /// What is under way, when it arrives if he lets it, and where.
-    flying: VecDeque<(Instant, usize, Vec<u8>)>,
+    in_flight: VecDeque<(Instant, usize, Vec<u8>)>,
     remembered: VecDeque<(usize, Vec<u8>)>,
     streams: Vec<Stream>,
     /// Streams of which something has been read, and whether their end was.
@@ -204,7 +204,7 @@ impl History {
             fec,
             now: Instant::ZERO,
             ends,
-            flying: VecDeque::new(),
+            in_flight: VecDeque::new(),
             remembered: VecDeque::new(),
             streams: Vec::new(),
             seen: BTreeMap::new(),
@@ -269,7 +269,7 @@ impl History {
                     self.deliver(b);
                 }
             }
-            3 => drop(self.flying.drain(..self.flying.len().min(usize::from(a)))),
+            3 => drop(self.in_flight.drain(..self.in_flight.len().min(usize::from(a)))),
             // It comes again, later, from elsewhere, changed, or as parts of two.
             4 => {
                 let Some((to, bytes)) = self.remembered(a) else { return };
@@ -377,7 +377,7 @@ impl History {
                 }
                 self.remembered.push_back((1 - end, bytes.clone()));
                 if to == self.ends[1 - end].address {
-                    self.flying.push_back((self.now + DELAY, 1 - end, bytes));
+                    self.in_flight.push_back((self.now + DELAY, 1 - end, bytes));
                 }
             }
         }
@@ -385,8 +385,8 @@ impl History {
 
     /// Something of what is under way arrives.
     fn deliver(&mut self, which: u8) {
-        let at = usize::from(which) % self.flying.len().max(1);
-        if let Some((_, to, bytes)) = self.flying.remove(at) {
+        let at = usize::from(which) % self.in_flight.len().max(1);
+        if let Some((_, to, bytes)) = self.in_flight.remove(at) {
             self.give(to, self.ends[1 - to].address, &bytes);
         }
     }
@@ -402,7 +402,7 @@ impl History {
         let until = self.now + span;
         loop {
             self.pump();
-            let arrival = self.flying.front().map(|(at, ..)| *at).filter(|_| delivers);
+            let arrival = self.in_flight.front().map(|(at, ..)| *at).filter(|_| delivers);
             let timers = [0, 1].map(|end| {
                 let born = self.ends[end].born;
                 let at = self.ends[end].endpoint.next_deadline();
@@ -455,7 +455,7 @@ impl History {
 
     /// He lets them be, and both reach each other.
     fn heal(&mut self) {
-        self.flying.clear();
+        self.in_flight.clear();
         for end in [0, 1] {
             if self.ends[end].has_left {
                 let kept = self.ends[end].endpoint.times().clone();

@@ -37,7 +37,7 @@ impl Peer {
         self.epoch += 1;
     }
 
-    /// A request for keys with these segments, which is never sent again.
+    /// A request for keys with these segments, which is never retransmitted.
     pub(crate) fn request(&mut self, early: &[u8]) -> (Initiator, Vec<u8>) {
         self.time += 1;
         let payload = [&self.epoch.to_be_bytes()[..], early].concat();

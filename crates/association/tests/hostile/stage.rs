@@ -51,7 +51,7 @@ pub(crate) struct Stage {
     accepted: Option<ConnectionId>,
     /// Connections of the hostile peer that the application of the endpoint holds.
     pub(crate) held: Vec<ConnectionId>,
-    flying: BTreeMap<(Instant, u64), (bool, Vec<u8>)>,
+    in_flight: BTreeMap<(Instant, u64), (bool, Vec<u8>)>,
     serial: u64,
     left: Bytes,
     pub(crate) read: Vec<u8>,
@@ -83,7 +83,7 @@ impl Stage {
             connection: Some(connection),
             accepted: None,
             held: Vec::new(),
-            flying: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             serial: 0,
             left: pattern(2_000_000),
             read: Vec::new(),
@@ -100,7 +100,7 @@ impl Stage {
                 if to != self.hostile.address {
                     self.serial += 1;
                     let at = (self.now + DELAY, self.serial);
-                    self.flying.insert(at, (to_honest, bytes));
+                    self.in_flight.insert(at, (to_honest, bytes));
                 }
             }
         }
@@ -143,12 +143,12 @@ impl Stage {
             self.pump();
             let timers =
                 Instant::earliest(self.endpoint.next_deadline(), self.honest.next_deadline());
-            let arrival = self.flying.keys().next().map(|(at, _)| *at);
+            let arrival = self.in_flight.keys().next().map(|(at, _)| *at);
             let next = Instant::earliest(arrival, timers).filter(|next| *next <= until);
             let Some(next) = next else { break };
             self.now = self.now.max(next);
             if arrival == Some(next)
-                && let Some((_, (to_honest, bytes))) = self.flying.pop_first()
+                && let Some((_, (to_honest, bytes))) = self.in_flight.pop_first()
             {
                 let endpoint = if to_honest { &mut self.honest } else { &mut self.endpoint };
                 let from = if to_honest { address(2) } else { address(1) };

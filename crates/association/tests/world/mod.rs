@@ -55,7 +55,7 @@ pub(crate) struct World {
     /// What their keys are made of.
     pub(crate) keys: [u8; 2],
     pub(crate) addresses: [SocketAddr; 2],
-    pub(crate) flying: BTreeMap<(Instant, u64), (usize, Route, Vec<u8>)>,
+    pub(crate) in_flight: BTreeMap<(Instant, u64), (usize, Route, Vec<u8>)>,
     pub(crate) serial: u64,
     pub(crate) wire: Wire,
     /// Instead of the wire, where there are several paths.
@@ -97,7 +97,7 @@ impl World {
             endpoints,
             keys,
             addresses: [address(CLIENT), address(SERVER)],
-            flying: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             serial: 0,
             wire: Box::new(|_, _| vec![DELAY]),
             over: None,
@@ -186,7 +186,7 @@ impl World {
                     let at = (self.now + delay, self.serial);
                     let from = Route { address: ends[end], local: Some(to.address.ip()), ..to };
                     if let Some(target) = ends.iter().position(|a| *a == to.address) {
-                        self.flying.insert(at, (target, from, bytes.clone()));
+                        self.in_flight.insert(at, (target, from, bytes.clone()));
                     }
                 }
             }
@@ -196,7 +196,7 @@ impl World {
     /// Lets the next thing happen; false when nothing will before `until`.
     pub(crate) fn step(&mut self, until: Instant) -> bool {
         self.pump();
-        let arrival = self.flying.keys().next().map(|(at, _)| *at);
+        let arrival = self.in_flight.keys().next().map(|(at, _)| *at);
         let timer =
             Instant::earliest(self.endpoints[0].next_deadline(), self.endpoints[1].next_deadline());
         let Some(next) = Instant::earliest(arrival, timer).filter(|next| *next <= until) else {
@@ -205,7 +205,7 @@ impl World {
         };
         self.now = self.now.max(next);
         if arrival == Some(next)
-            && let Some((_, (to, from, bytes))) = self.flying.pop_first()
+            && let Some((_, (to, from, bytes))) = self.in_flight.pop_first()
         {
             let ecn = (self.ecn)(1 - to, self.now);
             self.endpoints[to].handle_datagram(self.now, from, ecn, &bytes);

@@ -6,7 +6,7 @@ use bentpipe_units::Instant;
 
 use crate::algorithms::reno;
 use crate::algorithms::westwood::{TAU, Westwood};
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView};
@@ -87,7 +87,7 @@ impl Astart {
     }
 }
 
-impl Law for Astart {
+impl Algorithm for Astart {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         self.westwood.measure(window, path, ack);
         if !self.starting {

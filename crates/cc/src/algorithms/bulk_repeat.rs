@@ -6,7 +6,7 @@ use bentpipe_units::Span;
 use crate::algorithms::reno;
 use crate::algorithms::westwood::{TAU, Westwood};
 use crate::backlog::queued;
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView, Repair, Signal};
@@ -72,7 +72,7 @@ impl BulkRepeat {
     }
 }
 
-impl Law for BulkRepeat {
+impl Algorithm for BulkRepeat {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         self.max_rtt = self.max_rtt.max(path.latest_rtt);
         self.westwood.measure(window, path, ack);

@@ -1,6 +1,6 @@
 //! Constant-rate increase: Reno whose throughput grows equally fast on every round trip.
 
-use crate::family::{Law, Windowed};
+use crate::family::{Algorithm, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, PathView};
@@ -35,7 +35,7 @@ impl ConstantRate {
     }
 }
 
-impl Law for ConstantRate {
+impl Algorithm for ConstantRate {
     fn grow(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         let segments = window.slow_start(ack);
         let ratio = path.srtt.as_secs_f64() / self.rtt0;

@@ -5,10 +5,10 @@ mod linux;
 use bentpipe_units::Instant;
 
 use crate::bottleneck::{Deliveries, PeriodMax};
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::delay_probe_start::{DELAY_PROBE_START, DelayProbeStart};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::hystart::{HYSTART, HyStart};
 use crate::row::{Build, Parameter, Row};
-use crate::trial_start::{TRIAL_START, TrialStart};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView};
 
@@ -16,8 +16,8 @@ use crate::{Ack, Gauge, PathView};
 pub(crate) const ROW: Row = Row {
     name: "cubic",
     summary: "grows towards the window of the last loss and beyond, as a cube of time",
-    citation: "RFC 9438, HyStart++ (RFC 9406) with `hystart`; Linux 2.6.22 with `linux`; `trial_start` \
-               and `carried` are this project's",
+    citation: "RFC 9438, HyStart++ (RFC 9406) with `hystart`; Linux 2.6.22 with `linux`; `delay_probe_start` \
+               and `floor_to_delivered` are this project's",
     parameters: &[
         Parameter {
             name: "c",
@@ -41,7 +41,7 @@ pub(crate) const ROW: Row = Row {
             summary: "1: a window that shrank between two losses makes room for others",
         },
         Parameter {
-            name: "carried",
+            name: "floor_to_delivered",
             unit: "1",
             default: 0.0,
             range: (0.0, 1.0),
@@ -49,7 +49,7 @@ pub(crate) const ROW: Row = Row {
                       after TCP Westwood (this project's)",
         },
         HYSTART,
-        TRIAL_START,
+        DELAY_PROBE_START,
         ABC_LIMIT,
         INITIAL_SSTHRESH,
         LINUX,
@@ -78,8 +78,8 @@ struct Cubic {
     prior: f64,
     epoch: Option<Epoch>,
     start: HyStart,
-    trial: TrialStart,
-    carried: Option<Carried>,
+    start_probe: DelayProbeStart,
+    floor: Option<DeliveredFloor>,
     seen: Instant,
     /// The module of Linux 2.6.22 in its place.
     linux: Option<linux::Module>,
@@ -96,8 +96,8 @@ impl Cubic {
             prior: 0.0,
             epoch: None,
             start: HyStart::new(build.parameter(&ROW, HYSTART.name) >= 0.5),
-            trial: TrialStart::new(build.parameter(&ROW, TRIAL_START.name) >= 0.5),
-            carried: (build.parameter(&ROW, "carried") >= 0.5).then(Carried::new),
+            start_probe: DelayProbeStart::new(build.parameter(&ROW, DELAY_PROBE_START.name) >= 0.5),
+            floor: (build.parameter(&ROW, "floor_to_delivered") >= 0.5).then(DeliveredFloor::new),
             seen: Instant::ZERO,
             linux: linux.then(|| linux::Module::new(build.parameter(&ROW, "c"))),
         }
@@ -127,13 +127,13 @@ const SPARE: f64 = 1.125;
 
 /// What the path carried of late.
 #[derive(Debug)]
-struct Carried {
+struct DeliveredFloor {
     deliveries: Deliveries,
     /// The fastest delivery of this round trip and the one before, in bytes per second.
     fastest: PeriodMax<2>,
 }
 
-impl Carried {
+impl DeliveredFloor {
     fn new() -> Self {
         Self { deliveries: Deliveries::default(), fastest: PeriodMax::new() }
     }
@@ -157,15 +157,15 @@ impl Epoch {
     }
 }
 
-impl Law for Cubic {
+impl Algorithm for Cubic {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         if let Some(module) = &mut self.linux {
             return module.measure(path, ack);
         }
         self.start.measure(window, path);
-        self.trial.measure(window, path, ack);
-        if let Some(carried) = &mut self.carried {
-            carried.measure(path, ack);
+        self.start_probe.measure(window, path, ack);
+        if let Some(floor) = &mut self.floor {
+            floor.measure(path, ack);
         }
         // Time in which the application was the limit does not count (section 5.8).
         if !path.cwnd_limited {
@@ -175,7 +175,7 @@ impl Law for Cubic {
     }
 
     fn grow(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
-        let segments = window.slow_start_by(self.start.growth() * self.trial.growth(), ack);
+        let segments = window.slow_start_by(self.start.growth() * self.start_probe.growth(), ack);
         if segments <= 0.0 {
             return;
         }
@@ -198,11 +198,11 @@ impl Law for Cubic {
     }
 
     fn reduce(&mut self, window: &Window, path: &PathView, event: &Reduction) -> Option<f64> {
-        if event.cause != Cause::Timeout && self.trial.absorbs_loss() {
+        if event.cause != Cause::Timeout && self.start_probe.absorbs_loss() {
             return None;
         }
         self.start.end();
-        self.trial.end();
+        self.start_probe.end();
         let cwnd = window.segments();
         if let Some(module) = &mut self.linux {
             module.lose(cwnd);
@@ -213,10 +213,10 @@ impl Law for Cubic {
         self.prior = cwnd;
         self.epoch = None;
         let left = event.flight * self.beta;
-        let Some(carried) = self.carried.as_ref().filter(|_| event.cause != Cause::Timeout) else {
+        let Some(floor) = self.floor.as_ref().filter(|_| event.cause != Cause::Timeout) else {
             return Some(left);
         };
-        Some(left.max(carried.without_queue(path).min(event.flight)))
+        Some(left.max(floor.without_queue(path).min(event.flight)))
     }
 
     fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
@@ -280,7 +280,8 @@ mod tests {
     fn with_carried_a_loss_leaves_what_fills_the_path() {
         // 1,200 segments a second in 600 ms without a queue are 720, and an eighth more 810.
         for (rate, left) in [(1_200.0, 810.0), (2_000.0, 1_024.0), (600.0, 716.8)] {
-            let mut play = Play::new("cubic", &[("initial_ssthresh", 1024.0), ("carried", 1.0)]);
+            let mut play =
+                Play::new("cubic", &[("initial_ssthresh", 1024.0), ("floor_to_delivered", 1.0)]);
             play.rounds(9);
             // Windows of slow start acknowledge as fast as this, and are two round trips ago then.
             play.path.round += 2;

@@ -6,7 +6,7 @@
 use bentpipe_units::{Instant, Span};
 
 use crate::algorithms::vegas::{ALPHA, BETA, GAMMA, Vegas};
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView, QueueLevel, Repair, Signal};
@@ -67,7 +67,7 @@ impl DVegas {
     }
 }
 
-impl Law for DVegas {
+impl Algorithm for DVegas {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         self.vegas.measure(window, path, ack);
     }

@@ -3,7 +3,7 @@
 use bentpipe_units::{BitRate, Span};
 
 use crate::algorithms::reno;
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, LowPriority, PathView, Phase, Signal};
@@ -40,7 +40,7 @@ impl FastStart {
     }
 }
 
-impl Law for FastStart {
+impl Algorithm for FastStart {
     fn measure(&mut self, _window: &mut Window, path: &PathView, _ack: &Ack) {
         if self.until.is_some_and(|round| path.round > round) {
             self.until = None;

@@ -1,6 +1,6 @@
 //! HighSpeed TCP: grows faster and gives way less, the larger the window.
 
-use crate::family::{Law, Reduction, Windowed};
+use crate::family::{Algorithm, Reduction, Windowed};
 use crate::row::Row;
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, PathView};
@@ -55,7 +55,7 @@ fn decrease_in_table(w: f64) -> f64 {
     libm::floor(256.0 * decrease(high)) / 256.0
 }
 
-impl Law for HighSpeed {
+impl Algorithm for HighSpeed {
     fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
         let segments = window.slow_start(ack);
         let growth = increase(window.segments());

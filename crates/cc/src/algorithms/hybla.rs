@@ -3,7 +3,7 @@
 use bentpipe_units::{BitRate, Instant, Span};
 
 use crate::algorithms::reno;
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView, Signal};
@@ -97,7 +97,7 @@ impl Hybla {
     }
 }
 
-impl Law for Hybla {
+impl Algorithm for Hybla {
     fn measure(&mut self, _window: &mut Window, path: &PathView, _ack: &Ack) {
         if path.srtt < self.min_srtt && !path.srtt.is_zero() {
             self.min_srtt = path.srtt;

@@ -5,7 +5,7 @@ use bentpipe_units::Instant;
 
 use crate::algorithms::reno;
 use crate::algorithms::westwood::{gauge, share};
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView};
@@ -29,7 +29,7 @@ pub(crate) const ROW: Row = Row {
     build: |build| Windowed::boxed(build, &ROW, Jersey::new(build, &ROW, false)),
 };
 
-/// The law of TCP Jersey.
+/// The algorithm of TCP Jersey.
 #[derive(Debug)]
 pub(crate) struct Jersey {
     marks: bool,
@@ -43,14 +43,14 @@ pub(crate) struct Jersey {
 }
 
 impl Jersey {
-    /// The law with the parameters of `row`; with `lifts` that of TCP Star.
+    /// The algorithm with the parameters of `row`; with `lifts` that of TCP Star.
     pub(crate) fn new(build: &Build<'_>, row: &Row, lifts: bool) -> Self {
         let marks = build.parameter(row, MARKS.name) >= 0.5;
         Self { marks, lifts, rate: 0.0, last: None, marked: None, round: 0 }
     }
 }
 
-impl Law for Jersey {
+impl Algorithm for Jersey {
     fn measure(&mut self, _window: &mut Window, path: &PathView, ack: &Ack) {
         let (bytes, rtt) = (ack.bytes.get() as f64, path.srtt.as_secs_f64());
         if let Some(last) = self.last {

@@ -3,7 +3,7 @@
 use bentpipe_units::{BitRate, Span};
 
 use crate::algorithms::vegas::{ALPHA, BETA, GAMMA, Place, Vegas};
-use crate::family::{Law, Reduction, Windowed};
+use crate::family::{Algorithm, Reduction, Windowed};
 use crate::row::{Build, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView, Phase, Repair};
@@ -12,7 +12,7 @@ use crate::{Ack, Gauge, PathView, Phase, Repair};
 pub(crate) const ROW: Row = Row {
     name: "newvegas",
     summary: "Vegas paced in pairs; after slow start large steps, halved at each turn, until it has settled",
-    citation: "Sing and Soh, TCP New Vegas, IEEE GLOBECOM 2005; the law of the convergence is this \
+    citation: "Sing and Soh, TCP New Vegas, IEEE GLOBECOM 2005; the algorithm of the convergence is this \
                project's",
     parameters: &[ALPHA, BETA, GAMMA, ABC_LIMIT, INITIAL_SSTHRESH],
     build: |build| Windowed::boxed(build, &ROW, NewVegas::new(build)),
@@ -60,7 +60,7 @@ impl NewVegas {
     }
 }
 
-impl Law for NewVegas {
+impl Algorithm for NewVegas {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         self.vegas.measure(window, path, ack);
     }

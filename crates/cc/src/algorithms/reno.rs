@@ -1,8 +1,8 @@
-//! Reno's law, the base of all comparisons: double, then one segment per round trip; halve.
+//! Reno's algorithm, the base of all comparisons: double, then one segment per round trip; halve.
 //!
 //! Tahoe, Reno, NewReno and SACK differ by how losses are repaired and share this window.
 
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, PathView};
@@ -27,14 +27,14 @@ pub(crate) const ROW: Row = Row {
     build: |build| Windowed::boxed(build, &ROW, Reno::new(build, &ROW)),
 };
 
-/// Reno's law.
+/// Reno's algorithm.
 #[derive(Debug)]
 pub(crate) struct Reno {
     beta_ecn: f64,
 }
 
 impl Reno {
-    /// The law with the parameters of `row`; where it has no `beta_ecn` a mark halves.
+    /// The algorithm with the parameters of `row`; where it has no `beta_ecn` a mark halves.
     pub(crate) fn new(build: &Build<'_>, row: &Row) -> Self {
         let beta_ecn = build.parameter(row, "beta_ecn");
         Self { beta_ecn: if beta_ecn > 0.0 { beta_ecn } else { 0.5 } }
@@ -47,7 +47,7 @@ pub(crate) fn grow(window: &mut Window, ack: &Ack) {
     window.avoid(1.0, segments);
 }
 
-impl Law for Reno {
+impl Algorithm for Reno {
     fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
         grow(window, ack);
     }

@@ -1,6 +1,6 @@
 //! Scalable TCP: the time to recover from a loss does not depend on the window.
 
-use crate::family::{Law, Reduction, Windowed};
+use crate::family::{Algorithm, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, PathView};
@@ -53,7 +53,7 @@ impl Scalable {
     }
 }
 
-impl Law for Scalable {
+impl Algorithm for Scalable {
     fn grow(&mut self, window: &mut Window, _path: &PathView, ack: &Ack) {
         let segments = window.slow_start(ack);
         if window.is_whole() {

@@ -4,7 +4,7 @@ use bentpipe_units::{BitRate, Span};
 
 use crate::algorithms::reno::Reno;
 use crate::algorithms::vegas::{ALPHA, BETA, GAMMA, Vegas};
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView, Repair, Signal};
@@ -54,17 +54,17 @@ pub(crate) const ROW: Row = Row {
 
 #[derive(Debug)]
 struct Scps<L> {
-    law: L,
+    algorithm: L,
     rate: Option<BitRate>,
     assume_corruption: bool,
     link_down: bool,
 }
 
 impl<L> Scps<L> {
-    fn new(build: &Build<'_>, law: L) -> Self {
+    fn new(build: &Build<'_>, algorithm: L) -> Self {
         let rate = build.parameter(&ROW, "rate");
         Self {
-            law,
+            algorithm,
             rate: (rate >= 1.0).then(|| BitRate::from_bps(rate as u64)),
             assume_corruption: build.parameter(&ROW, "assume_corruption") >= 0.5,
             link_down: false,
@@ -72,13 +72,13 @@ impl<L> Scps<L> {
     }
 }
 
-impl<L: Law> Law for Scps<L> {
+impl<L: Algorithm> Algorithm for Scps<L> {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
-        self.law.measure(window, path, ack);
+        self.algorithm.measure(window, path, ack);
     }
 
     fn grow(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
-        self.law.grow(window, path, ack);
+        self.algorithm.grow(window, path, ack);
     }
 
     fn reduce(&mut self, window: &Window, path: &PathView, event: &Reduction) -> Option<f64> {
@@ -86,34 +86,34 @@ impl<L: Law> Law for Scps<L> {
         if self.link_down || corrupt && event.cause != Cause::Mark {
             return None;
         }
-        self.law.reduce(window, path, event)
+        self.algorithm.reduce(window, path, event)
     }
 
     fn loss_window(&self) -> f64 {
-        self.law.loss_window()
+        self.algorithm.loss_window()
     }
 
     fn reduced(&mut self, window: &mut Window, path: &PathView, event: &Reduction) {
-        self.law.reduced(window, path, event);
+        self.algorithm.reduced(window, path, event);
     }
 
     fn signal(&mut self, window: &mut Window, path: &PathView, signal: &Signal) {
         if let Signal::LinkState { up } = signal {
             self.link_down = !up;
         }
-        self.law.signal(window, path, signal);
+        self.algorithm.signal(window, path, signal);
     }
 
     fn pacing(&self, window: &Window, srtt: Span) -> Option<BitRate> {
-        self.rate.or_else(|| self.law.pacing(window, srtt))
+        self.rate.or_else(|| self.algorithm.pacing(window, srtt))
     }
 
     fn gauges(&self, window: &Window) -> Vec<Gauge> {
-        self.law.gauges(window)
+        self.algorithm.gauges(window)
     }
 
     fn repair(&self) -> Repair {
-        Repair { rests_in_outages: true, ..self.law.repair() }
+        Repair { rests_in_outages: true, ..self.algorithm.repair() }
     }
 }
 

@@ -1,6 +1,6 @@
-//! SCTP's law: bytes count up to a limit, the window grows by steps, the threshold has a high floor.
+//! SCTP's algorithm: bytes count up to a limit, the window grows by steps, the threshold has a high floor.
 
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Parameter, Row};
 use crate::window::{INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView};
@@ -29,16 +29,16 @@ pub(crate) const ROW: Row = Row {
         },
     ],
     build: |build| {
-        let law = Sctp {
+        let algorithm = Sctp {
             limit: build.parameter(&ROW, "abc_limit"),
             floor: build.parameter(&ROW, "ssthresh_floor"),
             acked: 0.0,
         };
-        Windowed::boxed(build, &ROW, law)
+        Windowed::boxed(build, &ROW, algorithm)
     },
 };
 
-/// SCTP's law.
+/// SCTP's algorithm.
 #[derive(Debug)]
 struct Sctp {
     /// L in segments.
@@ -56,7 +56,7 @@ impl Sctp {
     }
 }
 
-impl Law for Sctp {
+impl Algorithm for Sctp {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         if path.in_flight.get() == 0 && !path.cwnd_limited {
             self.acked = 0.0;

@@ -1,7 +1,7 @@
 //! STCP, sharing TCP: a new connection starts with what others to the same destination know.
 
 use crate::algorithms::reno;
-use crate::family::{Law, Reduction, Windowed};
+use crate::family::{Algorithm, Reduction, Windowed};
 use crate::row::{Build, Row};
 use crate::shared::Member;
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
@@ -39,7 +39,7 @@ impl Stcp {
     }
 }
 
-impl Law for Stcp {
+impl Algorithm for Stcp {
     fn measure(&mut self, window: &mut Window, path: &PathView, _ack: &Ack) {
         self.tell(window, path);
     }

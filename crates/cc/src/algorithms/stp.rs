@@ -1,4 +1,4 @@
-//! STP's own law: slow start, linear growth, one halving per window, slow start after idle time.
+//! STP's own algorithm: slow start, linear growth, one halving per window, slow start after idle time.
 //!
 //! There is no slow start threshold. The paper (section 3) has a phase: the first reduction ends
 //! slow start, and only idle time brings it back. A remembered threshold would make the protocol

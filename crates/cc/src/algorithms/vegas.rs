@@ -2,7 +2,7 @@
 
 use crate::algorithms::reno;
 use crate::backlog::{RoundRtt, Rounds, queued};
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView, Repair, Signal};
@@ -75,7 +75,7 @@ pub(crate) enum Place {
     Above,
 }
 
-/// The law of TCP Vegas.
+/// The algorithm of TCP Vegas.
 #[derive(Debug)]
 pub(crate) struct Vegas {
     alpha: f64,
@@ -96,7 +96,7 @@ pub(crate) struct Vegas {
 }
 
 impl Vegas {
-    /// The law with the parameters of `row`.
+    /// The algorithm with the parameters of `row`.
     pub(crate) fn new(build: &Build<'_>, row: &Row) -> Self {
         let linux = build.parameter(row, LINUX.name) >= 0.5;
         Self {
@@ -114,7 +114,7 @@ impl Vegas {
         }
     }
 
-    /// The law with the parameters of `row`, whose slow start grows every round.
+    /// The algorithm with the parameters of `row`, whose slow start grows every round.
     pub(crate) fn growing_every_round(build: &Build<'_>, row: &Row) -> Self {
         Self { form: Form::EveryRound, ..Self::new(build, row) }
     }
@@ -213,7 +213,7 @@ fn leave_slow_start(window: &mut Window, cwnd: f64) {
     window.set(cwnd.max(2.0 * window.mss()));
 }
 
-impl Law for Vegas {
+impl Algorithm for Vegas {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         self.ended = if self.form == Form::Linux {
             let over = path.delivered.get() > self.round.1 && !ack.in_recovery;

@@ -1,7 +1,7 @@
 //! TCP Veno: Reno that asks Vegas' estimate whether a loss was noise.
 
 use crate::backlog::queued;
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView};
@@ -46,7 +46,7 @@ impl Veno {
     }
 }
 
-impl Law for Veno {
+impl Algorithm for Veno {
     fn measure(&mut self, window: &mut Window, path: &PathView, _ack: &Ack) {
         self.samples += 1;
         self.queued = queued(window.segments(), path.min_rtt, path.latest_rtt.as_secs_f64());

@@ -4,7 +4,7 @@ use bentpipe_units::Span;
 
 use crate::algorithms::reno;
 use crate::bandwidth::TustinFilter;
-use crate::family::{Law, Reduction, Windowed};
+use crate::family::{Algorithm, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, Window};
 use crate::{Ack, Gauge, PathView};
@@ -27,14 +27,14 @@ pub(crate) const ROW: Row = Row {
     build: |build| Windowed::boxed(build, &ROW, Westwood::new(build, &ROW)),
 };
 
-/// The law of TCP Westwood.
+/// The algorithm of TCP Westwood.
 #[derive(Debug)]
 pub(crate) struct Westwood {
     rate: TustinFilter,
 }
 
 impl Westwood {
-    /// The law with the parameters of `row`.
+    /// The algorithm with the parameters of `row`.
     pub(crate) fn new(build: &Build<'_>, row: &Row) -> Self {
         let tau = Span::from_secs_f64(build.parameter(row, TAU.name));
         Self { rate: TustinFilter::new(tau) }
@@ -51,7 +51,7 @@ pub(crate) const fn gauge(rate: f64) -> Gauge {
     Gauge { name: "delivery_rate_bps", value: rate * 8.0 }
 }
 
-impl Law for Westwood {
+impl Algorithm for Westwood {
     fn measure(&mut self, _window: &mut Window, path: &PathView, ack: &Ack) {
         self.rate.take(path.now, ack.bytes.get() as f64);
     }

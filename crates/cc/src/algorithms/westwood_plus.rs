@@ -5,7 +5,7 @@ use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::algorithms::reno;
 use crate::algorithms::westwood::{gauge, share};
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
 use crate::{Ack, Gauge, PathView, Signal};
@@ -141,7 +141,7 @@ impl WestwoodPlus {
     }
 }
 
-impl Law for WestwoodPlus {
+impl Algorithm for WestwoodPlus {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         if self.linux {
             if ack.in_recovery {

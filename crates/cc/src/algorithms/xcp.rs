@@ -1,6 +1,6 @@
 //! XCP at the sending host: routers say by how much the window changes.
 
-use crate::family::{Cause, Law, Reduction, Windowed};
+use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::row::{Build, Parameter, Row};
 use crate::window::Window;
 use crate::{Ack, PathRequest, PathView, Phase, Signal};
@@ -31,7 +31,7 @@ impl Xcp {
     }
 }
 
-impl Law for Xcp {
+impl Algorithm for Xcp {
     fn grow(&mut self, _window: &mut Window, _path: &PathView, _ack: &Ack) {}
 
     fn reduce(&mut self, _window: &Window, _path: &PathView, event: &Reduction) -> Option<f64> {

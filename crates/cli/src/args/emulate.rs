@@ -19,11 +19,11 @@ pub(super) const EMULATE_EXAMPLES: &str = "Examples:
   bentpipe emulate bit-corruption --via mqueue --node 2 --route 3=3 --route 1=1
   bentpipe emulate --profile starlink --from London --to \"New York\" --udp 127.0.0.1:7000=127.0.0.1:25300
 
-With --profile the link is the way over a constellation between two places: its delay changes as the
+With --profile the link is the path over a constellation between two places: its delay changes as the
 satellites move, handovers and outages come as they do. --set constellation.ground.rate=\"5 Mbit/s\" and the
 other keys of [constellation] change it.
 
-The links are those on the way of the scenario's first flow. What clients get from the server travels
+The links are those on the path of the scenario's first flow. What clients get from the server travels
 like the data of that flow; --swap makes it what they send. With --via mqueue, frames from a lower to a
 higher node travel like the data.
 
@@ -48,7 +48,7 @@ pub(crate) struct Emulate {
     /// A shell command for the other side: started before the command, ended after it
     #[arg(long, value_name = "COMMAND", requires = "netns", conflicts_with_all = ["udp", "tun", "via"])]
     pub(crate) server: Option<String>,
-    /// The longest IP packet of the TUN devices in bytes; 1500 for new ones if left out
+    /// MTU of the TUN devices in bytes [default: 1500 for new ones]
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["udp", "via"])]
     #[arg(value_parser = clap::value_parser!(u16).range(1280..))]
     pub(crate) mtu: Option<u16>,

@@ -19,13 +19,13 @@ becomes a CSV, a JSON and an SVG file.";
 /// `bentpipe reproduce`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Reproduce {
-    /// Experiments (E1, E3) or papers (xstp, s1); all if there are none
+    /// Experiments (E1, E3) or papers (xstp, s1) [default: all]
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// Replications of each point instead of the experiment's own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) reps: Option<u64>,
-    /// Threads; one on each core if left out. The result is the same
+    /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Write CSV, JSON and SVG for each figure into this directory
@@ -50,20 +50,20 @@ that the scenario gives them.";
 pub(crate) struct Compare {
     /// A scenario file, or the name of a built-in scenario
     pub(crate) scenario: String,
-    /// What is compared, with commas between; what is deployed and what it replaces if left out
+    /// What is compared, with commas between [default: what is deployed and what it replaces]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) variants: Vec<Variant>,
     /// Runs of each variant
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) reps: u64,
-    /// A flow that is compared; may be given several times. All that send a file or without end if left
-    /// out
+    /// A flow that is compared; may be given several times [default: all that send a file or
+    /// without end]
     #[arg(long, value_name = "NAME")]
     pub(crate) flow: Vec<String>,
     /// Change a value of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<Override>,
-    /// Threads; one on each core if left out. The result is the same
+    /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Write the ranking into this CSV file

@@ -13,19 +13,19 @@ RUST_LOG=debug tells of every flow.";
 /// `bentpipe gateway`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Gateway {
-    /// The configuration
+    /// The configuration file
     #[arg(long, value_name = "FILE", required_unless_present = "check")]
     pub(crate) config: Option<PathBuf>,
-    /// Only say whether this configuration and its key are good
+    /// Validate the configuration and exit
     #[arg(long, value_name = "FILE", conflicts_with = "config")]
     pub(crate) check: Option<PathBuf>,
     /// Install the rules of nftables and routing that transparent connections need, and remove them at the end
     #[arg(long)]
     pub(crate) setup_firewall: bool,
-    /// Only print these rules as a shell script
+    /// Print these rules as a shell script and exit
     #[arg(long, conflicts_with_all = ["setup_firewall", "check"])]
     pub(crate) print_firewall: bool,
-    /// Only remove the rules that a run left which was killed
+    /// Remove the rules that a killed run left, and exit
     #[arg(long, conflicts_with_all = ["setup_firewall", "print_firewall", "check"])]
     pub(crate) remove_firewall: bool,
     /// Log as JSON, one object a line
@@ -40,7 +40,7 @@ pub(super) const TOP_EXAMPLES: &str = "Examples:
 
 The gateway serves its status where `listen` of [ops] in its configuration says. Rates are those of
 the last half second, those of --once the means since the start of each flow and of the gateway.
-q ends it.";
+q quits.";
 
 /// `bentpipe top`.
 #[derive(Debug, ClapArgs)]
@@ -48,7 +48,7 @@ pub(crate) struct Top {
     /// Where the gateway serves its status
     #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:9100")]
     pub(crate) address: String,
-    /// Print one table and end
+    /// Print one table and exit
     #[arg(long)]
     pub(crate) once: bool,
 }

@@ -24,7 +24,7 @@ pub(crate) use place::Spot;
 pub(crate) use queues::Queues;
 pub(crate) use run::Run;
 pub(crate) use storm::{Storm, World};
-pub(crate) use transfer::{Identity, Keygen, Recv, Send, Transport, Way};
+pub(crate) use transfer::{Identity, Keygen, PathArgs, Recv, Send, Transport};
 pub(crate) use twin::{Twin, TwinHost, TwinRole};
 
 use emulate::EMULATE_EXAMPLES;
@@ -36,7 +36,7 @@ use storm::STORM_EXAMPLES;
 use transfer::{KEYGEN_EXAMPLES, RECV_EXAMPLES, SEND_EXAMPLES};
 use twin::TWIN_EXAMPLES;
 
-/// Transport for satellite links: simulate it, measure it, prove it.
+/// Transport for satellite links: simulator, emulator, file transfer, gateway.
 #[derive(Debug, Parser)]
 #[command(name = "bentpipe", version, propagate_version = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -59,7 +59,7 @@ const EXAMPLES: &str = "Examples:
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run experiments of a paper again and judge what it claims
+    /// Reproduce experiments of a paper and judge its claims
     #[command(after_help = REPRODUCE_EXAMPLES)]
     Reproduce(Reproduce),
     /// Rank protocols and controllers on one scenario
@@ -68,22 +68,22 @@ pub(crate) enum Command {
     /// Run one scenario once
     #[command(after_help = RUN_EXAMPLES)]
     Run(Run),
-    /// Let everything go wrong around the product, and see whether it keeps what it promises
+    /// Test gateways and file transfer under random faults
     #[command(after_help = STORM_EXAMPLES)]
     Storm(Storm),
-    /// Run a scenario with gateways in the simulator and with real programs, and compare
+    /// Compare a scenario with gateways in the simulator and with real programs
     #[command(after_help = TWIN_EXAMPLES)]
     Twin(Twin),
     /// Be a host of a twin
     #[command(hide = true)]
     TwinHost(TwinHost),
-    /// Put a satellite link between programs of this machine
+    /// Emulate a satellite link between programs of this machine
     #[command(after_help = EMULATE_EXAMPLES)]
     Emulate(Emulate),
-    /// Delay, route and handovers between two places over satellites
+    /// Compute delay, route and handovers between two places over satellites
     #[command(after_help = ORBIT_EXAMPLES)]
     Orbit(Orbit),
-    /// Make the key of this host
+    /// Generate this host's key pair
     #[command(after_help = KEYGEN_EXAMPLES)]
     Keygen(Keygen),
     /// Receive files from peers
@@ -95,13 +95,13 @@ pub(crate) enum Command {
     /// Carry TCP connections to another gateway over a satellite link
     #[command(after_help = GATEWAY_EXAMPLES)]
     Gateway(Gateway),
-    /// Watch the peers and flows of a gateway
+    /// Monitor the peers and flows of a gateway
     #[command(after_help = TOP_EXAMPLES)]
     Top(Top),
-    /// Name what there is
+    /// List built-in scenarios, controllers, models
     #[command(after_help = LIST_EXAMPLES)]
     List {
-        /// What to name; everything if it is left out
+        /// What to list [default: everything]
         what: Option<Listing>,
         /// Print JSON
         #[arg(long)]
@@ -113,7 +113,7 @@ pub(crate) enum Command {
     /// Write the manual pages
     #[command(after_help = MAN_EXAMPLES)]
     Man {
-        /// Directory that they go to
+        /// Output directory
         #[arg(value_name = "DIR")]
         dir: PathBuf,
     },

@@ -11,12 +11,12 @@ use super::place::{Spot, spot};
 pub(super) const ORBIT_EXAMPLES: &str = "Examples:
   bentpipe orbit iridium --from Berkeley --to Boston
   bentpipe orbit starlink --from London --to Singapore --duration \"10 min\" --svg map.svg
-  bentpipe orbit iridium+geo --from 37.9,-122.3 --to Boston --policy highest-elevation --csv looks.csv
+  bentpipe orbit iridium+geo --from 37.9,-122.3 --to Boston --policy highest-elevation --csv samples.csv
   bentpipe orbit my-shells.toml --from Oslo --to Tromso --update-interval \"1 s\" --json
   bentpipe orbit active.tle --from Paris --to Madrid --gateway Lisbon --mask 25
 
 `bentpipe list constellations` names those that are known; geo:-101,12.5 puts satellites over other
-longitudes. The picture of --svg is that of the first look.";
+longitudes. The picture of --svg is that of the first sample.";
 
 /// `bentpipe orbit`.
 #[derive(Debug, ClapArgs)]
@@ -33,13 +33,13 @@ pub(crate) struct Orbit {
     /// A station that forwards, joined to the others by cable; may be given several times
     #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
     pub(crate) gateway: Vec<Spot>,
-    /// The time that is looked at
+    /// The time that is sampled
     #[arg(long, value_name = "TIME", default_value = "1 d", value_parser = days)]
     pub(crate) duration: Span,
-    /// Time from one look to the next
+    /// Time from one sample to the next
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = some_time)]
     pub(crate) step: Span,
-    /// Time of the first look
+    /// Time of the first sample
     #[arg(long, value_name = "TIME", default_value = "0 s")]
     pub(crate) first: Span,
     /// Keep a satellite while it can be seen, or take the highest at every check
@@ -48,16 +48,16 @@ pub(crate) struct Orbit {
     /// Time from one check of the links to the next
     #[arg(long, alias = "check", value_name = "TIME", default_value = "10 s", value_parser = some_time)]
     pub(crate) update_interval: Span,
-    /// Least elevation in degrees; the constellation's own, or 10 for element sets, if left out
+    /// Minimum elevation in degrees [default: that of the constellation, 10 for element sets]
     #[arg(long, value_name = "DEGREES", value_parser = mask)]
     pub(crate) mask: Option<Degrees>,
     /// Link each satellite of an element set to its N nearest
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(crate) isl: Option<u8>,
-    /// When the run of element sets starts, in UTC; their latest epoch if left out
+    /// When the run of element sets starts, in UTC [default: their latest epoch]
     #[arg(long, value_name = "TIME")]
     pub(crate) start: Option<Epoch>,
-    /// Write each look into this CSV file
+    /// Write each sample into this CSV file
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) csv: Option<PathBuf>,
     /// Write each handover into this CSV file

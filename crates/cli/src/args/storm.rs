@@ -17,19 +17,19 @@ command that repeats it, and the exit code is 1.";
 /// `bentpipe storm`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Storm {
-    /// Only this seed
+    /// Run this seed only
     #[arg(long, value_name = "N", conflicts_with_all = ["seeds", "minutes"])]
     pub(crate) seed: Option<u64>,
-    /// The first and the last seed; 0-99 if left out
+    /// The first and the last seed [default: 0-99]
     #[arg(long, value_name = "A-B", value_parser = seeds)]
     pub(crate) seeds: Option<RangeInclusive<u64>>,
-    /// Go on for so long, from the first seed on
+    /// Run for so long, from the first seed on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) minutes: Option<u64>,
     /// Which programs are in the storm
     #[arg(long, value_enum, value_name = "gateway|transfer|both", default_value = "both")]
     pub(crate) world: World,
-    /// Threads; one on each core if left out. The result is the same
+    /// Threads; the result is the same for any number [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Print JSON

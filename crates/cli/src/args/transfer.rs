@@ -20,7 +20,7 @@ owner may read.";
 /// `bentpipe keygen`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Keygen {
-    /// The key file; ~/.config/bentpipe/key if left out
+    /// The key file [default: ~/.config/bentpipe/key]
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     /// Print the public key of an existing file
@@ -41,10 +41,10 @@ pub(crate) enum Transport {
 /// Who this host is and whom it knows.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Identity {
-    /// The key file of this host; ~/.config/bentpipe/key if left out
+    /// The key file of this host [default: ~/.config/bentpipe/key]
     #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) key: Option<PathBuf>,
-    /// `none` sends everything readable, for links where encryption is forbidden; both ends must say so
+    /// `none` sends cleartext, for links where encryption is forbidden; both ends must set it
     #[arg(long, value_name = "full|none", default_value = "full", value_parser = security, conflicts_with = "via")]
     pub(crate) security: Security,
     /// Parity over the end of what this host sends: as losses ask for it, none, or so much for every
@@ -61,21 +61,24 @@ fn security(text: &str) -> Result<Security, &'static str> {
     }
 }
 
-/// What is known of the way to the peer.
+/// What is known of the path to the peer.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Way {
+pub(crate) struct PathArgs {
     /// Send at this rate from the first packet on: what the link carries and nobody shares
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<BitRate>,
     /// Congestion controller (see `bentpipe list controllers`)
     #[arg(long, value_name = "NAME")]
     pub(crate) controller: Option<String>,
-    /// Whether losses are probed for their cause, as XSTP does; off over UDP if left out
+    /// Whether losses are probed for their cause, as XSTP does [default: off over UDP]
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
     pub(crate) probing: Option<bool>,
-    /// Give up when nothing was heard for so long, also while connecting
+    /// Close the connection when nothing was received for so long, also while connecting
     #[arg(long, value_name = "TIME", default_value = "5 min")]
-    pub(crate) patience: Span,
+    pub(crate) idle_timeout: Span,
+    /// The name of `--idle-timeout` in the last release
+    #[arg(long, value_name = "TIME", hide = true, conflicts_with = "idle_timeout")]
+    pub(crate) patience: Option<Span>,
 }
 
 fn on_or_off(text: &str) -> Result<bool, &'static str> {
@@ -102,11 +105,11 @@ pub(crate) struct Recv {
     /// Protocol of the connections
     #[arg(long, value_enum, value_name = "NAME", default_value = "xstp", conflicts_with = "via")]
     pub(crate) transport: Transport,
-    /// Address and UDP port to listen on; 0.0.0.0:25300 if left out, with SCTP 0.0.0.0:9899. With SCTP it
+    /// Address and UDP port to listen on [default: 0.0.0.0:25300, with SCTP 0.0.0.0:9899]. With SCTP it
     /// may be given several times: each is a path
     #[arg(long, value_name = "ADDR", conflicts_with = "via")]
     pub(crate) listen: Vec<SocketAddr>,
-    /// Directory that files go to
+    /// Directory for received files
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: PathBuf,
     /// Replace files that are there, whoever put them there. Without it only the sender of a file replaces it, unless
@@ -120,7 +123,7 @@ pub(crate) struct Recv {
     /// File with a public key on each line, `#` and blank lines aside
     #[arg(long, value_name = "FILE", conflicts_with = "via")]
     pub(crate) peers: Option<PathBuf>,
-    /// End after the first transfer, with its success
+    /// Exit after the first transfer, with its status
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
@@ -154,15 +157,15 @@ pub(crate) struct Send {
     /// Protocol of the connection
     #[arg(long, value_enum, value_name = "NAME", default_value = "xstp", conflicts_with = "via")]
     pub(crate) transport: Transport,
-    /// Address of this host to send from, any if left out. With SCTP it may be given several times: each is a
-    /// path
+    /// Address of this host to send from [default: any]. With SCTP it may be given several times: each is
+    /// a path
     #[arg(long, value_name = "IP", conflicts_with = "via")]
     pub(crate) bind: Vec<IpAddr>,
     /// Send symbolic links as links. The receiver takes those that lead to something inside of its directory
     #[arg(long)]
     pub(crate) links: bool,
     #[command(flatten)]
-    pub(crate) way: Way,
+    pub(crate) path: PathArgs,
     #[command(flatten)]
     pub(crate) identity: Identity,
     #[command(flatten)]

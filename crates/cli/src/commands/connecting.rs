@@ -18,21 +18,21 @@ pub(super) struct Wait<'a> {
     /// Its address as the user wrote it.
     pub(super) to: &'a str,
     /// It ends after this time.
-    pub(super) patience: Span,
+    pub(super) idle_timeout: Span,
     /// What may be wrong when there is no answer.
     pub(super) silence: String,
     pub(super) lines: &'a Lines,
 }
 
 impl Wait<'_> {
-    /// Waits for `connecting`, until the patience ends or the network says by `refused` that nobody listens.
+    /// Waits for `connecting`, until the idle timeout ends or the network says by `refused` that nobody listens.
     pub(super) async fn connect<S: Streams>(
         &self,
         connecting: impl Future<Output = io::Result<Connection<S>>>,
         refused: impl Future<Output = io::Error>,
     ) -> Result<Connection<S>, Failure> {
         let failed = |why: &str| Failure::System(format!("{}: {why}", self.to));
-        let patience = Duration::from_secs_f64(self.patience.as_secs_f64());
+        let idle_timeout = Duration::from_secs_f64(self.idle_timeout.as_secs_f64());
         let outcome = {
             let said = Said::default();
             tokio::select! {
@@ -42,13 +42,13 @@ impl Wait<'_> {
                     tokio::time::sleep(AT_ONCE).await;
                     refused.await
                 } => Err(error),
-                () = tokio::time::sleep(patience) => Err(ErrorKind::TimedOut.into()),
+                () = tokio::time::sleep(idle_timeout) => Err(ErrorKind::TimedOut.into()),
                 never = self.tell(&said) => match never {},
             }
         };
         outcome.map_err(|error| match error.kind() {
             ErrorKind::TimedOut => {
-                failed(&format!("no answer for {}: {}", self.patience, self.silence))
+                failed(&format!("no answer for {}: {}", self.idle_timeout, self.silence))
             }
             ErrorKind::ConnectionRefused => {
                 failed("connection refused: nobody listens at this address and port")

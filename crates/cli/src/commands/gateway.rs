@@ -19,7 +19,13 @@ use crate::output::lines::Lines;
 pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     let file = args.config.as_ref().or(args.check.as_ref());
     let file = file.ok_or_else(|| Failure::Input("name a file with --config".to_owned()))?;
-    let config = load(file).map_err(|error| Failure::Input(error.to_string()))?;
+    let (config, warnings) = load(file).map_err(|error| Failure::Input(error.to_string()))?;
+    let is_service = !args.print_firewall && !args.remove_firewall && args.check.is_none();
+    if !is_service {
+        for warning in &warnings {
+            anstream::eprintln!("bentpipe: warning: {warning}");
+        }
+    }
     if args.print_firewall || args.remove_firewall {
         return firewall_only(args, &config);
     }
@@ -38,6 +44,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
     }
     let lines = after(give_up_binding, Lines::new)?;
     log::start(lines.log(), "info", args.log_json);
+    warn(&warnings);
     if let Err(doubts) = doubt(&config, file) {
         doubts.to_string().lines().for_each(|doubt| tracing::warn!("{doubt}"));
     }
@@ -45,7 +52,7 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         tracing::warn!(%error, "cannot raise the limit of file descriptors");
     }
     if privileges.is_none() && nix::unistd::geteuid().is_root() {
-        tracing::warn!("it stays root: with `user` it keeps only the capabilities that it needs");
+        tracing::warn!("running as root: set `user` to drop privileges");
     }
     runtime_after(give_up_binding)?.block_on(async {
         let mut stop = Stop::listen()?;
@@ -56,9 +63,9 @@ pub(crate) fn gateway(args: &args::Gateway) -> Result<(), Failure> {
         give_up_binding();
         gateway.keep_times(times_of(&config)).map_err(|error| Failure::Input(error.to_string()))?;
         let _rules = if args.setup_firewall { rules(&config, owner)? } else { None };
-        tracing::info!(address = %gateway.local_addr(), "the gateway is up");
+        tracing::info!(address = %gateway.local_addr(), "gateway started");
         if let Some(address) = gateway.ops_addr() {
-            tracing::info!(%address, "metrics, health and status are served");
+            tracing::info!(%address, "serving metrics, health and status");
         }
         loop {
             tokio::select! {
@@ -145,11 +152,20 @@ fn rules(config: &Config, owner: PublicKey) -> Result<Option<Installed>, Failure
     installed.map_err(|error| Failure::System(error.to_string()))
 }
 
+/// Says in the log what whoever wrote the configuration has to know.
+fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+}
+
 /// Reads the configuration again. What is wrong with it is told, and everything stays as it was.
 fn reload(gateway: &Gateway, file: &Path) {
     let read = load(file).map_err(|error| error.to_string());
-    match read.and_then(|config| gateway.reload(&config).map_err(|error| error.to_string())) {
-        Ok(()) => tracing::info!("the rates and weights of {} hold now", file.display()),
-        Err(error) => tracing::error!("nothing was changed: {error}"),
+    let reloaded = read.and_then(|(config, warnings)| {
+        warn(&warnings);
+        gateway.reload(&config).map_err(|error| error.to_string())
+    });
+    match reloaded {
+        Ok(()) => tracing::info!("{}: reloaded rates and weights", file.display()),
+        Err(error) => tracing::error!("not reloaded, nothing changed: {error}"),
     }
 }

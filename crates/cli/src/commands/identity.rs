@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub(super) fn host(identity: &Identity, address: SocketAddr) -> Result<Host, Failure> {
     let key = load(identity.key.as_deref())?;
     if identity.security == Security::None {
-        warn("Everybody on the way can read all names and contents.");
+        warn("Everybody on the path can read all names and contents.");
     }
     let host = Host::bind(address, key, identity.security)
         .map_err(|error| Failure::System(format!("cannot use {address}: {error}")))?;

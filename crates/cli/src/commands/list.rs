@@ -123,7 +123,7 @@ fn entries(listing: Listing) -> Result<Vec<Named>, Failure> {
                 parameters: row.parameters.iter().map(parameter).collect(),
             };
             let queues = bentpipe_link::queue::QUEUES;
-            let uplinks = bentpipe_link::station::UPLINKS;
+            let uplinks = bentpipe_link::mac::UPLINKS;
             bentpipe_link::MODELS.iter().chain(queues).chain(uplinks).map(entry).collect()
         }
         Listing::Scenarios => {

@@ -106,7 +106,7 @@ impl Stop {
     /// Listens for signals, inside of a runtime.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let listen = |kind| {
-            signal(kind).map_err(|error| Failure::System(format!("cannot hear signals: {error}")))
+            signal(kind).map_err(|error| Failure::System(format!("cannot handle signals: {error}")))
         };
         let interrupt = listen(SignalKind::interrupt())?;
         Ok(Self { interrupt, terminate: listen(SignalKind::terminate())? })

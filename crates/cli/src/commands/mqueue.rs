@@ -56,7 +56,7 @@ pub(super) fn send(
         let open = Node::open(node, routes(&args.queues))?;
         announce(node, open.depth());
         let connecting = open.connect(peer, PORT, config);
-        let silence = "nobody is there, or a node on the way passes nothing on".to_owned();
+        let silence = "nobody is there, or a node on the path passes nothing on".to_owned();
         let sent = parcel.deliver(connecting, std::future::pending(), silence, nothing_more).await;
         let sent = sent.and_then(|sent| parcel.verdict(sent));
         remark(&open.counters());

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use bentpipe_orbit::{
-    Cable, Constellation, Handover, Look, Network, Node, OrbitError, Policy, Report, Spread,
+    Cable, Constellation, Handover, Network, Node, OrbitError, Policy, Report, Sample, Spread,
     Station, Survey,
 };
 use bentpipe_scenario::{ConstellationOptions, open_constellation};
@@ -22,24 +22,24 @@ const SHOWN: usize = 10;
 /// Places of the two ends in the list of stations.
 const ENDS: (u32, u32) = (0, 1);
 
-/// Looks at a route and prints what became of it.
+/// Samples a route and prints what became of it.
 pub(crate) fn orbit(args: &Orbit) -> Result<(), Failure> {
     let wrong = |error: OrbitError| Failure::Input(format!("{}: {error}", args.constellation));
     let mut network = network(args, constellation(args)?).map_err(wrong)?;
     let picture = network.clone();
-    let mut looks = Vec::new();
-    let mut csv = args.csv.as_deref().map(Looks::create).transpose()?;
+    let mut samples = Vec::new();
+    let mut csv = args.csv.as_deref().map(Samples::create).transpose()?;
     let first = Instant::ZERO + args.first;
     let survey =
         Survey { from: ENDS.0, to: ENDS.1, first, end: first + args.duration, step: args.step };
     let names = network.clone();
     let report = survey
-        .run(&mut network, |look| {
+        .run(&mut network, |sample| {
             if let Some(csv) = &mut csv {
-                csv.write(&names, look);
+                csv.write(&names, sample);
             }
             if args.svg.is_some() {
-                looks.push((look.at, look.route.as_ref().map(|route| route.delay)));
+                samples.push((sample.at, sample.route.as_ref().map(|route| route.delay)));
             }
         })
         .map_err(wrong)?;
@@ -53,7 +53,7 @@ pub(crate) fn orbit(args: &Orbit) -> Result<(), Failure> {
         written.push(path);
     }
     if let Some(path) = &args.svg {
-        map::write_svg(path, picture, ENDS, first, &looks)
+        map::write_svg(path, picture, ENDS, first, &samples)
             .map_err(|e| Failure::writing(path, e))?;
         written.push(path);
     }
@@ -89,9 +89,9 @@ fn network(args: &Orbit, constellation: Constellation) -> Result<Network, OrbitE
 
 /// Why there is no figure to show.
 fn no_route(args: &Orbit, network: &Network, report: &Report) -> Failure {
-    let looks = report.looks;
-    if looks == 0 {
-        let message = "--duration: 0 s leaves no time to look; it must be more, such as 1 h";
+    let samples = report.samples;
+    if samples == 0 {
+        let message = "--duration: 0 s leaves no time to sample; it must be more, such as 1 h";
         return Failure::Input(message.to_owned());
     }
     let satellite = |node| matches!(node, Node::Satellite(_));
@@ -117,7 +117,7 @@ fn no_route(args: &Orbit, network: &Network, report: &Report) -> Failure {
                 "satellites without links between them need a --gateway, or a satellite that both ends \
                  use"
             };
-            format!("{name}: no route from {from} to {to} at any of {looks} looks; {why}")
+            format!("{name}: no route from {from} to {to} at any of {samples} samples; {why}")
         }
     };
     Failure::Input(message)
@@ -138,14 +138,14 @@ fn milliseconds(span: Span) -> String {
     thousands(span.as_secs_f64() * 1e3, 3)
 }
 
-/// The looks on their way into a file.
-struct Looks<'a> {
+/// The samples on their way into a file.
+struct Samples<'a> {
     path: &'a Path,
     writer: csv::Writer<std::fs::File>,
     failed: Option<csv::Error>,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> Samples<'a> {
     fn create(path: &'a Path) -> Result<Self, Failure> {
         let writing = |error| Failure::writing(path, error);
         let mut writer = csv::Writer::from_path(path).map_err(writing)?;
@@ -153,9 +153,9 @@ impl<'a> Looks<'a> {
         Ok(Self { path, writer, failed: None })
     }
 
-    fn write(&mut self, network: &Network, look: &Look) {
-        let time = format!("{}", look.at.as_secs_f64());
-        let [delay, hops, route] = match &look.route {
+    fn write(&mut self, network: &Network, sample: &Sample) {
+        let time = format!("{}", sample.at.as_secs_f64());
+        let [delay, hops, route] = match &sample.route {
             None => [const { String::new() }; 3],
             Some(route) => {
                 let names: Vec<_> = route.nodes.iter().map(|n| node_name(network, *n)).collect();
@@ -217,7 +217,7 @@ fn document(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> 
             "from": some(from), "to": some(to),
         })
     };
-    let (fewest, most) = report.hops.unwrap_or_default();
+    let (min, max) = report.hops.unwrap_or_default();
     json!({
         "constellation": args.constellation,
         "satellites": network.constellation().satellites(),
@@ -226,13 +226,13 @@ fn document(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> 
         "to": spot(&args.to),
         "step_s": args.step.as_secs_f64(),
         "check_s": args.update_interval.as_secs_f64(),
-        "looks": report.looks,
+        "samples": report.samples,
         "connected": report.connected,
         "delay_ms": {
             "min": ms(delay.min), "mean": ms(delay.mean),
             "median": ms(delay.median), "max": ms(delay.max),
         },
-        "hops": {"min": fewest, "max": most},
+        "hops": {"min": min, "max": max},
         "route_changes": report.route_changes,
         "handover_count": {
             "from": report.handovers_of(ENDS.0), "to": report.handovers_of(ENDS.1),
@@ -247,25 +247,25 @@ fn print(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> Res
     let count = |number: u64| thousands(number as f64, 0);
     writeln!(
         out,
-        "{} to {} over {} ({} satellites): {} looks, {} s apart\n",
+        "{} to {} over {} ({} satellites): {} samples, {} s apart\n",
         args.from.name,
         args.to.name,
         args.constellation,
         count(network.constellation().satellites() as u64),
-        count(report.looks),
+        count(report.samples),
         args.step.as_secs_f64(),
     )?;
     if let Some(start) = network.constellation().start() {
         writeln!(out, "  {:32} {start}", "start of the run")?;
     }
     let mut row = |name: &str, value: String| writeln!(out, "  {name:32} {value:>16}");
-    row("one-way delay, least, ms", milliseconds(delay.min))?;
+    row("one-way delay, min, ms", milliseconds(delay.min))?;
     row("  mean, ms", milliseconds(delay.mean))?;
     row("  median, ms", milliseconds(delay.median))?;
-    row("  most, ms", milliseconds(delay.max))?;
-    let (fewest, most) = report.hops.unwrap_or_default();
-    row("hops", if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") })?;
-    let share = report.connected as f64 / report.looks.max(1) as f64;
+    row("  max, ms", milliseconds(delay.max))?;
+    let (min, max) = report.hops.unwrap_or_default();
+    row("hops", if min == max { format!("{max}") } else { format!("{min} to {max}") })?;
+    let share = report.connected as f64 / report.samples.max(1) as f64;
     row("time with a route, %", format!("{:.3}", 100.0 * share))?;
     row("changes of the route", count(report.route_changes))?;
     for (number, spot, seen) in
@@ -273,7 +273,7 @@ fn print(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> Res
     {
         let handovers = report.handovers_of(number) as u64;
         row(&format!("handovers at {}", spot.name), count(handovers))?;
-        row("  as seen at the looks", count(seen))?;
+        row("  as seen by the samples", count(seen))?;
     }
     print_handovers(&mut out, network, report)
 }

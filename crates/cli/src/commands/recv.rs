@@ -26,7 +26,7 @@ const DEFAULT_ADDRESS: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 25300);
 
 /// Time for a sender that has sent everything to take its leave.
-const FAREWELL: Duration = Duration::from_secs(10);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Transfers of one peer at the same time. One that hangs keeps its place, and nobody else's.
 const MOST_TRANSFERS: usize = 16;
 /// What the connections of one peer may hold together, and how many share it.
@@ -208,7 +208,7 @@ async fn serve<S: Streams>(
         lines.say(format_args!("{kept} of {done} entries from {peer} were there already"));
     }
     // Everything is here; how the sender takes its leave changes nothing.
-    let _ = tokio::time::timeout(FAREWELL, connection.finish()).await;
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.finish()).await;
     if got.failed > 0 {
         return Err(Failure::System(format!("{} of the files from {peer} failed", got.failed)));
     }

@@ -31,10 +31,10 @@ pub(super) fn send(args: &Send, tuning: &Tuning, lines: &Arc<Lines>) -> Result<(
             some => some.iter().map(|address| (*address, 0).into()).collect(),
         };
         let node = bind(&from)?;
-        warn("Everybody on the way can read and change all names and contents.");
+        warn("Everybody on the path can read and change all names and contents.");
         let silence = "nobody is there, or a firewall lets nothing pass".to_owned();
         let (connecting, refused) = (node.connect(to, PORT, config), refusal(from[0].ip(), to));
-        let sent = parcel.deliver(connecting, refused, silence, tell_of_paths).await?;
+        let sent = parcel.deliver(connecting, refused, silence, log_path_changes).await?;
         parcel.verdict(sent)
     })
 }
@@ -47,7 +47,7 @@ pub(super) fn recv(args: &Recv, lines: &Arc<Lines>) -> Result<(), Failure> {
     runtime()?.block_on(async {
         let any = [SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), UDP_PORT)];
         let node = bind(if args.listen.is_empty() { &any } else { &args.listen })?;
-        warn("Everybody on the way can read and change all names and contents, and anybody can send.");
+        warn("Everybody on the path can read and change all names and contents, and anybody can send.");
         node.listen(PORT, config);
         let addresses: Vec<_> = node.local_addrs().iter().map(SocketAddr::to_string).collect();
         lines.say(format_args!("listening on {}", addresses.join(" and ")));
@@ -81,13 +81,13 @@ fn bind(addresses: &[SocketAddr]) -> Result<Node, Failure> {
     })
 }
 
-/// Says which paths go dark and come back.
-async fn tell_of_paths(connection: &Connection, bar: &Bar) -> Never {
+/// Says which paths go down and come up.
+async fn log_path_changes(connection: &Connection, bar: &Bar) -> Never {
     loop {
         match connection.path_change().await {
             PathChange::Confirmed(_) => {}
-            PathChange::Dark(address) => bar.say(&format!("the path to {address} went dark")),
-            PathChange::Back(address) => bar.say(&format!("the path to {address} is back")),
+            PathChange::Down(address) => bar.say(&format!("the path to {address} is down")),
+            PathChange::Up(address) => bar.say(&format!("the path to {address} is up")),
         }
     }
 }

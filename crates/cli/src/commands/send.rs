@@ -15,7 +15,7 @@ use bentpipe_transfer::{Entry, PORT, Progress};
 use bentpipe_units::Span;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::{Send, Transport, Way};
+use crate::args::{PathArgs, Send, Transport};
 use crate::commands::connecting::Wait;
 use crate::commands::memory::Memory;
 use crate::commands::{Stop, identity, in_runtime, log, mqueue, sctp};
@@ -25,8 +25,8 @@ use crate::output::lines::Lines;
 
 /// Time between two looks at the connection for the progress bar.
 const REFRESH: Duration = Duration::from_millis(200);
-/// Time to take leave of a peer that has everything.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// Time to close the connection to a peer that has everything.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time to tell a peer that the user has stopped.
 const BREAK_OFF: Duration = Duration::from_millis(100);
 
@@ -34,7 +34,7 @@ const BREAK_OFF: Duration = Duration::from_millis(100);
 pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     let lines = Arc::new(Lines::new());
     log::start(lines.log(), "warn", false);
-    let mut tuning = tuning(&args.way);
+    let mut tuning = tuning(&args.path);
     if let Some(node) = args.queues.node {
         return mqueue::send(node, args, &tuning, &lines);
     }
@@ -45,7 +45,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
     let peer = args.peer.ok_or_else(missing)?;
     let memory = Memory::beside(&identity::key_path(args.identity.key.as_deref())?);
     tuning.known = memory.recall(peer);
-    // How long it asks for an answer is a matter of the user's patience.
+    // It asks for an answer until the idle timeout ends.
     let config = tuning.persistent_config();
     let config = config.map_err(|error| Failure::Input(error.to_string()))?;
     let Some(parcel) = Parcel::gather(args, &lines)? else { return Ok(()) };
@@ -73,7 +73,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
             sent = parcel.deliver(connecting, refused, silence, nothing_more) => sent?,
             () = host.failed() => return Err(Failure::ended()),
         };
-        if let Some(round_trip) = sent.round_trip.filter(|_| args.way.rate.is_none()) {
+        if let Some(round_trip) = sent.round_trip.filter(|_| args.path.rate.is_none()) {
             memory.note(peer, sent.bytes, sent.seconds, round_trip);
         }
         parcel.verdict(sent)
@@ -83,7 +83,7 @@ pub(crate) fn send(args: &Send) -> Result<(), Failure> {
 /// What is to be sent, and to whom.
 pub(super) struct Parcel<'a> {
     to: &'a str,
-    patience: Span,
+    idle_timeout: Span,
     found: Vec<Entry>,
     /// Paths that were named and cannot be sent.
     missing: u64,
@@ -111,8 +111,8 @@ impl<'a> Parcel<'a> {
             }
             return Err(Failure::Input("there is nothing to send".to_owned()));
         }
-        let (to, patience, missing) = (&args.to, args.way.patience, missing.len() as u64);
-        Ok(Some(Self { to, patience, found, missing, lines: lines.clone() }))
+        let (to, idle_timeout, missing) = (&args.to, args.path.idle_timeout, missing.len() as u64);
+        Ok(Some(Self { to, idle_timeout, found, missing, lines: lines.clone() }))
     }
 
     /// Sends it over the connection that `connecting` opens, and prints what became of it. `refused` says when
@@ -129,7 +129,8 @@ impl<'a> Parcel<'a> {
         let mut stop = Stop::listen()?;
         let stopped =
             || Failure::System("stopped; the same command resumes the transfer".to_owned());
-        let wait = Wait { to: self.to, patience: self.patience, silence, lines: &self.lines };
+        let wait =
+            Wait { to: self.to, idle_timeout: self.idle_timeout, silence, lines: &self.lines };
         let connection = tokio::select! {
             connected = wait.connect(connecting, refused) => connected?,
             () = stop.wait() => return Err(stopped()),
@@ -156,10 +157,10 @@ impl<'a> Parcel<'a> {
         let outcome = sent.map_err(|error| failed(&error))?;
         let (state, counters) = connection.state();
         // The peer has said what became of each entry; how it takes its leave changes nothing.
-        let _ = tokio::time::timeout(FAREWELL, connection.finish()).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.finish()).await;
         let said = Lines::conclude(format!(
             "{} of {} entries, {} sent in {seconds:.2} s ({:.2} Mbit/s), {} there already, \
-             {:.2} % sent again",
+             {:.2} % retransmitted",
             outcome.done,
             self.found.len(),
             indicatif::DecimalBytes(outcome.sent),
@@ -193,12 +194,15 @@ pub(super) struct Sent {
     said: io::Result<()>,
 }
 
-fn tuning(way: &Way) -> Tuning {
+fn tuning(path: &PathArgs) -> Tuning {
+    if path.patience.is_some() {
+        anstream::eprintln!("bentpipe: warning: `--patience` is called `--idle-timeout` now");
+    }
     Tuning {
-        rate: way.rate,
-        controller: way.controller.clone(),
-        probing: way.probing,
-        patience: way.patience,
+        rate: path.rate,
+        controller: path.controller.clone(),
+        probing: path.probing,
+        idle_timeout: path.patience.unwrap_or(path.idle_timeout),
         ..Tuning::default()
     }
 }

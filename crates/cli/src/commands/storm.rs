@@ -62,7 +62,7 @@ fn facts(all: &Explored) -> Vec<(&'static str, Value)> {
         ("corrupted", report.datagrams.corrupted.into()),
         ("duplicated", report.datagrams.duplicated.into()),
         ("held_for_minutes", report.datagrams.held.into()),
-        ("from_strangers", report.datagrams.from_strangers.into()),
+        ("from_unknown_peers", report.datagrams.from_strangers.into()),
         ("from_hostile_peer", report.hostile.into()),
         ("transfers_or_flows", report.attempts.into()),
         ("came_through", report.successes.into()),

@@ -26,20 +26,20 @@ const BINS: usize = 1000;
 type Map<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// Draws the network and the route between two stations as they are at `at`, and the delays of
-/// `looks` below.
+/// `samples` below.
 pub(crate) fn write_svg(
     path: &Path,
     mut network: Network,
     ends: (u32, u32),
     at: Instant,
-    looks: &[(Instant, Option<Span>)],
+    samples: &[(Instant, Option<Span>)],
 ) -> Result<(), Box<dyn Error>> {
     network.advance(at, |_, _| {})?;
     let root = SVGBackend::new(path, (WIDTH, MAP_HEIGHT + DELAYS_HEIGHT)).into_drawing_area();
     root.fill(&WHITE)?;
     let (above, below) = root.split_vertically(MAP_HEIGHT);
     draw_map(&above, &mut network, Some(ends), at)?;
-    draw_delays(&below, looks)?;
+    draw_delays(&below, samples)?;
     root.present()?;
     Ok(())
 }
@@ -140,11 +140,13 @@ fn draw_nodes(
 
 fn draw_delays(
     area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
-    looks: &[(Instant, Option<Span>)],
+    samples: &[(Instant, Option<Span>)],
 ) -> Result<(), Box<dyn Error>> {
-    let (Some((begin, _)), Some((end, _))) = (looks.first(), looks.last()) else { return Ok(()) };
+    let (Some((begin, _)), Some((end, _))) = (samples.first(), samples.last()) else {
+        return Ok(());
+    };
     let (begin, end) = (begin.as_secs_f64(), end.as_secs_f64().max(begin.as_secs_f64() + 1.0));
-    let high = looks.iter().filter_map(|(_, delay)| *delay).max().unwrap_or(Span::ZERO);
+    let high = samples.iter().filter_map(|(_, delay)| *delay).max().unwrap_or(Span::ZERO);
     let high = (high.as_secs_f64() * 1e3 * 1.08).max(1e-3);
     let mut chart = ChartBuilder::on(area)
         .margin(14)
@@ -158,11 +160,11 @@ fn draw_delays(
         .y_desc("one-way delay, ms")
         .label_style(("sans-serif", 12))
         .draw()?;
-    // A look without a route ends a line.
-    for line in looks.split(|(_, delay)| delay.is_none()) {
+    // A sample without a route ends a line.
+    for line in samples.split(|(_, delay)| delay.is_none()) {
         let points: Vec<_> =
             line.iter().filter_map(|(at, delay)| delay.map(|delay| (*at, delay))).collect();
-        let points = extremes(&points, looks.len().div_ceil(BINS).max(1));
+        let points = extremes(&points, samples.len().div_ceil(BINS).max(1));
         let points =
             points.into_iter().map(|(at, delay)| (at.as_secs_f64(), delay.as_secs_f64() * 1e3));
         chart.draw_series(LineSeries::new(points, ROUTE.stroke_width(1)))?;

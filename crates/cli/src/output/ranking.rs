@@ -34,7 +34,7 @@ pub(crate) fn print(
     header.extend(several.then_some("Jain's index"));
     header.push("queueing, ms");
     header.extend(files.then_some("time, s"));
-    header.push("whole");
+    header.push("complete");
     table.set_header(header);
     for row in &result.rows {
         let mut cells = vec![row.rank.to_string(), row.variant.clone()];
@@ -54,7 +54,7 @@ pub(crate) fn print(
     writeln!(
         out,
         "to the best: of the goodputs of the same replication; queueing: smoothed round-trip time above \
-         its least"
+         its minimum"
     )
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn print(run: &RunSummary, out: &mut impl Write) -> io::Result<()> {
             + link.lost_blackout
             + link.lost_channel
             + link.lost_scripted
-            + link.lost_too_long;
+            + link.lost_packet_too_big;
         let counts = [link.packets, link.delivered, link.corrupted, lost];
         let counts = counts.map(|count| thousands(count as f64, 0));
         table.add_row(
@@ -64,7 +64,7 @@ fn print_flow(flow: &FlowSummary, out: &mut impl Write) -> io::Result<()> {
     row("  without first headers, %", format!("{:.3}", m.total_overhead_without_headers))?;
     row("throughput/overhead, bit/s per %", thousands(m.throughput_overhead_ratio, 0))?;
     row("data segments sent", thousands(flow.source.data_segments as f64, 0))?;
-    row("data segments sent again", thousands(flow.source.retransmitted_segments as f64, 0))?;
+    row("data segments retransmitted", thousands(flow.source.retransmitted_segments as f64, 0))?;
     row("window reductions", thousands(flow.source.reductions as f64, 0))?;
     if let Some(p) = &flow.probing {
         row("probing cycles", thousands(p.cycles as f64, 0))?;

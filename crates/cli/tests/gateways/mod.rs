@@ -153,7 +153,7 @@ pub(crate) fn start(config: &PathBuf) -> Running {
     command.arg("gateway").arg("--config").arg(config).env_remove("RUST_LOG");
     let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
     let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
-    let up = address(&line(&mut log, "the gateway is up"));
+    let up = address(&line(&mut log, "gateway started"));
     let ops = address(&line(&mut log, "metrics, health and status"));
     Running { child, log: Some(log), address: up, ops }
 }

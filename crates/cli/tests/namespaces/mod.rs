@@ -13,7 +13,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tokio::time::Instant;
 
 /// How long a test waits for something that is bound to happen.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a question is answered with, as soon as it is.
 pub(crate) fn until<R>(mut question: impl FnMut() -> Option<R>) -> R {
@@ -22,7 +22,7 @@ pub(crate) fn until<R>(mut question: impl FnMut() -> Option<R>) -> R {
         if let Some(answer) = question() {
             return answer;
         }
-        assert!(began.elapsed() < PATIENCE, "it did not happen");
+        assert!(began.elapsed() < TIMEOUT, "it did not happen");
         std::thread::yield_now();
     }
 }

@@ -53,7 +53,7 @@ impl Gateway {
         let errors = BufReader::new(gateway.0.stderr.take().expect("a pipe"));
         let mut said = Vec::new();
         for line in errors.lines().map_while(Result::ok) {
-            if line.contains("the gateway is up") {
+            if line.contains("gateway started") {
                 return gateway;
             }
             said.push(line);

@@ -17,7 +17,7 @@ pub(super) struct Measured {
     pub(super) overhead: f64,
     /// Jain's index of the flows' goodputs; `None` for one flow, or if nothing arrived.
     pub(super) fairness: Option<f64>,
-    /// Mean of the smoothed round-trip times above the least one of the flow, in seconds.
+    /// Mean of the smoothed round-trip times above the minimum of the flow, in seconds.
     pub(super) queueing_delay: Option<f64>,
     /// Until the last file was there, in seconds; `None` if one was not.
     pub(super) connection_time: Option<f64>,
@@ -25,12 +25,12 @@ pub(super) struct Measured {
     pub(super) complete: bool,
 }
 
-/// Round-trip times of one flow: how many, their sum and the least, in seconds.
+/// Round-trip times of one flow: how many, their sum and the minimum, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct RoundTrips {
     count: u64,
     sum: f64,
-    least: f64,
+    min: f64,
 }
 
 /// Looks at the round-trip times of each flow while a run happens.
@@ -42,7 +42,7 @@ pub(super) struct Watch {
 impl Watch {
     /// Of a run of so many flows.
     pub(super) fn new(flows: usize) -> Self {
-        Self { flows: vec![RoundTrips { count: 0, sum: 0.0, least: f64::INFINITY }; flows] }
+        Self { flows: vec![RoundTrips { count: 0, sum: 0.0, min: f64::INFINITY }; flows] }
     }
 
     /// What the run came to for these of its flows.
@@ -53,7 +53,7 @@ impl Watch {
         let times: Option<Vec<f64>> = of().map(|flow| flow.metrics.connection_time).collect();
         let waits = flows.iter().map(|flow| &self.flows[*flow]).filter(|trips| trips.count > 0);
         let waits: Vec<f64> =
-            waits.map(|trips| trips.sum / trips.count as f64 - trips.least).collect();
+            waits.map(|trips| trips.sum / trips.count as f64 - trips.min).collect();
         Measured {
             goodput: goodputs.iter().sum(),
             overhead: 100.0 * flows.iter().map(|flow| overhead(run, *flow)).sum::<u64>() as f64
@@ -77,7 +77,7 @@ impl Observer for Watch {
         let (trips, seconds) = (&mut self.flows[sample.flow], srtt.as_secs_f64());
         trips.count += 1;
         trips.sum += seconds;
-        trips.least = trips.least.min(seconds);
+        trips.min = trips.min.min(seconds);
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Place {
 /// The last node before the receiver of a flow, and the link between them.
 pub(super) fn before_last_link(spec: &RunSpec, flow: &FlowSpec) -> Result<Place, String> {
     let last = last_link(spec, flow.from, flow.to).filter(|(node, _)| *node != flow.from);
-    let Some((node, link)) = last.filter(|_| spec.sky.is_none()) else {
+    let Some((node, link)) = last.filter(|_| spec.constellation.is_none()) else {
         let message =
             "an addition needs a node between the ends, and links that stay where they are";
         return Err(format!("flow `{}`: {message}", flow.name));

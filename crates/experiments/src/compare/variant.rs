@@ -95,7 +95,7 @@ pub fn named() -> Vec<NamedVariant> {
         ),
         entry(
             "bentpipe-rate".into(),
-            "the same with --rate: at the rate of the links on the way".into(),
+            "the same with --rate: at the rate of the links on the path".into(),
         ),
     ];
     let recovery = |(name, summary): &(&str, &str)| {

@@ -51,13 +51,13 @@ fn further_rate(run: &RunSummary, flow: &FlowSummary) -> f64 {
     8.0 * bytes as f64 / run.simulated_seconds
 }
 
-fn of_sky(run: &RunSummary, take: fn(&ConstellationSummary) -> f64) -> f64 {
+fn of_constellation(run: &RunSummary, take: fn(&ConstellationSummary) -> f64) -> f64 {
     run.constellation.as_ref().map_or(f64::NAN, take)
 }
 
 /// Of the route of the first flow.
 fn of_route(run: &RunSummary, take: fn(&RouteSummary) -> f64) -> f64 {
-    let route = run.constellation.as_ref().and_then(|sky| sky.routes.first());
+    let route = run.constellation.as_ref().and_then(|constellation| constellation.routes.first());
     route.map_or(f64::NAN, take)
 }
 
@@ -215,7 +215,9 @@ pub static METRICS: &[Metric] = &[
     Metric {
         name: "handovers",
         label: "handovers of all stations",
-        take: |Outcome { run, .. }| of_sky(run, |sky| sky.handovers.len() as f64),
+        take: |Outcome { run, .. }| {
+            of_constellation(run, |constellation| constellation.handovers.len() as f64)
+        },
     },
     Metric {
         name: "route_changes",
@@ -256,7 +258,7 @@ pub static METRICS: &[Metric] = &[
     },
     Metric {
         name: "retransmitted_segments",
-        label: "segments that the first flow's sender sent again",
+        label: "segments that the first flow's sender retransmitted",
         take: |Outcome { run, .. }| of_flow(run, |f| f.source.retransmitted_segments as f64),
     },
     Metric {

@@ -164,8 +164,8 @@ impl Experiment {
         let first = self.sweeps.first().and_then(|sweep| Some((sweep, sweep.points.first()?)));
         let (Some(variant), Some((sweep, point))) = (variant, first) else { return Err(wrong()) };
         let spec = self.scenario(sweep, point, variant)?.run_spec(Some(1), false)?;
-        let sky = spec.sky.ok_or_else(wrong)?;
-        Ok(Some((&map.figure, sky.network)))
+        let constellation = spec.constellation.ok_or_else(wrong)?;
+        Ok(Some((&map.figure, constellation.network)))
     }
 
     /// Checks that every name in the experiment means something.

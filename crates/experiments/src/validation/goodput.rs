@@ -22,7 +22,7 @@ pub struct Reference {
     pub runs: u64,
     /// Goodput in bit/s and half its 95 % confidence interval.
     pub goodput: (f64, f64),
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub resent: f64,
     /// Timeouts.
     pub timeouts: f64,
@@ -62,7 +62,7 @@ pub fn references() -> Result<Vec<Reference>, Error> {
 pub struct Found {
     /// Goodput in bit/s.
     pub goodput: Estimate,
-    /// Mean of the segments sent again.
+    /// Mean of the segments retransmitted.
     pub resent: f64,
     /// Mean of the timeouts.
     pub timeouts: f64,

@@ -49,7 +49,7 @@ impl Config {
     pub(super) fn check(&self) -> Vec<(String, String)> {
         let mut found = Found::default();
         if self.peers.is_empty() {
-            found.add("peers", "there is none: name the far gateway in [peers.NAME]");
+            found.add("peers", "there is none: name the remote gateway in [peers.NAME]");
         }
         for (name, peer) in &self.peers {
             if self.role == Role::Terminal && peer.address.is_none() {
@@ -72,7 +72,7 @@ impl Config {
     fn check_limits(&self, found: &mut Found) {
         let limits = &self.limits;
         for (key, is_zero) in [
-            ("limits.patience", limits.patience.0.is_zero()),
+            ("limits.idle_timeout", limits.idle_timeout.0.is_zero()),
             ("limits.connect_timeout", limits.connect_timeout.0.is_zero()),
             ("limits.new_per_second", limits.new_per_second == 0),
         ] {

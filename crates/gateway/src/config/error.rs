@@ -96,6 +96,10 @@ fn plainly(message: &str) -> String {
     if let Some((said, words)) = IN_WORDS.iter().find(|(said, _)| message.ends_with(said)) {
         return message.replace(said, words);
     }
+    // Within one table TOML itself refuses a key that is there twice.
+    if let Some(key) = message.strip_prefix("duplicate field ") {
+        return format!("{key} is set twice, once by its old name");
+    }
     let mut quoted = message.split('`').skip(1).step_by(2);
     let names_a_choice = ["unknown field", "unknown variant"].iter().any(|w| message.contains(w));
     let Some(wrong) = quoted.next().filter(|_| names_a_choice) else { return message.to_owned() };

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::check::Found;
 use super::{Config, Destination, Parsed, Role};
 use bentpipe_association::PublicKey;
-use bentpipe_association::endpoint::{Carrier, Fec, Plan, PlannedPath, Route, Share};
+use bentpipe_association::endpoint::{Fec, Outer, Plan, PlannedPath, Route, Share};
 
 /// Whose the link is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -30,9 +30,9 @@ pub struct LinkConfig {
     pub mode: Mode,
     /// What this end may send, all headers included, if the link is dedicated.
     pub rate: Option<Parsed<BitRate>>,
-    /// The address of this host on the link; the system's choice if left out.
+    /// The address of this host on the link (default: the system's choice).
     pub source: Option<IpAddr>,
-    /// The congestion controller of each flow if the link is shared; CUBIC if left out.
+    /// The congestion controller of each flow if the link is shared (default: CUBIC).
     pub controller: Option<String>,
     /// Parity.
     #[serde(default)]
@@ -45,17 +45,17 @@ pub struct LinkConfig {
 pub struct Backup {
     /// What this end may send, all headers included, if the links are dedicated.
     pub rate: Option<Parsed<BitRate>>,
-    /// The address of this host on the link; the system's choice if left out.
+    /// The address of this host on the link (default: the system's choice).
     pub source: Option<IpAddr>,
     /// Flows are spread over both links while both work.
-    #[serde(default)]
-    pub aggregate: bool,
+    #[serde(default, alias = "aggregate")]
+    pub load_balance: bool,
 }
 
-/// What carries the datagrams between gateways.
+/// Which outer transports there are between gateways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Carriers {
+pub enum OuterMode {
     /// UDP, and TCP where that does not get through.
     #[default]
     Auto,
@@ -65,13 +65,13 @@ pub enum Carriers {
     Tcp,
 }
 
-impl Carriers {
+impl OuterMode {
     /// In the order of preference.
-    const fn all(self) -> &'static [Carrier] {
+    const fn all(self) -> &'static [Outer] {
         match self {
-            Self::Auto => &[Carrier::Udp, Carrier::Tcp],
-            Self::Udp => &[Carrier::Udp],
-            Self::Tcp => &[Carrier::Tcp],
+            Self::Auto => &[Outer::Udp, Outer::Tcp],
+            Self::Udp => &[Outer::Udp],
+            Self::Tcp => &[Outer::Tcp],
         }
     }
 }
@@ -158,8 +158,8 @@ impl Config {
             _ => {}
         }
         if self.role == Role::Hub {
-            if backup.aggregate {
-                found.add("backup.aggregate", "the terminal decides: say it there");
+            if backup.load_balance {
+                found.add("backup.load_balance", "the terminal decides: say it there");
             }
             return;
         }
@@ -181,15 +181,13 @@ impl Config {
         let backup = self.backup.as_ref();
         let links = [(first, self.link.source), (second, backup.and_then(|backup| backup.source))];
         let paths = links.into_iter().enumerate().flat_map(|(link, (address, local))| {
-            let path = move |address, carrier| PlannedPath {
-                route: Route { address, local, carrier },
-                link,
-            };
-            let carriers = self.carrier.all().iter();
-            carriers.filter_map(move |carrier| Some(path(address?, *carrier)))
+            let path =
+                move |address, outer| PlannedPath { route: Route { address, local, outer }, link };
+            let outer = self.outer.all().iter();
+            outer.filter_map(move |outer| Some(path(address?, *outer)))
         });
         let paths: Vec<PlannedPath> = paths.collect();
-        let spread = backup.is_some_and(|backup| backup.aggregate);
+        let spread = backup.is_some_and(|backup| backup.load_balance);
         first.map(|_| Plan { paths, spread })
     }
 
@@ -246,26 +244,26 @@ mod tests {
         [&peer.address, &peer.backup].map(|known| known.as_ref()?.0.address())
     }
 
-    /// Links and carriers of the paths to the peer, in their order.
-    fn paths(config: &Config) -> Vec<(usize, Carrier)> {
+    /// Links and outer transports of the paths to the peer, in their order.
+    fn paths(config: &Config) -> Vec<(usize, Outer)> {
         let plan = config.plan(addresses(config)).expect("paths");
-        plan.paths.iter().map(|path| (path.link, path.route.carrier)).collect()
+        plan.paths.iter().map(|path| (path.link, path.route.outer)).collect()
     }
 
     #[test]
     fn the_first_link_comes_before_the_second_one_and_udp_before_tcp() {
-        let (udp, tcp) = (Carrier::Udp, Carrier::Tcp);
+        let (udp, tcp) = (Outer::Udp, Outer::Tcp);
         assert_eq!(paths(&parse("", "").expect("one link")), [(0, udp), (0, tcp)]);
         let both = parse("[backup]", BACKUP).expect("two links");
         assert_eq!(paths(&both), [(0, udp), (0, tcp), (1, udp), (1, tcp)]);
-        let both = parse("carrier = \"tcp\"\n[backup]", BACKUP).expect("two links");
+        let both = parse("outer = \"tcp\"\n[backup]", BACKUP).expect("two links");
         assert_eq!(paths(&both), [(0, tcp), (1, tcp)]);
     }
 
     #[test]
     fn each_link_has_its_own_rate_and_source() {
         let settings = "[link]\nmode = \"dedicated\"\nrate = \"10 Mbit/s\"\n[backup]\n\
-                        rate = \"1 Mbit/s\"\nsource = \"198.51.100.9\"\naggregate = true";
+                        rate = \"1 Mbit/s\"\nsource = \"198.51.100.9\"\nload_balance = true";
         let config = parse(settings, BACKUP).expect("two links");
         let rates: Vec<(usize, u64)> =
             config.shares().map(|(link, _, share)| (link, share.rate.as_bps())).collect();

@@ -3,6 +3,7 @@
 mod check;
 mod error;
 mod link;
+mod old_keys;
 mod ops;
 pub(crate) mod tuning;
 mod values;
@@ -16,7 +17,8 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 pub use self::error::{ConfigError, ConfigErrors};
-pub use self::link::{Backup, Carriers, LinkConfig, Mode};
+pub use self::link::{Backup, LinkConfig, Mode, OuterMode};
+pub use self::old_keys::old_keys;
 pub use self::ops::Ops;
 pub use self::values::{Parsed, Password};
 use crate::open::Destination;
@@ -33,7 +35,7 @@ pub enum Role {
     Hub,
 }
 
-/// What becomes of new connections while the far gateway is gone.
+/// What becomes of new connections while the remote gateway is unreachable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fallback {
@@ -78,10 +80,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The user that the process becomes once it has read its key, if it was started by root.
     pub user: Option<String>,
-    /// Connections are answered before the far gateway has connected.
+    /// Connections are answered before the remote gateway has connected.
     #[serde(default = "yes")]
     pub early_accept: bool,
-    /// What becomes of new connections while the far gateway is gone.
+    /// What becomes of new connections while the remote gateway is unreachable.
     #[serde(default)]
     pub fallback: Fallback,
     /// What becomes of UDP.
@@ -90,9 +92,9 @@ pub struct Config {
     /// Connections to servers come from the address of the client.
     #[serde(default)]
     pub transparent_source: bool,
-    /// What carries the datagrams between the gateways.
-    #[serde(default)]
-    pub carrier: Carriers,
+    /// The outer transport: what carries the datagrams between the gateways.
+    #[serde(default, alias = "carrier")]
+    pub outer: OuterMode,
     /// The link.
     #[serde(default)]
     pub link: LinkConfig,
@@ -114,7 +116,7 @@ pub struct Config {
     pub socks5: Option<Proxy>,
     /// An HTTP server that knows CONNECT.
     pub http: Option<Proxy>,
-    /// Connections that the firewall leads here.
+    /// Connections that the firewall redirects here.
     pub transparent: Option<Transparent>,
     /// Metrics, health and status over HTTP.
     pub ops: Option<Ops>,
@@ -134,8 +136,9 @@ pub struct Limits {
     pub buffer: Parsed<ByteCount>,
     /// Time for a server to answer.
     pub connect_timeout: Parsed<Span>,
-    /// The far gateway may be silent for so long before flows are reset.
-    pub patience: Parsed<Span>,
+    /// The remote gateway may be silent for so long before flows are reset.
+    #[serde(alias = "patience")]
+    pub idle_timeout: Parsed<Span>,
 }
 
 impl Default for Limits {
@@ -146,7 +149,7 @@ impl Default for Limits {
             memory: Parsed(ByteCount::new(1_000_000_000)),
             buffer: Parsed(ByteCount::new(20_000_000)),
             connect_timeout: Parsed(Span::from_secs(30)),
-            patience: Parsed(Span::from_secs(300)),
+            idle_timeout: Parsed(Span::from_secs(300)),
         }
     }
 }
@@ -161,7 +164,7 @@ pub struct Peer {
     pub address: Option<Parsed<Destination>>,
     /// The same over the second link.
     pub backup: Option<Parsed<Destination>>,
-    /// What this end may send to it on a dedicated link; all of the link's rate if left out.
+    /// What this end may send to it on a dedicated link (default: all of the link's rate).
     pub rate: Option<Parsed<BitRate>>,
     /// Its weight among the peers on a dedicated link.
     #[serde(default = "one")]
@@ -177,9 +180,9 @@ pub struct Forward {
     /// TCP or UDP.
     #[serde(default)]
     pub protocol: Protocol,
-    /// Where it leads, as the far gateway sees it.
+    /// Where it leads, as the remote gateway sees it.
     pub to: Parsed<Destination>,
-    /// By which gateway; the only one if left out.
+    /// By which gateway (default: the only one).
     pub peer: Option<String>,
 }
 
@@ -196,15 +199,15 @@ pub struct Proxy {
     /// private network.
     #[serde(default)]
     pub open: bool,
-    /// By which gateway; the only one if left out.
+    /// By which gateway (default: the only one).
     pub peer: Option<String>,
 }
 
-/// Connections that the firewall leads here.
+/// Connections that the firewall redirects here.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transparent {
-    /// The TCP port that they are led to.
+    /// The TCP port that they are redirected to.
     pub port: u16,
     /// The devices that they come in by, for the rules of the firewall; all if there are
     /// none.
@@ -213,7 +216,7 @@ pub struct Transparent {
     /// Networks to which connections go untouched, for the same rules.
     #[serde(default)]
     pub exclude: Vec<Parsed<IpNet>>,
-    /// By which gateway; the only one if left out.
+    /// By which gateway (default: the only one).
     pub peer: Option<String>,
 }
 
@@ -453,7 +456,7 @@ mod tests {
                 "`forward[0].to`: port 0",
             ),
             (peer.replace("192.0.2.1:25300", "hub.example"), "HOST:PORT"),
-            (format!("{peer}[limits]\npatience = \"0 s\""), "limits.patience"),
+            (format!("{peer}[limits]\nidle_timeout = \"0 s\""), "limits.idle_timeout"),
             (format!("{peer}[limits]\nconnect_timeout = \"0 s\""), "limits.connect_timeout"),
             (format!("{peer}[limits]\nnew_per_second = 0"), "limits.new_per_second"),
             (format!("{peer}[transparent]\nport = 0"), "transparent.port"),

@@ -53,7 +53,7 @@ pub struct Cumulative {
 pub struct Held {
     /// The owner's number of the packet.
     pub id: u32,
-    /// Line of the station that it waits for; 0 where there is only one.
+    /// Line of the [`Mac`](crate::mac::Mac) that it waits for; 0 where there is only one.
     pub line: u16,
     /// What it carries.
     pub kind: Kind,

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::{Outcome, now};
 
 /// Longest time for the hub to answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Keys that the hub takes for those of a peer.
 pub(crate) struct Association {
@@ -42,7 +42,7 @@ impl Association {
         let (initiator, datagram) = request(&key, hub, now(), &[]);
         socket.send(&datagram).await?;
         let mut buffer = [0; 2_048];
-        let answer = timeout(PATIENCE, socket.recv(&mut buffer)).await;
+        let answer = timeout(TIMEOUT, socket.recv(&mut buffer)).await;
         let len = answer.map_err(|_| "the hub does not answer: does it know this key?")??;
         let Some(Datagram::Response { sender, noise, .. }) = parse(Security::Full, &buffer[..len])
         else {

@@ -12,7 +12,7 @@ use crate::Outcome;
 /// Time between two bytes of a client.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// So many clients, each with a byte of a greeting now and then.
+/// So many clients, each with a byte of a handshake now and then.
 pub(crate) async fn run(to: SocketAddr, clients: usize, time: Duration) -> Outcome<()> {
     let mut tasks = JoinSet::new();
     for _ in 0..clients {

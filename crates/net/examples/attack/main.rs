@@ -25,7 +25,7 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// Sockets of those who have no key, each with a port of its own.
 const SOCKETS: usize = 16;
 /// Requests of keys that the hub does not know, made beforehand.
-const STRANGERS: usize = 1_000;
+const UNKNOWN_PEERS: usize = 1_000;
 
 #[derive(Parser)]
 struct Args {
@@ -57,7 +57,7 @@ enum Attack {
     /// One captured request of a peer, again and again.
     Replays,
     /// Requests of keys that the hub does not know.
-    Strangers,
+    UnknownPeers,
     /// Many TCP connections that say next to nothing.
     Clients,
     /// A peer opens connections without end.
@@ -104,12 +104,12 @@ async fn main() -> Outcome<()> {
             let (_, captured) = request(&key()?, hub()?, now(), &[]);
             Box::new(move |_| captured.clone())
         }
-        Attack::Strangers => {
+        Attack::UnknownPeers => {
             let hub = hub()?;
-            let requests: Vec<_> = (0..STRANGERS)
+            let requests: Vec<_> = (0..UNKNOWN_PEERS)
                 .map(|_| request(&SecretKey::generate(), hub, now(), &[]).1)
                 .collect();
-            Box::new(move |n| requests[n as usize % STRANGERS].clone())
+            Box::new(move |n| requests[n as usize % UNKNOWN_PEERS].clone())
         }
         what => {
             let mut association = Association::open(&sockets[0], key()?, hub()?).await?;
@@ -117,8 +117,8 @@ async fn main() -> Outcome<()> {
         }
     };
     // Who has keys has one address.
-    let ways = match args.attack {
-        Attack::Garbage | Attack::Replays | Attack::Strangers => SOCKETS,
+    let count = match args.attack {
+        Attack::Garbage | Attack::Replays | Attack::UnknownPeers => SOCKETS,
         _ => 1,
     };
     let (mut sent, mut answers) = ((0u64, 0u64), (0u64, 0u64));
@@ -129,7 +129,7 @@ async fn main() -> Outcome<()> {
         while sent.0 < due {
             let bytes = attack(sent.0);
             // A full buffer of the kernel loses it.
-            let _ = sockets[sent.0 as usize % ways].try_send(&bytes);
+            let _ = sockets[sent.0 as usize % count].try_send(&bytes);
             sent = (sent.0 + 1, sent.1 + bytes.len() as u64);
         }
         for socket in &sockets {

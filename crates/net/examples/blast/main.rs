@@ -18,8 +18,8 @@ use cpu_time::ProcessTime;
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Bytes that the application writes at once.
-const PIECE: usize = 64 * 1024;
-/// What the kernel is asked to buffer each way, for both transports.
+const CHUNK: usize = 64 * 1024;
+/// What the kernel is asked to buffer in each direction, for both transports.
 const KERNEL_BUFFER: usize = 8 * 1024 * 1024;
 
 #[derive(Parser)]
@@ -85,14 +85,14 @@ fn ready() {
     println!("ready");
 }
 
-/// The pieces that make `bytes` bytes, all of the same memory.
-fn pieces(bytes: u64) -> impl Iterator<Item = Bytes> {
-    let piece = Bytes::from(vec![0x5a; PIECE]);
+/// The chunks that make `bytes` bytes, all of the same memory.
+fn chunks(bytes: u64) -> impl Iterator<Item = Bytes> {
+    let chunk = Bytes::from(vec![0x5a; CHUNK]);
     let mut left = bytes;
     std::iter::from_fn(move || {
-        let len = left.min(PIECE as u64);
+        let len = left.min(CHUNK as u64);
         left -= len;
-        (len > 0).then(|| piece.slice(..len as usize))
+        (len > 0).then(|| chunk.slice(..len as usize))
     })
 }
 

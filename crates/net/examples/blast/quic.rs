@@ -10,7 +10,7 @@ use quinn::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfi
 use quinn_udp::UdpSocketState;
 use tokio::time::Instant;
 
-use crate::{Args, KERNEL_BUFFER, Outcome, pieces, ready, since};
+use crate::{Args, KERNEL_BUFFER, Outcome, chunks, ready, since};
 
 /// The name in the certificate.
 const NAME: &str = "blast";
@@ -72,8 +72,8 @@ pub(crate) async fn send(args: &Args) -> Outcome<(u64, Duration)> {
     let connection = endpoint.connect_with(config, args.address, NAME)?.await?;
     let start = Instant::now();
     let (mut send, mut receive) = connection.open_bi().await?;
-    for piece in pieces(args.bytes) {
-        send.write_chunk(piece).await?;
+    for chunk in chunks(args.bytes) {
+        send.write_chunk(chunk).await?;
     }
     send.finish()?;
     let answer = receive.read_to_end(8).await?;

@@ -6,7 +6,7 @@ use bentpipe_association::{SecretKey, Security, Tuning};
 use bentpipe_net::Host;
 use tokio::time::Instant;
 
-use crate::{Args, Outcome, pieces, ready, since};
+use crate::{Args, Outcome, chunks, ready, since};
 
 const SERVER: [u8; 32] = [1; 32];
 const CLIENT: [u8; 32] = [2; 32];
@@ -24,8 +24,8 @@ pub(crate) async fn serve(args: &Args) -> Outcome<(u64, Duration)> {
     let connection = host.accept().await;
     let start = Instant::now();
     let mut bytes = 0;
-    while let Some(piece) = connection.read_bytes().await? {
-        bytes += piece.len() as u64;
+    while let Some(chunk) = connection.read_bytes().await? {
+        bytes += chunk.len() as u64;
     }
     let took = since(start);
     connection.write_bytes(bytes.to_be_bytes().to_vec().into()).await?;
@@ -40,13 +40,13 @@ pub(crate) async fn send(args: &Args) -> Outcome<(u64, Duration)> {
     let peer = SecretKey::from_bytes(SERVER).public();
     let mut connection = host.connect(args.address, peer, 7, tuning(args).config()?).await?;
     let start = Instant::now();
-    for piece in pieces(args.bytes) {
-        connection.write_bytes(piece).await?;
+    for chunk in chunks(args.bytes) {
+        connection.write_bytes(chunk).await?;
     }
     tokio::io::AsyncWriteExt::shutdown(&mut connection).await?;
     let mut answer = Vec::new();
-    while let Some(piece) = connection.read_bytes().await? {
-        answer.extend_from_slice(&piece);
+    while let Some(chunk) = connection.read_bytes().await? {
+        answer.extend_from_slice(&chunk);
     }
     let took = since(start);
     connection.finish().await?;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::Outcome;
 
 /// Bytes that are made at once.
-const PIECE: u64 = 64 * 1024;
+const CHUNK: u64 = 64 * 1024;
 /// A prime, so that no power of two hides a displacement.
 const PERIOD: u64 = 251;
 
@@ -15,13 +15,13 @@ fn byte(place: u64) -> u8 {
     (place % PERIOD) as u8
 }
 
-/// The content in pieces.
-pub(crate) fn pieces(bytes: u64) -> impl Iterator<Item = Bytes> {
-    let wheel = Bytes::from_iter((0..PIECE + PERIOD).map(byte));
-    (0..bytes.div_ceil(PIECE)).map(move |piece| {
-        let place = piece * PIECE;
+/// The content in chunks.
+pub(crate) fn chunks(bytes: u64) -> impl Iterator<Item = Bytes> {
+    let wheel = Bytes::from_iter((0..CHUNK + PERIOD).map(byte));
+    (0..bytes.div_ceil(CHUNK)).map(move |chunk| {
+        let place = chunk * CHUNK;
         let from = (place % PERIOD) as usize;
-        wheel.slice(from..from + PIECE.min(bytes - place) as usize)
+        wheel.slice(from..from + CHUNK.min(bytes - place) as usize)
     })
 }
 

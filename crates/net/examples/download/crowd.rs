@@ -77,11 +77,11 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
 /// One connection, which asks at its begin, every `--pause` seconds and at its end.
 async fn live(args: &Args, counts: &Counts) -> Outcome<()> {
     let end = Instant::now() + Duration::from_secs(args.life);
-    let patience = Duration::from_secs(args.patience);
-    let mut connection = timeout(patience, TcpStream::connect(args.address)).await??;
+    let time_limit = Duration::from_secs(args.time_limit);
+    let mut connection = timeout(time_limit, TcpStream::connect(args.address)).await??;
     let ask = async |connection: &mut TcpStream| {
         let checker = Checker::default();
-        timeout(patience, tcp::ask(connection, args.bytes, &checker)).await??;
+        timeout(time_limit, tcp::ask(connection, args.bytes, &checker)).await??;
         counts.answers.fetch_add(1, Ordering::Relaxed);
         Outcome::Ok(())
     };
@@ -93,7 +93,7 @@ async fn live(args: &Args, counts: &Counts) -> Outcome<()> {
             ask(&mut connection).await?;
         }
         connection.shutdown().await?;
-        match timeout(patience, connection.read(&mut [0])).await?? {
+        match timeout(time_limit, connection.read(&mut [0])).await?? {
             0 => Ok(()),
             _ => Err("it said more than it was asked".into()),
         }

@@ -47,7 +47,7 @@ struct Args {
     cold: bool,
     /// Longest time for the downloads, in seconds; what arrived until then counts.
     #[arg(long, default_value_t = 600)]
-    patience: u64,
+    time_limit: u64,
     /// How many connections of a crowd begin in a second.
     #[arg(long, default_value = "10")]
     fresh: NonZeroU32,
@@ -98,12 +98,12 @@ fn report(downloads: Vec<(u64, Duration)>) -> Outcome<()> {
 
 /// How far a download came in that time, and how long it took.
 async fn within(
-    patience: u64,
+    time_limit: u64,
     checker: &Checker,
     download: impl Future<Output = Outcome<()>>,
 ) -> Outcome<(u64, Duration)> {
     let start = tokio::time::Instant::now();
-    if let Ok(ended) = tokio::time::timeout(Duration::from_secs(patience), download).await {
+    if let Ok(ended) = tokio::time::timeout(Duration::from_secs(time_limit), download).await {
         ended?;
     }
     Ok((checker.seen(), start.elapsed()))

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::content::{Checker, pieces};
+use crate::content::{Checker, chunks};
 use crate::{Args, Outcome, within};
 
 const READ: usize = 256 * 1024;
@@ -28,8 +28,8 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
         let (mut connection, _) = listener.accept().await?;
         tokio::spawn(async move {
             while let Ok(bytes) = connection.read_u64().await {
-                for piece in pieces(bytes) {
-                    connection.write_all(&piece).await?;
+                for chunk in chunks(bytes) {
+                    connection.write_all(&chunk).await?;
                 }
             }
             connection.shutdown().await
@@ -41,14 +41,14 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
 pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
     let mut flows = JoinSet::new();
     for _ in 0..args.flows {
-        let (address, bytes, patience) = (args.address, args.bytes, args.patience);
+        let (address, bytes, time_limit) = (args.address, args.bytes, args.time_limit);
         flows.spawn(async move {
             let checker = Checker::default();
             let all = async {
                 let mut connection = TcpStream::connect(address).await?;
                 ask(&mut connection, bytes, &checker).await
             };
-            within(patience, &checker, all).await
+            within(time_limit, &checker, all).await
         });
     }
     flows.join_all().await.into_iter().collect()

@@ -9,7 +9,7 @@ use bentpipe_net::Host;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use crate::content::{Checker, pieces};
+use crate::content::{Checker, chunks};
 use crate::{Args, Outcome, within};
 
 const SERVER: [u8; 32] = [1; 32];
@@ -32,13 +32,13 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
             let mut request = Vec::new();
             // The end of the request is a round trip behind it.
             while request.len() < 8
-                && let Some(piece) = connection.read_bytes().await?
+                && let Some(chunk) = connection.read_bytes().await?
             {
-                request.extend_from_slice(&piece);
+                request.extend_from_slice(&chunk);
             }
             let bytes = request.try_into().map(u64::from_be_bytes).unwrap_or(0);
-            for piece in pieces(bytes) {
-                connection.write_bytes(piece).await?;
+            for chunk in chunks(bytes) {
+                connection.write_bytes(chunk).await?;
             }
             connection.finish().await
         });
@@ -61,11 +61,12 @@ pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
 
     let mut flows = JoinSet::new();
     for _ in 0..args.flows {
-        let (host, open, bytes, patience) = (host.clone(), open.clone(), args.bytes, args.patience);
+        let (host, open, bytes, time_limit) =
+            (host.clone(), open.clone(), args.bytes, args.time_limit);
         flows.spawn(async move {
             let checker = Checker::default();
             let all = read(open(&host), bytes, &checker);
-            within(patience, &checker, all).await
+            within(time_limit, &checker, all).await
         });
     }
     flows.join_all().await.into_iter().collect()

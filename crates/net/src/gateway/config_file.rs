@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::net::{AddressFamily, SocketType, netdevice, socket};
 
-use bentpipe_gateway::{Config, ConfigError, ConfigErrors, Role};
+use bentpipe_gateway::{Config, ConfigError, ConfigErrors, Role, old_keys};
 
 /// What is doubtful, by key.
 type Found = Vec<(String, String)>;
@@ -20,12 +20,12 @@ fn has_device(name: &str) -> bool {
     netdevice::name_to_index(&any, name).is_ok()
 }
 
-/// Reads a file and checks it.
+/// Reads a file and checks it. Beside the configuration there are warnings of its old keys.
 ///
 /// # Errors
 /// When it cannot be read, or is not a configuration: file, line or key, what is wrong and what would
 /// be right.
-pub fn load(path: &Path) -> Result<Config, ConfigErrors> {
+pub fn load(path: &Path) -> Result<(Config, Vec<String>), ConfigErrors> {
     let file = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| ConfigError {
         file: file.clone(),
@@ -38,7 +38,7 @@ pub fn load(path: &Path) -> Result<Config, ConfigErrors> {
         // A path that begins at the root stays what it is.
         config.key = dir.join(&config.key);
     }
-    Ok(config)
+    Ok((config, old_keys(&file, &text)))
 }
 
 /// What is most likely not meant by whoever wrote this file.
@@ -107,7 +107,7 @@ mod tests {
         fs::write(&path, format!("key = \"key\"\nlisten = \"0.0.0.0:25300\"\n{text}"))
             .expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
-        let doubt = doubt(&load(&path).expect("a configuration"), &path);
+        let doubt = doubt(&load(&path).expect("a configuration").0, &path);
         let said = doubt.map_err(|errors| errors.to_string()).err().unwrap_or_default();
         said.lines().map(str::to_owned).collect()
     }

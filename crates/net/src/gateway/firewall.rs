@@ -3,8 +3,8 @@
 //!
 //! Only the first packet of a connection is led here, so that those which exist when the rules come go
 //! on as they did. Without a gateway that listens the rules lead nowhere and packets go their way.
-//! Without an early accept it comes twice: from its host it is led to a device, and from there, when the
-//! far gateway has connected, to the port.
+//! Without an early accept it comes twice: from its host it is redirected to a device, and from there, when the
+//! remote gateway has connected, to the port.
 
 use std::fmt::Write as _;
 use std::io;
@@ -17,7 +17,7 @@ use bentpipe_system::programs;
 const MARK: u32 = 0x6270;
 /// The routing table that leads them there; also the priority of the rule that says so.
 const TABLE: u32 = 25_300;
-/// Mark of requests that wait for the far gateway.
+/// Mark of requests that wait for the remote gateway.
 const HELD_MARK: u32 = 0x6271;
 /// The routing table that leads them to their device, while there is one; also the priority of the rule that says so.
 pub(super) const HELD_TABLE: u32 = 25_301;
@@ -51,11 +51,11 @@ pub struct Installed {
 impl Drop for Installed {
     fn drop(&mut self) {
         if let Err(error) = Firewall::clear() {
-            tracing::error!(%error, "the rules of the firewall stay");
+            tracing::error!(%error, "cannot remove the firewall rules");
         }
         for switch in &self.switched {
             if let Err(error) = std::fs::write(switch, "0") {
-                tracing::error!(%error, switch, "it stays on");
+                tracing::error!(%error, switch, "cannot turn the switch off");
             }
         }
     }
@@ -74,7 +74,7 @@ fn reflect() -> Vec<&'static str> {
             turn_on(switch).unwrap_or_else(|error| {
                 tracing::warn!(
                     %error, switch,
-                    "it cannot be turned on: clients are not told that a neighbour of this host is absent"
+                    "cannot turn the switch on: clients do not learn that a neighbour of this host is absent"
                 );
                 false
             })

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use bentpipe_association::SecretKey;
 use bentpipe_association::secure::Security;
-use bentpipe_gateway::{Carriers, Config, Counters, NeedsRestart, Role, Status};
+use bentpipe_gateway::{Config, Counters, NeedsRestart, OuterMode, Role, Status};
 use tokio::task::JoinSet;
 
 use self::streams::Stream;
@@ -58,7 +58,7 @@ impl Gateway {
     /// Outside of a tokio runtime.
     pub fn start(config: Config, key: SecretKey) -> io::Result<Self> {
         // Terminals connect, hubs are connected to.
-        let both = config.role == Role::Hub && config.carrier != Carriers::Udp;
+        let both = config.role == Role::Hub && config.outer != OuterMode::Udp;
         let bind = if both { Host::bind_both } else { Host::bind };
         let host = bind(config.listen, key, Security::Full).map_err(|error| {
             io::Error::new(error.kind(), format!("UDP {}: {error}", config.listen))
@@ -74,7 +74,7 @@ impl Gateway {
         for work in inner.work() {
             tasks.spawn(work);
         }
-        tasks.spawn(watch(host.clone()));
+        tasks.spawn(monitor(host.clone()));
         Ok(Self { inner, host, tasks, ops })
     }
 
@@ -106,7 +106,7 @@ impl Gateway {
         self.inner.status()
     }
 
-    /// Whether the far gateway of this name answers.
+    /// Whether the remote gateway of this name answers.
     pub fn is_up(&self, peer: &str) -> bool {
         self.inner.is_up(peer)
     }
@@ -132,7 +132,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// Ends, and tells the far gateways, so that they do not have to find out.
+    /// Ends, and tells the remote gateways, so that they do not have to find out.
     pub async fn stop(mut self) {
         self.tasks.abort_all();
         self.host.shutdown().await;
@@ -140,7 +140,7 @@ impl Gateway {
 }
 
 /// Ends when nothing works any more.
-async fn watch(host: Host) -> io::Result<()> {
+async fn monitor(host: Host) -> io::Result<()> {
     host.failed().await;
     Err(io::Error::other("the task that carries datagrams has ended"))
 }

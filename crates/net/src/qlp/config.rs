@@ -24,7 +24,7 @@ pub fn config(tuning: &Tuning) -> Result<Arc<Config>, BuildError> {
         ctl_max_retries: Some(5),
         keepalive: tuning.signs(),
         keepalive_max: tuning.keepalives(),
-        no_response: tuning.patience,
+        no_response: tuning.idle_timeout,
         probing: tuning.probing.unwrap_or(tuning.rate.is_none()),
         controller: tuning.choice("stp")?,
         ..paper
@@ -43,7 +43,7 @@ mod tests {
         assert_eq!((settings.mss, settings.snd_buf.get(), settings.poll_rate), (1000, 64_000, 3));
         assert!(settings.probing);
         let off =
-            Tuning { probing: Some(false), patience: Span::from_secs(60), ..Tuning::default() };
+            Tuning { probing: Some(false), idle_timeout: Span::from_secs(60), ..Tuning::default() };
         let off = config(&off).expect("settings");
         assert_eq!(
             (off.probing, off.no_response, off.keepalive_max),

@@ -170,7 +170,7 @@ impl Sessions {
         let (local, peer) = (segment.destination_port, segment.source_port);
         let session = self.demux.session(path_to(source), local, peer);
         let opens = matches!(segment.body, xstp::Body::Begin(_));
-        let Some(id) = session else { return self.knock(now, source, &segment) };
+        let Some(id) = session else { return self.handle_unknown(now, source, &segment) };
         let request = opens.then(|| segment.clone());
         let stream = &mut self.connections[id].stream;
         stream.endpoint.handle_segment(now, path_to(source), &mut Segment::Xstp(segment));
@@ -179,12 +179,12 @@ impl Sessions {
         // The peer may have started anew; if the old session gives way, its request can be heard.
         self.drain(now, id);
         if self.demux.session(path_to(source), local, peer).is_none() {
-            self.knock(now, source, &request);
+            self.handle_unknown(now, source, &request);
         }
     }
 
     /// A segment for which there is no session: the peer opens one, or it is told that there is none.
-    fn knock(&mut self, now: Instant, source: NodeId, segment: &xstp::Segment) {
+    fn handle_unknown(&mut self, now: Instant, source: NodeId, segment: &xstp::Segment) {
         let room = self.connections.len() < MOST_CONNECTIONS;
         let entropy = (self.entropy)();
         let opened = self

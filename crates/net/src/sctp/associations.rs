@@ -22,7 +22,7 @@ use slab::Slab;
 
 use super::connection::PathChange;
 use super::local::Local;
-use super::ways::{Way, Ways};
+use super::paths::{Path, Paths};
 use bentpipe_association::endpoint::{Entropy, Outbox, Timers};
 use bentpipe_association::stream::{Accepted, ConnectionId, Stream, Streams};
 
@@ -59,7 +59,7 @@ pub struct Associations {
     accepted: Accepted,
     /// What each socket has to send, and what of it may be cut into fragments.
     outboxes: Vec<Outbox>,
-    outboxes_in_pieces: Vec<Outbox>,
+    outboxes_fragmented: Vec<Outbox>,
     entropy: Entropy,
     counters: Counters,
     place: Segment,
@@ -70,7 +70,7 @@ pub struct Associations {
 #[derive(Debug)]
 struct Connection {
     stream: Stream<Association>,
-    ways: Ways,
+    paths: Paths,
     changes: VecDeque<PathChange>,
     watcher: Option<Waker>,
     /// The peer has named its addresses.
@@ -83,10 +83,10 @@ struct Connection {
 
 /// What surrounds an association while it is drained.
 struct DrainContext<'a> {
-    ways: &'a Ways,
+    paths: &'a Paths,
     dropped: bool,
     outboxes: &'a mut [Outbox],
-    outboxes_in_pieces: &'a mut [Outbox],
+    outboxes_fragmented: &'a mut [Outbox],
     place: &'a mut Segment,
     events: &'a mut Vec<Event>,
 }
@@ -98,10 +98,14 @@ impl Host<Association> for DrainContext<'_> {
 
     fn transmit(&mut self, _now: Instant, path: PathId) {
         if let Segment::Sctp(packet) = &*self.place
-            && let Some(way) = self.ways.get(path)
+            && let Some(known) = self.paths.get(path)
         {
-            let in_pieces = packet.in_pieces;
-            put(packet, *way, if in_pieces { self.outboxes_in_pieces } else { self.outboxes });
+            let may_fragment = packet.may_fragment;
+            put(
+                packet,
+                *known,
+                if may_fragment { self.outboxes_fragmented } else { self.outboxes },
+            );
         }
     }
 
@@ -113,8 +117,8 @@ impl Host<Association> for DrainContext<'_> {
     }
 }
 
-fn put(packet: &Packet, way: Way, outboxes: &mut [Outbox]) {
-    outboxes[way.socket].push(way.to, packet.ecn, |out| sctp::encode(packet, out));
+fn put(packet: &Packet, path: Path, outboxes: &mut [Outbox]) {
+    outboxes[path.socket].push(path.to, packet.ecn, |out| sctp::encode(packet, out));
 }
 
 impl Associations {
@@ -127,7 +131,7 @@ impl Associations {
         let outboxes = || std::iter::repeat_with(Outbox::default).take(local.count()).collect();
         Self {
             outboxes: outboxes(),
-            outboxes_in_pieces: outboxes(),
+            outboxes_fragmented: outboxes(),
             local,
             key: CookieKey::new(secret),
             listener: None,
@@ -145,7 +149,8 @@ impl Associations {
 
     /// Lets anybody open associations to service `port`.
     pub fn listen(&mut self, port: u16, config: Arc<Config>) {
-        self.listener = Some((port, Listener::new(config, self.key.clone(), self.local.told())));
+        self.listener =
+            Some((port, Listener::new(config, self.key.clone(), self.local.announced())));
     }
 
     /// Opens an association to service `port` of the peer at `to`. `None` when no socket leads there or each
@@ -157,37 +162,37 @@ impl Associations {
         port: u16,
         config: Arc<Config>,
     ) -> Option<ConnectionId> {
-        let (socket, to) = self.local.way_to(to.ip(), to.port())?;
-        let way = Way { socket, to };
+        let (socket, to) = self.local.path_to(to.ip(), to.port())?;
+        let path = Path { socket, to };
         let drawn = (self.entropy)() as u16;
         let free = |local: &u16| {
-            !self.by_ends.contains_key(&(way.ip(), Ports { local: *local, peer: port }))
+            !self.by_ends.contains_key(&(path.ip(), Ports { local: *local, peer: port }))
         };
         let mut ports = (0..=u16::MAX - FIRST_PORT).map(|n| FIRST_PORT | drawn.wrapping_add(n));
         let local = ports.find(free)?;
         let identity = Identity {
             ports: Ports { local, peer: port },
-            paths: vec![Ways::PRIMARY],
-            addresses: self.local.told(),
+            paths: vec![Paths::PRIMARY],
+            addresses: self.local.announced(),
             key: self.key.clone(),
             entropy: (self.entropy)(),
         };
         let association = Association::connect(config, now, identity);
-        Some(ConnectionId(self.add(association, way, false)))
+        Some(ConnectionId(self.add(association, path, false)))
     }
 
-    fn add(&mut self, association: Association, way: Way, unaccepted: bool) -> usize {
+    fn add(&mut self, association: Association, path: Path, unaccepted: bool) -> usize {
         let ports = association.ports();
         let id = self.connections.insert(Connection {
             stream: Stream::new(association),
-            ways: Ways::new(way),
+            paths: Paths::new(path),
             changes: VecDeque::new(),
             watcher: None,
             learned: false,
             unaccepted,
             dirty: false,
         });
-        self.by_ends.insert((way.ip(), ports), id);
+        self.by_ends.insert((path.ip(), ports), id);
         self.mark_dirty(id);
         id
     }
@@ -207,12 +212,12 @@ impl Associations {
 
     /// Where the primary path of an association leads.
     fn peer(&self, id: ConnectionId) -> SocketAddr {
-        self.address(id.0, Ways::PRIMARY)
+        self.address(id.0, Paths::PRIMARY)
     }
 
     fn address(&self, id: usize, path: PathId) -> SocketAddr {
-        let way = self.connections[id].ways.get(path);
-        way.map_or(([0, 0, 0, 0], 0).into(), |way| SocketAddr::new(way.ip(), way.to.port()))
+        let known = self.connections[id].paths.get(path);
+        known.map_or(([0, 0, 0, 0], 0).into(), |known| SocketAddr::new(known.ip(), known.to.port()))
     }
 
     /// A datagram arrived at a socket, with this mark in its IP header.
@@ -229,17 +234,17 @@ impl Associations {
             return;
         };
         packet.ecn = ecn;
-        let way = Way { socket, to: from };
+        let path = Path { socket, to: from };
         let ports = Ports { local: packet.destination_port, peer: packet.source_port };
-        let Some(&id) = self.by_ends.get(&(way.ip(), ports)) else {
-            return self.knock(now, way, packet);
+        let Some(&id) = self.by_ends.get(&(path.ip(), ports)) else {
+            return self.handle_unknown(now, path, packet);
         };
         let connection = &mut self.connections[id];
-        let Some(path) = connection.ways.find(way.ip()) else { return };
+        let Some(number) = connection.paths.find(path.ip()) else { return };
         if connection.stream.endpoint.is_authentic(&packet) {
-            connection.ways.seen(path, way);
+            connection.paths.seen(number, path);
         }
-        connection.stream.endpoint.handle_segment(now, path, &mut Segment::Sctp(packet));
+        connection.stream.endpoint.handle_segment(now, number, &mut Segment::Sctp(packet));
         // Before the peer tries them, or its packets would be strays.
         if !connection.learned && !connection.stream.endpoint.peer_addresses().is_empty() {
             self.learn(now, id);
@@ -248,23 +253,23 @@ impl Associations {
     }
 
     /// A packet of no association: the peer opens one, or it is told that there is none.
-    fn knock(&mut self, now: Instant, way: Way, mut packet: Packet) {
+    fn handle_unknown(&mut self, now: Instant, path: Path, mut packet: Packet) {
         let entropy = (self.entropy)();
         let room = self.connections.len() < MOST_ASSOCIATIONS;
         let listener = self.listener.as_ref();
         let listener = listener.filter(|(port, _)| room && *port == packet.destination_port);
         let answer = match listener {
-            Some((_, listener)) => listener.handle(now, Ways::PRIMARY, &[], &mut packet, entropy),
+            Some((_, listener)) => listener.handle(now, Paths::PRIMARY, &[], &mut packet, entropy),
             None => out_of_the_blue(&packet).map_or(Answer::Nothing, Answer::Reply),
         };
         match answer {
             Answer::Open(association) => {
-                let id = self.add(*association, way, true);
+                let id = self.add(*association, path, true);
                 self.learn(now, id);
             }
             Answer::Reply(reply) => {
                 self.counters.strays += u64::from(!packet.opens());
-                put(&reply, way, &mut self.outboxes);
+                put(&reply, path, &mut self.outboxes);
             }
             Answer::Nothing => self.counters.strays += 1,
         }
@@ -293,10 +298,10 @@ impl Associations {
             return;
         }
         let mut context = DrainContext {
-            ways: &connection.ways,
+            paths: &connection.paths,
             dropped: connection.stream.dropped,
             outboxes: &mut self.outboxes,
-            outboxes_in_pieces: &mut self.outboxes_in_pieces,
+            outboxes_fragmented: &mut self.outboxes_fragmented,
             place: &mut self.place,
             events: &mut self.events,
         };
@@ -330,8 +335,8 @@ impl Associations {
 
     /// The datagrams that a socket has to send and that may be cut into fragments, because they were made
     /// for a longer path.
-    pub fn outbox_in_pieces(&mut self, socket: usize) -> &mut Outbox {
-        &mut self.outboxes_in_pieces[socket]
+    pub fn outbox_fragmented(&mut self, socket: usize) -> &mut Outbox {
+        &mut self.outboxes_fragmented[socket]
     }
 
     /// When [`Associations::handle_timeout`] must be called.

@@ -20,7 +20,7 @@ const PRODUCTS: u64 = 2;
 const LONG_ROUND_TRIP: Span = Span::from_millis(700);
 /// After an outage a path is tried this often.
 const RTO_MAX: Span = Span::from_secs(8);
-/// Timeouts of a second and two make a path inactive: a link that went dark.
+/// Timeouts of a second and two make a path inactive: a link that went down.
 const PATH_MAX_RETRANS: u32 = 1;
 /// Requests until they come every [`RTO_MAX`], and the time that they take.
 const DOUBLINGS: u32 = 3;
@@ -39,7 +39,7 @@ const HEARTBEAT: Span = Span::from_secs(5);
 pub fn config(tuning: &Tuning) -> Result<Arc<Config>, BuildError> {
     let product = tuning.rate.map(|rate| rate.bytes_in(LONG_ROUND_TRIP) * PRODUCTS);
     let buffer = product.map_or(BUFFER, |bytes| bytes.max(BUFFER));
-    let rest = tuning.patience.saturating_sub(DOUBLING);
+    let rest = tuning.idle_timeout.saturating_sub(DOUBLING);
     let requests = DOUBLINGS + (rest.as_nanos() / RTO_MAX.as_nanos()) as u32;
     Ok(Arc::new(Config {
         mtu: MTU,
@@ -51,7 +51,7 @@ pub fn config(tuning: &Tuning) -> Result<Arc<Config>, BuildError> {
         rto_max: RTO_MAX,
         path_max_retrans: PATH_MAX_RETRANS,
         association_max_retrans: u32::MAX,
-        no_response: tuning.patience,
+        no_response: tuning.idle_timeout,
         max_init_retransmits: requests,
         heartbeat: HEARTBEAT,
         ecn: true,
@@ -66,12 +66,12 @@ mod tests {
 
     #[test]
     fn a_request_is_repeated_as_long_as_the_user_waits() {
-        let tuning = Tuning { patience: Span::from_secs(300), ..Tuning::default() };
+        let tuning = Tuning { idle_timeout: Span::from_secs(300), ..Tuning::default() };
         let config = config(&tuning).expect("settings");
         assert_eq!(config.validate(), Ok(()));
         // 1, 2 and 4 s, then every 8 s.
         assert_eq!(config.max_init_retransmits, 3 + 36);
-        assert_eq!(config.no_response, tuning.patience);
+        assert_eq!(config.no_response, tuning.idle_timeout);
     }
 
     #[test]

@@ -21,9 +21,9 @@ pub enum PathChange {
     /// It was tried and works.
     Confirmed(SocketAddr),
     /// It did not answer too often: data take another one.
-    Dark(SocketAddr),
+    Down(SocketAddr),
     /// It answers again.
-    Back(SocketAddr),
+    Up(SocketAddr),
 }
 
 /// What an SCTP association can do that is more than a stream of bytes.

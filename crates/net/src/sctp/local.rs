@@ -28,7 +28,7 @@ impl Local {
 
     /// What the peer is told: the addresses, if there are several. A single one it sees, and behind a
     /// translator sees it better.
-    pub fn told(&self) -> Vec<IpAddr> {
+    pub fn announced(&self) -> Vec<IpAddr> {
         let addresses: Vec<_> = self
             .sockets
             .iter()
@@ -39,7 +39,7 @@ impl Local {
     }
 
     /// The socket from which an address is reached, and the address as this socket wants it.
-    pub fn way_to(&self, ip: IpAddr, port: u16) -> Option<(usize, SocketAddr)> {
+    pub fn path_to(&self, ip: IpAddr, port: u16) -> Option<(usize, SocketAddr)> {
         let ip = ip.to_canonical();
         let fits = |socket: &SocketAddr| match socket.ip() {
             IpAddr::V4(_) => ip.is_ipv4(),
@@ -91,18 +91,18 @@ mod tests {
     fn the_socket_is_the_one_that_the_system_would_take() {
         let two = ["10.1.0.1:9899", "10.2.0.1:9899"];
         let to = "10.2.0.2:9899".parse().expect("an address");
-        assert_eq!(local(&two, Some("10.2.0.1")).way_to(ip("10.2.0.2"), 9899), Some((1, to)));
-        assert_eq!(local(&two, None).way_to(ip("10.2.0.2"), 9899), Some((0, to)));
-        assert_eq!(local(&two, None).way_to(ip("fd00::1"), 9899), None);
-        assert_eq!(local(&two, None).told(), [ip("10.1.0.1"), ip("10.2.0.1")]);
+        assert_eq!(local(&two, Some("10.2.0.1")).path_to(ip("10.2.0.2"), 9899), Some((1, to)));
+        assert_eq!(local(&two, None).path_to(ip("10.2.0.2"), 9899), Some((0, to)));
+        assert_eq!(local(&two, None).path_to(ip("fd00::1"), 9899), None);
+        assert_eq!(local(&two, None).announced(), [ip("10.1.0.1"), ip("10.2.0.1")]);
     }
 
     #[test]
     fn a_socket_of_both_families_gets_addresses_in_its_own_form() {
         let any = local(&["[::]:9899"], None);
         let mapped = "[::ffff:10.0.0.1]:7".parse().expect("an address");
-        assert_eq!(any.way_to(ip("10.0.0.1"), 7), Some((0, mapped)));
-        assert!(any.told().is_empty());
+        assert_eq!(any.path_to(ip("10.0.0.1"), 7), Some((0, mapped)));
+        assert!(any.announced().is_empty());
     }
 
     #[test]

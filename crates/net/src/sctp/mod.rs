@@ -13,7 +13,7 @@ mod config;
 mod connection;
 mod local;
 mod node;
-mod ways;
+mod paths;
 
 pub use associations::{Associations, Counters};
 pub use bentpipe_transport::sctp::{Config, Message, View};

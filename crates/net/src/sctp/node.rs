@@ -32,7 +32,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// A host at these addresses, at least one, each of which is a way to it. They have the same UDP port,
+    /// A host at these addresses, at least one, each of which is a path to it. They have the same UDP port,
     /// [`UDP_PORT`](super::UDP_PORT) where peers do not know better; with 0 the system chooses one for all.
     ///
     /// # Errors
@@ -164,8 +164,8 @@ fn turn(
     endpoint.flush(now);
     for (index, (socket, full)) in sockets.iter().zip(full).enumerate() {
         *full = socket.send_all(endpoint.outbox(index), |_| {});
-        if !*full && !endpoint.outbox_in_pieces(index).is_empty() {
-            *full = socket.send_all_in_pieces(endpoint.outbox_in_pieces(index));
+        if !*full && !endpoint.outbox_fragmented(index).is_empty() {
+            *full = socket.send_all_fragmented(endpoint.outbox_fragmented(index));
         }
     }
     endpoint.next_deadline()

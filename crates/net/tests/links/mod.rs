@@ -12,7 +12,7 @@ use bentpipe_emulator::Relay;
 use bentpipe_link::{Direction, Hop, ModelSpec, Path, QueueLimit};
 use bentpipe_units::{BitRate, Span};
 
-/// A relay over an emulated link, the same both ways. It ends with the test.
+/// A relay over an emulated link, the same in both directions. It ends with the test.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) address: SocketAddr,

@@ -14,11 +14,11 @@ use tokio::time::Instant;
 /// Passes datagrams of one client on to a server, later. It ends when it is dropped.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
-    way: Arc<Way>,
+    path: Arc<Path>,
     tasks: JoinSet<()>,
 }
 
-struct Way {
+struct Path {
     server: SocketAddr,
     delay: Duration,
     near: UdpSocket,
@@ -32,10 +32,10 @@ impl Proxy {
         let address = near.local_addr().expect("an address");
         let far = Mutex::new(Arc::new(socket().await));
         let client = Mutex::new(None);
-        let way = Arc::new(Way { server, delay, near, far, client });
-        let mut proxy = Self { address, way: way.clone(), tasks: JoinSet::new() };
+        let path = Arc::new(Path { server, delay, near, far, client });
+        let mut proxy = Self { address, path: path.clone(), tasks: JoinSet::new() };
         let (give, mut take) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
-        let there = way.clone();
+        let there = path.clone();
         proxy.tasks.spawn(async move {
             let mut buffer = vec![0; 65_536];
             loop {
@@ -47,8 +47,8 @@ impl Proxy {
         proxy.tasks.spawn(async move {
             while let Some((at, bytes)) = take.recv().await {
                 tokio::time::sleep_until(at).await;
-                let far = way.far.lock().expect("a socket").clone();
-                let _ = far.send_to(&bytes, way.server).await;
+                let far = path.far.lock().expect("a socket").clone();
+                let _ = far.send_to(&bytes, path.server).await;
             }
         });
         proxy.bring_back();
@@ -58,37 +58,37 @@ impl Proxy {
     /// From now on the server sees another address.
     pub(crate) async fn change_port(&self) {
         let new = Arc::new(socket().await);
-        *self.way.far.lock().expect("a socket") = new;
+        *self.path.far.lock().expect("a socket") = new;
     }
 
     fn bring_back(&mut self) {
         let (give, mut take) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
-        let way = self.way.clone();
+        let path = self.path.clone();
         self.tasks.spawn(async move {
             let mut buffer = vec![0; 65_536];
             loop {
-                let far = way.far.lock().expect("a socket").clone();
+                let far = path.far.lock().expect("a socket").clone();
                 // What comes to an address of before is lost.
                 let moved = async {
-                    while Arc::ptr_eq(&far, &way.far.lock().expect("a socket")) {
+                    while Arc::ptr_eq(&far, &path.far.lock().expect("a socket")) {
                         tokio::time::sleep(Duration::from_millis(5)).await;
                     }
                 };
                 tokio::select! {
                     Ok((len, _)) = far.recv_from(&mut buffer) => {
-                        let _ = give.send((Instant::now() + way.delay, buffer[..len].to_vec()));
+                        let _ = give.send((Instant::now() + path.delay, buffer[..len].to_vec()));
                     }
                     () = moved => {}
                 }
             }
         });
-        let way = self.way.clone();
+        let path = self.path.clone();
         self.tasks.spawn(async move {
             while let Some((at, bytes)) = take.recv().await {
                 tokio::time::sleep_until(at).await;
-                let client = *way.client.lock().expect("a client");
+                let client = *path.client.lock().expect("a client");
                 if let Some(client) = client {
-                    let _ = way.near.send_to(&bytes, client).await;
+                    let _ = path.near.send_to(&bytes, client).await;
                 }
             }
         });

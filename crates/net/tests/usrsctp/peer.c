@@ -70,7 +70,7 @@ static void notified(const uint8_t *buf)
 	const struct sctp_paddr_change *change = &note->sn_paddr_change;
 	const struct sockaddr_in *addr = (const void *)&change->spc_aaddr;
 	char text[64];
-	const char *state = change->spc_state == SCTP_ADDR_UNREACHABLE ? "dark"
+	const char *state = change->spc_state == SCTP_ADDR_UNREACHABLE ? "down"
 			  : change->spc_state == SCTP_ADDR_AVAILABLE   ? "back"
 			  : change->spc_state == SCTP_ADDR_CONFIRMED   ? "confirmed"
 								       : "other";

@@ -87,7 +87,7 @@ impl Connection {
         self.cache.remove(segment.seq);
     }
 
-    /// An acknowledgement comes in. Returns what becomes of it, and a segment to be sent again.
+    /// An acknowledgement comes in. Returns what becomes of it, and a segment to be retransmitted.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
@@ -151,7 +151,7 @@ impl Connection {
         self.srtt = (self.srtt * 7 + rtt) / 8;
     }
 
-    /// When the first copy is sent again, if nothing happens: it is what the receiver waits for.
+    /// When the first copy is retransmitted, if nothing happens: it is what the receiver waits for.
     pub(super) fn deadline(&self, config: &Config) -> Option<Instant> {
         let first = self.cache.first()?;
         if first.segment.seq != self.ack || first.repairs >= config.most_repairs {
@@ -161,7 +161,7 @@ impl Connection {
         Some(first.sent_at.max(self.progress_at) + timeout)
     }
 
-    /// Time has come to this point. Returns a segment to be sent again.
+    /// Time has come to this point. Returns a segment to be retransmitted.
     pub(super) fn on_timeout(&mut self, now: Instant, config: &Config) -> Option<Segment> {
         if self.deadline(config)? > now {
             return None;

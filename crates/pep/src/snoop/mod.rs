@@ -3,7 +3,7 @@
 //! sender.
 //!
 //! The agent keeps a copy of the data that go out over its link. Duplicate acknowledgements for what
-//! it has lost there end here, and the copy is sent again; so is what stays unacknowledged for a
+//! it has lost there end here, and the copy is retransmitted; so is what stays unacknowledged for a
 //! timeout of the link's own round trip. The agent acknowledges nothing by itself: the ends agree
 //! between themselves on what has arrived.
 //!
@@ -26,7 +26,7 @@ use bentpipe_wire::tcp::{Flags, Scps, Segment};
 
 use self::connection::Connection;
 use self::holes::Holes;
-use crate::{Agent, Emission, Ends, Packet, Verdict, Way};
+use crate::{Agent, Direction, Emission, Ends, Packet, Verdict};
 
 /// Connections that are followed at the same time; others pass as if there were no agent.
 const MOST_CONNECTIONS: usize = 4096;
@@ -146,19 +146,19 @@ impl Agent for Snoop {
         packet: Packet<'_>,
         out: &mut Vec<Emission>,
     ) -> Verdict {
-        let Packet { ends, way, segment } = packet;
+        let Packet { ends, direction, segment } = packet;
         if segment.opens() || segment.flags.contains(Flags::RST) {
             self.forget(ends, segment);
         }
         if segment.flags.contains(Flags::RST) {
             return Verdict::Forward;
         }
-        match way {
-            Way::Out => {
+        match direction {
+            Direction::Out => {
                 self.goes_out(now, ends, segment);
                 Verdict::Forward
             }
-            Way::In => self.comes_in(now, ends, segment, out),
+            Direction::In => self.comes_in(now, ends, segment, out),
         }
     }
 

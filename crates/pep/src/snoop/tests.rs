@@ -5,7 +5,7 @@ use bentpipe_wire::tcp::{Flags, Options, SackBlock, Segment};
 use bytes::Bytes;
 
 use super::{Config, Snoop};
-use crate::{Address, Agent, Emission, Ends, Packet, Verdict, Way};
+use crate::{Address, Agent, Direction, Emission, Ends, Packet, Verdict};
 
 /// Number of the first byte, near the wrap.
 const FIRST: u32 = u32::MAX - 2_500;
@@ -53,9 +53,14 @@ impl Script {
         Self::new(Config { threshold: 0, ..Config::default() })
     }
 
-    fn pass(&mut self, ends: Ends, way: Way, segment: &mut Segment) -> (Verdict, Vec<u32>) {
+    fn pass(
+        &mut self,
+        ends: Ends,
+        direction: Direction,
+        segment: &mut Segment,
+    ) -> (Verdict, Vec<u32>) {
         let mut out = Vec::new();
-        let packet = Packet { ends, way, segment };
+        let packet = Packet { ends, direction, segment };
         let verdict = self.agent.handle_packet(self.now, packet, &mut out);
         (verdict, numbers(&out))
     }
@@ -64,14 +69,17 @@ impl Script {
     fn data(&mut self, numbers: impl IntoIterator<Item = u32>) {
         for n in numbers {
             self.now += Span::from_millis(1);
-            assert_eq!(self.pass(DOWN, Way::Out, &mut segment(n)), (Verdict::Forward, vec![]));
+            assert_eq!(
+                self.pass(DOWN, Direction::Out, &mut segment(n)),
+                (Verdict::Forward, vec![])
+            );
         }
     }
 
     /// An acknowledgement of the client, 10 ms later: true when it goes on, and what is repaired.
     fn ack(&mut self, n: u32) -> (bool, Vec<u32>) {
         self.now += Span::from_millis(10);
-        let (verdict, repairs) = self.pass(DOWN.reversed(), Way::In, &mut acknowledgement(n));
+        let (verdict, repairs) = self.pass(DOWN.reversed(), Direction::In, &mut acknowledgement(n));
         (verdict == Verdict::Forward, repairs)
     }
 
@@ -225,7 +233,7 @@ fn an_answer_to_something_that_came_twice_asks_for_no_repair() {
     let up = DOWN.reversed();
     let mut pass = |blocks: &[SackBlock]| {
         let options = Options::Sack(blocks.iter().copied().collect());
-        script.pass(up, Way::In, &mut Segment { options, ..acknowledgement(2) })
+        script.pass(up, Direction::In, &mut Segment { options, ..acknowledgement(2) })
     };
     let passes = (Verdict::Forward, vec![]);
     assert_eq!(pass(&[block(0, 1)]), passes, "1 came twice, below the acknowledgement");
@@ -250,9 +258,9 @@ fn acknowledgements_with_data_or_another_window_are_no_duplicates() {
     assert_eq!(script.ack(1), PASSES);
     let up = DOWN.reversed();
     let mut wider = Segment { window: 61_000, ..acknowledgement(1) };
-    assert_eq!(script.pass(up, Way::In, &mut wider), (Verdict::Forward, vec![]));
+    assert_eq!(script.pass(up, Direction::In, &mut wider), (Verdict::Forward, vec![]));
     let mut data = Segment { payload: Bytes::from_static(b"get"), window: 61_000, ..wider };
-    assert_eq!(script.pass(up, Way::In, &mut data), (Verdict::Forward, vec![]));
+    assert_eq!(script.pass(up, Direction::In, &mut data), (Verdict::Forward, vec![]));
 }
 
 #[test]
@@ -284,11 +292,11 @@ fn a_new_connection_of_the_same_ports_finds_nothing_of_the_old_one() {
     let mut script = Script::at_once();
     script.data(0..4);
     let syn = Segment { flags: Flags::SYN, payload: Bytes::new(), ..segment(7) };
-    assert_eq!(script.pass(DOWN, Way::Out, &mut syn.clone()), (Verdict::Forward, vec![]));
+    assert_eq!(script.pass(DOWN, Direction::Out, &mut syn.clone()), (Verdict::Forward, vec![]));
     assert_eq!(script.agent.poll_timeout(), None);
     script.data(0..4);
     let reset = Segment { flags: Flags::RST, ..acknowledgement(1) };
-    script.pass(DOWN.reversed(), Way::In, &mut reset.clone());
+    script.pass(DOWN.reversed(), Direction::In, &mut reset.clone());
     assert_eq!(script.agent.poll_timeout(), None);
 }
 
@@ -297,11 +305,11 @@ fn a_connection_is_forgotten_when_the_receiver_has_everything() {
     let mut script = Script::at_once();
     script.data([0]);
     let mut last = Segment { flags: Flags::ACK.with(Flags::FIN), ..segment(1) };
-    script.pass(DOWN, Way::Out, &mut last);
+    script.pass(DOWN, Direction::Out, &mut last);
     assert_eq!(script.agent.out.len(), 1);
     let end = Seq32::new(FIRST).plus(2001);
     let mut all = Segment { ack: end, ..acknowledgement(0) };
-    script.pass(DOWN.reversed(), Way::In, &mut all);
+    script.pass(DOWN.reversed(), Direction::In, &mut all);
     assert!(script.agent.out.is_empty());
 }
 
@@ -311,17 +319,17 @@ fn duplicates_for_data_that_were_lost_on_their_way_in_are_marked() {
     let up = DOWN.reversed();
     // The server sends over the link now: 0, 1, 3 arrive, 2 does not.
     for n in [0, 1, 3] {
-        script.pass(up, Way::In, &mut segment_up(n));
+        script.pass(up, Direction::In, &mut segment_up(n));
     }
     let mut marked = |n: u32| {
         let mut ack = Segment { source_port: 80, destination_port: 5001, ..acknowledgement(n) };
-        assert_eq!(script.pass(DOWN, Way::Out, &mut ack).0, Verdict::Forward);
+        assert_eq!(script.pass(DOWN, Direction::Out, &mut ack).0, Verdict::Forward);
         ack.scps.contains(bentpipe_wire::tcp::Scps::CORRUPTION_EXPERIENCED)
     };
     assert_eq!([marked(1), marked(2), marked(4)], [false, true, false]);
-    script.pass(up, Way::In, &mut segment_up(2));
+    script.pass(up, Direction::In, &mut segment_up(2));
     let mut ack = Segment { source_port: 80, destination_port: 5001, ..acknowledgement(2) };
-    script.pass(DOWN, Way::Out, &mut ack);
+    script.pass(DOWN, Direction::Out, &mut ack);
     assert!(
         !ack.scps.contains(bentpipe_wire::tcp::Scps::CORRUPTION_EXPERIENCED),
         "what is asked for now was lost elsewhere"

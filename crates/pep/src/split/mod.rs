@@ -1,6 +1,6 @@
 //! A split connection: a proxy ends a connection on either side and carries the bytes across.
 //!
-//! A [`Relay`] joins two [endpoints](Endpoint) of any protocol. It reads from one leg what it writes to
+//! A [`Relay`] joins two [endpoints](bentpipe_transport::Endpoint) of any protocol. It reads from one leg what it writes to
 //! the other, without a copy, and holds the window of the first leg to what the second has let go: what
 //! was read and not acknowledged yet, sent or not, still takes room in the first leg's receive buffer.
 //! That buffer is therefore the only bound there is, and a slow second leg slows the source of the first
@@ -154,10 +154,10 @@ impl Relay {
             return;
         }
         while !leg.full
-            && let Some(piece) = incoming.front()
+            && let Some(chunk) = incoming.front()
         {
-            let Ok(taken) = endpoint.write(now, piece) else { return self.break_off() };
-            leg.full = !piece.is_empty();
+            let Ok(taken) = endpoint.write(now, chunk) else { return self.break_off() };
+            leg.full = !chunk.is_empty();
             incoming.written(taken as u64);
         }
         incoming.kept_downstream(now, endpoint.unacknowledged().get());

@@ -17,15 +17,15 @@ const SMALL: usize = 256;
 /// they are read until they are acknowledged on the other leg.
 #[derive(Debug)]
 pub(super) struct Stream {
-    pieces: VecDeque<Bytes>,
-    /// Bytes of the pieces.
+    chunks: VecDeque<Bytes>,
+    /// Bytes of the chunks.
     waiting: u64,
     /// Bytes that the other leg has and may have to send.
     downstream: u64,
     /// What the source's leg is to count as unread.
     stated: u64,
     /// What it was told.
-    told: Held,
+    reported: Held,
     /// Bytes beyond those acknowledged on the other leg that may be acknowledged to the source; `None`
     /// for all that were read.
     spoofed: Option<u64>,
@@ -48,11 +48,11 @@ pub(super) struct Held {
 impl Stream {
     pub(super) fn new(config: Config) -> Self {
         Self {
-            pieces: VecDeque::new(),
+            chunks: VecDeque::new(),
             waiting: 0,
             downstream: 0,
             stated: 0,
-            told: Held::default(),
+            reported: Held::default(),
             spoofed: config.spoof_window.map(ByteCount::get),
             pace: config.paced.then(Pace::default),
             ended: false,
@@ -73,33 +73,33 @@ impl Stream {
         if let Some(pace) = &mut self.pace {
             pace.saw(length);
         }
-        match self.pieces.back_mut() {
+        match self.chunks.back_mut() {
             Some(last) if last.len() + bytes.len() <= SMALL => {
                 let mut joined = BytesMut::with_capacity(SMALL);
                 joined.extend_from_slice(last);
                 joined.extend_from_slice(&bytes);
                 *last = joined.freeze();
             }
-            _ => self.pieces.push_back(bytes),
+            _ => self.chunks.push_back(bytes),
         }
     }
 
     /// Something waits to be written.
     pub(super) fn has_bytes(&self) -> bool {
-        !self.pieces.is_empty()
+        !self.chunks.is_empty()
     }
 
-    /// The piece to be written next.
+    /// The chunk to be written next.
     pub(super) fn front(&mut self) -> Option<&mut Bytes> {
-        self.pieces.front_mut()
+        self.chunks.front_mut()
     }
 
-    /// So many bytes were taken from the front piece.
+    /// So many bytes were taken from the front chunk.
     pub(super) fn written(&mut self, taken: u64) {
         self.waiting -= taken;
         self.downstream += taken;
-        if self.pieces.front().is_some_and(Bytes::is_empty) {
-            self.pieces.pop_front();
+        if self.chunks.front().is_some_and(Bytes::is_empty) {
+            self.chunks.pop_front();
         }
     }
 
@@ -122,7 +122,7 @@ impl Stream {
 
     /// Everything was written, and the other leg is to be told that there is no more.
     pub(super) fn is_to_be_closed(&self) -> bool {
-        self.ended && !self.closed && self.pieces.is_empty()
+        self.ended && !self.closed && self.chunks.is_empty()
     }
 
     /// The same; true once.
@@ -140,14 +140,14 @@ impl Stream {
 
     /// The source's leg was not told what it is to do now.
     pub(super) fn has_changed(&self) -> bool {
-        self.held() != self.told
+        self.held() != self.reported
     }
 
     /// What it is to be told, if that changed.
     pub(super) fn take_change(&mut self) -> Option<Held> {
         let changed = self.has_changed();
-        self.told = self.held();
-        changed.then_some(self.told)
+        self.reported = self.held();
+        changed.then_some(self.reported)
     }
 
     /// When [`Stream::handle_timeout`] must be called.
@@ -165,7 +165,7 @@ impl Stream {
 
     /// Nothing more is carried.
     pub(super) fn clear(&mut self) {
-        mem::take(&mut self.pieces);
+        mem::take(&mut self.chunks);
         (self.waiting, self.downstream) = (0, 0);
         self.pace = None;
     }

@@ -76,7 +76,7 @@ fn a_server_that_does_not_answer_resets_the_client() {
     let patient = tcp::Config { syn_retries: Some(3), ..tcp::Config::default() };
     let mut world = world(vec![Leg::tcp(10_000), Leg::Tcp(patient)]);
     world.source().outbox = pattern(100_000);
-    world.dark = Some(1);
+    world.down = Some(1);
     assert!(world.run(LONG));
     assert!(world.source().failed() && !world.source().saw_the_end());
     assert_eq!(world.most[0], [10_000, 0], "what came meanwhile was held and no more");
@@ -108,7 +108,7 @@ fn with_a_spoof_window_no_more_than_it_is_acknowledged_before_the_sink_has_it() 
     }
 }
 
-/// Runs a transfer both ways over random legs. `aborts` says when an end gives up, and which. Without `patient` ends
+/// Runs a transfer in both directions over random legs. `aborts` says when an end gives up, and which. Without `patient` ends
 /// a closed connection answers late segments for a second only, as is the default: who has not heard the last
 /// acknowledgement by then is reset, though all has arrived.
 #[expect(clippy::too_many_arguments, reason = "what a property draws")]

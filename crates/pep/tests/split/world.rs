@@ -26,7 +26,7 @@ pub(crate) enum Leg {
 }
 
 impl Leg {
-    /// A leg with so much room at each end and patience without end.
+    /// A leg with so much room at each end and no idle timeout.
     pub(crate) fn of(protocol: usize, buffer: u64) -> Self {
         let buffer = ByteCount::new(buffer);
         match protocol {
@@ -187,7 +187,7 @@ pub(crate) struct World {
     /// Of 1000 segments on each leg so many are lost.
     pub(crate) loss: u64,
     /// Nothing passes on this leg.
-    pub(crate) dark: Option<usize>,
+    pub(crate) down: Option<usize>,
     pub(crate) delay: Span,
     /// This end gets another window with each segment that it hears.
     pub(crate) granted: Option<usize>,
@@ -288,7 +288,7 @@ impl World {
             serial: 0,
             random: seed,
             loss: 0,
-            dark: None,
+            down: None,
             delay: Span::from_millis(50),
             granted: None,
         }
@@ -369,7 +369,7 @@ impl World {
 
     fn send(&mut self, from: usize, segments: Vec<Sent>) {
         for segment in segments {
-            if self.draw() % 1000 >= self.loss && self.dark != Some(from / 2) {
+            if self.draw() % 1000 >= self.loss && self.down != Some(from / 2) {
                 self.serial += 1;
                 self.wire.insert((self.now + self.delay, self.serial), (from ^ 1, segment));
             }

@@ -1,6 +1,6 @@
 //! Who sends when on a shared uplink.
 
-use bentpipe_link::station::{Access, AlohaConfig, CfDamaConfig, Demand, Requests, TdmaConfig};
+use bentpipe_link::mac::{Access, AlohaConfig, CfDamaConfig, Demand, Requests, TdmaConfig};
 use bentpipe_units::{BitRate, ByteCount};
 
 use crate::schema::uplink::{AccessTable, DemandName, RequestsName};

@@ -8,17 +8,17 @@ use bentpipe_sim::{LinkSpec, Protocol, passed};
 use bentpipe_transport::xstp;
 use bentpipe_units::{BitRate, Span};
 
-use super::protocol::Patience;
+use super::protocol::IdleTimeout;
 use super::settings::unfit;
 use crate::Extensions;
 use crate::problem::{Problem, problem};
 use crate::schema::bentpipe::BentpipeTable;
+use crate::schema::constellation::{ConstellationTable, SatelliteLinkTable};
 use crate::schema::file::ScenarioFile;
 use crate::schema::flow::FlowTable;
 use crate::schema::link::LinkDirection;
 use crate::schema::protocol::ProtocolName;
 use crate::schema::quantity::Quantity;
-use crate::schema::sky::{SkyLinkTable, SkyTable};
 
 /// A flow over a constellation waits as long as any run lasts.
 const ENDLESS: Span = Span::from_secs(366 * 86_400);
@@ -44,12 +44,12 @@ pub(super) fn build(
             Some(rate) => Ok(Some(rate)),
             None => problem(
                 &["flows", name, "bentpipe", "rate"],
-                "no link on the way says its rate: give the rate to send at",
+                "no link on the path has a rate: give the rate to send at",
             ),
         },
     };
     let rates = [rate([from, to])?, rate([to, from])?];
-    let config = |rate| config(own, name, Patience::of(file), rate);
+    let config = |rate| config(own, name, IdleTimeout::of(file), rate);
     let fec = match own.fec {
         None => Fec::Auto,
         Some(value) => match value.fec() {
@@ -66,7 +66,7 @@ pub(super) fn build(
 fn config(
     own: &BentpipeTable,
     name: &str,
-    patience: Patience,
+    idle_timeout: IdleTimeout,
     rate: Option<BitRate>,
 ) -> Result<Arc<xstp::Config>, Problem> {
     let tuning = Tuning {
@@ -76,12 +76,12 @@ fn config(
         buffer: own.buffer.map(|buffer| buffer.0),
         ..Tuning::default()
     };
-    let patience = match (own.patience, patience) {
+    let idle_timeout = match (own.idle_timeout, idle_timeout) {
         (Some(given), _) => given.0,
-        (None, Patience::Protocol) => tuning.patience,
-        (None, Patience::Endless) => ENDLESS,
+        (None, IdleTimeout::Protocol) => tuning.idle_timeout,
+        (None, IdleTimeout::Endless) => ENDLESS,
     };
-    let config = Tuning { patience, ..tuning }.persistent_config().map_err(|error| {
+    let config = Tuning { idle_timeout, ..tuning }.persistent_config().map_err(|error| {
         let wrong = unfit(&error, Extensions::default().controllers());
         let path = ["flows", name, "bentpipe", &wrong.key].map(str::to_owned).to_vec();
         Problem { path, message: wrong.problem }
@@ -95,10 +95,10 @@ fn config(
 /// The least rate on the way between two nodes, as the file has it.
 fn least_rate(file: &ScenarioFile, links: &[LinkSpec], [from, to]: [usize; 2]) -> Option<BitRate> {
     let rates: Vec<_> = match &file.constellation {
-        Some(sky) => {
-            let up = ground(sky, &file.nodes[from], |table| table.up.as_ref());
-            let down = ground(sky, &file.nodes[to], |table| table.down.as_ref());
-            vec![up, sky.isl.rate, down]
+        Some(constellation) => {
+            let up = ground(constellation, &file.nodes[from], |table| table.up.as_ref());
+            let down = ground(constellation, &file.nodes[to], |table| table.down.as_ref());
+            vec![up, constellation.isl.rate, down]
         }
         None => {
             let ends: Vec<_> = links.iter().map(|link| link.ends).collect();
@@ -118,11 +118,11 @@ fn least_rate(file: &ScenarioFile, links: &[LinkSpec], [from, to]: [usize; 2]) -
 
 /// The rate of a station's link up or down.
 fn ground(
-    sky: &SkyTable,
+    constellation: &ConstellationTable,
     station: &str,
-    direction: impl Fn(&SkyLinkTable) -> Option<&LinkDirection>,
+    direction: impl Fn(&SatelliteLinkTable) -> Option<&LinkDirection>,
 ) -> Option<Quantity<BitRate>> {
-    let own = sky.stations.get(station).and_then(|station| station.ground.as_ref());
-    let of = |table: &SkyLinkTable| direction(table).and_then(|own| own.rate).or(table.rate);
-    own.and_then(of).or(of(&sky.ground))
+    let own = constellation.stations.get(station).and_then(|station| station.ground.as_ref());
+    let of = |table: &SatelliteLinkTable| direction(table).and_then(|own| own.rate).or(table.rate);
+    own.and_then(of).or(of(&constellation.ground))
 }

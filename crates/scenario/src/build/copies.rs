@@ -28,12 +28,12 @@ pub(crate) fn spread(file: &ScenarioFile) -> Result<Cow<'_, ScenarioFile>, Probl
         if count == 0 || count > MOST {
             return problem(&path, format!("{count}: it must lie in 1..={MOST}"));
         }
-        let Some(sky) = &mut spread.constellation else {
+        let Some(constellation) = &mut spread.constellation else {
             return problem(&path, "only stations of a [constellation] can be copied");
         };
         let ends = ends(flow);
         for end in &ends {
-            let Some(template) = sky.stations.shift_remove(end) else {
+            let Some(template) = constellation.stations.shift_remove(end) else {
                 let message = format!("`{end}` is no station, or one of another flow with copies");
                 return problem(&path, message);
             };
@@ -45,11 +45,12 @@ pub(crate) fn spread(file: &ScenarioFile) -> Result<Cow<'_, ScenarioFile>, Probl
                 if let Some(other) = station.beside.as_mut().filter(|other| ends.contains(*other)) {
                     *other = copy(other, number);
                 }
-                sky.stations.insert(copy(end, number), station);
+                constellation.stations.insert(copy(end, number), station);
             }
         }
         // What stands beside a station that is there no more and carries nothing goes with it.
-        sky.stations
+        constellation
+            .stations
             .retain(|_, station| station.beside.as_ref().is_none_or(|other| !ends.contains(other)));
         for number in 1..=count {
             let mut flow = FlowTable { copies: None, ..flow.clone() };
@@ -107,12 +108,12 @@ copies = 2
         let scenario = Scenario::parse("two", TWO).expect("a scenario");
         let places = |seed| {
             let spec = scenario.run_spec(Some(seed), false).expect("a run");
-            let sky = spec.sky.expect("a sky");
-            let stations = sky.network.stations();
+            let constellation = spec.constellation.expect("a constellation");
+            let stations = constellation.network.stations();
             let place = |name: &str| {
                 let station = stations.iter().position(|station| station.name == name);
                 let station = station.unwrap_or_else(|| panic!("{name}"));
-                (stations[station].place, sky.ground[station].up.len())
+                (stations[station].place, constellation.ground[station].up.len())
             };
             assert_eq!((stations.len(), spec.flows.len()), (6, 2));
             assert_eq!(spec.flows[1].name, "file-2");

@@ -23,7 +23,7 @@ use crate::schema::queue::QueueTable;
 /// No link carries less: acknowledgements with all their options pass.
 const LEAST_MTU: u16 = 128;
 
-/// A link; `held` says in which directions a station sends its packets.
+/// A link; `held` says in which directions a queue before it holds its packets.
 pub(super) fn link(
     file: &ScenarioFile,
     name: &str,
@@ -87,7 +87,7 @@ fn mtu(file: &ScenarioFile, name: &str, table: &LinkTable) -> Result<Option<MtuS
 
 pub(super) fn direction(
     link: &str,
-    way: &str,
+    key: &str,
     both: &LinkTable,
     own: Option<&LinkDirection>,
     held: bool,
@@ -98,7 +98,7 @@ pub(super) fn direction(
     let queue = own.and_then(|o| o.queue.as_ref()).or(both.queue.as_ref());
     let own_fades = own.and_then(|o| o.fades.as_ref());
     let fades = own_fades.unwrap_or(&both.fades);
-    let path = if own_fades.is_some() { vec!["links", link, way] } else { vec!["links", link] };
+    let path = if own_fades.is_some() { vec!["links", link, key] } else { vec!["links", link] };
     let fades = fades_of(&path, fades)?;
     if !fades.is_empty() && (held || rate.is_none()) {
         let path = [&path[..], &["fades"]].concat();
@@ -121,7 +121,7 @@ pub(super) fn direction(
         }
         (None, Some(_)) => {
             let own_queue = own.is_some_and(|o| o.queue.is_some());
-            let path = ["links", link, way, "queue"];
+            let path = ["links", link, key, "queue"];
             let path = if own_queue { &path[..] } else { &["links", link, "queue"] };
             return problem(path, "a queue needs a `rate` to wait for");
         }
@@ -161,7 +161,7 @@ pub(super) fn direction(
     let script = own_script.unwrap_or(&both.script);
     if !script.is_empty() {
         let path =
-            if own_script.is_some() { vec!["links", link, way] } else { vec!["links", link] };
+            if own_script.is_some() { vec!["links", link, key] } else { vec!["links", link] };
         let rules = script.iter().enumerate().map(|(n, r)| rule(&path, n, r));
         let rules: Result<_, _> = rules.collect();
         models.push(ModelSpec::Script(rules?));
@@ -173,7 +173,7 @@ pub(super) fn direction(
         models.push(xdeldrop(link, table)?);
     }
     let own_custom = own.and_then(|o| o.custom.as_ref());
-    let path = if own_custom.is_some() { vec!["links", link, way] } else { vec!["links", link] };
+    let path = if own_custom.is_some() { vec!["links", link, key] } else { vec!["links", link] };
     for (number, table) in own_custom.unwrap_or(&both.custom).iter().enumerate() {
         models.push(ModelSpec::Custom(custom(&path, number, table, brought)?));
     }

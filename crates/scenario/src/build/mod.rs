@@ -4,24 +4,24 @@ mod access;
 mod agents;
 mod bentpipe;
 mod constellation;
+mod constellation_file;
 mod copies;
 mod draw;
 mod flow;
 mod gateways;
 mod link;
+mod macs;
 mod places;
 mod protocol;
 mod proxies;
 mod queue;
 mod sctp;
 mod settings;
-mod sky;
-mod stations;
 mod tcp;
 mod traffic;
 mod xstp;
 
-pub use constellation::{ConstellationOptions, open_constellation};
+pub use constellation_file::{ConstellationOptions, open_constellation};
 
 use bentpipe_link::Direction;
 use bentpipe_sim::{Encapsulation, FlowSpec, LinkSpec, RunSpec};
@@ -30,7 +30,7 @@ use bentpipe_units::Span;
 use self::agents::agents;
 use self::flow::flow;
 use self::link::link;
-use self::stations::{holds, stations};
+use self::macs::{holds, macs};
 use crate::Extensions;
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
@@ -48,26 +48,26 @@ pub(crate) fn run_spec(
     wire: bool,
 ) -> Result<RunSpec, Problem> {
     let seed = seed.unwrap_or(file.seed);
-    let file = &sky::with_stations(copies::spread(file)?.as_ref())?;
+    let file = &constellation::with_stations(copies::spread(file)?.as_ref())?;
     let file = &*gateways::with_hosts(file)?;
     if file.nodes.len() > usize::from(u16::MAX) {
         return problem(&["nodes"], "more than 65535 nodes");
     }
     for (index, name) in file.nodes.iter().enumerate() {
         if file.nodes[..index].contains(name) {
-            return problem(&["nodes"], format!("`{name}` stands there twice"));
+            return problem(&["nodes"], format!("duplicate node name `{name}`"));
         }
     }
     if file.flows.is_empty() {
         return problem(&["flows"], "there is no flow: nothing would happen");
     }
-    let stations = stations(file, extensions.links())?;
+    let macs = macs(file, extensions.links())?;
     let links: Result<Vec<_>, _> = file
         .links
         .iter()
         .enumerate()
         .map(|(n, (name, table))| {
-            let held = Direction::BOTH.map(|direction| holds(&stations, n, direction));
+            let held = Direction::BOTH.map(|direction| holds(&macs, n, direction));
             link(file, name, table, held, extensions.links())
         })
         .collect();
@@ -81,24 +81,26 @@ pub(crate) fn run_spec(
     let gateways = gateways::gateways(file, &links, &mut flows)?;
     let agents = agents(file)?;
     let table = file.constellation.as_ref();
-    if table.is_some() && !stations.is_empty() {
+    if table.is_some() && !macs.is_empty() {
         let message =
             "queues with a discipline and shared uplinks need links that stay where they are";
         return problem(&["constellation"], message);
     }
-    let sky = table
-        .map(|table| sky::sky(table, source, extensions.links(), &mut links, seed))
+    let constellation = table
+        .map(|table| {
+            constellation::constellation(table, source, extensions.links(), &mut links, seed)
+        })
         .transpose()?;
-    if sky.is_none() {
+    if constellation.is_none() {
         connected(file, &links, &flows)?;
     }
     Ok(RunSpec {
         name: file.name.clone(),
         nodes: file.nodes.clone(),
         links,
-        stations,
+        macs,
         agents,
-        sky,
+        constellation,
         schedulers: proxies::schedulers(file)?,
         gateways,
         flows,

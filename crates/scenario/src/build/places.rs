@@ -5,7 +5,7 @@ use bentpipe_orbit::{Degrees, Place};
 
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
-use crate::schema::sky::{SkyTable, StationTable};
+use crate::schema::constellation::{ConstellationTable, StationTable};
 
 /// The word for a place that is drawn.
 const ANYWHERE: &str = "anywhere";
@@ -15,19 +15,19 @@ const LATITUDES: [Degrees; 2] = [Degrees(-60.0), Degrees(60.0)];
 /// The place of a station. One that is drawn is drawn from a stream of its own, evenly in latitude and
 /// longitude.
 pub(crate) fn place(
-    sky: &SkyTable,
+    constellation: &ConstellationTable,
     name: &str,
     table: &StationTable,
     streams: &Streams,
 ) -> Result<Place, Problem> {
     let at = |key| ["constellation", "stations", name, key];
     if let Some(other) = &table.beside {
-        return match sky.stations.get(other) {
+        return match constellation.stations.get(other) {
             _ if table.place.is_some() => problem(&at("beside"), "either this or a `place`"),
-            Some(there) if there.beside.is_none() => place(sky, other, there, streams),
+            Some(there) if there.beside.is_none() => place(constellation, other, there, streams),
             Some(_) => problem(&at("beside"), format!("`{other}` has no place of its own")),
             None => {
-                let hint = did_you_mean(other, sky.stations.keys().map(String::as_str));
+                let hint = did_you_mean(other, constellation.stations.keys().map(String::as_str));
                 problem(&at("beside"), format!("there is no station `{other}`{hint}"))
             }
         };

@@ -24,22 +24,22 @@ pub(crate) struct Leg<'a> {
     pub(crate) tcp: &'a TcpTable,
     pub(crate) sctp: &'a SctpTable,
     pub(crate) sctp_receiver: Option<&'a SctpTable>,
-    pub(crate) patience: Patience,
+    pub(crate) idle_timeout: IdleTimeout,
     /// What `controller` may name.
     pub(crate) controllers: &'a Registry,
 }
 
-/// What ends take an outage for, unless their tables say otherwise.
+/// How long ends wait for a peer that is silent (default of their tables).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Patience {
-    /// They give up as their protocol does.
+pub(crate) enum IdleTimeout {
+    /// That of their protocol.
     Protocol,
-    /// They wait: a satellite that has set comes back.
+    /// None: a satellite that has set comes back.
     Endless,
 }
 
-impl Patience {
-    /// How patient the flows of a scenario are.
+impl IdleTimeout {
+    /// The idle timeout of the flows of a scenario.
     pub(crate) const fn of(file: &ScenarioFile) -> Self {
         if file.constellation.is_some() { Self::Endless } else { Self::Protocol }
     }
@@ -61,7 +61,7 @@ impl<'a> Leg<'a> {
             tcp: &table.tcp,
             sctp: &table.sctp,
             sctp_receiver: table.sctp_receiver.as_ref(),
-            patience: Patience::of(file),
+            idle_timeout: IdleTimeout::of(file),
             controllers,
         }
     }
@@ -74,13 +74,13 @@ pub(crate) fn build(leg: &Leg<'_>, more_paths: Vec<[usize; 2]>) -> Result<Protoc
         let message = "only `protocol = \"sctp\"` has more than one path";
         return problem(&[kind, name, "more_paths"], message);
     }
-    let (patience, controllers) = (leg.patience, leg.controllers);
+    let (idle_timeout, controllers) = (leg.idle_timeout, leg.controllers);
     match leg.protocol {
         ProtocolName::Xstp => {
-            let sender = at(leg, "xstp", leg.xstp.config(None, patience, controllers))?;
+            let sender = at(leg, "xstp", leg.xstp.config(None, idle_timeout, controllers))?;
             let receiver = match leg.receiver {
                 Some(_) => {
-                    at(leg, "receiver", leg.xstp.config(leg.receiver, patience, controllers))?
+                    at(leg, "receiver", leg.xstp.config(leg.receiver, idle_timeout, controllers))?
                 }
                 None => sender.clone(),
             };
@@ -88,20 +88,20 @@ pub(crate) fn build(leg: &Leg<'_>, more_paths: Vec<[usize; 2]>) -> Result<Protoc
         }
         ProtocolName::Tcp => {
             let own = leg.tcp.receiver.as_deref();
-            let sender = at(leg, "tcp", leg.tcp.config(None, patience, controllers))?;
+            let sender = at(leg, "tcp", leg.tcp.config(None, idle_timeout, controllers))?;
             let receiver = match own {
-                Some(_) => at(leg, "tcp.receiver", leg.tcp.config(own, patience, controllers))?,
+                Some(_) => at(leg, "tcp.receiver", leg.tcp.config(own, idle_timeout, controllers))?,
                 None => sender.clone(),
             };
             Ok(Protocol::Tcp { sender, receiver })
         }
         ProtocolName::Sctp => {
-            let sender = at(leg, "sctp", leg.sctp.config(None, patience, controllers))?;
+            let sender = at(leg, "sctp", leg.sctp.config(None, idle_timeout, controllers))?;
             let receiver = match leg.sctp_receiver {
                 Some(_) => at(
                     leg,
                     "sctp_receiver",
-                    leg.sctp.config(leg.sctp_receiver, patience, controllers),
+                    leg.sctp.config(leg.sctp_receiver, idle_timeout, controllers),
                 )?,
                 None => sender.clone(),
             };

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use bentpipe_cc::Registry;
-use bentpipe_pep::scheduler::Turns;
+use bentpipe_pep::scheduler::Discipline;
 use bentpipe_pep::split;
 use bentpipe_sim::{Protocol, ProxySpec, SchedulerSpec, Sharing};
 use bentpipe_transport::{sctp, tcp, xstp};
 use bentpipe_units::ByteCount;
 
 use super::node;
-use super::protocol::{self, Leg, Patience};
+use super::protocol::{self, IdleTimeout, Leg};
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
 use crate::schema::file::ScenarioFile;
 use crate::schema::flow::FlowTable;
 use crate::schema::protocol::ProtocolName;
-use crate::schema::proxy::{ProxyTable, SchedulerTable, TurnsName};
+use crate::schema::proxy::{DisciplineName, ProxyTable, SchedulerTable};
 
 /// Size of segments where a scheduler does not say.
 const SEGMENT: ByteCount = ByteCount::new(1460);
@@ -27,10 +27,10 @@ pub(crate) fn schedulers(file: &ScenarioFile) -> Result<Vec<SchedulerSpec>, Prob
         Ok(SchedulerSpec {
             name: name.clone(),
             rate: table.rate.0,
-            sharing: match table.turns {
-                TurnsName::RoundRobin => Sharing::Turns(Turns::RoundRobin),
-                TurnsName::Weighted => Sharing::Turns(Turns::Weighted),
-                TurnsName::Satpep => Sharing::Windows(table.segment.map_or(SEGMENT, |s| s.0)),
+            sharing: match table.discipline {
+                DisciplineName::RoundRobin => Sharing::Turns(Discipline::RoundRobin),
+                DisciplineName::Weighted => Sharing::Turns(Discipline::Weighted),
+                DisciplineName::Satpep => Sharing::Windows(table.segment.map_or(SEGMENT, |s| s.0)),
             },
         })
     };
@@ -162,7 +162,7 @@ fn leg<'a>(
         tcp: &proxy.tcp,
         sctp: &proxy.sctp,
         sctp_receiver: proxy.sctp_receiver.as_ref(),
-        patience: Patience::of(file),
+        idle_timeout: IdleTimeout::of(file),
         controllers,
     }
 }
@@ -175,7 +175,7 @@ fn scheduler(
     let Some(name) = &table.scheduler else { return Ok(None) };
     match file.schedulers.get_index_of(name) {
         Some(index) => {
-            let windows = file.schedulers[index].turns == TurnsName::Satpep;
+            let windows = file.schedulers[index].discipline == DisciplineName::Satpep;
             if windows && table.protocol != ProtocolName::Tcp {
                 let message = "only TCP takes the windows of `satpep`";
                 return problem(&["proxies", proxy, "scheduler"], message);

@@ -4,7 +4,7 @@ use bentpipe_cc::Registry;
 use bentpipe_transport::sctp::{Config, ConfigError, Counting, RtxPolicy, View};
 use bentpipe_units::Span;
 
-use super::protocol::Patience;
+use super::protocol::IdleTimeout;
 use super::settings::{TableError, settings};
 use crate::schema::sctp::{CountingName, RtxPolicyName, SctpPreset, SctpTable};
 
@@ -59,7 +59,7 @@ impl SctpTable {
     pub(crate) fn config(
         &self,
         own: Option<&Self>,
-        patience: Patience,
+        idle_timeout: IdleTimeout,
         controllers: &Registry,
     ) -> Result<Config, TableError> {
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
@@ -67,7 +67,7 @@ impl SctpTable {
             SctpPreset::Default => Config::default(),
             SctpPreset::Paper => Config::paper(),
         };
-        if patience == Patience::Endless {
+        if idle_timeout == IdleTimeout::Endless {
             (config.max_init_retransmits, config.association_max_retrans) = (u32::MAX, u32::MAX);
             // A cookie may lie at the peer through an outage.
             config.cookie_life = Span::MAX;

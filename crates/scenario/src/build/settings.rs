@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bentpipe_cc::{BuildError, Choice, Registry};
+use bentpipe_cc::{BuildError, Choice, Registry, Row};
 
 use crate::error::did_you_mean;
+use crate::old_keys;
 
 /// Says what each key of a table does to the settings of a protocol.
 macro_rules! settings {
@@ -65,11 +66,34 @@ pub(crate) fn choose(
     parameters: &BTreeMap<String, f64>,
     controllers: &Registry,
 ) -> Result<(), TableError> {
+    let row = controllers.find(name.unwrap_or(choice.name()));
+    let parameters = by_new_names(row, parameters)?;
     let chosen = match name {
-        Some(name) => controllers.choose(name, parameters.clone()),
+        Some(name) => controllers.choose(name, parameters),
         None if parameters.is_empty() => return Ok(()),
-        None => choice.clone().with_parameters(parameters.clone()),
+        None => choice.clone().with_parameters(parameters),
     };
     *choice = chosen.map_err(|error| unfit(&error, controllers))?;
     Ok(())
+}
+
+/// Parameters by the names that the controller has for them: it may know them from the last release.
+pub(crate) fn by_new_names(
+    row: Option<&Row>,
+    given: &BTreeMap<String, f64>,
+) -> Result<BTreeMap<String, f64>, TableError> {
+    let knows = |name: &str| row.is_some_and(|row| row.parameters.iter().any(|p| p.name == name));
+    let mut named = BTreeMap::new();
+    for (name, value) in given {
+        let new = old_keys::parameter(name).filter(|new| !knows(name) && knows(new));
+        let name = new.unwrap_or(name).to_owned();
+        if named.insert(name.clone(), *value).is_some() {
+            let key = format!("controller_parameters.{name}");
+            return Err(TableError {
+                key,
+                problem: "it is set twice, once by its old name".into(),
+            });
+        }
+    }
+    Ok(named)
 }

@@ -6,8 +6,8 @@ use bentpipe_cc::{Choice, Registry};
 use bentpipe_transport::tcp::recovery::Mode;
 use bentpipe_transport::tcp::{Config, ConfigError, InitialWindow};
 
-use super::protocol::Patience;
-use super::settings::{TableError, settings, unfit};
+use super::protocol::IdleTimeout;
+use super::settings::{TableError, by_new_names, settings, unfit};
 use crate::schema::tcp::{InitialWindowName, InitialWindowValue, Preset, RecoveryName, TcpTable};
 
 impl From<RecoveryName> for Mode {
@@ -95,7 +95,7 @@ impl TcpTable {
     pub(crate) fn config(
         &self,
         own: Option<&Self>,
-        patience: Patience,
+        idle_timeout: IdleTimeout,
         controllers: &Registry,
     ) -> Result<Config, TableError> {
         if own.is_some_and(|own| own.receiver.is_some()) {
@@ -107,7 +107,7 @@ impl TcpTable {
             Preset::Default => Config::default(),
             Preset::Ns2 => Config::ns2(),
         };
-        if patience == Patience::Endless {
+        if idle_timeout == IdleTimeout::Endless {
             (config.syn_retries, config.retries) = (None, None);
         }
         for table in [Some(self), own].into_iter().flatten() {
@@ -128,7 +128,7 @@ fn counting(
     parameters: &BTreeMap<String, f64>,
     controllers: &Registry,
 ) -> Result<Choice, TableError> {
-    let mut parameters = parameters.clone();
+    let mut parameters = by_new_names(controllers.find(choice.name()), parameters)?;
     if choice.has_parameter("abc_limit") {
         parameters.entry("abc_limit".to_owned()).or_insert(0.0);
     }

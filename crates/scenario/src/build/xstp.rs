@@ -4,7 +4,7 @@ use bentpipe_cc::Registry;
 use bentpipe_transport::xstp::{Config, ConfigError, StatRule};
 use bentpipe_wire::xstp::Report;
 
-use super::protocol::Patience;
+use super::protocol::IdleTimeout;
 use super::settings::{TableError, settings};
 use crate::schema::xstp::{Preset, StatRuleName, XstpTable};
 
@@ -67,7 +67,7 @@ impl XstpTable {
     pub(crate) fn config(
         &self,
         own: Option<&Self>,
-        patience: Patience,
+        idle_timeout: IdleTimeout,
         controllers: &Registry,
     ) -> Result<Config, TableError> {
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
@@ -75,7 +75,7 @@ impl XstpTable {
             Preset::Default => Config::default(),
             Preset::Paper => Config::paper(),
         };
-        if patience == Patience::Endless {
+        if idle_timeout == IdleTimeout::Endless {
             config.ctl_max_retries = None;
             config.keepalive_max = u32::MAX;
         }

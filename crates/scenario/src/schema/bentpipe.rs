@@ -22,7 +22,8 @@ pub struct BentpipeTable {
     /// Most bytes that wait at either end of a connection.
     pub buffer: Option<Quantity<ByteCount>>,
     /// A connection ends when nothing was heard for so long.
-    pub patience: Option<Quantity<Span>>,
+    #[serde(alias = "patience")]
+    pub idle_timeout: Option<Quantity<Span>>,
 }
 
 /// How much parity is sent.

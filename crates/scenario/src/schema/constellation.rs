@@ -1,66 +1,98 @@
-//! Constellations in TOML.
+//! The constellation of a scenario file, and its stations.
 
-use bentpipe_orbit::{Degrees, Km};
+use bentpipe_orbit::Degrees;
+use bentpipe_units::{BitRate, Span};
+use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::quantity::Quantity;
+use super::link::LinkDirection;
+use super::quantity::{Probability, Quantity, Room};
 
-/// A constellation: its shells.
-#[derive(Debug, Deserialize)]
+/// Satellites that carry the flows, and the stations on the ground.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ConstellationFile {
-    pub(crate) name: String,
-    /// What it is and where its parameters come from; for people.
-    #[serde(default, rename = "description")]
-    _description: String,
-    pub(crate) shells: Vec<ShellTable>,
+pub struct ConstellationTable {
+    /// A constellation that is known by name, as in `bentpipe orbit`: iridium, starlink, geo:-101, ...
+    pub name: Option<String>,
+    /// Or a file: shells in TOML, or element sets of real satellites; beside the scenario file.
+    pub file: Option<String>,
+    /// Satellites are used above this elevation (default: that of the constellation).
+    pub elevation_mask: Option<Quantity<Degrees>>,
+    /// When the run of element sets starts, in UTC (default: at their latest epoch).
+    pub start: Option<String>,
+    /// Satellites of element sets are linked to so many nearest ones (default: to none).
+    pub nearest: Option<u8>,
+    /// Time from one check of the links to the next (default: 10 s).
+    #[serde(alias = "check")]
+    pub update_interval: Option<Quantity<Span>>,
+    /// How stations choose satellites (default: `longest-hold`, and `all` for gateways).
+    pub policy: Option<PolicyName>,
+    /// Links between stations and satellites.
+    #[serde(default)]
+    pub ground: SatelliteLinkTable,
+    /// Links between satellites.
+    #[serde(default)]
+    pub isl: SatelliteLinkTable,
+    /// The stations by name: the nodes of the scenario.
+    pub stations: IndexMap<String, StationTable>,
 }
 
-/// A shell: planes of circular orbits, or satellites above longitudes of the equator.
-#[derive(Debug, Deserialize)]
+/// How a station chooses satellites.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyName {
+    /// Keeps a satellite while it is above the mask.
+    #[serde(alias = "hold")]
+    LongestHold,
+    /// Takes the highest one at every check.
+    #[serde(alias = "best")]
+    HighestElevation,
+    /// Takes the highest but one at every check.
+    Second,
+    /// Uses all that are above the mask.
+    All,
+}
+
+/// Links to or between satellites; their delay is that of the distance.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ShellTable {
-    pub(crate) name: Option<String>,
-    pub(crate) elevation_mask: Quantity<Degrees>,
-    pub(crate) longitudes: Option<Vec<f64>>,
-    pub(crate) altitude: Option<Quantity<Km>>,
-    pub(crate) inclination: Option<Quantity<Degrees>>,
-    pub(crate) planes: Option<u16>,
-    pub(crate) satellites_per_plane: Option<u16>,
-    /// 360 degrees over the planes when left out.
-    pub(crate) plane_spacing: Option<Quantity<Degrees>>,
-    /// How far every other plane is ahead.
-    pub(crate) stagger: Option<Quantity<Degrees>>,
-    /// `F` of Walker's notation.
-    pub(crate) walker_phasing: Option<u16>,
-    pub(crate) isl: Option<IslTable>,
+pub struct SatelliteLinkTable {
+    /// Line rate; none sends at once.
+    pub rate: Option<Quantity<BitRate>>,
+    /// What may wait for the line: drop-tail.
+    pub queue: Option<Quantity<Room>>,
+    /// Probability that a bit is wrong.
+    pub ber: Option<Probability>,
+    /// Probability that a packet is lost.
+    pub loss: Option<Probability>,
+    /// What is different from stations to satellites; of no meaning between satellites.
+    pub up: Option<LinkDirection>,
+    /// What is different from satellites to stations; of no meaning between satellites.
+    pub down: Option<LinkDirection>,
 }
 
-/// Links between satellites.
-#[derive(Debug, Deserialize)]
+/// A station on the ground.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct IslTable {
-    pub(crate) pattern: PatternName,
-    pub(crate) along: Option<u8>,
-    pub(crate) across: Option<u8>,
-    pub(crate) seam: Option<SeamName>,
-    pub(crate) longitude_threshold: Option<Quantity<Degrees>>,
-    pub(crate) nearest: Option<u8>,
-    pub(crate) latitude_limit: Option<Quantity<Degrees>>,
-    pub(crate) grazing_altitude: Option<Quantity<Km>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum PatternName {
-    Grid,
-    Nearest,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum SeamName {
-    Open,
-    Closed,
-    Handover,
+pub struct StationTable {
+    /// A city that is known, or latitude and longitude in degrees such as "37.9,-122.3"; the name of the
+    /// station if left out. "anywhere" is drawn anew with every seed.
+    pub place: Option<String>,
+    /// The southernmost and the northernmost latitude of "anywhere" (default: -60 deg and 60 deg).
+    pub latitudes: Option<[Quantity<Degrees>; 2]>,
+    /// It stands where this other station does, which has a place of its own.
+    pub beside: Option<String>,
+    /// Traffic of others passes through it.
+    #[serde(default)]
+    pub gateway: bool,
+    /// How it chooses satellites, if not as the others.
+    pub policy: Option<PolicyName>,
+    /// How many satellites of each shell it uses at a time (default: 1).
+    pub links: Option<u8>,
+    /// Names of the shells whose satellites it uses (default: all).
+    #[serde(default)]
+    pub shells: Vec<String>,
+    /// Links between it and satellites, where they differ from those of the others.
+    pub ground: Option<SatelliteLinkTable>,
 }

@@ -6,12 +6,12 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Deserialize;
 
 use super::agent::AgentTable;
+use super::constellation::ConstellationTable;
 use super::flow::FlowTable;
 use super::gateway::GatewaysTable;
 use super::link::LinkTable;
 use super::proxy::{ProxyTable, SchedulerTable};
 use super::quantity::Quantity;
-use super::sky::SkyTable;
 use super::uplink::UplinkTable;
 
 /// A scenario: nodes, links, flows.
@@ -54,7 +54,7 @@ pub struct ScenarioFile {
     /// Gateways that carry flows of TCP.
     pub gateway: Option<GatewaysTable>,
     /// Satellites that carry the flows.
-    pub constellation: Option<SkyTable>,
+    pub constellation: Option<ConstellationTable>,
     /// The flows by name.
     pub flows: IndexMap<String, FlowTable>,
 }

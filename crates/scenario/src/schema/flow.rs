@@ -42,7 +42,7 @@ pub struct FlowTable {
     /// Buffers of these proxies for this flow, instead of their own.
     #[serde(default)]
     pub buffers: Vec<Quantity<ByteCount>>,
-    /// Its share at schedulers that know weights; 1 if left out.
+    /// Its share at schedulers that know weights (default: 1).
     pub weight: Option<u32>,
     /// What runs at both ends, or at those of the first leg if there are proxies.
     #[serde(default)]

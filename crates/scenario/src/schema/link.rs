@@ -19,7 +19,7 @@ pub struct LinkTable {
     pub between: [String; 2],
     /// The longest packet that it carries, encapsulation included; none carries all. Not with a constellation.
     pub mtu: Option<Quantity<ByteCount>>,
-    /// The router before it tells the sender of a packet that was too long; true if left out.
+    /// The router before it tells the sender of a packet that was too long (default: true).
     pub icmp: Option<bool>,
     /// Line rate; none sends at once.
     pub rate: Option<Quantity<BitRate>>,
@@ -34,10 +34,10 @@ pub struct LinkTable {
     pub loss: Option<Probability>,
     /// Losses in bursts; each direction has a channel of its own.
     pub gilbert_elliott: Option<GilbertElliottTable>,
-    /// Times at which the link is down, both ways.
+    /// Times at which the link is down, in both directions.
     #[serde(default)]
     pub blackouts: Vec<BlackoutTable>,
-    /// Times at which the link is down again and again, both ways.
+    /// Times at which the link is down again and again, in both directions.
     pub blackout_every: Option<PeriodicBlackoutTable>,
     /// Hosts beside it learn at once when it goes down and when it is up again. Not with a constellation.
     #[serde(default)]
@@ -103,9 +103,9 @@ pub struct GilbertElliottTable {
     pub to_bad: Probability,
     /// Probability that it turns good behind a packet that met it bad.
     pub to_good: Probability,
-    /// Probability that a packet is lost which meets it good; 0 if left out.
+    /// Probability that a packet is lost which meets it good (default: 0).
     pub loss_good: Option<Probability>,
-    /// Probability that a packet is lost which meets it bad; 1 if left out.
+    /// Probability that a packet is lost which meets it bad (default: 1).
     pub loss_bad: Option<Probability>,
 }
 

@@ -5,6 +5,7 @@
 pub(crate) mod agent;
 pub(crate) mod bentpipe;
 pub(crate) mod constellation;
+pub(crate) mod constellation_file;
 pub(crate) mod draw;
 pub(crate) mod file;
 pub(crate) mod flow;
@@ -17,7 +18,6 @@ pub(crate) mod quantity;
 pub(crate) mod queue;
 pub(crate) mod sctp;
 pub(crate) mod settings;
-pub(crate) mod sky;
 pub(crate) mod tcp;
 pub(crate) mod traffic;
 pub(crate) mod uplink;

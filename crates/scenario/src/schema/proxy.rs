@@ -53,8 +53,8 @@ pub struct SchedulerTable {
     /// Rate of packets, all headers included.
     pub rate: Quantity<BitRate>,
     /// In what order, or by windows.
-    #[serde(default)]
-    pub turns: TurnsName,
+    #[serde(default, alias = "turns")]
+    pub discipline: DisciplineName,
     /// Size of segments, for windows.
     pub segment: Option<Quantity<ByteCount>>,
 }
@@ -62,12 +62,12 @@ pub struct SchedulerTable {
 /// In what order connections send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum TurnsName {
+pub enum DisciplineName {
     /// One segment each, in turn.
     #[default]
     RoundRobin,
     /// Shares in proportion to the weights of flows.
     Weighted,
-    /// No turns: windows that follow the use of the line (SaTPEP). The legs must be TCP.
+    /// No scheduler: windows that follow the use of the line (SaTPEP). The legs must be TCP.
     Satpep,
 }

@@ -74,7 +74,7 @@ settings_table! {
     association_max_retrans: u32;
     /// Timeouts in a row that make a path inactive.
     path_max_retrans: u32;
-    /// How often INIT and COOKIE ECHO are sent again.
+    /// How often INIT and COOKIE ECHO are retransmitted.
     max_init_retransmits: u32;
     /// Time between HEARTBEATs of an idle path; zero for none.
     heartbeat: Quantity<Span>;

@@ -99,7 +99,7 @@ settings_table! {
     undo: bool;
     /// Probes decide whether a loss is answered.
     probing: bool;
-    /// Most segments that AeroTCP sends again for one acknowledgement.
+    /// Most segments that AeroTCP retransmits for one acknowledgement.
     aero_burst: u32;
     /// AeroTCP guesses the length of gaps.
     aero_adaptive: bool;
@@ -127,7 +127,7 @@ settings_table! {
     sample_every_ack: bool;
     /// Duplicates are samples, too, by their echo, as in ns-2's agent for Linux' controllers.
     sample_duplicates: bool;
-    /// How often a SYN is sent again; -1 for ever.
+    /// How often a SYN is retransmitted; -1 for ever.
     syn_retries: i64;
     /// Timeouts in a row before the connection is dropped; -1 for any number.
     retries: i64;

@@ -33,9 +33,9 @@ pub enum AccessTable {
         echo: Option<Quantity<Span>>,
         /// From the end of a transmission until its sender takes it for lost; 270 ms.
         timeout: Option<Quantity<Span>>,
-        /// Mean wait before a packet is sent again; 1 s.
+        /// Mean wait before a packet is retransmitted; 1 s.
         mean_backoff: Option<Quantity<Span>>,
-        /// How often a packet is sent again; 3.
+        /// How often a packet is retransmitted; 3.
         retries: Option<u32>,
     },
     /// TDMA with slots in proportion to what terminals have asked for.

@@ -38,7 +38,7 @@ settings_table! {
     mss: u16;
     /// What the peer has beyond a gap counts as delivered.
     selective: bool;
-    /// A loss at a short queue is taken for noise.
+    /// A loss at a short queue is taken for bit errors.
     forgive_noise: bool;
     /// Send buffer.
     snd_buf: Quantity<ByteCount>;
@@ -88,13 +88,13 @@ settings_table! {
     ctl_rto_init: Quantity<Span>;
     /// Longest wait for the answer to BGN and END.
     ctl_rto_max: Quantity<Span>;
-    /// How often BGN and END are sent again; -1 for ever.
+    /// How often BGN and END are retransmitted; -1 for ever.
     ctl_max_retries: i64;
     /// Most gaps in one STAT; no header holds more than 246.
     stat_max_gaps: u32;
     /// A short segment waits for the acknowledgment of another short one.
     nagle: bool;
-    /// When a segment reported by a STAT is sent again.
+    /// When a segment reported by a STAT is retransmitted.
     stat_rule: StatRuleName;
     /// Repairs leave in bursts and not all at once.
     rtx_paced: bool;

@@ -1,6 +1,6 @@
 //! Packets that pass an agent.
 
-use bentpipe_pep::{Emission, Verdict, Way};
+use bentpipe_pep::{Direction, Emission, Verdict};
 use bentpipe_record::AgentSummary;
 use bentpipe_units::Instant;
 use bentpipe_wire::Segment;
@@ -26,7 +26,7 @@ impl Network<'_> {
         match self.agents.show(now, agent, way, hosts, segment) {
             Verdict::Suppress => self.arena.release(id),
             Verdict::Forward => {
-                let seen = (way == Way::Out).then(|| segment.clone());
+                let seen = (way == Direction::Out).then(|| segment.clone());
                 let label = self.seal(id);
                 let channel = self.agents.channel(agent) as usize;
                 let before = self.channels[channel].turned_away();

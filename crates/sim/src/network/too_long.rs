@@ -2,7 +2,7 @@
 
 use bentpipe_link::LossCause;
 use bentpipe_units::Instant;
-use bentpipe_wire::icmp::{Quoted, TooLong};
+use bentpipe_wire::icmp::{PacketTooBig, Quoted};
 use bentpipe_wire::{Segment, tcp};
 
 use super::Network;
@@ -12,7 +12,7 @@ use crate::{MtuSpec, RunSpec};
 
 /// What each channel carries at most; empty when all of them carry everything.
 pub(super) fn narrow_channels(spec: &RunSpec) -> Vec<Option<MtuSpec>> {
-    if spec.sky.is_some() || spec.links.iter().all(|link| link.mtu.is_none()) {
+    if spec.constellation.is_some() || spec.links.iter().all(|link| link.mtu.is_none()) {
         return Vec::new();
     }
     spec.links.iter().flat_map(|link| [link.mtu; 2]).collect()
@@ -40,7 +40,7 @@ impl Network<'_> {
         }
         let of = &mut self.channels[channel as usize];
         of.offer(now, u64::from(len));
-        of.count_loss(now, LossCause::TooLong, kind);
+        of.count_loss(now, LossCause::PacketTooBig, kind);
         let dropped = self.arena.get_mut(packet);
         let from = dropped.from;
         // Damaged headers name nobody. About a host's own link there is no way for a message.
@@ -48,7 +48,7 @@ impl Network<'_> {
         let quoted = quote(&dropped.segment, from, to, len).filter(|_| tells);
         self.arena.release(packet);
         if let Some(packet) = quoted {
-            *self.place() = Segment::Icmp(TooLong { mtu: mtu.bytes, packet });
+            *self.place() = Segment::Icmp(PacketTooBig { mtu: mtu.bytes, packet });
             let _ = self.launch(now, node, node, from);
         }
         true

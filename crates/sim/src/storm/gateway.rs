@@ -366,12 +366,12 @@ impl World {
             Some(_) => format!("[backup]\n{rate}"),
         };
         let spread = match second {
-            Some(Second::Beside) if number == TERMINAL => "aggregate = true\n",
+            Some(Second::Beside) if number == TERMINAL => "load_balance = true\n",
             _ => "",
         };
         let common = format!(
             "key = \"k\"\nlisten = \"0.0.0.0:25300\"\nudp = \"tunnel\"\n{}[link]\nmode = \"{mode}\"\n\
-             {rate}fec = {fec}\n{backup}{spread}[limits]\npatience = \"{} s\"\nconnections = {}\n\
+             {rate}fec = {fec}\n{backup}{spread}[limits]\nidle_timeout = \"{} s\"\nconnections = {}\n\
              connect_timeout = \"10 s\"\nmemory = \"{} B\"\n{buffer}",
             if number == HUB { "allow = [\"0.0.0.0/0\"]\n" } else { "" },
             waits.as_secs_f64(),

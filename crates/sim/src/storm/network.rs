@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use bentpipe_association::endpoint::{Carrier, Route};
+use bentpipe_association::endpoint::{Outer, Route};
 use bentpipe_association::secure::{Datagram, Security, parse};
 use bentpipe_link::Stream;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
@@ -216,7 +216,7 @@ impl Network {
         };
         let (to, link) = (place % self.nodes, place / self.nodes * self.nodes);
         let address = self.addresses[link + node];
-        let from = Route { carrier: route.carrier, ..address.into() };
+        let from = Route { outer: route.outer, ..address.into() };
         let flight = Flight { to, address: route.address, from, ecn, bytes };
         self.capture(&flight);
         if self.random.chance(self.overtakes) {
@@ -232,7 +232,7 @@ impl Network {
         let weather = &self.weather[link][direction];
         let len = flight.bytes.len() + 28;
         let begins = self.busy[link][direction].max(now);
-        if flight.from.carrier == Carrier::Tcp {
+        if flight.from.outer == Outer::Tcp {
             // What a TCP connection carries comes whole, and in order, or not at all.
             if weather.is_dark || begins.since(now) > weather.queue {
                 counts.lost += 1;

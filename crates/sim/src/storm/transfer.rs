@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use bentpipe_association::endpoint::{Carrier, Plan, PlannedPath, Route};
+use bentpipe_association::endpoint::{Outer, Plan, PlannedPath, Route};
 use bentpipe_association::host::{Host, Runtime as _, lock};
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_link::{Stream, Streams};
@@ -293,13 +293,13 @@ impl World {
         let (host, runtime) = (program.host().clone(), program.runtime().clone());
         let (disk, entries) = (user.disk.clone(), user.entries.clone());
         let (patience, buffer, rate) = (user.patience, self.settings.buffer, self.settings.rate);
-        let tuning = Tuning { patience, buffer, rate, ..Tuning::default() };
+        let tuning = Tuning { idle_timeout: patience, buffer, rate, ..Tuning::default() };
         host.set_fec(self.settings.fec);
         if let Some(second) = self.settings.second {
             let addresses = [to, self.network.second_address(SERVER)];
             let path = |(link, address): (usize, SocketAddr)| {
                 let route = Route::from(address);
-                let paths = [route, Route { carrier: Carrier::Tcp, ..route }];
+                let paths = [route, Route { outer: Outer::Tcp, ..route }];
                 paths.map(|route| PlannedPath { route, link })
             };
             let paths = addresses.into_iter().enumerate().flat_map(path).collect();
@@ -497,7 +497,7 @@ async fn send_once(
     tuning: Tuning,
     progress: impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
-    let patience = tuning.patience;
+    let patience = tuning.idle_timeout;
     let config = tuning.persistent_config().expect("settings without a rate");
     let connecting = host.connect(to, peer, PORT, config);
     let late = || TransferError::Connection(std::io::ErrorKind::TimedOut.into());

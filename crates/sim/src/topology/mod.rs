@@ -22,11 +22,11 @@ use self::tables::Tables;
 use crate::channel::Channel;
 use crate::events::{EventQueue, Slot};
 use crate::packet::{Arena, Label};
-use crate::{RunSpec, SkySpec};
+use crate::{RunSpec, SatelliteNetworkSpec};
 
 /// The satellites, the links to and between them, and the ways over them.
 pub(crate) struct Topology {
-    sky: SkySpec,
+    sky: SatelliteNetworkSpec,
     streams: Streams,
     tables: Tables,
     /// The component of each direction of a link, by its ends.
@@ -43,7 +43,7 @@ impl Topology {
     /// The network of a run at its first check. `cables` are the components of links that stay, by their
     /// ends; those that move are the components from the end of the queue on.
     pub(crate) fn new(
-        sky: &SkySpec,
+        sky: &SatelliteNetworkSpec,
         spec: &RunSpec,
         cables: impl Iterator<Item = (u16, u16)>,
         queue: &mut EventQueue,

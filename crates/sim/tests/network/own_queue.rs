@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bentpipe_cc::Choice;
+use bentpipe_link::mac::MacSpec;
 use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
-use bentpipe_link::station::StationSpec;
 use bentpipe_link::{Direction, ModelSpec, QueueLimit};
-use bentpipe_sim::{Protocol, RunSpec, StationPlace};
+use bentpipe_sim::{MacPlace, Protocol, RunSpec};
 use bentpipe_transport::tcp;
 use bentpipe_units::BitRate;
 
@@ -33,8 +33,8 @@ fn held(mut spec: RunSpec) -> RunSpec {
     let limit = QueueLimit::Packets(PACKETS);
     let queue = QueueSpec { limit, discipline: DisciplineSpec::DropTail };
     let rate = BitRate::from_bps(2_000_000);
-    let station = StationSpec::Line { rate, queue };
-    spec.stations.push(StationPlace { station, lines: vec![(0, Direction::Forward)] });
+    let station = MacSpec::Line { rate, queue };
+    spec.macs.push(MacPlace { mac: station, lines: vec![(0, Direction::Forward)] });
     spec
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bentpipe_link::ModelSpec;
-use bentpipe_pep::scheduler::Turns;
+use bentpipe_pep::scheduler::Discipline;
 use bentpipe_pep::split;
 use bentpipe_record::RunSummary;
 use bentpipe_sim::{
@@ -167,7 +167,7 @@ fn delivered(run: &RunSummary) -> [f64; 2] {
 
 #[test]
 fn turns_fill_the_link_exactly_and_share_it_equally_whatever_the_way_behind() {
-    let run = outcome(&scheduled(Sharing::Turns(Turns::RoundRobin), 0, [1, 1]));
+    let run = outcome(&scheduled(Sharing::Turns(Discipline::RoundRobin), 0, [1, 1]));
     let satellite = channel(&run, "satellite", 2);
     assert_eq!(lost(satellite), 0, "{satellite:?}");
     let [a, b] = delivered(&run);
@@ -181,7 +181,7 @@ fn turns_fill_the_link_exactly_and_share_it_equally_whatever_the_way_behind() {
 
 #[test]
 fn weights_divide_the_link() {
-    let [a, b] = delivered(&outcome(&scheduled(Sharing::Turns(Turns::Weighted), 0, [1, 3])));
+    let [a, b] = delivered(&outcome(&scheduled(Sharing::Turns(Discipline::Weighted), 0, [1, 3])));
     assert!((2.7..3.3).contains(&(b / a)), "{a} {b}");
 }
 

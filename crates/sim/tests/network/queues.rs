@@ -24,7 +24,7 @@ fn bottleneck(neck: &[ModelSpec]) -> RunSpec {
 
 fn with_queue(what: DisciplineSpec) -> RunSpec {
     let mut spec = bottleneck(&[]);
-    spec.stations.push(held(0, "2 Mbit/s", 15, what));
+    spec.macs.push(held(0, "2 Mbit/s", 15, what));
     spec
 }
 
@@ -83,7 +83,7 @@ fn a_queue_elsewhere_shifts_no_draw() {
     more.nodes.extend(["n6".into(), "n7".into()]);
     more.links.push(link("other", [6, 7], vec![millis(5)]));
     more.flows.push(flow("other", 6, 7, 300));
-    more.stations.push(held(5, "1 Mbit/s", 8, DisciplineSpec::Red(RedConfig::default())));
+    more.macs.push(held(5, "1 Mbit/s", 8, DisciplineSpec::Red(RedConfig::default())));
     let (plain, more) = (outcome(&plain), outcome(&more));
     assert_eq!(more.flows[..3], plain.flows[..]);
     assert_eq!(more.links[..plain.links.len()], plain.links[..]);
@@ -101,7 +101,7 @@ fn reports_that_others_make_needless_leave_a_slow_return_link() {
         let mut spec = spec.clone();
         let mut place = held(0, "8 kbit/s", 1000, what);
         place.lines[0].1 = bentpipe_link::Direction::Return;
-        spec.stations.push(place);
+        spec.macs.push(place);
         spec.duration = Span::from_secs(600);
         let run = outcome(&spec);
         assert_all_arrived(&spec, &run);

@@ -118,7 +118,7 @@ fn a_queue_that_marks_slows_the_sender_down_and_drops_no_data() {
     let config = Config { ecn: true, ..Config::default() };
     let mut spec = spec(2, links, vec![sctp(config, 1_000, Vec::new())]);
     let red = RedConfig { weight: 0.02, max: 150.0, ecn: true, ..RedConfig::default() };
-    spec.stations.push(held(0, "2 Mbit/s", 200, DisciplineSpec::Red(red)));
+    spec.macs.push(held(0, "2 Mbit/s", 200, DisciplineSpec::Red(red)));
     let run = outcome(&spec);
     assert_all_arrived(&spec, &run);
     let neck = channel(&run, "neck", 0);

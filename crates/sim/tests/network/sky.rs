@@ -6,7 +6,7 @@ use bentpipe_orbit::{
     Station, known,
 };
 use bentpipe_record::{ConstellationSummary, LinkSummary, RunSummary};
-use bentpipe_sim::{BuildError, GroundSpec, RunSpec, Silent, SkySpec, run};
+use bentpipe_sim::{BuildError, GroundSpec, RunSpec, SatelliteNetworkSpec, Silent, run};
 use bentpipe_units::{Instant, Span};
 
 use crate::support::{assert_all_arrived, flow, link, outcome, rate, spec};
@@ -31,7 +31,7 @@ fn over(network: Network, ground: Vec<ModelSpec>, isl: Vec<ModelSpec>, kilobytes
     let nodes: Vec<String> = network.stations().iter().map(|s| s.name.clone()).collect();
     let ground = vec![GroundSpec { up: ground.clone(), down: ground }; nodes.len()];
     RunSpec {
-        sky: Some(SkySpec { network, ground, isl }),
+        constellation: Some(SatelliteNetworkSpec { network, ground, isl }),
         duration: Span::from_secs(7200),
         nodes: nodes.clone(),
         ..spec(nodes.len(), vec![], vec![flow("file", 0, 1, kilobytes)])

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use bentpipe_link::mac::MacSpec;
 use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
-use bentpipe_link::station::StationSpec;
 use bentpipe_link::{Direction, ModelSpec, QueueLimit};
 use bentpipe_record::{LinkSummary, RunSummary};
 use bentpipe_sim::{
-    Encapsulation, FlowSpec, LinkSpec, Protocol, RunSpec, Silent, SourceSpec, StationPlace, run,
+    Encapsulation, FlowSpec, LinkSpec, MacPlace, Protocol, RunSpec, Silent, SourceSpec, run,
 };
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant, Span};
@@ -18,9 +18,9 @@ pub(crate) fn spec(nodes: usize, links: Vec<LinkSpec>, flows: Vec<FlowSpec>) -> 
         name: "by hand".into(),
         nodes: (0..nodes).map(|n| format!("n{n}")).collect(),
         links,
-        stations: Vec::new(),
+        macs: Vec::new(),
         agents: Vec::new(),
-        sky: None,
+        constellation: None,
         schedulers: Vec::new(),
         gateways: None,
         flows,
@@ -94,13 +94,10 @@ pub(crate) fn with_config(
 }
 
 /// A queue that holds its packets before the forward link of a link.
-pub(crate) fn held(link: usize, rate: &str, packets: u32, what: DisciplineSpec) -> StationPlace {
+pub(crate) fn held(link: usize, rate: &str, packets: u32, what: DisciplineSpec) -> MacPlace {
     let queue = QueueSpec { limit: QueueLimit::Packets(packets), discipline: what };
     let rate = rate.parse().expect("a rate");
-    StationPlace {
-        station: StationSpec::Line { rate, queue },
-        lines: vec![(link, Direction::Forward)],
-    }
+    MacPlace { mac: MacSpec::Line { rate, queue }, lines: vec![(link, Direction::Forward)] }
 }
 
 /// What becomes of it.
@@ -124,7 +121,7 @@ pub(crate) const fn lost(link: &LinkSummary) -> u64 {
         + link.lost_scripted
         + link.lost_early
         + link.lost_collision
-        + link.lost_too_long
+        + link.lost_packet_too_big
 }
 
 /// Every flow delivered the whole file, and every packet is accounted for.

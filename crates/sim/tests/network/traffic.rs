@@ -233,7 +233,7 @@ fn packets_of_low_priority_are_lost_first() {
         vec![flow("high", 0, 2, 500), flow("low", 3, 2, 500)],
     );
     spec.flows[1].low_priority = true;
-    spec.stations.push(held(0, "2 Mbit/s", 12, DisciplineSpec::DropLowPriority));
+    spec.macs.push(held(0, "2 Mbit/s", 12, DisciplineSpec::DropLowPriority));
     let run = outcome(&spec);
     let again = |n: usize| run.flows[n].source.retransmitted_segments;
     assert!(again(0) * 4 < again(1), "{} {}", again(0), again(1));

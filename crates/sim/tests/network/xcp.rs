@@ -30,7 +30,7 @@ fn asking(wire: bool) -> RunSpec {
         flow
     });
     let mut spec = spec(3, vec![near, space], flows.into());
-    spec.stations.push(held(1, "4 Mbit/s", 50, DisciplineSpec::Xcp { p_xcp: false }));
+    spec.macs.push(held(1, "4 Mbit/s", 50, DisciplineSpec::Xcp { p_xcp: false }));
     RunSpec { wire, ..spec }
 }
 

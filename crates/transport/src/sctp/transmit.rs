@@ -46,7 +46,7 @@ impl Association {
         place.chunks.clear();
         let ports = self.ends.ports();
         (place.source_port, place.destination_port) = (ports.local, ports.peer);
-        (place.ecn, place.in_pieces) = (Ecn::NotCapable, false);
+        (place.ecn, place.may_fragment) = (Ecn::NotCapable, false);
         if self.opening.init.wanted {
             place.tag = 0;
             return Some(self.write_init(now, place));
@@ -206,7 +206,7 @@ impl Association {
             place.chunks.push(chunk);
         });
         let length = place.chunks.iter().map(Chunk::padded_len).sum();
-        place.in_pieces = length > room;
+        place.may_fragment = length > room;
         self.tx.packet_left(now, length);
         if new > 0 && !again {
             self.counters.first_header_bytes += Packet::HEADER as u64;

@@ -30,14 +30,14 @@ pub struct Config {
     /// Bytes that wait to be sent for the first time at most, if two round trips do not take more: what is
     /// written beyond waits with the writer, however much `snd_buf` holds. Without a word nothing but
     /// `snd_buf` counts.
-    pub unsent: Option<ByteCount>,
+    pub unsent_limit: Option<ByteCount>,
     /// Bytes that the receiver keeps for the application; the window that it grants.
     pub rcv_buf: ByteCount,
     /// Window in segments at the start and after idle time.
     pub cwnd_init: u32,
     /// Segments at the beginning of a session that leave as soon as the window has room, and are not spread over a
     /// round trip: what a first window may send in a row (RFC 6928).
-    pub unpaced: u32,
+    pub initial_burst: u32,
     /// A peer that says a smaller MSS is taken to have said this: a window has more of small segments, and each costs as
     /// much as a large one.
     pub least_mss: u16,
@@ -159,10 +159,10 @@ impl Default for Config {
             adapt_payload: false,
             tail_copies: false,
             snd_buf: ByteCount::new(64_000),
-            unsent: None,
+            unsent_limit: None,
             rcv_buf: ByteCount::new(64_000),
             cwnd_init: 1,
-            unpaced: 0,
+            initial_burst: 0,
             least_mss: LEAST_MSS,
             cwnd_min: 1,
             max_burst: 8,

@@ -107,7 +107,7 @@ impl Sender {
             picked: Picked::new(),
             activity: Activity::Idle,
             open: false,
-            timer: SendTimer::new(config.unpaced),
+            timer: SendTimer::new(config.initial_burst),
             retransmissions: Retransmissions::new(&config),
             poll_need: PollNeed::new(&config),
             writer: Writer::default(),
@@ -156,7 +156,7 @@ impl Sender {
 
     /// Bytes that may wait to be sent for the first time.
     fn most_unsent(&self) -> usize {
-        let Some(least) = self.config.unsent else { return usize::MAX };
+        let Some(least) = self.config.unsent_limit else { return usize::MAX };
         let round_trip = match self.governor.limits().pacing {
             Some(rate) => rate.bytes_in(self.rtt.srtt()).get(),
             None => u64::from(self.governor.cwnd()) * u64::from(self.payload.get()),
@@ -462,7 +462,7 @@ mod tests {
 
     #[test]
     fn little_waits_to_be_sent_and_the_writer_goes_on_when_half_of_it_has_left() {
-        let config = Config { unsent: Some(ByteCount::new(3_000)), ..Config::default() };
+        let config = Config { unsent_limit: Some(ByteCount::new(3_000)), ..Config::default() };
         let mut sender = Sender::new(Arc::new(config), Seq32::default());
         let mut data = Bytes::from_static(&[7; 10_000]);
         // The window is one segment at first.

@@ -80,7 +80,7 @@ fn a_report_beside_a_full_chunk_that_leaves_again_makes_no_packet_too_long() {
         2,
         "every second packet, and with DATA"
     );
-    assert!(pair.log.iter().all(|c| c.packet.wire_len() <= 1_480 && !c.packet.in_pieces));
+    assert!(pair.log.iter().all(|c| c.packet.wire_len() <= 1_480 && !c.packet.may_fragment));
 }
 
 #[test]

@@ -36,7 +36,8 @@ fn over(
         .staying_open()
         .with_script(move |crossing| {
             let length = crossing.packet.wire_len() + BELOW;
-            let fits = length <= carries(crossing.path, crossing.at) || crossing.packet.in_pieces;
+            let fits =
+                length <= carries(crossing.path, crossing.at) || crossing.packet.may_fragment;
             if fits { Fate::Pass } else { Fate::Drop }
         })
 }
@@ -67,7 +68,7 @@ fn probes(pair: &SctpPair, path: u32) -> Vec<usize> {
 
 /// Length of the longest packet with DATA that left from `from` on.
 fn longest(pair: &SctpPair, from: u64) -> usize {
-    let whole = |c: &&SctpCrossing| c.at >= at(from) && !c.packet.in_pieces;
+    let whole = |c: &&SctpCrossing| c.at >= at(from) && !c.packet.may_fragment;
     let sent = pair.sent(Direction::Forward, Kind::DATA).filter(whole);
     sent.map(|c| c.packet.wire_len() + BELOW).max().unwrap_or(0)
 }
@@ -154,5 +155,5 @@ fn on_a_path_that_became_narrow_ip_cuts_what_was_made_before_and_the_rest_fits()
     assert!((1392..=1400).contains(&found), "{found}");
     pair.run_to(at(100_000));
     assert_eq!(pair.server.inbox.len(), before + after);
-    assert!(pair.log.iter().any(|c| c.packet.in_pieces));
+    assert!(pair.log.iter().any(|c| c.packet.may_fragment));
 }

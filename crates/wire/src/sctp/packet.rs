@@ -25,7 +25,7 @@ pub struct Packet {
     pub ecn: Ecn,
     /// It is longer than its path carries in one and may be cut by IP: its chunks were made for a longer
     /// path (RFC 9260, section 6.9). Like the ECN field this is nothing of SCTP's bytes.
-    pub in_pieces: bool,
+    pub may_fragment: bool,
     /// The chunks in their order.
     pub chunks: Chunks,
 }

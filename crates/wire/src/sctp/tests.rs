@@ -20,7 +20,7 @@ fn packet(chunks: impl IntoIterator<Item = Chunk>) -> Packet {
         destination_port: 5002,
         tag: 0x0102_0304,
         ecn: Ecn::NotCapable,
-        in_pieces: false,
+        may_fragment: false,
         chunks: chunks.into_iter().collect(),
     }
 }

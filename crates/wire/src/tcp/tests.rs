@@ -1,4 +1,4 @@
-//! Segments whose bytes were written down by hand, both ways.
+//! Segments whose bytes were written down by hand, encoded and decoded.
 
 mod properties;
 mod syntax;

@@ -1,4 +1,4 @@
-//! The test vectors of `docs/protocols/xstp.md`, both ways.
+//! The test vectors of `docs/protocols/xstp.md`, in both directions.
 
 mod properties;
 mod syntax;

@@ -107,7 +107,7 @@ impl Association {
         token: impl FnOnce() -> u64,
         outbox: &mut Outbox,
     ) -> bool {
-        let changed = self.paths.hear(now, probe, from, token);
+        let changed = self.paths.handle_probe(now, probe, from, token);
         let main = self.paths.main() as u8;
         let answer = PathProbeAnswer { path: probe.path, serial: probe.serial, main };
         // By the path by which it came, for it is that path that the peer asks about.

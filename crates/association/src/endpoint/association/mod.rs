@@ -153,7 +153,7 @@ impl Association {
         self.early.set_collects(collects);
     }
 
-    /// The segments that go with the answer to a request. What finds no room there is sent again.
+    /// The segments that go with the answer to a request. What finds no room there is retransmitted.
     pub(super) fn take_early(&mut self) -> Vec<u8> {
         let payload = self.early.payload();
         let _ = self.early.take_rest();
@@ -181,7 +181,7 @@ impl Association {
             held: bentpipe_units::ByteCount::new(self.held() as u64),
             share: shares[link],
             link,
-            carrier: main.route().carrier,
+            outer: main.route().outer,
         }
     }
 

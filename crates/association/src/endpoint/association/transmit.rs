@@ -95,7 +95,7 @@ impl Association {
         message: &Control,
         outbox: &mut Outbox,
     ) {
-        // Who floods this host for answers gets none: a message that is worth an answer is sent again.
+        // Who floods this host for answers gets none: a message that is worth an answer is retransmitted.
         if self.is_up() && !outbox.is_crowded() {
             draft(outbox, |out| message.put(out));
             self.push(now, path, false, outbox);

@@ -36,9 +36,9 @@ pub(super) struct Losses {
     keys: Option<Index>,
     received: Received,
     /// Datagrams with content that the peer was not told of, and since when.
-    untold: u32,
-    untold_since: Option<Instant>,
-    told_at: Option<Instant>,
+    unreported: u32,
+    unreported_since: Option<Instant>,
+    reported_at: Option<Instant>,
     /// What the peer said last.
     reported: Received,
     sent: f64,
@@ -54,9 +54,9 @@ impl Default for Losses {
         Self {
             keys: None,
             received: Received::default(),
-            untold: 0,
-            untold_since: None,
-            told_at: None,
+            unreported: 0,
+            unreported_since: None,
+            reported_at: None,
             reported: Received::default(),
             sent,
             lost,
@@ -79,8 +79,8 @@ impl Losses {
         }
         self.received.count = self.received.count.wrapping_add(1);
         if content {
-            self.untold += 1;
-            self.untold_since.get_or_insert(now);
+            self.unreported += 1;
+            self.unreported_since.get_or_insert(now);
         }
     }
 
@@ -88,16 +88,16 @@ impl Losses {
     pub(super) fn news(&mut self, now: Instant) -> Option<Received> {
         let due = self.due()?;
         (due <= now).then(|| {
-            (self.untold, self.untold_since, self.told_at) = (0, None, Some(now));
+            (self.unreported, self.unreported_since, self.reported_at) = (0, None, Some(now));
             self.received
         })
     }
 
     /// When there will be something to tell; in the past if there is now.
     pub(super) fn due(&self) -> Option<Instant> {
-        let latest = self.untold_since? + LATEST;
-        let soon = self.told_at.map_or(Instant::ZERO, |at| at + PAUSE);
-        Some(if self.untold >= MANY { soon.min(latest) } else { latest })
+        let latest = self.unreported_since? + LATEST;
+        let soon = self.reported_at.map_or(Instant::ZERO, |at| at + PAUSE);
+        Some(if self.unreported >= MANY { soon.min(latest) } else { latest })
     }
 
     /// The peer tells what it received.

@@ -48,10 +48,10 @@ pub(super) fn run(args: &Emulate, links: &Links) -> Result<(), Failure> {
     let server = args.server.as_ref().map(|command| serve(&servers, command)).transpose()?;
     let mut command = clients.start(&args.command, |_| {}).map_err(failed)?;
     let live = Live::new(io::stdout().is_terminal());
-    let mut patience = Patience::default();
+    let mut deadline = Deadline::default();
     let ended = bridge.run(Some(command.ended()), |path| {
         live.show(path);
-        patience.lasts(&signals, &command)
+        deadline.lasts(&signals, &command)
     });
     live.end();
     ended.map_err(failed)?;
@@ -89,11 +89,11 @@ fn serve<'n>(namespace: &'n Namespace, command: &str) -> Result<Process<'n>, Fai
 
 /// How long a command may still run.
 #[derive(Default)]
-struct Patience {
+struct Deadline {
     until: Option<Instant>,
 }
 
-impl Patience {
+impl Deadline {
     /// Passes signals on. The command may stay until some time after the first of them, but as long as
     /// it likes after a Ctrl-C that it got from the terminal itself: it may have other uses for it.
     fn lasts(&mut self, signals: &Signals, command: &Process<'_>) -> bool {
@@ -118,7 +118,7 @@ fn in_foreground() -> bool {
     group == Some(getpgrp())
 }
 
-/// The end of a command: its own, or that of our patience.
+/// The end of a command: its own, or the deadline.
 fn end(command: &mut Process<'_>) -> io::Result<ExitStatus> {
     if !command.ended_within(Span::ZERO)? {
         command.kill();

@@ -20,12 +20,12 @@ impl Links {
     /// The links that the first flow passes, if there is one.
     pub(in crate::commands) fn of(spec: &RunSpec) -> Option<Self> {
         let flow = spec.flows.first()?;
-        let passed = match &spec.sky {
-            Some(sky) => Passed::Satellites(Box::new(ConstellationPath {
-                network: sky.network.clone(),
+        let passed = match &spec.constellation {
+            Some(constellation) => Passed::Satellites(Box::new(ConstellationPath {
+                network: constellation.network.clone(),
                 ends: [flow.from as u32, flow.to as u32],
-                uplinks: [flow.from, flow.to].map(|end| sky.ground[end].up.clone()),
-                downlinks: [flow.from, flow.to].map(|end| sky.ground[end].down.clone()),
+                uplinks: [flow.from, flow.to].map(|end| constellation.ground[end].up.clone()),
+                downlinks: [flow.from, flow.to].map(|end| constellation.ground[end].down.clone()),
                 trouble: |error| {
                     anstream::eprintln!("bentpipe: {error}; nothing finds a route from now on");
                 },

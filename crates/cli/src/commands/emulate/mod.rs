@@ -24,7 +24,7 @@ pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
     let scenario = changed(&args.source.open()?, &args.overrides)?;
     let spec = scenario.run_spec(args.seed, false)?;
     let missing = [
-        (!spec.stations.is_empty(), "queues with a discipline and no shared uplinks"),
+        (!spec.macs.is_empty(), "queues with a discipline and no shared uplinks"),
         (!spec.agents.is_empty(), "agents"),
         (spec.links.iter().any(|link| link.mtu.is_some()), "links with an `mtu`"),
     ];

@@ -12,13 +12,13 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 /// Time for a gateway to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest answer, in bytes: that of a gateway with a hundred thousand flows.
 const LONGEST: usize = 64 << 20;
 
 /// The status that is served at `address`; otherwise what is wrong there.
 pub(super) async fn status(address: &str) -> Result<Status, String> {
-    match tokio::time::timeout(PATIENCE, ask(address)).await {
+    match tokio::time::timeout(TIMEOUT, ask(address)).await {
         Ok(answer) => answer,
         Err(_) => Err(format!("{address} does not answer")),
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use bentpipe_association::Carrier;
+use bentpipe_association::Outer;
 use bentpipe_gateway::{FlowStatus, Link, PeerStatus, Role, Status};
 use bentpipe_units::{ByteCount, Span};
 use comfy_table::{CellAlignment, Table, presets};
@@ -25,7 +25,7 @@ pub(super) const FLOWS: [&str; 12] = [
     "bytes",
     "RTT",
     "window",
-    "flying",
+    "in flight",
     "resent",
 ];
 /// Columns in front that are text.
@@ -108,13 +108,13 @@ fn peer_row(peer: &PeerStatus, before: Option<&PeerStatus>, since: Span) -> Row<
     Row { cells, alarming: !peer.up }
 }
 
-/// Whether it answers, and by which way if that is not the usual one.
+/// Whether it answers, and over which path if that is not the usual one.
 fn state(peer: &PeerStatus) -> String {
     let mut state = vec![if peer.up { "up" } else { "down" }];
     if peer.link == Link::Backup {
         state.push("backup");
     }
-    if peer.carrier == Carrier::Tcp {
+    if peer.outer == Outer::Tcp {
         state.push("TCP");
     }
     state.join(", ")
@@ -241,7 +241,7 @@ pub(super) mod tests {
             address: Some("192.0.2.9:25300".parse().expect("an address")),
             up: seconds < 100,
             link: Link::Primary,
-            carrier: Carrier::Udp,
+            outer: Outer::Udp,
             srtt: Some(Span::from_micros(4_500)),
             loss_ratio: Some(0.0123),
             connections: 3,
@@ -290,7 +290,7 @@ pub(super) mod tests {
         let mut status = status(5);
         status.peers[0].link = Link::Backup;
         assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, backup");
-        status.peers[0].carrier = Carrier::Tcp;
+        status.peers[0].outer = Outer::Tcp;
         assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, backup, TCP");
     }
 

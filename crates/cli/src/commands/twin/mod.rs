@@ -50,9 +50,9 @@ impl Case {
         let Some(gateways) = spec.gateways.clone() else {
             return Err(wrong("twins are made of scenarios with a [gateway]"));
         };
-        if spec.sky.is_some() || !spec.stations.is_empty() || !spec.agents.is_empty() {
+        if spec.constellation.is_some() || !spec.macs.is_empty() || !spec.agents.is_empty() {
             return Err(wrong(
-                "the emulator has links that stay where they are, and no stations and agents",
+                "the emulator has links that stay where they are, and no queues with a discipline, shared uplinks and agents",
             ));
         }
         let [FlowSpec { gateways: Some(nodes), request: Some(request), source, protocol, .. }] =
@@ -130,7 +130,7 @@ const ROWS: &[(&str, &str, Figure)] = &[
     ("bytes on the link, to those of the file", "", |case, all, _| {
         all.link_bytes[0] as f64 / case.size.get() as f64
     }),
-    ("the same the other way", "", |case, all, _| {
+    ("the same in the other direction", "", |case, all, _| {
         all.link_bytes[1] as f64 / case.size.get() as f64
     }),
 ];

@@ -162,7 +162,7 @@ fn settings(case: &Case, of: &GatewaySpec) -> String {
     format!("[link]\n{mode}fec = {fec}\n{}", buffer.unwrap_or_default())
 }
 
-/// A host behind this side, whose first process is $host; the network of the other host is reached by the far gateway.
+/// A host behind this side, whose first process is $host; the network of the other host is reached by the remote gateway.
 fn behind(network: &str, other: &str, next: Ipv4Addr) -> String {
     format!(
         "unshare --net sleep infinity & host=$!

@@ -1,6 +1,6 @@
-//! Openings that wait for the far gateway, so that their clients are answered by what becomes of them.
+//! Openings that wait for the remote gateway, so that their clients are answered by what becomes of them.
 //!
-//! Without an early accept the firewall leads the request of a client to a TUN device. It is kept until the far
+//! Without an early accept the firewall redirects the request of a client to a TUN device. It is kept until the far
 //! gateway has connected, and is then sent on its way again, which leads to the port of transparent connections: not
 //! before then does the kernel answer it. A refusal is answered by what the server or a router would have said.
 
@@ -49,9 +49,9 @@ pub(super) struct Held {
 
 /// How far one is.
 enum Opening {
-    /// The far gateway has been asked; the latest request of the client.
+    /// The remote gateway has been asked; the latest request of the client.
     Asked { syn: Syn, _place: Place },
-    /// The far gateway has connected, and the client is about to be. Whoever waits for that sees the end of `_claimed`.
+    /// The remote gateway has connected, and the client is about to be. Whoever waits for that sees the end of `_claimed`.
     Connected { begun: Begun, _claimed: oneshot::Sender<()> },
 }
 
@@ -91,17 +91,19 @@ fn open() -> io::Result<AsyncDevice> {
     // Clients are not behind it: where all devices are looked at, at least not strictly (RFC 3704, section 2.4).
     let filter = if on("conf/all/rp_filter") { "2" } else { "0" };
     if let Err(error) = fs::write(format!("{SWITCHES}/conf/{HELD_DEVICE}/rp_filter"), filter) {
-        tracing::warn!(%error, "the reverse path filter of {HELD_DEVICE} stays as it is: if it is strict, nobody gets through");
+        tracing::warn!(%error, "cannot set the reverse path filter of {HELD_DEVICE}: if it is strict, no connection gets through");
     }
     if !on("ip_forward") {
-        tracing::warn!("net.ipv4.ip_forward is 0: without early_accept nobody gets through");
+        tracing::warn!(
+            "net.ipv4.ip_forward is 0: without early_accept no connection gets through; set it to 1"
+        );
     }
     let route = format!("route replace default dev {HELD_DEVICE} table {HELD_TABLE}\n");
     programs::ip(&["-4"], &route)?;
     if has_ipv6()
         && let Err(error) = programs::ip(&["-6"], &route)
     {
-        tracing::warn!(%error, "connections over IPv6 are not held");
+        tracing::warn!(%error, "cannot hold connections over IPv6");
     }
     Ok(device)
 }
@@ -129,7 +131,7 @@ impl Held {
         lock(&self.openings)
     }
 
-    /// Takes a request. Gives whose it is and where it leads if the far gateway is to be asked, and how long it may wait.
+    /// Takes a request. Gives whose it is and where it leads if the remote gateway is to be asked, and how long it may wait.
     fn take(&self, syn: Syn) -> Option<(Ends, Stay)> {
         let ends = (syn.from, syn.to);
         match self.openings().entry(ends) {
@@ -148,7 +150,7 @@ impl Held {
         None
     }
 
-    /// Asks the far gateway, lets the client know what became of it, and waits for it to be there.
+    /// Asks the remote gateway, lets the client know what became of it, and waits for it to be there.
     async fn ask(self: Arc<Self>, from: SocketAddr, to: SocketAddr, stay: Stay) {
         let asked = tokio::select! {
             asked = self.inner.begin(&self.peer, from, to.into(), Reach::Everywhere, None) => asked,

@@ -21,7 +21,7 @@ use bentpipe_gateway::places::Place;
 use bentpipe_gateway::{Destination, Verdict};
 
 /// Time for a client to say what it wants.
-const GREETING: Duration = Duration::from_secs(30);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Opens the server.
 pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> io::Result<()> {
@@ -56,7 +56,7 @@ async fn client(
         };
         known.read_command().await
     };
-    let asked = tokio::time::timeout(GREETING, asked).await.map_err(io::Error::from)?;
+    let asked = tokio::time::timeout(HANDSHAKE_TIMEOUT, asked).await.map_err(io::Error::from)?;
     let (waiting, command, target) = asked.map_err(other)?;
     let to = match (command, target) {
         (Socks5Command::TCPConnect, TargetAddr::Ip(address)) => Destination::from(address),

@@ -1,4 +1,4 @@
-//! Connections to anywhere that the firewall leads here (TPROXY).
+//! Connections to anywhere that the firewall redirects here (TPROXY).
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -29,7 +29,7 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
         let listener = match listen(address, true) {
             // A machine without IPv6.
             Err(error) if address.is_ipv6() && error.kind() != io::ErrorKind::PermissionDenied => {
-                tracing::warn!(%error, "no transparent connections over IPv6");
+                tracing::warn!(%error, "cannot capture transparent connections over IPv6");
                 continue;
             }
             listener => listener?,

@@ -12,7 +12,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use bentpipe_association::endpoint::Carrier;
+use bentpipe_association::endpoint::Outer;
 use bentpipe_gateway::{Link, PeerStatus, Role, Status};
 
 /// The content type of the text.
@@ -45,7 +45,7 @@ impl Collector for Metrics {
             "Flows that could not be connected",
             refused.map(|(reason, count)| ([("reason", reason)], count)),
         )?;
-        let help = "Flows that were cut off because the far gateway was gone";
+        let help = "Flows that were cut off because the remote gateway was unreachable";
         out.counter("flows_cut", help, totals.cut)?;
         out.counters(
             "bytes",
@@ -57,7 +57,7 @@ impl Collector for Metrics {
             let help = "Rate of the dedicated link that this end sends on";
             out.gauge("link_rate_bits_per_second", help, rate.as_bps())?;
         }
-        out.peers("up", "The far gateway answers", peers, |peer| Some(u32::from(peer.up)))?;
+        out.peers("up", "The remote gateway answers", peers, |peer| Some(u32::from(peer.up)))?;
         out.peers("srtt_seconds", "Smoothed round-trip time", peers, |peer| {
             peer.srtt.map(Span::as_secs_f64)
         })?;
@@ -65,19 +65,19 @@ impl Collector for Metrics {
             Some(u32::from(peer.link == Link::Backup))
         })?;
         out.peers("on_tcp", "It is reached by TCP", peers, |peer| {
-            Some(u32::from(peer.carrier == Carrier::Tcp))
+            Some(u32::from(peer.outer == Outer::Tcp))
         })?;
-        let help = "Share of the datagrams to the far gateway that got lost of late";
+        let help = "Share of the datagrams to the remote gateway that got lost of late";
         out.peers("loss_ratio", help, peers, |peer| peer.loss_ratio)?;
         let help = "Connections inside the association";
         out.peers("connections", help, peers, |peer| Some(peer.connections as u64))?;
         let help = "Bytes of its connections that wait to be sent, acknowledged or read";
         out.peers("held_bytes", help, peers, |peer| Some(peer.held.get()))?;
-        let help = "Rate of the far gateway's part of a dedicated link";
+        let help = "Rate of the remote gateway's part of a dedicated link";
         out.peers("rate_bits_per_second", help, peers, |peer| peer.rate.map(BitRate::as_bps))?;
         out.counters(
             "peer_bytes",
-            "Bytes of flows by far gateway: sent was taken from TCP, received was given to TCP",
+            "Bytes of flows by remote gateway: sent was taken from TCP, received was given to TCP",
             peers.iter().flat_map(|peer| {
                 [("sent", peer.sent), ("received", peer.received)].map(|(direction, bytes)| {
                     ([("peer", peer.name.as_str()), ("direction", direction)], bytes.get())
@@ -162,7 +162,7 @@ mod tests {
         let known = PeerStatus {
             srtt: Some(Span::from_millis(600)),
             link: Link::Backup,
-            carrier: Carrier::Tcp,
+            outer: Outer::Tcp,
             loss_ratio: Some(0.25),
             connections: 7,
             held: ByteCount::new(12),

@@ -39,7 +39,7 @@ const ASKS_WITHIN: Duration = Duration::from_secs(2);
 /// Time for the task that carries datagrams to do something.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 /// Time for a client to ask and to take its answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Most bytes of a request; the least that hyper takes.
 const REQUEST: usize = 8192;
 
@@ -67,7 +67,7 @@ async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> io::Result<()> {
     listening::serve(listener, places, move |tcp, _, place| {
         let gateway = gateway.clone();
         async move {
-            let served = client(tcp, PATIENCE, &*gateway).await;
+            let served = client(tcp, TIMEOUT, &*gateway).await;
             // It had one all the time.
             drop(place);
             served
@@ -77,7 +77,7 @@ async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> io::Result<()> {
 }
 
 /// What is asked about.
-trait Watched {
+trait Monitored {
     /// All there is to know.
     fn status(&self) -> Status;
 
@@ -98,7 +98,7 @@ struct Gateway {
     host: Host,
 }
 
-impl Watched for Gateway {
+impl Monitored for Gateway {
     fn status(&self) -> Status {
         self.inner.status()
     }
@@ -116,11 +116,11 @@ impl Watched for Gateway {
     }
 }
 
-/// Answers one request within `patience`.
+/// Answers one request within `timeout`.
 async fn client(
     io: impl AsyncRead + AsyncWrite + Unpin,
-    patience: Duration,
-    gateway: &impl Watched,
+    timeout: Duration,
+    gateway: &impl Monitored,
 ) -> io::Result<()> {
     let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
         let is_meant =
@@ -139,11 +139,11 @@ async fn client(
         .keep_alive(false)
         .max_buf_size(REQUEST)
         .serve_connection(TokioIo::new(io), service);
-    tokio::time::timeout(patience, serving).await?.map_err(io::Error::other)
+    tokio::time::timeout(timeout, serving).await?.map_err(io::Error::other)
 }
 
 /// The answer to a request.
-async fn answer(method: &Method, path: &str, gateway: &impl Watched) -> Response<Full<Bytes>> {
+async fn answer(method: &Method, path: &str, gateway: &impl Monitored) -> Response<Full<Bytes>> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served here\n");
         refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use bentpipe_gateway::testing::{peer, status};
 
-    impl Watched for Status {
+    impl Monitored for Status {
         fn status(&self) -> Status {
             self.clone()
         }
@@ -241,7 +241,7 @@ mod tests {
         let (mut near, far) = duplex(1 << 20);
         near.write_all(request.as_bytes()).await.expect("room");
         // A client may end before its request does, which is an error here and no answer there.
-        let _ = client(far, PATIENCE, &status).await;
+        let _ = client(far, TIMEOUT, &status).await;
         let mut answer = String::new();
         near.read_to_string(&mut answer).await.expect("text");
         let (first, rest) = answer.split_once("\r\n").unwrap_or((&answer, ""));
@@ -269,7 +269,7 @@ mod tests {
     /// A gateway whose task hangs.
     struct Hung(Status);
 
-    impl Watched for Hung {
+    impl Monitored for Hung {
         fn status(&self) -> Status {
             self.0.clone()
         }

@@ -35,7 +35,7 @@ impl Two {
         Self { client: sessions(1, 1), server, now: Instant::ZERO }
     }
 
-    /// Passes frames both ways until there are none.
+    /// Passes frames in both directions until there are none.
     fn exchange(&mut self) {
         loop {
             self.client.flush(self.now);

@@ -13,19 +13,19 @@ const SERVER: usize = 1;
 const PORT: u16 = 1;
 const DELAY: Span = Span::from_millis(20);
 
-/// A datagram on its way: who gets it at which socket, who it seems to come from, the mark in its IP header,
+/// A datagram on its path: who gets it at which socket, who it seems to come from, the mark in its IP header,
 /// and its bytes.
-type Flying = (usize, usize, SocketAddr, Ecn, Vec<u8>);
+type InFlight = (usize, usize, SocketAddr, Ecn, Vec<u8>);
 
 /// Two hosts, each with addresses on the networks 10.0.0.0/24, 10.0.1.0/24 and so on.
 struct World {
     now: Instant,
     endpoints: [Associations; 2],
     sockets: [Vec<SocketAddr>; 2],
-    flying: BTreeMap<(Instant, u64), Flying>,
+    in_flight: BTreeMap<(Instant, u64), InFlight>,
     count: u64,
     /// Networks that carry nothing.
-    dark: Vec<u8>,
+    down: Vec<u8>,
     /// The UDP port that a translator puts in front of the client.
     translated: Option<u16>,
     /// Longest datagram that networks carry in one.
@@ -59,14 +59,14 @@ impl World {
         };
         let mut endpoints = [endpoint(CLIENT), endpoint(SERVER)];
         endpoints[SERVER].listen(PORT, settings());
-        let (dark, flying) = (Vec::new(), BTreeMap::new());
+        let (down, in_flight) = (Vec::new(), BTreeMap::new());
         Self {
             now: Instant::ZERO,
             endpoints,
             sockets,
-            flying,
+            in_flight,
             count: 0,
-            dark,
+            down,
             translated: None,
             carries: 1472,
             marks: 0,
@@ -79,7 +79,7 @@ impl World {
         let IpAddr::V4(ip) = to.ip() else { return };
         let network = ip.octets()[2];
         let host = usize::from(ip.octets()[3] - 1);
-        if self.dark.contains(&network) {
+        if self.down.contains(&network) {
             return;
         }
         if let Some(port) = self.translated {
@@ -93,8 +93,8 @@ impl World {
             (ecn, self.marks) = (Ecn::Congestion, self.marks - 1);
         }
         self.count += 1;
-        let flying = (host, usize::from(network), from, ecn, bytes);
-        self.flying.insert((self.now + DELAY, self.count), flying);
+        let in_flight = (host, usize::from(network), from, ecn, bytes);
+        self.in_flight.insert((self.now + DELAY, self.count), in_flight);
     }
 
     fn settle(&mut self) {
@@ -105,7 +105,7 @@ impl World {
                 whole.retain(|(_, _, bytes)| bytes.len() <= self.carries);
                 let longest = whole.iter().map(|(_, _, bytes)| bytes.len()).max();
                 self.longest = self.longest.max(longest.unwrap_or(0));
-                let cut = taken(self.endpoints[host].outbox_in_pieces(socket));
+                let cut = taken(self.endpoints[host].outbox_fragmented(socket));
                 self.cut += cut.len() as u32;
                 let sent = whole.into_iter().chain(cut);
                 sent.for_each(|(to, ecn, bytes)| self.fly(to, from, ecn, bytes));
@@ -123,13 +123,13 @@ impl World {
             }
             self.settle();
             let deadlines = self.endpoints.iter().filter_map(Associations::next_deadline).min();
-            let arrival = self.flying.first_key_value().map(|((at, _), _)| *at);
+            let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
             let Some(next) = Instant::earliest(deadlines, arrival).filter(|at| *at <= end) else {
                 self.now = end;
                 return false;
             };
             self.now = self.now.max(next);
-            while let Some(entry) = self.flying.first_entry()
+            while let Some(entry) = self.in_flight.first_entry()
                 && entry.key().0 <= self.now
             {
                 let (host, socket, from, ecn, bytes) = entry.remove();
@@ -235,15 +235,14 @@ fn the_peers_other_address_carries_on_while_the_first_is_dark() {
     assert!(world.transfer([CLIENT, SERVER], ids, &data(100_000)));
     let other = PathChange::Confirmed(at(1, SERVER));
     assert!(world.changes(ids[CLIENT]).contains(&other));
-    world.dark = vec![0];
+    world.down = vec![0];
     assert!(world.transfer([CLIENT, SERVER], ids, &data(2_000_000)));
-    assert_eq!(world.changes(ids[CLIENT]), [PathChange::Dark(at(0, SERVER))]);
-    world.dark.clear();
+    assert_eq!(world.changes(ids[CLIENT]), [PathChange::Down(at(0, SERVER))]);
+    world.down.clear();
     assert!(
-        world
-            .run(|world| { world.changes(ids[CLIENT]).contains(&PathChange::Back(at(0, SERVER))) })
+        world.run(|world| { world.changes(ids[CLIENT]).contains(&PathChange::Up(at(0, SERVER))) })
     );
-    world.dark = vec![1];
+    world.down = vec![1];
     assert!(world.transfer([SERVER, CLIENT], ids, &data(2_000_000)));
 }
 
@@ -255,11 +254,11 @@ fn an_outage_of_all_paths_is_waited_for() {
     let mut left = data.clone();
     let endpoint = &mut world.endpoints[CLIENT];
     assert!(endpoint.poll_write(world.now, ids[CLIENT], &mut left, &cx()).is_ready());
-    world.dark = vec![0, 1];
+    world.down = vec![0, 1];
     for _ in 0..4 {
         assert!(!world.run(|_| false), "a minute without an end");
     }
-    world.dark.clear();
+    world.down.clear();
     let mut got = Vec::new();
     let arrived = world.run(|world| {
         let endpoint = &mut world.endpoints[SERVER];
@@ -330,7 +329,7 @@ fn nobody_moves_a_path_who_does_not_know_its_tag() {
     let ids = world.opened();
     let connection = &world.endpoints[SERVER].connections[ids[SERVER].0];
     let Ports { local, peer } = connection.stream.endpoint.ports();
-    let before = *connection.ways.get(Ways::PRIMARY).expect("a path");
+    let before = *connection.paths.get(Paths::PRIMARY).expect("a path");
     for chunk in [sctp::Chunk::CookieAck, sctp::Chunk::Init(Box::default())] {
         let forged = Packet {
             source_port: peer,
@@ -344,7 +343,7 @@ fn nobody_moves_a_path_who_does_not_know_its_tag() {
         world.endpoints[SERVER].handle_datagram(world.now, 0, from, Ecn::NotCapable, &bytes);
     }
     let connection = &world.endpoints[SERVER].connections[ids[SERVER].0];
-    assert_eq!(connection.ways.get(Ways::PRIMARY), Some(&before));
+    assert_eq!(connection.paths.get(Paths::PRIMARY), Some(&before));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use bentpipe_transport::sctp::Notice;
 use bentpipe_transport::{Endpoint as _, Event, Failure};
 use bentpipe_units::Instant;
 
-use super::{Associations, Local, MOST_CHANGES, Way, Ways};
+use super::{Associations, Local, MOST_CHANGES, Path, Paths};
 use crate::sctp::PathChange;
 
 impl Associations {
@@ -12,16 +12,16 @@ impl Associations {
     pub(super) fn learn(&mut self, now: Instant, id: usize) {
         let connection = &mut self.connections[id];
         let ports = connection.stream.endpoint.ports();
-        let Some(&primary) = connection.ways.get(Ways::PRIMARY) else { return };
+        let Some(&primary) = connection.paths.get(Paths::PRIMARY) else { return };
         connection.learned = true;
         for named in connection.stream.endpoint.peer_addresses().to_vec() {
             let ip = named.to_canonical();
-            if connection.ways.find(ip).is_some() || !Local::may_be_named(primary.ip(), ip) {
+            if connection.paths.find(ip).is_some() || !Local::may_be_named(primary.ip(), ip) {
                 continue;
             }
-            let Some((socket, to)) = self.local.way_to(ip, primary.to.port()) else { continue };
-            let path = connection.ways.add(Way { socket, to });
-            connection.stream.endpoint.add_path(now, path);
+            let Some((socket, to)) = self.local.path_to(ip, primary.to.port()) else { continue };
+            let number = connection.paths.add(Path { socket, to });
+            connection.stream.endpoint.add_path(now, number);
             // Nobody takes packets away from another association by naming its peer.
             self.by_ends.entry((ip, ports)).or_insert(id);
         }
@@ -32,10 +32,10 @@ impl Associations {
         while let Some(notice) = self.connections[id].stream.endpoint.poll_notice() {
             let change = match notice {
                 Notice::PathConfirmed(path) => PathChange::Confirmed(self.address(id, path)),
-                Notice::PathInactive(path) => PathChange::Dark(self.address(id, path)),
-                Notice::PathActive(path) => PathChange::Back(self.address(id, path)),
+                Notice::PathInactive(path) => PathChange::Down(self.address(id, path)),
+                Notice::PathActive(path) => PathChange::Up(self.address(id, path)),
                 Notice::Restarted => {
-                    // What was under way is lost, and no stream of bytes goes on without it.
+                    // What was under path is lost, and no stream of bytes goes on without it.
                     let stream = &mut self.connections[id].stream;
                     stream.endpoint.abort(now);
                     stream.note(Event::Failed(Failure::PeerRestarted));
@@ -61,9 +61,9 @@ impl Associations {
             return;
         }
         let ports = connection.stream.endpoint.ports();
-        for way in connection.ways.iter() {
-            if self.by_ends.get(&(way.ip(), ports)) == Some(&id) {
-                self.by_ends.remove(&(way.ip(), ports));
+        for path in connection.paths.iter() {
+            if self.by_ends.get(&(path.ip(), ports)) == Some(&id) {
+                self.by_ends.remove(&(path.ip(), ports));
             }
         }
         if connection.stream.dropped || connection.unaccepted {

@@ -12,8 +12,8 @@ pub static UPLINKS: &[ModelRow] = &[
             parameter("header", "B", "link header of each transmission"),
             parameter("echo", "s", "until a sender has heard what it sent"),
             parameter("timeout", "s", "until it takes it for lost"),
-            parameter("mean_backoff", "s", "mean wait before it is sent again"),
-            parameter("retries", "1", "how often it is sent again"),
+            parameter("mean_backoff", "s", "mean wait before it is retransmitted"),
+            parameter("retries", "1", "how often it is retransmitted"),
         ],
     },
     ModelRow {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bentpipe_units::{ByteCount, Instant, Span};
 
-use super::Station;
+use super::Mac;
 use crate::queue::testing::{Watched, data};
 use crate::queue::{Discipline, DropTail, Held};
 use crate::{QueueLimit, Streams};
@@ -18,12 +18,7 @@ pub(super) fn drop_tail(terminals: u16) -> impl Iterator<Item = Box<dyn Discipli
 /// Offers packets of this size at random times, `rate` bytes a second over all terminals, for 100 s.
 /// Returns the mean delay in seconds and what got through in bytes per second, both from the 20th
 /// second on.
-pub(super) fn load(
-    station: &mut impl Station,
-    terminals: u16,
-    bytes: u64,
-    rate: f64,
-) -> (f64, f64) {
+pub(super) fn load(mac: &mut impl Mac, terminals: u16, bytes: u64, rate: f64) -> (f64, f64) {
     let (begin, end) = (Instant::ZERO + Span::from_secs(20), Instant::ZERO + Span::from_secs(100));
     let mut stream = Streams::new(3).stream("traffic");
     let mut seen = Watched::default();
@@ -31,15 +26,15 @@ pub(super) fn load(
     let mut next = Instant::ZERO;
     let mut id = 0;
     while next < end {
-        while let Some(at) = station.poll_timeout()
+        while let Some(at) = mac.poll_timeout()
             && at < next
         {
-            station.handle_timeout(at, &mut seen);
+            mac.handle_timeout(at, &mut seen);
         }
         let line = stream.below(u64::from(terminals)) as u16;
         came.insert(id, next);
         let packet = Held { line, bytes: ByteCount::new(bytes), ..data(id) };
-        station.enqueue(next, packet, &mut seen);
+        mac.enqueue(next, packet, &mut seen);
         id += 1;
         next += Span::from_secs_f64(stream.exponential(bytes as f64 / rate));
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
-use super::Station;
+use super::Mac;
 use super::frame::{Frames, Place};
 use super::terminal::Terminal;
 use crate::queue::{Backlog, Discipline, Held, Packets};
@@ -177,7 +177,7 @@ impl Tdma {
     }
 }
 
-impl Station for Tdma {
+impl Mac for Tdma {
     fn enqueue(&mut self, now: Instant, packet: Held, packets: &mut dyn Packets) {
         self.advance(now, packets);
         let member = &mut self.terminals[usize::from(packet.line)];

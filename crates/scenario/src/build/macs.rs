@@ -1,10 +1,10 @@
-//! The stations of a scenario: links whose queue holds packets, and shared uplinks.
+//! Media access in a scenario: links whose queue holds packets, and shared uplinks.
 
 use bentpipe_link::Direction;
+use bentpipe_link::mac::MacSpec;
 use bentpipe_link::queue::{DisciplineSpec, QueueSpec};
-use bentpipe_link::station::StationSpec;
 use bentpipe_link::{QueueLimit, Registry};
-use bentpipe_sim::StationPlace;
+use bentpipe_sim::MacPlace;
 use bentpipe_units::BitRate;
 
 use super::node;
@@ -66,44 +66,41 @@ impl<'a> OneWay<'a> {
     }
 }
 
-/// All stations of a scenario.
-pub(crate) fn stations(
-    file: &ScenarioFile,
-    brought: &Registry,
-) -> Result<Vec<StationPlace>, Problem> {
-    let mut stations = Vec::new();
+/// The queues with a discipline and the shared uplinks of a scenario.
+pub(crate) fn macs(file: &ScenarioFile, brought: &Registry) -> Result<Vec<MacPlace>, Problem> {
+    let mut macs = Vec::new();
     for (name, table) in &file.uplinks {
-        let station = uplink(file, name, table, brought)?;
-        let taken = stations.iter().flat_map(|other: &StationPlace| &other.lines);
-        if let Some(twice) = taken.into_iter().find(|line| station.lines.contains(line)) {
+        let mac = uplink(file, name, table, brought)?;
+        let taken = macs.iter().flat_map(|other: &MacPlace| &other.lines);
+        if let Some(twice) = taken.into_iter().find(|line| mac.lines.contains(line)) {
             let link = file.links.get_index(twice.0).map_or("", |(link, _)| link.as_str());
             let message = format!("`{link}` is on another uplink already");
             return problem(&["uplinks", name, "links"], message);
         }
-        stations.push(station);
+        macs.push(mac);
     }
     for (index, (name, table)) in file.links.iter().enumerate() {
         for direction in Direction::BOTH {
             let one = OneWay::new(name, table, direction);
             let Some(queue) = one.queue() else { continue };
             let eager = matches!(queue, QueueTable::Eager(_));
-            if eager || holds(&stations, index, direction) {
+            if eager || holds(&macs, index, direction) {
                 continue;
             }
             let Some(rate) = one.rate() else {
                 return problem(&one.queue_path(), "a queue needs a `rate` to wait for");
             };
             let queue = one.queue_spec(queue, brought)?;
-            let station = StationSpec::Line { rate, queue };
-            stations.push(StationPlace { station, lines: vec![(index, direction)] });
+            let mac = MacSpec::Line { rate, queue };
+            macs.push(MacPlace { mac, lines: vec![(index, direction)] });
         }
     }
-    Ok(stations)
+    Ok(macs)
 }
 
-/// True when a station holds the packets of this direction.
-pub(crate) fn holds(stations: &[StationPlace], link: usize, direction: Direction) -> bool {
-    stations.iter().any(|station| station.lines.contains(&(link, direction)))
+/// True when packets of this direction are held before the link.
+pub(crate) fn holds(macs: &[MacPlace], link: usize, direction: Direction) -> bool {
+    macs.iter().any(|mac| mac.lines.contains(&(link, direction)))
 }
 
 fn uplink(
@@ -111,7 +108,7 @@ fn uplink(
     name: &str,
     table: &UplinkTable,
     brought: &Registry,
-) -> Result<StationPlace, Problem> {
+) -> Result<MacPlace, Problem> {
     let to = node(file, &["uplinks", name, "to"], &table.to)?;
     if table.links.is_empty() {
         return problem(&["uplinks", name, "links"], "there is no link: nobody would send");
@@ -132,7 +129,7 @@ fn uplink(
             }
         };
         if lines.contains(&(index, direction)) {
-            return problem(&path, format!("`{link}` stands there twice"));
+            return problem(&path, format!("duplicate link `{link}`"));
         }
         let one = OneWay::new(link, both, direction);
         if one.rate().is_some() {
@@ -154,5 +151,5 @@ fn uplink(
         .0
         .spec(rate, lines.len())
         .or_else(|(key, message)| problem(&["uplinks", name, "access", key], message))?;
-    Ok(StationPlace { station: StationSpec::Uplink { rate, access, queues }, lines })
+    Ok(MacPlace { mac: MacSpec::Uplink { rate, access, queues }, lines })
 }

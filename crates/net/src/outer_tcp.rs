@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::listening;
-use bentpipe_association::endpoint::{Carrier, Endpoint, Route, Train};
+use bentpipe_association::endpoint::{Endpoint, Outer, Route, Train};
 use bentpipe_association::host::{Shared, lock};
 use bentpipe_gateway::places::{Kind, Place, Places, Rule};
 
@@ -44,7 +44,7 @@ const EACH: usize = 16;
 
 /// The TCP connections of a host.
 #[derive(Debug)]
-pub(crate) struct Carriers {
+pub(crate) struct OuterTcp {
     shared: Arc<Shared<Endpoint>>,
     open: Arc<Mutex<Open>>,
     /// Others make the connections.
@@ -56,7 +56,7 @@ pub(crate) struct Carriers {
 /// Where datagrams go, by route.
 type Open = HashMap<Route, mpsc::Sender<Bytes>>;
 
-impl Carriers {
+impl OuterTcp {
     /// Those of a host to which others connect, if there is a listener, or which connects to others.
     pub(crate) fn new(shared: Arc<Shared<Endpoint>>, listener: Option<TcpListener>) -> Self {
         let (open, mut tasks) = (Arc::default(), JoinSet::new());
@@ -97,7 +97,7 @@ impl Carriers {
                 Err(late) => Err(late.into()),
             };
             if let Err(error) = ended {
-                tracing::debug!(to = %route.address, %error, "no TCP connection any more");
+                tracing::debug!(to = %route.address, %error, "TCP connection closed");
             }
             lock(&open).remove(&route);
         });
@@ -132,7 +132,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared<Endpoint>>, open: Arc<
         async move { visitors.serve(tcp, from, unknown).await }
     });
     if let Err(error) = served.await {
-        tracing::error!(%error, "no TCP connections any more");
+        tracing::error!(%error, "TCP listener failed");
     }
 }
 
@@ -143,7 +143,7 @@ impl Visitors {
         let route = Route {
             address: SocketAddr::new(from.ip().to_canonical(), from.port()),
             local: Some(local.ip().to_canonical()),
-            carrier: Carrier::Tcp,
+            outer: Outer::Tcp,
         };
         let (queue, waiting) = mpsc::channel(QUEUE);
         lock(&self.open).insert(route, queue);
@@ -177,7 +177,7 @@ impl Drop for Listed<'_> {
     }
 }
 
-/// Carries datagrams both ways until the connection ends or nothing authentic comes any more.
+/// Carries datagrams in both directions until the connection ends or nothing authentic comes any more.
 async fn carry(
     tcp: TcpStream,
     route: Route,
@@ -264,7 +264,7 @@ mod tests {
         let endpoint = Endpoint::new(key, Security::Full, 0, Box::new(|| 5), Instant::ZERO);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let to = listener.local_addr().expect("an address");
-        let carriers = Carriers::new(
+        let outer_tcp = OuterTcp::new(
             Arc::new(Shared::new(endpoint, Arc::new(Clock::start()))),
             Some(listener),
         );
@@ -280,7 +280,7 @@ mod tests {
         }
         let last = silent[EACH].try_read(&mut [0]).expect_err("nothing");
         assert_eq!(last.kind(), io::ErrorKind::WouldBlock);
-        drop(carriers);
+        drop(outer_tcp);
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use bentpipe_units::{BitRate, Instant};
 
-use super::Station;
+use super::Mac;
 use crate::queue::{Backlog, Discipline, Held, LineState, Packets};
 
 /// Sends packets one after another at the line rate, in the order in which its queue gives them.
@@ -31,7 +31,7 @@ impl Line {
     }
 }
 
-impl Station for Line {
+impl Mac for Line {
     fn enqueue(&mut self, now: Instant, packet: Held, packets: &mut dyn Packets) {
         // Whose turn comes at this very moment waits no more.
         self.serve(now, packets);

@@ -12,9 +12,9 @@ use crate::row::Parameter;
 use crate::window::Window;
 use crate::{Ack, PathView};
 
-/// Whether slow start ends by a trial.
-pub(crate) const TRIAL_START: Parameter = Parameter {
-    name: "trial_start",
+/// Whether slow start ends by a probe of the delay.
+pub(crate) const DELAY_PROBE_START: Parameter = Parameter {
+    name: "delay_probe_start",
     unit: "1",
     default: 0.0,
     range: (0.0, 1.0),
@@ -35,15 +35,15 @@ const SPARE: f64 = 1.25;
 
 /// The first slow start of a connection.
 #[derive(Debug)]
-pub(crate) struct TrialStart {
+pub(crate) struct DelayProbeStart {
     on: bool,
     /// Round trips are longer since this time, by so many samples.
     longer: Option<(Instant, u32)>,
-    trial: Option<Trial>,
+    probe: Option<Probe>,
 }
 
 #[derive(Debug)]
-struct Trial {
+struct Probe {
     /// The window in bytes when round trips had grown.
     window: f64,
     ends: Instant,
@@ -54,10 +54,10 @@ struct Trial {
     lossy: bool,
 }
 
-impl TrialStart {
+impl DelayProbeStart {
     /// At the start of a connection.
     pub(crate) const fn new(on: bool) -> Self {
-        Self { on, longer: None, trial: None }
+        Self { on, longer: None, probe: None }
     }
 
     /// The first slow start is over.
@@ -67,14 +67,14 @@ impl TrialStart {
 
     /// The growth for each segment acknowledged.
     pub(crate) const fn growth(&self) -> f64 {
-        if self.trial.is_some() { 0.0 } else { 1.0 }
+        if self.probe.is_some() { 0.0 } else { 1.0 }
     }
 
-    /// Something was lost. True during the trial: it had left before, and the fall to half the window has
+    /// Something was lost. True during the probe: it had left before, and the fall to half the window has
     /// answered it.
     pub(crate) const fn absorbs_loss(&mut self) -> bool {
-        let Some(trial) = &mut self.trial else { return false };
-        trial.lossy = true;
+        let Some(probe) = &mut self.probe else { return false };
+        probe.lossy = true;
         true
     }
 
@@ -86,18 +86,18 @@ impl TrialStart {
         if !window.in_slow_start() {
             return self.end();
         }
-        if let Some(trial) = &mut self.trial {
-            if let Some(delivery) = trial.deliveries.take(path, ack) {
-                trial.fastest = trial.fastest.max(delivery.rate);
+        if let Some(probe) = &mut self.probe {
+            if let Some(delivery) = probe.deliveries.take(path, ack) {
+                probe.fastest = probe.fastest.max(delivery.rate);
             }
-            if path.now >= trial.ends {
+            if path.now >= probe.ends {
                 self.judge(window, path);
             }
         } else if self.has_grown(path) {
             let ends = path.now + path.latest_rtt.mul_div(9, 8);
             let deliveries = Deliveries::default();
-            self.trial =
-                Some(Trial { window: window.cwnd(), ends, deliveries, fastest: 0.0, lossy: false });
+            self.probe =
+                Some(Probe { window: window.cwnd(), ends, deliveries, fastest: 0.0, lossy: false });
             window.set(window.cwnd() / 2.0);
         }
     }
@@ -115,14 +115,14 @@ impl TrialStart {
     }
 
     fn judge(&mut self, window: &mut Window, path: &PathView) {
-        let Some(trial) = self.trial.take() else { return };
-        let carried = trial.fastest * path.min_rtt.as_secs_f64();
-        if carried >= WHOLE * trial.window && !trial.lossy {
+        let Some(probe) = self.probe.take() else { return };
+        let carried = probe.fastest * path.min_rtt.as_secs_f64();
+        if carried >= WHOLE * probe.window && !probe.lossy {
             // A false alarm.
-            window.set(trial.window);
+            window.set(probe.window);
             self.longer = None;
         } else {
-            window.set((SPARE * carried).max(trial.window / 2.0).min(trial.window));
+            window.set((SPARE * carried).max(probe.window / 2.0).min(probe.window));
             window.set_ssthresh(window.cwnd());
             self.end();
         }
@@ -136,7 +136,7 @@ mod tests {
 
     /// Slow start to 128 segments, and round trips that grow then from 600 ms.
     fn grown() -> Play {
-        let mut play = Play::new("cubic", &[("trial_start", 1.0)]);
+        let mut play = Play::new("cubic", &[("delay_probe_start", 1.0)]);
         play.rounds(6);
         assert_eq!(play.segments(), 128.0);
         play.set_rtt(0.62);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     /// The same, and the rates at which segments arrive in the round trip after that.
-    fn trial(rates: &[f64]) -> Play {
+    fn probe(rates: &[f64]) -> Play {
         let mut play = grown();
         for rate in rates {
             play.wait(0.7 / rates.len() as f64);
@@ -163,14 +163,14 @@ mod tests {
         assert_eq!(grown().segments(), 64.0);
         for (rates, window) in [(&[60.0, 120.0][..], 90.0), (&[120.0, 60.0], 90.0), (&[10.0], 64.0)]
         {
-            let play = trial(rates);
+            let play = probe(rates);
             assert_eq!((play.segments(), play.ssthresh()), (window, window), "{rates:?}");
         }
     }
 
     #[test]
     fn if_the_whole_window_arrives_the_alarm_was_false() {
-        let mut play = trial(&[150.0, 180.0]);
+        let mut play = probe(&[150.0, 180.0]);
         assert_eq!((play.segments(), play.ssthresh()), (128.0, f64::INFINITY));
         play.set_rtt(0.6);
         play.round();
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_round_trip_that_is_longer_for_a_moment_changes_nothing() {
-        let mut play = Play::new("cubic", &[("trial_start", 1.0)]);
+        let mut play = Play::new("cubic", &[("delay_probe_start", 1.0)]);
         play.rounds(6);
         for rtt in [0.7, 0.7, 0.7, 0.61, 0.7, 0.7, 0.7, 0.6] {
             play.set_rtt(rtt);

@@ -98,7 +98,7 @@ fn the_link_header_takes_its_time() {
 
 #[test]
 fn of_random_transmissions_as_many_survive_as_theory_says() {
-    // 200 terminals that never send again and need not listen: with load G the share exp(-2G)
+    // 200 terminals that never retransmit and need not listen: with load G the share exp(-2G)
     // survives.
     let config =
         AlohaConfig { echo: Span::ZERO, timeout: Span::ZERO, retries: 0, ..AlohaConfig::default() };

@@ -1,14 +1,14 @@
-//! Stations described as data.
+//! Media access described as data.
 
 use bentpipe_units::BitRate;
 
-use super::{Aloha, AlohaConfig, CfDama, CfDamaConfig, Line, Station, Tdma, TdmaConfig};
+use super::{Aloha, AlohaConfig, CfDama, CfDamaConfig, Line, Mac, Tdma, TdmaConfig};
 use crate::Streams;
 use crate::queue::QueueSpec;
 
-/// A station and its settings.
+/// A [`Mac`] and its settings.
 #[derive(Clone, Debug, PartialEq)]
-pub enum StationSpec {
+pub enum MacSpec {
     /// [`Line`].
     Line {
         /// Line rate.
@@ -22,7 +22,7 @@ pub enum StationSpec {
         rate: BitRate,
         /// Who sends when.
         access: Access,
-        /// The queue of each terminal, which is a line of the station.
+        /// The queue of each terminal, which is a line of it.
         queues: Vec<QueueSpec>,
     },
 }
@@ -38,7 +38,7 @@ pub enum Access {
     CfDama(CfDamaConfig),
 }
 
-impl StationSpec {
+impl MacSpec {
     /// The queue before a line.
     pub fn queue(&self, line: usize) -> Option<&QueueSpec> {
         match self {
@@ -47,9 +47,9 @@ impl StationSpec {
         }
     }
 
-    /// Builds the station. Each line draws from streams below its own name in `lines`, so that
+    /// Builds it. Each line draws from streams below its own name in `lines`, so that
     /// another line shifts none of its draws.
-    pub fn build(&self, streams: &Streams, lines: &[String]) -> Box<dyn Station> {
+    pub fn build(&self, streams: &Streams, lines: &[String]) -> Box<dyn Mac> {
         let stream = |line: usize, what: &str| {
             let name = lines.get(line).map_or("", String::as_str);
             streams.stream(&format!("{name}/{what}"))

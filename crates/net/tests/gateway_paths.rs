@@ -1,4 +1,4 @@
-//! Two gateways with several ways between them: a second link, and TCP where UDP does not get through.
+//! Two gateways with several paths between them: a second link, and TCP where UDP does not get through.
 
 mod gateways;
 mod links;
@@ -6,8 +6,8 @@ mod links;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bentpipe_association::Carrier;
-use bentpipe_gateway::{Link as Way, PeerStatus};
+use bentpipe_association::Outer;
+use bentpipe_gateway::{Link as InUse, PeerStatus};
 use bentpipe_net::gateway::Gateway;
 use bentpipe_testkit::pattern;
 use bentpipe_units::Span;
@@ -76,13 +76,13 @@ async fn where_udp_is_blocked_flows_go_by_tcp() {
     round(&mut tcp, 3_000_000).await;
     for gateway in [&hub, &terminal] {
         let peer = &gateway.status().peers[0];
-        assert_eq!((peer.up, peer.carrier, peer.link), (true, Carrier::Tcp, Way::Primary));
+        assert_eq!((peer.up, peer.outer, peer.link), (true, Outer::Tcp, InUse::Primary));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hub_that_is_asked_for_udp_only_does_not_listen_for_tcp() {
-    let site = Site::new("127.0.0.1:9", None, ["", "carrier = \"udp\""]).await;
+    let site = Site::new("127.0.0.1:9", None, ["", "outer = \"udp\""]).await;
     let hub = site.hub();
     assert!(TcpStream::connect(hub.local_addr()).await.is_err());
     let site = Site::new("127.0.0.1:9", None, ["", ""]).await;
@@ -98,7 +98,7 @@ async fn a_flow_goes_on_by_the_second_link_while_the_first_one_is_dark_and_then_
     let site = Site::new(
         &to.to_string(),
         Some(first),
-        ["carrier = \"udp\"\n[backup]", &format!("{OPEN}\n[backup]")],
+        ["outer = \"udp\"\n[backup]", &format!("{OPEN}\n[backup]")],
     )
     .await
     .with_peer(&format!("backup = \"{second}\""));
@@ -107,15 +107,15 @@ async fn a_flow_goes_on_by_the_second_link_while_the_first_one_is_dark_and_then_
     let (hub, terminal) = (site.hub(), site.terminal());
     let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
     round(&mut tcp, 100_000).await;
-    assert_eq!(terminal.status().peers[0].link, Way::Primary);
+    assert_eq!(terminal.status().peers[0].link, InUse::Primary);
     primary.end();
     round(&mut tcp, 1_000_000).await;
     for gateway in [&hub, &terminal] {
-        assert_eq!(gateway.status().peers[0].link, Way::Backup);
+        assert_eq!(gateway.status().peers[0].link, InUse::Backup);
     }
     let _primary = link(first);
     for gateway in [&terminal, &hub] {
-        until(gateway, |peer| peer.link == Way::Primary).await;
+        until(gateway, |peer| peer.link == InUse::Primary).await;
     }
     round(&mut tcp, 1_000_000).await;
     assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
@@ -128,7 +128,7 @@ const FLOWS: u64 = 72;
 async fn flows_are_spread_over_both_links_if_that_is_wanted_and_outlive_either_of_them() {
     let to = server(echo).await;
     let [first, second] = free().await;
-    let settings = ["carrier = \"udp\"\n[backup]\naggregate = true", &format!("{OPEN}\n[backup]")];
+    let settings = ["outer = \"udp\"\n[backup]\nload_balance = true", &format!("{OPEN}\n[backup]")];
     let site = Site::new(&to.to_string(), Some(first), settings).await;
     let site = site.with_peer(&format!("backup = \"{second}\""));
     let link = |listen| Link::new(listen, site.udp, 50, Span::from_millis(5), 0.0);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
-use super::Station;
+use super::Mac;
 use super::contention::Contention;
 use super::frame::{Frames, Place};
 use super::terminal::Terminal;
@@ -229,7 +229,7 @@ impl CfDama {
     }
 }
 
-impl Station for CfDama {
+impl Mac for CfDama {
     fn enqueue(&mut self, now: Instant, packet: Held, packets: &mut dyn Packets) {
         self.advance(now, packets);
         self.terminals[usize::from(packet.line)].enqueue(now, packet, packets);

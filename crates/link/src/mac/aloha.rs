@@ -2,7 +2,7 @@
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
-use super::Station;
+use super::Mac;
 use crate::queue::{Backlog, Discipline, Held, LineState, Packets};
 use crate::{LossCause, Stream};
 
@@ -17,9 +17,9 @@ pub struct AlohaConfig {
     /// From the end of a transmission until its sender, which has not heard it, knows that it met
     /// another one; not below `echo`.
     pub timeout: Span,
-    /// Mean wait before a packet is sent again, exponential.
+    /// Mean wait before a packet is retransmitted, exponential.
     pub mean_backoff: Span,
-    /// How often a packet is sent again.
+    /// How often a packet is retransmitted.
     pub retries: u32,
 }
 
@@ -37,7 +37,7 @@ impl Default for AlohaConfig {
 
 /// Terminals that share an uplink by unslotted ALOHA, as in ns-2's `sat-aloha`: each one sends what
 /// it has at once, stops, and waits until it hears its own packet. Transmissions that overlap are all
-/// destroyed and sent again after a random time.
+/// destroyed and retransmitted after a random time.
 ///
 /// Terminals are equally far from the receiver, so that what overlaps when it is sent overlaps
 /// there.
@@ -164,7 +164,7 @@ impl Aloha {
     }
 }
 
-impl Station for Aloha {
+impl Mac for Aloha {
     fn enqueue(&mut self, now: Instant, packet: Held, packets: &mut dyn Packets) {
         self.handle_timeout(now, packets);
         let number = usize::from(packet.line);

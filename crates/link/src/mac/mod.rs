@@ -1,6 +1,6 @@
-//! Stations: who sends when, from queues that hold packets.
+//! Media access: who sends when, from queues that hold packets.
 //!
-//! A station has one or more lines, each with a queue. [`Line`] is a transmitter of its own; the
+//! A [`Mac`] has one or more lines, each with a queue. [`Line`] is a transmitter of its own; the
 //! others are terminals that share one uplink. Like a queue it is told the time, and has one
 //! deadline for all its lines.
 
@@ -20,7 +20,7 @@ pub use aloha::{Aloha, AlohaConfig};
 pub use cf_dama::{CfDama, CfDamaConfig, Requests};
 pub use line::Line;
 pub use rows::UPLINKS;
-pub use spec::{Access, StationSpec};
+pub use spec::{Access, MacSpec};
 pub use tdma::{Demand, Tdma, TdmaConfig};
 
 use std::fmt::Debug;
@@ -30,14 +30,14 @@ use bentpipe_units::Instant;
 use crate::queue::{Backlog, Held, Packets};
 
 /// Sends packets from queues.
-pub trait Station: Debug + Send {
+pub trait Mac: Debug + Send {
     /// A packet comes to the line [`Held::line`].
     fn enqueue(&mut self, now: Instant, packet: Held, packets: &mut dyn Packets);
 
-    /// The deadline of [`Station::poll_timeout`] has come. Too early does no harm.
+    /// The deadline of [`Mac::poll_timeout`] has come. Too early does no harm.
     fn handle_timeout(&mut self, now: Instant, packets: &mut dyn Packets);
 
-    /// When [`Station::handle_timeout`] must be called; `None` when nothing waits.
+    /// When [`Mac::handle_timeout`] must be called; `None` when nothing waits.
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// What waits for a line, what is being sent left out.
