@@ -157,6 +157,16 @@ impl<N: Network> Gateway<N> {
         &self.counters
     }
 
+    /// What it is doing now.
+    pub fn status(&self) -> Status {
+        Status::of(self)
+    }
+
+    /// The same without the flows, of which there may be many.
+    pub fn overview(&self) -> Status {
+        Status::without_flows(self)
+    }
+
     /// Whether the remote gateway of this name answers.
     pub fn is_up(&self, peer: &str) -> bool {
         self.peers.get(peer).is_some_and(|remote| remote.is_up.load(Ordering::Relaxed))

@@ -14,6 +14,7 @@ use crate::open::Verdict;
 use crate::peer::Remote;
 use crate::{Gateway, Network, Role, plain};
 use bentpipe_association::endpoint::Outer;
+use bentpipe_association::host::Host;
 
 /// What a gateway is doing, at one moment. Its fields are written as numbers of the units in their names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -193,40 +194,49 @@ pub struct ConnectionStatus {
     pub retransmitted: ByteCount,
 }
 
-impl<N: Network> Gateway<N> {
-    /// What the gateway is doing now.
-    pub fn status(&self) -> Status {
-        let flows = self.flows.open();
-        let connections = self.host.look(flows.iter().map(|flow| flow.connection()));
-        let now = self.host.now();
+impl Status {
+    /// What a gateway is doing now.
+    pub(crate) fn of<N: Network>(gateway: &Gateway<N>) -> Self {
+        let flows = gateway.flows.open();
+        let connections = gateway.host.look(flows.iter().map(|flow| flow.connection()));
+        let now = gateway.host.now();
         let flows = flows.iter().zip(connections);
         let flows = flows.map(|(flow, seen)| flow_status(now, flow, seen));
-        Status { flows: flows.collect(), ..self.overview() }
+        Self { flows: flows.collect(), ..Self::without_flows(gateway) }
     }
 
     /// The same without the flows, of which there may be many.
-    pub fn overview(&self) -> Status {
-        Status {
-            role: self.config.role,
-            uptime: self.host.now().since(self.began),
-            link_rate: self.host.link_rate(),
-            totals: Totals {
-                open: self.counters.open.load(Ordering::Relaxed),
-                flows: self.counters.flows.load(Ordering::Relaxed),
-                refused: self.counters.refused.load(Ordering::Relaxed),
-                refused_by: Refusals::of(&self.counters),
-                cut: self.counters.cut.load(Ordering::Relaxed),
-                sent: load(&self.counters.sent),
-                received: load(&self.counters.received),
-            },
-            peers: self.peers.iter().map(|(name, remote)| self.peer_status(name, remote)).collect(),
+    pub(crate) fn without_flows<N: Network>(gateway: &Gateway<N>) -> Self {
+        let Gateway { config, host, peers, began, .. } = gateway;
+        Self {
+            role: config.role,
+            uptime: host.now().since(*began),
+            link_rate: host.link_rate(),
+            totals: Totals::of(&gateway.counters),
+            peers: peers.iter().map(|(name, peer)| PeerStatus::of(host, name, peer)).collect(),
             flows: Vec::new(),
         }
     }
+}
 
-    fn peer_status(&self, name: &str, remote: &Remote) -> PeerStatus {
-        let known = self.host.peer_state(remote.key);
-        PeerStatus {
+impl Totals {
+    fn of(counters: &Counters) -> Self {
+        Self {
+            open: counters.open.load(Ordering::Relaxed),
+            flows: counters.flows.load(Ordering::Relaxed),
+            refused: counters.refused.load(Ordering::Relaxed),
+            refused_by: Refusals::of(counters),
+            cut: counters.cut.load(Ordering::Relaxed),
+            sent: load(&counters.sent),
+            received: load(&counters.received),
+        }
+    }
+}
+
+impl PeerStatus {
+    fn of(host: &Host, name: &str, remote: &Remote) -> Self {
+        let known = host.peer_state(remote.key);
+        Self {
             name: name.to_owned(),
             address: known.address.or(remote.located.address()),
             up: remote.is_up.load(Ordering::Relaxed),

@@ -1,24 +1,23 @@
 //! Two gateways in a storm, and flows between the hosts on both sides.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bentpipe_association::Fec;
-use bentpipe_association::host::lock;
 use bentpipe_gateway::{Config, Destination, Gateway, Here, Network as _};
 use bentpipe_link::{Stream, Streams};
 use bentpipe_units::{Instant, Span};
 
-use super::flows::{Client, Server};
+use super::config::Configured;
 use super::hostile::{Hostile, Says};
+use super::hosts::Hosts;
 use super::lan::{ABSENT, Arrivals, HUB_NAME, Lan, NAME, REFUSES, SERVER, SERVES};
 use super::network::{Network, Weather};
 use super::node::Node;
-use super::settings::{IDLE, Second, Settings};
+use super::phase::Phase;
+use super::settings::Settings;
 use super::talks::{Sockets, Talks};
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
-use crate::lan::{Pipe, Read, Running};
+use crate::lan::{Pipe, Running};
 use crate::program::Program;
 
 const HUB: usize = 0;
@@ -34,8 +33,6 @@ const CALM: Span = Span::from_secs(400);
 const PEERS: [usize; 2] = [2, 1];
 /// Futures of a gateway that are there without connections.
 const TASKS: usize = 16;
-/// Bytes of a hostile peer's flow that are read at a time.
-const MOST_OTHER: usize = 4096;
 /// Flows that are open at the same time at most.
 const FLOWS: usize = 12;
 /// The same after the storm: more than a slow link carries would have no place in the end.
@@ -61,19 +58,8 @@ pub(super) struct World {
     carries: Option<Running>,
     /// Datagrams that were answered before the end of the storm.
     answered: u64,
-    clients: Vec<Client>,
-    servers: Vec<Server>,
-    /// What a hostile peer has opened.
-    others: Vec<Pipe>,
-    /// Flows that have come to their server.
-    came: BTreeSet<u64>,
-    flows: u64,
-    opens_at: Instant,
-    calms: Instant,
-    acts_at: Instant,
-    is_calm: bool,
-    /// Flows that were opened when everything worked, and how many of them came through.
-    last: (u64, u64),
+    hosts: Hosts,
+    phase: Phase,
     log: Log,
     report: Report,
 }
@@ -108,16 +94,8 @@ impl World {
             talks: Talks::new(streams.stream("talks")),
             carries: None,
             answered: 0,
-            clients: Vec::new(),
-            servers: Vec::new(),
-            others: Vec::new(),
-            came: BTreeSet::new(),
-            flows: 0,
-            opens_at: Instant::ZERO,
-            calms: Instant::ZERO + lasts,
-            acts_at: Instant::ZERO,
-            is_calm: false,
-            last: (0, 0),
+            hosts: Hosts::default(),
+            phase: Phase::new(lasts),
             log: Log::default(),
             report: Report::default(),
             random,
@@ -151,18 +129,16 @@ impl World {
         self.start(TERMINAL)?;
         loop {
             self.step()?;
-            if !self.is_calm {
-                continue;
-            }
-            let since = self.now.since(self.calms);
+            let Some(since) = self.phase.calm_since() else { continue };
+            let since = self.now.since(since);
             let open = self.machines.iter().flatten().map(flows_of).sum::<usize>();
-            let is_still = self.clients.is_empty() && self.servers.is_empty() && open == 0;
+            let (clients, servers) = self.hosts.waiting();
+            let is_still = clients + servers + open == 0;
             let is_heard = self.talks.answered() > self.answered;
-            if is_still && is_heard && self.last.0 >= self.wants() && since > GRACE {
+            if is_still && is_heard && self.hosts.calm().0 >= self.wants() && since > GRACE {
                 break;
             }
             if since > CALM {
-                let (clients, servers) = (self.clients.len(), self.servers.len());
                 return Err(format!(
                     "{clients} clients and {servers} servers wait {:.0} s after the storm, the gateways count \
                      {open} flows, and it is {is_heard} that datagrams are answered",
@@ -170,7 +146,7 @@ impl World {
                 ));
             }
         }
-        let (opened, through) = self.last;
+        let (opened, through) = self.hosts.calm();
         if opened != through {
             return Err(format!("{through} of {opened} flows came through after the storm"));
         }
@@ -180,32 +156,32 @@ impl World {
     fn step(&mut self) -> Result<(), String> {
         self.report.events += 1;
         let nodes = self.nodes.iter().filter_map(Node::next).min();
-        let clients = self.clients.iter().filter_map(|client| client.next(self.now)).min();
-        let acts = if self.is_calm {
-            self.settings.strangers_stay.then_some(self.acts_at)
-        } else {
-            Some(self.acts_at.min(self.calms))
-        };
-        let opens = (!self.is_calm || self.last.0 < self.wants()).then_some(self.opens_at);
+        let (clients, is_calm) = (self.hosts.next(self.now), self.phase.is_calm());
+        let acts = !is_calm || self.settings.strangers_stay;
+        let acts = acts.then_some(self.phase.next());
+        let opens = !is_calm || self.hosts.calm().0 < self.wants();
+        let opens = opens.then_some(self.hosts.opens_at());
         // Once somebody was heard after the storm, nothing is said any more, and what gateways keep for it goes.
-        let says = !self.is_calm || self.talks.answered() == self.answered;
+        let says = !is_calm || self.talks.answered() == self.answered;
         let says = says.then_some(self.talks.next());
         let mut next = Instant::earliest(nodes, clients);
         for other in [acts, opens, says, self.network.next(), self.hostile.next()] {
             next = Instant::earliest(next, other);
         }
-        let limit = self.calms + CALM + Span::from_secs(1);
+        let limit = self.phase.calms() + CALM + Span::from_secs(1);
         self.now = self.time.advance(next.unwrap_or(limit).min(limit))?;
         let now = self.now;
-        if !self.is_calm && now >= self.calms {
+        if self.phase.ends(now) {
             self.calm();
-        } else if self.is_calm && self.settings.strangers_stay && now >= self.acts_at {
-            self.network.intrude(now);
-            self.acts_at = now + Span::from_millis(1 + self.random.below(500));
-        } else if !self.is_calm && now >= self.acts_at {
-            self.act()?;
-            let pause = self.random.exponential(4.0).min(60.0);
-            self.acts_at = now + Span::from_secs_f64(pause);
+        } else if acts.is_some() && self.phase.acts(now) {
+            let pause = if is_calm {
+                self.network.intrude(now);
+                Span::from_millis(1 + self.random.below(500))
+            } else {
+                self.act()?;
+                Span::from_secs_f64(self.random.exponential(4.0).min(60.0))
+            };
+            self.phase.act_at(now + pause);
         }
         if opens.is_some_and(|at| at <= now) {
             self.open();
@@ -245,44 +221,15 @@ impl World {
                     self.network.send(now, number, datagram);
                 }
             }
-            for client in &mut self.clients {
-                client.go_on(now)?;
-            }
+            self.hosts.clients_go_on(now)?;
             self.talks.go_on(&self.sockets[TERMINAL], &self.sockets[HUB])?;
-            let new: Vec<_> =
-                self.arrivals.iter().flat_map(|all| std::mem::take(&mut *lock(all))).collect();
-            for (at, pipe) in new {
-                if at == SERVER {
-                    self.servers.push(Server::new(pipe));
-                } else {
-                    self.others.push(pipe);
-                }
-            }
-            for server in &mut self.servers {
-                let knew = server.number().is_some();
-                server.go_on()?;
-                if let Some(number) = server.number().filter(|_| !knew)
-                    && !self.came.insert(number)
-                {
-                    return Err(format!("flow {number} came to its server a second time"));
-                }
-            }
+            self.hosts.servers_go_on(self.arrivals.each_ref())?;
             let programs = self.nodes.iter().filter_map(|node| node.program.as_ref());
             if !programs.into_iter().any(Program::is_woken) {
                 break;
             }
         }
-        let mut through = 0;
-        for client in &self.clients {
-            if client.is_over() && client.is_complete() {
-                self.report.successes += 1;
-                through += u64::from(self.is_calm && client.began >= self.calms);
-            }
-        }
-        self.last.1 += through;
-        self.clients.retain(|client| !client.is_over());
-        self.servers.retain(|server| !server.is_over());
-        self.others.retain(|pipe| pipe.read(MOST_OTHER) != Read::Reset);
+        self.report.successes += self.hosts.reap(self.phase.calm_since());
         let to = self.network.address(HUB);
         if let Some(datagram) = self.hostile.act(now, to, &mut self.random) {
             self.report.hostile += 1;
@@ -310,98 +257,54 @@ impl World {
     /// A client opens a flow at the terminal.
     fn open(&mut self) {
         let now = self.now;
-        let pause = if self.is_calm { 1.0 } else { self.random.exponential(2.0).min(30.0) };
-        self.opens_at = now + Span::from_secs_f64(pause);
+        let is_calm = self.phase.is_calm();
+        let pause = if is_calm { 1.0 } else { self.random.exponential(2.0).min(30.0) };
+        self.hosts.open_at(now + Span::from_secs_f64(pause));
         // A while for the gateways to find each other again.
-        if self.is_calm && now.since(self.calms) < GRACE {
-            self.opens_at = self.calms + GRACE;
-            return;
+        if is_calm && now.since(self.phase.calms()) < GRACE {
+            return self.hosts.open_at(self.phase.calms() + GRACE);
         }
         let Some(machine) = self.machines[TERMINAL].clone() else { return };
         let Some(program) = &self.nodes[TERMINAL].program else { return };
-        if self.clients.len() >= if self.is_calm { CALM_FLOWS } else { FLOWS } {
+        if self.hosts.waiting().0 >= if is_calm { CALM_FLOWS } else { FLOWS } {
             return;
         }
-        self.flows += 1;
         self.report.attempts += 1;
         let [near, far] = Pipe::pair();
         let port = match self.random.below(12) {
-            _ if self.is_calm => SERVES,
+            _ if is_calm => SERVES,
             0 => REFUSES,
             1 => 82,
             _ => SERVES,
         };
-        let from = ([10, 1, 0, 1 + self.random.below(3) as u8], 1024 + self.flows as u16).into();
+        let port_of_client = 1024 + self.hosts.next_number() as u16;
+        let from = ([10, 1, 0, 1 + self.random.below(3) as u8], port_of_client).into();
         let to = match self.random.below(10) {
             0..=2 => Destination::Name(NAME.to_owned(), port),
-            3 if !self.is_calm => Destination::Name(ABSENT.to_owned(), port),
+            3 if !is_calm => Destination::Name(ABSENT.to_owned(), port),
             _ => SocketAddr::new(SERVER, port).into(),
         };
         program.spawn(async move {
             let _ = machine.serve("hub", far, from, to, None).await;
         });
-        let mut client = Client::new(self.flows, now, near, &mut self.random);
-        if self.is_calm {
-            client.be_patient();
-            self.last.0 += 1;
-        }
-        self.clients.push(client);
+        self.hosts.open(now, near, is_calm, &mut self.random);
     }
 
     /// The settings of a gateway.
     fn config(&self, number: usize) -> Result<Config, String> {
-        let Settings { rate, second, direct, buffer, .. } = self.settings;
         let key = |number: usize| self.nodes[number].key.public();
-        let rate = rate.map_or_else(String::new, |rate| format!("rate = \"{rate}\"\n"));
-        let mode = if rate.is_empty() { "shared" } else { "dedicated" };
-        let fec = match self.settings.fec {
-            Fec::Auto => "\"auto\"".to_owned(),
-            Fec::Off => "\"off\"".to_owned(),
-            Fec::Ratio(ratio) => format!("{ratio:?}"),
-        };
-        let waits = if number == HUB { self.settings.hub_waits } else { IDLE };
-        let buffer = buffer.map_or_else(String::new, |buffer| format!("buffer = \"{buffer}\"\n"));
-        let backup = match second {
-            None => String::new(),
-            Some(_) => format!("[backup]\n{rate}"),
-        };
-        let spread = match second {
-            Some(Second::Beside) if number == TERMINAL => "load_balance = true\n",
-            _ => "",
-        };
-        let common = format!(
-            "key = \"k\"\nlisten = \"0.0.0.0:25300\"\nudp = \"tunnel\"\n{}[link]\nmode = \"{mode}\"\n\
-             {rate}fec = {fec}\n{backup}{spread}[limits]\nidle_timeout = \"{} s\"\nconnections = {}\n\
-             connect_timeout = \"10 s\"\nmemory = \"{} B\"\n{buffer}",
-            if number == HUB { "allow = [\"0.0.0.0/0\"]\n" } else { "" },
-            waits.as_secs_f64(),
-            self.settings.connections,
-            self.settings.memory.get(),
-        );
-        let text = if number == HUB {
-            let weight = if rate.is_empty() { "" } else { "weight = 3\n" };
-            format!(
-                "role = \"hub\"\n{common}[peers.sea]\nkey = \"{}\"\n{weight}[peers.evil]\nkey = \"{}\"\n{rate}",
-                key(TERMINAL),
-                key(EVIL)
-            )
-        } else {
-            let early = self.seed.is_multiple_of(3);
-            let fallback = if direct { "direct" } else { "wait" };
+        let configured = Configured {
+            settings: &self.settings,
+            early_accept: self.seed.is_multiple_of(3),
             // Where it is may have to be looked up.
-            let hub = match self.seed % 4 {
+            hub: match self.seed % 4 {
                 0 => format!("{HUB_NAME}:25300"),
                 _ => self.network.address(HUB).to_string(),
-            };
-            let second = second.map_or_else(String::new, |_| {
-                format!("backup = \"{}\"\n", self.network.second_address(HUB))
-            });
-            format!(
-                "role = \"terminal\"\nearly_accept = {early}\nfallback = \"{fallback}\"\n{common}[peers.hub]\n\
-                 key = \"{}\"\naddress = \"{hub}\"\n{second}",
-                key(HUB)
-            )
+            },
+            second_hub: self.network.second_address(HUB),
+            keys: [key(HUB), key(TERMINAL), key(EVIL)],
         };
+        let text = if number == HUB { configured.hub() } else { configured.terminal() };
         Config::parse("storm", &text).map_err(|error| format!("{error}\n{text}"))
     }
 
@@ -494,10 +397,8 @@ impl World {
                 self.nodes[number].set_calendar(calendar);
             }
             9 => {
-                if !self.clients.is_empty() {
-                    let at = self.random.below(self.clients.len() as u64) as usize;
-                    self.log.say(now, format_args!("client {} quits", self.clients[at].number));
-                    self.clients[at].quit();
+                if let Some(client) = self.hosts.quit_one(&mut self.random) {
+                    self.log.say(now, format_args!("client {client} quits"));
                 }
             }
             10 => {
@@ -519,9 +420,9 @@ impl World {
     }
 
     fn calm(&mut self) {
-        self.is_calm = true;
+        self.phase.end();
         self.answered = self.talks.answered();
-        self.opens_at = self.now;
+        self.hosts.open_at(self.now);
         self.log.say(self.now, "the storm is over");
         self.network.clear_up();
         self.nodes.iter_mut().for_each(|node| node.return_by(self.now));
@@ -536,7 +437,7 @@ impl World {
             if connections > self.settings.most_connections() * PEERS[number] {
                 return Err(format!("{connections} connections at the {who}"));
             }
-            if tasks > connections + self.clients.len() + TASKS {
+            if tasks > connections + self.hosts.waiting().0 + TASKS {
                 return Err(format!("{tasks} futures for {connections} connections at the {who}"));
             }
             for node in &self.nodes {

@@ -4,12 +4,15 @@
 //! fails. After every event it is checked that nothing happened that must not, and after the storm, when everything works
 //! again, so does everything else, within a stated time. The same seed gives the same history, byte for byte.
 
+mod config;
 mod flows;
 mod gateway;
 mod hostile;
+mod hosts;
 mod lan;
 mod network;
 mod node;
+mod phase;
 mod settings;
 mod talks;
 mod transfer;

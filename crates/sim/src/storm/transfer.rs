@@ -18,6 +18,7 @@ use bentpipe_units::{Instant, Span};
 use super::hostile::{Hostile, Says};
 use super::network::{Network, Weather};
 use super::node::Node;
+use super::phase::Phase;
 use super::settings::{Second, Settings};
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
 use crate::program::{Program, Virtual};
@@ -70,10 +71,7 @@ pub(super) struct World {
     looked: u64,
     /// What was not there after a success.
     absent: Option<String>,
-    /// The storm lasts until then.
-    calms: Instant,
-    acts_at: Instant,
-    is_calm: bool,
+    phase: Phase,
     log: Log,
     report: Report,
 }
@@ -110,9 +108,7 @@ impl World {
             looked: 0,
             absent: None,
             disk,
-            calms: Instant::ZERO + lasts,
-            acts_at: Instant::ZERO,
-            is_calm: false,
+            phase: Phase::new(lasts),
             log: Log::default(),
             report: Report::default(),
             random,
@@ -148,10 +144,11 @@ impl World {
     fn history(&mut self) -> Result<(), String> {
         loop {
             self.step()?;
-            if self.is_calm && self.users.iter().all(|user| user.is_done) {
+            let Some(calm) = self.phase.calm_since() else { continue };
+            if self.users.iter().all(|user| user.is_done) {
                 break;
             }
-            if self.is_calm && self.now.since(self.calms) > CALM {
+            if self.now.since(calm) > CALM {
                 let left: Vec<usize> =
                     (0..self.users.len()).filter(|n| !self.users[*n].is_done).collect();
                 return Err(format!(
@@ -179,27 +176,24 @@ impl World {
         self.report.events += 1;
         let nodes = self.nodes.iter().filter_map(Node::next).min();
         let users = self.users.iter().filter_map(User::next).min();
-        let acts = if self.is_calm {
-            self.settings.strangers_stay.then_some(self.acts_at)
-        } else {
-            Some(self.acts_at.min(self.calms))
-        };
+        let is_calm = self.phase.is_calm();
+        let acts = (!is_calm || self.settings.strangers_stay).then_some(self.phase.next());
         let mut next = Instant::earliest(nodes, users);
         for other in [acts, self.network.next(), self.hostile.next()] {
             next = Instant::earliest(next, other);
         }
-        let limit = self.calms + CALM + Span::from_secs(1);
+        let limit = self.phase.calms() + CALM + Span::from_secs(1);
         self.now = self.time.advance(next.unwrap_or(limit).min(limit))?;
-        if !self.is_calm && self.now >= self.calms {
+        if self.phase.ends(self.now) {
             self.calm();
-        } else if self.now >= self.acts_at {
-            if !self.is_calm {
+        } else if self.phase.acts(self.now) {
+            if !is_calm {
                 self.act();
             } else if self.settings.strangers_stay {
                 self.intrude();
             }
             let pause = self.random.exponential(4.0).min(60.0);
-            self.acts_at = self.now + Span::from_secs_f64(pause);
+            self.phase.act_at(self.now + Span::from_secs_f64(pause));
         }
         self.deliver()?;
         self.go_on();
@@ -409,8 +403,8 @@ impl World {
 
     /// The storm is over.
     fn calm(&mut self) {
-        self.is_calm = true;
-        self.acts_at = self.now;
+        self.phase.end();
+        self.phase.act_at(self.now);
         self.log.say(self.now, "the storm is over");
         self.network.clear_up();
         self.nodes.iter_mut().for_each(|node| node.return_by(self.now));
