@@ -8,8 +8,8 @@ use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::xcp::{RateChange, Request};
 
 use super::Config;
+use super::agreed::Agreed;
 use super::explicit::clamp;
-use super::sender::Agreed;
 use crate::LocalQueue;
 use crate::local_queue::QueueMeter;
 

@@ -4,7 +4,7 @@ use bentpipe_units::{Instant, Span};
 use bentpipe_wire::tcp::{Flags, Options, ScpsCapabilities, Segment, SynOptions, Timestamps};
 
 use super::Config;
-use super::sender::Agreed;
+use super::agreed::Agreed;
 use super::timers::Exhausted;
 use crate::LEAST_MSS;
 

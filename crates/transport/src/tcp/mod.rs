@@ -4,6 +4,8 @@
 //! [recovery], the rate is a controller's of `bentpipe-cc`. What is implemented of
 //! which RFC stands in `docs/protocols/tcp.md`.
 
+mod ack_in;
+mod agreed;
 mod backlog;
 mod challenges;
 mod config;

@@ -1,6 +1,6 @@
 //! The window that the peer states.
 
-use super::sender::AckIn;
+use super::ack_in::AckIn;
 
 /// What the peer allows (RFC 9293, section 3.3.1).
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use bentpipe_units::{Instant, Span};
 
 use super::Config;
-use super::sender::AckIn;
+use super::ack_in::AckIn;
 use super::timing::Timing;
 use crate::rtt::RttEstimator;
 

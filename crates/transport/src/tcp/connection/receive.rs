@@ -6,9 +6,9 @@ use bentpipe_wire::tcp::{Flags, Scps, Segment};
 
 use super::{Connection, Stage};
 use crate::Failure;
+use crate::tcp::ack_in::AckIn;
 use crate::tcp::reassembly::Arrival;
 use crate::tcp::receiver::Receiver;
-use crate::tcp::sender::AckIn;
 
 impl Connection {
     /// A segment while our SYN is out (RFC 9293, section 3.10.7.3).

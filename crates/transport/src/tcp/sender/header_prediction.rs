@@ -9,7 +9,8 @@ use bentpipe_cc::LowPriority;
 use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
 
-use super::{AckIn, Sender};
+use super::Sender;
+use crate::tcp::ack_in::AckIn;
 use crate::tcp::recovery::Departed;
 
 /// Flags that are something else than data and an acknowledgement.

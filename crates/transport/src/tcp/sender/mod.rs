@@ -28,10 +28,10 @@ use bentpipe_cc::{Loss, LossCause, PathView, Signal};
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
-pub(super) use self::acks::AckIn;
 pub(super) use self::header_prediction::has_plain_header;
 pub(super) use self::transmit::{Kind, Outgoing};
 use super::Config;
+use super::agreed::Agreed;
 use super::backlog::Backlog;
 use super::delivery::Delivery;
 use super::ecn::EcnSender;
@@ -48,23 +48,6 @@ use super::repairs::Repairs;
 use super::round_trips::RoundTrips;
 use super::timers::Timers;
 use crate::SenderState;
-
-/// What both ends agreed on while the connection opened, as far as it concerns sending.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Agreed {
-    /// Payload of a full segment, options of every segment deducted.
-    pub(super) mss: u16,
-    /// Other bytes of a packet with a full segment: the headers of IPv4 and TCP and these options.
-    pub(super) headers: u16,
-    /// Bytes that the peer's windows count by: a power of two, or a segment.
-    pub(super) window_unit: u64,
-    /// The peer reports selectively.
-    pub(super) reports: bool,
-    /// Both ends ask by SNACKs, with lengths in segments of so many bytes.
-    pub(super) snacks: Option<u64>,
-    /// A SYN or its answer was lost: the window starts from one segment (RFC 5681, section 3.1).
-    pub(super) syn_lost: bool,
-}
 
 /// The sending side of a connection. Offsets count the sequence numbers since the initial one, which
 /// the SYN has.
