@@ -1,8 +1,11 @@
 //! The components of a run, which the event queue knows by their numbers.
 
-use crate::endpoints::count_ends;
-use crate::events::{CLOCKS, Slot};
+use crate::events::Slot;
+use crate::flows::count_ends;
 use crate::{FlowSpec, RunSpec, product};
+
+/// Clocks of a run: for samples, for checks of what moves, and for links that tell how they are.
+const CLOCKS: usize = 3;
 
 /// What something happens to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

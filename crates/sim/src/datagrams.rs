@@ -9,11 +9,10 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use crate::FlowSpec;
 use crate::app::pattern;
 use crate::events::Slot;
+use crate::flows::{DATAGRAM_PORT, datagram_flows};
 use crate::network::Network;
 use crate::traffic::Session;
 
-/// Port of the first flow of datagrams at both ends; the others follow. Connections have others.
-const PORT: u16 = 40_000;
 /// Each datagram begins with its number, four bytes, and the time of its sending in nanoseconds.
 const STAMP: usize = 12;
 
@@ -43,17 +42,6 @@ struct DatagramFlow {
     delays: Distribution,
 }
 
-/// The ports of all flows of datagrams, in order, with the flow of each.
-fn ports(flows: &[FlowSpec]) -> impl Iterator<Item = (u16, usize, &FlowSpec)> {
-    let datagrams = flows.iter().enumerate().filter(|(_, flow)| flow.is_datagrams());
-    datagrams.enumerate().map(|(n, (index, flow))| (PORT.wrapping_add(n as u16), index, flow))
-}
-
-/// The ports of flows of datagrams of low priority.
-pub(crate) fn low_ports(flows: &[FlowSpec]) -> impl Iterator<Item = u16> {
-    ports(flows).filter(|(_, _, flow)| flow.low_priority).map(|(port, ..)| port)
-}
-
 impl Datagrams {
     /// The flows of a run that are datagrams, which are components `first_slot` and on.
     pub(crate) fn new(flows: &[FlowSpec], streams: &Streams, first_slot: Slot) -> Self {
@@ -75,7 +63,7 @@ impl Datagrams {
                 delays: Distribution::default(),
             })
         };
-        Self { flows: ports(flows).filter_map(flow).collect(), first_slot }
+        Self { flows: datagram_flows(flows).filter_map(flow).collect(), first_slot }
     }
 
     /// Sets the timers of the first datagrams.
@@ -101,7 +89,7 @@ impl Datagrams {
 
     /// A datagram arrived at a node.
     pub(crate) fn arrive(&mut self, now: Instant, node: u16, datagram: &udp::Datagram) {
-        let index = datagram.destination_port.wrapping_sub(PORT);
+        let index = datagram.destination_port.wrapping_sub(DATAGRAM_PORT);
         if let Some(flow) = self.flows.get_mut(usize::from(index))
             && flow.to == node
         {

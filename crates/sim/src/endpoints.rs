@@ -4,7 +4,6 @@ mod end;
 mod ends;
 mod fast_path;
 
-use std::collections::BTreeSet;
 use std::mem;
 
 use bentpipe_link::Streams;
@@ -18,19 +17,20 @@ use bentpipe_wire::{Segment, tcp};
 use crate::app::App;
 use crate::components::Components;
 use crate::connection::{Accepted, Connection, no_session_reset};
-use crate::datagrams::{self, Datagrams};
+use crate::datagrams::Datagrams;
 use crate::envelope::node_at;
 use crate::events::Slot;
+use crate::flows::pairs_of;
 use crate::generated::{Generated, Outcome};
 use crate::network::Network;
 use crate::packet::PacketId;
 use crate::product::Products;
 use crate::proxies::Proxies;
 use crate::traffic::Generator;
-use crate::{BuildError, FlowSpec, Protocol, RunSpec};
+use crate::{BuildError, Protocol, RunSpec};
 
-pub(crate) use self::end::{End, ports, proxy_ends};
-use self::end::{SERVER_PORT, pair};
+use self::end::pair;
+pub(crate) use self::end::{End, Proxied, proxy_ends};
 pub(crate) use self::ends::Ends;
 
 /// Everything at the ends of the links: the ends of flows, with who makes their traffic up, carries it on, or hosts it.
@@ -48,28 +48,6 @@ pub(crate) struct Endpoints {
     pub(crate) first_generator: Slot,
     /// The proxies on the way.
     pub(crate) proxies: Proxies,
-}
-
-/// Ends of all flows, those of proxies included.
-pub(crate) fn count_ends(flows: &[FlowSpec]) -> usize {
-    let gateways = |flow: &FlowSpec| usize::from(flow.gateways.is_some());
-    flows.iter().map(|flow| 2 * pairs_of(flow) * (1 + flow.proxies.len() + gateways(flow))).sum()
-}
-
-/// Pairs of ends that a flow needs; datagrams need none.
-pub(crate) fn pairs_of(flow: &FlowSpec) -> usize {
-    if flow.is_datagrams() {
-        return 0;
-    }
-    flow.traffic.as_ref().map_or(1, |traffic| traffic.connections() as usize)
-}
-
-/// The ports of flows of low priority: those of listeners and of datagrams.
-pub(crate) fn low_ports(flows: &[FlowSpec]) -> BTreeSet<u16> {
-    let pairs = flows.iter().flat_map(|flow| (0..pairs_of(flow)).map(|_| flow.low_priority));
-    let low = pairs.enumerate().filter(|(_, low)| *low);
-    let listening = low.map(|(pair, _)| SERVER_PORT.wrapping_add(pair as u16));
-    listening.chain(datagrams::low_ports(flows)).collect()
 }
 
 /// What an endpoint sees of the rest while it is drained.

@@ -5,20 +5,16 @@
 //! of which is busy, and timers are mostly put off. Where links move there are many, and the events of the near future
 //! lie in a [wheel](Wheel). Nothing is allocated after the start.
 
+mod event;
 mod heap;
 mod wheel;
 
 use bentpipe_units::Instant;
 
+use self::event::Event;
+pub(crate) use self::event::Slot;
 use self::heap::Heap;
 use self::wheel::Wheel;
-
-/// Number of a component.
-pub(crate) type Slot = u32;
-
-/// Components behind the ends that are clocks of the run: for samples, for checks of what moves, and for links that
-/// tell how they are.
-pub(crate) const CLOCKS: usize = 3;
 
 /// Set in ties of timers: at equal times arrivals come first (rule P7 of XSTP-probing).
 const TIMER: u64 = 1 << 63;
@@ -32,24 +28,6 @@ pub(crate) struct EventQueue {
     heap: Heap,
     wheel: Option<Box<Wheel>>,
     serial: u64,
-}
-
-/// When something happens, and what tells it from what happens at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Event {
-    at: Instant,
-    tie: u64,
-}
-
-impl Event {
-    const NEVER: Self = Self { at: Instant::MAX, tie: u64::MAX };
-
-    /// What events are ordered by, as one number: which of two is first is as good as random, and a comparison of
-    /// numbers needs no branch.
-    #[inline]
-    const fn order(&self) -> u128 {
-        (self.at.as_nanos() as u128) << 64 | self.tie as u128
-    }
 }
 
 impl EventQueue {

@@ -1,8 +1,8 @@
 //! Nodes and links: everything between the endpoints.
 
 mod first_link;
+mod packet_too_big;
 mod passing;
-mod too_long;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -21,8 +21,8 @@ use bytes::Bytes;
 use crate::agents::Agents;
 use crate::channel::Channel;
 use crate::cut_through::{CutThrough, only_feeders};
-use crate::endpoints::low_ports;
 use crate::events::{EventQueue, Slot};
+use crate::flows::low_ports;
 use crate::held::{InStation, describe};
 use crate::observer::{Observer, PacketSeen};
 use crate::outages::Outages;
@@ -110,7 +110,7 @@ impl<'o> Network<'o> {
         let first_agent = first_station + spec.macs.len();
         let agents = Agents::new(spec, first_agent as Slot);
         let station = |channel| stations.before(channel).is_some();
-        let narrow = too_long::narrow_channels(spec);
+        let narrow = packet_too_big::narrow_channels(spec);
         let is_narrow = |channel| narrow.get(channel as usize).is_some_and(Option::is_some);
         let looked_at =
             |channel: u32| agents.stand_at(ends[channel as usize].0 as u16) || is_narrow(channel);
@@ -244,7 +244,7 @@ impl<'o> Network<'o> {
     /// The packet leaves node `node`, over as many channels as it passes at once.
     #[inline(always)]
     fn enter(&mut self, now: Instant, node: u16, label: Label) {
-        if !self.narrow.is_empty() && self.drops_too_long(now, node, label) {
+        if !self.narrow.is_empty() && self.drops_too_big(now, node, label) {
             return;
         }
         let hops = self.cut_through.hops(node, label.to);

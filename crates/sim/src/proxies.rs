@@ -13,18 +13,11 @@ use bentpipe_wire::xcp::Header;
 
 use crate::components::Components;
 use crate::connection::Connection;
-use crate::endpoints::{End, Ends, proxy_ends};
+use crate::endpoints::{End, Ends, Proxied, proxy_ends};
 use crate::events::Slot;
 use crate::network::Network;
 use crate::shapers::Shaper;
 use crate::{FlowSpec, RunSpec, SchedulerSpec};
-
-/// Which end of which proxied connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Proxied {
-    pub(crate) relay: u32,
-    pub(crate) side: Side,
-}
 
 /// All connections in proxies, and the shapers that let them send.
 #[derive(Debug)]

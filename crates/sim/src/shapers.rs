@@ -5,10 +5,10 @@ use bentpipe_pep::scheduler::Scheduler;
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::connection::Connection;
-use crate::endpoints::{End, Ends};
+use crate::endpoints::{End, Ends, Proxied};
 use crate::events::Slot;
 use crate::network::Network;
-use crate::proxies::{Proxied, Proxies};
+use crate::proxies::Proxies;
 use crate::{Encapsulation, SchedulerSpec, Sharing};
 
 /// What lets several connections send over one link.

@@ -10,15 +10,17 @@ use bentpipe_wire::Segment;
 
 use crate::app::{App, Progress};
 use crate::connection::{Connection, Place};
+use crate::flows::ports;
 use crate::network::Network;
 use crate::packet::PacketId;
-use crate::proxies::Proxied;
 use crate::{FlowSpec, Protocol};
 
-/// Port of the first flow's listener; the others follow.
-pub(super) const SERVER_PORT: u16 = 5002;
-/// Port of the first flow's client; the others follow.
-const CLIENT_PORT: u16 = 49_152;
+/// Which end of which proxied connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Proxied {
+    pub(crate) relay: u32,
+    pub(crate) side: Side,
+}
 
 /// One end of a flow.
 pub(crate) struct End {
@@ -244,11 +246,6 @@ pub(crate) fn proxy_ends(
         end(listens.0, listens.1, listening, Side::Near, "near"),
         end(opens.0, opens.1, opening, Side::Far, "far"),
     ]
-}
-
-/// The ports of connection `index` of all: the client's and the server's.
-pub(crate) const fn ports(index: usize) -> (u16, u16) {
-    (CLIENT_PORT.wrapping_add(index as u16), SERVER_PORT.wrapping_add(index as u16))
 }
 
 #[inline]

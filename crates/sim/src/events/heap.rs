@@ -2,7 +2,7 @@
 //!
 //! It has four branches at each fork: half as many levels as with two, and the four lie side by side.
 
-use super::{Event, Slot};
+use super::event::{Event, Slot};
 
 /// Branches at each fork of the heap.
 const BRANCHES: usize = 4;

@@ -4,7 +4,7 @@
 //! A slice holds about one event; its width follows how many there are. What is set or removed touches the slice and
 //! the component and nothing else.
 
-use super::{Event, Slot};
+use super::event::{Event, Slot};
 
 /// Slices, the last of which ends where the near future does.
 const SLICES: u64 = 4096;

@@ -15,11 +15,10 @@ use ipnet::IpNet;
 use super::{PORT, Placed, Products};
 use crate::app::App;
 use crate::app::socket::{Dialled, Socket};
-use crate::connection::Connection;
-use crate::endpoints::{End, Endpoints, Ends, ports};
+use crate::endpoints::{End, Ends};
 use crate::envelope::{address, node_at};
+use crate::flows::ports;
 use crate::lan::{NoUdp, Pipe, Running};
-use crate::network::Network as Links;
 use crate::program::{Program, Virtual};
 use crate::{BuildError, FlowSpec, GatewaysSpec, RunSpec};
 
@@ -165,62 +164,55 @@ impl Products {
         (ends[listens].ports.peer, ends[opens].ports.local) = (port, port);
     }
 
-    fn accepting(&self, end: u32) -> App {
-        App::Socket(Box::new(Socket::accepting(self.woken.waker(end))))
-    }
-}
-
-impl Endpoints {
-    /// Clients that have opened a connection to the terminal are served, and what the hub wants to open is opened.
-    pub(super) fn serve_gateways(&mut self, now: Instant, network: &mut Links<'_>, end: u32) {
-        let at = &mut self.ends[end as usize];
+    /// A client that has opened a connection to the terminal's end with this number is served.
+    pub(crate) fn serve_client(&self, at: &mut End, end: u32) {
         let App::Socket(socket) = &mut at.app else { return };
         if let Some(pipe) = socket.take_offer()
-            && let Some(gateway) = self.products.gateways.terminal.clone()
-            && let Some(to) = self.products.gateways.targets.get(&end)
+            && let Some(gateway) = self.gateways.terminal.clone()
+            && let Some(to) = self.gateways.targets.get(&end)
         {
             let [node, client] = at.paths[0];
             let from = SocketAddr::from((address(client), at.ports.peer));
             let to = Destination::Address(*to);
-            let host = self.products.of_node[usize::from(node)];
-            if let Some(host) = host.and_then(|host| self.products.hosts.get(host)) {
+            let host = self.of_node[usize::from(node)];
+            if let Some(host) = host.and_then(|host| self.hosts.get(host)) {
                 host.program.spawn(async move {
                     let _ = gateway.serve("hub", pipe, from, to, None).await;
                 });
             }
         }
-        self.ends[end as usize].feed(now);
-        self.drain(now, network, end);
     }
 
-    /// What the hub wants to open is opened.
-    pub(super) fn dial(&mut self, now: Instant, network: &mut Links<'_>) {
-        let dials = std::mem::take(&mut *lock(&self.products.gateways.dials));
+    /// The ends that the hub wants to open now, each ready to open its connection.
+    pub(crate) fn dial(&self, ends: &mut Ends) -> Vec<u32> {
+        let dials = std::mem::take(&mut *lock(&self.gateways.dials));
+        let mut dialling = Vec::new();
         for Dial { to, pipe, dialled } in dials {
-            let free = |index: &&u32| self.ends[**index as usize].endpoint.is_none();
-            let Some(index) = self.products.gateways.leading_to.get(&to).filter(free).copied()
-            else {
+            let is_free =
+                |index: &u32| ends[*index as usize].endpoint.is_none() && !dialling.contains(index);
+            let Some(index) = self.gateways.leading_to.get(&to).copied().filter(is_free) else {
                 dialled.refuse();
                 continue;
             };
-            let waker = self.products.woken.waker(index);
-            let end = &mut self.ends[index as usize];
-            end.app = App::Socket(Box::new(Socket::dialling(pipe, waker, dialled)));
-            let (protocol, place) = end.place();
-            end.endpoint = Connection::open(protocol, now, place);
-            end.tell_if_down(now, network);
-            self.ends.enter(index as usize);
-            self.drain(now, network, index);
+            let waker = self.woken.waker(index);
+            let app = App::Socket(Box::new(Socket::dialling(pipe, waker, dialled)));
+            ends[index as usize].app = app;
+            dialling.push(index);
         }
+        dialling
     }
 
     /// Whether a gateway has a connection that is not over.
-    pub(super) fn gateways_are_in_use(&self) -> bool {
-        let first = self.products.gateways.of_pair.values();
+    pub(crate) fn gateways_are_in_use(&self, ends: &Ends) -> bool {
+        let first = self.gateways.of_pair.values();
         first.flat_map(|near| [*near, near + 1]).any(|end| {
-            let end = &self.ends[end as usize];
+            let end = &ends[end as usize];
             end.endpoint.is_some() && !end.is_closed()
         })
+    }
+
+    fn accepting(&self, end: u32) -> App {
+        App::Socket(Box::new(Socket::accepting(self.woken.waker(end))))
     }
 }
 

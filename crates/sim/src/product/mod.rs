@@ -14,16 +14,12 @@ use bentpipe_association::endpoint::{ConnectionId, Endpoint, Share, Streams as _
 use bentpipe_association::host::Shared;
 use bentpipe_association::{SecretKey, Security};
 use bentpipe_link::Streams;
-use bentpipe_record::TransportCounters;
 use bentpipe_transport::Ports;
 use bentpipe_transport::xstp;
 use bentpipe_units::Instant;
 use bentpipe_wire::{Ecn, Segment, udp};
 use bytes::Bytes;
 
-use crate::app::App;
-use crate::connection::Connection;
-use crate::endpoints::{End, Endpoints};
 use crate::envelope::{address, node_at};
 use crate::events::Slot;
 use crate::network::Network;
@@ -206,8 +202,26 @@ impl Products {
         true
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.hosts.is_empty()
+    }
+
+    /// The ends whose connection has something for them.
+    pub(crate) fn take_woken(&self) -> Vec<u32> {
+        self.woken.take()
+    }
+
+    /// The part of what a node's host has sent that stands for `bytes` out of `all` that its connections handed over.
+    pub(crate) fn share_of(&self, node: u16, bytes: u64, all: u64) -> Option<u64> {
+        let hosts = self.hosts.iter().filter(|host| host.node == node);
+        let sent: u64 = hosts.map(|host| host.sent).sum();
+        let share = (u128::from(bytes) * u128::from(sent)).checked_div(u128::from(all))?;
+        Some(share as u64)
+    }
+
     /// Lets the next host do what it can do, and sends its datagrams. Gives its node.
-    fn run_next(&mut self, now: Instant, network: &mut Network<'_>) -> Option<u16> {
+    pub(crate) fn run_next(&mut self, now: Instant, network: &mut Network<'_>) -> Option<u16> {
         let index = self.touched.pop()?;
         let host = &mut self.hosts[index];
         host.is_touched = false;
@@ -231,8 +245,8 @@ impl Products {
         Some(node)
     }
 
-    /// The next connection that was opened to a node, and the port that it was opened to.
-    fn accept(&self, node: u16) -> Option<(Arc<Shared<Endpoint>>, ConnectionId, u16)> {
+    /// The next connection that was opened to a node.
+    pub(crate) fn accept(&self, node: u16) -> Option<Incoming> {
         if self.gateways.stand_at(node) {
             return None; // Their programs take what is for them.
         }
@@ -243,77 +257,31 @@ impl Products {
         };
         let Ports { local, .. } = endpoint.stream(id).endpoint.ports();
         drop(endpoint);
-        Some((shared, id, local))
-    }
-}
-
-impl Endpoints {
-    /// Whether a host has a connection that is not over.
-    pub(crate) fn are_in_use(&self) -> bool {
-        let hosted = |end: &End| matches!(end.endpoint, Some(Connection::Bentpipe(_)));
-        !self.products.hosts.is_empty()
-            && (self.ends.iter().any(|end| hosted(end) && !end.is_closed())
-                || self.gateways_are_in_use())
-    }
-
-    /// Hosts do what they can do, and the ends of flows hear of it, until nobody has anything for anybody.
-    pub(crate) fn run_products(&mut self, now: Instant, network: &mut Network<'_>) {
-        while self.products.wait() {
-            for end in self.products.woken.take() {
-                match self.ends[end as usize].app {
-                    App::Socket(_) => self.serve_gateways(now, network, end),
-                    _ => self.drain(now, network, end),
-                }
-            }
-            let Some(node) = self.products.run_next(now, network) else { continue };
-            self.dial(now, network);
-            while let Some((shared, id, port)) = self.products.accept(node) {
-                self.take_in(now, network, node, Incoming { shared, id, port });
-            }
-            self.follow_up(now, network);
-        }
-    }
-
-    /// What a flow's two ends sent, as it was on the links: what its hosts sent, keys, parity and reports of the association
-    /// included, in the proportion of what its connections handed over.
-    pub(crate) fn count_datagrams(&self, flow: usize, ends: [&mut TransportCounters; 2]) {
-        let (first, count) = self.pairs[flow];
-        if count == 0 || !matches!(self.ends[2 * first].endpoint, Some(Connection::Bentpipe(_))) {
-            return;
-        }
-        for (side, counters) in ends.into_iter().enumerate() {
-            let [node, _] = self.ends[2 * first + side].paths[0];
-            let at_node = |end: &&End| {
-                end.paths[0][0] == node && matches!(end.endpoint, Some(Connection::Bentpipe(_)))
-            };
-            let of = |end: &End| end.endpoint.as_ref().map(|e| e.endpoint().counters().bytes_sent);
-            let all: u64 = self.ends.iter().filter(at_node).filter_map(of).sum();
-            let hosts = self.products.hosts.iter();
-            let sent: u64 = hosts.filter(|host| host.node == node).map(|host| host.sent).sum();
-            if let Some(share) =
-                (u128::from(counters.bytes_sent) * u128::from(sent)).checked_div(u128::from(all))
-            {
-                counters.bytes_sent = share as u64;
-            }
-        }
-    }
-
-    /// A connection was opened to a node: the end that listens at its port has it.
-    fn take_in(&mut self, now: Instant, network: &mut Network<'_>, node: u16, new: Incoming) {
-        let Incoming { shared, id, port } = new;
-        let Some(index) = self.ends.listener(node, Protocol::BENTPIPE, port) else {
-            shared.endpoint().abort(now, id);
-            return shared.endpoint().release(now, id);
-        };
-        let hosted = Hosted::new(shared, id, index, self.products.woken.clone());
-        self.ends[index as usize].endpoint = Some(Connection::Bentpipe(Box::new(hosted)));
-        self.drain(now, network, index);
+        Some(Incoming { shared, id, port: local })
     }
 }
 
 /// A connection that a peer has opened.
-struct Incoming {
+pub(crate) struct Incoming {
     shared: Arc<Shared<Endpoint>>,
     id: ConnectionId,
     port: u16,
+}
+
+impl Incoming {
+    /// The port that it was opened to.
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The end with this number has it.
+    pub(crate) fn give(self, products: &Products, end: u32) -> Hosted {
+        Hosted::new(self.shared, self.id, end, products.woken.clone())
+    }
+
+    /// Nobody wants it.
+    pub(crate) fn refuse(self, now: Instant) {
+        self.shared.endpoint().abort(now, self.id);
+        self.shared.endpoint().release(now, self.id);
+    }
 }

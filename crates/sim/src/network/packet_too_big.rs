@@ -1,4 +1,4 @@
-//! Packets that are longer than what a link carries, and the message of ICMP that says so.
+//! Packets that are bigger than what a link carries, and the message of ICMP that says so.
 
 use bentpipe_link::LossCause;
 use bentpipe_units::Instant;
@@ -25,10 +25,10 @@ impl Network<'_> {
         Some(self.narrow.get(channel as usize).copied().flatten()?.bytes)
     }
 
-    /// Drops a packet that is too long for the link by which it would leave `node`, and tells its sender if the link
-    /// wants that. False when it is short enough.
+    /// Drops a packet that is too big for the link by which it would leave `node`, and tells its sender if the link
+    /// wants that. False when it is small enough.
     #[inline(never)]
-    pub(super) fn drops_too_long(&mut self, now: Instant, node: u16, label: Label) -> bool {
+    pub(super) fn drops_too_big(&mut self, now: Instant, node: u16, label: Label) -> bool {
         let Label { packet, len, to, kind } = label;
         let way = self.routes.next(node, to);
         let narrow = way.and_then(|channel| Some((channel, self.narrow[channel as usize]?)));
