@@ -19,11 +19,11 @@ pub(crate) struct Graph {
     costs: Vec<u64>,
 }
 
-/// The shortest ways from everywhere to one node.
+/// The shortest paths from everywhere to one node.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) cost: Vec<u64>,
-    /// The next node on the way.
+    /// The next node on the path.
     pub(crate) next: Vec<u32>,
 }
 

@@ -237,7 +237,7 @@ impl Network {
         Ok(Some(earth.delay(Km(a.distance(b)))))
     }
 
-    /// The shortest ways from everywhere to one node.
+    /// The shortest paths from everywhere to one node.
     ///
     /// # Errors
     /// When a satellite is not in orbit at that time.
@@ -246,7 +246,7 @@ impl Network {
         Ok(Routes { to, satellites: self.positions.len() as u32, tree })
     }
 
-    /// The shortest way from one node to another, if there is one.
+    /// The shortest path from one node to another, if there is one.
     ///
     /// # Errors
     /// When a satellite is not in orbit at that time.

@@ -25,7 +25,7 @@ pub(crate) const fn node(index: u32, satellites: u32) -> Node {
     if index < satellites { Node::Satellite(index) } else { Node::Station(index - satellites) }
 }
 
-/// The shortest ways from everywhere to one node, at one time.
+/// The shortest paths from everywhere to one node, at one time.
 #[derive(Clone, Debug)]
 pub struct Routes {
     pub(crate) to: Node,

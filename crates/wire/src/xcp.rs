@@ -1,6 +1,6 @@
 //! The congestion header of XCP, the Explicit Control Protocol (draft-falk-xcp-spec-03, section 3).
 //!
-//! It stands between the IP header and the transport's. Routers on the way reduce what the sender
+//! It stands between the IP header and the transport's. Routers on the path reduce what the sender
 //! asks for; the receiver sends back what is left.
 
 use bentpipe_units::Span;

@@ -17,7 +17,7 @@ pub(super) fn host(identity: &Identity, address: SocketAddr) -> Result<Host, Fai
         warn("Everybody on the path can read all names and contents.");
     }
     let host = Host::bind(address, key, identity.security)
-        .map_err(|error| Failure::System(format!("cannot use {address}: {error}")))?;
+        .map_err(|error| Failure::System(format!("cannot bind {address}: {error}")))?;
     host.set_fec(identity.fec);
     let mut times = key_path(identity.key.as_deref())?.into_os_string();
     times.push(".times");

@@ -81,6 +81,6 @@ pub(crate) fn give_up_binding() {
         .into_iter()
         .try_for_each(|set| caps::drop(None, set, binding));
     if let Err(error) = given_up {
-        tracing::warn!(%error, "cannot drop a privilege");
+        tracing::warn!(%error, "cannot drop privileges");
     }
 }

@@ -77,7 +77,7 @@ fn permitted(who: &Identity, names_keys: bool) -> Result<(), Failure> {
 fn bind(addresses: &[SocketAddr]) -> Result<Node, Failure> {
     Node::bind(addresses).map_err(|error| {
         let names: Vec<_> = addresses.iter().map(SocketAddr::to_string).collect();
-        Failure::System(format!("cannot use {}: {error}", names.join(" and ")))
+        Failure::System(format!("cannot bind {}: {error}", names.join(" and ")))
     })
 }
 

@@ -79,7 +79,7 @@ pub(super) fn gateways(
     Ok(keys)
 }
 
-/// The last node and link on the way with the fewest links.
+/// The last node and link on the path with the fewest links.
 fn last_link(spec: &RunSpec, from: usize, to: usize) -> Option<(usize, usize)> {
     let mut reached = vec![None; spec.nodes.len()];
     let mut frontier = VecDeque::from([from]);

@@ -39,7 +39,7 @@ impl FromStr for Route {
 pub struct Routes(BTreeMap<NodeId, NodeId>);
 
 impl Routes {
-    /// The next node on the way. Where the table says nothing, that is the destination itself.
+    /// The next node on the path. Where the table says nothing, that is the destination itself.
     pub fn next(&self, destination: NodeId) -> NodeId {
         self.0.get(&destination).copied().unwrap_or(destination)
     }

@@ -92,7 +92,7 @@ fn config(
     }
 }
 
-/// The least rate on the way between two nodes, as the file has it.
+/// The least rate on the path between two nodes, as the file has it.
 fn least_rate(file: &ScenarioFile, links: &[LinkSpec], [from, to]: [usize; 2]) -> Option<BitRate> {
     let rates: Vec<_> = match &file.constellation {
         Some(constellation) => {

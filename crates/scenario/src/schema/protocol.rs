@@ -18,7 +18,7 @@ pub enum ProtocolName {
     Udp,
     /// What `bentpipe send` does where nothing is known of the link, set by the table `bentpipe`.
     Bentpipe,
-    /// The same with `--rate`: it sends at the rate of the way, which nobody shares.
+    /// The same with `--rate`: it sends at the rate of the path, which nobody shares.
     #[serde(rename = "bentpipe-rate")]
     BentpipeRate,
 }
