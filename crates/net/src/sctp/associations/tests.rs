@@ -13,7 +13,7 @@ const SERVER: usize = 1;
 const PORT: u16 = 1;
 const DELAY: Span = Span::from_millis(20);
 
-/// A datagram on its path: who gets it at which socket, who it seems to come from, the mark in its IP header,
+/// A datagram in flight: who gets it at which socket, who it seems to come from, the mark in its IP header,
 /// and its bytes.
 type InFlight = (usize, usize, SocketAddr, Ecn, Vec<u8>);
 

@@ -35,7 +35,7 @@ impl Associations {
                 Notice::PathInactive(path) => PathChange::Down(self.address(id, path)),
                 Notice::PathActive(path) => PathChange::Up(self.address(id, path)),
                 Notice::Restarted => {
-                    // What was under path is lost, and no stream of bytes goes on without it.
+                    // What was in flight is lost, and no stream of bytes goes on without it.
                     let stream = &mut self.connections[id].stream;
                     stream.endpoint.abort(now);
                     stream.note(Event::Failed(Failure::PeerRestarted));
