@@ -25,7 +25,7 @@ pub trait Host<E: Endpoint + ?Sized> {
 
 /// Takes out what an endpoint has to tell and leaves in it what it has to send: for a host that asks it
 /// for segments one by one, when there is a turn for it. Returns its next deadline.
-pub fn hear<E: Endpoint + ?Sized>(
+pub fn poll_events<E: Endpoint + ?Sized>(
     endpoint: &mut E,
     now: Instant,
     host: &mut (impl Host<E> + ?Sized),
@@ -44,13 +44,13 @@ pub fn drain<E: NetworkFeedback + ?Sized>(
     now: Instant,
     host: &mut (impl Host<E> + ?Sized),
 ) -> Option<Instant> {
-    empty(endpoint, now, host);
+    drain_untimed(endpoint, now, host);
     endpoint.poll_timeout()
 }
 
 /// The same without asking for the deadline, for a host that knows by [`Endpoint::take_timer_dirty`] when it must.
 #[inline]
-pub fn empty<E: NetworkFeedback + ?Sized>(
+pub fn drain_untimed<E: NetworkFeedback + ?Sized>(
     endpoint: &mut E,
     now: Instant,
     host: &mut (impl Host<E> + ?Sized),

@@ -17,7 +17,7 @@ mod send_buffer;
 pub mod tcp;
 pub mod xstp;
 
-pub use drive::{Host, drain, empty, hear};
+pub use drive::{Host, drain, drain_untimed, poll_events};
 pub use endpoint::{
     Endpoint, Event, Failure, FullEndpoint, Inspect, NetworkFeedback, PathId, ProxyLeg, Readiness,
     SenderState, WriteError,

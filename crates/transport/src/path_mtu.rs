@@ -150,7 +150,7 @@ impl Search {
             return Some(Unanswered::Again(self.start(now, probe.len, probe.tries + 1)));
         }
         if probe.len <= self.confirmed {
-            // What got through does so no more: the path has changed, or is dark.
+            // What got through does so no more: the path has changed, or is down.
             *self = Self::new(self.base, self.most);
             return Some(Unanswered::Shorter);
         }
@@ -163,7 +163,7 @@ impl Search {
 /// What follows from a probe that got no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unanswered {
-    /// A probe of this length is to be sent again.
+    /// A probe of this length is to be retransmitted.
     Again(u16),
     /// Packets have to be as short as at the start.
     Shorter,

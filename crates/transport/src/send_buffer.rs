@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Bytes that wait to be sent, and behind them those that may have to be sent again.
+/// Bytes that wait to be sent, and behind them those that may have to be retransmitted.
 #[derive(Debug, Default)]
 pub(crate) struct SendBuffer {
     /// The writes as they came, the oldest first, each with its place in the stream.

@@ -87,7 +87,7 @@ fn a_repair_that_is_lost_twice_is_repaired_without_a_timer_while_data_flow() {
 fn what_is_reported_is_freed_before_it_is_acknowledged() {
     for (release, freed) in [(true, true), (false, false)] {
         let mut pair = losing(1, Config { release_reported: release, ..gateway() });
-        // Everything is written at once. Segment 20 leaves at 0.65 s, its repair is acknowledged at 1.7 s.
+        // Everything is written at once. Segment 20 leaves at 0.65 s, its retransmission is acknowledged at 1.7 s.
         pair.run_to(at(1_500));
         let client = pair.client.session.as_ref().expect("a session");
         let kept = client.unacknowledged().get();

@@ -200,7 +200,8 @@ fn a_lost_tail_is_recovered_by_polls_alone() {
         1
     );
     // No timer of the sender exists that could have found it: a STAT with the gap did.
-    let repaired_at = pair.sent(Direction::Forward, Kind::DATA).last().expect("a repair").at;
+    let repaired_at =
+        pair.sent(Direction::Forward, Kind::DATA).last().expect("a retransmission").at;
     let told = pair
         .sent(Direction::Return, Kind::STAT)
         .find(|c| c.flow().and_then(|f| f.report.as_ref()).is_some_and(|r| !r.gaps.is_empty()));
@@ -478,7 +479,7 @@ fn short_segments_wait_for_each_other_unless_nagle_is_off() {
 }
 
 #[test]
-fn repairs_leave_in_bursts_when_they_are_paced() {
+fn retransmissions_leave_in_bursts_when_they_are_paced() {
     for (rtx_paced, most) in [(true, 8), (false, 30)] {
         let client = Config { rtx_paced, ..Config::default() };
         let mut pair = Pair::new(client, Config::default(), DELAY)
@@ -497,7 +498,7 @@ fn repairs_leave_in_bursts_when_they_are_paced() {
                 *seen.entry(c.at).or_default() += 1;
             }
         }
-        let longest = seen.values().copied().max().expect("repairs");
+        let longest = seen.values().copied().max().expect("retransmissions");
         assert!(longest <= most, "{rtx_paced}: {longest}");
         assert!(rtx_paced || longest > 8, "{longest}");
     }

@@ -195,7 +195,7 @@ impl Relay {
         Instant::earliest(near.deadline(), far.deadline())
     }
 
-    /// The deadline of [`Relay::poll_timeout`] has come. Both legs are to be settled then.
+    /// The deadline of [`Relay::poll_timeout`] has come. [`after_change`] is to be called for both legs then.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.streams.iter_mut().for_each(|stream| stream.handle_timeout(now));
     }
@@ -219,7 +219,12 @@ pub trait Legs {
 }
 
 /// Lets a change of one leg have all its consequences on both.
-pub fn settle(relay: &mut Relay, now: Instant, changed: Side, legs: &mut (impl Legs + ?Sized)) {
+pub fn after_change(
+    relay: &mut Relay,
+    now: Instant,
+    changed: Side,
+    legs: &mut (impl Legs + ?Sized),
+) {
     let mut side = changed;
     loop {
         legs.drain(now, side, relay);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 
-use bentpipe_pep::split::{Config, Legs, Relay, Side, settle};
+use bentpipe_pep::split::{Config, Legs, Relay, Side, after_change};
 use bentpipe_transport::{
     Event, FullEndpoint, Host, PathId, Ports, ProxyLeg, drain, sctp, tcp, xstp,
 };
@@ -326,11 +326,11 @@ impl World {
         if let Some(endpoint) = &mut self.ends[index].endpoint {
             change(&mut **endpoint, self.now);
         }
-        self.settle(index);
+        self.drain(index);
     }
 
     /// An end changed: it is drained, and what follows from it happens.
-    fn settle(&mut self, index: usize) {
+    fn drain(&mut self, index: usize) {
         let now = self.now;
         if index == 0 || index == self.ends.len() - 1 {
             let End { endpoint: Some(endpoint), app } = &mut self.ends[index] else { return };
@@ -353,10 +353,10 @@ impl World {
         let side = if index == first { Side::Near } else { Side::Far };
         let ends = &mut self.ends[first..first + 2];
         let mut both = Both { ends, sent: [Vec::new(), Vec::new()] };
-        settle(&mut self.relays[number], now, side, &mut both);
+        after_change(&mut self.relays[number], now, side, &mut both);
         if side == Side::Near {
             // An end that was just opened has something to send.
-            settle(&mut self.relays[number], now, Side::Far, &mut both);
+            after_change(&mut self.relays[number], now, Side::Far, &mut both);
         }
         let [near, far] = both.sent;
         self.send(first, near);
@@ -388,7 +388,7 @@ impl World {
                     endpoint.override_cwnd(now, ByteCount::new(entropy % 100_000));
                 }
                 endpoint.handle_segment(now, PATH, &mut segment);
-                self.settle(to);
+                self.drain(to);
             }
             Some(_) => {
                 let answer = match &segment {
@@ -403,7 +403,7 @@ impl World {
                 let (end, answer) = self.legs[to / 2].accept(now, &mut segment, entropy);
                 self.ends[to].endpoint = end;
                 self.send(to, answer.map(|answer| (answer, None)).into_iter().collect());
-                self.settle(to);
+                self.drain(to);
             }
         }
     }
@@ -413,7 +413,7 @@ impl World {
     pub(crate) fn run(&mut self, until: Span) -> bool {
         if self.ends[0].endpoint.is_none() {
             self.ends[0].endpoint = Some(self.legs[0].connect(self.now, 7 << 40 | 9));
-            self.settle(0);
+            self.drain(0);
         }
         let end = Instant::ZERO + until;
         loop {
@@ -442,12 +442,12 @@ impl World {
             self.now = next;
             if let Some(number) = pace {
                 self.relays[number].handle_timeout(next);
-                self.settle(2 * number + 1);
+                self.drain(2 * number + 1);
             } else if let Some(index) = timer {
                 if let Some(endpoint) = &mut self.ends[index].endpoint {
                     endpoint.handle_timeout(next);
                 }
-                self.settle(index);
+                self.drain(index);
             } else if let Some((_, (to, segment))) = self.wire.pop_first() {
                 self.arrive(to, segment);
             }

@@ -180,7 +180,7 @@ impl Sender {
         }
         // Reports have no numbers. One with news is the latest; one without that leaves something out was
         // overtaken, or the peer threw something away. That can wait for the next news: what is missing
-        // below is on its way or sent again, and its arrival is news.
+        // below is on its way or retransmitted, and its arrival is news.
         outcome.overtaken = covered < self.flight.acked() && outcome.highest_new.is_none();
         if covered < self.flight.acked() && !outcome.overtaken {
             self.take_back(sack, end);

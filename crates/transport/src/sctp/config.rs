@@ -64,7 +64,7 @@ pub struct Config {
     pub no_response: Span,
     /// Timeouts in a row that make a path inactive. Default 5 (Path.Max.Retrans).
     pub path_max_retrans: u32,
-    /// How often INIT and COOKIE ECHO are sent again. Default 8 (Max.Init.Retransmits).
+    /// How often INIT and COOKIE ECHO are retransmitted. Default 8 (Max.Init.Retransmits).
     pub max_init_retransmits: u32,
     /// Time between HEARTBEATs of an idle path besides its timeout; zero for none. Default 30 s
     /// (HB.interval).
@@ -81,7 +81,7 @@ pub struct Config {
     /// Offer ECN to the peer. Default off (RFC 4960, appendix A is no part of RFC 9260).
     pub ecn: bool,
     /// With ECN agreed on, a gap that no mark accompanies within a round trip is taken for damage: what
-    /// is missing is sent again and the window stays. Default off.
+    /// is missing is retransmitted and the window stays. Default off.
     pub ecn_discriminates: bool,
     /// Congestion controller of each path. Default `sctp`.
     pub controller: Choice,

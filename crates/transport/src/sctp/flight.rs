@@ -13,7 +13,7 @@ pub(super) enum Status {
     InFlight,
     /// Reported beyond a gap. The peer may still change its mind.
     Acked,
-    /// To be sent again.
+    /// To be retransmitted.
     Lost,
 }
 
@@ -174,7 +174,7 @@ impl Flight {
         chunk.misses
     }
 
-    /// Place of the first chunk from `from` on that is to be sent again.
+    /// Place of the first chunk from `from` on that is to be retransmitted.
     pub(super) fn next_lost(&self, from: usize) -> Option<usize> {
         if self.lost == 0 {
             return None;

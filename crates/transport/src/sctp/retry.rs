@@ -1,4 +1,4 @@
-//! A message that is sent again until it is answered.
+//! A message that is retransmitted until it is answered.
 
 use bentpipe_units::{Instant, Span};
 

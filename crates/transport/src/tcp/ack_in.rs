@@ -15,7 +15,7 @@ pub(in crate::tcp) struct AckIn {
     pub(in crate::tcp) pure: bool,
     /// The peer has seen a congestion mark.
     pub(in crate::tcp) marked: bool,
-    /// Somebody on the way says that what it asks for was damaged on a link (the corruption-experienced
+    /// Somebody on the path says that what it asks for was damaged on a link (the corruption-experienced
     /// option of CCSDS 714.0-B).
     pub(in crate::tcp) corrupt: bool,
     /// The stamp that it echoes, and the time since then.

@@ -81,14 +81,14 @@ pub struct Config {
     /// the least that variation adds to the timeout (G in RFC 6298). Default 1 ms.
     pub tick: Span,
     /// A sample from each acknowledgement, with smaller gains (RFC 7323, appendix G). Off times one segment at a
-    /// time, and none that is sent again or waits for one that is; the smoothed values are kept in eighths and
+    /// time, and none that is retransmitted or waits for one that is; the smoothed values are kept in eighths and
     /// quarters of a tick (RFC 6298, section 3, as 4.3BSD did it). Default on.
     pub sample_every_ack: bool,
     /// The timeout takes its samples from the echo of every acknowledgement, also of duplicates, whose echo
     /// is as old as the hole. That is against RFC 7323, section 4.1, and what the agent of ns-2 for Linux'
     /// controllers does; for comparisons with it. Default off.
     pub sample_duplicates: bool,
-    /// How often a SYN or SYN-ACK is sent again; `None` for ever. Default 6.
+    /// How often a SYN or SYN-ACK is retransmitted; `None` for ever. Default 6.
     pub syn_retries: Option<u32>,
     /// Timeouts in a row before the connection is dropped; `None` for ever. Default 15.
     pub retries: Option<u32>,

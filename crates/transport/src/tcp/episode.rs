@@ -5,22 +5,22 @@ use bentpipe_units::{Instant, Span};
 
 use super::recovery::Found;
 
-/// So many acknowledgements after a repair are looked at by the fine timers of a controller.
+/// So many acknowledgements after a retransmission are looked at by the fine timers of a controller.
 const LOOKED_AT: u32 = 2;
 
 /// The losses that count as one for the controller.
 #[derive(Debug)]
 pub(super) struct Episode {
-    /// The clock of the timestamps when the first repair left (RFC 3522).
-    first_repair: Option<u32>,
+    /// The clock of the timestamps when the first retransmission left (RFC 3522).
+    first_retransmission: Option<u32>,
     /// It is one that a mistaken loss began, if there was one.
     may_undo: bool,
     /// The acknowledgement that is being handled says that a link, not a queue, lost what it asks for.
     excused: bool,
     /// The losses so far were excused: the controller has not answered them.
     forgiven: bool,
-    /// Acknowledgements since a repair left, while the controller wants fine timers.
-    acks_since_repair: u32,
+    /// Acknowledgements since a retransmission left, while the controller wants fine timers.
+    acks_since_retransmission: u32,
     duplicates: u32,
     last_reduction: Option<Instant>,
     resent_all_at: Option<Instant>,
@@ -39,11 +39,11 @@ impl Episode {
     /// Nothing was lost.
     pub(super) const fn new() -> Self {
         Self {
-            first_repair: None,
+            first_retransmission: None,
             may_undo: false,
             excused: false,
             forgiven: false,
-            acks_since_repair: u32::MAX,
+            acks_since_retransmission: u32::MAX,
             duplicates: 0,
             last_reduction: None,
             resent_all_at: None,
@@ -77,11 +77,11 @@ impl Episode {
 
     /// The controller answered the first loss of an episode.
     pub(super) const fn begin(&mut self, now: Instant) {
-        (self.first_repair, self.may_undo) = (None, true);
+        (self.first_retransmission, self.may_undo) = (None, true);
         self.last_reduction = Some(now);
     }
 
-    /// Everything may be sent again, which is so once in a round trip.
+    /// Everything may be retransmitted, which is so once in a round trip.
     pub(super) fn resend_all(&mut self, now: Instant, srtt: Span) -> bool {
         let rested = self.resent_all_at.is_none_or(|at| now.since(at) >= srtt);
         if rested {
@@ -90,33 +90,33 @@ impl Episode {
         rested
     }
 
-    /// A repair leaves while the clock of the timestamps shows this.
+    /// A retransmission leaves while the clock of the timestamps shows this.
     pub(super) fn repaired(&mut self, clock: u32) {
-        self.first_repair.get_or_insert(clock);
-        self.acks_since_repair = 0;
+        self.first_retransmission.get_or_insert(clock);
+        self.acks_since_retransmission = 0;
     }
 
-    /// The first acknowledgement after a repair echoes a stamp from before it: the original had arrived
+    /// The first acknowledgement after a retransmission echoes a stamp from before it: the original had arrived
     /// (RFC 3522, section 3.2). Only the first one tells.
     pub(super) fn take_mistake(&mut self, echo: u32) -> bool {
-        let Some(repair) = self.first_repair else { return false };
-        std::mem::take(&mut self.may_undo) && (echo.wrapping_sub(repair) as i32) < 0
+        let Some(retransmission) = self.first_retransmission else { return false };
+        std::mem::take(&mut self.may_undo) && (echo.wrapping_sub(retransmission) as i32) < 0
     }
 
-    /// An acknowledgement that advances has nothing to say of the last repairs; one that `echoes` a stamp might say
+    /// An acknowledgement that advances has nothing to say of the last retransmissions; one that `echoes` a stamp might say
     /// that they were a mistake.
     #[inline]
     pub(super) const fn is_settled(&self, echoes: bool) -> bool {
-        let may_be_mistaken = self.may_undo && self.first_repair.is_some() && echoes;
-        self.acks_since_repair >= LOOKED_AT && !may_be_mistaken
+        let may_be_mistaken = self.may_undo && self.first_retransmission.is_some() && echoes;
+        self.acks_since_retransmission >= LOOKED_AT && !may_be_mistaken
     }
 
-    /// An acknowledgement advanced. True when it is one of the first after a repair.
+    /// An acknowledgement advanced. True when it is one of the first after a retransmission.
     #[inline]
     pub(super) const fn advanced(&mut self) -> bool {
         self.duplicates = 0;
-        self.acks_since_repair = self.acks_since_repair.saturating_add(1);
-        self.acks_since_repair <= LOOKED_AT
+        self.acks_since_retransmission = self.acks_since_retransmission.saturating_add(1);
+        self.acks_since_retransmission <= LOOKED_AT
     }
 
     /// An acknowledgement advanced nothing. True when it is the first duplicate.

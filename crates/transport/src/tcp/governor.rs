@@ -197,7 +197,7 @@ impl Governor {
         self.controller.low_priority()
     }
 
-    /// What the controller asks of the repairs.
+    /// What the controller asks of the retransmissions.
     pub(super) fn repair(&self) -> Repair {
         self.controller.repair()
     }

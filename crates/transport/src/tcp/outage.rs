@@ -2,7 +2,7 @@
 //!
 //! While the link is down nothing is sent but acknowledgements, and no timer of the sending side runs. When it is up,
 //! the oldest segment leaves at once, with the window and the timeout as they were: its acknowledgement says within a
-//! round trip what arrived before the outage. What has not arrived by then is sent again, and is no sign of
+//! round trip what arrived before the outage. What has not arrived by then is retransmitted, and is no sign of
 //! congestion.
 
 use bentpipe_units::Instant;

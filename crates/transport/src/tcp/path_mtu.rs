@@ -1,7 +1,7 @@
 //! How long segments may be: what routers say (RFC 1191), and a search where they say nothing (RFC 4821).
 //!
 //! A probe is a segment of new data that is longer than the others. It leaves where the windows and the data allow
-//! enough others behind it that its loss is found without the timer; a lost one is sent again in short segments and
+//! enough others behind it that its loss is found without the timer; a lost one is retransmitted in short segments and
 //! is no sign of congestion. Lengths of the [search](crate::path_mtu) are those of packets, IP header included.
 
 use bentpipe_units::Instant;
@@ -57,7 +57,7 @@ pub(super) struct Room {
     pub(super) cwnd: u64,
     /// Payload of a full segment.
     pub(super) mss: u64,
-    /// Something waits to be sent again.
+    /// Something waits to be retransmitted.
     pub(super) has_lost: bool,
 }
 

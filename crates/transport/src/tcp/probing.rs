@@ -52,7 +52,7 @@ pub(super) struct CycleEnd {
     pub(super) found: Found,
     pub(super) cause: LossCause,
     /// Round trips are longer than they were: the loss means what it would have meant without probing. Otherwise
-    /// it was noise, and everything goes on with the window as it was (immediate recovery).
+    /// it was bit errors, and everything goes on with the window as it was (immediate recovery).
     pub(super) congested: bool,
 }
 

@@ -89,7 +89,7 @@ impl RoundTrips {
     }
 
     /// Takes a sample: the exact one of a segment that was sent once, unless it waited at the peer for one that was
-    /// sent again (Karn), or else from the echo of a timestamp. True when there was one.
+    /// retransmitted (Karn), or else from the echo of a timestamp. True when there was one.
     #[inline(always)]
     pub(super) fn measure(
         &mut self,

@@ -10,7 +10,7 @@ pub enum State {
     SynSent,
     /// Both SYNs are known; ours is not acknowledged.
     SynReceived,
-    /// Open both ways.
+    /// Open in both directions.
     Established,
     /// Our FIN is out.
     FinWait1,
@@ -22,6 +22,6 @@ pub enum State {
     Closing,
     /// The peer had ended before our FIN, which is not acknowledged.
     LastAck,
-    /// Closed both ways; late segments are still answered.
+    /// Closed in both directions; late segments are still answered.
     TimeWait,
 }

@@ -70,7 +70,7 @@ mod tests {
         let mut timing = Timing::new(false);
         timing.sent(at(0), 2000);
         timing.resent(2000);
-        assert!(matches!(timing, Timing::One { .. }), "the repair is behind it");
+        assert!(matches!(timing, Timing::One { .. }), "the retransmission is behind it");
         timing.resent(0);
         assert_eq!(timing.acknowledged(at(900), 2000), None);
         timing.sent(at(900), 3000);

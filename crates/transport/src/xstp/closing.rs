@@ -14,7 +14,7 @@ pub(super) struct Closing {
     /// The number of the peer's END, if that is to be answered.
     answer: Option<Seq32>,
     peer_ended: bool,
-    /// Until when a session that was closed both ways answers a repeated END.
+    /// Until when a session that was closed in both directions answers a repeated END.
     quiet_until: Option<Instant>,
 }
 

@@ -13,16 +13,16 @@ pub struct Config {
     /// Bytes that travel with the payload of a segment, headers of all layers, for a controller that
     /// gives a rate.
     pub overhead: ByteCount,
-    /// Segments become shorter than `mss` where noise damages long ones; needs the true `overhead`.
+    /// Segments become shorter than `mss` where bit errors damage long ones; needs the true `overhead`.
     pub adapt_payload: bool,
     /// What the peer has beyond a gap counts as delivered: neither against the congestion window nor
     /// only once the gap is filled. For controllers of the TCP family, which expect it of SACK; the
     /// paper counts everything from the oldest unacknowledged segment on.
     pub selective: bool,
-    /// A loss at a short queue is taken for noise: it is repaired and shrinks no window. Takes effect
+    /// A loss at a short queue is taken for bit errors: it is repaired and shrinks no window. Takes effect
     /// where losses are not probed, and only if `selective` is set.
     pub forgive_noise: bool,
-    /// Under a rate, repairs near the end of what there is to send go out in several copies.
+    /// Under a rate, retransmissions near the end of what there is to send go out in several copies.
     pub tail_copies: bool,
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
     /// congestion window.
@@ -69,7 +69,7 @@ pub struct Config {
     /// Largest backoff factor of POLLs.
     pub backoff_max: u32,
     /// While nothing answers, the next POLL waits for this share of the silence so far, a second at most: a link
-    /// that is dark for long costs few POLLs, and is found again after that share of its outage. Zero leaves
+    /// that is down for long costs few POLLs, and is found again after that share of its outage. Zero leaves
     /// POLLs to the backoff, as the paper has it; at most 1.
     pub silence_ratio: f64,
     /// After this long without new data the window starts over.
@@ -88,17 +88,17 @@ pub struct Config {
     pub ctl_rto_init: Span,
     /// Longest time to wait for the answer to BGN and END.
     pub ctl_rto_max: Span,
-    /// How often BGN and END are sent again; `None` for ever.
+    /// How often BGN and END are retransmitted; `None` for ever.
     pub ctl_max_retries: Option<u32>,
     /// Most gaps in one STAT.
     pub stat_max_gaps: u32,
     /// A short segment waits until no other short one is unacknowledged.
     pub nagle: bool,
-    /// When a segment reported by a STAT is sent again.
+    /// When a segment reported by a STAT is retransmitted.
     pub stat_rule: StatRule,
-    /// Repairs leave in bursts of `max_burst` every `timer_tick`, not all at once.
+    /// Retransmissions leave in bursts of `max_burst` every `timer_tick`, not all at once.
     pub rtx_paced: bool,
-    /// Repairs take their turn with new data and leave as fast as that does, as they do under a rate: where the
+    /// Retransmissions take their turn with new data and leave as fast as that does, as they do under a rate: where the
     /// queue of a link overflowed, all at once would overflow it again.
     pub rtx_in_turn: bool,
     /// Probing on a loss; off gives STP.

@@ -4,7 +4,7 @@ use bentpipe_units::{Instant, Span};
 
 use super::Config;
 
-/// A control segment that is sent again, after ever longer waits, until it is answered.
+/// A control segment that is retransmitted, after ever longer waits, until it is answered.
 #[derive(Debug)]
 pub(super) struct Retry {
     due: bool,

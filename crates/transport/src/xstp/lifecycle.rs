@@ -91,7 +91,7 @@ impl Session {
         }
     }
 
-    /// The peer reset the session. If everything was delivered both ways and only the answer to our
+    /// The peer reset the session. If everything was delivered in both directions and only the answer to our
     /// END was lost, the peer has forgotten a session that ended well.
     pub(super) fn handle_reset(&mut self, now: Instant, reason: ResetReason) {
         let ending = matches!(self.state, State::EndSent | State::LastEnd);
@@ -124,7 +124,7 @@ impl Session {
         if self.state == State::Closed {
             return;
         }
-        // A session that was closed both ways has nothing left to fail.
+        // A session that was closed in both directions has nothing left to fail.
         if self.state != State::Quiet {
             self.pending.fail(failure);
         }

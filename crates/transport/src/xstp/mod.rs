@@ -2,7 +2,7 @@
 //!
 //! A receiver reports what is missing when it is asked (POLL, STAT) or when it finds a gap (USTAT);
 //! the sender repairs what is reported and has no retransmission timer. With probing on, a loss makes
-//! the sender stop and ask, one POLL a round trip, until two answers in a row tell whether noise or
+//! the sender stop and ask, one POLL a round trip, until two answers in a row tell whether bit errors or
 //! congestion was the cause. Source: Elaasar, Li, Barbeau, Kranakis, "The eXtended Satellite
 //! Transport Protocol: Its Design and Evaluation", SSC03-XI-3, 2003. The rules are numbered in
 //! `docs/protocols/xstp.md`.

@@ -1,8 +1,8 @@
-//! How long a full segment is: as long as the path carries, and shorter where noise damages long ones.
+//! How long a full segment is: as long as the path carries, and shorter where bit errors damage long ones.
 //!
 //! Noise that hits every bit alike loses long packets more often than short ones, and the best length
 //! follows from the rate of loss. Losses that do not depend on the length look the same at first, so
-//! that each step is a test: if the losses do not fall with the length as noise would have it, the
+//! that each step is a test: if the losses do not fall with the length as bit errors would have it, the
 //! segments become long again.
 
 use bentpipe_units::Seq32;
@@ -65,7 +65,7 @@ impl PayloadSize {
         self.test = None;
     }
 
-    /// Segments from `oldest` on were acknowledged; so many of them had been sent again. New ones begin
+    /// Segments from `oldest` on were acknowledged; so many of them had been retransmitted. New ones begin
     /// with `next`. True when the length changed.
     pub(super) fn acknowledged(
         &mut self,
@@ -99,14 +99,14 @@ impl PayloadSize {
     /// The length to use after so many losses with the present one.
     fn judge(&mut self, share: f64) -> u16 {
         if let Some((before, share_before)) = self.test.take() {
-            let noise = self.noise(before, share_before);
-            let expected = -libm::expm1(-noise * f64::from(self.now + self.overhead));
+            let rate = self.error_rate(before, share_before);
+            let expected = -libm::expm1(-rate * f64::from(self.now + self.overhead));
             if share > f64::midpoint(expected, share_before) {
                 self.rest = REST;
                 return self.most;
             }
         }
-        let best = self.best(self.noise(self.now, share));
+        let best = self.best(self.error_rate(self.now, share));
         let hundredths = u32::from(best) * 100 / u32::from(self.now);
         if hundredths < STEP_DOWN && self.rest == 0 {
             self.test = Some((self.now, share));
@@ -118,16 +118,16 @@ impl PayloadSize {
         }
     }
 
-    /// Losses per byte, if noise causes them.
-    fn noise(&self, payload: u16, share: f64) -> f64 {
+    /// Losses per byte, if bit errors cause them.
+    fn error_rate(&self, payload: u16, share: f64) -> f64 {
         -libm::log1p(-share.min(0.99)) / f64::from(payload + self.overhead)
     }
 
     /// The length with the most payload per byte sent. With h bytes of headers and losses per byte of
     /// n, L/(L+h) exp(-n(L+h)) is largest where L(L+h) = h/n.
-    fn best(&self, noise: f64) -> u16 {
+    fn best(&self, rate: f64) -> u16 {
         let h = f64::from(self.overhead);
-        let best = (libm::sqrt(h * h + 4.0 * h / noise.max(1e-12)) - h) / 2.0;
+        let best = (libm::sqrt(h * h + 4.0 * h / rate.max(1e-12)) - h) / 2.0;
         (best.min(f64::from(u16::MAX)) as u16).clamp(SHORTEST.min(self.most), self.most)
     }
 
@@ -160,7 +160,7 @@ mod tests {
         seen
     }
 
-    fn noise(ber: f64) -> impl Fn(u16) -> f64 {
+    fn bit_errors(ber: f64) -> impl Fn(u16) -> f64 {
         move |payload| -libm::expm1(-8.0 * ber * f64::from(payload + 56))
     }
 
@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn noise_makes_segments_as_short_as_is_best() {
         let mut sizes = sizes();
-        run(&mut sizes, 20, noise(1e-5));
+        run(&mut sizes, 20, bit_errors(1e-5));
         assert!((700..=900).contains(&sizes.get()), "{}", sizes.get());
-        run(&mut sizes, 20, noise(1e-7));
+        run(&mut sizes, 20, bit_errors(1e-7));
         assert_eq!(sizes.get(), 1400);
     }
 
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn few_losses_change_nothing() {
         for ber in [0.0, 1e-7, 1e-6] {
-            assert_eq!(run(&mut sizes(), 20, noise(ber)), [1400]);
+            assert_eq!(run(&mut sizes(), 20, bit_errors(ber)), [1400]);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! XSTP-probing: telling noise from congestion by asking (paper, section 4).
+//! XSTP-probing: telling bit errors from congestion by asking (paper, section 4).
 //!
 //! This module keeps the cycle: the loss descriptor, the map of probes, the decision. The sender
-//! starts and ends it, sends its probes and repairs afterwards; the receiver knows nothing of it.
+//! starts and ends it, sends its probes and retransmissions afterwards; the receiver knows nothing of it.
 //! Rules P1 to P32 are those of `docs/protocols/xstp.md`.
 
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ pub(super) enum Trigger {
 pub(super) enum Verdict {
     /// Nothing is missing: it should not have begun (P16).
     Premature,
-    /// The round trips are as before: noise (P25).
+    /// The round trips are as before: bit errors (P25).
     Link,
     /// The round trips grew (P26), or they grew and the cycle was long (P27).
     Congestion {

@@ -1,6 +1,6 @@
-//! Whether a loss looks like noise or like a full queue, from the round trips around it.
+//! Whether a loss looks like bit errors or like a full queue, from the round trips around it.
 //!
-//! A queue that drops is full, and round trips are then as long as they ever get; noise strikes at any
+//! A queue that drops is full, and round trips are then as long as they ever get; bit errors strike at any
 //! time. The rule is this project's own, after the spike scheme of Biaz and Vaidya (GLOBECOM 1999).
 
 use bentpipe_units::{Instant, Span};
@@ -13,7 +13,7 @@ const PATIENCE: Span = Span::from_millis(200);
 const SHALLOW: u64 = 8;
 /// Differences below this are the jitter of hosts.
 const JITTER: Span = Span::from_millis(4);
-/// Where more than one of so many segments was lost, something else than noise is to blame.
+/// Where more than one of so many segments was lost, something else than bit errors is to blame.
 const TOO_MANY: u64 = 5;
 /// Segments without which a share of losses means nothing.
 const FEW: u64 = 64;
@@ -98,7 +98,7 @@ impl QueueWatch {
         self.delivered[0] += segments;
     }
 
-    /// So many segments are missing. True when that looks like noise.
+    /// So many segments are missing. True when that looks like bit errors.
     pub(super) fn lost(&mut self, segments: u64) -> bool {
         self.lost[0] += segments;
         let lost = self.lost[0] + self.lost[1];
@@ -165,11 +165,11 @@ mod tests {
         let mut watch = watch(&[600, 650]);
         for n in 10..200 {
             watch.measured(secs(n), Span::from_millis(if n % 2 == 0 { 900 } else { 1_000 }));
-            let noise = watch.lost(0);
+            let corrupt = watch.lost(0);
             let short = n % 2 == 0;
             // What was measured up to two minutes ago counts.
-            assert!(n < 120 || noise == short, "{n}");
-            assert!(n > 60 || !noise, "{n}: the old path is remembered");
+            assert!(n < 120 || corrupt == short, "{n}");
+            assert!(n > 60 || !corrupt, "{n}: the old path is remembered");
         }
     }
 }

@@ -127,7 +127,7 @@ impl Sender {
         }
     }
 
-    /// P28: the reaction first, then the repairs, then new data at the normal rate of polling.
+    /// P28: the reaction first, then the retransmissions, then new data at the normal rate of polling.
     fn stop_probing(&mut self, now: Instant, verdict: Verdict) {
         match verdict {
             Verdict::Premature | Verdict::Link => {} // P16, P25: Immediate Recovery.
@@ -214,7 +214,7 @@ impl Sender {
     /// Picks from a report what is worth sending again: from a USTAT what was sent only once, from a
     /// STAT what had the time to arrive.
     fn pick_valid(&mut self, now: Instant, report: &Report, poll_sent: Instant) {
-        let patience = self.rtt.srtt() * u64::from(self.polls.backoff());
+        let age = self.rtt.srtt() * u64::from(self.polls.backoff());
         let rule = self.config.stat_rule;
         self.picked.clear();
         for gap in &report.gaps {
@@ -228,12 +228,12 @@ impl Sender {
                 let valid = match (report.kind, rule) {
                     (ReportKind::Ustat, _) => entry.retransmissions == 0 && !entry.queued,
                     (ReportKind::Stat, StatRule::Elapsed) => {
-                        now.since(entry.last_sent) + ROUNDING >= patience
+                        now.since(entry.last_sent) + ROUNDING >= age
                     }
                     (ReportKind::Stat, StatRule::Poll) => entry.last_sent <= poll_sent,
                 };
                 if valid {
-                    // What waits to be sent again was found before.
+                    // What waits to be retransmitted was found before.
                     let newly_lost = if entry.queued { 0 } else { u64::from(entry.len) };
                     self.picked.push(seq, newly_lost);
                 }
@@ -247,7 +247,7 @@ impl Sender {
         }
     }
 
-    /// A router marked something: once for each window, like a loss but with nothing to repair.
+    /// A router marked something: once for each window, like a loss but with nothing to retransmit.
     pub(super) fn handle_mark(&mut self, now: Instant) {
         if self.cache.len() > 0 && !self.governor.is_in_recovery(self.cache.oldest()) {
             let path = self.path_view(now);

@@ -1,4 +1,4 @@
-//! Segments that wait to be sent again.
+//! Segments that wait to be retransmitted.
 
 use std::collections::VecDeque;
 

@@ -14,11 +14,11 @@ pub(super) struct Entry {
     pub(super) len: u16,
     /// When it was last sent.
     pub(super) last_sent: Instant,
-    /// How often it was sent again.
+    /// How often it was retransmitted.
     pub(super) retransmissions: u32,
-    /// Copies of the latest repair that are still to be sent.
+    /// Copies of the latest retransmission that are still to be sent.
     pub(super) copies: u8,
-    /// It waits to be sent again.
+    /// It waits to be retransmitted.
     pub(super) queued: bool,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Acknowledged {
     pub(super) bytes: usize,
     /// Segments.
     pub(super) segments: u32,
-    /// Those among them that had been sent again.
+    /// Those among them that had been retransmitted.
     pub(super) repaired: u32,
     /// The latest time at which one of them was sent.
     pub(super) newest: Option<Instant>,

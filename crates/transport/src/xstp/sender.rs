@@ -320,7 +320,7 @@ impl Sender {
         srtt.mul_div_ceil(backoff, rate).max(LEAST_INTERVAL * backoff)
     }
 
-    /// Queues a segment to be sent again.
+    /// Queues a segment to be retransmitted.
     pub(super) fn retransmit(&mut self, seq: Seq32) {
         if let Some(entry) = self.cache.get_mut(seq)
             && !entry.queued
@@ -330,7 +330,7 @@ impl Sender {
         }
     }
 
-    /// Whether anything waits to be sent again.
+    /// Whether anything waits to be retransmitted.
     pub(super) fn has_retransmissions(&self) -> bool {
         !self.retransmissions.is_empty()
     }

@@ -271,7 +271,7 @@ impl Session {
         self.rx.waits_for(seq)
     }
 
-    /// Whether anything waits to be sent again.
+    /// Whether anything waits to be retransmitted.
     pub fn has_retransmissions(&self) -> bool {
         self.tx.has_retransmissions()
     }

@@ -8,7 +8,7 @@ pub enum State {
     Closed,
     /// BGN is out.
     BgnSent,
-    /// Open both ways.
+    /// Open in both directions.
     Established,
     /// Open; our END is out.
     EndSent,
@@ -18,7 +18,7 @@ pub enum State {
     PeerHalf,
     /// The peer has ended; our END is out.
     LastEnd,
-    /// Closed both ways; repeated ENDs are still answered.
+    /// Closed in both directions; repeated ENDs are still answered.
     Quiet,
 }
 

@@ -7,7 +7,7 @@ use super::probing::Trigger;
 use super::sender::{Activity, Sender};
 
 impl Sender {
-    /// Lets the time pass: bursts, POLLs, paced repairs.
+    /// Lets the time pass: bursts, POLLs, paced retransmissions.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.retransmissions.handle_timeout(now, &self.config);
         if self.timer.due(now).is_some() {

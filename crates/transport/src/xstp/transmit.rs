@@ -101,7 +101,7 @@ impl Sender {
                 self.retransmissions.push(seq);
             }
             self.retransmissions.sent(now, &self.config);
-            self.tell_sent(now, payload.len(), true);
+            self.notify_sent(now, payload.len(), true);
             return Some(Outgoing { seq, payload, poll: None, retransmission: true });
         }
         None
@@ -136,7 +136,7 @@ impl Sender {
             return None;
         }
         let seq = self.remember(now, offset, payload.len() as u16);
-        self.tell_sent(now, payload.len(), false);
+        self.notify_sent(now, payload.len(), false);
         let poll = (self.timer.last_has_poll() || self.poll_need.is_forced()).then(|| {
             self.timer.polled();
             self.stamp_poll(now)
@@ -156,7 +156,7 @@ impl Sender {
         seq
     }
 
-    fn tell_sent(&mut self, now: Instant, bytes: usize, retransmission: bool) {
+    fn notify_sent(&mut self, now: Instant, bytes: usize, retransmission: bool) {
         if !self.governor.follows_sending() {
             return;
         }

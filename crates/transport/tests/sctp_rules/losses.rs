@@ -179,7 +179,7 @@ fn what_was_sent_twice_is_not_measured_and_a_measurement_ends_the_backoff() {
     write_chunks(&mut pair, 1);
     let first = first_tsn(&pair);
     pair.run_to(at(3_000));
-    assert_eq!(srtt(&pair), before, "lost and sent again after a second");
+    assert_eq!(srtt(&pair), before, "lost and retransmitted after a second");
     write_chunks(&mut pair, 2);
     pair.run_to(at(5_000));
     write_chunks(&mut pair, 1);

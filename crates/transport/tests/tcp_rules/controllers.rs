@@ -1,4 +1,4 @@
-//! What controllers ask of the sender besides a window: copies, bulk repairs, fine timers.
+//! What controllers ask of the sender besides a window: copies, bulk retransmissions, fine timers.
 
 use bentpipe_transport::Inspect;
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ fn vegas_looks_at_its_fine_timer_with_the_first_duplicate() {
 }
 
 #[test]
-fn vegas_looks_at_the_next_segment_with_the_first_two_acknowledgements_after_a_repair() {
+fn vegas_looks_at_the_next_segment_with_the_first_two_acknowledgements_after_a_retransmission() {
     let mut script = Script::open(Config {
         initial_window: InitialWindow::Segments(4),
         limited_transmit: false,

@@ -19,7 +19,7 @@ fn after_a_timeout_duplicates_of_what_had_left_before_it_repair_nothing() {
         let mut script = Script::four_out(without_limited_transmit(recovery));
         script.pass(1_000);
         script.expect(&[("", 2001, 1, 1000)]);
-        // The peer had the rest: repairs from here on would be needless, and so are these duplicates.
+        // The peer had the rest: retransmissions from here on would be needless, and so are these duplicates.
         script.hear(peer(".", 1, 3001, 0));
         script.expect(&[("", 3001, 1, 1000), ("", 4001, 1, 1000)]);
         again(&mut script, 3001, 3);

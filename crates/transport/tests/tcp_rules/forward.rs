@@ -1,4 +1,4 @@
-//! Forward acknowledgement with rate halving: what shows a lost repair, and what a timeout leaves.
+//! Forward acknowledgement with rate halving: what shows a lost retransmission, and what a timeout leaves.
 
 use super::support::*;
 use bentpipe_transport::Inspect;
@@ -16,8 +16,8 @@ fn a_repair_is_lost_when_more_than_a_threshold_of_later_repairs_arrived() {
     script.pass(100);
     // There is no new data that could show it.
     script.hear(sack(1, &[(5001, 10_001)]));
-    let repairs = [1, 1001, 2001, 3001, 4001];
-    script.expect(&repairs.map(|number| ("", number, 1, 1000)));
+    let retransmissions = [1, 1001, 2001, 3001, 4001];
+    script.expect(&retransmissions.map(|number| ("", number, 1, 1000)));
     script.pass(100);
     for end in [2001, 3001, 4001] {
         script.hear(sack(1, &[(1001, end), (5001, 10_001)]));

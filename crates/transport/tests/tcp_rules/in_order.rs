@@ -54,7 +54,7 @@ fn aero_doubles_its_guess_while_gaps_are_as_long_as_that_and_then_starts_over() 
     let mut script = Script::ten_out(aero_fixed(3, true));
     script.hear(peer(".", 1, 1, 0));
     assert_eq!(again(&mut script, 10_001), [1]);
-    for (ack, repairs) in [
+    for (ack, retransmissions) in [
         (1001, vec![1001, 2001]),
         // Twice two is more than it may.
         (3001, vec![3001, 4001, 5001]),
@@ -63,7 +63,7 @@ fn aero_doubles_its_guess_while_gaps_are_as_long_as_that_and_then_starts_over() 
     ] {
         script.pass(110);
         script.hear(peer(".", 1, ack, 0));
-        assert_eq!(again(&mut script, 10_001), repairs);
+        assert_eq!(again(&mut script, 10_001), retransmissions);
     }
 }
 
@@ -75,11 +75,15 @@ fn aero_repeats_nothing_that_is_under_way_and_nothing_that_left_after_the_loss()
     assert_eq!(first[0].seq, Seq32::new(ISS).plus(1));
     script.pass(100);
     script.hear(peer(".", 1, 8001, 0));
-    // 8001 and 9001 are missing; what left with the repair is not judged by this.
+    // 8001 and 9001 are missing; what left with the retransmission is not judged by this.
     assert_eq!(again(&mut script, 20_001).iter().filter(|n| **n < 10_001).count(), 2);
     script.pass(50);
     script.hear(peer(".", 1, 9001, 0));
-    assert_eq!(again(&mut script, 10_001), [], "the repair of 9001 left half a round trip ago");
+    assert_eq!(
+        again(&mut script, 10_001),
+        [],
+        "the retransmission of 9001 left half a round trip ago"
+    );
 }
 
 #[test]
@@ -89,7 +93,7 @@ fn aero_skips_what_was_reported_and_repeats_a_repair_after_a_round_trip() {
     assert_eq!(again(&mut script, 10_001), [1]);
     script.pass(50);
     script.hear(sack(1, &[(3001, 4001), (1001, 2001)]));
-    assert_eq!(again(&mut script, 10_001), [], "the repair may be under way");
+    assert_eq!(again(&mut script, 10_001), [], "the retransmission may be under way");
     script.pass(100);
     script.hear(sack(1, &[(3001, 5001), (1001, 2001)]));
     assert_eq!(again(&mut script, 10_001), [1], "a round trip later it is lost");
@@ -153,14 +157,14 @@ fn a_report_below_the_highest_judges_nothing() {
     let mut script = Script::ten_out(by_departure());
     script.hear(sack(1, &[(8001, 9001)]));
     script.sent();
-    let repairs = script.end.counters().retransmitted_segments;
+    let retransmissions = script.end.counters().retransmitted_segments;
     script.pass(50);
     for end in [2001, 3001] {
         script.hear(sack(1, &[(1001, end), (8001, 9001)]));
         script.sent();
     }
     let now = script.end.counters().retransmitted_segments;
-    assert!(now <= repairs + 8, "no segment leaves a third time: {now}");
+    assert!(now <= retransmissions + 8, "no segment leaves a third time: {now}");
 }
 
 #[test]
@@ -202,7 +206,7 @@ fn aero_guesses_anew_in_each_recovery() {
 fn aero_repairs_nothing_that_left_after_the_loss_was_found() {
     let mut script = Script::ten_out(aero_fixed(20, false));
     script.hear(sack(1, &[(1001, 5001)]));
-    assert_eq!(script.sent().len(), 5, "the repair and four new ones, up to 14001");
+    assert_eq!(script.sent().len(), 5, "the retransmission and four new ones, up to 14001");
     script.pass(150);
     script.hear(sack(9001, &[(13_001, 14_001)]));
     // 10001 to 13001 left a round trip ago as well.

@@ -147,7 +147,7 @@ fn ten_minutes_later_one_longer_segment_is_tried_and_no_sooner() {
     let (seq, after) = longer.expect("a longer segment");
     assert!((600..603).contains(&(after.as_nanos() / 1_000_000_000)), "{after}");
     let before = script.end.sender_state().cwnd;
-    // The path is as it was: a router says so again, and nothing but the one segment is sent again.
+    // The path is as it was: a router says so again, and nothing but the one segment is retransmitted.
     too_long(&mut script, 640, seq);
     let again = sends(&mut script);
     assert_eq!(again[0], (seq, 600));

@@ -147,7 +147,7 @@ fn while_probes_are_lost_nothing_else_leaves_and_the_peer_is_given_up_after_the_
         script.now = script.end.poll_timeout().expect("a timer");
         script.end.handle_timeout(script.now);
     }
-    assert!(script.now.since(begun) > ms(1_000), "longer than the timeout of a repair");
+    assert!(script.now.since(begun) > ms(1_000), "longer than the timeout of a retransmission");
     script.expect(&[("", 2000, 1, 1)]);
     script.now = script.end.poll_timeout().expect("a timer");
     script.end.handle_timeout(script.now);

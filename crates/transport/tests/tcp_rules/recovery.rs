@@ -1,10 +1,10 @@
-//! Every recovery: what is sent again, and when.
+//! Every recovery: what is retransmitted, and when.
 
 use super::support::*;
 use bentpipe_transport::Inspect;
 
 #[test]
-fn limited_transmit_sends_new_data_for_the_first_two_duplicates_and_the_third_repairs() {
+fn limited_transmit_sends_new_data_for_the_first_two_duplicates_and_the_third_retransmissions() {
     for (recovery, reports) in [(Mode::NewReno, false), (Mode::Reno, false), (Mode::Sack, true)] {
         let mut script = Script::four_out(Config { recovery, ..plain() });
         script.pass(100);
@@ -69,7 +69,7 @@ fn tahoe_starts_again_from_one_segment_and_goes_back() {
 
 #[test]
 fn newreno_repairs_a_second_loss_by_a_partial_acknowledgement_and_reno_does_not() {
-    for (recovery, repairs) in [(Mode::NewReno, true), (Mode::Reno, false)] {
+    for (recovery, retransmissions) in [(Mode::NewReno, true), (Mode::Reno, false)] {
         let config = Config { recovery, limited_transmit: false, ..plain() };
         let mut script = Script::four_out(config);
         script.pass(100);
@@ -82,7 +82,7 @@ fn newreno_repairs_a_second_loss_by_a_partial_acknowledgement_and_reno_does_not(
         script.hear(peer(".", 1, 4001, 0));
         let sent = script.sent();
         let again = sent.iter().any(|s| s.seq == Seq32::new(ISS).plus(4001));
-        assert_eq!(again, repairs, "{recovery:?}");
+        assert_eq!(again, retransmissions, "{recovery:?}");
     }
 }
 
@@ -159,7 +159,7 @@ fn the_order_of_departures_shows_the_loss_of_a_repair_at_once() {
     let after = script.sent();
     assert!(after.iter().all(|s| s.seq != Seq32::new(ISS).plus(2001)), "it is under way");
     script.pass(100);
-    // What left after the repair arrived: the repair did not.
+    // What left after the retransmission arrived: the retransmission did not.
     script.hear(sack(2001, &[(3001, 8001)]));
     let again = script.sent();
     assert!(again.iter().any(|s| s.seq == Seq32::new(ISS).plus(2001)), "{again:?}");
@@ -250,7 +250,7 @@ fn fack_knows_a_lost_repair_by_new_data_that_left_after_it() {
         script.expect(&[("", leaves, 1, 1000)]);
     }
     script.pass(100);
-    // 6001 and 7001 left before the repair: their arrival says nothing of it.
+    // 6001 and 7001 left before the retransmission: their arrival says nothing of it.
     script.hear(sack(2001, &[(3001, 8001)]));
     let new = script.sent();
     assert!(new.iter().all(|s| s.seq != Seq32::new(ISS).plus(2001)), "{new:?}");

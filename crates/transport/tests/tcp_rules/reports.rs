@@ -107,7 +107,7 @@ fn after_a_timeout_the_window_counts_what_was_sent_since() {
     script.expect(&[("", 1, 1, 1000)]);
     script.hear(peer(".", 1, 1001, 0));
     script.expect(&[("", 1001, 1, 1000), ("", 2001, 1, 1000)]);
-    // What the peer has need not be sent again, and the window has room for it.
+    // What the peer has need not be retransmitted, and the window has room for it.
     script.hear(sack(1001, &[(2001, 5001)]));
     script.expect(&[("", 5001, 1, 1000)]);
 }

@@ -89,7 +89,7 @@ fn a_mark_in_a_recovery_reduces_nothing_more() {
 }
 
 #[test]
-fn repairs_and_acknowledgements_can_not_be_marked() {
+fn retransmissions_and_acknowledgements_can_not_be_marked() {
     // RFC 3168, sections 6.1.4 and 6.1.5.
     let mut script = marking();
     script.hear(peer(".", 1, 1, 100));

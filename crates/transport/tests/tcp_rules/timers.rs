@@ -19,7 +19,7 @@ fn the_timer_doubles_and_each_timeout_sends_one_segment() {
 
 #[test]
 fn timeouts_in_a_row_of_one_segment_lower_the_threshold_once() {
-    // RFC 5681, section 3.1: what was sent again by the timer already leaves it as it is.
+    // RFC 5681, section 3.1: what was retransmitted by the timer already leaves it as it is.
     for (recovery, name) in Mode::NAMES {
         let mut script = Script::ten_out(Config { recovery, ..plain() });
         let mut wait = 900;
@@ -44,7 +44,7 @@ fn timeouts_in_a_row_of_one_segment_lower_the_threshold_once() {
 
 #[test]
 fn the_oldest_segment_is_sent_again_by_the_timer_even_if_it_was_reported() {
-    // RFC 2018, section 8. What waits to be released by the peer's report alone cannot be sent again.
+    // RFC 2018, section 8. What waits to be released by the peer's report alone cannot be retransmitted.
     for (recovery, name) in Mode::NAMES.into_iter().filter(|(m, _)| *m != Mode::DepartureOrder) {
         let mut script = Script::ten_out(Config { recovery, ..plain() });
         script.hear(sack(1, &[(1, 10_001)]));
@@ -132,7 +132,7 @@ fn what_waited_for_a_repair_is_no_sample() {
 }
 
 #[test]
-fn the_backoff_ends_with_a_sample_and_not_with_a_repair() {
+fn the_backoff_ends_with_a_sample_and_not_with_a_retransmission() {
     let mut script = Script::four_out(Config { recovery: Mode::NewReno, ..plain() });
     for wait in [1_000, 2_000] {
         script.pass(wait);
@@ -212,7 +212,7 @@ fn one_segment_is_timed_at_a_time_where_not_every_acknowledgement_gives_a_sample
     script.pass(50);
     script.hear(peer(".", 1, 4_001, 0));
     assert_eq!(srtt(&script), Some(Span::from_micros(112_500)));
-    // What has to wait for a repair is not timed: the next one that leaves is.
+    // What has to wait for a retransmission is not timed: the next one that leaves is.
     let mut script = Script::open(Config { initial_window: InitialWindow::Segments(4), ..config });
     script.write(50_000);
     assert_eq!(script.sent().len(), 4);

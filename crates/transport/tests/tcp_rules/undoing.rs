@@ -48,7 +48,7 @@ fn what_was_given_up_by_mistake_is_believed_to_be_under_way_and_not_sent_again()
         script.hear(of_an_original(sack(1001, &[(6001, 10_001)])));
         let now = script.end.sender_state().cwnd.expect("a window").get();
         assert!(now >= before, "{recovery:?}: {now}");
-        // Four repairs and 5001 are under way, and nothing that had left leaves again.
+        // Four retransmissions and 5001 are under way, and nothing that had left leaves again.
         let new: Vec<u32> = (10..5 + now as u32 / 1000).map(|n| 1000 * n + 1).collect();
         assert_eq!(numbers(&mut script), new, "{recovery:?}");
     }

@@ -31,7 +31,7 @@ fn lose_one(server: Config) -> Pair {
 }
 
 /// Nothing but a POLL leaves when the cycle starts, and the lost segment goes again at its end.
-fn assert_probed_before_repair(pair: &Pair) {
+fn assert_probed_before_retransmission(pair: &Pair) {
     let cycle = cycle(pair, 0);
     assert_eq!((summary(pair).cycles, summary(pair).explicit, cycle.trigger), (1, 1, "gap_report"));
     let kinds: Vec<_> = sent_at(pair, start_of(&cycle)).iter().map(|c| c.segment.kind()).collect();
@@ -46,7 +46,7 @@ fn p8_a_stat_with_a_gap_starts_probing_and_repairs_nothing_yet() {
     let told = |c: &&Crossing| report_of(c).is_some_and(|r| !r.gaps.is_empty());
     let stat = pair.sent(Direction::Return, Kind::STAT).find(told).expect("a gap").at;
     assert_eq!(start_of(&cycle(&pair, 0)), stat + DELAY);
-    assert_probed_before_repair(&pair);
+    assert_probed_before_retransmission(&pair);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn p8_a_ustat_starts_probing_and_repairs_nothing_yet() {
     let pair = lose_one(ustats_first());
     let ustat = pair.sent(Direction::Return, Kind::USTAT).next().expect("a USTAT").at;
     assert_eq!(start_of(&cycle(&pair, 0)), ustat + DELAY);
-    assert_probed_before_repair(&pair);
+    assert_probed_before_retransmission(&pair);
 }
 
 #[test]

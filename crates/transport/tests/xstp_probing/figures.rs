@@ -104,7 +104,7 @@ fn figure_2_a_stretched_round_trip_gives_a_false_early_timeout_that_an_empty_sta
         let at_poll = Span::from_micros(u64::from(last.ts_echo) * 100);
         assert!(Instant::ZERO + at_poll < start_of(&cycle));
         assert!(length_of(&cycle) < INTERVAL);
-        // It cost one POLL: nothing was sent again and the window is whole.
+        // It cost one POLL: nothing was retransmitted and the window is whole.
         assert_eq!((cycle.probes, window(&pair), reductions(&pair)), (1, 64, 0));
         assert!(pair.run(LONG));
         let session = pair.client.session.as_ref().expect("a client");
@@ -164,7 +164,7 @@ fn figure_3_a_cycle_goes_through_its_phases_on_the_wire() {
     // Two answers in a row after the outage: to the first two probes that got through both ways.
     let through: Vec<_> = probes.into_iter().filter(|at| *at >= alive).collect();
     assert_eq!(end, through[1] + RTT);
-    // Repairs and then new data at the old level.
+    // Retransmissions and then new data at the old level.
     let numbers: Vec<_> = sent_at(&pair, end).iter().map(|c| c.segment.seq.get()).collect();
     let again = numbers.iter().filter(|seq| times_sent(&pair, **seq)[0] < start).count();
     assert!(again > 0 && numbers[..again].windows(2).all(|two| two[0] < two[1]));

@@ -1,4 +1,4 @@
-//! What follows a decision: the reaction, the repairs, then new data (P28, P29).
+//! What follows a decision: the reaction, the retransmissions, then new data (P28, P29).
 
 use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
 use bentpipe_transport::xstp::Config;
@@ -40,7 +40,7 @@ fn p28_the_missing_segments_go_first_and_then_new_data_with_a_poll_on_the_last()
 
 #[test]
 fn p28_the_reaction_comes_before_new_data() {
-    // Half the window is less than what is outstanding: only the repairs leave, and a POLL.
+    // Half the window is less than what is outstanding: only the retransmissions leave, and a POLL.
     let pair = probed(true);
     let burst = sent_at(&pair, end_of(&cycle(&pair, 0)));
     let numbers: Vec<_> = burst.iter().map(|c| c.segment.seq.get()).collect();

@@ -1,7 +1,7 @@
 //! What a connection sends and tells once it was changed, and what follows from it.
 
 use bentpipe_transport::xstp::Session;
-use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain, hear};
+use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain, poll_events};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::{Segment, xstp};
 use bytes::BytesMut;
@@ -112,7 +112,7 @@ impl PeerContext<'_> {
         let (session, mut context) = self.drain_context(id);
         let deadline = if is_shaped {
             // What is due and cannot be sent yet is no reason to ring again.
-            hear(session, now, &mut context).filter(|deadline| *deadline > now)
+            poll_events(session, now, &mut context).filter(|deadline| *deadline > now)
         } else {
             drain(session, now, &mut context)
         };
@@ -194,7 +194,7 @@ impl PeerContext<'_> {
             match who {
                 Member::Connection(id) => {
                     let (session, mut context) = self.drain_context(id);
-                    let deadline = hear(session, now, &mut context);
+                    let deadline = poll_events(session, now, &mut context);
                     self.after_drain(now, id, deadline);
                 }
                 // The next one asks again.

@@ -97,7 +97,7 @@ impl Connection {
         }
         place.payload = payload;
         self.write_congestion_header(now, !place.payload.is_empty());
-        // RFC 3168, section 6.1.5: repairs are never marked.
+        // RFC 3168, section 6.1.5: retransmissions are never marked.
         if self.ecn.is_agreed() && kind == Kind::New && !place.payload.is_empty() {
             place.ecn = Ecn::Capable0;
             if self.tx.take_cwr() {
@@ -131,7 +131,7 @@ impl Connection {
                 counters.first_header_bytes += header;
                 counters.data_segments += 1;
             }
-            Kind::Repair => {
+            Kind::Retransmission => {
                 counters.retransmitted_segments += 1;
                 counters.retransmitted_bytes += header + payload;
             }

@@ -4,7 +4,7 @@
 //! The answer is what [`Endpoint::handle_segment`](crate::Endpoint::handle_segment) and the first steps of
 //! [`empty`](crate::empty) do, in their order, at the two ends of a stream that goes one way: the next data at the end
 //! that reads at once what comes, and an acknowledgement of new data at the end that writes. Where that does not hold
-//! nothing is changed, and the general way is to be taken.
+//! nothing is changed, and the general path is to be taken.
 
 use bentpipe_units::Instant;
 use bentpipe_wire::tcp::Segment;
@@ -17,7 +17,7 @@ use crate::tcp::sender::{Kind, Outgoing, has_plain_header};
 /// What became of a segment that may be answered in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FastPath {
-    /// It is to be taken the general way; nothing was changed.
+    /// It is to be taken by the general path; nothing was changed.
     NotTaken,
     /// It was taken, and nothing was written. Its payload, if it had one, is gone.
     Taken,
@@ -128,7 +128,7 @@ impl Connection {
         segment: &Segment,
         take: impl FnOnce(&mut Receiver) -> T,
     ) -> T {
-        self.hear(now, segment, self.rx.next() as i64);
+        self.note_header(now, segment, self.rx.next() as i64);
         let waited = self.rx.deadline();
         let taken = take(&mut self.rx);
         self.dirty.mark_timer(waited.is_none() && self.rx.deadline().is_some());
@@ -155,14 +155,14 @@ impl Connection {
             (at, _) => at.is_some(),
         };
         self.dirty.mark_timer(sooner || self.tx.is_timed());
-        self.hear(now, segment, from as i64);
+        self.note_header(now, segment, from as i64);
         self.dirty.mark_sender();
         true
     }
 
     /// The peer is there, and the stamp of its segment counts.
     #[inline(always)]
-    fn hear(&mut self, now: Instant, segment: &Segment, offset: i64) {
+    fn note_header(&mut self, now: Instant, segment: &Segment, offset: i64) {
         self.take_timestamps(now, segment, offset);
         self.keepalive.heard(now);
     }

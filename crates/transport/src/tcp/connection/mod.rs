@@ -209,7 +209,7 @@ impl Connection {
     }
 
     /// A router says that packets of more than `mtu` bytes do not pass, or the path carries longer ones
-    /// again (RFC 1191). What is too long is sent again in shorter segments; the congestion window
+    /// again (RFC 1191). What is too long is retransmitted in shorter segments; the congestion window
     /// stays. The segments never become longer than what both ends agreed on, nor shorter than 64 bytes. After ten
     /// minutes a longer one is tried, and from time to time again.
     pub fn set_path_mtu(&mut self, now: Instant, mtu: u16) {

@@ -12,7 +12,7 @@ pub(crate) struct Aero {
     options: Options,
     active: bool,
     recover: u64,
-    /// The guess at the length of gaps, in segments, and the bytes that it sent again last.
+    /// The guess at the length of gaps, in segments, and the bytes that it retransmitted last.
     gap: u32,
     resent: u64,
 }
@@ -63,7 +63,7 @@ impl Recovery for Aero {
             if !self.active && board.una() >= self.recover {
                 found = self.suspect(board);
             } else if self.active {
-                // A round trip after its repair the hole is still there: the repair is lost, too.
+                // A round trip after its retransmission the hole is still there: the retransmission is lost, too.
                 found.lost = self.lose_gap(board, 1, a_round_ago);
                 found.again = found.lost > 0;
             }

@@ -9,7 +9,7 @@ use super::{AckSeen, Found, Options, Recovery, Scoreboard};
 #[derive(Debug)]
 pub(crate) struct Duplicates {
     options: Options,
-    law: Law,
+    algorithm: Algorithm,
     duplicates: u32,
     active: bool,
     /// Losses are found only past this offset (recover in RFC 6582).
@@ -21,23 +21,23 @@ pub(crate) struct Duplicates {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Law {
+enum Algorithm {
     Reno,
     NewReno { impatient: bool },
 }
 
 impl Duplicates {
     pub(super) const fn reno(options: Options) -> Self {
-        Self::new(options, Law::Reno)
+        Self::new(options, Algorithm::Reno)
     }
 
     pub(super) const fn newreno(options: Options, impatient: bool) -> Self {
-        Self::new(options, Law::NewReno { impatient })
+        Self::new(options, Algorithm::NewReno { impatient })
     }
 
-    const fn new(options: Options, law: Law) -> Self {
+    const fn new(options: Options, algorithm: Algorithm) -> Self {
         let (duplicates, active, recover, arrived, partial) = (0, false, 0, 0, false);
-        Self { options, law, duplicates, active, recover, arrived, partial }
+        Self { options, algorithm, duplicates, active, recover, arrived, partial }
     }
 
     fn on_new(&mut self, board: &mut Scoreboard, ack: &AckSeen) -> Found {
@@ -46,7 +46,7 @@ impl Duplicates {
             self.arrived = 0;
             return Found::default();
         }
-        let Law::NewReno { impatient } = self.law else { return self.leave() };
+        let Algorithm::NewReno { impatient } = self.algorithm else { return self.leave() };
         if board.una() >= self.recover {
             return self.leave();
         }
@@ -71,7 +71,7 @@ impl Duplicates {
             return Found::default();
         }
         // The careful variant: duplicates of what was already in flight at the last reduction or timeout
-        // may be answers to needless repairs.
+        // may be answers to needless retransmissions.
         if board.una() <= self.recover {
             return Found::default();
         }

@@ -7,8 +7,8 @@ use super::{AckSeen, Found, Options, Recovery, Scoreboard, Sent};
 /// Forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996) with rate halving (Mathis, Semke and
 /// Mahdavi, draft-mathis-tcp-ratehalving, 1999).
 ///
-/// What lies more than a threshold below the furthest report is lost. A repair is lost when something
-/// arrived that left for the first time after it, or a threshold of later repairs. While losses are
+/// What lies more than a threshold below the furthest report is lost. A retransmission is lost when something
+/// arrived that left for the first time after it, or a threshold of later retransmissions. While losses are
 /// repaired one segment leaves for every two that left the network, until what is under way fits the
 /// window.
 #[derive(Debug)]
@@ -17,21 +17,21 @@ pub(crate) struct Fack {
     active: bool,
     /// A recovery, or the time after a timeout, ends when everything before it is acknowledged.
     recover: u64,
-    /// Repairs are under way: found by reports, or after a timeout.
+    /// Retransmissions are under way: found by reports, or after a timeout.
     repairing: bool,
-    /// Bytes that may be under way on the way to the window.
+    /// Bytes that may be under way on the path to the window.
     halving: u64,
-    /// Repairs that are under way, in the order in which they left.
-    repairs: VecDeque<Repair>,
-    /// Order of the latest repair that arrived.
+    /// Retransmissions that are under way, in the order in which they left.
+    retransmissions: VecDeque<Retransmission>,
+    /// Order of the latest retransmission that arrived.
     arrived: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Repair {
+struct Retransmission {
     /// Number of its departure.
     number: u64,
-    /// Its place among the repairs.
+    /// Its place among the retransmissions.
     order: u64,
     start: u64,
     /// Offset of the first new data that left after it.
@@ -46,24 +46,26 @@ impl Fack {
             recover: 0,
             repairing: false,
             halving: 0,
-            repairs: VecDeque::new(),
+            retransmissions: VecDeque::new(),
             arrived: 0,
         }
     }
 
-    /// Finds repairs that are lost.
-    fn lose_repairs(&mut self, board: &mut Scoreboard) -> u64 {
+    /// Finds retransmissions that are lost.
+    fn lose_retransmissions(&mut self, board: &mut Scoreboard) -> u64 {
         let highest = board.runs().highest().unwrap_or(0);
-        for repair in &self.repairs {
-            if repair.fate(board) == Fate::Arrived {
-                self.arrived = self.arrived.max(repair.order);
+        for retransmission in &self.retransmissions {
+            if retransmission.fate(board) == Fate::Arrived {
+                self.arrived = self.arrived.max(retransmission.order);
             }
         }
         let threshold = u64::from(self.options.threshold);
         let (arrived, mut lost) = (self.arrived, 0);
-        self.repairs.retain(|repair| match repair.fate(board) {
-            Fate::UnderWay if repair.next < highest || repair.order + threshold < arrived => {
-                lost += board.lose(board.find(repair.start));
+        self.retransmissions.retain(|retransmission| match retransmission.fate(board) {
+            Fate::UnderWay
+                if retransmission.next < highest || retransmission.order + threshold < arrived =>
+            {
+                lost += board.lose(board.find(retransmission.start));
                 false
             }
             fate => fate == Fate::UnderWay,
@@ -77,7 +79,7 @@ impl Fack {
     }
 }
 
-/// What became of a repair.
+/// What became of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     UnderWay,
@@ -86,7 +88,7 @@ enum Fate {
     Replaced,
 }
 
-impl Repair {
+impl Retransmission {
     fn fate(&self, board: &Scoreboard) -> Fate {
         match board.get(board.find(self.start)).filter(|segment| segment.start <= self.start) {
             None => Fate::Arrived,
@@ -102,9 +104,9 @@ impl Repair {
 impl Recovery for Fack {
     fn departs(&mut self, board: &Scoreboard, segment: &Sent) {
         if segment.repaired {
-            let order = self.repairs.back().map_or(self.arrived, |last| last.order) + 1;
+            let order = self.retransmissions.back().map_or(self.arrived, |last| last.order) + 1;
             let (number, start, next) = (segment.departure, segment.start, board.next());
-            self.repairs.push_back(Repair { number, order, start, next });
+            self.retransmissions.push_back(Retransmission { number, order, start, next });
         }
         let len = u64::from(segment.len);
         self.halving = self.halving.min(board.pipe().saturating_sub(len).max(len));
@@ -117,11 +119,11 @@ impl Recovery for Fack {
         }
         let furthest = board.runs().highest().unwrap_or(0);
         let edge = furthest.saturating_sub(u64::from(self.options.threshold) * ack.mss);
-        let repairs = self.lose_repairs(board);
-        found.again = repairs > 0;
-        found.lost = repairs + board.lose_before(edge);
+        let retransmissions = self.lose_retransmissions(board);
+        found.again = retransmissions > 0;
+        found.lost = retransmissions + board.lose_before(edge);
         self.halving = self.halving.min(board.pipe() + ack.mss);
-        // While reports come the path works, and they tell of lost repairs: the timer need not.
+        // While reports come the path works, and they tell of lost retransmissions: the timer need not.
         found.restart_timer = ack.sacked > 0;
         if found.lost > 0 && !self.active {
             found.new_episode = true;
@@ -133,7 +135,7 @@ impl Recovery for Fack {
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
         (self.active, self.repairing, self.halving) = (false, true, 0);
         self.recover = board.next();
-        self.repairs.clear();
+        self.retransmissions.clear();
         board.doubt_head();
         let lost = board.lose_unreported();
         board.mark_timeout();
@@ -199,14 +201,14 @@ mod tests {
             self.fack.departs(&self.board, segment);
         }
 
-        fn repair(&mut self) {
-            let index = self.board.next_repair().expect("something lost");
+        fn retransmit(&mut self) {
+            let index = self.board.next_retransmission().expect("something lost");
             self.board.resend(index, Instant::ZERO, stamp());
             self.fack.departs(&self.board, self.board.get(index).expect("a segment"));
         }
 
         /// The peer acknowledges everything before `offset` and reports a stretch.
-        fn hear(&mut self, offset: u64, (first, end): (u64, u64)) -> Found {
+        fn report(&mut self, offset: u64, (first, end): (u64, u64)) -> Found {
             let acked = offset - self.board.una();
             self.board.acknowledge(offset, &mut Delivered::default());
             let mut reported = Delivered::default();
@@ -228,33 +230,33 @@ mod tests {
     fn on_the_way_to_the_window_one_segment_leaves_for_two_that_arrive() {
         let mut world = World::ten_out();
         assert_eq!(world.flight(), (1000, 0), "before a loss the window alone counts");
-        assert!(world.hear(1, (101, 501)).new_episode);
+        assert!(world.report(1, (101, 501)).new_episode);
         assert_eq!(world.flight(), (500, 600), "one may leave");
-        world.repair();
+        world.retransmit();
         assert_eq!(world.flight(), (600, 500));
-        world.hear(1, (101, 601));
+        world.report(1, (101, 601));
         assert_eq!(world.flight(), (500, 500), "and none for the next one");
-        world.hear(1, (101, 701));
+        world.report(1, (101, 701));
         assert_eq!(world.flight(), (400, 500));
         world.send();
         assert_eq!(world.flight(), (500, 400));
-        world.hear(1, (101, 1001));
+        world.report(1, (101, 1001));
         assert_eq!(world.flight(), (200, 300), "one for many that came at once, too");
     }
 
     #[test]
     fn a_recovery_that_ends_or_a_timeout_leaves_the_window_alone() {
         let mut world = World::ten_out();
-        world.hear(1, (101, 501));
+        world.report(1, (101, 501));
         (0..3).for_each(|_| world.send());
-        assert!(world.hear(1001, (0, 0)).done);
+        assert!(world.report(1001, (0, 0)).done);
         assert_eq!(world.flight(), (300, 0));
         let mut world = World::ten_out();
-        world.hear(1, (101, 501));
+        world.report(1, (101, 501));
         assert_eq!(world.fack.on_timeout(&mut world.board), 500, "what was not given up before");
         assert_eq!(world.flight(), (0, 0));
         assert!(world.board.head().is_some_and(|head| head.timed_out));
-        assert!(world.hear(1001, (0, 0)).done, "the time after a timeout is over as well");
+        assert!(world.report(1001, (0, 0)).done, "the time after a timeout is over as well");
     }
 
     #[test]
@@ -268,10 +270,10 @@ mod tests {
     #[test]
     fn the_loss_of_a_repair_is_said_to_be_one() {
         let mut world = World::ten_out();
-        assert!(!world.hear(1, (101, 501)).again);
-        world.repair();
+        assert!(!world.report(1, (101, 501)).again);
+        world.retransmit();
         world.send();
-        let found = world.hear(1, (101, 1101));
+        let found = world.report(1, (101, 1101));
         assert_eq!((found.lost, found.again, found.new_episode), (100, true, false));
     }
 }

@@ -1,4 +1,4 @@
-//! What is sent again, and when a loss counts as found.
+//! What is retransmitted, and when a loss counts as found.
 //!
 //! How fast anything is sent is the congestion controller's business. A [`Mode`] is one file here; all
 //! of them work on the same scoreboard of segments.
@@ -25,9 +25,9 @@ pub enum Mode {
     /// The third duplicate acknowledgement is a timeout: everything again from one segment on
     /// (Jacobson 1988).
     Tahoe,
-    /// One repair for each window; the first new acknowledgement ends the recovery (RFC 2581).
+    /// One retransmission for each window; the first new acknowledgement ends the recovery (RFC 2581).
     Reno,
-    /// One repair for each acknowledgement until the window is whole (RFC 6582). The timer is restarted
+    /// One retransmission for each acknowledgement until the window is whole (RFC 6582). The timer is restarted
     /// by the first of them only (impatient).
     NewReno,
     /// The same; the timer is restarted by each of them (slow but steady).
@@ -36,11 +36,11 @@ pub enum Mode {
     /// [`Mode::NewReno`].
     #[default]
     Sack,
-    /// What lies far enough below the furthest report is lost, repairs too; one segment leaves for every
+    /// What lies far enough below the furthest report is lost, retransmissions too; one segment leaves for every
     /// two that arrive until the window is reached (Mathis and Mahdavi; Linux). Without SACK at the peer
     /// this is [`Mode::NewReno`].
     Fack,
-    /// One duplicate acknowledgement on a path that keeps order shows a loss; repairs run ahead of the
+    /// One duplicate acknowledgement on a path that keeps order shows a loss; retransmissions run ahead of the
     /// acknowledgements (AeroTCP).
     Aero,
     /// What left before something that arrived is lost, on a path that keeps order; what was reported
@@ -157,11 +157,11 @@ pub(crate) struct Found {
     pub(crate) lost: u64,
     /// They are the first of their window.
     pub(crate) new_episode: bool,
-    /// A repair was lost.
+    /// A retransmission was lost.
     pub(crate) again: bool,
     /// The loss counts as a timeout: the window starts from one segment.
     pub(crate) as_timeout: bool,
-    /// So many repairs leave whatever the window says.
+    /// So many retransmissions leave whatever the window says.
     pub(crate) forced: u32,
     /// All losses of the episode are repaired.
     pub(crate) done: bool,
@@ -186,7 +186,7 @@ pub(crate) trait Recovery {
         false
     }
 
-    /// The timer ran out: what is to be sent again is given up. Returns its bytes.
+    /// The timer ran out: what is to be retransmitted is given up. Returns its bytes.
     fn on_timeout(&mut self, board: &mut Scoreboard) -> u64;
 
     /// The oldest segment is overdue by a clock of its own (TCP Vegas).
@@ -207,7 +207,7 @@ pub(crate) trait Recovery {
         cwnd
     }
 
-    /// Number of a segment that may be sent again although it is not given up, when nothing else can
+    /// Number of a segment that may be retransmitted although it is not given up, when nothing else can
     /// be sent.
     fn last_resort(&mut self, _board: &Scoreboard) -> Option<usize> {
         None

@@ -11,9 +11,9 @@ pub(crate) struct Sack {
     /// RecoveryPoint: a recovery ends when everything before it is acknowledged, and none begins
     /// after a timeout before that.
     recover: u64,
-    /// Offset behind the last segment that was sent again by rule 3 of NextSeg.
+    /// Offset behind the last segment that was retransmitted by rule 3 of NextSeg.
     resorted: u64,
-    /// The repair by rule 4 was used in this recovery.
+    /// The retransmission by rule 4 was used in this recovery.
     rescued: bool,
 }
 

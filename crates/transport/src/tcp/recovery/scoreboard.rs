@@ -19,7 +19,7 @@ pub(crate) struct Sent {
     pub(crate) sacked: bool,
     /// It is given up and counts as lost until it is acknowledged.
     pub(crate) lost: bool,
-    /// It is lost and a repair is under way.
+    /// It is lost and a retransmission is under way.
     pub(crate) repaired: bool,
     /// It is not lost as far as is known and left again all the same: it is under way twice.
     doubled: bool,
@@ -118,7 +118,7 @@ pub(crate) struct Delivered {
     pub(crate) newest: Option<Departed>,
     /// When the last of those left that were sent only once.
     pub(crate) sent_once_at: Option<Instant>,
-    /// One of them was sent again: what it covered may have arrived long before.
+    /// One of them was retransmitted: what it covered may have arrived long before.
     pub(crate) resent: bool,
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct Scoreboard {
     lost_bytes: u64,
     repaired_bytes: u64,
     doubled_bytes: u64,
-    /// Nothing before this offset waits for a repair.
+    /// Nothing before this offset waits for a retransmission.
     repair_from: u64,
     /// Everything before this offset was looked at by [`Scoreboard::lose_before`].
     judged: u64,
@@ -249,7 +249,7 @@ impl Scoreboard {
         }
     }
 
-    /// A repair of the lost segment of this number is under way.
+    /// A retransmission of the lost segment of this number is under way.
     fn repair_left(&mut self, index: usize) {
         if let Some(segment) = self.segments.get_mut(index)
             && !std::mem::replace(&mut segment.repaired, true)
@@ -333,7 +333,7 @@ impl Scoreboard {
         }
     }
 
-    /// The segment of this number, or the repair of it that is under way, is given up. Returns its
+    /// The segment of this number, or the retransmission of it that is under way, is given up. Returns its
     /// bytes if it was not given up before.
     pub(crate) fn lose(&mut self, index: usize) -> u64 {
         let Some(segment) = self.segments.get_mut(index) else { return 0 };
@@ -386,7 +386,7 @@ impl Scoreboard {
         bytes
     }
 
-    /// The oldest segment is not believed to have arrived, whatever was reported: it must be sent again when the
+    /// The oldest segment is not believed to have arrived, whatever was reported: it must be retransmitted when the
     /// timer runs out (RFC 2018, section 8).
     pub(crate) fn doubt_head(&mut self) {
         if let Some(head) = self.segments.front_mut()
@@ -452,14 +452,14 @@ impl Scoreboard {
         self.lost_bytes != self.repaired_bytes
     }
 
-    /// Number of the first segment that waits for a repair.
+    /// Number of the first segment that waits for a retransmission.
     #[inline]
-    pub(crate) fn next_repair(&mut self) -> Option<usize> {
-        if self.has_lost() { self.look_for_repair() } else { None }
+    pub(crate) fn next_retransmission(&mut self) -> Option<usize> {
+        if self.has_lost() { self.look_for_retransmission() } else { None }
     }
 
     #[inline(never)]
-    fn look_for_repair(&mut self) -> Option<usize> {
+    fn look_for_retransmission(&mut self) -> Option<usize> {
         let first = self.find(self.repair_from.max(self.una));
         let mut rest = self.segments.range(first..).enumerate();
         let (offset, found) = rest.find(|(_, segment)| segment.lost && !segment.repaired)?;
@@ -541,14 +541,14 @@ mod tests {
         assert_eq!(board.lose_before(301), 300);
         assert_eq!(board.pipe(), 0);
         for n in 0..3 {
-            let index = board.next_repair().expect("a repair");
+            let index = board.next_retransmission().expect("a retransmission");
             assert_eq!(board.get(index).map(|s| s.start), Some(1 + 100 * n));
             board.resend(index, at(50), stamp());
             assert_eq!(board.pipe(), 100 * (n + 1));
         }
-        assert_eq!(board.next_repair(), None);
-        assert_eq!(board.lose(1), 100, "a repair can be lost as well");
-        assert_eq!((board.next_repair(), board.pipe()), (Some(1), 200));
+        assert_eq!(board.next_retransmission(), None);
+        assert_eq!(board.lose(1), 100, "a retransmission can be lost as well");
+        assert_eq!((board.next_retransmission(), board.pipe()), (Some(1), 200));
     }
 
     #[test]
@@ -560,11 +560,11 @@ mod tests {
         }
         sack(&mut board, 101, 501);
         assert_eq!(board.lose_before(101), 100);
-        assert_eq!((board.pipe(), board.next_repair()), (100, None));
+        assert_eq!((board.pipe(), board.next_retransmission()), (100, None));
         assert_eq!(board.lose_before(101), 0);
         // The second one can be lost as well.
         assert_eq!(board.lose(0), 100);
-        assert_eq!((board.pipe(), board.next_repair()), (0, Some(0)));
+        assert_eq!((board.pipe(), board.next_retransmission()), (0, Some(0)));
     }
 
     #[test]
@@ -575,9 +575,13 @@ mod tests {
         board.resend(0, at(10), stamp());
         board.believe();
         // Two are under way for the first time, one for the second.
-        assert_eq!((board.pipe(), board.next_repair()), (300, None));
-        assert_eq!(board.lose_before(301), 200, "the repair of the first one may still come");
-        assert_eq!((board.pipe(), board.next_repair()), (100, Some(1)));
+        assert_eq!((board.pipe(), board.next_retransmission()), (300, None));
+        assert_eq!(
+            board.lose_before(301),
+            200,
+            "the retransmission of the first one may still come"
+        );
+        assert_eq!((board.pipe(), board.next_retransmission()), (100, Some(1)));
     }
 
     #[test]
@@ -585,7 +589,7 @@ mod tests {
         let mut board = board(2);
         board.push(101, true, at(3), stamp());
         board.lose_longer_than(100);
-        assert_eq!(board.next_repair(), None, "a hundred bytes and a FIN");
+        assert_eq!(board.next_retransmission(), None, "a hundred bytes and a FIN");
         board.lose_longer_than(99);
         assert_eq!(board.pipe(), 0);
     }
@@ -597,7 +601,7 @@ mod tests {
         assert_eq!(board.lose_all(), 500);
         assert_eq!((board.pipe(), board.outstanding()), (0, 500));
         assert_eq!(sack(&mut board, 201, 401), 200);
-        assert_eq!((board.pipe(), board.next_repair()), (0, Some(0)));
+        assert_eq!((board.pipe(), board.next_retransmission()), (0, Some(0)));
     }
 
     #[test]

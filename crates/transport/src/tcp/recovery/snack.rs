@@ -4,8 +4,8 @@ use bentpipe_units::Instant;
 
 use super::{AckSeen, Found, Recovery, Scoreboard};
 
-/// Selective negative acknowledgements (CCSDS 714.0-B, SNACK option): what the receiver asks for is sent again at
-/// once, without waiting for duplicates. What it asks for a round trip after the repair left is sent once more.
+/// Selective negative acknowledgements (CCSDS 714.0-B, SNACK option): what the receiver asks for is retransmitted at
+/// once, without waiting for duplicates. What it asks for a round trip after the retransmission left is sent once more.
 #[derive(Debug, Default)]
 pub(crate) struct Snack {
     active: bool,
@@ -13,8 +13,8 @@ pub(crate) struct Snack {
 }
 
 impl Snack {
-    /// Gives up again what is asked for although its repair left before `sent_before`.
-    fn lose_repairs(board: &mut Scoreboard, asked: u64, sent_before: Instant) -> u64 {
+    /// Gives up again what is asked for although its retransmission left before `sent_before`.
+    fn lose_retransmissions(board: &mut Scoreboard, asked: u64, sent_before: Instant) -> u64 {
         let mut lost = 0;
         let mut index = 0;
         while let Some(segment) = board.get(index)
@@ -36,7 +36,7 @@ impl Recovery for Snack {
             (self.active, found.done) = (false, true);
         }
         if self.active {
-            let again = Self::lose_repairs(board, ack.asked, ack.now.before(ack.srtt));
+            let again = Self::lose_retransmissions(board, ack.asked, ack.now.before(ack.srtt));
             (found.lost, found.again) = (again, again > 0);
         }
         let first = board.lose_before(ack.asked);

@@ -39,14 +39,14 @@ impl Sender {
         let same_window = self.peer.room(ack.offset) == window_before;
         let duplicate =
             ack.pure && acked == 0 && outstanding > 0 && same_window && !twice && window_before > 0;
-        if !(self.agreed.reports && self.repairs.reads_reports()) {
+        if !(self.agreed.reports && self.retransmissions.reads_reports()) {
             let (mss, outstanding) = (self.mss(), self.board.outstanding());
-            self.repairs.count_duplicates(duplicate, &mut delivered, mss, outstanding);
+            self.retransmissions.count_duplicates(duplicate, &mut delivered, mss, outstanding);
         }
         let exact = delivered.sent_once_at.filter(|_| !delivered.resent).map(|at| now.since(at));
         let newest = delivered.newest.as_ref();
         let rate_sample = self.measure(now, ack, [acked, delivered.bytes], exact, newest);
-        let was_active = self.repairs.is_active();
+        let was_active = self.retransmissions.is_active();
         let seen = AckSeen {
             now,
             srtt: self.round_trips.rtt().srtt(),
@@ -56,7 +56,7 @@ impl Sender {
             duplicate,
             asked,
         };
-        let mut found = self.repairs.on_ack(&mut self.board, &seen);
+        let mut found = self.retransmissions.on_ack(&mut self.board, &seen);
         // What advances counts, even if duplicates announced all of it (RFC 5681, section 3.1): after a
         // timeout the window would not grow otherwise.
         let bytes = delivered.bytes.max(acked.min(self.mss()));
@@ -70,11 +70,11 @@ impl Sender {
                 acks: 1,
                 // What is only reported selectively is no reason to send faster.
                 in_recovery: was_active
-                    || self.repairs.is_active()
+                    || self.retransmissions.is_active()
                     || self.probing.is_on()
                     || acked == 0,
             };
-            self.tell_ack(now, &told, before);
+            self.notify_ack(now, &told, before);
         }
         self.undo_if_mistaken(now, ack, acked);
         if found == Found::default() {
@@ -95,7 +95,7 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn take_plain_ack(&mut self, now: Instant, ack: &AckIn) -> bool {
         let Some(Whole { segments, newest }) = plain_ack(self, ack) else { return false };
-        if !self.repairs.on_plain_ack() {
+        if !self.retransmissions.on_plain_ack() {
             return false;
         }
         let before = self.hear_ack(ack, false);
@@ -113,7 +113,7 @@ impl Sender {
             acks: 1,
             in_recovery: false,
         };
-        self.tell_ack(now, &told, before);
+        self.notify_ack(now, &told, before);
         _ = self.episode.advanced();
         self.settle_ack(now, true);
         true
@@ -132,7 +132,7 @@ impl Sender {
             self.timers.forget_backoff();
             if self.board.outstanding() > 0 && una == ack.offset {
                 self.board.lose(0);
-                self.repairs.force(1);
+                self.retransmissions.force(1);
             }
         }
         Before { una, was_limited }
@@ -164,7 +164,7 @@ impl Sender {
 
     /// Third step: the controller is told of what arrived.
     #[inline]
-    fn tell_ack(&mut self, now: Instant, told: &Ack, before: Before) {
+    fn notify_ack(&mut self, now: Instant, told: &Ack, before: Before) {
         let mut path = self.path_view(now);
         path.cwnd_limited |= before.was_limited;
         self.governor.on_ack(&path, told);
@@ -197,7 +197,7 @@ impl Sender {
             end <= una as i64 || offsets(1).is_some_and(within)
         });
         let first_block = offsets(0).filter(|_| twice);
-        let read = if self.repairs.reads_reports() { blocks.len() } else { 0 };
+        let read = if self.retransmissions.reads_reports() { blocks.len() } else { 0 };
         for n in usize::from(twice)..read {
             let block = blocks.get(n).copied().unwrap_or_default();
             let (first, end) = (self.offset(block.first), self.offset(block.end));
@@ -249,7 +249,7 @@ impl Sender {
         }
     }
 
-    /// The originals of what was sent again may have arrived.
+    /// The originals of what was retransmitted may have arrived.
     fn undo_if_mistaken(&mut self, now: Instant, ack: &AckIn, acked: u64) {
         if let Some((echo, _)) = ack.echo.filter(|_| acked > 0)
             && self.episode.take_mistake(echo)
@@ -261,7 +261,7 @@ impl Sender {
     }
 
     /// A controller with fine timers wants the oldest segment looked at by the first duplicate and by
-    /// the first two acknowledgements after a repair.
+    /// the first two acknowledgements after a retransmission.
     fn check_fine_timer(&mut self, now: Instant, duplicate: bool, acked: u64) -> Found {
         let looks =
             if acked > 0 { self.episode.advanced() } else { self.episode.stood_still(duplicate) };
@@ -271,13 +271,13 @@ impl Sender {
             return Found::default();
         }
         let sent_since = self.episode.is_since_reduction(head.sent_at);
-        let found = self.repairs.suspect(&mut self.board);
+        let found = self.retransmissions.suspect(&mut self.board);
         Found { new_episode: found.new_episode || sent_since, ..found }
     }
 
     /// Does what the recovery found to be done.
     fn follow(&mut self, now: Instant, found: &Found) {
-        self.repairs.force(found.forced);
+        self.retransmissions.force(found.forced);
         if found.lost > 0 {
             if self.path_mtu.is_probe(found, &self.board) {
                 self.episode.excuse();
@@ -286,7 +286,7 @@ impl Sender {
             let cause = if timed_out { LossCause::Timeout } else { LossCause::Gap };
             self.answer_loss(now, found, cause);
             if found.new_episode || found.again {
-                // The repair has a timeout of its own: what is left of the old one is less than a round
+                // The retransmission has a timeout of its own: what is left of the old one is less than a round
                 // trip where the round trip hardly varies.
                 self.restart_timer(now);
             }
@@ -302,7 +302,9 @@ impl Sender {
 
     /// The peer has seen a mark. A loss may have reduced the window already.
     fn handle_mark(&mut self, now: Instant) {
-        if self.ecn.take_echo(self.board.una(), self.board.next()) && !self.repairs.is_active() {
+        if self.ecn.take_echo(self.board.una(), self.board.next())
+            && !self.retransmissions.is_active()
+        {
             self.signal(now, &Signal::EcnCe);
         }
     }
@@ -314,7 +316,7 @@ impl Sender {
             if end.congested {
                 self.tell_loss(now, &end.found, end.cause);
             }
-            self.repairs.force(1);
+            self.retransmissions.force(1);
             self.restart_timer(now);
         }
     }

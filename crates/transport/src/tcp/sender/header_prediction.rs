@@ -3,7 +3,7 @@
 //!
 //! Nothing is done here, only looked at. A plain acknowledgement is that of one or two whole segments at an end that
 //! misses nothing, and what leaves plainly is the next full segment while nothing is to be repaired: then the steps of
-//! the general way that would find nothing to do are left out, and the others are the same functions.
+//! the general path that would find nothing to do are left out, and the others are the same functions.
 
 use bentpipe_cc::LowPriority;
 use bentpipe_wire::Ecn;
@@ -41,7 +41,7 @@ pub(super) fn plain_ack(tx: &Sender, ack: &AckIn) -> Option<Whole> {
     let plain = tx.open
         && !tx.probing.is_on()
         && !tx.backlog.is_fin_sent()
-        && !tx.repairs.has_counted()
+        && !tx.retransmissions.has_counted()
         && !tx.peer.is_closed_at(ack.offset)
         && tx.episode.is_settled(ack.echo.is_some());
     let (segments, newest) = tx.board.whole_before(ack.offset).filter(|_| plain)?;
@@ -76,5 +76,5 @@ pub(super) fn waits_for_cwnd(tx: &mut Sender) -> bool {
         && tx.board.outstanding() > 0
         && tx.backlog.unsent() >= full
         && tx.peer.room(tx.board.next()) >= full
-        && tx.board.next_repair().is_none()
+        && tx.board.next_retransmission().is_none()
 }

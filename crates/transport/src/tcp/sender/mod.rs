@@ -8,12 +8,12 @@
 //! | not open | nothing | [`Sender::open`] |
 //! | idle | nothing new: nothing is under way or waits | a write, or the FIN |
 //! | transmitting | new data, as far as the windows and the pace allow | everything is acknowledged |
-//! | repairing ([`Repairs`]) | what is lost, before anything new | all of that window is acknowledged |
+//! | repairing ([`Retransmissions`]) | what is lost, before anything new | all of that window is acknowledged |
 //! | probing ([`Probing`]) | two probes of the path, one after the other | their answers came |
 //! | persisting | a byte whenever the timer runs out | the peer opens its window |
 //! | resting ([`Outage`]) | nothing | the link is up |
 //!
-//! Losses begin the repairs, and probing before them where it is configured; a closed window with nothing under way
+//! Losses begin the retransmissions, and probing before them where it is configured; a closed window with nothing under way
 //! begins persisting, and a link that goes down the rest, if the controller wants it. The end of the connection ends
 //! all of them.
 
@@ -44,7 +44,7 @@ use super::peer_window::PeerWindow;
 use super::probes::Probes;
 use super::probing::Probing;
 use super::recovery::{Found, Scoreboard};
-use super::repairs::Repairs;
+use super::retransmissions::Retransmissions;
 use super::round_trips::RoundTrips;
 use super::timers::Timers;
 use crate::SenderState;
@@ -61,7 +61,7 @@ pub(super) struct Sender {
     mss: u16,
     backlog: Backlog,
     board: Scoreboard,
-    repairs: Repairs,
+    retransmissions: Retransmissions,
     governor: Governor,
     round_trips: RoundTrips,
     delivery: Delivery,
@@ -87,7 +87,7 @@ impl Sender {
             mss: agreed.mss,
             backlog: Backlog::default(),
             board: Scoreboard::new(1),
-            repairs: Repairs::new(&config),
+            retransmissions: Retransmissions::new(&config),
             governor: Governor::new(&config, &agreed),
             round_trips: RoundTrips::new(&config),
             delivery: Delivery::new(now),
@@ -117,7 +117,7 @@ impl Sender {
             self.governor.begin(&self.config, &Agreed { mss, ..agreed });
         }
         self.governor.set_plain(!self.pacer.limits_bursts() && self.path_mtu.is_known());
-        self.repairs.agree(&self.config, agreed.reports, agreed.snacks.is_some());
+        self.retransmissions.agree(&self.config, agreed.reports, agreed.snacks.is_some());
         self.peer = PeerWindow::open(self.board.una(), window, irs);
         self.open = true;
         self.timers.forget_backoff();
@@ -284,7 +284,7 @@ impl Sender {
     /// Bytes that count against the window.
     #[inline]
     fn in_flight(&self) -> u64 {
-        self.repairs.in_flight(&self.board, self.mss())
+        self.retransmissions.in_flight(&self.board, self.mss())
     }
 
     /// The path as the controller sees it.
@@ -308,7 +308,7 @@ impl Sender {
     /// A loss was found: the controller is told, or a cycle of probes begins that decides whether it is.
     fn answer_loss(&mut self, now: Instant, found: &Found, cause: LossCause) {
         if self.probing.is_on() {
-            // What else is missing is sent again with the rest, after the cycle.
+            // What else is missing is retransmitted with the rest, after the cycle.
         } else if self.config.probing
             && self.agreed.reports
             && found.new_episode

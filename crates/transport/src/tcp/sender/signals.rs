@@ -16,7 +16,7 @@ impl Sender {
     #[inline]
     pub(super) fn timeout(&self) -> Span {
         let base = self.round_trips.timeout(&self.config);
-        let most = || self.governor.repair().max_backoff.or(self.repairs.max_backoff());
+        let most = || self.governor.repair().max_backoff.or(self.retransmissions.max_backoff());
         let timeout = self.timers.factor(most).map_or(base, |factor| base * factor);
         timeout.min(self.config.rto_max)
     }
@@ -98,12 +98,12 @@ impl Sender {
             self.set_mss(now, mss);
             let new_episode = self.board.head().is_some_and(|head| !head.timed_out);
             let again = self.board.head().is_some_and(|head| head.transmissions > 1);
-            let lost = self.repairs.on_timeout(&mut self.board);
+            let lost = self.retransmissions.on_timeout(&mut self.board);
             self.timers.count_timeout();
             let found = Found { lost, new_episode, again, ..Found::default() };
             self.answer_loss(now, &found, LossCause::Timeout);
         }
-        self.repairs.force_only_one();
+        self.retransmissions.force_only_one();
         if self.timers.back_off(!self.probing.is_on()) {
             self.round_trips.forget();
         }
@@ -153,7 +153,7 @@ impl Sender {
         self.pacer.new_burst();
         if self.board.outstanding() > 0 {
             self.board.lose(0);
-            self.repairs.force(1);
+            self.retransmissions.force(1);
         } else {
             self.peer.set_probe(self.must_persist());
         }
@@ -234,9 +234,9 @@ impl Sender {
         }
     }
 
-    /// RFC 1191, section 6.4: what is too long now is sent again at once, and that is no sign of congestion.
+    /// RFC 1191, section 6.4: what is too long now is retransmitted at once, and that is no sign of congestion.
     fn lose_too_long(&mut self) {
         let lost = self.board.lose_longer_than(u32::from(self.mss));
-        self.repairs.force_more(lost > 0);
+        self.retransmissions.force_more(lost > 0);
     }
 }

@@ -32,7 +32,7 @@ pub(in crate::tcp) enum Kind {
     /// For the first time.
     New,
     /// Once more.
-    Repair,
+    Retransmission,
     /// As a copy that only probes the path.
     Copy,
 }
@@ -49,12 +49,12 @@ impl Sender {
         if !self.open || self.probing.is_on() || self.outage.is_on() {
             return None;
         }
-        let waits = self.board.next_repair().is_some() || self.backlog.has_new();
+        let waits = self.board.next_retransmission().is_some() || self.backlog.has_new();
         if waits && self.is_held_back(now, wire) {
             return None;
         }
-        let mut outgoing = self.next_repair(now, clock);
-        if outgoing.is_none() && self.board.next_repair().is_none() {
+        let mut outgoing = self.next_retransmission(now, clock);
+        if outgoing.is_none() && self.board.next_retransmission().is_none() {
             outgoing = match self.next_new(now) {
                 Ok(Some(outgoing)) => Some(outgoing),
                 Ok(None) => self.last_resort(now, clock),
@@ -97,7 +97,7 @@ impl Sender {
         }
         if self.governor.follows_sending() {
             let path = self.path_view(now);
-            let retransmission = outgoing.kind == Kind::Repair;
+            let retransmission = outgoing.kind == Kind::Retransmission;
             let probe = outgoing.kind == Kind::Copy;
             let sent = Sent { bytes: ByteCount::new(len), retransmission, probe };
             self.governor.on_sent(&path, &sent);
@@ -107,7 +107,7 @@ impl Sender {
     /// Bytes that may be under way.
     #[inline(always)]
     fn window(&self) -> u64 {
-        self.repairs.window(self.governor.cwnd())
+        self.retransmissions.window(self.governor.cwnd())
     }
 
     /// Whether `len` more bytes may be under way.
@@ -121,15 +121,16 @@ impl Sender {
         fits
     }
 
-    fn next_repair(&mut self, now: Instant, clock: u32) -> Option<Outgoing> {
-        let index = self.board.next_repair()?;
+    fn next_retransmission(&mut self, now: Instant, clock: u32) -> Option<Outgoing> {
+        let index = self.board.next_retransmission()?;
         let len = u64::from(self.board.get(index)?.len);
         let closed = self.peer.is_closed_at(self.board.una());
-        if !self.repairs.take_forced() && (closed || !self.has_window(len.min(self.mss()))) {
+        if !self.retransmissions.take_forced() && (closed || !self.has_window(len.min(self.mss())))
+        {
             return None;
         }
         let outgoing = self.resend(now, clock, index);
-        if index == 0 && self.repairs.take_copy() {
+        if index == 0 && self.retransmissions.take_copy() {
             self.board.lose(0);
         }
         outgoing
@@ -139,7 +140,7 @@ impl Sender {
         if !self.has_window(self.mss()) {
             return None;
         }
-        let index = self.repairs.last_resort(&self.board)?;
+        let index = self.retransmissions.last_resort(&self.board)?;
         self.resend(now, clock, index)
     }
 
@@ -156,10 +157,10 @@ impl Sender {
         self.episode.repaired(clock);
         let segment = self.board.get(index)?;
         self.round_trips.resent(segment.start);
-        self.repairs.departs(&self.board, segment);
+        self.retransmissions.departs(&self.board, segment);
         let (start, fin) = (segment.start, segment.fin);
         let payload = self.backlog.again(start, segment.len - u32::from(fin));
-        Some(Outgoing { start, payload, fin, push: fin, kind: Kind::Repair, low: false })
+        Some(Outgoing { start, payload, fin, push: fin, kind: Kind::Retransmission, low: false })
     }
 
     /// The next copy that the controller asks for, if it may leave now.
@@ -239,7 +240,7 @@ impl Sender {
         let stamp = self.delivery.stamp(now, self.board.outstanding() == 0);
         self.board.push(payload + u32::from(fin), fin, now, stamp);
         self.round_trips.sent(now, self.board.next());
-        self.repairs.departs_last(&self.board);
+        self.retransmissions.departs_last(&self.board);
     }
 
     /// A full segment waits for nothing but the congestion window, so that nothing else can leave.

@@ -1,16 +1,16 @@
-//! What is lost and sent again: the mode of recovery, and the repairs that leave whatever the window says.
+//! What is lost and retransmitted: the mode of recovery, and the retransmissions that leave whatever the window says.
 
 use super::Config;
 use super::recovery::{
     AckSeen, AnyRecovery, Delivered, Found, Mode, Options, Recovery, Scoreboard, Sent,
 };
 
-/// The repairs of one sender.
+/// The retransmissions of one sender.
 #[derive(Debug)]
-pub(super) struct Repairs {
+pub(super) struct Retransmissions {
     mode: Mode,
     recovery: AnyRecovery,
-    /// Repairs that leave whatever the window says.
+    /// Retransmissions that leave whatever the window says.
     forced: u32,
     /// Copies of the oldest segment that are still to leave after a timeout.
     copies: u32,
@@ -18,7 +18,7 @@ pub(super) struct Repairs {
     counted: u64,
 }
 
-impl Repairs {
+impl Retransmissions {
     /// The mode that is configured, before anything is agreed.
     pub(super) fn new(config: &Config) -> Self {
         let recovery = config.recovery.build(options(config));
@@ -74,22 +74,22 @@ impl Repairs {
         self.recovery.departs(board, segment);
     }
 
-    /// At least so many repairs leave whatever the window says.
-    pub(super) fn force(&mut self, repairs: u32) {
-        self.forced = self.forced.max(repairs);
+    /// At least so many retransmissions leave whatever the window says.
+    pub(super) fn force(&mut self, retransmissions: u32) {
+        self.forced = self.forced.max(retransmissions);
     }
 
-    /// One repair more leaves whatever the window says, if `wanted`.
+    /// One retransmission more leaves whatever the window says, if `wanted`.
     pub(super) fn force_more(&mut self, wanted: bool) {
         self.forced += u32::from(wanted);
     }
 
-    /// Only one repair leaves whatever the window says.
+    /// Only one retransmission leaves whatever the window says.
     pub(super) const fn force_only_one(&mut self) {
         self.forced = 1;
     }
 
-    /// The repair that leaves need not look at the window.
+    /// The retransmission that leaves need not look at the window.
     pub(super) const fn take_forced(&mut self) -> bool {
         let forced = self.forced > 0;
         self.forced = self.forced.saturating_sub(1);
@@ -113,13 +113,13 @@ impl Repairs {
     }
 
     /// An acknowledgement advanced, and nothing is reported, lost or being repaired: the same as
-    /// [`Repairs::on_ack`] if that finds nothing. False, and nothing changed, when it may.
+    /// [`Retransmissions::on_ack`] if that finds nothing. False, and nothing changed, when it may.
     #[inline(always)]
     pub(super) fn on_plain_ack(&mut self) -> bool {
         self.recovery.on_plain_ack()
     }
 
-    /// The timer ran out: gives the bytes that are to be sent again, copies of the oldest segment among it.
+    /// The timer ran out: gives the bytes that are to be retransmitted, copies of the oldest segment among it.
     pub(super) fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
         self.copies = self.mode.timeout_copies() - 1;
         self.recovery.on_timeout(board)
@@ -130,7 +130,7 @@ impl Repairs {
         self.recovery.suspect(board)
     }
 
-    /// Number of a segment that may be sent again although it is not given up, when nothing else can be sent.
+    /// Number of a segment that may be retransmitted although it is not given up, when nothing else can be sent.
     #[inline]
     pub(super) fn last_resort(&mut self, board: &Scoreboard) -> Option<usize> {
         self.recovery.last_resort(board)
@@ -176,24 +176,29 @@ mod tests {
 
     #[test]
     fn what_duplicates_announced_is_not_delivered_again() {
-        let mut repairs = Repairs::new(&Config::ns2());
+        let mut retransmissions = Retransmissions::new(&Config::ns2());
         let announced = [1_000, 500].map(|bytes| {
             let mut delivered = Delivered::default();
-            repairs.count_duplicates(true, &mut delivered, 1_000, 1_500);
+            retransmissions.count_duplicates(true, &mut delivered, 1_000, 1_500);
             delivered.bytes == bytes
         });
         assert_eq!(announced, [true, true], "no more than is under way");
         let mut all = Delivered { bytes: 2_000, ..Delivered::default() };
-        repairs.count_duplicates(false, &mut all, 1_000, 0);
-        assert_eq!((all.bytes, repairs.has_counted()), (500, false));
+        retransmissions.count_duplicates(false, &mut all, 1_000, 0);
+        assert_eq!((all.bytes, retransmissions.has_counted()), (500, false));
     }
 
     #[test]
     fn a_copy_leaves_whatever_the_window_says() {
-        let mut repairs = Repairs::new(&Config { recovery: Mode::Aero, ..Config::ns2() });
-        repairs.on_timeout(&mut Scoreboard::new(1));
-        repairs.force_only_one();
-        assert!(repairs.take_forced() && repairs.take_copy() && !repairs.take_copy());
-        assert!(repairs.take_forced() && !repairs.take_forced());
+        let mut retransmissions =
+            Retransmissions::new(&Config { recovery: Mode::Aero, ..Config::ns2() });
+        retransmissions.on_timeout(&mut Scoreboard::new(1));
+        retransmissions.force_only_one();
+        assert!(
+            retransmissions.take_forced()
+                && retransmissions.take_copy()
+                && !retransmissions.take_copy()
+        );
+        assert!(retransmissions.take_forced() && !retransmissions.take_forced());
     }
 }
