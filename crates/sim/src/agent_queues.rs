@@ -10,20 +10,20 @@ use crate::agents::AgentPlace;
 use crate::{LinkSpec, MacPlace, RunSpec};
 
 /// The same run, but the packets before the link of each agent wait in a queue that holds them: a plain
-/// one has settled when each of them leaves by the time a repair comes. Which are lost, and when the
+/// one has settled when each of them leaves by the time a retransmission comes. Which are lost, and when the
 /// others leave, stays the same.
 pub(crate) fn hold_before_agents(spec: &RunSpec) -> Cow<'_, RunSpec> {
     let mut held = Cow::Borrowed(spec);
     for place in &spec.agents {
         let line = (place.link, out(place, &spec.links[place.link]));
         let Some(ModelSpec::Rate { rate, queue }) = models(spec, line).first() else { continue };
-        if spec.macs.iter().any(|station| station.lines.contains(&line)) {
+        if spec.macs.iter().any(|mac| mac.lines.contains(&line)) {
             continue;
         }
         let queue = QueueSpec { limit: *queue, discipline: DisciplineSpec::DropTail };
-        let station = MacSpec::Line { rate: *rate, queue };
+        let mac = MacSpec::Line { rate: *rate, queue };
         let held = held.to_mut();
-        held.macs.push(MacPlace { mac: station, lines: vec![line] });
+        held.macs.push(MacPlace { mac, lines: vec![line] });
         let link = &mut held.links[line.0];
         match line.1 {
             Direction::Forward => link.forward_link.remove(0),

@@ -102,7 +102,7 @@ impl Agents {
         self.all.iter().any(|placed| placed.node == node)
     }
 
-    /// The agent by which a packet passes at a node, and which way: `next` leads towards where it
+    /// The agent by which a packet passes at a node, and in which direction: `next` leads towards where it
     /// goes, `back` towards where it comes from.
     pub(crate) fn find(
         &self,
@@ -113,9 +113,10 @@ impl Agents {
         self.all.iter().enumerate().filter(|(_, placed)| placed.node == node).find_map(
             |(index, placed)| {
                 let channel = Some(placed.channel);
-                let way = if next == channel { Some(Direction::Out) } else { None };
-                let way = way.or(if back == channel { Some(Direction::In) } else { None })?;
-                Some((index, way))
+                let direction = if next == channel { Some(Direction::Out) } else { None };
+                let direction =
+                    direction.or(if back == channel { Some(Direction::In) } else { None })?;
+                Some((index, direction))
             },
         )
     }
@@ -140,20 +141,19 @@ impl Agents {
         &mut self,
         now: Instant,
         index: usize,
-        way: Direction,
+        direction: Direction,
         ends: Ends,
         segment: &mut tcp::Segment,
     ) -> Verdict {
         let Placed { agent, summary, .. } = &mut self.all[index];
-        let verdict =
-            agent.handle_packet(now, Packet { ends, direction: way, segment }, &mut self.out);
+        let verdict = agent.handle_packet(now, Packet { ends, direction, segment }, &mut self.out);
         summary.packets += 1;
         summary.suppressed += u64::from(verdict == Verdict::Suppress);
         verdict
     }
 
     /// The queue had no room for a packet that went out past an agent.
-    pub(crate) fn tell_drop(
+    pub(crate) fn notify_drop(
         &mut self,
         now: Instant,
         index: usize,

@@ -19,7 +19,7 @@ pub(crate) enum Component {
     /// The clock of the checks of links that move.
     Checker,
     /// The clock of links that tell how they are.
-    Teller,
+    LinkStates,
     /// What makes up the traffic of a flow.
     Generator,
     /// What lets connections of proxies send in turn.
@@ -28,8 +28,8 @@ pub(crate) enum Component {
     Datagrams,
     /// A host of the product.
     Product,
-    /// A queue before links.
-    Station,
+    /// Medium access: a queue before links, or an uplink that terminals share.
+    Mac,
     /// What looks at packets that pass.
     Agent,
     /// A direction of a link that moves.
@@ -42,11 +42,11 @@ pub(crate) struct Components {
     pub(crate) first_end: Slot,
     pub(crate) sampler: Slot,
     pub(crate) checker: Slot,
-    pub(crate) teller: Slot,
+    pub(crate) link_states: Slot,
     pub(crate) first_scheduler: Slot,
     pub(crate) first_datagrams: Slot,
     pub(crate) first_product: Slot,
-    pub(crate) first_station: Slot,
+    pub(crate) first_mac: Slot,
     pub(crate) first_agent: Slot,
     pub(crate) first_moving: Slot,
 }
@@ -63,18 +63,18 @@ impl Components {
         let first_scheduler = sampler + (CLOCKS + generators) as Slot;
         let first_datagrams = first_scheduler + spec.schedulers.len() as Slot;
         let first_product = first_datagrams + datagrams as Slot;
-        let first_station = first_product + product::count(spec) as Slot;
-        let first_agent = first_station + spec.macs.len() as Slot;
+        let first_mac = first_product + product::count(spec) as Slot;
+        let first_agent = first_mac + spec.macs.len() as Slot;
         let first_moving = first_agent + spec.agents.len() as Slot;
         Self {
             first_end,
             sampler,
             checker: sampler + 1,
-            teller: sampler + 2,
+            link_states: sampler + 2,
             first_scheduler,
             first_datagrams,
             first_product,
-            first_station,
+            first_mac,
             first_agent,
             first_moving,
         }
@@ -82,7 +82,7 @@ impl Components {
 
     /// The first generator: they follow the clocks.
     pub(crate) const fn first_generator(&self) -> Slot {
-        self.teller + 1
+        self.link_states + 1
     }
 
     /// What a number stands for. Nearly always it is a direction of a link.
@@ -98,18 +98,18 @@ impl Components {
             Component::Sampler
         } else if slot == self.checker {
             Component::Checker
-        } else if slot == self.teller {
-            Component::Teller
+        } else if slot == self.link_states {
+            Component::LinkStates
         } else if slot < self.first_scheduler {
             Component::Generator
         } else if slot < self.first_datagrams {
             Component::Scheduler
         } else if slot < self.first_product {
             Component::Datagrams
-        } else if slot < self.first_station {
+        } else if slot < self.first_mac {
             Component::Product
         } else if slot < self.first_agent {
-            Component::Station
+            Component::Mac
         } else {
             Component::Agent
         }

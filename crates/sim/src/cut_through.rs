@@ -16,19 +16,19 @@ pub(crate) struct CutThrough {
     nodes: usize,
     channels: Vec<u32>,
     ranges: Vec<(u32, u32)>,
-    /// The same for packets that come from the station before the first channel.
+    /// The same for packets that come from the MAC before the first channel.
     behind: Vec<(u32, u32)>,
 }
 
 impl CutThrough {
     /// The cut_through between `far_ends` of channels, some of which have an only feeder. Where
-    /// packets of a channel wait in a station, or something looks at them before it, no stretch goes
+    /// packets of a channel wait in a MAC, or something looks at them before it, no stretch goes
     /// on to it.
     pub(crate) fn new(
         routes: &Routes,
         far_ends: &[u16],
         feeders: &[Option<u32>],
-        station: impl Fn(u32) -> bool,
+        mac: impl Fn(u32) -> bool,
         looked_at: impl Fn(u32) -> bool,
     ) -> Self {
         let nodes = routes.nodes();
@@ -38,7 +38,7 @@ impl CutThrough {
                 let start = channels.len();
                 for channel in routes.path(from, to, |c| far_ends[c as usize]) {
                     let before = channels[start..].last().copied();
-                    let fed = feeders[channel as usize] == before && !station(channel);
+                    let fed = feeders[channel as usize] == before && !mac(channel);
                     let fed = fed && !looked_at(channel);
                     if before.is_some() && !fed {
                         break;
@@ -46,7 +46,7 @@ impl CutThrough {
                     channels.push(channel);
                 }
                 let (start, end) = (start as u32, channels.len() as u32);
-                let held = channels.get(start as usize).is_some_and(|first| station(*first));
+                let held = channels.get(start as usize).is_some_and(|first| mac(*first));
                 ranges.push((start, if held { start } else { end }));
                 behind.push((start, end));
             }
@@ -60,7 +60,7 @@ impl CutThrough {
         Self { nodes: 0, channels: Vec::new(), ranges: none.clone(), behind: none }
     }
 
-    /// The numbers of the hops from a node towards another; none when there is no way, or a station
+    /// The numbers of the hops from a node towards another; none when there is no way, or a MAC
     /// before the first channel.
     #[inline]
     pub(crate) fn hops(&self, from: u16, to: u16) -> Range<u32> {
@@ -68,8 +68,8 @@ impl CutThrough {
         start..end
     }
 
-    /// The same for a packet that comes from the station before the first channel.
-    pub(crate) fn hops_behind_station(&self, from: u16, to: u16) -> Range<u32> {
+    /// The same for a packet that comes from the MAC before the first channel.
+    pub(crate) fn hops_behind_mac(&self, from: u16, to: u16) -> Range<u32> {
         let (start, end) = self.behind[from as usize * self.nodes + to as usize];
         start..end
     }

@@ -8,7 +8,7 @@ use std::mem;
 
 use bentpipe_link::Streams;
 use bentpipe_transport::tcp::FastPath;
-use bentpipe_transport::{Endpoint, Event, Host, NetworkFeedback, PathId, drain, empty};
+use bentpipe_transport::{Endpoint, Event, Host, NetworkFeedback, PathId, drain, drain_untimed};
 use bentpipe_units::Instant;
 use bentpipe_wire::icmp::PacketTooBig;
 use bentpipe_wire::xcp::Header;
@@ -46,7 +46,7 @@ pub(crate) struct Endpoints {
     /// Ends whose generator must look at them.
     pub(crate) touched: Vec<u32>,
     pub(crate) first_generator: Slot,
-    /// The proxies on the way.
+    /// The proxies on the path.
     pub(crate) proxies: Proxies,
 }
 
@@ -278,7 +278,7 @@ impl Endpoints {
         let answer = match (accepted, listener) {
             (Accepted::Open(mut connection), Some(index)) => {
                 let end = &mut self.ends[index as usize];
-                network.tell_if_down(now, connection.endpoint_mut(), end.paths[0]);
+                network.notify_if_down(now, connection.endpoint_mut(), end.paths[0]);
                 end.endpoint = Some(connection);
                 self.ends.enter(index as usize);
                 return self.drain(now, network, index);
@@ -341,7 +341,7 @@ impl Endpoints {
             let (protocol, place) = end.place();
             Connection::open(protocol, now, place)
         };
-        end.tell_if_down(now, network);
+        end.notify_if_down(now, network);
         self.drain(now, network, index);
     }
 
@@ -387,10 +387,10 @@ impl Endpoints {
         let deadline = match &mut end.endpoint {
             Some(Connection::Xstp(session)) => drain(&mut **session, now, &mut context),
             Some(Connection::Tcp(connection)) => {
-                let own = context.network.tell_queue(now, &mut **connection, context.paths[0]);
-                empty(&mut **connection, now, &mut context);
+                let own = context.network.notify_queue(now, &mut **connection, context.paths[0]);
+                drain_untimed(&mut **connection, now, &mut context);
                 if let Some(own) = own {
-                    context.network.tell_overflow(now, &mut **connection, own);
+                    context.network.notify_overflow(now, &mut **connection, own);
                 }
                 let untimed = end.generator.is_none() && context.app.next_timer().is_none();
                 if !connection.take_timer_dirty() && untimed {

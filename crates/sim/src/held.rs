@@ -1,4 +1,4 @@
-//! What queues on the way know of a packet, and what they do to it.
+//! What queues on the path know of a packet, and what they do to it.
 
 use bentpipe_link::LossCause;
 use bentpipe_link::queue::{Cumulative, FlowKey, Held, Packets};
@@ -11,7 +11,7 @@ use crate::channel::Channel;
 use crate::packet::{Arena, Packet, PacketId};
 use crate::{Encapsulation, wire_mode};
 
-/// What a queue knows of the packet, which waits for line `line` of its station.
+/// What a queue knows of the packet, which waits for line `line` of its MAC.
 pub(crate) fn describe(packet: &Packet, id: PacketId, line: u16) -> Held {
     let (source, destination) = packet.segment.ports();
     let key = [packet.from, packet.to, source, destination];
@@ -49,26 +49,26 @@ fn acknowledges(segment: &Segment) -> Option<Cumulative> {
     }
 }
 
-/// The packets of the simulator in the hands of one station.
-pub(crate) struct InStation<'a> {
+/// The packets of the simulator in the hands of one MAC.
+pub(crate) struct InMac<'a> {
     pub(crate) now: Instant,
     pub(crate) arena: &'a mut Arena,
     pub(crate) channels: &'a mut [Channel],
-    /// The channel of each line of the station.
+    /// The channel of each line of the MAC.
     pub(crate) lines: &'a [u32],
-    /// What departs, to be sent on when the station has been left alone.
+    /// What departs, to be sent on when the MAC has been left alone.
     pub(crate) departures: &'a mut Vec<(Held, Instant)>,
     pub(crate) encapsulation: Encapsulation,
     pub(crate) wire: bool,
 }
 
-impl InStation<'_> {
+impl InMac<'_> {
     fn channel(&mut self, packet: &Held) -> &mut Channel {
         &mut self.channels[self.lines[usize::from(packet.line)] as usize]
     }
 }
 
-impl Packets for InStation<'_> {
+impl Packets for InMac<'_> {
     fn departs(&mut self, packet: &Held, at: Instant) {
         self.departures.push((*packet, at));
     }

@@ -34,7 +34,7 @@ impl Endpoints {
                 let end = &mut self.ends[index as usize];
                 let (protocol, place) = end.place();
                 end.endpoint = Connection::open(protocol, now, place);
-                end.tell_if_down(now, network);
+                end.notify_if_down(now, network);
                 self.ends.enter(index as usize);
                 self.drain(now, network, index);
             }

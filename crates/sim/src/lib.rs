@@ -5,6 +5,7 @@
 //!
 //! [`RunSummary`]: bentpipe_record::RunSummary
 
+mod agent_queues;
 mod agents;
 mod app;
 mod capture;
@@ -19,9 +20,9 @@ mod events;
 mod flows;
 mod generated;
 mod held;
-mod held_lines;
 mod hosted;
 mod lan;
+mod macs;
 mod network;
 mod observer;
 mod outages;
@@ -33,7 +34,6 @@ mod routes;
 mod runner;
 mod shapers;
 mod spec;
-mod stations;
 pub mod storm;
 mod topology;
 mod traffic;

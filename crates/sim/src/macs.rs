@@ -1,4 +1,4 @@
-//! The stations of a network: where packets wait before the models of a channel.
+//! The MACs of a network: where packets wait before the models of a channel.
 
 use std::mem;
 
@@ -10,28 +10,28 @@ use bentpipe_units::Instant;
 use crate::RunSpec;
 use crate::events::{EventQueue, Slot};
 
-/// All stations. Each one is a component of the event queue.
+/// All MACs. Each one is a component of the event queue.
 #[derive(Debug, Default)]
-pub(crate) struct Stations {
+pub(crate) struct Macs {
     all: Vec<Placed>,
-    /// The station of each channel and the channel's line there.
+    /// The MAC of each channel and the channel's line there.
     of_channel: Vec<Option<(u32, u16)>>,
     first_slot: Slot,
     /// What departed and was not sent on yet.
     departures: Vec<(Held, Instant)>,
 }
 
-/// A station and the channels behind its lines.
+/// A MAC and the channels behind its lines.
 #[derive(Debug)]
 struct Placed {
-    station: Box<dyn Mac>,
+    mac: Box<dyn Mac>,
     channels: Vec<u32>,
     /// How much may wait for each line.
     limits: Vec<QueueLimit>,
 }
 
-impl Stations {
-    /// The stations of a run, which are components `first_slot` and on.
+impl Macs {
+    /// The MACs of a run, which are components `first_slot` and on.
     pub(crate) fn new(spec: &RunSpec, streams: &Streams, first_slot: Slot) -> Self {
         let mut of_channel = vec![None; 2 * spec.links.len()];
         let mut all = Vec::new();
@@ -39,49 +39,54 @@ impl Stations {
             let names: Vec<String> = place
                 .lines
                 .iter()
-                .map(|(link, way)| format!("link/{}/{}", spec.links[*link].name, way.name()))
+                .map(|(link, direction)| {
+                    format!("link/{}/{}", spec.links[*link].name, direction.name())
+                })
                 .collect();
-            let channels: Vec<u32> =
-                place.lines.iter().map(|(link, way)| 2 * *link as u32 + *way as u32).collect();
+            let channels: Vec<u32> = place
+                .lines
+                .iter()
+                .map(|(link, direction)| 2 * *link as u32 + *direction as u32)
+                .collect();
             for (line, channel) in channels.iter().enumerate() {
                 of_channel[*channel as usize] = Some((index as u32, line as u16));
             }
             let limit = |line| place.mac.queue(line).map_or(QueueLimit::Unlimited, |q| q.limit);
             let limits = (0..channels.len()).map(limit).collect();
-            all.push(Placed { station: place.mac.build(streams, &names), channels, limits });
+            all.push(Placed { mac: place.mac.build(streams, &names), channels, limits });
         }
         Self { all, of_channel, first_slot, departures: Vec::new() }
     }
 
-    /// The station before a channel and the channel's line there.
+    /// The MAC before a channel and the channel's line there.
     pub(crate) fn before(&self, channel: u32) -> Option<(u32, u16)> {
         self.of_channel[channel as usize]
     }
 
     /// What waits for a line, and how much may.
-    pub(crate) fn waiting(&self, station: u32, line: u16) -> (Backlog, QueueLimit) {
-        let placed = &self.all[station as usize];
-        (placed.station.waiting(line), placed.limits[usize::from(line)])
+    pub(crate) fn waiting(&self, mac: u32, line: u16) -> (Backlog, QueueLimit) {
+        let placed = &self.all[mac as usize];
+        (placed.mac.waiting(line), placed.limits[usize::from(line)])
     }
 
-    /// The station that is this component.
+    /// The MAC that is this component.
     pub(crate) const fn index(&self, slot: Slot) -> u32 {
         slot - self.first_slot
     }
 
     /// The channel behind a line.
-    pub(crate) fn channel(&self, station: u32, line: u16) -> u32 {
-        self.all[station as usize].channels[usize::from(line)]
+    pub(crate) fn channel(&self, mac: u32, line: u16) -> u32 {
+        self.all[mac as usize].channels[usize::from(line)]
     }
 
-    /// Changes a station, with the channels behind its lines and a place for what departs.
+    /// Changes a MAC, with the channels behind its lines and a place for what departs.
     pub(crate) fn with<R>(
         &mut self,
-        station: u32,
+        mac: u32,
         change: impl FnOnce(&mut dyn Mac, &[u32], &mut Vec<(Held, Instant)>) -> R,
     ) -> R {
-        let placed = &mut self.all[station as usize];
-        change(&mut *placed.station, &placed.channels, &mut self.departures)
+        let placed = &mut self.all[mac as usize];
+        change(&mut *placed.mac, &placed.channels, &mut self.departures)
     }
 
     /// What departed, for the moment of sending it on.
@@ -95,10 +100,10 @@ impl Stations {
         self.departures = departures;
     }
 
-    /// Sets the timer of a station after a change.
-    pub(crate) fn set_timer(&self, now: Instant, station: u32, queue: &mut EventQueue) {
-        if let Some(at) = self.all[station as usize].station.poll_timeout() {
-            queue.set_timer(self.first_slot + station, at.max(now));
+    /// Sets the timer of a MAC after a change.
+    pub(crate) fn set_timer(&self, now: Instant, mac: u32, queue: &mut EventQueue) {
+        if let Some(at) = self.all[mac as usize].mac.poll_timeout() {
+            queue.set_timer(self.first_slot + mac, at.max(now));
         }
     }
 }

@@ -23,12 +23,12 @@ use crate::channel::Channel;
 use crate::cut_through::{CutThrough, only_feeders};
 use crate::events::{EventQueue, Slot};
 use crate::flows::low_ports;
-use crate::held::{InStation, describe};
+use crate::held::{InMac, describe};
+use crate::macs::Macs;
 use crate::observer::{Observer, PacketSeen};
 use crate::outages::Outages;
 use crate::packet::{Arena, Label, Packet, PacketId};
 use crate::routes::Routes;
-use crate::stations::Stations;
 use crate::topology::Topology;
 use crate::{Encapsulation, Envelope, MtuSpec, RunSpec, wire_mode};
 
@@ -42,11 +42,11 @@ pub(crate) struct Network<'o> {
     arena: Arena,
     routes: Routes,
     cut_through: CutThrough,
-    stations: Stations,
+    macs: Macs,
     agents: Agents,
     /// Where the packets of each channel come from.
     near_ends: Vec<u16>,
-    /// Ports by which stations know connections of low priority: those that listen.
+    /// Ports by which MACs know connections of low priority: those that listen.
     low: BTreeSet<u16>,
     /// What each channel carries at most; empty when all carry everything.
     narrow: Vec<Option<MtuSpec>>,
@@ -60,7 +60,7 @@ pub(crate) struct Network<'o> {
     watched: bool,
     /// The congestion header of the packet that is sent next.
     congestion: Option<Header>,
-    /// What is sent goes before what waits in the station before its first channel.
+    /// What is sent goes before what waits in the MAC before its first channel.
     goes_first: bool,
     /// Packets that the observer will see when their time comes.
     unseen: BinaryHeap<Unseen>,
@@ -105,18 +105,18 @@ impl<'o> Network<'o> {
         let routes = Routes::new(spec.nodes.len(), &ends);
         let far_ends: Vec<u16> = channels.iter().map(|channel| channel.to).collect();
         let feeders = only_feeders(spec, &routes, &far_ends, &keeps_order);
-        let first_station = channels.len() + others;
-        let stations = Stations::new(spec, &streams, first_station as Slot);
-        let first_agent = first_station + spec.macs.len();
+        let first_mac = channels.len() + others;
+        let macs = Macs::new(spec, &streams, first_mac as Slot);
+        let first_agent = first_mac + spec.macs.len();
         let agents = Agents::new(spec, first_agent as Slot);
-        let station = |channel| stations.before(channel).is_some();
+        let mac = |channel| macs.before(channel).is_some();
         let narrow = packet_too_big::narrow_channels(spec);
         let is_narrow = |channel| narrow.get(channel as usize).is_some_and(Option::is_some);
         let looked_at =
             |channel: u32| agents.stand_at(ends[channel as usize].0 as u16) || is_narrow(channel);
         let cut_through = match &spec.constellation {
             Some(_) => CutThrough::none(spec.nodes.len()),
-            None => CutThrough::new(&routes, &far_ends, &feeders, station, looked_at),
+            None => CutThrough::new(&routes, &far_ends, &feeders, mac, looked_at),
         };
         let watched = observer.wants_packets();
         let mut queue = EventQueue::new(first_agent + spec.agents.len());
@@ -131,7 +131,7 @@ impl<'o> Network<'o> {
             arena,
             routes,
             cut_through,
-            stations,
+            macs,
             agents,
             low: low_ports(&spec.flows),
             near_ends: ends.iter().map(|(from, _)| *from as u16).collect(),
@@ -308,12 +308,12 @@ impl<'o> Network<'o> {
         leaves
     }
 
-    /// The packet waits in the station before the first channel, or there is no way.
+    /// The packet waits in the MAC before the first channel, or there is no way.
     #[inline(never)]
     fn wait(&mut self, now: Instant, node: u16, Label { packet, to, .. }: Label) {
-        let way = self.routes.next(node, to);
-        let place = way.and_then(|channel| Some((channel, self.stations.before(channel)?)));
-        let Some((channel, (station, line))) = place else { return self.arena.release(packet) };
+        let channel = self.routes.next(node, to);
+        let place = channel.and_then(|channel| Some((channel, self.macs.before(channel)?)));
+        let Some((channel, (mac, line))) = place else { return self.arena.release(packet) };
         if self.watched {
             self.show_later(now, channel, packet);
         }
@@ -324,42 +324,42 @@ impl<'o> Network<'o> {
             held.kind = held.kind.with(Kind::LOW);
         }
         self.channels[channel as usize].offer(now, held.bytes.get());
-        self.change_station(now, station, |station, packets| station.enqueue(now, held, packets));
+        self.change_mac(now, mac, |mac, packets| mac.enqueue(now, held, packets));
     }
 
-    /// The timer of a station fired.
+    /// The timer of a MAC fired.
     pub(crate) fn serve(&mut self, now: Instant, slot: Slot) {
         self.queue.clear(slot);
-        let station = self.stations.index(slot);
-        self.change_station(now, station, |station, packets| station.handle_timeout(now, packets));
+        let mac = self.macs.index(slot);
+        self.change_mac(now, mac, |mac, packets| mac.handle_timeout(now, packets));
     }
 
-    /// Changes a station, sends on what departs and sets its timer.
-    fn change_station(
+    /// Changes a MAC, sends on what departs and sets its timer.
+    fn change_mac(
         &mut self,
         now: Instant,
         index: u32,
         change: impl FnOnce(&mut dyn Mac, &mut dyn Packets),
     ) {
-        let Self { stations, arena, channels, encapsulation, wire, .. } = self;
-        stations.with(index, |station, lines, departures| {
+        let Self { macs, arena, channels, encapsulation, wire, .. } = self;
+        macs.with(index, |mac, lines, departures| {
             let (encapsulation, wire) = (*encapsulation, *wire);
             change(
-                station,
-                &mut InStation { now, arena, channels, lines, departures, encapsulation, wire },
+                mac,
+                &mut InMac { now, arena, channels, lines, departures, encapsulation, wire },
             );
         });
-        let departures = self.stations.take_departures();
+        let departures = self.macs.take_departures();
         for (held, at) in &departures {
             self.depart(now, index, held, *at);
         }
-        self.stations.put_back(departures);
-        self.stations.set_timer(now, index, &mut self.queue);
+        self.macs.put_back(departures);
+        self.macs.set_timer(now, index, &mut self.queue);
     }
 
-    /// A packet leaves its station at `at`.
-    fn depart(&mut self, now: Instant, station: u32, held: &Held, at: Instant) {
-        let index = self.stations.channel(station, held.line);
+    /// A packet leaves its MAC at `at`.
+    fn depart(&mut self, now: Instant, mac: u32, held: &Held, at: Instant) {
+        let index = self.macs.channel(mac, held.line);
         let passing = Passing { bytes: held.bytes, kind: held.kind };
         let (leaves, corrupt) = self.channels[index as usize].pass_on(at, self.end, &passing);
         let Some(at) = leaves else { return self.arena.release(held.id) };
@@ -368,7 +368,7 @@ impl<'o> Network<'o> {
         }
         let label = self.arena.get_mut(held.id).label(held.id);
         let node = self.near_ends[index as usize];
-        let mut hops = self.cut_through.hops_behind_station(node, label.to);
+        let mut hops = self.cut_through.hops_behind_mac(node, label.to);
         hops.next();
         self.travel(now, node, at, hops, Some(index), label, passing);
     }

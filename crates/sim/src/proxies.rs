@@ -6,7 +6,7 @@ use std::ops::Range;
 use bentpipe_link::Streams;
 use bentpipe_pep::split::{self, Legs, Relay, Side};
 use bentpipe_record::{Occupancy, ProxySample, ProxySummary, TransportCounters};
-use bentpipe_transport::{Event, FullEndpoint, Host, PathId, ProxyLeg, drain, hear};
+use bentpipe_transport::{Event, FullEndpoint, Host, PathId, ProxyLeg, drain, poll_events};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::Segment;
 use bentpipe_wire::xcp::Header;
@@ -144,7 +144,7 @@ impl Proxies {
             // The connection that leads on is opened as soon as somebody wants it.
             let (protocol, place) = both[1].place();
             both[1].endpoint = Connection::open(protocol, now, place);
-            both[1].tell_if_down(now, network);
+            both[1].notify_if_down(now, network);
             changed = Side::Far;
         }
         let was_broken = proxy.relay.is_broken();
@@ -153,9 +153,9 @@ impl Proxies {
         let in_rounds = proxy.shaper.filter(|(shaper, _)| rounds(*shaper)).map(|_| shares);
         let mut both = Both { network: &mut *network, ends: both, in_rounds };
         if changed != proxied.side {
-            split::settle(&mut proxy.relay, now, proxied.side, &mut both);
+            split::after_change(&mut proxy.relay, now, proxied.side, &mut both);
         }
-        split::settle(&mut proxy.relay, now, changed, &mut both);
+        split::after_change(&mut proxy.relay, now, changed, &mut both);
         proxy.resets += u64::from(proxy.relay.is_broken() && !was_broken);
         let sides = [proxy.sender, proxy.sender.other()];
         for (held, side) in proxy.held.iter_mut().zip(sides) {
@@ -316,10 +316,10 @@ impl Legs for Both<'_, '_> {
         match connection {
             Connection::Xstp(session) => take_out(&mut **session, now, &mut context, waits),
             Connection::Tcp(connection) => {
-                let own = context.network.tell_queue(now, &mut **connection, context.nodes);
+                let own = context.network.notify_queue(now, &mut **connection, context.nodes);
                 take_out(&mut **connection, now, &mut context, waits);
                 if let Some(own) = own {
-                    context.network.tell_overflow(now, &mut **connection, own);
+                    context.network.notify_overflow(now, &mut **connection, own);
                 }
             }
             Connection::Sctp(association) => take_out(&mut **association, now, &mut context, waits),
@@ -337,7 +337,7 @@ fn take_out<E: FullEndpoint>(
     waits: bool,
 ) {
     if waits {
-        hear(endpoint, now, context);
+        poll_events(endpoint, now, context);
     } else {
         drain(endpoint, now, context);
     }

@@ -4,9 +4,9 @@ use bentpipe_link::Streams;
 use bentpipe_record::{FlowMetrics, FlowSummary, RunSummary, SCHEMA_VERSION, Sample};
 use bentpipe_units::{ByteCount, Instant, Span};
 
+use crate::agent_queues::hold_before_agents;
 use crate::components::{Component, Components};
 use crate::endpoints::Endpoints;
-use crate::held_lines::hold_before_agents;
 use crate::network::Network;
 use crate::topology::Topology;
 use crate::{BuildError, Observer, RunSpec, TrafficSpec};
@@ -14,12 +14,12 @@ use crate::{BuildError, Observer, RunSpec, TrafficSpec};
 /// Lets a run happen and says what became of it.
 ///
 /// # Errors
-/// When the specification cannot be built, or a satellite comes down on the way.
+/// When the specification cannot be built, or a satellite comes down on the path.
 pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, BuildError> {
     let spec = &*hold_before_agents(spec);
     let sample_every = observer.sample_every();
     let components = Components::new(spec);
-    let others = (components.first_station - components.first_end) as usize;
+    let others = (components.first_mac - components.first_end) as usize;
     let mut network = Network::new(spec, others, observer);
     check(spec, &network)?;
     let streams = Streams::new(spec.seed);
@@ -34,7 +34,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
         network.queue.set_timer(components.checker, first);
     }
     if let Some(first) = network.next_turn(Instant::ZERO) {
-        network.queue.set_timer(components.teller, first);
+        network.queue.set_timer(components.link_states, first);
     }
     let end = Instant::ZERO + spec.duration;
     let (mut events, mut last) = (0, Instant::ZERO);
@@ -61,7 +61,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
                     continue;
                 }
             }
-            Component::Sampler | Component::Checker | Component::Teller => {
+            Component::Sampler | Component::Checker | Component::LinkStates => {
                 network.queue.clear(slot);
                 let next = if component == Component::Sampler {
                     take_samples(now, spec, &endpoints, &mut network);
@@ -95,7 +95,7 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
                 }
                 endpoints.products.fire(slot);
             }
-            Component::Station => network.serve(now, slot),
+            Component::Mac => network.serve(now, slot),
             Component::Agent => {
                 if !network.fire_agent(now, slot) {
                     continue;
@@ -116,8 +116,8 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
 /// Whether anything is left to happen. Samples and checks alone keep no run going, nor do links, unless somebody waits for
 /// one, nor hosts whose connections are over.
 fn goes_on(endpoints: &Endpoints, network: &Network<'_>, components: &Components) -> bool {
-    let clocks = components.sampler..=components.teller;
-    let hosts = components.first_product..components.first_station;
+    let clocks = components.sampler..=components.link_states;
+    let hosts = components.first_product..components.first_mac;
     let idle = clocks.chain(hosts).filter(|slot| network.queue.has(*slot)).count();
     network.queue.len() > idle || network.awaits_link() || endpoints.are_in_use()
 }

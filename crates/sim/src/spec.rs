@@ -200,7 +200,7 @@ impl FlowSpec {
     }
 }
 
-/// A proxy on the way of a flow: a connection ends there, and another one leads on.
+/// A proxy on the path of a flow: a connection ends there, and another one leads on.
 #[derive(Clone, Debug)]
 pub struct ProxySpec {
     /// Name of the proxy.

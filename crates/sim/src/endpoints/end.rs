@@ -60,9 +60,9 @@ impl End {
     }
 
     /// Its endpoint was just made: it is told if the first link is down.
-    pub(crate) fn tell_if_down(&mut self, now: Instant, network: &Network<'_>) {
+    pub(crate) fn notify_if_down(&mut self, now: Instant, network: &Network<'_>) {
         if let Some(connection) = &mut self.endpoint {
-            network.tell_if_down(now, connection.endpoint_mut(), self.paths[0]);
+            network.notify_if_down(now, connection.endpoint_mut(), self.paths[0]);
         }
     }
 

@@ -1,4 +1,4 @@
-//! A short way for plain TCP: a packet that arrives is answered in its place.
+//! A fast path for plain TCP: a packet that arrives is answered in its place.
 
 use bentpipe_transport::PathId;
 use bentpipe_transport::tcp::{Connection, FastPath};

@@ -15,7 +15,7 @@ const ROOM: usize = 64 * 1024;
 
 /// One direction.
 #[derive(Debug, Default)]
-struct Way {
+struct OneDirection {
     bytes: VecDeque<u8>,
     /// Bytes that were read and have not reached the host.
     pending: usize,
@@ -26,14 +26,14 @@ struct Way {
 
 #[derive(Debug, Default)]
 struct State {
-    ways: [Way; 2],
+    directions: [OneDirection; 2],
     is_reset: bool,
 }
 
 impl State {
     fn wake(&mut self) {
-        for way in &mut self.ways {
-            way.reader.take().into_iter().chain(way.writer.take()).for_each(Waker::wake);
+        for half in &mut self.directions {
+            half.reader.take().into_iter().chain(half.writer.take()).for_each(Waker::wake);
         }
     }
 }
@@ -69,7 +69,7 @@ impl Pipe {
     /// Bytes that a write would take.
     pub(crate) fn room(&self) -> usize {
         let state = self.state();
-        if state.is_reset { 0 } else { ROOM - state.ways[self.side].bytes.len() }
+        if state.is_reset { 0 } else { ROOM - state.directions[self.side].bytes.len() }
     }
 
     /// Writes what there is room for. `None` after a reset.
@@ -78,9 +78,9 @@ impl Pipe {
         if state.is_reset {
             return None;
         }
-        let way = &mut state.ways[self.side];
-        let len = bytes.len().min(ROOM - way.bytes.len());
-        way.bytes.extend(&bytes[..len]);
+        let half = &mut state.directions[self.side];
+        let len = bytes.len().min(ROOM - half.bytes.len());
+        half.bytes.extend(&bytes[..len]);
         if len > 0 {
             state.wake();
         }
@@ -93,12 +93,12 @@ impl Pipe {
         if state.is_reset {
             return Read::Reset;
         }
-        let way = &mut state.ways[1 - self.side];
-        if way.bytes.is_empty() {
-            return if way.has_ended { Read::End } else { Read::Nothing };
+        let half = &mut state.directions[1 - self.side];
+        if half.bytes.is_empty() {
+            return if half.has_ended { Read::End } else { Read::Nothing };
         }
-        let len = way.bytes.len().min(most);
-        let bytes = way.bytes.drain(..len).collect();
+        let len = half.bytes.len().min(most);
+        let bytes = half.bytes.drain(..len).collect();
         state.wake();
         Read::Bytes(bytes)
     }
@@ -106,19 +106,19 @@ impl Pipe {
     /// Wakes this task when something can be read or written.
     pub(crate) fn watch(&self, waker: &Waker) {
         let mut state = self.state();
-        state.ways[1 - self.side].reader = Some(waker.clone());
-        state.ways[self.side].writer = Some(waker.clone());
+        state.directions[1 - self.side].reader = Some(waker.clone());
+        state.directions[self.side].writer = Some(waker.clone());
     }
 
     /// So many bytes that were read from here wait elsewhere until the host has them.
     pub(crate) fn note_pending(&self, bytes: usize) {
-        self.state().ways[1 - self.side].pending = bytes;
+        self.state().directions[1 - self.side].pending = bytes;
     }
 
     /// Nothing more is written.
     pub(crate) fn end(&self) {
         let mut state = self.state();
-        state.ways[self.side].has_ended = true;
+        state.directions[self.side].has_ended = true;
         state.wake();
     }
 
@@ -135,7 +135,7 @@ impl Pipe {
             Read::End => {}
             Read::Reset => return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
             Read::Nothing => {
-                self.state().ways[1 - self.side].reader = Some(cx.waker().clone());
+                self.state().directions[1 - self.side].reader = Some(cx.waker().clone());
                 return Poll::Pending;
             }
         }
@@ -146,7 +146,7 @@ impl Pipe {
         match self.write(bytes) {
             None => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
             Some(0) if !bytes.is_empty() => {
-                self.state().ways[self.side].writer = Some(cx.waker().clone());
+                self.state().directions[self.side].writer = Some(cx.waker().clone());
                 Poll::Pending
             }
             Some(len) => Poll::Ready(Ok(len)),
@@ -192,8 +192,8 @@ impl Tcp for Pipe {
 
     fn queued(&self) -> usize {
         let state = self.state();
-        let way = &state.ways[self.side];
-        way.bytes.len() + way.pending
+        let half = &state.directions[self.side];
+        half.bytes.len() + half.pending
     }
 }
 
@@ -202,11 +202,11 @@ impl TcpReader for Half<'_> {
         std::future::poll_fn(|cx| {
             let mut state = self.0.state();
             let is_reset = state.is_reset;
-            let way = &mut state.ways[1 - self.0.side];
-            if is_reset || way.has_ended || !way.bytes.is_empty() {
+            let half = &mut state.directions[1 - self.0.side];
+            if is_reset || half.has_ended || !half.bytes.is_empty() {
                 return Poll::Ready(Ok(()));
             }
-            way.reader = Some(cx.waker().clone());
+            half.reader = Some(cx.waker().clone());
             Poll::Pending
         })
         .await

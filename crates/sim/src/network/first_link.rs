@@ -20,14 +20,14 @@ impl Network<'_> {
     }
 
     /// Tells an end of a node that has just been made when the link that it uses first is down.
-    pub(crate) fn tell_if_down(
+    pub(crate) fn notify_if_down(
         &self,
         now: Instant,
         endpoint: &mut dyn NetworkFeedback,
         [node, peer]: [u16; 2],
     ) {
-        let way = self.routes.next(node, peer);
-        if way.is_some_and(|channel| self.outages.is_down(channel)) {
+        let channel = self.routes.next(node, peer);
+        if channel.is_some_and(|channel| self.outages.is_down(channel)) {
             endpoint.handle_link_state(now, false);
         }
     }
@@ -48,9 +48,9 @@ impl Network<'_> {
     }
 
     /// Tells an end of a node that follows the queue of its host how full that is; `None` when it follows
-    /// none, or has none with a limit. Afterwards it is to be drained, and then [`Network::tell_overflow`].
+    /// none, or has none with a limit. Afterwards it is to be drained, and then [`Network::notify_overflow`].
     #[inline]
-    pub(crate) fn tell_queue(
+    pub(crate) fn notify_queue(
         &self,
         now: Instant,
         endpoint: &mut impl NetworkFeedback,
@@ -66,7 +66,7 @@ impl Network<'_> {
     }
 
     /// Tells an end of a segment that its queue had no room for while it was drained.
-    pub(crate) fn tell_overflow(
+    pub(crate) fn notify_overflow(
         &self,
         now: Instant,
         endpoint: &mut impl NetworkFeedback,
@@ -79,8 +79,8 @@ impl Network<'_> {
     }
 
     fn local_queue(&self, now: Instant, channel: u32) -> Option<LocalQueue> {
-        let (waiting, limit) = match self.stations.before(channel) {
-            Some((station, line)) => self.stations.waiting(station, line),
+        let (waiting, limit) = match self.macs.before(channel) {
+            Some((station, line)) => self.macs.waiting(station, line),
             None => self.channels[channel as usize].waiting(now)?,
         };
         let (waiting, limit) = match limit {

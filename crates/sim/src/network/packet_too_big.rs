@@ -30,8 +30,8 @@ impl Network<'_> {
     #[inline(never)]
     pub(super) fn drops_too_big(&mut self, now: Instant, node: u16, label: Label) -> bool {
         let Label { packet, len, to, kind } = label;
-        let way = self.routes.next(node, to);
-        let narrow = way.and_then(|channel| Some((channel, self.narrow[channel as usize]?)));
+        let channel = self.routes.next(node, to);
+        let narrow = channel.and_then(|channel| Some((channel, self.narrow[channel as usize]?)));
         let Some((channel, mtu)) = narrow.filter(|(_, mtu)| len > u32::from(mtu.bytes)) else {
             return false;
         };

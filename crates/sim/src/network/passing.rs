@@ -19,14 +19,14 @@ impl Network<'_> {
         let (from, to, label) = (packet.from, packet.to, packet.label(id));
         let (next, back) = (self.routes.next(node, to), self.routes.next(node, from));
         let found = self.agents.find(node, next, back).filter(|_| !packet.corrupt);
-        let (Some((agent, way)), Segment::Tcp(segment)) = (found, &mut packet.segment) else {
+        let (Some((agent, direction)), Segment::Tcp(segment)) = (found, &mut packet.segment) else {
             return self.enter(now, node, label);
         };
         let hosts = ends(from, to);
-        match self.agents.show(now, agent, way, hosts, segment) {
+        match self.agents.show(now, agent, direction, hosts, segment) {
             Verdict::Suppress => self.arena.release(id),
             Verdict::Forward => {
-                let seen = (way == Direction::Out).then(|| segment.clone());
+                let seen = (direction == Direction::Out).then(|| segment.clone());
                 let label = self.seal(id);
                 let channel = self.agents.channel(agent) as usize;
                 let before = self.channels[channel].turned_away();
@@ -34,7 +34,7 @@ impl Network<'_> {
                 if let Some(segment) = seen
                     && self.channels[channel].turned_away() > before
                 {
-                    self.agents.tell_drop(now, agent, hosts, &segment);
+                    self.agents.notify_drop(now, agent, hosts, &segment);
                 }
             }
         }

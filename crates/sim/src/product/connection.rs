@@ -45,16 +45,16 @@ impl Woken {
 
     /// Tells of an end.
     pub(super) fn waker(self: &Arc<Self>, end: u32) -> Waker {
-        Waker::from(Arc::new(Teller { woken: self.clone(), end }))
+        Waker::from(Arc::new(LinkStates { woken: self.clone(), end }))
     }
 }
 
-struct Teller {
+struct LinkStates {
     woken: Arc<Woken>,
     end: u32,
 }
 
-impl Wake for Teller {
+impl Wake for LinkStates {
     fn wake(self: Arc<Self>) {
         self.woken.tell(self.end);
     }

@@ -157,7 +157,7 @@ impl World {
         self.report.events += 1;
         let nodes = self.nodes.iter().filter_map(Node::next).min();
         let (clients, is_calm) = (self.hosts.next(self.now), self.phase.is_calm());
-        let acts = !is_calm || self.settings.strangers_stay;
+        let acts = !is_calm || self.settings.unknown_peers_stay;
         let acts = acts.then_some(self.phase.next());
         let opens = !is_calm || self.hosts.calm().0 < self.wants();
         let opens = opens.then_some(self.hosts.opens_at());
@@ -238,9 +238,9 @@ impl World {
         Ok(())
     }
 
-    /// Flows that are opened after the storm: many, if strangers are at work, and a few.
+    /// Flows that are opened after the storm: many, if unknown peers are at work, and a few.
     const fn wants(&self) -> u64 {
-        if self.settings.strangers_stay { 20 } else { 5 }
+        if self.settings.unknown_peers_stay { 20 } else { 5 }
     }
 
     /// Somebody says something to the server, of whom the terminal may not know yet.
@@ -407,7 +407,7 @@ impl World {
             }
             11 => {
                 let count = self.random.below(400);
-                self.log.say(now, format_args!("{count} strangers repeat a request"));
+                self.log.say(now, format_args!("{count} unknown peers repeat a request"));
                 self.network.flood(now, count);
             }
             _ => {
@@ -447,9 +447,9 @@ impl World {
                 }
             }
         }
-        let [from, to] = self.network.stranger_bytes();
+        let [from, to] = self.network.unknown_bytes();
         if to > 3 * from {
-            return Err(format!("{to} bytes to strangers who sent {from}"));
+            return Err(format!("{to} bytes to unknown peers who sent {from}"));
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ pub(super) struct Weather {
     pub(super) corrupts: f64,
     /// Datagrams that are held back for minutes.
     pub(super) holds: f64,
-    /// Datagrams that are marked on the way.
+    /// Datagrams that are marked on the path.
     pub(super) marks: f64,
     pub(super) rate: BitRate,
     pub(super) queue: Span,
@@ -102,13 +102,13 @@ pub struct Datagrams {
     pub sent: u64,
     /// Those that were lost.
     pub lost: u64,
-    /// Those that were changed on the way.
+    /// Those that were changed on the path.
     pub corrupted: u64,
     /// Those that came twice.
     pub duplicated: u64,
     /// Those that were held back for minutes.
     pub held: u64,
-    /// Those that strangers sent: repeated, changed, made up.
+    /// Those that unknown peers sent: repeated, changed, made up.
     pub from_strangers: u64,
 }
 
@@ -124,15 +124,15 @@ pub(super) struct Network {
     /// The weather from each client's place to the server, and from the server to it.
     weather: Vec<[Weather; 2]>,
     busy: Vec<[Instant; 2]>,
-    flying: BTreeMap<(Instant, u64), Flight>,
+    in_flight: BTreeMap<(Instant, u64), Flight>,
     serial: u64,
     captured: Vec<Flight>,
     handshakes: Vec<Flight>,
-    /// The chance that somebody on the way copies a datagram, which overtakes the original.
+    /// The chance that somebody on the path copies a datagram, which overtakes the original.
     overtakes: f64,
     pub(super) counts: Datagrams,
     /// Bytes from addresses that are nobody's, and to them.
-    stranger_bytes: [u64; 2],
+    unknown_bytes: [u64; 2],
 }
 
 impl Network {
@@ -149,13 +149,13 @@ impl Network {
             addresses: (0..places).map(address).collect(),
             weather: (0..places).map(|_| fair()).collect(),
             busy: vec![[Instant::ZERO; 2]; places],
-            flying: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             serial: 0,
             captured: Vec::new(),
             handshakes: Vec::new(),
             overtakes: settings.overtakes,
             counts: Datagrams::default(),
-            stranger_bytes: [0; 2],
+            unknown_bytes: [0; 2],
         }
     }
 
@@ -189,12 +189,12 @@ impl Network {
 
     /// When the next datagram arrives.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.flying.keys().next().map(|(at, _)| *at)
+        self.in_flight.keys().next().map(|(at, _)| *at)
     }
 
     /// The next datagram, if it arrives by now.
     pub(super) fn take(&mut self, now: Instant) -> Option<Flight> {
-        let first = self.flying.first_entry().filter(|first| first.key().0 <= now)?;
+        let first = self.in_flight.first_entry().filter(|first| first.key().0 <= now)?;
         let is_there = |flight: &Flight| {
             let places = [flight.to, self.nodes + flight.to];
             places.iter().any(|place| self.addresses[*place] == flight.address)
@@ -209,8 +209,8 @@ impl Network {
         let Some(place) = self.addresses.iter().position(|address| *address == route.address)
         else {
             self.counts.lost += 1;
-            if is_strangers(route.address) {
-                self.stranger_bytes[1] += bytes.len() as u64;
+            if is_unknown(route.address) {
+                self.unknown_bytes[1] += bytes.len() as u64;
             }
             return;
         };
@@ -221,7 +221,7 @@ impl Network {
         self.capture(&flight);
         if self.random.chance(self.overtakes) {
             self.counts.from_strangers += 1;
-            self.inject(now, Flight { from: stranger(251).into(), ..flight.clone() });
+            self.inject(now, Flight { from: unknown_peer(251).into(), ..flight.clone() });
         }
         let (client, direction) = if node == 0 { (to, 1) } else { (node, 0) };
         self.pass(now, link + client, direction, flight);
@@ -241,7 +241,7 @@ impl Network {
             let leaves = begins + weather.rate.time_for(ByteCount::new(len as u64));
             self.busy[link][direction] = leaves;
             self.serial += 1;
-            self.flying.insert((leaves + weather.delay, self.serial), flight);
+            self.in_flight.insert((leaves + weather.delay, self.serial), flight);
             return;
         }
         let dropped = weather.is_dark
@@ -278,7 +278,7 @@ impl Network {
                 at += Span::from_secs(5 + random.below(600));
             }
             self.serial += 1;
-            self.flying.insert((at, self.serial), flight.clone());
+            self.in_flight.insert((at, self.serial), flight.clone());
         }
     }
 
@@ -294,7 +294,7 @@ impl Network {
                         self.weather[place][direction as usize].is_dark = is_dark;
                     }
                 }
-                let what = ["up", "down", "both ways"][which as usize];
+                let what = ["up", "down", "in both directions"][which as usize];
                 format!("client {node}, place {place}: outage {what}: {is_dark}")
             }
             _ => {
@@ -331,7 +331,7 @@ impl Network {
         }
     }
 
-    /// A stranger sends something: what somebody has said, as it was or changed, from there or from elsewhere.
+    /// An unknown peer sends something: what somebody has said, as it was or changed, from there or from elsewhere.
     pub(super) fn intrude(&mut self, now: Instant) {
         if self.captured.is_empty() {
             return;
@@ -340,9 +340,9 @@ impl Network {
         let from = if handshake { &self.handshakes } else { &self.captured };
         let mut flight = from[self.random.below(from.len() as u64) as usize].clone();
         if self.random.chance(0.5) {
-            flight.from = stranger(self.random.below(250) as u8).into();
+            flight.from = unknown_peer(self.random.below(250) as u8).into();
         }
-        // Whom it was for may be elsewhere by now, and a stranger may try another one.
+        // Whom it was for may be elsewhere by now, and an unknown peer may try another one.
         if self.random.chance(0.1) {
             flight.to = self.random.below(self.nodes as u64) as usize;
         }
@@ -361,11 +361,11 @@ impl Network {
         self.inject(now, flight);
     }
 
-    /// So many strangers repeat a request that somebody has made, at once.
+    /// So many unknown peers repeat a request that somebody has made, at once.
     pub(super) fn flood(&mut self, now: Instant, count: u64) {
         let Some(last) = self.handshakes.last().cloned() else { return };
         for number in 0..count {
-            let from = stranger((number % 250) as u8).into();
+            let from = unknown_peer((number % 250) as u8).into();
             let mut flight = Flight { from, address: self.addresses[last.to], ..last.clone() };
             if self.random.chance(0.5) {
                 let at = self.random.below(flight.bytes.len() as u64) as usize;
@@ -378,25 +378,25 @@ impl Network {
 
     /// Something comes at once that nobody has sent just so.
     fn inject(&mut self, now: Instant, flight: Flight) {
-        if is_strangers(flight.from.address) {
-            self.stranger_bytes[0] += flight.bytes.len() as u64;
+        if is_unknown(flight.from.address) {
+            self.unknown_bytes[0] += flight.bytes.len() as u64;
         }
         self.serial += 1;
-        self.flying.insert((now, self.serial), flight);
+        self.in_flight.insert((now, self.serial), flight);
     }
 
-    /// Bytes that strangers sent from addresses of their own, and what was sent to them.
-    pub(super) const fn stranger_bytes(&self) -> [u64; 2] {
-        self.stranger_bytes
+    /// Bytes that unknown peers sent from addresses of their own, and what was sent to them.
+    pub(super) const fn unknown_bytes(&self) -> [u64; 2] {
+        self.unknown_bytes
     }
 }
 
 /// An address that is nobody's.
-fn stranger(number: u8) -> SocketAddr {
+fn unknown_peer(number: u8) -> SocketAddr {
     SocketAddr::from(([198, 51, 100, number], 4000))
 }
 
 /// Addresses that are nobody's.
-fn is_strangers(address: SocketAddr) -> bool {
+fn is_unknown(address: SocketAddr) -> bool {
     matches!(address, SocketAddr::V4(v4) if v4.ip().octets()[..3] == [198, 51, 100])
 }

@@ -1,4 +1,4 @@
-//! What differs between storms before anything goes wrong: what programs are allowed, and what strangers do.
+//! What differs between storms before anything goes wrong: what programs are allowed, and what unknown peers do.
 
 use bentpipe_association::{Fec, Security};
 use bentpipe_link::Stream;
@@ -21,10 +21,10 @@ pub(super) struct Settings {
     pub(super) buffer: Option<ByteCount>,
     /// How long a hub waits for a terminal that says nothing.
     pub(super) hub_waits: Span,
-    /// The chance that somebody on the way copies a datagram, which overtakes the original.
+    /// The chance that somebody on the path copies a datagram, which overtakes the original.
     pub(super) overtakes: f64,
-    /// Strangers go on after the storm.
-    pub(super) strangers_stay: bool,
+    /// Unknown peers go on after the storm.
+    pub(super) unknown_peers_stay: bool,
     /// Files that are synchronised may not be.
     pub(super) loses: bool,
     /// What protects datagrams.
@@ -35,7 +35,7 @@ pub(super) struct Settings {
     pub(super) fec: Fec,
     /// A second link, if there is one.
     pub(super) second: Option<Second>,
-    /// New flows go on without a far gateway that is gone.
+    /// New flows go on without a remote gateway that is unreachable.
     pub(super) direct: bool,
 }
 
@@ -59,7 +59,7 @@ impl Settings {
             buffer: random.chance(0.3).then_some(ByteCount::new(64_000)),
             hub_waits: if random.chance(0.4) { Span::from_secs(300) } else { IDLE },
             overtakes: if random.chance(0.5) { 0.01 } else { 0.0 },
-            strangers_stay: random.chance(0.5),
+            unknown_peers_stay: random.chance(0.5),
             loses: random.chance(0.5),
             security: if random.chance(0.2) { Security::None } else { Security::Full },
             rate: random.chance(0.3).then(|| Self::draw_rate(random)),

@@ -50,7 +50,7 @@ struct User {
     /// An attempt under way: since when, and how it ended.
     attempt: Option<(Instant, Arc<Mutex<Ends>>)>,
     next: Instant,
-    patience: Span,
+    idle_timeout: Span,
     /// Everything arrived, and nothing was changed since.
     is_done: bool,
 }
@@ -177,7 +177,7 @@ impl World {
         let nodes = self.nodes.iter().filter_map(Node::next).min();
         let users = self.users.iter().filter_map(User::next).min();
         let is_calm = self.phase.is_calm();
-        let acts = (!is_calm || self.settings.strangers_stay).then_some(self.phase.next());
+        let acts = (!is_calm || self.settings.unknown_peers_stay).then_some(self.phase.next());
         let mut next = Instant::earliest(nodes, users);
         for other in [acts, self.network.next(), self.hostile.next()] {
             next = Instant::earliest(next, other);
@@ -189,7 +189,7 @@ impl World {
         } else if self.phase.acts(self.now) {
             if !is_calm {
                 self.act();
-            } else if self.settings.strangers_stay {
+            } else if self.settings.unknown_peers_stay {
                 self.intrude();
             }
             let pause = self.random.exponential(4.0).min(60.0);
@@ -286,8 +286,9 @@ impl World {
         let program = self.nodes[number + 1].start(now, seed);
         let (host, runtime) = (program.host().clone(), program.runtime().clone());
         let (disk, entries) = (user.disk.clone(), user.entries.clone());
-        let (patience, buffer, rate) = (user.patience, self.settings.buffer, self.settings.rate);
-        let tuning = Tuning { idle_timeout: patience, buffer, rate, ..Tuning::default() };
+        let (idle_timeout, buffer, rate) =
+            (user.idle_timeout, self.settings.buffer, self.settings.rate);
+        let tuning = Tuning { idle_timeout, buffer, rate, ..Tuning::default() };
         host.set_fec(self.settings.fec);
         if let Some(second) = self.settings.second {
             let addresses = [to, self.network.second_address(SERVER)];
@@ -448,9 +449,9 @@ impl World {
                 }
             }
         }
-        let [from, to] = self.network.stranger_bytes();
+        let [from, to] = self.network.unknown_bytes();
         if to > 3 * from {
-            return Err(format!("{to} bytes to strangers who sent {from}"));
+            return Err(format!("{to} bytes to unknown peers who sent {from}"));
         }
         Ok(())
     }
@@ -491,11 +492,11 @@ async fn send_once(
     tuning: Tuning,
     progress: impl Fn(Progress),
 ) -> Result<Outcome, TransferError> {
-    let patience = tuning.idle_timeout;
+    let idle_timeout = tuning.idle_timeout;
     let config = tuning.persistent_config().expect("settings without a rate");
     let connecting = host.connect(to, peer, PORT, config);
     let late = || TransferError::Connection(std::io::ErrorKind::TimedOut.into());
-    let connection = runtime.timeout(patience, connecting).await.ok_or_else(late)??;
+    let connection = runtime.timeout(idle_timeout, connecting).await.ok_or_else(late)??;
     let sent = send(runtime, &connection, disk, entries, progress).await?;
     let _ = runtime.timeout(FAREWELL, connection.finish()).await;
     Ok(sent)
@@ -529,7 +530,7 @@ impl User {
             versions,
             attempt: None,
             next: Instant::ZERO,
-            patience: Span::from_secs(5 + random.below(40)),
+            idle_timeout: Span::from_secs(5 + random.below(40)),
             is_done: false,
         }
     }

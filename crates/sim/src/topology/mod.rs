@@ -121,7 +121,7 @@ impl Topology {
         self.log.checked(now, |from, to| tables.route(from, to, network));
     }
 
-    /// A link comes up or goes down, both ways.
+    /// A link comes up or goes down, in both directions.
     fn set(
         &mut self,
         at: Instant,

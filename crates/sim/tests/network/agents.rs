@@ -106,7 +106,7 @@ fn every_loss_of_a_noisy_link_is_repaired_once_and_no_sender_without_sack_learns
     }
 }
 
-/// Where two losses of one round trip meet, what passes to acknowledge the first repair reports what came
+/// Where two losses of one round trip meet, what passes to acknowledge the first retransmission reports what came
 /// after the second: Snoop ends duplicates, and leaves reports as they are.
 #[test]
 fn with_sack_the_sender_sees_a_second_loss_of_the_same_round_trip() {

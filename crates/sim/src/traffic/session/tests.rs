@@ -192,7 +192,7 @@ fn the_load_is_what_a_page_has_by_the_time_from_page_to_page() {
     let pieces = pieces(&spec, Span::from_millis(300), usize::MAX);
     let bytes: u64 = pieces.iter().map(|(_, bytes)| bytes).sum();
     let rate = bytes as f64 / pieces[pieces.len() - 1].0;
-    // 50 kB for four gaps of 0.1 s, 0.3 s on the way and a second of reading.
+    // 50 kB for four gaps of 0.1 s, 0.3 s on the path and a second of reading.
     assert!((rate / (50_000.0 / 1.7) - 1.0).abs() < 0.03, "{rate}");
 }
 
