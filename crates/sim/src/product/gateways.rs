@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use bentpipe_association::host::{Runtime, lock};
+use bentpipe_gateway::places::Kind;
 use bentpipe_gateway::{Config, Destination, Gateway, Network, Surroundings};
 use bentpipe_link::Streams;
 use bentpipe_transport::Ports;
@@ -177,7 +178,9 @@ impl Products {
             let host = self.of_node[usize::from(node)];
             if let Some(host) = host.and_then(|host| self.hosts.get(host)) {
                 host.program.spawn(async move {
-                    let _ = gateway.serve("hub", pipe, from, to, None).await;
+                    // It has connected, and so it is where it says.
+                    let unknown = gateway.unknown().take(from.ip(), Kind::Connection, 0);
+                    let _ = gateway.serve("hub", pipe, from, to, unknown).await;
                 });
             }
         }

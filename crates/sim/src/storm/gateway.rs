@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use bentpipe_gateway::places::Kind;
 use bentpipe_gateway::{Config, Destination, Gateway, Here, Network as _};
 use bentpipe_link::{Stream, Streams};
 use bentpipe_units::{Instant, Span};
@@ -278,14 +279,16 @@ impl World {
             _ => SERVES,
         };
         let port_of_client = 1024 + self.hosts.next_number() as u16;
-        let from = ([10, 1, 0, 1 + self.random.below(3) as u8], port_of_client).into();
+        let from = SocketAddr::from(([10, 1, 0, 1 + self.random.below(3) as u8], port_of_client));
         let to = match self.random.below(10) {
             0..=2 => Destination::Name(NAME.to_owned(), port),
             3 if !is_calm => Destination::Name(ABSENT.to_owned(), port),
             _ => SocketAddr::new(SERVER, port).into(),
         };
         program.spawn(async move {
-            let _ = machine.serve("hub", far, from, to, None).await;
+            // It has connected, and so it is where it says.
+            let unknown = machine.unknown().take(from.ip(), Kind::Connection, 0);
+            let _ = machine.serve("hub", far, from, to, unknown).await;
         });
         self.hosts.open(now, near, is_calm, &mut self.random);
     }
