@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bentpipe_units::ByteCount;
 
-use super::{MSS, Play, secs};
+use super::play::{MSS, Play, secs};
 use crate::{Ack, Loss, LossCause, Phase, RateSample};
 
 /// The step in which data flow over a [`Link`].

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bentpipe_units::{BitRate, ByteCount, Instant};
 
-use super::Rate;
+use super::connection::Rate;
 use super::estimator::Estimator;
 use crate::Controller;
 

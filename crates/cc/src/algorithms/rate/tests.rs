@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use bentpipe_units::Instant;
+use bentpipe_units::{ByteCount, Instant, Span};
 
 use super::*;
-use crate::LossCause;
+use crate::{Ack, Controller, Loss, LossCause, PathView};
 
 /// Bytes of a packet.
 const PACKET: u64 = 1200;
