@@ -1,14 +1,17 @@
 //! Which protocol on this link: one scenario, several variants of its flows, the same seeds.
 
+mod flows;
 mod measure;
 mod place;
 mod variant;
 
 use bentpipe_record::{Comparison, ComparisonRow, Estimate as Mean};
-use bentpipe_scenario::{Override, Scenario, ScenarioError, did_you_mean};
-use bentpipe_sim::{Protocol, RunSpec, run};
+use bentpipe_scenario::{Override, Scenario, ScenarioError};
+use bentpipe_sim::run;
 use rayon::prelude::*;
 
+pub(crate) use self::flows::changes;
+use self::flows::chosen;
 pub(crate) use self::measure::jain;
 use self::measure::{Measured, Watch};
 pub use self::variant::{DEFAULT_VARIANTS, NamedVariant, Variant, named};
@@ -107,21 +110,6 @@ pub fn default_variants(
     Ok((can, why_not))
 }
 
-/// What makes all bulk transfers of a scenario the variant of this name.
-pub(crate) fn changes(scenario: &Scenario, name: &str) -> Result<Vec<Override>, ScenarioError> {
-    let spec = scenario.run_spec(None, false)?;
-    let found = name.parse::<Variant>().and_then(|variant| {
-        let flows = chosen(&spec, &[])?;
-        variant.changes(&spec, &flows)
-    });
-    found.map_err(|message| ScenarioError {
-        source: scenario.source().to_owned(),
-        line: None,
-        key: None,
-        message,
-    })
-}
-
 /// The scenario with the values of a variant.
 fn with(
     scenario: &Scenario,
@@ -131,31 +119,6 @@ fn with(
     scenario
         .with(changes)
         .map_err(|error| ScenarioError { source: format!("variant {}", variant.name), ..error })
-}
-
-/// The flows that are compared: those that are named, or all bulk transfers.
-fn chosen(spec: &RunSpec, names: &[String]) -> Result<Vec<usize>, String> {
-    let known = || spec.flows.iter().map(|flow| flow.name.as_str());
-    let mut chosen = Vec::new();
-    for name in names {
-        let found = known().position(|known| known == name);
-        let hint = did_you_mean(name, known());
-        let index = found.ok_or_else(|| format!("there is no flow `{name}`{hint}"))?;
-        if matches!(spec.flows[index].protocol, Protocol::Udp) {
-            return Err(format!("the flow `{name}` consists of datagrams: it has no variants"));
-        }
-        chosen.push(index);
-    }
-    if names.is_empty() {
-        let bulk = spec.flows.iter().enumerate().filter(|(_, flow)| flow.traffic.is_none());
-        chosen.extend(bulk.map(|(index, _)| index));
-    }
-    if chosen.is_empty() {
-        return Err("no flow sends a file or without end: name those to compare by --flow".into());
-    }
-    chosen.sort_unstable();
-    chosen.dedup();
-    Ok(chosen)
 }
 
 /// A row for each variant, the best goodput first; equal ones in the order they were asked for.

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use super::claims::ClaimSpec;
 use super::metrics::{TRACED, metric};
 use super::watch::WatchSpec;
-use crate::{compare, library};
+use crate::compare::changes as variant_changes;
+use crate::library;
 
 /// An experiment as it stands in its file.
 #[derive(Clone, Debug, Deserialize)]
@@ -142,7 +143,7 @@ impl Experiment {
         if let Some(is) = &variant.is {
             // What the flows become depends on what they are at this point.
             scenario = scenario.with(&changes)?;
-            changes = compare::changes(&scenario, is)?;
+            changes = variant_changes(&scenario, is)?;
         }
         changes.extend(own);
         scenario.with(&changes)
