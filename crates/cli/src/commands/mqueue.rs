@@ -6,7 +6,6 @@ use bentpipe_association::Tuning;
 use bentpipe_link::Path;
 use bentpipe_net::qlp::{self, Counters, Frame, Node, NodeId, Router, Routes};
 use bentpipe_transfer::PORT;
-use serde::Serialize;
 
 use super::emulate::counters::{self, Live};
 use super::emulate::signals::Signals;
@@ -16,30 +15,6 @@ use crate::args::{Emulate, Queues, Recv, Send};
 use crate::commands::{Stop, in_runtime, runtime};
 use crate::failure::Failure;
 use crate::output::lines::Lines;
-
-/// What became of the frames of a node, for reports.
-#[derive(Debug, Serialize)]
-pub(super) struct Frames {
-    received: u64,
-    malformed: u64,
-    unwanted: u64,
-    sent: u64,
-    lost_queue_full: u64,
-    lost_no_queue: u64,
-}
-
-impl From<&Counters> for Frames {
-    fn from(c: &Counters) -> Self {
-        Self {
-            received: c.received,
-            malformed: c.malformed,
-            unwanted: c.unwanted,
-            sent: c.sent,
-            lost_queue_full: c.lost_queue_full,
-            lost_no_queue: c.lost_no_queue,
-        }
-    }
-}
 
 /// Sends as a node.
 pub(super) fn send(

@@ -3,10 +3,10 @@
 use std::io::{IsTerminal, Write};
 
 use bentpipe_link::{Counters, Direction, Path};
+use bentpipe_net::qlp;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::commands::mqueue::Frames;
 use crate::commands::print_json;
 use crate::failure::Failure;
 
@@ -41,6 +41,30 @@ impl From<&Counters> for OneWay {
             delivered_bytes: c.delivered_bytes,
             lost_queue_full: c.lost_queue_full,
             lost: c.lost,
+        }
+    }
+}
+
+/// What became of the frames of a node, for reports.
+#[derive(Debug, Serialize)]
+pub(in crate::commands) struct Frames {
+    received: u64,
+    malformed: u64,
+    unwanted: u64,
+    sent: u64,
+    lost_queue_full: u64,
+    lost_no_queue: u64,
+}
+
+impl From<&qlp::Counters> for Frames {
+    fn from(c: &qlp::Counters) -> Self {
+        Self {
+            received: c.received,
+            malformed: c.malformed,
+            unwanted: c.unwanted,
+            sent: c.sent,
+            lost_queue_full: c.lost_queue_full,
+            lost_no_queue: c.lost_no_queue,
         }
     }
 }
