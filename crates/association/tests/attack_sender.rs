@@ -147,7 +147,7 @@ proptest! {
         let peer = world.public();
         if let Some(rate) = share {
             let rate = BitRate::from_bps(rate);
-            world.endpoint.set_rate(0, rate);
+            world.endpoint.set_rate(world.now, 0, rate);
             world.endpoint.set_share(world.now, 0, peer, Share { rate, weight: 1 });
         }
         let number = world.number(0);
@@ -199,7 +199,7 @@ proptest! {
                 Step::Rate(rate) => {
                     let rate = BitRate::from_bps(rate);
                     let now = liar.world.now;
-                    liar.world.endpoint.set_rate(0, rate);
+                    liar.world.endpoint.set_rate(now, 0, rate);
                     liar.world.endpoint.set_share(now, 0, peer, Share { rate, weight: 1 });
                 }
                 Step::Calm(times) => {

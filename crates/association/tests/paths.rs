@@ -209,7 +209,7 @@ fn connections_that_are_spread_use_the_rates_of_both_links() {
     let (mut world, counts) = world(both_links(), true, |_, _| true);
     for (link, mbits) in [(0, 4), (1, 2)] {
         let share = Share { rate: BitRate::from_bps(mbits * 1_000_000), weight: 1 };
-        world.endpoints[CLIENT].set_rate(link, share.rate);
+        world.endpoints[CLIENT].set_rate(world.now, link, share.rate);
         world.endpoints[CLIENT].set_share(world.now, link, key(2).public(), share);
     }
     let first = world.connect();

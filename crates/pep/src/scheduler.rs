@@ -84,8 +84,13 @@ impl Scheduler {
         self
     }
 
-    /// The link now has this rate.
-    pub const fn set_rate(&mut self, rate: BitRate) {
+    /// The rate is another one from now on. What is owed for bytes that have left already is owed in bytes: a link that
+    /// was slow for a while is not busy for long once it is fast.
+    pub fn set_rate(&mut self, now: Instant, rate: BitRate) {
+        if rate != self.rate && self.free_at > now {
+            let owed = self.free_at.since(now);
+            self.free_at = now + owed.mul_div(self.rate.as_bps(), rate.as_bps());
+        }
         self.rate = rate;
     }
 
@@ -319,10 +324,22 @@ mod tests {
         scheduler.set_weight(1, 10);
         let sent = order(&mut scheduler, vec![(20, 1000), (10, 1000)]);
         assert_eq!(sent[..12].iter().filter(|(member, _)| *member == 1).count(), 10);
-        scheduler.set_rate(BitRate::from_bps(4_000_000));
+        scheduler.set_rate(Instant::ZERO, BitRate::from_bps(4_000_000));
         scheduler.wake(0);
         let at = scheduler.poll_timeout().expect("somebody");
         scheduler.sent(at, 0, ByteCount::new(1000));
         assert_eq!(scheduler.poll_timeout(), Some(at + Span::from_millis(2)));
+    }
+
+    #[test]
+    fn what_left_while_the_link_was_slow_is_owed_in_bytes_once_it_is_fast() {
+        let (mut scheduler, now) = (scheduler(Discipline::Weighted, &[1]), Instant::ZERO);
+        scheduler.set_rate(now, BitRate::from_bps(8_000));
+        scheduler.wake(0);
+        scheduler.sent(now, 0, ByteCount::new(10_000));
+        assert_eq!(scheduler.poll_timeout(), Some(now + Span::from_secs(10)));
+        let later = now + Span::from_secs(2);
+        scheduler.set_rate(later, BitRate::from_bps(8_000_000));
+        assert_eq!(scheduler.poll_timeout(), Some(later + Span::from_millis(8)));
     }
 }

@@ -33,9 +33,9 @@ impl Egress {
     }
 
     /// The rate of a link, if there is such a link.
-    pub(super) fn set_rate(&mut self, link: usize, rate: BitRate) {
+    pub(super) fn set_rate(&mut self, now: Instant, link: usize, rate: BitRate) {
         if let Some(shaper) = self.shapers.get_mut(link) {
-            shaper.set_rate(rate);
+            shaper.set_rate(now, rate);
         }
     }
 
@@ -60,6 +60,7 @@ impl Egress {
     /// Gives an association the shaper over a link that its peer has this share of.
     pub(super) fn apply_share(
         &mut self,
+        now: Instant,
         link: usize,
         id: AssociationId,
         share: Share,
@@ -68,7 +69,7 @@ impl Egress {
         let shaper = &mut self.shapers[link];
         let own = own.get_or_insert_with(|| PeerShaper::new(share, shaper.join(id, share.weight)));
         shaper.set_weight(own.member(), share.weight);
-        own.set_rate(share.rate);
+        own.set_rate(now, share.rate);
     }
 
     /// An association has something to send over a link: it waits for a round.

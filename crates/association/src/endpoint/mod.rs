@@ -101,7 +101,7 @@ pub use self::path_monitor::{Plan, PlannedPath};
 pub use self::paths::LINKS;
 pub use self::route::{Outer, Route};
 pub use self::shaper::Share;
-pub use self::status::{ConnectionRef, PeerState};
+pub use self::status::{ConnectionRef, PeerState, RecoveryCounters};
 pub use self::timers::Timers;
 pub use self::times::Times;
 pub use crate::stream::{ConnectionId, StreamError, Streams};
@@ -280,8 +280,8 @@ impl Endpoint {
 
     /// All that this host sends over a link to peers with a [`Share`] of it leaves at this rate at most.
     /// `link` is 0, or 1 for a backup.
-    pub fn set_rate(&mut self, link: usize, rate: BitRate) {
-        self.egress.set_rate(link, rate);
+    pub fn set_rate(&mut self, now: Instant, link: usize, rate: BitRate) {
+        self.egress.set_rate(now, link, rate);
     }
 
     /// What is sent to a peer over a link takes this share of it, now and in associations to come.
@@ -335,7 +335,15 @@ impl Endpoint {
     pub fn peer_state(&self, peer: PublicKey) -> PeerState {
         let shares = self.egress.shares(peer).unwrap_or_default();
         match self.directory.of_peer(peer) {
-            Some(id) => self.directory.get(id).state(shares),
+            Some(id) => {
+                let association = self.directory.get(id);
+                let mut state = association.state(shares);
+                for connection in association.connections() {
+                    let connection = self.connections.get(connection);
+                    state.recovery.add_connection(&connection.session().counters());
+                }
+                state
+            }
             None => PeerState { share: shares[0], ..PeerState::default() },
         }
     }

@@ -79,9 +79,9 @@ impl PeerShaper {
     }
 
     /// The peer's share is so large.
-    pub(super) fn set_rate(&mut self, rate: BitRate) {
+    pub(super) fn set_rate(&mut self, now: Instant, rate: BitRate) {
         self.link.set_rate(rate);
-        self.shaper.set_rate(self.link.pace());
+        self.shaper.set_rate(now, self.link.pace());
     }
 
     /// A member more. Returns its number.
@@ -123,7 +123,7 @@ impl PeerShaper {
         if bytes > ByteCount::ZERO {
             self.link.sent(now, bytes);
         }
-        self.shaper.set_rate(self.link.pace());
+        self.shaper.set_rate(now, self.link.pace());
         bytes
     }
 
@@ -200,9 +200,9 @@ impl<T: Copy> Shaper<T> {
         self.rate
     }
 
-    pub(super) const fn set_rate(&mut self, rate: BitRate) {
+    pub(super) fn set_rate(&mut self, now: Instant, rate: BitRate) {
         self.rate = rate;
-        self.scheduler.set_rate(rate);
+        self.scheduler.set_rate(now, rate);
     }
 
     /// A member more. Returns its number.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use bentpipe_record::TransportCounters;
 use bentpipe_units::{ByteCount, Span};
 
 use super::route::Outer;
@@ -46,4 +47,33 @@ pub struct PeerState {
     pub held: ByteCount,
     /// Its part of a dedicated link.
     pub share: Option<Share>,
+    /// What was sent to it beyond the data themselves.
+    pub recovery: RecoveryCounters,
+}
+
+/// What was sent to a peer so that losses do not matter, since the association with it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryCounters {
+    /// Data segments retransmitted.
+    pub retransmitted_segments: u64,
+    /// Header and payload bytes of them.
+    pub retransmitted: ByteCount,
+    /// Datagrams of parity.
+    pub parity_datagrams: u64,
+    /// Bytes of them, UDP payload.
+    pub parity: ByteCount,
+}
+
+impl RecoveryCounters {
+    /// A connection of the association has counted this.
+    pub(super) fn add_connection(&mut self, counters: &TransportCounters) {
+        self.retransmitted_segments += counters.retransmitted_segments;
+        self.retransmitted += ByteCount::new(counters.retransmitted_bytes);
+    }
+
+    /// A datagram of parity leaves.
+    pub(super) fn add_parity(&mut self, bytes: usize) {
+        self.parity_datagrams += 1;
+        self.parity += ByteCount::new(bytes as u64);
+    }
 }

@@ -68,7 +68,8 @@ impl Host {
     /// All that this host sends over a link, 0 or 1, to peers with a [`Share`] of it leaves at this rate at
     /// most, headers of IP and UDP included. Without a word only the shares bound it.
     pub fn set_rate(&self, link: usize, rate: BitRate) {
-        self.handle.shared.endpoint().set_rate(link, rate);
+        let shared = &self.handle.shared;
+        shared.endpoint().set_rate(shared.now(), link, rate);
     }
 
     /// What is sent to a peer over a link, 0 or 1, takes this share of it, from now on and in associations to

@@ -1,7 +1,7 @@
 //! What a connection sends and tells once it was changed, and what follows from it.
 
 use bentpipe_transport::xstp::Session;
-use bentpipe_transport::{Endpoint as _, Event, Host, PathId, drain, poll_events};
+use bentpipe_transport::{Endpoint as _, Event, Host, Inspect as _, PathId, drain, poll_events};
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::{Segment, xstp};
 use bytes::BytesMut;
@@ -170,6 +170,7 @@ impl PeerContext<'_> {
         let connection = self.connections.get(id);
         self.association.fec.drained(connection.is_busy(), false, None);
         connection.release(id, &mut self.association.memory);
+        self.association.recovery.add_connection(&connection.session().counters());
         self.association.roster.remove(connection.number(), id);
         self.leave_shaper(id);
         self.connections.remove(id);

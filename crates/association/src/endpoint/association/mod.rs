@@ -29,7 +29,7 @@ use super::paths::{LINKS, MAX_PATHS, Paths};
 use super::roster::Roster;
 use super::route::Route;
 use super::shaper::{PeerShaper, Shapers, Share};
-use super::status::PeerState;
+use super::status::{PeerState, RecoveryCounters};
 use super::switch_pause::SwitchPause;
 use crate::key::PublicKey;
 use crate::secure::{Agreed, Index, Initiator, Keyring, OVERHEAD, Request, Slot, Traffic};
@@ -81,6 +81,8 @@ pub(super) struct Association {
     switch_pause: SwitchPause,
     /// The shapers to the peer over each link whose rate is known.
     shapers: Shapers,
+    /// Connections that are forgotten, and parity.
+    recovery: RecoveryCounters,
 }
 
 /// Bytes of a POLL, which a full segment may carry as well.
@@ -112,6 +114,7 @@ impl Association {
             shared: [const { None }; MAX_PATHS],
             switch_pause: SwitchPause::default(),
             shapers: [const { None }; LINKS],
+            recovery: RecoveryCounters::default(),
         }
     }
 
@@ -182,7 +185,13 @@ impl Association {
             share: shares[link],
             link,
             outer: main.route().outer,
+            recovery: self.recovery,
         }
+    }
+
+    /// Its connections.
+    pub(super) fn connections(&self) -> impl Iterator<Item = usize> {
+        self.roster.all().into_iter()
     }
 
     /// Payload of a full segment of connection `number` on this path.

@@ -99,7 +99,7 @@ impl PeerContext<'_> {
         let Some(shares) = self.egress.shares(self.association.peer) else { return };
         for (link, own) in (0..LINKS).zip(&mut self.association.shapers) {
             if let Some(share) = shares[link] {
-                self.egress.apply_share(link, self.id, share, own);
+                self.egress.apply_share(now, link, self.id, share, own);
             }
         }
         for id in self.association.roster.all() {

@@ -8,7 +8,7 @@ use super::super::control::{Control, FRAGMENT_HEADER};
 use super::super::fragments::Fragment;
 use super::super::number::has_content;
 use super::super::outbox::Outbox;
-use super::super::parity::Sealed;
+use super::super::parity::{PARITY_HEADER, Sealed};
 use super::super::route::Route;
 use super::Association;
 use crate::secure::{FRONT, OVERHEAD};
@@ -156,6 +156,7 @@ impl Association {
     /// Sends parity if it is due.
     fn protect(&mut self, now: Instant, outbox: &mut Outbox) {
         for parity in self.fec.parity(now, self.parity_room()) {
+            self.recovery.add_parity(OVERHEAD + PARITY_HEADER + parity.shards.len());
             self.send_control(now, &Control::Parity(parity), outbox);
         }
     }
