@@ -141,6 +141,18 @@ pub struct PeerStatus {
     pub rate: Option<BitRate>,
     /// Its weight among the peers on a dedicated link.
     pub weight: Option<u32>,
+    /// Data segments retransmitted to it since the association with it began.
+    #[serde(default)]
+    pub retransmitted_segments: u64,
+    /// Header and payload bytes of them.
+    #[serde(rename = "retransmitted_bytes", with = "plain", default)]
+    pub retransmitted: ByteCount,
+    /// Datagrams of parity sent to it since then.
+    #[serde(default)]
+    pub parity_datagrams: u64,
+    /// Bytes of them, UDP payload.
+    #[serde(rename = "parity_bytes", with = "plain", default)]
+    pub parity: ByteCount,
     /// Bytes of flows taken from TCP for it.
     #[serde(rename = "sent_bytes", with = "plain")]
     pub sent: ByteCount,
@@ -248,6 +260,10 @@ impl PeerStatus {
             held: known.held,
             rate: known.share.map(|share| share.rate),
             weight: known.share.map(|share| share.weight),
+            retransmitted_segments: known.recovery.retransmitted_segments,
+            retransmitted: known.recovery.retransmitted,
+            parity_datagrams: known.recovery.parity_datagrams,
+            parity: known.recovery.parity,
             sent: load(&remote.traffic.sent),
             received: load(&remote.traffic.received),
         }
@@ -295,6 +311,10 @@ pub mod testing {
             held: ByteCount::ZERO,
             rate: None,
             weight: None,
+            retransmitted_segments: 0,
+            retransmitted: ByteCount::ZERO,
+            parity_datagrams: 0,
+            parity: ByteCount::ZERO,
             sent: ByteCount::ZERO,
             received: ByteCount::ZERO,
         }

@@ -23,7 +23,7 @@ pub use flow::{
     FlowMetrics, FlowSummary, PieceSummary, ProbingCycle, ProbingSummary, TransportCounters,
 };
 pub use proxy::{Occupancy, ProxySample, ProxySummary};
-pub use run::{LinkSummary, RunSummary};
+pub use run::{GatewaySummary, LinkSummary, RunSummary};
 pub use sample::Sample;
 pub use steady::{Steady, SteadyFlow, SteadyProxy};
 

@@ -29,12 +29,32 @@ pub struct RunSummary {
     /// What the proxies held, flow by flow and in the order of the way.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proxies: Vec<ProxySummary>,
+    /// What the gateways sent because of losses, where flows go through them: the terminal and the hub.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gateways: Vec<GatewaySummary>,
     /// What whoever watched a part of the run measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<Steady>,
     /// What the satellites did, where a constellation carries the flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constellation: Option<ConstellationSummary>,
+}
+
+/// What a gateway sent to the other one because of losses, and how long the path between them was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct GatewaySummary {
+    /// Its node.
+    pub node: String,
+    /// Data segments retransmitted.
+    pub retransmitted_segments: u64,
+    /// Header and payload bytes of them.
+    pub retransmitted_bytes: u64,
+    /// Datagrams of parity.
+    pub parity_datagrams: u64,
+    /// Bytes of them, UDP payload.
+    pub parity_bytes: u64,
+    /// Smoothed round-trip time to the other gateway at the end, in seconds.
+    pub srtt_seconds: Option<f64>,
 }
 
 /// What one direction of a link carried.

@@ -183,6 +183,7 @@ fn summarise(
         links: network.links(spec),
         agents: network.agents(),
         proxies: endpoints.proxies.summaries(&endpoints.ends, spec, ended),
+        gateways: endpoints.products.gateway_summaries(spec),
         steady: None,
         constellation: network.topology().map(Topology::summary),
     }

@@ -61,4 +61,11 @@ pub(crate) enum TwinRole {
         /// Where to write how long it took
         out: PathBuf,
     },
+    /// Asks a gateway for its status
+    Status {
+        /// Where it serves it, as HOST:PORT
+        of: String,
+        /// Where to write it
+        out: PathBuf,
+    },
 }

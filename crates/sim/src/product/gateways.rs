@@ -9,6 +9,7 @@ use bentpipe_association::host::{Runtime, lock};
 use bentpipe_gateway::places::Kind;
 use bentpipe_gateway::{Config, Destination, Gateway, Network, Surroundings};
 use bentpipe_link::Streams;
+use bentpipe_record::GatewaySummary;
 use bentpipe_transport::Ports;
 use bentpipe_units::{Instant, Span};
 use ipnet::IpNet;
@@ -212,6 +213,24 @@ impl Products {
             let end = &ends[end as usize];
             end.endpoint.is_some() && !end.is_closed()
         })
+    }
+
+    /// What each gateway sent to the other one because of losses.
+    pub(crate) fn gateway_summaries(&self, spec: &RunSpec) -> Vec<GatewaySummary> {
+        let [terminal, hub] = self.gateways.nodes[..] else { return Vec::new() };
+        let of = |node: usize, peer: usize| {
+            let host = |node: usize| self.of_node[node].map(|host| self.hosts[host].program.host());
+            let state = host(node)?.peer_state(host(peer)?.public_key());
+            Some(GatewaySummary {
+                node: spec.nodes[node].clone(),
+                retransmitted_segments: state.recovery.retransmitted_segments,
+                retransmitted_bytes: state.recovery.retransmitted.get(),
+                parity_datagrams: state.recovery.parity_datagrams,
+                parity_bytes: state.recovery.parity.get(),
+                srtt_seconds: state.srtt.map(Span::as_secs_f64),
+            })
+        };
+        [(terminal, hub), (hub, terminal)].into_iter().filter_map(|(a, b)| of(a, b)).collect()
     }
 
     fn accepting(&self, end: u32) -> App {

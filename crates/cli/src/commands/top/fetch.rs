@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const LONGEST: usize = 64 << 20;
 
 /// The status that is served at `address`; otherwise what is wrong there.
-pub(super) async fn status(address: &str) -> Result<Status, String> {
+pub(in crate::commands) async fn status(address: &str) -> Result<Status, String> {
     match tokio::time::timeout(TIMEOUT, ask(address)).await {
         Ok(answer) => answer,
         Err(_) => Err(format!("{address} does not answer")),

@@ -6,6 +6,7 @@ mod tables;
 
 use std::io::{IsTerminal as _, Write};
 
+pub(in crate::commands) use self::fetch::status as status_of;
 use self::tables::Tables;
 use crate::args::Top;
 use crate::commands::runtime;

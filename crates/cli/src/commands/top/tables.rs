@@ -248,6 +248,10 @@ pub(super) mod tests {
             held: ByteCount::ZERO,
             rate: None,
             weight: None,
+            retransmitted_segments: 0,
+            retransmitted: ByteCount::ZERO,
+            parity_datagrams: 0,
+            parity: ByteCount::ZERO,
             sent: ByteCount::ZERO,
             received: ByteCount::new(seconds * 1_000_000),
         };

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::args::TwinRole;
 use crate::commands::in_runtime;
+use crate::commands::top::status_of;
 use crate::failure::Failure;
 
 /// Bytes of the two numbers that a request begins with: its own length and that of the answer.
@@ -31,6 +32,11 @@ pub(crate) fn host(role: &TwinRole) -> Result<(), Failure> {
             TwinRole::Serve { listen, control } => serve(*listen, control).await,
             TwinRole::Fetch { from, request, bytes, out } => {
                 fetch(*from, *request, *bytes, out).await
+            }
+            TwinRole::Status { of, out } => {
+                let status = status_of(of).await.map_err(io::Error::other)?;
+                let status = serde_json::to_string(&status).map_err(io::Error::other)?;
+                std::fs::write(out, status)
             }
         }
         .map_err(|error| Failure::System(error.to_string()))

@@ -28,8 +28,13 @@ const SMALL: &str = "100 kB";
 struct Measured {
     first_byte: f64,
     last_byte: f64,
-    /// Bytes that entered the link, forth as the data go and back.
+    /// Bytes that entered the link, forward as the data go and in return.
     link_bytes: [u64; 2],
+    /// Segments that the gateway on the data's side retransmitted, and its datagrams of parity.
+    retransmitted: u64,
+    parity: u64,
+    /// The round trip between the gateways as that one knows it, in seconds.
+    srtt: f64,
 }
 
 /// A download between two gateways.
@@ -133,6 +138,9 @@ const ROWS: &[(&str, &str, Figure)] = &[
     ("the same in the other direction", "", |case, all, _| {
         all.link_bytes[1] as f64 / case.size.get() as f64
     }),
+    ("segments retransmitted", "", |_, all, _| all.retransmitted as f64),
+    ("datagrams of parity", "", |_, all, _| all.parity as f64),
+    ("round trip at the end", "s", |_, all, _| all.srtt),
 ];
 
 fn print(rows: &[Row], scenario: &Scenario, seeds: u64) -> Result<(), Failure> {
@@ -146,6 +154,8 @@ fn print(rows: &[Row], scenario: &Scenario, seeds: u64) -> Result<(), Failure> {
         };
         let difference = match row.unit {
             "s" => format!("{:+.1} ms", 1e3 * (row.simulated.mean - row.real.mean)),
+            _ if row.real.mean == 0.0 && row.simulated.mean == 0.0 => "none".to_owned(),
+            _ if row.real.mean == 0.0 => format!("{:+.1}", row.simulated.mean),
             _ => format!("{:+.2} %", 100.0 * (row.simulated.mean / row.real.mean - 1.0)),
         };
         table.add_row([row.what.to_owned(), shown(&row.simulated), shown(&row.real), difference]);

@@ -8,6 +8,7 @@ use std::process::Stdio;
 
 use bentpipe_association::{Fec, PublicKey, SecretKey};
 use bentpipe_emulator::{Addresses, Bridge, Namespace, Process};
+use bentpipe_gateway::Status;
 use bentpipe_link::Direction;
 use bentpipe_net::key_file;
 use bentpipe_sim::GatewaySpec;
@@ -29,6 +30,7 @@ const NEAR: &str = "10.61.1";
 const FAR: &str = "10.61.3";
 const PORT: u16 = 25_300;
 const SERVER_PORT: u16 = 8080;
+const OPS_PORT: u16 = 9100;
 /// Time that what is behind the hub has to be there.
 const SERVER_START: Span = Span::from_secs(2);
 const END: Span = Span::from_secs(2);
@@ -39,8 +41,8 @@ const UP_BEFORE: u32 = 5;
 pub(super) fn run(case: &Case) -> Result<Measured, Failure> {
     let failed = |error: io::Error| Failure::System(format!("real: {error}"));
     let folder = tempfile::tempdir().map_err(failed)?;
-    let out = folder.path().join("times");
-    let scripts = Scripts::write(case, folder.path(), &out)?;
+    let [out, seen] = ["times", "status"].map(|name| folder.path().join(name));
+    let scripts = Scripts::write(case, folder.path(), [&out, &seen])?;
     let mut between = case.spec.clone();
     between.flows.truncate(1);
     (between.flows[0].from, between.flows[0].to) = (case.nodes[0], case.nodes[1]);
@@ -62,8 +64,20 @@ pub(super) fn run(case: &Case) -> Result<Measured, Failure> {
     }
     let said = std::fs::read_to_string(&out).map_err(failed)?;
     let times: Times = serde_json::from_str(&said).map_err(|error| failed(error.into()))?;
+    let said = std::fs::read_to_string(&seen).map_err(failed)?;
+    let seen: Status = serde_json::from_str(&said).map_err(|error| failed(error.into()))?;
+    let [peer] = &seen.peers[..] else {
+        return Err(Failure::System("real: the hub knows another terminal".to_owned()));
+    };
     let link_bytes = Direction::BOTH.map(|direction| bridge.path().counters(direction).bytes);
-    Ok(Measured { first_byte: times.first_byte, last_byte: times.last_byte, link_bytes })
+    Ok(Measured {
+        first_byte: times.first_byte,
+        last_byte: times.last_byte,
+        link_bytes,
+        retransmitted: peer.retransmitted_segments,
+        parity: peer.parity_datagrams,
+        srtt: peer.srtt.map_or(0.0, Span::as_secs_f64),
+    })
 }
 
 /// What they say goes to the standard error: the standard output is the table.
@@ -85,7 +99,7 @@ struct Scripts {
 
 impl Scripts {
     /// Writes keys and configurations into a folder.
-    fn write(case: &Case, folder: &Path, out: &Path) -> Result<Self, Failure> {
+    fn write(case: &Case, folder: &Path, [out, seen]: [&Path; 2]) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::System(format!("real: {error}"));
         let program = std::env::current_exe().map_err(failed)?;
         let [terminal, hub] = ["terminal", "hub"].map(|name| {
@@ -115,9 +129,10 @@ impl Scripts {
             (
                 "hub",
                 format!(
-                    "{}allow = [\"{FAR}.0/24\"]\n{}{}",
+                    "{}allow = [\"{FAR}.0/24\"]\n{}[ops]\nlisten = \"{}:{OPS_PORT}\"\nopen = true\n{}",
                     own("hub", &hub.1),
                     settings(case, &gateways.hub),
+                    HUB.v4,
                     peer("terminal", terminal.0),
                 ),
             ),
@@ -138,10 +153,12 @@ impl Scripts {
         ));
         near.push_str(&format!(
             "sleep {UP_BEFORE}\nnsenter -t $host -n '{program}' twin-host fetch {FAR}.2:{SERVER_PORT} {} {} '{}'\n\
-             kill $gateway $host\nwait $gateway || true\n",
+             '{program}' twin-host status {}:{OPS_PORT} '{}'\nkill $gateway $host\nwait $gateway || true\n",
             case.request.get(),
             case.size.get(),
-            out.display()
+            out.display(),
+            HUB.v4,
+            seen.display()
         ));
         Ok(Self { terminal: near, hub: far })
     }

@@ -25,7 +25,17 @@ pub(super) fn run(case: &Case) -> Result<Measured, Failure> {
             summary.links.iter().filter(beside).find(|link| Some(link.name.as_str()) == name);
         found.map_or(0, |link| link.bytes)
     };
-    Ok(Measured { first_byte, last_byte, link_bytes: [entering(near), entering(far)] })
+    let Some(sender) = summary.gateways.iter().find(|gateway| gateway.node == *near) else {
+        return Err(Failure::System(format!("simulated: {near} is no gateway")));
+    };
+    Ok(Measured {
+        first_byte,
+        last_byte,
+        link_bytes: [entering(near), entering(far)],
+        retransmitted: sender.retransmitted_segments,
+        parity: sender.parity_datagrams,
+        srtt: sender.srtt_seconds.unwrap_or_default(),
+    })
 }
 
 fn ends(case: &Case) -> Vec<[usize; 2]> {

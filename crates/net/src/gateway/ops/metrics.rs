@@ -76,6 +76,14 @@ impl Collector for Metrics {
         let help = "Rate of the remote gateway's part of a dedicated link";
         out.peers("rate_bits_per_second", help, peers, |peer| peer.rate.map(BitRate::as_bps))?;
         out.counters(
+            "peer_recovery_bytes",
+            "Bytes sent to the remote gateway because of losses, since the association with it began",
+            peers.iter().flat_map(|peer| {
+                [("retransmitted", peer.retransmitted), ("parity", peer.parity)]
+                    .map(|(kind, bytes)| ([("peer", peer.name.as_str()), ("kind", kind)], bytes.get()))
+            }),
+        )?;
+        out.counters(
             "peer_bytes",
             "Bytes of flows by remote gateway: sent was taken from TCP, received was given to TCP",
             peers.iter().flat_map(|peer| {
