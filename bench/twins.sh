@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The gateways in the simulator and as programs over the emulator, over the links of bench/gateway.sh: goodput, first
-# byte, 100 kB, and bytes on the link. Needs root and nft; leaves nothing behind.
+# byte, 100 kB, bytes on the link, retransmissions, parity and round trip. Needs root and nft; leaves nothing behind.
 #
 #   bench/twins.sh [SEEDS [ROWS [MODES]]]
 #
@@ -12,8 +12,9 @@ seeds=${1:-3}
 rows=${2:-.}
 read -ra modes <<<"${3:-dedicated shared}"
 
-printf '| link | mode | goodput, share of the rate | real | difference | first byte, s | real | 100 kB, s | real | bytes on the link | real |\n'
-printf '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n'
+printf '| link | mode | goodput, share of the rate | real | difference | first byte, s | real | 100 kB, s | real |'
+printf ' bytes on the link | real | retransmitted | real | parity | real | round trip, s | real |\n'
+printf '|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n'
 for link in "${links[@]}"; do
     IFS='|' read -r name down up trip megabytes settings <<<"$link"
     [[ $name =~ $rows ]] || continue
@@ -42,7 +43,8 @@ rate = float(down) * 1e6
 print(
     f"| {name} | {mode} | {simulated[0] / rate:.3f} | {real[0] / rate:.3f} | "
     f"{100 * (simulated[0] / real[0] - 1):+.1f} % | {simulated[1]:.3f} | {real[1]:.3f} | "
-    f"{simulated[2]:.3f} | {real[2]:.3f} | {simulated[3]:.3f} | {real[3]:.3f} |"
+    f"{simulated[2]:.3f} | {real[2]:.3f} | {simulated[3]:.3f} | {real[3]:.3f} | "
+    f"{simulated[5]:.0f} | {real[5]:.0f} | {simulated[6]:.0f} | {real[6]:.0f} | {simulated[7]:.3f} | {real[7]:.3f} |"
 )
 END
     done
