@@ -35,6 +35,22 @@ links=(
     "GEO 10 down, 64 kbit/s up|10|0.064|600|30|"
 )
 
+# The settings of the scenario gateway-geo that make it the link which was read last, in `sets`.
+#   scenario_sets dedicated|shared
+scenario_sets() {
+    sets=(
+        --set "links.satellite.rate=$down Mbit/s"
+        --set "links.satellite.delay=$((trip / 2)) ms"
+        --set "links.satellite.queue=$(product "$down" "$trip") B"
+        --set "links.satellite.return.rate=$up Mbit/s"
+        --set "links.satellite.return.queue=$(product "$up" "$trip") B"
+        --set "flows.file.size=$megabytes MB"
+    )
+    [ -z "$settings" ] || sets+=(--set "links.satellite.$settings")
+    [ "$1" = shared ] ||
+        sets+=(--set "gateway.hub.rate=$down Mbit/s" --set "gateway.terminal.rate=$up Mbit/s")
+}
+
 # Runs what a shell does at either end of a link and prints what the near end prints.
 #   run SEED DOWN UP ROUND_TRIP SETTINGS SERVER CLIENT
 run() {

@@ -19,17 +19,7 @@ for link in "${links[@]}"; do
     IFS='|' read -r name down up trip megabytes settings <<<"$link"
     [[ $name =~ $rows ]] || continue
     for mode in "${modes[@]}"; do
-        sets=(
-            --set "links.satellite.rate=$down Mbit/s"
-            --set "links.satellite.delay=$((trip / 2)) ms"
-            --set "links.satellite.queue=$(product "$down" "$trip") B"
-            --set "links.satellite.return.rate=$up Mbit/s"
-            --set "links.satellite.return.queue=$(product "$up" "$trip") B"
-            --set "flows.file.size=$megabytes MB"
-        )
-        [ -z "$settings" ] || sets+=(--set "links.satellite.$settings")
-        [ "$mode" = shared ] ||
-            sets+=(--set "gateway.hub.rate=$down Mbit/s" --set "gateway.terminal.rate=$up Mbit/s")
+        scenario_sets "$mode"
         "$BENTPIPE" twin gateway-geo --seeds "$seeds" --json "${sets[@]}" 2>"$work/said" >"$work/rows" || {
             cat "$work/said" >&2
             exit 1

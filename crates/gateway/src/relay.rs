@@ -3,6 +3,16 @@
 //! Each direction says how it ended: what was cut off is never taken for the end. Between gateways the
 //! bytes therefore travel in frames with a header of four bytes, and the last frame says whether it is the
 //! end or a reset.
+//!
+//! | what ends a direction | its other side | the flow |
+//! |---|---|---|
+//! | TCP ends | END is sent | goes on until the other direction has ended |
+//! | END comes | TCP is shut down for writing | the same |
+//! | TCP is reset | RESET is sent | ends once that is delivered, in 60 s at most |
+//! | RESET comes | TCP gets what came before | ends with a reset of TCP once that is taken, in 60 s at most |
+//! | TCP takes nothing any more | is aborted once everything is delivered | ends |
+//! | a verdict comes that is not *connected* | is aborted | ends with a reset of TCP, and counts as refused |
+//! | the connection between the gateways fails, or ends without END | TCP is reset | counts as cut off |
 
 use std::collections::VecDeque;
 use std::future::poll_fn;

@@ -1,5 +1,20 @@
 //! The receiver as a state machine: records go in, replies and what there is to tell come out, and files change only
 //! by way of a [`Disk`].
+//!
+//! A file that was offered is one of these, and files end in the order of their offers:
+//!
+//! | state | until | then |
+//! |---|---|---|
+//! | offered | data, or a seek to the end of what is here | open: it has its partial file, and locks it |
+//! | offered, and all of it is here | data | the same, compared with what is here: nothing is written as long as they are equal |
+//! | offered, and all of it is here | *keep* | done, with the permissions of the offer |
+//! | offered | another transfer has it open | offered: the frame waits, ten seconds at most |
+//! | the same | *end* | done: it is what was sent |
+//! | open | *end* | done, if the hash is right: synced, then renamed |
+//! | offered, the same, open | *skip* | skipped; what has come stays for the next transfer |
+//! | any | the disk or a name forbids it | failed: the sender is told, and what still comes is thrown away |
+//!
+//! A directory gets its permissions and time when all in it has ended. *Bye* ends the transfer if nothing is left.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

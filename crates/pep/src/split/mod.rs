@@ -52,6 +52,13 @@ pub struct Config {
 }
 
 /// What joins the two legs of a split connection. It owns neither: whoever does hands them over.
+///
+/// | state | until | then |
+/// |---|---|---|
+/// | one leg | | whoever owns both opens the other one |
+/// | both legs | a leg has ended its stream | the other one is closed behind the last byte |
+/// | both legs | a leg fails, or cannot take what it must | broken: both are reset |
+/// | broken | | nothing is carried any more |
 #[derive(Debug)]
 pub struct Relay {
     /// By the leg that the bytes come from.
