@@ -145,3 +145,14 @@ fn what_can_not_be_is_refused_and_the_right_name_is_offered() {
     let args = [&*path, "--variants", "tcp-sack+snoop", "--reps", "1"];
     compare(&args).assert().code(2).stderr(said("a node between"));
 }
+
+#[test]
+fn what_is_deployed_is_compared_where_nothing_is_named_also_where_a_scenario_has_no_gateways() {
+    let args = ["geo", "--reps", "1", "--json", "--set", "flows.file.size=100 kB"];
+    let found: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+    let rows = found["rows"].as_array().expect("rows");
+    let names: Vec<_> = rows.iter().filter_map(|row| row["variant"].as_str()).collect();
+    for deployed in ["bentpipe", "bentpipe-rate", "tcp-cubic+gateways", "tcp-cubic+gateways-rate"] {
+        assert!(names.contains(&deployed), "{deployed} is not among {names:?}");
+    }
+}

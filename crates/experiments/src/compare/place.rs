@@ -35,12 +35,13 @@ pub(super) fn before_last_links(spec: &RunSpec, flows: &[usize]) -> Result<Vec<P
     Ok(places)
 }
 
-/// The keys of gateways at both ends of the last link of some flows: the terminal is on the side of whoever opens.
+/// The keys of gateways at both ends of the last link of some flows, and their values: the terminal is on the side of
+/// whoever opens. A scenario without gateways gets both at once, for one alone cannot be.
 pub(super) fn gateways(
     spec: &RunSpec,
     flows: &[usize],
     know_rate: bool,
-) -> Result<Vec<(&'static str, String)>, String> {
+) -> Result<Vec<(String, String)>, String> {
     let mut places = Vec::new();
     for flow in flows.iter().map(|index| &spec.flows[*index]) {
         let before = before_last_link(spec, flow)?;
@@ -61,22 +62,33 @@ pub(super) fn gateways(
         );
     };
     let link = &spec.links[link];
-    let mut keys = vec![
-        ("terminal.node", format!("{:?}", spec.nodes[terminal])),
-        ("hub.node", format!("{:?}", spec.nodes[hub])),
-    ];
-    if know_rate {
-        for (key, from) in [("terminal.rate", terminal), ("hub.rate", hub)] {
-            let models = if link.ends[0] == from { &link.forward_link } else { &link.return_link };
+    let mut both = Vec::new();
+    for (role, node) in [("terminal", terminal), ("hub", hub)] {
+        let mut keys = vec![("node", format!("{:?}", spec.nodes[node]))];
+        if know_rate {
+            let models = if link.ends[0] == node { &link.forward_link } else { &link.return_link };
             let rate = models.iter().find_map(|model| match model {
                 ModelSpec::Rate { rate, .. } | ModelSpec::FadingRate { rate, .. } => Some(rate),
                 _ => None,
             });
             let rate = rate.ok_or_else(|| format!("link `{}` says no rate", link.name))?;
-            keys.push((key, format!("\"{rate}\"")));
+            keys.push(("rate", format!("\"{rate}\"")));
         }
+        both.push((role, keys));
     }
-    Ok(keys)
+    if spec.gateways.is_some() {
+        let keys = both.into_iter().flat_map(|(role, keys)| {
+            keys.into_iter().map(move |(key, value)| (format!("gateway.{role}.{key}"), value))
+        });
+        return Ok(keys.collect());
+    }
+    let table = |keys: &[(&str, String)]| {
+        let pairs: Vec<_> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        format!("{{ {} }}", pairs.join(", "))
+    };
+    let roles: Vec<_> =
+        both.iter().map(|(role, keys)| format!("{role} = {}", table(keys))).collect();
+    Ok(vec![("gateway".to_owned(), format!("{{ {} }}", roles.join(", ")))])
 }
 
 /// The last node and link on the path with the fewest links.

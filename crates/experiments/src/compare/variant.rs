@@ -316,7 +316,7 @@ impl Variant {
         }
         if let Some(Addition::Gateways { know_rate }) = self.addition {
             for (key, value) in place::gateways(spec, flows, know_rate)? {
-                change(format!("gateway.{key}"), value);
+                change(key, value);
             }
         }
         Ok(changes)
