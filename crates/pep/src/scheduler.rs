@@ -88,7 +88,9 @@ impl Scheduler {
     /// was slow for a while is not busy for long once it is fast.
     pub fn set_rate(&mut self, now: Instant, rate: BitRate) {
         if rate != self.rate && self.free_at > now {
-            let owed = self.free_at.since(now);
+            // Without a bound nothing is owed: what time there is comes from rounding.
+            let is_bounded = self.rate.as_bps() < u64::MAX;
+            let owed = if is_bounded { self.free_at.since(now) } else { Span::ZERO };
             self.free_at = now + owed.mul_div(self.rate.as_bps(), rate.as_bps());
         }
         self.rate = rate;
@@ -341,5 +343,15 @@ mod tests {
         let later = now + Span::from_secs(2);
         scheduler.set_rate(later, BitRate::from_bps(8_000_000));
         assert_eq!(scheduler.poll_timeout(), Some(later + Span::from_millis(8)));
+    }
+
+    #[test]
+    fn what_left_while_the_link_had_no_bound_is_not_owed_once_it_has_one() {
+        let mut scheduler = Scheduler::new(BitRate::from_bps(u64::MAX), Discipline::Weighted);
+        let (member, now) = (scheduler.join(1), Instant::ZERO);
+        scheduler.wake(member);
+        (0..1000).for_each(|_| scheduler.sent(now, member, ByteCount::new(1500)));
+        scheduler.set_rate(now, BitRate::from_bps(8_000));
+        assert_eq!(scheduler.next(now), Some(member));
     }
 }
