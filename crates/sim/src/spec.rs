@@ -227,7 +227,7 @@ pub struct GatewaysSpec {
     pub fec: Fec,
     /// The terminal answers clients before the hub has connected.
     pub early_accept: bool,
-    /// Most bytes of a flow that wait at either gateway; as a gateway has it without a word if left out.
+    /// Most bytes of a flow that wait at either gateway [default: as in a gateway's configuration].
     pub buffer: Option<ByteCount>,
 }
 

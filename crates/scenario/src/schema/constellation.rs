@@ -76,8 +76,8 @@ pub struct SatelliteLinkTable {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StationTable {
-    /// A city that is known, or latitude and longitude in degrees such as "37.9,-122.3"; the name of the
-    /// station if left out. "anywhere" is drawn anew with every seed.
+    /// A city that is known, or latitude and longitude in degrees such as "37.9,-122.3"
+    /// [default: the name of the station]. "anywhere" is drawn anew with every seed.
     pub place: Option<String>,
     /// The southernmost and the northernmost latitude of "anywhere" (default: -60 deg and 60 deg).
     pub latitudes: Option<[Quantity<Degrees>; 2]>,

@@ -18,12 +18,12 @@ pub struct GatewaysTable {
     pub hub: GatewayTable,
     /// Parity: "auto", "off", or a ratio to all that is sent.
     pub fec: Option<FecValue>,
-    /// The terminal answers before the hub has connected; true if left out, as in the gateway's configuration.
+    /// The terminal answers before the hub has connected [default: true], as in the gateway's configuration.
     pub early_accept: Option<bool>,
     /// Most bytes of a flow that wait at either gateway.
     pub buffer: Option<Quantity<ByteCount>>,
-    /// The gateways are there so long before the flows: what the flows say of their start is counted from then on. 5 s if
-    /// left out.
+    /// The gateways are there so long before the flows: what the flows say of their start is counted from then on.
+    /// [default: 5 s]
     pub up_before: Option<Quantity<Span>>,
 }
 

@@ -17,8 +17,8 @@ use super::xstp::XstpTable;
 pub struct ProxyTable {
     /// Node where it stands.
     pub node: String,
-    /// Bytes that it holds for each connection and direction, not acknowledged ones included; the
-    /// buffers of its own ends of the two legs if left out.
+    /// Bytes that it holds for each connection and direction, not acknowledged ones included
+    /// [default: the buffers of its own ends of the two legs].
     pub buffer: Option<Quantity<ByteCount>>,
     /// Room that one acknowledgement makes is told to the other leg in steps of a segment.
     #[serde(default)]

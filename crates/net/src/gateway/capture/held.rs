@@ -1,6 +1,6 @@
 //! Openings that wait for the remote gateway, so that their clients are answered by what becomes of them.
 //!
-//! Without an early accept the firewall redirects the request of a client to a TUN device. It is kept until the far
+//! Without an early accept the firewall redirects the request of a client to a TUN device. It is kept until the remote
 //! gateway has connected, and is then sent on its way again, which leads to the port of transparent connections: not
 //! before then does the kernel answer it. A refusal is answered by what the server or a router would have said.
 
