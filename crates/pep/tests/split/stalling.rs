@@ -161,6 +161,23 @@ fn run(case: &Case) -> World {
     world
 }
 
+#[test]
+fn a_client_that_reads_on_while_sctp_is_closing_gets_the_rest() {
+    let case = Case {
+        kind: Kind::Sctp,
+        buffers: [18_598, 21_720, 36_652],
+        config: Config { paced: false, spoof_window: None },
+        // SHUTDOWN COMPLETE is lost.
+        seed: 14_257_497_701_350_310_509,
+        loss: 60,
+        size: 89_777,
+        stalls: vec![(2_150, 3_900)],
+        gives_up: false,
+    };
+    let mut world = run(&case);
+    assert!(world.sink().inbox == pattern(case.size) && world.sink().saw_the_end());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 

@@ -211,6 +211,8 @@ impl Association {
             State::ShutdownAckSent => self.closing.again(),
             State::Closed | State::CookieWait | State::CookieEchoed => return self.ignore(),
         }
+        // It would ignore a SACK (RFC 9260, section 6), and where it is gone its host would answer ABORT.
+        self.rx.stop();
         if self.tx.handle_cumulative(now, tsn).is_err() {
             self.ignore();
         }

@@ -55,6 +55,8 @@ pub(super) struct Receiver {
     due: bool,
     /// A SACK is due then.
     deadline: Option<Instant>,
+    /// No SACK leaves any more.
+    stopped: bool,
     /// The window in the last SACK.
     told_window: u32,
     /// A gap was there when the last SACK was made.
@@ -84,6 +86,7 @@ impl Receiver {
             is_first: true,
             due: false,
             deadline: None,
+            stopped: false,
             told_window,
             had_gaps: false,
             readable: false,
@@ -189,18 +192,18 @@ impl Receiver {
         }
     }
 
-    pub(super) const fn deadline(&self) -> Option<Instant> {
-        if self.due { None } else { self.deadline }
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.deadline.filter(|_| !self.due && !self.stopped)
     }
 
     /// A SACK must leave now.
     pub(super) const fn is_due(&self) -> bool {
-        self.due
+        self.due && !self.stopped
     }
 
     /// A SACK may leave, with DATA that leaves anyway.
     pub(super) const fn is_pending(&self) -> bool {
-        self.due || self.deadline.is_some()
+        !self.stopped && (self.due || self.deadline.is_some())
     }
 
     /// A SACK leaves at once.
@@ -290,9 +293,9 @@ impl Receiver {
         std::mem::replace(&mut self.readable, false)
     }
 
-    /// No SACK leaves any more.
-    pub(super) fn stop(&mut self) {
-        (self.due, self.deadline) = (false, None);
+    /// The peer sends no more, or is gone: no SACK leaves any more.
+    pub(super) const fn stop(&mut self) {
+        self.stopped = true;
     }
 }
 

@@ -1,8 +1,9 @@
 //! Section 9 of RFC 9260.
 
 use bentpipe_testkit::{Direction, Fate, SctpPair, pattern};
-use bentpipe_transport::sctp::State;
-use bentpipe_transport::{Endpoint, Event, Failure, WriteError};
+use bentpipe_transport::sctp::{Config, State};
+use bentpipe_transport::{Endpoint, Event, Failure, ProxyLeg, WriteError};
+use bentpipe_units::ByteCount;
 use bentpipe_wire::Kind;
 use bentpipe_wire::sctp::Chunk;
 use bytes::Bytes;
@@ -55,6 +56,42 @@ fn each_message_of_the_closing_may_be_lost() {
         // Where SHUTDOWN COMPLETE was lost, the host answers for the association that is gone.
         assert!(pair.server.was_told(Event::Closed), "message {lost}");
     }
+}
+
+#[test]
+fn no_sack_leaves_after_the_peer_has_shut_down() {
+    let config = Config { rcv_buf: ByteCount::new(2_000), ..quiet() };
+    let mut shutdown_completes = 0;
+    let mut pair = open(config, 1).with_script(move |crossing| {
+        let complete = Chunk::ShutdownComplete { reflected: false };
+        let lost = crossing.packet.chunks.contains(&complete) && shutdown_completes == 0;
+        shutdown_completes += u32::from(lost);
+        if lost { Fate::Drop } else { Fate::Pass }
+    });
+    let reserve = |pair: &mut SctpPair, bytes| {
+        pair.change(Direction::Return, |association, now| {
+            association.reserve_receive_buffer(now, ByteCount::new(bytes));
+        });
+    };
+    write_chunks(&mut pair, 1);
+    pair.run_to(at(700));
+    write_chunks(&mut pair, 1);
+    pair.run_to(at(850));
+    // The SACK of the second chunk waits, and tells of no room.
+    reserve(&mut pair, 1_452);
+    close(&mut pair, Direction::Forward);
+    pair.run_to(at(1_350));
+    assert_eq!(pair.server.association().state(), State::ShutdownAckSent);
+    assert_eq!(pair.client.association().state(), State::Closed);
+    let told = pair.log.iter().filter_map(|crossing| crossing.sack()).next_back();
+    assert_eq!(told.map(|sack| sack.window), Some(0));
+    // The room that reading makes is of no use to a peer that sends no more; where it is gone, its host
+    // would answer a SACK with ABORT.
+    reserve(&mut pair, 0);
+    assert!(pair.run(secs(60)));
+    let sacks = pair.log.iter().filter(|crossing| crossing.sack().is_some()).count();
+    assert_eq!(sacks, 2, "one for each chunk");
+    assert!(pair.server.was_told(Event::Closed));
 }
 
 #[test]
