@@ -59,6 +59,15 @@ pub struct Stream<E = Session> {
     writer: Option<Waker>,
 }
 
+/// Bytes in the hands of the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// So many were read, and not passed on yet.
+    Read(usize),
+    /// So many are to be written, and could not be taken yet.
+    Unwritten(usize),
+}
+
 /// What the state machine has said so far, for the application.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectionStatus {
@@ -199,6 +208,9 @@ pub trait Streams: Debug + Send + 'static {
     fn was_read(&mut self, _id: ConnectionId) -> bool {
         false
     }
+
+    /// The application has this for a connection, which counts as held by it.
+    fn keeps(&mut self, _id: ConnectionId, _kept: Kept) {}
 
     /// Bytes that the host lets a connection take from its writer, who is told when there is room again.
     fn room(&mut self, _id: ConnectionId) -> usize {

@@ -5,7 +5,7 @@ mod world;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::endpoint::{ConnectionId, Streams as _};
+use bentpipe_association::endpoint::{ConnectionId, Endpoint, Kept, Streams as _};
 use bentpipe_testkit::pattern;
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Span};
@@ -224,4 +224,38 @@ fn what_a_reader_leaves_lying_is_not_sent_again_and_again() {
         let total = sent(&world);
         assert!(total < flows as u64 * 4_500_000, "{flows}: {total} bytes");
     }
+}
+
+#[test]
+fn what_the_application_has_in_its_hands_counts_as_held() {
+    let (mut world, pairs) = limited(CLIENT);
+    world.run(secs(5));
+    let (id, server) = (pairs[0].client, key(2).public());
+    let endpoint = &mut world.endpoints[CLIENT];
+    let before = endpoint.held(server);
+    endpoint.keeps(id, Kept::Read(60_000));
+    endpoint.keeps(id, Kept::Unwritten(20_000));
+    assert_eq!(endpoint.held(server), before + ByteCount::new(80_000));
+    // Another one has that much less.
+    let cx = &mut Context::from_waker(Waker::noop());
+    let room = |endpoint: &mut Endpoint| match endpoint.poll_room(pairs[1].client, cx) {
+        Poll::Ready(room) => room,
+        Poll::Pending => 0,
+    };
+    let less = room(endpoint);
+    endpoint.keeps(id, Kept::Read(0));
+    assert_eq!(room(endpoint), less + 60_000);
+    endpoint.keeps(id, Kept::Unwritten(0));
+    assert_eq!(endpoint.held(server), before);
+}
+
+#[test]
+fn what_waits_to_be_written_finds_room_whatever_is_held() {
+    let (mut world, pairs) = limited(CLIENT);
+    world.run(secs(5));
+    let cx = &mut Context::from_waker(Waker::noop());
+    let endpoint = &mut world.endpoints[CLIENT];
+    endpoint.keeps(pairs[0].client, Kept::Read(LIMIT.get() as usize));
+    endpoint.keeps(pairs[1].client, Kept::Unwritten(50_000));
+    assert_eq!(endpoint.poll_room(pairs[1].client, cx), Poll::Ready(50_000));
 }

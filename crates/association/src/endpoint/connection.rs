@@ -12,7 +12,7 @@ use super::memory::{CONNECTION, Memory, SHORT};
 use super::names::AssociationId;
 use super::object::Object;
 use super::shaper::{AHEAD, Member, Shapers};
-use crate::stream::Stream;
+use crate::stream::{Kept, Stream};
 
 /// One connection.
 #[derive(Debug)]
@@ -28,6 +28,10 @@ pub(super) struct Connection {
     busy: bool,
     /// Bytes that it held when they were counted last.
     holds: usize,
+    /// Bytes that its reader has read and not passed on.
+    kept_read: usize,
+    /// Bytes that its writer could not write yet.
+    kept_unwritten: usize,
     /// The highest number of those segments for which there was no room when they came.
     lost: Option<Seq32>,
     /// Its writer waits for room in what the connections of the peer may hold.
@@ -71,6 +75,8 @@ impl Connection {
             unaccepted: near.is_some(),
             busy: false,
             holds: 0,
+            kept_read: 0,
+            kept_unwritten: 0,
             lost: None,
             waits: false,
             dirty: false,
@@ -177,10 +183,20 @@ impl Connection {
         true
     }
 
+    /// The application has this. True if it is not what it had before.
+    pub(super) const fn keep(&mut self, kept: Kept) -> bool {
+        let (place, bytes) = match kept {
+            Kept::Read(bytes) => (&mut self.kept_read, bytes),
+            Kept::Unwritten(bytes) => (&mut self.kept_unwritten, bytes),
+        };
+        std::mem::replace(place, bytes) != bytes
+    }
+
     /// Counts what it holds. True when writers may have to be woken.
     #[inline]
     pub(super) fn count(&mut self, memory: &mut Memory) -> bool {
-        let holds = self.stream.endpoint.held() + CONNECTION;
+        let kept = self.kept_read + self.kept_unwritten;
+        let holds = self.stream.endpoint.held() + CONNECTION + kept;
         memory.change(std::mem::replace(&mut self.holds, holds), holds);
         if let Some(lost) = self.lost {
             // Until it has come: nothing more is retransmitted than there is room for.
@@ -217,7 +233,8 @@ impl Connection {
     }
 
     fn room_to_send(&self, memory: &Memory) -> usize {
-        memory.room_to_send(self.holds, self.session().held_to_send())
+        // What its writer has already is held: it may move.
+        memory.room_to_send(self.holds, self.session().held_to_send()).max(self.kept_unwritten)
     }
 
     /// What it holds is nobody's any more.

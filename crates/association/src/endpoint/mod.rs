@@ -104,7 +104,7 @@ pub use self::shaper::Share;
 pub use self::status::{ConnectionRef, PeerState, RecoveryCounters};
 pub use self::timers::Timers;
 pub use self::times::Times;
-pub use crate::stream::{ConnectionId, StreamError, Streams};
+pub use crate::stream::{ConnectionId, Kept, StreamError, Streams};
 
 /// Segments that may follow the request to open a connection before it is answered: as many of the longest as the
 /// smallest receive buffer holds, 64 kB.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 use bentpipe_transport::xstp::Session;
 
 use super::Endpoint;
-use crate::stream::{ConnectionId, Stream, Streams};
+use crate::stream::{ConnectionId, Kept, Stream, Streams};
 
 impl Streams for Endpoint {
     type Endpoint = Session;
@@ -26,6 +26,12 @@ impl Streams for Endpoint {
     fn was_read(&mut self, id: ConnectionId) -> bool {
         self.count(id);
         false
+    }
+
+    fn keeps(&mut self, id: ConnectionId, kept: Kept) {
+        if self.connections.get_mut(id.0).keep(kept) {
+            self.count(id);
+        }
     }
 
     fn room(&mut self, id: ConnectionId) -> usize {

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::shared::{Handle, lock};
 use crate::endpoint::{ConnectionRef, Endpoint};
 use crate::key::PublicKey;
-use crate::stream::{ConnectionId, Stream, Streams};
+use crate::stream::{ConnectionId, Kept, Stream, Streams};
 
 /// A reliable byte stream to a peer. Implements [`AsyncRead`] and [`AsyncWrite`].
 ///
@@ -71,8 +71,17 @@ impl<S: Streams> Connection<S> {
     /// # Errors
     /// When the connection failed or is closed for writing.
     pub async fn write_bytes(&self, mut bytes: Bytes) -> io::Result<()> {
+        let mut waited = false;
         while !bytes.is_empty() {
-            poll_fn(|cx| self.poll_write_bytes(cx, &mut bytes)).await?;
+            poll_fn(|cx| {
+                let polled = self.poll_write_bytes(cx, &mut bytes);
+                if waited || !bytes.is_empty() {
+                    waited = true;
+                    self.endpoint().keeps(self.id, Kept::Unwritten(bytes.len()));
+                }
+                polled
+            })
+            .await?;
         }
         Ok(())
     }
@@ -89,7 +98,8 @@ impl<S: Streams> Connection<S> {
         poll_fn(|cx| self.poll_read_bytes(cx)).await
     }
 
-    /// Appends the chunks of bytes that have arrived, at least one and at most `most`; false at the end.
+    /// Appends the chunks of bytes that have arrived, at least one and at most `most`; false at the end. Until the next
+    /// call they count as held by the connection.
     ///
     /// # Errors
     /// When the connection failed.
@@ -103,19 +113,27 @@ impl<S: Streams> Connection<S> {
         poll_fn(|cx| {
             let mut endpoint = shared.endpoint();
             let now = shared.now();
+            let (mut kept, mut read) = (0, Poll::Pending);
             for count in 0..most {
-                match endpoint.poll_read(now, self.id, cx) {
-                    Poll::Ready(Ok(Some(bytes))) => chunks.push(bytes),
-                    Poll::Ready(Ok(None)) if count == 0 => return Poll::Ready(Ok(false)),
-                    Poll::Ready(Err(error)) if count == 0 => return Poll::Ready(Err(error.into())),
-                    Poll::Pending if count == 0 => return Poll::Pending,
+                read = match endpoint.poll_read(now, self.id, cx) {
+                    Poll::Ready(Ok(Some(bytes))) => {
+                        kept += bytes.len();
+                        chunks.push(bytes);
+                        Poll::Ready(Ok(true))
+                    }
+                    Poll::Ready(Ok(None)) if count == 0 => Poll::Ready(Ok(false)),
+                    Poll::Ready(Err(error)) if count == 0 => Poll::Ready(Err(error.into())),
                     _ => break,
+                };
+                if !matches!(read, Poll::Ready(Ok(true))) {
+                    break;
                 }
             }
-            if endpoint.was_read(self.id) {
+            endpoint.keeps(self.id, Kept::Read(kept));
+            if kept > 0 && endpoint.was_read(self.id) {
                 shared.changed.notify_one();
             }
-            Poll::Ready(Ok(true))
+            read
         })
         .await
     }

@@ -14,14 +14,20 @@
 //! | a verdict comes that is not *connected* | is aborted | ends with a reset of TCP, and counts as refused |
 //! | the connection between the gateways fails, or ends without END | TCP is reset | counts as cut off |
 
+mod buffer;
+mod frames;
+
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::pin;
-use std::task::ready;
+use std::task::Poll;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+use buffer::Buffer;
+use frames::{DATA, END, Frames, HEADER, RESET, put_header};
 
 use crate::flows::Flow;
 use crate::open::{self, Verdict};
@@ -31,17 +37,6 @@ use bentpipe_association::host::{Connection, Runtime};
 use bentpipe_association::stream::Streams;
 use bentpipe_units::Span;
 
-/// Bytes in front of each frame: what it is, and its length.
-const HEADER: usize = 4;
-const DATA: u8 = 0;
-const END: u8 = 1;
-const RESET: u8 = 2;
-/// Most bytes read from TCP at once.
-const READ: usize = 256 * 1024;
-/// A host that says nothing for so long gives back the room for what it would say.
-const QUIET: Span = Span::from_secs(1);
-/// With less room than this nothing more is read into a buffer.
-const READ_LEAST: usize = 64 * 1024;
 /// Most frames given to TCP at once.
 const GATHER: usize = 64;
 /// Time between two looks whether everything was delivered.
@@ -113,7 +108,7 @@ pub(crate) async fn relay<T: Tcp>(
     tcp.guard()?;
     let outcome = {
         let (reader, writer) = tcp.split();
-        let up = upward(runtime, reader, &connection, flow);
+        let up = upward(reader, &connection, flow);
         both(up, downward(&connection, before, writer, flow)).await
     };
     match outcome {
@@ -196,66 +191,51 @@ async fn taken(runtime: &impl Runtime, tcp: &mut impl Tcp) {
 
 /// From TCP to the remote gateway.
 async fn upward(
-    runtime: &impl Runtime,
     mut tcp: impl TcpReader,
     connection: &Connection<impl Streams>,
     flow: &Flow,
 ) -> io::Result<Ending> {
-    let mut buffer = BytesMut::new();
+    let mut buffer = Buffer::new();
     let (kind, ending) = loop {
-        if buffer.capacity() < HEADER + READ_LEAST {
-            buffer.reserve(HEADER + READ);
-        }
-        buffer.put_bytes(0, HEADER);
-        match read(runtime, &mut tcp, connection, &mut buffer).await {
+        match read(&mut tcp, connection, &mut buffer).await {
             Ok(0) => break (END, Ending::End),
             Err(_) => break (RESET, Ending::Reset),
             Ok(len) => {
                 flow.sent(len);
-                put_header(&mut buffer, DATA, len);
-                connection.write_bytes(buffer.split().freeze()).await?;
+                connection.write_bytes(buffer.take_frame(len)).await?;
             }
         }
     };
-    buffer.truncate(HEADER);
-    put_header(&mut buffer, kind, 0);
-    connection.write_bytes(buffer.freeze()).await?;
+    let mut last = BytesMut::zeroed(HEADER);
+    put_header(&mut last, kind, 0);
+    connection.write_bytes(last.freeze()).await?;
     connection.close();
     Ok(ending)
 }
 
-/// Reads as much as there is memory for at that moment: the rest stays in the kernel, and with the host. Who
-/// says nothing for a while keeps no memory.
+/// Reads as much as there is memory for at that moment: the rest stays in the kernel, and with the host. While
+/// nothing comes no memory is kept.
 async fn read(
-    runtime: &impl Runtime,
     tcp: &mut impl TcpReader,
     connection: &Connection<impl Streams>,
-    buffer: &mut BytesMut,
+    buffer: &mut Buffer,
 ) -> io::Result<usize> {
-    if let Some(read) = runtime.timeout(QUIET, read_now(tcp, connection, buffer)).await {
-        return read;
-    }
-    *buffer = BytesMut::zeroed(HEADER);
-    tcp.readable().await?;
-    buffer.reserve(READ);
-    read_now(tcp, connection, buffer).await
-}
-
-async fn read_now(
-    tcp: &mut impl TcpReader,
-    connection: &Connection<impl Streams>,
-    buffer: &mut BytesMut,
-) -> io::Result<usize> {
+    buffer.released_during(tcp.readable()).await?;
     poll_fn(|cx| {
-        let room = ready!(connection.poll_room(cx));
-        pin!(tcp.read_buf(&mut (&mut *buffer).limit(room))).poll(cx)
+        let polled = match connection.poll_room(cx) {
+            Poll::Ready(room) => {
+                let mut bytes = buffer.prepare(room).limit(room);
+                pin!(tcp.read_buf(&mut bytes)).poll(cx)
+            }
+            Poll::Pending => Poll::Pending,
+        };
+        // Whoever was readable may not be any more, or the task has had its turn.
+        if polled.is_pending() {
+            buffer.release();
+        }
+        polled
     })
     .await
-}
-
-fn put_header(buffer: &mut BytesMut, kind: u8, len: usize) {
-    let header = u32::from(kind) << 24 | len as u32;
-    buffer[..HEADER].copy_from_slice(&header.to_be_bytes());
 }
 
 /// From the remote gateway to TCP.
@@ -333,86 +313,5 @@ async fn write_all(
 async fn delivered(runtime: &impl Runtime, connection: &Connection<impl Streams>) {
     while connection.unsent() > 0 || connection.state().0.in_flight.get() > 0 {
         runtime.sleep(LOOK).await;
-    }
-}
-
-/// Takes frames apart as they come.
-#[derive(Debug, Default)]
-struct Frames {
-    header: BytesMut,
-    /// Bytes of the present frame that are still to come.
-    left: usize,
-}
-
-impl Frames {
-    /// Appends the data among `bytes` to `data`; returns how the direction ended, if it did.
-    fn take(&mut self, mut bytes: Bytes, data: &mut VecDeque<Bytes>) -> io::Result<Option<u8>> {
-        while !bytes.is_empty() {
-            if self.left > 0 {
-                let len = self.left.min(bytes.len());
-                data.push_back(bytes.split_to(len));
-                self.left -= len;
-                continue;
-            }
-            let missing = HEADER - self.header.len();
-            self.header.extend_from_slice(&bytes.split_to(missing.min(bytes.len())));
-            if self.header.len() < HEADER {
-                break;
-            }
-            let header = self.header.get_u32();
-            let (kind, len) = ((header >> 24) as u8, header & 0xff_ffff);
-            match (kind, len) {
-                (DATA, 1..) => self.left = len as usize,
-                (END | RESET, 0) if bytes.is_empty() => return Ok(Some(kind)),
-                _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "no such frame")),
-            }
-        }
-        Ok(None)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn frame(kind: u8, data: &[u8]) -> Vec<u8> {
-        let mut buffer = BytesMut::zeroed(HEADER);
-        put_header(&mut buffer, kind, data.len());
-        buffer.extend_from_slice(data);
-        buffer.to_vec()
-    }
-
-    proptest! {
-        #[test]
-        fn pieces_are_put_together_however_they_are_cut(
-            data in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..50), 0..10),
-            cut in 1usize..20,
-            kind in prop::sample::select(vec![END, RESET]),
-        ) {
-            let mut bytes: Vec<u8> = data.iter().flat_map(|data| frame(DATA, data)).collect();
-            bytes.extend(frame(kind, &[]));
-            let (mut frames, mut out, mut ended) = (Frames::default(), VecDeque::new(), None);
-            for part in bytes.chunks(cut) {
-                prop_assert_eq!(ended, None);
-                ended = frames.take(Bytes::copy_from_slice(part), &mut out).expect("frames");
-            }
-            prop_assert_eq!(ended, Some(kind));
-            prop_assert_eq!(out.into_iter().flatten().collect::<Vec<u8>>(), data.concat());
-        }
-
-        #[test]
-        fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-            let mut out = VecDeque::new();
-            let _ = Frames::default().take(bytes.into(), &mut out);
-        }
-    }
-
-    #[test]
-    fn nothing_may_follow_the_end() {
-        let mut bytes = frame(END, &[]);
-        bytes.push(0);
-        assert!(Frames::default().take(bytes.into(), &mut VecDeque::new()).is_err());
     }
 }

@@ -1,0 +1,103 @@
+//! The frames in which the bytes of a flow travel between gateways.
+
+use std::collections::VecDeque;
+use std::io;
+
+use bytes::{Buf as _, Bytes, BytesMut};
+
+/// Bytes in front of each frame: what it is, and its length.
+pub(super) const HEADER: usize = 4;
+pub(super) const DATA: u8 = 0;
+pub(super) const END: u8 = 1;
+pub(super) const RESET: u8 = 2;
+
+/// Writes the header of a frame at the beginning of `buffer`.
+pub(super) fn put_header(buffer: &mut [u8], kind: u8, len: usize) {
+    let header = u32::from(kind) << 24 | len as u32;
+    buffer[..HEADER].copy_from_slice(&header.to_be_bytes());
+}
+
+/// Takes frames apart as they come.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    header: BytesMut,
+    /// Bytes of the present frame that are still to come.
+    left: usize,
+}
+
+impl Frames {
+    /// Appends the data among `bytes` to `data`; returns how the direction ended, if it did.
+    pub(super) fn take(
+        &mut self,
+        mut bytes: Bytes,
+        data: &mut VecDeque<Bytes>,
+    ) -> io::Result<Option<u8>> {
+        while !bytes.is_empty() {
+            if self.left > 0 {
+                let len = self.left.min(bytes.len());
+                data.push_back(bytes.split_to(len));
+                self.left -= len;
+                continue;
+            }
+            let missing = HEADER - self.header.len();
+            self.header.extend_from_slice(&bytes.split_to(missing.min(bytes.len())));
+            if self.header.len() < HEADER {
+                break;
+            }
+            let header = self.header.get_u32();
+            let (kind, len) = ((header >> 24) as u8, header & 0xff_ffff);
+            match (kind, len) {
+                (DATA, 1..) => self.left = len as usize,
+                (END | RESET, 0) if bytes.is_empty() => return Ok(Some(kind)),
+                _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "no such frame")),
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn frame(kind: u8, data: &[u8]) -> Vec<u8> {
+        let mut buffer = BytesMut::zeroed(HEADER);
+        put_header(&mut buffer, kind, data.len());
+        buffer.extend_from_slice(data);
+        buffer.to_vec()
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_are_put_together_however_they_are_cut(
+            data in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..50), 0..10),
+            cut in 1usize..20,
+            kind in prop::sample::select(vec![END, RESET]),
+        ) {
+            let mut bytes: Vec<u8> = data.iter().flat_map(|data| frame(DATA, data)).collect();
+            bytes.extend(frame(kind, &[]));
+            let (mut frames, mut out, mut ended) = (Frames::default(), VecDeque::new(), None);
+            for part in bytes.chunks(cut) {
+                prop_assert_eq!(ended, None);
+                ended = frames.take(Bytes::copy_from_slice(part), &mut out).expect("frames");
+            }
+            prop_assert_eq!(ended, Some(kind));
+            prop_assert_eq!(out.into_iter().flatten().collect::<Vec<u8>>(), data.concat());
+        }
+
+        #[test]
+        fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let mut out = VecDeque::new();
+            let _ = Frames::default().take(bytes.into(), &mut out);
+        }
+    }
+
+    #[test]
+    fn nothing_may_follow_the_end() {
+        let mut bytes = frame(END, &[]);
+        bytes.push(0);
+        assert!(Frames::default().take(bytes.into(), &mut VecDeque::new()).is_err());
+    }
+}
