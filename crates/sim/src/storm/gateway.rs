@@ -15,6 +15,7 @@ use super::lan::{ABSENT, Arrivals, HUB_NAME, Lan, NAME, REFUSES, SERVER, SERVES}
 use super::network::{Network, Weather};
 use super::node::Node;
 use super::phase::Phase;
+use super::scale::Scale;
 use super::settings::Settings;
 use super::talks::{Sockets, Talks};
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
@@ -63,10 +64,11 @@ pub(super) struct World {
     phase: Phase,
     log: Log,
     report: Report,
+    scale: Scale,
 }
 
 impl World {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, scale: Scale) -> Self {
         let streams = Streams::new(seed);
         let mut random = streams.stream("storm");
         let settings = Settings::draw(&mut streams.stream("settings"));
@@ -99,6 +101,7 @@ impl World {
             phase: Phase::new(lasts),
             log: Log::default(),
             report: Report::default(),
+            scale,
             random,
         }
     }
@@ -345,15 +348,15 @@ impl World {
         Ok(())
     }
 
-    fn kill(&mut self, number: usize, down: Span) {
+    fn kill(&mut self, number: usize, down: Span) -> Result<(), String> {
         self.report.kills += 1;
         self.log.say(self.now, format_args!("{}: killed for {down:?}", name(number)));
         self.machines[number] = None;
         if number == TERMINAL {
             self.carries = None;
         }
-        self.nodes[number].kill();
         self.nodes[number].returns = Some(self.now + down);
+        self.scale.weigh(self.nodes[number].kill(), PEERS[number], self.settings.memory)
     }
 
     /// Something goes wrong, or right again.
@@ -364,7 +367,7 @@ impl World {
                 let number = self.random.below(2) as usize;
                 let down = [0, 0, 300, 2_000, 20_000, 90_000][self.random.below(6) as usize];
                 let down = Span::from_millis(self.random.below(down + 1));
-                self.kill(number, down);
+                self.kill(number, down)?;
                 // It comes back elsewhere.
                 if number == TERMINAL && self.random.chance(0.5) {
                     self.network.readdress(TERMINAL);
@@ -384,7 +387,7 @@ impl World {
                     for datagram in out {
                         self.network.send(now, number, datagram);
                     }
-                    self.kill(number, Span::from_millis(200));
+                    self.kill(number, Span::from_millis(200))?;
                 }
             }
             4..=7 => {

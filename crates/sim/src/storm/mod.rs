@@ -13,6 +13,7 @@ mod lan;
 mod network;
 mod node;
 mod phase;
+mod scale;
 mod settings;
 mod talks;
 mod transfer;
@@ -25,6 +26,8 @@ use bentpipe_link::Stream;
 use bentpipe_units::{Instant, Span};
 
 pub use network::Datagrams;
+
+use scale::Scale;
 
 /// Lines of a log that are kept.
 const MOST_LINES: usize = 20_000;
@@ -134,9 +137,22 @@ impl Storm {
     /// # Errors
     /// What must not happen and did, be it a panic.
     pub fn run(self, seed: u64) -> Result<Report, Box<Finding>> {
+        self.run_on(seed, Scale::default())
+    }
+
+    /// The same, and every program that is killed is weighed: what its peers make it allocate is within their limits.
+    /// `heap` tells how many bytes are allocated in this thread's program at the moment.
+    ///
+    /// # Errors
+    /// What must not happen and did, be it a panic.
+    pub fn run_weighing(self, seed: u64, heap: fn() -> usize) -> Result<Report, Box<Finding>> {
+        self.run_on(seed, Scale::new(heap))
+    }
+
+    fn run_on(self, seed: u64, scale: Scale) -> Result<Report, Box<Finding>> {
         match self {
-            Self::Transfer => transfer::World::new(seed).run(),
-            Self::Gateway => gateway::World::new(seed).run(),
+            Self::Transfer => transfer::World::new(seed, scale).run(),
+            Self::Gateway => gateway::World::new(seed, scale).run(),
         }
     }
 }

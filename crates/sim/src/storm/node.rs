@@ -88,8 +88,9 @@ impl Node {
     }
 
     /// The program is killed. What it knew is gone, but for what it kept.
-    pub(super) fn kill(&mut self) {
-        self.program = None;
+    #[must_use = "it may have to be weighed"]
+    pub(super) const fn kill(&mut self) -> Option<Program> {
+        self.program.take()
     }
 
     /// Whoever is down is up by `at`.

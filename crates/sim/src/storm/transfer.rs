@@ -19,6 +19,7 @@ use super::hostile::{Hostile, Says};
 use super::network::{Network, Weather};
 use super::node::Node;
 use super::phase::Phase;
+use super::scale::Scale;
 use super::settings::{Second, Settings};
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
 use crate::program::{Program, Virtual};
@@ -74,10 +75,11 @@ pub(super) struct World {
     phase: Phase,
     log: Log,
     report: Report,
+    scale: Scale,
 }
 
 impl World {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, scale: Scale) -> Self {
         let streams = Streams::new(seed);
         let mut random = streams.stream("storm");
         let settings = Settings::draw(&mut streams.stream("settings"));
@@ -111,6 +113,7 @@ impl World {
             phase: Phase::new(lasts),
             log: Log::default(),
             report: Report::default(),
+            scale,
             random,
         }
     }
@@ -158,7 +161,7 @@ impl World {
             }
         }
         // What was said to be there is there after a loss of power too.
-        self.nodes[SERVER].kill();
+        self.weigh_server()?;
         self.disk.lose_power();
         for user in &self.users {
             for (path, versions) in &user.versions {
@@ -188,7 +191,7 @@ impl World {
             self.calm();
         } else if self.phase.acts(self.now) {
             if !is_calm {
-                self.act();
+                self.act()?;
             } else if self.settings.unknown_peers_stay {
                 self.intrude();
             }
@@ -261,7 +264,7 @@ impl World {
         }
         let Some(ended) = ended else { return };
         self.log.say(now, format_args!("client {number}: {ended:?}"));
-        self.nodes[number + 1].kill();
+        drop(self.nodes[number + 1].kill());
         let pause = Span::from_millis(100 + self.random.below(5_000));
         let user = &mut self.users[number];
         (user.attempt, user.next) = (None, now + pause);
@@ -320,7 +323,7 @@ impl World {
     }
 
     /// Something goes wrong, or right again.
-    fn act(&mut self) {
+    fn act(&mut self) -> Result<(), String> {
         let now = self.now;
         let user = self.random.below(self.users.len() as u64) as usize;
         match self.random.below(14) {
@@ -328,13 +331,13 @@ impl World {
                 let power = self.random.chance(0.5);
                 let down = [0, 0, 300, 2_000, 20_000, 90_000][self.random.below(6) as usize];
                 let down = Span::from_millis(self.random.below(down + 1));
-                self.kill_server(power, down);
+                self.kill_server(power, down)?;
             }
             2 | 3 => {
                 if self.users[user].attempt.take().is_some() {
                     self.report.kills += 1;
                     self.log.say(now, format_args!("client {user}: killed"));
-                    self.nodes[user + 1].kill();
+                    drop(self.nodes[user + 1].kill());
                     let pause = self.random.below(20_000);
                     self.users[user].next = now + Span::from_millis(pause);
                 }
@@ -359,6 +362,7 @@ impl World {
             }
             _ => self.intrude(),
         }
+        Ok(())
     }
 
     fn intrude(&mut self) {
@@ -367,15 +371,22 @@ impl World {
         }
     }
 
-    fn kill_server(&mut self, power: bool, down: Span) {
+    /// The server is killed, with what its peers have made it keep.
+    fn weigh_server(&mut self) -> Result<(), String> {
+        let peers = self.nodes.len() - 1;
+        self.scale.weigh(self.nodes[SERVER].kill(), peers, self.settings.memory)
+    }
+
+    fn kill_server(&mut self, power: bool, down: Span) -> Result<(), String> {
         self.report.kills += 1;
         self.log.say(self.now, format_args!("server: killed, power lost: {power}, for {down:?}"));
-        self.nodes[SERVER].kill();
+        self.weigh_server()?;
         if power {
             self.report.power_losses += 1;
             self.disk.lose_power();
         }
         self.nodes[SERVER].returns = Some(self.now + down);
+        Ok(())
     }
 
     fn spoil_disk(&mut self) {
