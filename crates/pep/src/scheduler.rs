@@ -170,6 +170,11 @@ impl Scheduler {
         }
     }
 
+    /// How long the line is busy with what it was given.
+    pub const fn busy_for(&self, now: Instant) -> Span {
+        self.free_at.since(now)
+    }
+
     /// When [`Scheduler::next`] has an answer; `None` while nobody may have anything.
     pub fn poll_timeout(&self) -> Option<Instant> {
         (!self.awake.is_empty()).then_some(self.free_at)

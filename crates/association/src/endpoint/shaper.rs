@@ -15,6 +15,10 @@ use super::paths::LINKS;
 
 /// A timer may be late by this without loss of rate.
 const CATCH_UP: Span = Span::from_millis(5);
+/// Longer than this an answer does not wait for its round: it leaves at once, and is charged.
+const ANSWER_WAIT: Span = Span::from_millis(20);
+/// A datagram of data and as much of answers.
+const ANSWERS: ByteCount = ByteCount::new(3_000);
 /// How much ahead of bulk repairs and short objects are.
 pub(super) const AHEAD: u32 = 16;
 /// How much ahead of it all datagrams of applications together are.
@@ -163,6 +167,13 @@ impl PeerShaper {
         }
     }
 
+    /// Whether an answer leaves without a round: it would wait for so long that the peer takes it for a queue in the
+    /// path, and answers have not taken as much as data yet, however many are asked for.
+    pub(super) fn answers_at_once(&self, now: Instant) -> bool {
+        let busy = self.shaper.scheduler.busy_for(now);
+        busy > ANSWER_WAIT && busy <= self.shaper.rate.time_for(ANSWERS)
+    }
+
     /// When it is free for those who found it busy.
     pub(super) const fn due(&self) -> Option<Instant> {
         self.shaper.due()
@@ -250,5 +261,26 @@ impl<T: Copy> Shaper<T> {
     /// When it is free for those who found it busy.
     pub(super) const fn due(&self) -> Option<Instant> {
         self.due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shaper on which so many bytes have just left, and whether an answer does not wait there.
+    fn answers_after(sent: u64) -> bool {
+        let share = Share { rate: BitRate::from_bps(20_000), weight: 1 };
+        let mut own = PeerShaper::new(share, 0);
+        own.count_sent(sent as usize);
+        own.charge_others(Instant::ZERO);
+        own.answers_at_once(Instant::ZERO)
+    }
+
+    #[test]
+    fn answers_wait_for_nobody_until_they_took_as_much_as_a_datagram_of_data() {
+        assert!(!answers_after(0), "the shaper is free");
+        assert!(answers_after(1_500) && answers_after(2_900));
+        assert!(!answers_after(3_100), "data would never have a turn");
     }
 }

@@ -96,6 +96,20 @@ impl Session {
         true
     }
 
+    /// The report that is due, alone: for hosts whose data wait for their turns, for a peer takes the time until it is
+    /// answered for the path's. True when there was one.
+    #[cold]
+    pub fn poll_report(&mut self, place: &mut Segment) -> bool {
+        if !self.may_send_data() || !self.rx.has_report() {
+            return false;
+        }
+        let Some(report) = self.rx.take_report() else { return false };
+        self.write_header(place, self.tx.cache.next());
+        place.body = Body::Flow(Flow { report: Some(report), ..Flow::default() });
+        self.count_sent(place, false);
+        true
+    }
+
     /// Everything else, merged as far as it may be. True when there was something.
     pub(super) fn poll_composite(&mut self, now: Instant, place: &mut Segment) -> bool {
         if !self.may_send_data() {

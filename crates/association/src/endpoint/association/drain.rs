@@ -117,9 +117,24 @@ impl PeerContext<'_> {
             drain(session, now, &mut context)
         };
         if is_shaped && !session.readiness().is_quiet {
+            self.answer_at_once(now, id);
             self.wait_for_round(id);
         }
         self.after_drain(now, id, deadline);
+    }
+
+    /// A report does not wait behind data on a shaper that is busy for long: the peer would take that for the path, and
+    /// two ends that do so slow each other down.
+    fn answer_at_once(&mut self, now: Instant, id: usize) {
+        let link = self.association.paths.get(self.connections.get(id).path()).link();
+        let at_once = |own: &PeerShaper| own.answers_at_once(now);
+        if !self.association.shapers[link].as_ref().is_some_and(at_once) {
+            return;
+        }
+        let (session, mut context) = self.drain_context(id);
+        if session.poll_report(context.place().xstp_mut()) {
+            context.transmit(now, PathId(0));
+        }
     }
 
     /// What follows from what a connection has told and sent; it rings next at `deadline`.
