@@ -36,6 +36,8 @@ const LEAP: f64 = 4.0;
 const PULSE_SHARE: u64 = 6;
 const PULSE_SPAN: (Span, Span) = (Span::from_millis(50), Span::from_millis(100));
 const PULSE_BYTES: f64 = 15_000.0;
+/// Bytes that may leave between two questions without its being a silence.
+const APART: f64 = 6_000.0;
 /// Time between pulses, if a round trip is not more.
 const PAUSE: Span = Span::from_millis(300);
 /// What a byte of payload may stand for on the link, headers included.
@@ -232,8 +234,10 @@ impl Estimator {
         let left = self.sent.by(sent_at);
         let (arrived, lost) = (self.arrived, self.lost);
         let sample = Sample { sent_at, at: now, rtt, left, arrived, lost };
-        // While nothing arrives nothing is learned of what the link carries.
-        let silent = |newest: Sample| sent_at.since(newest.sent_at) > rtt;
+        // While nothing arrives nothing is learned of what the link carries. Where it is given little, little is asked.
+        let apart = if self.is_whole() { 0.0 } else { APART / self.given };
+        let longest = rtt + Span::from_secs_f64(apart);
+        let silent = |newest: Sample| sent_at.since(newest.sent_at) > longest;
         if newest.is_some_and(silent) {
             self.samples.clear();
             self.round = None;
@@ -464,5 +468,33 @@ impl Estimator {
         let lasts = lasts.max(Span::from_secs_f64(PULSE_BYTES / rate));
         let (from, until, inside) = (now, now + lasts, None);
         self.mode = Mode::Pulse(Pulse { rate, from, until, before: Some(newest), inside });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: ByteCount = ByteCount::new(1_200);
+
+    /// Sends a packet whenever the pace allows it for so many seconds, each answered before the next one leaves.
+    fn one_by_one(link: &mut Estimator, now: &mut Instant, round_trip: Span, seconds: u64) {
+        let until = *now + Span::from_secs(seconds);
+        while *now < until {
+            link.sent(*now, PACKET);
+            link.arrived(PACKET);
+            link.answered(*now + round_trip, *now);
+            *now += round_trip.max(link.pace().time_for(PACKET));
+        }
+    }
+
+    #[test]
+    fn a_pace_below_a_packet_in_a_round_trip_finds_out_that_the_path_is_longer() {
+        let rate = BitRate::from_bps(160_000);
+        let (mut link, mut now) = (Estimator::new(rate), Instant::ZERO);
+        one_by_one(&mut link, &mut now, Span::from_millis(2), 5);
+        link.given = 2_000.0;
+        one_by_one(&mut link, &mut now, Span::from_millis(40), 40);
+        assert_eq!(link.carried(), rate);
     }
 }
