@@ -219,11 +219,14 @@ impl Network {
         let from = Route { outer: route.outer, ..address.into() };
         let flight = Flight { to, address: route.address, from, ecn, bytes };
         self.capture(&flight);
+        let (client, direction) = if node == 0 { (to, 1) } else { (node, 0) };
         if self.random.chance(self.overtakes) {
             self.counts.from_strangers += 1;
-            self.inject(now, Flight { from: unknown_peer(251).into(), ..flight.clone() });
+            // Somebody beside the path is a little faster than it.
+            let delay = self.weather[link + client][direction].delay;
+            let copy = Flight { from: unknown_peer(251).into(), ..flight.clone() };
+            self.inject(now + delay * 9 / 10, copy);
         }
-        let (client, direction) = if node == 0 { (to, 1) } else { (node, 0) };
         self.pass(now, link + client, direction, flight);
     }
 
@@ -376,13 +379,13 @@ impl Network {
         }
     }
 
-    /// Something comes at once that nobody has sent just so.
-    fn inject(&mut self, now: Instant, flight: Flight) {
+    /// Something comes that nobody has sent just so.
+    fn inject(&mut self, at: Instant, flight: Flight) {
         if is_unknown(flight.from.address) {
             self.unknown_bytes[0] += flight.bytes.len() as u64;
         }
         self.serial += 1;
-        self.in_flight.insert((now, self.serial), flight);
+        self.in_flight.insert((at, self.serial), flight);
     }
 
     /// Bytes that unknown peers sent from addresses of their own, and what was sent to them.
