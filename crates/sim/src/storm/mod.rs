@@ -13,10 +13,12 @@ mod lan;
 mod network;
 mod node;
 mod phase;
+mod programs;
 mod scale;
 mod settings;
 mod talks;
 mod transfer;
+mod users;
 
 use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,60 +1,30 @@
 //! File transfers in a storm.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
 
 use bentpipe_association::endpoint::{Outer, Plan, PlannedPath, Route};
-use bentpipe_association::host::{Host, Runtime as _, lock};
+use bentpipe_association::host::lock;
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_link::{Stream, Streams};
+use bentpipe_transfer::Progress;
 use bentpipe_transfer::memory_disk::MemoryDisk;
-use bentpipe_transfer::{
-    Entry, Outcome, PORT, Progress, Rules, TransferError, What, receive, send,
-};
 use bentpipe_units::{Instant, Span};
 
 use super::hostile::{Hostile, Says};
 use super::network::{Network, Weather};
 use super::node::Node;
 use super::phase::Phase;
+use super::programs::{send_once, serve};
 use super::scale::Scale;
 use super::settings::{Second, Settings};
+use super::users::{Ends, User};
 use super::{CALENDAR, Finding, Log, Report, Time, history, keys};
-use crate::program::{Program, Virtual};
 
 const SERVER: usize = 0;
 /// Entries that failed in an attempt and are in the log.
 const SHOWN: usize = 5;
-/// How long either side waits for the other one to take its leave.
-const FAREWELL: Span = Span::from_secs(10);
 /// When everything works again, everything has arrived within this time.
 const CALM: Span = Span::from_secs(1200);
-
-/// One state of a file, and from when on.
-type Version = (Instant, Vec<u8>);
-
-/// What became of an attempt, once that is known, and which of its entries failed.
-#[derive(Debug, Default)]
-struct Ends {
-    ended: Option<Result<Outcome, String>>,
-    failed: Vec<String>,
-}
-
-/// Somebody who sends, until it is done.
-struct User {
-    disk: MemoryDisk,
-    entries: Vec<Entry>,
-    /// The states of each file so far.
-    versions: BTreeMap<PathBuf, Vec<Version>>,
-    /// An attempt under way: since when, and how it ended.
-    attempt: Option<(Instant, Arc<Mutex<Ends>>)>,
-    next: Instant,
-    idle_timeout: Span,
-    /// Everything arrived, and nothing was changed since.
-    is_done: bool,
-}
 
 /// A server, clients that send, and a peer that is hostile.
 pub(super) struct World {
@@ -148,12 +118,12 @@ impl World {
         loop {
             self.step()?;
             let Some(calm) = self.phase.calm_since() else { continue };
-            if self.users.iter().all(|user| user.is_done) {
+            if self.users.iter().all(User::is_done) {
                 break;
             }
             if self.now.since(calm) > CALM {
                 let left: Vec<usize> =
-                    (0..self.users.len()).filter(|n| !self.users[*n].is_done).collect();
+                    (0..self.users.len()).filter(|n| !self.users[*n].is_done()).collect();
                 return Err(format!(
                     "clients {left:?} have not sent everything {:.0} s after the storm",
                     CALM.as_secs_f64()
@@ -163,15 +133,7 @@ impl World {
         // What was said to be there is there after a loss of power too.
         self.weigh_server()?;
         self.disk.lose_power();
-        for user in &self.users {
-            for (path, versions) in &user.versions {
-                let there = self.disk.bytes(path);
-                if there.as_ref() != versions.last().map(|(_, bytes)| bytes) {
-                    return Err(format!("{}: not what was sent", path.display()));
-                }
-            }
-        }
-        Ok(())
+        self.users.iter().try_for_each(|user| user.check_last(&self.disk))
     }
 
     /// Lets the next thing happen.
@@ -252,13 +214,12 @@ impl World {
     /// Looks how far a user is.
     fn attend(&mut self, number: usize) {
         let now = self.now;
-        let Some((since, ends)) = self.users[number].attempt.clone() else {
-            if now >= self.users[number].next && !self.users[number].is_done {
+        let Some(Ends { ended, failed }) = self.users[number].news() else {
+            if self.users[number].begins(now) {
                 self.begin(number);
             }
             return;
         };
-        let Ends { ended, failed } = std::mem::take(&mut *lock(&ends));
         for failed in failed.iter().take(SHOWN) {
             self.log.say(now, format_args!("client {number}: {failed}"));
         }
@@ -267,13 +228,12 @@ impl World {
         drop(self.nodes[number + 1].kill());
         let pause = Span::from_millis(100 + self.random.below(5_000));
         let user = &mut self.users[number];
-        (user.attempt, user.next) = (None, now + pause);
-        if ended.is_ok_and(|outcome| outcome.failed == 0) {
+        let since = user.stop(now + pause);
+        if let Some(since) = since.filter(|_| ended.is_ok_and(|outcome| outcome.failed == 0)) {
             self.report.successes += 1;
-            user.is_done =
-                user.versions.values().all(|versions| versions[versions.len() - 1].0 <= since);
+            user.succeed(since);
             self.absent = self.absent.take().or_else(|| user.absent(&self.disk, since));
-            self.hostile.learn(user.versions.keys().map(|path| path.display().to_string()));
+            self.hostile.learn(user.names());
         }
     }
 
@@ -281,16 +241,13 @@ impl World {
     fn begin(&mut self, number: usize) {
         let (now, seed) = (self.now, self.seed.wrapping_add(number as u64 * 77));
         let (to, peer) = (self.network.address(SERVER), self.nodes[SERVER].key.public());
-        let user = &mut self.users[number];
-        let ends = Arc::<Mutex<Ends>>::default();
-        user.attempt = Some((now, ends.clone()));
+        let ends = self.users[number].begin(now);
         self.report.attempts += 1;
         self.log.say(now, format_args!("client {number}: begins to send"));
         let program = self.nodes[number + 1].start(now, seed);
         let (host, runtime) = (program.host().clone(), program.runtime().clone());
-        let (disk, entries) = (user.disk.clone(), user.entries.clone());
-        let (idle_timeout, buffer, rate) =
-            (user.idle_timeout, self.settings.buffer, self.settings.rate);
+        let (disk, entries, idle_timeout) = self.users[number].sends();
+        let (buffer, rate) = (self.settings.buffer, self.settings.rate);
         let tuning = Tuning { idle_timeout, buffer, rate, ..Tuning::default() };
         host.set_fec(self.settings.fec);
         if let Some(second) = self.settings.second {
@@ -334,12 +291,12 @@ impl World {
                 self.kill_server(power, down)?;
             }
             2 | 3 => {
-                if self.users[user].attempt.take().is_some() {
+                if self.users[user].is_sending() {
                     self.report.kills += 1;
                     self.log.say(now, format_args!("client {user}: killed"));
                     drop(self.nodes[user + 1].kill());
                     let pause = self.random.below(20_000);
-                    self.users[user].next = now + Span::from_millis(pause);
+                    self.users[user].stop(now + Span::from_millis(pause));
                 }
             }
             4..=7 => {
@@ -425,9 +382,7 @@ impl World {
             program.runtime().stall(Span::ZERO);
         }
         // Everybody sends once more, whatever has arrived.
-        for user in &mut self.users {
-            user.is_done = false;
-        }
+        self.users.iter_mut().for_each(User::start_over);
     }
 
     /// What must hold after every event.
@@ -465,128 +420,5 @@ impl World {
             return Err(format!("{to} bytes to unknown peers who sent {from}"));
         }
         Ok(())
-    }
-}
-
-/// What `bentpipe recv` does.
-fn serve(program: &Program, peers: &[PublicKey], disk: &MemoryDisk, settings: &Settings) {
-    let (host, runtime, disk) = (program.host().clone(), program.runtime().clone(), disk.clone());
-    host.limit_memory(settings.memory, settings.connections);
-    host.set_fec(settings.fec);
-    for peer in peers {
-        host.allow(*peer);
-    }
-    let tuning = Tuning { buffer: settings.buffer, ..Tuning::default() };
-    host.listen(tuning.config().expect("settings without a rate"));
-    program.spawn(async move {
-        loop {
-            let connection = host.accept().await;
-            let rules = Rules { sender: Some(connection.peer().to_string()), overwrite: false };
-            let (disk, own) = (disk.clone(), runtime.clone());
-            let served = async move {
-                if receive(&own, &connection, disk, rules, |_| ()).await.is_ok() {
-                    let _ = own.timeout(FAREWELL, connection.finish()).await;
-                }
-            };
-            runtime.spawn(served).detach();
-        }
-    });
-}
-
-/// What `bentpipe send` does.
-async fn send_once(
-    host: &Host,
-    runtime: &Virtual,
-    (to, peer): (SocketAddr, PublicKey),
-    disk: &MemoryDisk,
-    entries: &[Entry],
-    tuning: Tuning,
-    progress: impl Fn(Progress),
-) -> Result<Outcome, TransferError> {
-    let idle_timeout = tuning.idle_timeout;
-    let config = tuning.persistent_config().expect("settings without a rate");
-    let connecting = host.connect(to, peer, PORT, config);
-    let late = || TransferError::Connection(std::io::ErrorKind::TimedOut.into());
-    let connection = runtime.timeout(idle_timeout, connecting).await.ok_or_else(late)??;
-    let sent = send(runtime, &connection, disk, entries, progress).await?;
-    let _ = runtime.timeout(FAREWELL, connection.finish()).await;
-    Ok(sent)
-}
-
-impl User {
-    fn new(number: usize, seed: u64, random: &mut Stream) -> Self {
-        let disk = MemoryDisk::new(seed);
-        let (count, most) = match random.below(4) {
-            0 => (40 + random.below(60), 2_000),
-            _ => (1 + random.below(4), 400_000),
-        };
-        let root = format!("tree{number}");
-        let directory =
-            |name: &str| Entry::new(name.into(), name.to_owned(), What::Directory, 0o755, 1_000);
-        let mut entries = vec![directory(&root)];
-        let mut versions = BTreeMap::new();
-        for n in 0..count {
-            let mut bytes = vec![0; random.below(most) as usize];
-            bytes.iter_mut().for_each(|byte| *byte = random.bits() as u8);
-            let name = format!("{root}/{n}");
-            let path = PathBuf::from(&name);
-            disk.put_at(&path, &bytes, 1_000);
-            let what = What::File { size: bytes.len() as u64 };
-            entries.push(Entry::new(path.clone(), name, what, 0o644, 1_000));
-            versions.insert(path, vec![(Instant::ZERO, bytes)]);
-        }
-        Self {
-            disk,
-            entries,
-            versions,
-            attempt: None,
-            next: Instant::ZERO,
-            idle_timeout: Span::from_secs(5 + random.below(40)),
-            is_done: false,
-        }
-    }
-
-    /// When this user does something by himself.
-    fn next(&self) -> Option<Instant> {
-        (self.attempt.is_none() && !self.is_done).then_some(self.next)
-    }
-
-    /// Changes a file, in its place or by putting another one there; often its time stays.
-    fn edit(&mut self, now: Instant, random: &mut Stream) {
-        let at = random.below(self.versions.len() as u64) as usize;
-        let Some((path, versions)) = self.versions.iter_mut().nth(at) else { return };
-        let mut bytes = versions[versions.len() - 1].1.clone();
-        let changed = if random.chance(0.3) { 1_000 } else { 1_000 + i128::from(now.as_nanos()) };
-        if random.chance(0.5) && !bytes.is_empty() {
-            let at = random.below(bytes.len() as u64) as usize;
-            bytes[at] ^= 1 + random.below(255) as u8;
-            self.disk.edit(path, at, &bytes[at..=at], changed);
-        } else {
-            bytes.truncate(random.below(bytes.len() as u64 + 1) as usize);
-            bytes.extend((0..random.below(1_000)).map(|_| random.bits() as u8));
-            self.disk.put_at(path, &bytes, changed);
-        }
-        versions.push((now, bytes));
-        self.is_done = false;
-    }
-
-    /// Every file of this user that is there is one that he had.
-    fn check(&self, there: &MemoryDisk) -> Result<(), String> {
-        for (path, versions) in &self.versions {
-            if !there.is_one_of(path, versions.iter().map(|(_, bytes)| &bytes[..])) {
-                return Err(format!("{}: bytes that nobody sent", path.display()));
-            }
-        }
-        Ok(())
-    }
-
-    /// A file that is not there after a success, or is older than the attempt.
-    fn absent(&self, there: &MemoryDisk, since: Instant) -> Option<String> {
-        self.versions.iter().find_map(|(path, versions)| {
-            let first = versions.iter().rposition(|(from, _)| *from <= since).unwrap_or(0);
-            let bytes = there.bytes(path);
-            let is_right = versions[first..].iter().any(|(_, sent)| Some(sent) == bytes.as_ref());
-            (!is_right).then(|| path.display().to_string())
-        })
     }
 }
