@@ -222,10 +222,7 @@ impl Network {
         let (client, direction) = if node == 0 { (to, 1) } else { (node, 0) };
         if self.random.chance(self.overtakes) {
             self.counts.from_strangers += 1;
-            // Somebody beside the path is a little faster than it.
-            let delay = self.weather[link + client][direction].delay;
-            let copy = Flight { from: unknown_peer(251).into(), ..flight.clone() };
-            self.inject(now + delay * 9 / 10, copy);
+            self.inject(now, Flight { from: unknown_peer(251).into(), ..flight.clone() });
         }
         self.pass(now, link + client, direction, flight);
     }
@@ -379,13 +376,13 @@ impl Network {
         }
     }
 
-    /// Something comes that nobody has sent just so.
-    fn inject(&mut self, at: Instant, flight: Flight) {
+    /// Something comes at once that nobody has sent just so.
+    fn inject(&mut self, now: Instant, flight: Flight) {
         if is_unknown(flight.from.address) {
             self.unknown_bytes[0] += flight.bytes.len() as u64;
         }
         self.serial += 1;
-        self.in_flight.insert((at, self.serial), flight);
+        self.in_flight.insert((now, self.serial), flight);
     }
 
     /// Bytes that unknown peers sent from addresses of their own, and what was sent to them.
