@@ -111,6 +111,7 @@ pub(crate) async fn relay<T: Tcp>(
         let up = upward(reader, &connection, flow);
         both(up, downward(&connection, before, writer, flow)).await
     };
+    connection.keeps_nothing();
     match outcome {
         Ok(Both::Ended(Ending::End)) => {
             tcp.complete()?;

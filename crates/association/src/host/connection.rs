@@ -138,6 +138,13 @@ impl<S: Streams> Connection<S> {
         .await
     }
 
+    /// What was read last, and what a write that was broken off still had, is gone, and counts no more.
+    pub fn keeps_nothing(&self) {
+        let mut endpoint = self.endpoint();
+        endpoint.keeps(self.id, Kept::Read(0));
+        endpoint.keeps(self.id, Kept::Unwritten(0));
+    }
+
     /// Waits until the host has memory for something to be written, and says for how much.
     pub fn poll_room(&self, cx: &Context<'_>) -> Poll<usize> {
         if self.handle.shared.shortages.load(Ordering::Relaxed) == 0 {
