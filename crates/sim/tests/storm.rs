@@ -21,13 +21,12 @@ fn all_end_well(storm: Storm) {
 }
 
 /// Seeds that found something once, beside those that are run anyway.
-const FOUND: [(Storm, u64); 9] = [
+const FOUND: [(Storm, u64); 8] = [
     (Storm::Gateway, 756),
     (Storm::Gateway, 261),
     (Storm::Gateway, 4575),
     (Storm::Gateway, 20_054),
-    (Storm::Gateway, 20_282),
-    (Storm::Gateway, 20_699),
+    (Storm::Gateway, 20_465),
     (Storm::Transfer, 738),
     (Storm::Transfer, 195),
     (Storm::Transfer, 28),

@@ -143,7 +143,7 @@ impl Storm {
     }
 
     /// The same, and every program that is killed is weighed: what its peers make it allocate is within their limits.
-    /// `heap` tells how many bytes are allocated in this thread's program at the moment.
+    /// `heap` tells how many bytes this process has allocated at the moment.
     ///
     /// # Errors
     /// What must not happen and did, be it a panic.
