@@ -37,9 +37,17 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
         network.queue.set_timer(components.link_states, first);
     }
     let end = Instant::ZERO + spec.duration;
-    let (mut events, mut last) = (0, Instant::ZERO);
+    let (mut events, mut last, mut now) = (0, Instant::ZERO, Instant::ZERO);
     let mut out_of_time = false;
-    while let Some((now, slot)) = network.queue.peek() {
+    loop {
+        let next = network.queue.peek();
+        // A program wakes once for all that comes at one moment.
+        if endpoints.products.wait() && next.is_none_or(|(at, _)| at > now) {
+            endpoints.run_products(now, &mut network);
+            continue;
+        }
+        let Some((at, slot)) = next else { break };
+        now = at;
         if now > end {
             out_of_time = true;
             break;
@@ -101,9 +109,6 @@ pub fn run(spec: &RunSpec, observer: &mut dyn Observer) -> Result<RunSummary, Bu
                     continue;
                 }
             }
-        }
-        if endpoints.products.wait() {
-            endpoints.run_products(now, &mut network);
         }
         events += 1;
         last = now;

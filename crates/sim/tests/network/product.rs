@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use bentpipe_association::{Fec, Tuning};
 use bentpipe_link::ModelSpec;
-use bentpipe_sim::{Draw, FlowSpec, GatewaySpec, GatewaysSpec, Protocol, RunSpec, TrafficSpec};
+use bentpipe_sim::{
+    Draw, FlowSpec, GatewaySpec, GatewaysSpec, Observer, PacketSeen, Protocol, RunSpec,
+    TrafficSpec, run,
+};
 use bentpipe_transport::tcp;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
@@ -166,4 +169,35 @@ fn files_go_through_gateways_connection_after_connection() {
     let flow = &run.flows[0];
     let pieces = flow.pieces.expect("pieces");
     assert!(flow.complete && pieces.failed == 0 && pieces.arrived == pieces.offered, "{flow:?}");
+}
+
+/// What enters one direction of a link, and when.
+struct Entering {
+    channel: usize,
+    packets: Vec<(Instant, usize)>,
+}
+
+impl Observer for Entering {
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
+    fn packet(&mut self, at: Instant, channel: usize, packet: &PacketSeen<'_>) {
+        if channel == self.channel {
+            self.packets.push((at, packet.bytes.len()));
+        }
+    }
+}
+
+#[test]
+fn a_gateway_reads_all_that_a_server_said_at_one_moment_before_it_sends() {
+    let mut spec = through_gateways(0.0, false, download(100));
+    let cable = || vec![millis(1)];
+    (spec.links[2].forward_link, spec.links[2].return_link) = (cable(), cable());
+    // From the hub to the terminal.
+    let mut seen = Entering { channel: 3, packets: Vec::new() };
+    run(&spec, &mut seen).expect("a run");
+    let data: Vec<_> = seen.packets.into_iter().filter(|(_, len)| *len > 300).take(3).collect();
+    // Ten segments came at once, and the window of the beginning lets three datagrams go.
+    assert!(data.len() == 3 && data.iter().all(|packet| *packet == data[0]), "{data:?}");
 }
