@@ -9,11 +9,13 @@ use bentpipe_link::{Stream, Streams};
 use bentpipe_units::{Instant, Span};
 
 use super::config::Configured;
+use super::flood::Flood;
 use super::hostile::{Hostile, Says};
 use super::hosts::Hosts;
 use super::lan::{ABSENT, Arrivals, HUB_NAME, Lan, NAME, REFUSES, SERVER, SERVES};
 use super::network::{Network, Weather};
 use super::node::Node;
+use super::operator;
 use super::phase::Phase;
 use super::scale::Scale;
 use super::settings::Settings;
@@ -81,6 +83,7 @@ impl World {
             nodes[HUB].key.public(),
             Says::Gateway,
             settings.security,
+            Flood::new(streams.stream("flood")),
         );
         let lasts = Span::from_secs(20 + random.below(300));
         Self {
@@ -235,7 +238,7 @@ impl World {
         }
         self.report.successes += self.hosts.reap(self.phase.calm_since());
         let to = self.network.address(HUB);
-        if let Some(datagram) = self.hostile.act(now, to, &mut self.random) {
+        for datagram in self.hostile.act(now, to, &mut self.random) {
             self.report.hostile += 1;
             self.network.send(now, EVIL, datagram);
         }
@@ -342,6 +345,7 @@ impl World {
         for number in [HUB, TERMINAL] {
             let config = self.config(number)?;
             if let Some(machine) = &self.machines[number] {
+                operator::look(machine, PEERS[number])?;
                 machine.reload(&config).map_err(|error| error.to_string())?;
             }
         }
@@ -351,7 +355,9 @@ impl World {
     fn kill(&mut self, number: usize, down: Span) -> Result<(), String> {
         self.report.kills += 1;
         self.log.say(self.now, format_args!("{}: killed for {down:?}", name(number)));
-        self.machines[number] = None;
+        if let Some(machine) = self.machines[number].take() {
+            operator::look(&machine, PEERS[number])?;
+        }
         if number == TERMINAL {
             self.carries = None;
         }

@@ -15,6 +15,7 @@ use bentpipe_wire::Ecn;
 use bentpipe_wire::xstp::{Begin, Body, Flow, Segment, encode_compact};
 use bytes::{Bytes, BytesMut};
 
+use super::flood::Flood;
 use crate::program::Outgoing;
 
 /// Names under which it offers things.
@@ -48,10 +49,17 @@ pub(super) struct Hostile {
     sent: u32,
     /// Names of what others have sent.
     names: Vec<String>,
+    flood: Flood,
 }
 
 impl Hostile {
-    pub(super) fn new(key: SecretKey, server: PublicKey, says: Says, security: Security) -> Self {
+    pub(super) fn new(
+        key: SecretKey,
+        server: PublicKey,
+        says: Says,
+        security: Security,
+        flood: Flood,
+    ) -> Self {
         Self {
             security,
             key,
@@ -65,6 +73,7 @@ impl Hostile {
             connection: 0,
             sent: 0,
             names: Vec::new(),
+            flood,
         }
     }
 
@@ -73,40 +82,49 @@ impl Hostile {
         self.names.extend(names.take(MOST_NAMES.saturating_sub(self.names.len()).min(5)));
     }
 
-    pub(super) const fn next(&self) -> Option<Instant> {
-        Some(self.next)
+    pub(super) fn next(&self) -> Option<Instant> {
+        Instant::earliest(Some(self.next), self.flood.next())
     }
 
     /// What the server says to it.
     pub(super) fn receive(&mut self, bytes: &[u8]) {
-        if let Some(Datagram::Response { sender, noise, .. }) = parse(self.security, bytes)
-            && let Some(asked) = self.asked.take()
-        {
-            match asked.finish(sender, noise) {
-                Ok((traffic, _)) => self.traffic = Some(traffic),
-                Err(waits) => self.asked = Some(*waits),
+        match parse(self.security, bytes) {
+            Some(Datagram::Response { sender, noise, .. }) => {
+                let Some(asked) = self.asked.take() else { return };
+                match asked.finish(sender, noise) {
+                    Ok((traffic, _)) => self.traffic = Some(traffic),
+                    Err(waits) => self.asked = Some(*waits),
+                }
             }
+            Some(Datagram::Cookie { receiver, sealed }) => self.flood.challenge(receiver, &sealed),
+            _ => {}
         }
     }
 
-    /// The next datagram, if it is time.
+    /// The next datagrams, if it is time.
     pub(super) fn act(
         &mut self,
         now: Instant,
         to: std::net::SocketAddr,
         random: &mut Stream,
-    ) -> Option<Outgoing> {
-        if now < self.next {
-            return None;
+    ) -> Vec<Outgoing> {
+        let Self { flood, security, key, server, epoch, time, .. } = self;
+        let mut out = flood.act(now, |random, index| {
+            *time += 1;
+            let own = Ephemeral::draw(&mut || random.bits());
+            Initiator::new(*security, key, *server, index, *time, &epoch.to_be_bytes(), own)
+        });
+        if now >= self.next {
+            self.next = now + Span::from_millis(1 + random.below(2_000));
+            out.extend(if self.traffic.is_none() || random.chance(0.05) {
+                Some(self.request(random))
+            } else {
+                let plain = self.say(random);
+                self.seal(&plain)
+            });
         }
-        self.next = now + Span::from_millis(1 + random.below(2_000));
-        let bytes = if self.traffic.is_none() || random.chance(0.05) {
-            self.request(random)
-        } else {
-            let plain = self.say(random);
-            self.seal(&plain)?
-        };
-        Some(Outgoing { route: to.into(), ecn: Ecn::NotCapable, bytes })
+        let send = |bytes| Outgoing { route: to.into(), ecn: Ecn::NotCapable, bytes };
+        out.into_iter().map(send).collect()
     }
 
     fn request(&mut self, random: &mut Stream) -> Vec<u8> {

@@ -5,6 +5,7 @@
 //! again, so does everything else, within a stated time. The same seed gives the same history, byte for byte.
 
 mod config;
+mod flood;
 mod flows;
 mod gateway;
 mod hostile;
@@ -12,6 +13,7 @@ mod hosts;
 mod lan;
 mod network;
 mod node;
+mod operator;
 mod phase;
 mod programs;
 mod scale;

@@ -10,6 +10,7 @@ use bentpipe_transfer::Progress;
 use bentpipe_transfer::memory_disk::MemoryDisk;
 use bentpipe_units::{Instant, Span};
 
+use super::flood::Flood;
 use super::hostile::{Hostile, Says};
 use super::network::{Network, Weather};
 use super::node::Node;
@@ -66,6 +67,7 @@ impl World {
             nodes[SERVER].key.public(),
             Says::Transfer,
             settings.security,
+            Flood::new(streams.stream("flood")),
         );
         let lasts = Span::from_secs(20 + random.below(400));
         Self {
@@ -202,7 +204,7 @@ impl World {
             }
         }
         let (node, to) = (self.hostile_node(), self.network.address(SERVER));
-        if let Some(datagram) = self.hostile.act(now, to, &mut self.random) {
+        for datagram in self.hostile.act(now, to, &mut self.random) {
             self.report.hostile += 1;
             self.network.send(now, node, datagram);
         }
