@@ -163,6 +163,20 @@ impl Scheduler {
         self.free_at = self.free_at.max(earliest) + self.rate.time_for(bytes);
     }
 
+    /// So many bytes of a connection were sent out of turn: the line is busy for as long, and its next turn is as much later
+    /// as if they had been sent in turn.
+    pub fn charge_to(&mut self, now: Instant, member: u32, bytes: ByteCount) {
+        self.charge(now, bytes);
+        let this = &mut self.members[member as usize];
+        let turn = this.turn.take();
+        let start = turn.map_or(this.finish.max(self.virtual_now), |turn| turn.start);
+        this.finish = start + bytes.get() * SCALE / this.weight;
+        if let Some(turn) = turn {
+            self.awake.remove(&turn);
+            self.enqueue(member, self.members[member as usize].finish);
+        }
+    }
+
     /// The connection that was asked had nothing to send.
     pub fn passed(&mut self, member: u32) {
         if let Some(turn) = self.members[member as usize].turn.take() {
@@ -263,6 +277,26 @@ mod tests {
         }
         let ratio = bytes[0] as f64 / bytes[1] as f64;
         assert!((ratio - 3.0).abs() < 0.02, "{ratio}");
+    }
+
+    #[test]
+    fn what_is_sent_out_of_turn_is_of_ones_own_share() {
+        let mut scheduler = scheduler(Discipline::Weighted, &[1, 1]);
+        (0..2).for_each(|member| scheduler.wake(member));
+        let (mut now, mut bytes) = (Instant::ZERO, [0, 0]);
+        for round in 0..2000 {
+            if round % 4 == 0 {
+                scheduler.charge_to(now, 0, ByteCount::new(500));
+                bytes[0] += 500;
+            }
+            now = now.max(scheduler.poll_timeout().expect("somebody waits"));
+            let member = scheduler.next(now).expect("somebody");
+            scheduler.sent(now, member, ByteCount::new(1000));
+            bytes[member as usize] += 1000;
+        }
+        let ratio = f64::from(bytes[0]) / f64::from(bytes[1]);
+        assert!((ratio - 1.0).abs() < 0.01, "{bytes:?}");
+        assert_eq!(now, Instant::ZERO + Span::from_millis(2_249), "at the rate of the line");
     }
 
     #[test]

@@ -96,6 +96,17 @@ impl Egress {
         self.shapers[link].charge(now, bytes);
     }
 
+    /// The same of an association, whose next round is later for it.
+    pub(super) fn charge_to(
+        &mut self,
+        now: Instant,
+        link: usize,
+        own: &PeerShaper,
+        bytes: ByteCount,
+    ) {
+        self.shapers[link].charge_to(now, own.member(), bytes);
+    }
+
     /// What became of a round: so many bytes were sent, or nothing.
     pub(super) fn end_round(
         &mut self,

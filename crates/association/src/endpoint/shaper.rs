@@ -17,7 +17,7 @@ use super::paths::LINKS;
 const CATCH_UP: Span = Span::from_millis(5);
 /// Longer than this an answer does not wait for its round: it leaves at once, and is charged.
 const ANSWER_WAIT: Span = Span::from_millis(20);
-/// A datagram of data and as much of answers.
+/// Bytes of answers that leave at once between two rounds, about.
 const ANSWERS: ByteCount = ByteCount::new(3_000);
 /// How much ahead of bulk repairs and short objects are.
 pub(super) const AHEAD: u32 = 16;
@@ -46,6 +46,8 @@ pub(super) struct PeerShaper {
     asks: Option<u32>,
     /// What was sent and not yet charged, headers of IP and UDP included.
     on_wire: ByteCount,
+    /// Of answers that left at once since the last round.
+    answers: ByteCount,
 }
 
 /// The shapers of an association, over each link whose rate is known.
@@ -69,6 +71,7 @@ impl PeerShaper {
             asks: None,
             // What was sent before there was a shaper is no debt.
             on_wire: ByteCount::ZERO,
+            answers: ByteCount::ZERO,
         }
     }
 
@@ -153,6 +156,7 @@ impl PeerShaper {
         weight: Option<u32>,
     ) -> ByteCount {
         let bytes = self.take_sent(now);
+        self.answers = ByteCount::ZERO;
         if sent && let Some(weight) = weight {
             self.shaper.set_weight(member, weight);
         }
@@ -168,10 +172,16 @@ impl PeerShaper {
     }
 
     /// Whether an answer leaves without a round: it would wait for so long that the peer takes it for a queue in the
-    /// path, and answers have not taken as much as data yet, however many are asked for.
+    /// path, and since the last round answers have taken little, however many are asked for.
     pub(super) fn answers_at_once(&self, now: Instant) -> bool {
-        let busy = self.shaper.scheduler.busy_for(now);
-        busy > ANSWER_WAIT && busy <= self.shaper.rate.time_for(ANSWERS)
+        self.shaper.scheduler.busy_for(now) > ANSWER_WAIT && self.answers < ANSWERS
+    }
+
+    /// Charges an answer that has left at once. Returns its bytes.
+    pub(super) fn charge_answer(&mut self, now: Instant) -> ByteCount {
+        let bytes = self.charge_others(now);
+        self.answers += bytes;
+        bytes
     }
 
     /// When it is free for those who found it busy.
@@ -258,6 +268,11 @@ impl<T: Copy> Shaper<T> {
         self.scheduler.charge(now, bytes);
     }
 
+    /// The same of one member, whose next turn is later for it.
+    pub(super) fn charge_to(&mut self, now: Instant, member: u32, bytes: ByteCount) {
+        self.scheduler.charge_to(now, member, bytes);
+    }
+
     /// When it is free for those who found it busy.
     pub(super) const fn due(&self) -> Option<Instant> {
         self.due
@@ -268,19 +283,41 @@ impl<T: Copy> Shaper<T> {
 mod tests {
     use super::*;
 
-    /// A shaper on which so many bytes have just left, and whether an answer does not wait there.
-    fn answers_after(sent: u64) -> bool {
+    const NOW: Instant = Instant::ZERO;
+
+    /// A shaper on which a datagram of data has just left, and so many answers of so many bytes that did not wait.
+    fn busy(answers: usize, bytes: usize) -> PeerShaper {
         let share = Share { rate: BitRate::from_bps(20_000), weight: 1 };
         let mut own = PeerShaper::new(share, 0);
-        own.count_sent(sent as usize);
-        own.charge_others(Instant::ZERO);
-        own.answers_at_once(Instant::ZERO)
+        own.count_sent(1_500);
+        own.charge_others(NOW);
+        for _ in 0..answers {
+            assert!(own.answers_at_once(NOW));
+            own.count_sent(bytes);
+            own.charge_answer(NOW);
+        }
+        own
     }
 
     #[test]
-    fn answers_wait_for_nobody_until_they_took_as_much_as_a_datagram_of_data() {
-        assert!(!answers_after(0), "the shaper is free");
-        assert!(answers_after(1_500) && answers_after(2_900));
-        assert!(!answers_after(3_100), "data would never have a turn");
+    fn answers_wait_for_nobody_until_they_took_their_part_of_a_round() {
+        let share = Share { rate: BitRate::from_bps(20_000), weight: 1 };
+        assert!(!PeerShaper::new(share, 0).answers_at_once(NOW), "the shaper is free");
+        let mut own = busy(30, 100);
+        assert!(!own.answers_at_once(NOW), "data would never have a round");
+        let member = own.join(Member::Datagrams, 1);
+        own.wake(member);
+        let later = NOW + Span::from_secs(2);
+        assert!(own.next(later).is_some());
+        own.count_sent(1_500);
+        own.end_round(later, member, true, None);
+        assert!(own.answers_at_once(later), "they had nothing of this round yet");
+    }
+
+    #[test]
+    fn answers_that_left_at_once_are_charged_at_once() {
+        let busy_for = |own: &PeerShaper| own.shaper.scheduler.busy_for(NOW);
+        let more = busy_for(&busy(10, 100)).saturating_sub(busy_for(&busy(0, 100)));
+        assert_eq!(more, Span::from_millis(400), "1,000 bytes at 20 kbit/s");
     }
 }

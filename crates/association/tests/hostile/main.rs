@@ -3,6 +3,7 @@
 
 mod history;
 mod peer;
+mod polls;
 mod stage;
 
 use bentpipe_association::endpoint::Streams as _;

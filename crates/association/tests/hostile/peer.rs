@@ -99,6 +99,11 @@ pub(crate) fn data(number: u32, seq: u32, payload: &'static [u8]) -> Vec<u8> {
     segment(number, seq, Body::Flow(flow))
 }
 
+/// A POLL of a connection.
+pub(crate) fn poll(number: u32, seq: u32, ts: u32) -> Vec<u8> {
+    segment(number, seq, Body::Flow(Flow { poll: Some(ts), ..Flow::default() }))
+}
+
 fn segment(number: u32, seq: u32, body: Body) -> Vec<u8> {
     let mut out = BytesMut::new();
     let mut left = number;

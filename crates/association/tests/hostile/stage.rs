@@ -38,7 +38,7 @@ fn endpoint(n: u8) -> Endpoint {
     Endpoint::new(key(n), Security::Full, 0, Box::new(entropy), Instant::ZERO)
 }
 
-fn address(n: u8) -> std::net::SocketAddr {
+pub(crate) fn address(n: u8) -> std::net::SocketAddr {
     std::net::SocketAddr::from(([10, 0, 0, n], 25_300))
 }
 

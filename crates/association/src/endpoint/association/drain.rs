@@ -134,6 +134,10 @@ impl PeerContext<'_> {
         let (session, mut context) = self.drain_context(id);
         if session.poll_report(context.place().xstp_mut()) {
             context.transmit(now, PathId(0));
+            if let Some(own) = &mut self.association.shapers[link] {
+                let bytes = own.charge_answer(now);
+                self.egress.charge_to(now, link, own, bytes);
+            }
         }
     }
 
