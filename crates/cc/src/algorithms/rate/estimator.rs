@@ -436,8 +436,13 @@ impl Estimator {
     /// Sets the pace.
     fn steer(&mut self, now: Instant) {
         let beyond = self.beyond(now);
-        if let Mode::Drain { queue, carried, .. } = self.mode
-            && beyond <= 0.0
+        // At a quarter of the pace a queue is gone after four thirds of itself. Where the path became more than four times as
+        // long, what is under way is more than would fit between the hosts before all the same.
+        let is_over = |began: Instant, queue: Span| {
+            self.samples.newest().is_some_and(|newest| newest.sent_at >= began + queue * 2)
+        };
+        if let Mode::Drain { began, queue, carried } = self.mode
+            && (beyond <= 0.0 || is_over(began, queue))
         {
             let (since, first, smallest, answers) = (now, None, Span::MAX, 0);
             self.mode = Mode::Settle(Settle { since, queue, carried, first, smallest, answers });
@@ -496,5 +501,40 @@ mod tests {
         link.given = 2_000.0;
         one_by_one(&mut link, &mut now, Span::from_millis(40), 40);
         assert_eq!(link.carried(), rate);
+    }
+
+    /// Seconds' worth of the rate that are lost in four minutes after a path of 100 ms became one of so many.
+    fn lost_over(rate: u64, long: u64) -> f64 {
+        let rate = BitRate::from_bps(rate);
+        let mut link = Estimator::new(rate);
+        let mut answers = std::collections::BTreeMap::new();
+        let (mut next, mut lost) = (Instant::ZERO, 0.0);
+        let at = |seconds| Instant::ZERO + Span::from_secs(seconds);
+        while next < at(300) {
+            while let Some(first) = answers.first_entry().filter(|first| *first.key() <= next) {
+                let (now, sent) = first.remove_entry();
+                link.arrived(PACKET);
+                link.answered(now, sent);
+            }
+            link.sent(next, PACKET);
+            let trip = Span::from_millis(if next < at(60) { 100 } else { long });
+            answers.insert(next + trip, next);
+            let takes = link.pace().time_for(PACKET);
+            if next >= at(60) {
+                lost += takes.saturating_sub(rate.time_for(PACKET)).as_secs_f64();
+            }
+            next += takes;
+        }
+        lost
+    }
+
+    #[test]
+    fn a_path_that_becomes_several_times_as_long_costs_seconds_of_the_rate() {
+        for rate in [1_000_000, 10_000_000] {
+            for long in [200, 380, 420, 600, 1_000] {
+                let lost = lost_over(rate, long);
+                assert!(lost < 10.0, "{rate}, 100 to {long} ms: {lost} s are lost");
+            }
+        }
     }
 }
