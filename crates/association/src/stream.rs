@@ -294,6 +294,16 @@ pub trait Streams: Debug + Send + 'static {
         Poll::Pending
     }
 
+    /// Waits until a connection has failed.
+    fn poll_failed(&mut self, id: ConnectionId, cx: &Context<'_>) -> Poll<StreamError> {
+        let stream = self.stream_mut(id);
+        if let Some(failure) = stream.status.failed {
+            return Poll::Ready(failure.into());
+        }
+        stream.wait_to_write(cx);
+        Poll::Pending
+    }
+
     /// Gives a connection up at once and tells the peer.
     fn abort(&mut self, now: Instant, id: ConnectionId) {
         self.stream_mut(id).endpoint.abort(now);

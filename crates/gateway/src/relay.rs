@@ -109,7 +109,12 @@ pub(crate) async fn relay<T: Tcp>(
     let outcome = {
         let (reader, writer) = tcp.split();
         let up = upward(reader, &connection, flow);
-        both(up, downward(&connection, before, writer, flow)).await
+        let down = async {
+            let ending = downward(&connection, before, writer, flow).await;
+            connection.has_passed_on();
+            ending
+        };
+        both(up, down, connection.failed()).await
     };
     connection.keeps_nothing();
     match outcome {
@@ -155,12 +160,14 @@ enum Both {
     NotConnected(Verdict),
 }
 
-/// Waits for both directions; a reset ends them both.
+/// Waits for both directions; a reset ends them both. That the connection has failed each of them sees when it uses it,
+/// but for one to the remote gateway that has nothing to say while the other one is over.
 async fn both(
     up: impl Future<Output = io::Result<Ending>>,
     down: impl Future<Output = io::Result<Ending>>,
+    failed: impl Future<Output = io::Error>,
 ) -> io::Result<Both> {
-    tokio::pin!(up, down);
+    tokio::pin!(up, down, failed);
     let (mut up_ended, mut down_ended) = (false, None);
     loop {
         tokio::select! {
@@ -176,6 +183,7 @@ async fn both(
                 Ending::NotConnected(verdict) => return Ok(Both::NotConnected(verdict)),
                 ending => down_ended = Some(ending),
             },
+            error = &mut failed, if down_ended.is_some() => return Err(error),
         }
         if let Some(ending) = down_ended.filter(|_| up_ended) {
             return Ok(Both::Ended(ending));
@@ -258,12 +266,18 @@ async fn downward(
     loop {
         let mut ready = VecDeque::new();
         let mut kind = None;
-        for bytes in arrived.drain(..) {
-            kind = frames.take(bytes, &mut ready)?.or(kind);
+        for mut bytes in arrived.drain(..) {
+            while !bytes.is_empty() {
+                kind = frames.take(&mut bytes, &mut ready, GATHER)?.or(kind);
+                if ready.len() == GATHER && write_all(&mut tcp, &mut ready, flow).await.is_err() {
+                    return Ok(Ending::Refused);
+                }
+            }
         }
         if write_all(&mut tcp, &mut ready, flow).await.is_err() {
             return Ok(Ending::Refused);
         }
+        drop(ready);
         match kind {
             Some(END) => {
                 // It may be gone by now, which changes nothing.

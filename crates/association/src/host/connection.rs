@@ -138,11 +138,21 @@ impl<S: Streams> Connection<S> {
         .await
     }
 
-    /// What was read last, and what a write that was broken off still had, is gone, and counts no more.
+    /// What was read last is gone, and counts no more.
+    pub fn has_passed_on(&self) {
+        self.endpoint().keeps(self.id, Kept::Read(0));
+    }
+
+    /// The same, and of what a write that was broken off still had.
     pub fn keeps_nothing(&self) {
         let mut endpoint = self.endpoint();
         endpoint.keeps(self.id, Kept::Read(0));
         endpoint.keeps(self.id, Kept::Unwritten(0));
+    }
+
+    /// Waits until the connection has failed. Who reads or writes is told by that; only one task may write and wait for this.
+    pub async fn failed(&self) -> io::Error {
+        poll_fn(|cx| self.endpoint().poll_failed(self.id, cx)).await.into()
     }
 
     /// Waits until the host has memory for something to be written, and says for how much.
@@ -228,6 +238,7 @@ impl<S: Streams> Connection<S> {
 
 impl<S: Streams> Drop for Connection<S> {
     fn drop(&mut self) {
+        self.keeps_nothing();
         let shared = &self.handle.shared;
         shared.endpoint().release(shared.now(), self.id);
         shared.changed.notify_one();

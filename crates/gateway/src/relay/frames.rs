@@ -26,13 +26,15 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Appends the data among `bytes` to `data`; returns how the direction ended, if it did.
+    /// Moves the data among `bytes` to `data`, until `data` has `most` parts: of frames of a byte each the list would be
+    /// longer than what they carry. Returns how the direction ended, if it did.
     pub(super) fn take(
         &mut self,
-        mut bytes: Bytes,
+        bytes: &mut Bytes,
         data: &mut VecDeque<Bytes>,
+        most: usize,
     ) -> io::Result<Option<u8>> {
-        while !bytes.is_empty() {
+        while !bytes.is_empty() && data.len() < most {
             if self.left > 0 {
                 let len = self.left.min(bytes.len());
                 data.push_back(bytes.split_to(len));
@@ -73,24 +75,32 @@ mod tests {
         #[test]
         fn pieces_are_put_together_however_they_are_cut(
             data in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..50), 0..10),
-            cut in 1usize..20,
+            cut in 1usize..400,
+            most in 1usize..5,
             kind in prop::sample::select(vec![END, RESET]),
         ) {
             let mut bytes: Vec<u8> = data.iter().flat_map(|data| frame(DATA, data)).collect();
             bytes.extend(frame(kind, &[]));
-            let (mut frames, mut out, mut ended) = (Frames::default(), VecDeque::new(), None);
+            let (mut frames, mut out, mut ended) = (Frames::default(), Vec::<u8>::new(), None);
             for part in bytes.chunks(cut) {
                 prop_assert_eq!(ended, None);
-                ended = frames.take(Bytes::copy_from_slice(part), &mut out).expect("frames");
+                let (mut part, mut parts) = (Bytes::copy_from_slice(part), VecDeque::new());
+                while !part.is_empty() {
+                    parts.clear();
+                    ended = frames.take(&mut part, &mut parts, most).expect("frames");
+                    prop_assert!(parts.len() <= most && parts.capacity() <= 4 * most.max(4));
+                    prop_assert!(parts.len() == most || part.is_empty());
+                    out.extend(parts.iter().flatten());
+                }
             }
             prop_assert_eq!(ended, Some(kind));
-            prop_assert_eq!(out.into_iter().flatten().collect::<Vec<u8>>(), data.concat());
+            prop_assert_eq!(out, data.concat());
         }
 
         #[test]
         fn anything_may_come(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let mut out = VecDeque::new();
-            let _ = Frames::default().take(bytes.into(), &mut out);
+            let _ = Frames::default().take(&mut bytes.into(), &mut out, usize::MAX);
         }
     }
 
@@ -98,6 +108,7 @@ mod tests {
     fn nothing_may_follow_the_end() {
         let mut bytes = frame(END, &[]);
         bytes.push(0);
-        assert!(Frames::default().take(bytes.into(), &mut VecDeque::new()).is_err());
+        let mut out = VecDeque::new();
+        assert!(Frames::default().take(&mut bytes.into(), &mut out, usize::MAX).is_err());
     }
 }

@@ -1,5 +1,7 @@
 //! Programs in virtual time, two of them on a wire that only delays.
 
+mod relay;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
