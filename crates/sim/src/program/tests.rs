@@ -139,27 +139,33 @@ fn a_server_whose_memory_is_full_of_what_came_can_answer_before_it_reads_on() {
 }
 
 #[test]
-fn a_write_that_is_broken_off_counts_until_its_connection_keeps_nothing() {
-    let mut two = Two::new(1);
-    two.program(1).host().listen(Tuning::default().config().expect("settings"));
-    let client = two.program(0);
-    let (host, time) = (client.host().clone(), client.runtime().clone());
-    let held = Arc::<Mutex<[u64; 2]>>::default();
-    let seen = held.clone();
-    client.spawn(async move {
-        let config = Tuning::default().config().expect("settings");
-        let connection = host.connect(address(1), key(1).public(), PORT, config).await;
-        let connection = connection.expect("connected");
-        let writes = connection.write_bytes(Bytes::from(vec![7; 100_000_000]));
-        assert!(time.timeout(Span::from_secs(1), writes).await.is_none(), "it waits");
-        let held = || host.shared().endpoint().held(key(1).public()).get();
-        let before = held();
-        connection.keeps_nothing();
-        *lock(&seen) = [before, held()];
-    });
-    two.run(after(Span::from_secs(10)));
-    let [before, now] = *lock(&held);
-    assert!(before > 90_000_000 && now < 30_000_000, "{before} and {now}");
+fn a_write_that_is_broken_off_counts_until_its_connection_keeps_nothing_or_is_dropped() {
+    for drops in [false, true] {
+        let mut two = Two::new(1);
+        two.program(1).host().listen(Tuning::default().config().expect("settings"));
+        let client = two.program(0);
+        let (host, time) = (client.host().clone(), client.runtime().clone());
+        let held = Arc::<Mutex<[u64; 2]>>::default();
+        let seen = held.clone();
+        client.spawn(async move {
+            let config = Tuning::default().config().expect("settings");
+            let connection = host.connect(address(1), key(1).public(), PORT, config).await;
+            let connection = connection.expect("connected");
+            let writes = connection.write_bytes(Bytes::from(vec![7; 100_000_000]));
+            assert!(time.timeout(Span::from_secs(1), writes).await.is_none(), "it waits");
+            let held = || host.shared().endpoint().held(key(1).public()).get();
+            let before = held();
+            if drops {
+                drop(connection);
+            } else {
+                connection.keeps_nothing();
+            }
+            *lock(&seen) = [before, held()];
+        });
+        two.run(after(Span::from_secs(10)));
+        let [before, now] = *lock(&held);
+        assert!(before > 90_000_000 && now < 30_000_000, "{before} and {now}");
+    }
 }
 
 #[test]
