@@ -16,7 +16,7 @@ pub struct Station {
     /// How it chooses satellites.
     pub policy: Policy,
     /// How many satellites of each shell it uses at a time; at least 1. Of no meaning for
-    /// [`Policy::All`].
+    /// [`Policy::All`] and [`Policy::ShortestPath`].
     pub links: u8,
     /// Names of the shells whose satellites it uses; all of them if there are none.
     pub shells: Vec<String>,
@@ -44,6 +44,9 @@ pub enum Policy {
     Second,
     /// Uses all that are above the mask.
     All,
+    /// Packets take the satellite above the mask over which they arrive first, as routes are computed: what the best
+    /// choice at both ends would give.
+    ShortestPath,
 }
 
 impl Station {
@@ -134,7 +137,7 @@ fn sine(mask: Degrees) -> f64 {
 impl Antennas {
     pub(crate) fn new(station: &Station, constellation: &Constellation) -> Self {
         let slots = match station.policy {
-            Policy::All => Vec::new(),
+            Policy::All | Policy::ShortestPath => Vec::new(),
             _ => vec![None; usize::from(station.links)],
         };
         let used = constellation.shells().iter().filter(|shell| station.uses(shell));
@@ -164,7 +167,7 @@ impl Antennas {
             }
             candidates.above(sight, positions, &mut above);
             match self.policy {
-                Policy::All => all(slots, &above, see),
+                Policy::All | Policy::ShortestPath => all(slots, &above, see),
                 Policy::Second => best(slots, &mut above, 1, see),
                 Policy::HighestElevation | Policy::LongestHold => best(slots, &mut above, 0, see),
             }

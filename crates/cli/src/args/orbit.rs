@@ -42,7 +42,7 @@ pub(crate) struct Orbit {
     /// Time of the first sample
     #[arg(long, value_name = "TIME", default_value = "0 s")]
     pub(crate) first: Span,
-    /// Keep a satellite while it can be seen, or take the highest at every check
+    /// Keep a satellite while it can be seen, take the highest at every check, or the one of the shortest path
     #[arg(long, value_enum, default_value = "longest-hold")]
     pub(crate) policy: GroundPolicy,
     /// Time from one check of the links to the next
@@ -80,6 +80,8 @@ pub(crate) enum GroundPolicy {
     /// Take the highest at every check
     #[value(alias = "best")]
     HighestElevation,
+    /// Take the one over which packets arrive first
+    ShortestPath,
 }
 
 fn some_time(text: &str) -> Result<Span, String> {

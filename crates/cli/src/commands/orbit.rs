@@ -77,6 +77,7 @@ fn network(args: &Orbit, constellation: Constellation) -> Result<Network, OrbitE
     let policy = match args.policy {
         GroundPolicy::LongestHold => Policy::LongestHold,
         GroundPolicy::HighestElevation => Policy::HighestElevation,
+        GroundPolicy::ShortestPath => Policy::ShortestPath,
     };
     let end = |spot: &Spot| Station { policy, ..Station::terminal(&spot.name, spot.place) };
     let mut stations = vec![end(&args.from), end(&args.to)];

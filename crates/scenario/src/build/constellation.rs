@@ -133,6 +133,7 @@ fn station(
         Some(PolicyName::HighestElevation) => Policy::HighestElevation,
         Some(PolicyName::Second) => Policy::Second,
         Some(PolicyName::All) => Policy::All,
+        Some(PolicyName::ShortestPath) => Policy::ShortestPath,
     };
     Ok(Station {
         name: name.to_owned(),

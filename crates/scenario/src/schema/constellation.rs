@@ -52,6 +52,8 @@ pub enum PolicyName {
     Second,
     /// Uses all that are above the mask.
     All,
+    /// Packets take the satellite over which they arrive first.
+    ShortestPath,
 }
 
 /// Links to or between satellites; their delay is that of the distance.
