@@ -87,7 +87,7 @@ impl WindowMin {
     /// Takes a sample. True if the smallest one had grown too old, whatever it is now.
     pub(crate) fn take(&mut self, now: Instant, rtt: Span) -> bool {
         let expired = self.smallest.is_some() && now.since(self.since) > self.window;
-        if expired || self.smallest.is_none_or(|smallest| rtt <= smallest) {
+        if expired || self.smallest.is_none_or(|smallest| rtt < smallest) {
             (self.smallest, self.since) = (Some(rtt), now);
         }
         expired

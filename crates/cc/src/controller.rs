@@ -105,8 +105,11 @@ pub struct PathRequest {
 pub struct Limits {
     /// Most bytes in flight.
     pub window: Option<ByteCount>,
-    /// Sending rate; what the sender charges for a segment includes headers of the transport.
+    /// Sending rate; what the sender charges for a segment includes headers of the transport, unless
+    /// [`Limits::of_payload`] says otherwise.
     pub pacing: Option<BitRate>,
+    /// The sending rate is that of the payload.
+    pub of_payload: bool,
     /// Most bytes sent back to back.
     pub burst: Option<ByteCount>,
     /// Segments leave in groups of `burst`: the pace holds them back until a whole one may leave.
@@ -155,6 +158,8 @@ pub struct Repair {
     pub resend_outstanding: bool,
     /// The retransmission timeout grows by at most this factor; `None` for the usual doubling.
     pub max_backoff: Option<u32>,
+    /// The controller's window is right while losses are repaired: nobody else reduces it step by step.
+    pub own_window: bool,
     /// Nothing leaves and no timer runs while the link is down, and what an outage lost is no sign of
     /// congestion (SCPS-TP). Takes a sender that is told by [`Signal::LinkState`](crate::Signal::LinkState).
     pub rests_in_outages: bool,

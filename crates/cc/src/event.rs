@@ -22,6 +22,11 @@ pub struct Ack {
     /// The sender is repairing losses found by gaps. It is not after a timeout: the window then grows
     /// from one segment while the losses are repaired.
     pub in_recovery: bool,
+    /// Losses found by gaps are being repaired, whatever else keeps the window from growing (`TCP_CA_Recovery` in
+    /// Linux). What follows from it for the window is told by [`Loss`].
+    pub repairing: bool,
+    /// Bytes that it showed to be lost.
+    pub lost: ByteCount,
 }
 
 /// A measurement of the delivery rate.

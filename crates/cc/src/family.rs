@@ -247,6 +247,7 @@ impl<L: Algorithm> Controller for Windowed<L> {
         Limits {
             window: Some(self.window.bytes()),
             pacing: self.algorithm.pacing(&self.window, self.srtt),
+            of_payload: false,
             burst: self.algorithm.burst().map(|n| ByteCount::new(n * self.window.mss() as u64)),
             groups: self.algorithm.groups(),
         }

@@ -82,7 +82,7 @@ impl Window {
             max,
             abc_limit: build.parameter(row, ABC_LIMIT.name),
             after_timeout: false,
-            whole: build.parameter(row, LINUX.name) >= 0.5,
+            whole: build.parameter(row, LINUX.name) == 1.0,
             count: 0.0,
             before: None,
         }

@@ -59,6 +59,8 @@ fn ack() -> impl Strategy<Value = Event> {
                 rate_sample,
                 acks,
                 in_recovery,
+                repairing: in_recovery,
+                lost: bytes,
             })
         },
     )
@@ -284,6 +286,8 @@ fn a_timeout_shrinks_the_window_of_all_whose_law_says_so() {
                 rate_sample: None,
                 acks: 10,
                 in_recovery: false,
+                repairing: false,
+                lost: ByteCount::ZERO,
             };
             controller.on_ack(&path, &ack);
         }

@@ -136,10 +136,14 @@ fn networks() -> impl Strategy<Value = Network> {
 
 fn configs() -> impl Strategy<Value = Config> {
     let controller = || prop::sample::select(vec!["reno", "cubic", "vegas", "westwood", "bbr"]);
-    (any::<[bool; 6]>(), prop::sample::select(&Mode::NAMES[..]), controller(), 1..4u32, 4..200u64)
+    (any::<[bool; 7]>(), prop::sample::select(&Mode::NAMES[..]), controller(), 1..4u32, 4..200u64)
         .prop_map(|(flags, (recovery, _), controller, ack_every, buffer)| {
-            let [ns2, timestamps, ecn, nagle, every, bursts] = flags;
-            let config = if ns2 { Config::ns2() } else { Config::default() };
+            let [ns2, linux, timestamps, ecn, nagle, every, bursts] = flags;
+            let config = match (ns2, linux) {
+                (true, _) => Config::ns2(),
+                (false, true) => Config::linux(),
+                (false, false) => Config::default(),
+            };
             Config {
                 timestamps,
                 ecn,

@@ -71,11 +71,12 @@ proptest! {
     #[test]
     fn forged_segments_of_any_kind_neither_panic_nor_hang_nor_fill_the_memory(
         (recovery, _) in prop::sample::select(&Mode::NAMES[..]),
-        [timestamps, ecn, keeps_alive] in any::<[bool; 3]>(),
+        [linux, timestamps, ecn, keeps_alive] in any::<[bool; 4]>(),
         forged in prop::collection::vec((0..200u64, segments()), 1..60),
     ) {
         let keepalive = if keeps_alive { Span::from_secs(2) } else { Span::ZERO };
-        let config = Config { recovery, timestamps, ecn, keepalive, ..Config::default() };
+        let settings = if linux { Config::linux() } else { Config::default() };
+        let config = Config { recovery, timestamps, ecn, keepalive, ..settings };
         let mut pair = Pair::tcp(config.clone(), config, Span::from_millis(100))
             .sending(pattern(200_000))
             .answering(pattern(20_000));

@@ -3,7 +3,7 @@
 use bentpipe_testkit::{Fate, Pair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::tcp::recovery::Mode;
-use bentpipe_transport::tcp::{Config, InitialWindow, State};
+use bentpipe_transport::tcp::{Config, InitialWindow, RtoMargin, State};
 use bentpipe_units::{ByteCount, Span};
 use proptest::prelude::*;
 
@@ -42,7 +42,7 @@ fn networks() -> impl Strategy<Value = Network> {
 
 fn configs() -> impl Strategy<Value = Config> {
     (
-        any::<[bool; 10]>(),
+        (any::<[bool; 10]>(), any::<[bool; 4]>()),
         (64..1500u16, 1..64u64, 1..64u64, 0..5u32),
         prop::sample::select(&Mode::NAMES[..]),
         prop_oneof![
@@ -53,7 +53,8 @@ fn configs() -> impl Strategy<Value = Config> {
         (1..5u32, 1..33u32, 0..4u32, 0..500u64),
     )
         .prop_map(
-            |(flags, (mss, snd, rcv, max_burst), (recovery, _), initial_window, acks)| {
+            |((flags, linux), (mss, snd, rcv, max_burst), (recovery, _), initial_window, acks)| {
+                let [probe, proportional, linux_margin, grows] = linux;
                 let [
                     scaling,
                     timestamps,
@@ -76,11 +77,20 @@ fn configs() -> impl Strategy<Value = Config> {
                     sack: sack
                         || matches!(
                             recovery,
-                            Mode::Sack | Mode::Fack | Mode::DepartureOrder | Mode::Snack
+                            Mode::Sack
+                                | Mode::Fack
+                                | Mode::Rack
+                                | Mode::DepartureOrder
+                                | Mode::Snack
                         ),
                     dsack,
                     ecn,
                     recovery,
+                    tail_loss_probe: probe,
+                    proportional_reduction: proportional,
+                    rto_margin: if linux_margin { RtoMargin::Linux } else { RtoMargin::Rfc6298 },
+                    rcv_buf_initial: grows.then(|| ByteCount::new(mss.into())),
+                    compressed_acks: Span::from_millis(if grows { 1 } else { 0 }),
                     dup_threshold,
                     limited_transmit: limited,
                     aero_adaptive: adaptive,
@@ -154,14 +164,13 @@ proptest! {
     }
 
     #[test]
-    fn the_defaults_and_those_of_ns2_deliver_in_every_mode_of_recovery(
+    fn all_presets_deliver_in_every_mode_of_recovery(
         network in networks(),
-        ns2 in any::<bool>(),
+        settings in prop::sample::select(vec![Config::ns2(), Config::default(), Config::linux()]),
         (recovery, _) in prop::sample::select(&Mode::NAMES[..]),
         forth in 0..300_000usize,
     ) {
-        let config = if ns2 { Config::ns2() } else { Config::default() };
-        let config = Config { recovery, retries: None, syn_retries: None, ..config };
+        let config = Config { recovery, retries: None, syn_retries: None, ..settings };
         transfers(&network, config.clone(), config, forth, 0);
     }
 }

@@ -1,18 +1,28 @@
-//! BBR version 1: sends at the bottleneck's rate, with one of its bandwidth-delay products in flight.
+//! BBR version 1, as Linux has it: sends at the bottleneck's rate, with two of its bandwidth-delay products under way.
+
+mod aggregation;
+mod long_term;
+mod model;
+mod pace;
+mod window;
 
 use bentpipe_units::{Instant, Span};
 
-use crate::bottleneck::{Deliveries, PeriodMax, Plateau, WindowMin, scatter};
+use self::aggregation::Aggregation;
+use self::long_term::LongTerm;
+use crate::bottleneck::{Deliveries, PeriodMax, Plateau, WindowMin};
 use crate::row::{Build, Parameter, Row};
-use crate::window::{Window, bit_rate};
-use crate::{Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Phase, Signal, Snapshot};
+use crate::window::Window;
+use crate::{
+    Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Phase, Repair, Signal, Snapshot,
+};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
     name: "bbr",
     summary: "paces at the largest delivery rate of ten rounds; losses do not change the rate",
     citation: "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, CACM 60(2), 2017; \
-               draft-cardwell-iccrg-bbr-congestion-control-00",
+               draft-cardwell-iccrg-bbr-congestion-control-00; tcp_bbr of Linux 6",
     parameters: &[
         Parameter {
             name: "cwnd_gain",
@@ -32,23 +42,32 @@ pub(crate) const ROW: Row = Row {
     build: |build| Box::new(Bbr::new(build)),
 };
 
-/// 2/ln 2: the smallest gain that doubles the rate in each round.
-const STARTUP_GAIN: f64 = 2.885;
+/// 2/ln 2: the smallest gain that doubles the rate in each round, in 256ths.
+const STARTUP_GAIN: f64 = 739.0 / 256.0;
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
 /// The gains of a cycle; each lasts a round trip.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The window while the round trip is measured, and the smallest one at all, in segments.
 const PROBE_RTT_WINDOW: f64 = 4.0;
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
-/// Segments on top of the window's bandwidth-delay products, for what hosts hold back.
-const QUANTA: f64 = 3.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Startup,
     Drain,
     ProbeBw,
-    /// Until then, once the path is nearly empty.
-    ProbeRtt(Option<Instant>),
+    /// With the time until which it lasts at least, once the path is nearly empty, and whether a round is over then.
+    ProbeRtt(Option<(Instant, bool)>),
+}
+
+/// What the sender is busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repairs {
+    None,
+    /// Losses found by gaps.
+    Gaps,
+    /// A timeout.
+    TimedOut,
 }
 
 #[derive(Debug)]
@@ -56,7 +75,10 @@ struct Bbr {
     window: Window,
     cwnd_gain: f64,
     state: State,
+    /// A round is over when something arrives that left after so many bytes were delivered.
+    round_ends: u64,
     round: u64,
+    path_round: u64,
     deliveries: Deliveries,
     rate: PeriodMax<10>,
     rtt: WindowMin,
@@ -64,12 +86,30 @@ struct Bbr {
     full: bool,
     cycle: usize,
     cycle_began: Instant,
-    lost_in_cycle: bool,
+    long_term: LongTerm,
+    aggregation: Aggregation,
+    lost: f64,
     srtt: Span,
-    /// Window before the losses that are being repaired.
-    prior: Option<f64>,
-    /// The round in which exactly what arrives may leave.
-    conserve: Option<u64>,
+    pace: f64,
+    /// Window before the losses that are being repaired, or before the round trip is measured.
+    prior: f64,
+    repairs: Repairs,
+    /// Exactly what arrives may leave.
+    conserves: bool,
+    idle_restart: bool,
+    /// What left in this time says nothing of the rate: the round trip was being measured.
+    probed: Option<(Instant, Instant)>,
+}
+
+/// What one acknowledgement says.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    acked: f64,
+    lost: f64,
+    begins: bool,
+    app_limited: bool,
+    /// A rate came with it.
+    sampled: bool,
 }
 
 impl Bbr {
@@ -79,7 +119,9 @@ impl Bbr {
             window: Window::new(build, &ROW),
             cwnd_gain: build.parameter(&ROW, "cwnd_gain"),
             state: State::Startup,
+            round_ends: 0,
             round: 0,
+            path_round: 0,
             deliveries: Deliveries::default(),
             rate: PeriodMax::new(),
             rtt: WindowMin::new(interval),
@@ -87,179 +129,98 @@ impl Bbr {
             full: false,
             cycle: 0,
             cycle_began: Instant::ZERO,
-            lost_in_cycle: false,
+            long_term: LongTerm::new(),
+            aggregation: Aggregation::new(),
+            lost: 0.0,
             srtt: Span::ZERO,
-            prior: None,
-            conserve: None,
+            pace: 0.0,
+            prior: 0.0,
+            repairs: Repairs::None,
+            conserves: false,
+            idle_restart: false,
+            probed: None,
         }
-    }
-
-    /// `gain` bandwidth-delay products in bytes; the initial window as long as nothing is known.
-    fn inflight(&self, gain: f64) -> f64 {
-        let rtt = self.rtt.get().map_or(0.0, Span::as_secs_f64);
-        let product = self.rate.get() * rtt;
-        if product > 0.0 { gain * product } else { self.window.init() }
     }
 
     fn gain(&self) -> f64 {
         match self.state {
             State::Startup => STARTUP_GAIN,
-            State::Drain => 1.0 / STARTUP_GAIN,
+            State::Drain => DRAIN_GAIN,
+            State::ProbeBw if self.long_term.rate().is_some() => 1.0,
             State::ProbeBw => CYCLE[self.cycle],
             State::ProbeRtt(_) => 1.0,
         }
     }
 
-    fn probe_bandwidth(&mut self, path: &PathView) {
-        self.state = State::ProbeBw;
-        // Any phase but the draining one, so that flows do not probe together.
-        self.cycle = match scatter(path, 7) {
-            0 => 0,
-            n => n as usize + 1,
-        };
-        (self.cycle_began, self.lost_in_cycle) = (path.now, false);
-    }
-
-    fn follow_cycle(&mut self, path: &PathView) {
-        let elapsed = path.now.since(self.cycle_began);
-        let over = elapsed > self.rtt.get().unwrap_or(Span::ZERO);
-        let flight = path.in_flight.get() as f64;
-        let next = match CYCLE[self.cycle] {
-            gain if gain > 1.0 => over && (self.lost_in_cycle || flight >= self.inflight(gain)),
-            gain if gain < 1.0 => over || flight <= self.inflight(1.0),
-            _ => over,
-        };
-        if next {
-            self.cycle = (self.cycle + 1) % CYCLE.len();
-            (self.cycle_began, self.lost_in_cycle) = (path.now, false);
-        }
-    }
-
-    fn follow(&mut self, path: &PathView, expired: bool) {
-        if expired && !matches!(self.state, State::ProbeRtt(_)) {
-            self.state = State::ProbeRtt(None);
-            self.prior = Some(self.prior.unwrap_or(0.0).max(self.window.cwnd()));
-        }
-        let few = PROBE_RTT_WINDOW * self.window.mss();
-        match self.state {
-            State::Startup if self.full => self.state = State::Drain,
-            State::Startup => {}
-            State::Drain => {
-                if path.in_flight.get() as f64 <= self.inflight(1.0) {
-                    self.probe_bandwidth(path);
-                }
-            }
-            State::ProbeBw => self.follow_cycle(path),
-            State::ProbeRtt(None) => {
-                if path.in_flight.get() as f64 <= few {
-                    let time = PROBE_RTT_TIME.max(path.srtt);
-                    self.state = State::ProbeRtt(Some(path.now + time));
-                }
-            }
-            State::ProbeRtt(Some(until)) => {
-                if path.now >= until {
-                    self.rtt.refresh(path.now);
-                    self.window.set(self.prior.take().unwrap_or(0.0).max(self.window.cwnd()));
-                    if self.full {
-                        self.probe_bandwidth(path);
-                    } else {
-                        self.state = State::Startup;
-                    }
-                }
-            }
-        }
-    }
-
-    fn move_window(&mut self, path: &PathView, ack: &Ack) {
-        let (mss, acked) = (self.window.mss(), ack.bytes.get() as f64);
-        let few = PROBE_RTT_WINDOW * mss;
-        if matches!(self.state, State::ProbeRtt(_)) {
-            return self.window.set(self.window.cwnd().min(few));
-        }
-        if !ack.in_recovery && self.conserve.is_none() {
-            let prior = self.prior.take().unwrap_or(0.0);
-            self.window.set(prior.max(self.window.cwnd()));
-        }
-        if self.conserve.is_some_and(|round| path.round <= round) {
-            let flight = path.in_flight.get() as f64;
-            return self.window.set((flight + acked).max(self.window.cwnd()));
-        }
-        self.conserve = None;
-        let gain = if self.full { self.cwnd_gain } else { STARTUP_GAIN };
-        let target = self.inflight(gain) + QUANTA * mss;
-        let grown = self.window.cwnd() + acked;
-        if self.full {
-            self.window.set(grown.min(target).max(few));
-        } else if self.window.cwnd() < target {
-            self.window.set(grown);
-        }
+    fn forget(&mut self) {
+        self.window.restart();
+        (self.state, self.full) = (State::Startup, false);
+        (self.rate, self.plateau) = (PeriodMax::new(), Plateau::default());
+        (self.prior, self.conserves, self.pace) = (0.0, false, 0.0);
+        (self.repairs, self.long_term) = (Repairs::None, LongTerm::new());
     }
 }
 
 impl Controller for Bbr {
     fn on_ack(&mut self, path: &PathView, ack: &Ack) {
         self.srtt = path.srtt;
-        let new_round = path.round != self.round;
-        self.round = path.round;
-        let mut app_limited = !path.cwnd_limited;
-        if let Some(delivery) = self.deliveries.take(path, ack) {
-            app_limited = delivery.app_limited;
-            if !app_limited || delivery.rate >= self.rate.get() {
-                self.rate.take(path.round, delivery.rate);
-            }
+        let repairs = match self.repairs {
+            _ if ack.repairing => Repairs::Gaps,
+            Repairs::TimedOut => Repairs::TimedOut,
+            _ => Repairs::None,
+        };
+        if repairs == Repairs::Gaps && self.repairs == Repairs::None {
+            self.save_window();
         }
-        if new_round && !app_limited && !self.full && self.rate.get() > 0.0 {
-            self.full = self.plateau.reached(self.rate.get());
+        let said = self.take_rate(path, ack);
+        if said.sampled {
+            let (rate, cwnd, mss) = (self.used_rate(), self.window.cwnd(), self.window.mss());
+            self.aggregation.take(path.now, said.acked, rate, said.begins, cwnd, mss);
+        }
+        if self.rtt.get().is_none() {
+            // The handshake measured it before anything was sent.
+            self.rtt.take(ack.newest_sent_at, path.min_rtt);
         }
         let expired = self.rtt.take(path.now, path.latest_rtt);
-        self.follow(path, expired);
-        self.move_window(path, ack);
+        self.follow(path, &said, expired);
+        self.move_pace();
+        self.move_window(path, &said, repairs);
     }
 
     fn on_loss(&mut self, path: &PathView, loss: &Loss) {
-        self.lost_in_cycle = true;
         match loss.cause {
-            LossCause::Timeout => {
-                self.prior = Some(self.prior.unwrap_or(0.0).max(self.window.cwnd()));
-                self.window.set(self.window.mss());
-                self.conserve = Some(path.round);
-            }
-            LossCause::Persistent => {
-                self.window.restart();
-                (self.state, self.full) = (State::Startup, false);
-                (self.rate, self.plateau) = (PeriodMax::new(), Plateau::default());
-                (self.prior, self.conserve) = (None, None);
-            }
-            LossCause::Gap | LossCause::Nack if loss.new_episode => {
-                self.prior = Some(self.prior.unwrap_or(0.0).max(self.window.cwnd()));
-                self.window.set((path.in_flight.get() as f64).min(self.window.cwnd()));
-                self.conserve = Some(path.round);
-            }
+            LossCause::Timeout => self.time_out(path),
+            LossCause::Persistent => self.forget(),
+            // The acknowledgement that showed it was told before.
             LossCause::Gap | LossCause::Nack => {}
         }
     }
 
-    fn on_signal(&mut self, _path: &PathView, signal: &Signal) {
+    fn on_signal(&mut self, path: &PathView, signal: &Signal) {
         match signal {
             Signal::MtuChanged { mss } => self.window.change_mss(*mss),
-            Signal::RecoveryDone | Signal::SpuriousLoss => {
-                let prior = self.prior.take().unwrap_or(0.0);
-                self.conserve = None;
-                self.window.set(prior.max(self.window.cwnd()));
+            Signal::RecoveryDone => self.end_repairs(),
+            Signal::SpuriousLoss => {
+                (self.plateau, self.long_term) = (Plateau::default(), LongTerm::new());
+                self.end_repairs();
+            }
+            Signal::Idle => {
+                self.idle_restart = true;
+                self.aggregation.restart(path.now);
+                if self.state == State::ProbeBw {
+                    self.pace = self.used_rate();
+                }
             }
             _ => {}
         }
     }
 
     fn limits(&self) -> Limits {
-        let rate = self.rate.get();
-        let pacing = if rate > 0.0 {
-            Some(bit_rate(self.gain() * rate))
-        } else {
-            let srtt = self.srtt.as_secs_f64();
-            (srtt > 0.0).then(|| bit_rate(STARTUP_GAIN * self.window.cwnd() / srtt))
-        };
-        Limits { window: Some(self.window.bytes()), pacing, ..Limits::default() }
+        self.paced_limits()
+    }
+
+    fn repair(&self) -> Repair {
+        Repair { own_window: true, ..Repair::default() }
     }
 
     fn snapshot(&self) -> Snapshot {

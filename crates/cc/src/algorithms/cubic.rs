@@ -1,5 +1,6 @@
 //! CUBIC: the window is a cubic function of the time since the last loss.
 
+mod kernel;
 mod linux;
 
 use bentpipe_units::Instant;
@@ -16,7 +17,7 @@ use crate::{Ack, Gauge, PathView};
 pub(crate) const ROW: Row = Row {
     name: "cubic",
     summary: "grows towards the window of the last loss and beyond, as a cube of time",
-    citation: "RFC 9438, HyStart++ (RFC 9406) with `hystart`; Linux 2.6.22 with `linux`; `delay_probe_start` \
+    citation: "RFC 9438, HyStart++ (RFC 9406) with `hystart`; Linux with `linux`; `delay_probe_start` \
                and `floor_to_delivered` are this project's",
     parameters: &[
         Parameter {
@@ -31,7 +32,7 @@ pub(crate) const ROW: Row = Row {
             unit: "1",
             default: 0.7,
             range: (0.1, 0.95),
-            summary: "what a loss leaves of the window; 0.8 with `linux`",
+            summary: "what a loss leaves of the window; with `linux` what Linux has",
         },
         Parameter {
             name: "fast_convergence",
@@ -52,7 +53,12 @@ pub(crate) const ROW: Row = Row {
         DELAY_PROBE_START,
         ABC_LIMIT,
         INITIAL_SSTHRESH,
-        LINUX,
+        Parameter {
+            range: (0.0, 2.0),
+            summary: "1: as Linux 2.6.22: whole segments, slow start to one segment above the threshold; 2: as \
+                      Linux 6, with its HyStart by trains of acknowledgements and delay",
+            ..LINUX
+        },
     ],
     build: |build| Windowed::boxed(build, &ROW, Cubic::new(build)),
 };
@@ -81,15 +87,16 @@ struct Cubic {
     start_probe: DelayProbeStart,
     floor: Option<DeliveredFloor>,
     seen: Instant,
-    /// The module of Linux 2.6.22 in its place.
+    /// The module of Linux 2.6.22 in its place, or that of Linux 6.
     linux: Option<linux::Module>,
+    kernel: Option<kernel::Kernel>,
 }
 
 impl Cubic {
     fn new(build: &Build<'_>) -> Self {
-        let linux = build.parameter(&ROW, LINUX.name) >= 0.5;
+        let (linux, c) = (build.parameter(&ROW, LINUX.name), build.parameter(&ROW, "c"));
         Self {
-            c: build.parameter(&ROW, "c"),
+            c,
             beta: build.parameter(&ROW, "beta"),
             fast_convergence: build.parameter(&ROW, "fast_convergence") >= 0.5,
             w_max: 0.0,
@@ -99,7 +106,8 @@ impl Cubic {
             start_probe: DelayProbeStart::new(build.parameter(&ROW, DELAY_PROBE_START.name) >= 0.5),
             floor: (build.parameter(&ROW, "floor_to_delivered") >= 0.5).then(DeliveredFloor::new),
             seen: Instant::ZERO,
-            linux: linux.then(|| linux::Module::new(build.parameter(&ROW, "c"))),
+            linux: (linux == 1.0).then(|| linux::Module::new(c)),
+            kernel: (linux == 2.0).then(|| kernel::Kernel::new(c)),
         }
     }
 
@@ -162,6 +170,13 @@ impl Algorithm for Cubic {
         if let Some(module) = &mut self.linux {
             return module.measure(path, ack);
         }
+        if let Some(kernel) = &mut self.kernel {
+            if !path.cwnd_limited {
+                kernel.rest(path.now.since(self.seen));
+            }
+            self.seen = path.now;
+            return kernel.measure(window, path);
+        }
         self.start.measure(window, path);
         self.start_probe.measure(window, path, ack);
         if let Some(floor) = &mut self.floor {
@@ -182,6 +197,9 @@ impl Algorithm for Cubic {
         let cwnd = window.segments();
         if let Some(module) = &mut self.linux {
             return window.step(module.needed(path.now, cwnd) + 1.0, segments);
+        }
+        if let Some(kernel) = &mut self.kernel {
+            return window.add(window.mss() * kernel.grow(path.now, cwnd, segments));
         }
         let (c, alpha, prior) = (self.c, self.alpha(), self.prior);
         let fresh = self.begin(path.now, cwnd);
@@ -208,6 +226,11 @@ impl Algorithm for Cubic {
             module.lose(cwnd);
             return Some(event.flight * linux::BETA);
         }
+        if let Some(kernel) = &mut self.kernel {
+            let whole = libm::floor(cwnd);
+            kernel.lose(whole);
+            return Some(window.whole_segments(whole * window.mss() * kernel::BETA));
+        }
         let shrank = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if shrank { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
         self.prior = cwnd;
@@ -225,6 +248,9 @@ impl Algorithm for Cubic {
             (self.w_max, self.epoch) = (0.0, None);
             if let Some(module) = &mut self.linux {
                 module.forget();
+            }
+            if let Some(kernel) = &mut self.kernel {
+                kernel.forget();
             }
         }
     }
@@ -244,11 +270,17 @@ impl Algorithm for Cubic {
         if let Some(module) = &mut self.linux {
             module.forget();
         }
+        if let Some(kernel) = &mut self.kernel {
+            kernel.forget();
+        }
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
-        let k = self.epoch.as_ref().map_or(0.0, |epoch| epoch.k);
-        vec![Gauge { name: "w_max_segments", value: self.w_max }, Gauge { name: "k_s", value: k }]
+        let (w_max, k) = match &self.kernel {
+            Some(kernel) => (kernel.last_max(), kernel.k()),
+            None => (self.w_max, self.epoch.as_ref().map_or(0.0, |epoch| epoch.k)),
+        };
+        vec![Gauge { name: "w_max_segments", value: w_max }, Gauge { name: "k_s", value: k }]
     }
 }
 

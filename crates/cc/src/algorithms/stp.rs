@@ -141,6 +141,8 @@ mod tests {
             rate_sample: None,
             acks: 1,
             in_recovery: false,
+            repairing: false,
+            lost: ByteCount::ZERO,
         };
         controller.on_ack(&path(), &ack);
     }

@@ -191,6 +191,8 @@ fn a_rate_is_measured_of_all_connections_and_split_between_them() {
                 }),
                 acks: 1,
                 in_recovery: false,
+                repairing: false,
+                lost: ByteCount::ZERO,
             };
             let path = play.path;
             play.controller.on_ack(&path, &ack);

@@ -134,6 +134,8 @@ impl Link {
                 rate_sample: Some(sample),
                 acks: (good as u64).div_ceil(MSS),
                 in_recovery: path.now.as_secs_f64() < self.quiet_until,
+                repairing: path.now.as_secs_f64() < self.quiet_until,
+                lost: ByteCount::new(lost.ceil() as u64),
             };
             self.play.controller.on_ack(&self.play.path, &ack);
         }

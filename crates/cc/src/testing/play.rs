@@ -125,6 +125,8 @@ impl Play {
             rate_sample: self.rate_sample,
             acks: 1,
             in_recovery: self.in_recovery,
+            repairing: self.in_recovery,
+            lost: ByteCount::ZERO,
         };
         self.controller.on_ack(&self.path, &ack);
     }

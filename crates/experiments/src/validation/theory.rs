@@ -203,6 +203,8 @@ fn high_speed(window: u64) -> Result<(f64, f64), Error> {
                 rate_sample: None,
                 acks: 1,
                 in_recovery: false,
+                repairing: false,
+                lost: ByteCount::ZERO,
             },
         );
     }

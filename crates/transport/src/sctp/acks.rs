@@ -269,6 +269,8 @@ impl Sender {
                     acks: 1,
                     // Nothing grows before what is missing is acknowledged (RFC 9260, section 7.2.1).
                     in_recovery: in_recovery || !outcome.advanced,
+                    repairing: in_recovery,
+                    lost: ByteCount::ZERO,
                 };
                 self.paths[index].controller.on_ack(&view, &ack);
             }

@@ -30,6 +30,9 @@ pub struct Config {
     pub snd_buf: ByteCount,
     /// Bytes that the receiver keeps for the application; the window that it grants. Default 4 MB.
     pub rcv_buf: ByteCount,
+    /// The receive buffer begins with so much and grows to `rcv_buf`: to more than twice of what was read in a round
+    /// trip (dynamic right-sizing, as in Linux). `None` is `rcv_buf` at once. Default `None`.
+    pub rcv_buf_initial: Option<ByteCount>,
     /// Windows of more than 65,535 bytes (RFC 7323, section 2). Default on.
     pub window_scaling: bool,
     /// The timestamps option, with PAWS (RFC 7323, sections 3 to 5). Default on.
@@ -46,9 +49,15 @@ pub struct Config {
     pub dup_threshold: u32,
     /// The first two duplicate acknowledgements let a new segment go (RFC 3042). Default on.
     pub limited_transmit: bool,
-    /// A loss that timestamps show to have been none is told to the controller (RFC 3522, RFC 4015).
-    /// Default on.
+    /// A loss that timestamps or reports of what came twice show to have been none is told to the controller
+    /// (RFC 3522, RFC 3708, RFC 4015). Default on.
     pub undo: bool,
+    /// A probe leaves after two round trips without an answer, before the timeout (RFC 8985, section 7). Needs SACK
+    /// at both ends. Default off.
+    pub tail_loss_probe: bool,
+    /// While losses are repaired the window is reduced in proportion to what arrives (RFC 6937), unless the controller
+    /// sees to that itself. Default off: it is what the controller says at once.
+    pub proportional_reduction: bool,
     /// A loss is answered only after two exchanges of probes have shown that the round trip has grown
     /// (TCP-Probing, Tsaoussidis and Badr 2000). Needs SACK at both ends, and of a peer without D-SACK a path
     /// that keeps order.
@@ -77,6 +86,8 @@ pub struct Config {
     pub rto_min: Span,
     /// Largest retransmission timeout. Default 60 s (RFC 6298, rule 2.5).
     pub rto_max: Span,
+    /// How much longer than a round trip the timeout is. Default RFC 6298.
+    pub rto_margin: RtoMargin,
     /// Granularity of the clock that measures round trips: a sample is how often it ticked, and it is
     /// the least that variation adds to the timeout (G in RFC 6298). Default 1 ms.
     pub tick: Span,
@@ -100,11 +111,15 @@ pub struct Config {
     /// come, as SCPS-TP does it (CCSDS 714.0-B-2): 0..=32; 0 for `ack_every` and `ack_delay`, which also count
     /// until a round trip is known. The senders of such ends want a pace. Default 0.
     pub acks_per_rtt: u32,
-    /// The first so many segments are acknowledged one by one, for the peer's slow start. Default 0.
+    /// The first so many segments are acknowledged one by one, for the peer's slow start, and those after idle time
+    /// longer than a timeout. Default 0.
     pub quick_acks: u32,
     /// A segment out of order is acknowledged at once (RFC 5681, section 4.2); off counts it like any
     /// other. Default on.
     pub ack_disorder_at_once: bool,
+    /// After three acknowledgements that report the same hole the next ones wait for so long at most, and for a
+    /// twentieth of a round trip (Linux). Zero for no wait. Default zero.
+    pub compressed_acks: Span,
     /// Idle time before a keep-alive; zero for none (RFC 9293, section 3.8.4). Default none.
     pub keepalive: Span,
     /// Time between keep-alives without an answer. Default 75 s.
@@ -131,6 +146,16 @@ pub enum InitialWindow {
     Rfc6928,
 }
 
+/// How much longer than the smoothed round trip the retransmission timeout is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoMargin {
+    /// Four times the variation; the timeout is at least `rto_min`.
+    Rfc6298,
+    /// Four times the mean deviation of the last round trips, to which shorter ones hardly add, and at least `rto_min`
+    /// (tcp_rtt_estimator of Linux).
+    Linux,
+}
+
 impl InitialWindow {
     /// The window in bytes for segments of `mss` bytes.
     pub(super) fn bytes(self, mss: u64) -> u64 {
@@ -151,6 +176,7 @@ impl Default for Config {
             window_in_segments: false,
             snd_buf: ByteCount::new(4_000_000),
             rcv_buf: ByteCount::new(4_000_000),
+            rcv_buf_initial: None,
             window_scaling: true,
             timestamps: true,
             sack: true,
@@ -160,6 +186,8 @@ impl Default for Config {
             dup_threshold: 3,
             limited_transmit: true,
             undo: true,
+            tail_loss_probe: false,
+            proportional_reduction: false,
             probing: false,
             aero_burst: 64,
             aero_adaptive: false,
@@ -172,6 +200,7 @@ impl Default for Config {
             rto_initial: Span::from_secs(1),
             rto_min: Span::from_secs(1),
             rto_max: Span::from_secs(60),
+            rto_margin: RtoMargin::Rfc6298,
             tick: Span::from_millis(1),
             sample_every_ack: true,
             sample_duplicates: false,
@@ -182,6 +211,7 @@ impl Default for Config {
             acks_per_rtt: 0,
             quick_acks: 0,
             ack_disorder_at_once: true,
+            compressed_acks: Span::ZERO,
             keepalive: Span::ZERO,
             keepalive_interval: Span::from_secs(75),
             keepalive_max: 9,
@@ -229,6 +259,27 @@ impl Config {
         }
     }
 
+    /// A host with Linux 6 and its defaults: losses found by time (RFC 8985), reduced in proportion (RFC 6937), a
+    /// timeout of at least 200 ms beyond the round trip and at most 120 s, windows that grow with what is read. `fq`
+    /// is not installed, so that only BBR is paced.
+    pub fn linux() -> Self {
+        Self {
+            snd_buf: ByteCount::new(4 << 20),
+            rcv_buf: ByteCount::new(12_000_000),
+            rcv_buf_initial: Some(ByteCount::new(65_535)),
+            recovery: Mode::Rack,
+            tail_loss_probe: true,
+            proportional_reduction: true,
+            rto_margin: RtoMargin::Linux,
+            rto_min: Span::from_millis(200),
+            rto_max: Span::from_secs(120),
+            ack_delay: Span::from_millis(40),
+            quick_acks: 16,
+            compressed_acks: Span::from_millis(1),
+            ..Self::default()
+        }
+    }
+
     /// Checks every setting and every combination.
     ///
     /// # Errors
@@ -272,6 +323,10 @@ impl Config {
         if self.rto_max < self.rto_min || self.rto_max < self.rto_initial {
             return wrong("rto_max", "is below `rto_min` or `rto_initial`".into());
         }
+        if self.rcv_buf_initial.is_some_and(|first| first.get() < u64::from(self.mss)) {
+            let problem = format!("must hold one segment of {} B", self.mss);
+            return wrong("rcv_buf_initial", problem);
+        }
         if self.ack_delay > Span::from_millis(500) {
             return wrong("ack_delay", format!("is {}: it must be at most 500 ms", self.ack_delay));
         }
@@ -296,6 +351,11 @@ impl Config {
     /// What is missing is asked for by SNACK, if the peer does so as well.
     pub(super) const fn snacks(&self) -> bool {
         matches!(self.recovery, Mode::Snack)
+    }
+
+    /// The receive buffer of a new connection in bytes.
+    pub(super) fn first_rcv_buf(&self) -> u64 {
+        self.rcv_buf_initial.unwrap_or(self.rcv_buf).min(self.rcv_buf).get()
     }
 
     /// Largest congestion window in bytes.

@@ -15,6 +15,10 @@ pub(super) struct Episode {
     first_retransmission: Option<u32>,
     /// It is one that a mistaken loss began, if there was one.
     may_undo: bool,
+    /// Retransmissions of the episode whose originals are not known to have arrived; `None` before the first one.
+    unproven: Option<u32>,
+    /// The first offset that was not acknowledged when it began.
+    began_at: u64,
     /// The acknowledgement that is being handled says that a link, not a queue, lost what it asks for.
     excused: bool,
     /// The losses so far were excused: the controller has not answered them.
@@ -41,6 +45,8 @@ impl Episode {
         Self {
             first_retransmission: None,
             may_undo: false,
+            unproven: None,
+            began_at: 0,
             excused: false,
             forgiven: false,
             acks_since_retransmission: u32::MAX,
@@ -76,8 +82,13 @@ impl Episode {
     }
 
     /// The controller answered the first loss of an episode.
-    pub(super) const fn begin(&mut self, now: Instant) {
-        (self.first_retransmission, self.may_undo) = (None, true);
+    /// While retransmissions of the one before are `under_way` an echo of theirs says nothing against it.
+    pub(super) const fn begin(&mut self, now: Instant, una: u64, under_way: bool) {
+        if !under_way {
+            self.first_retransmission = None;
+        }
+        self.may_undo = true;
+        (self.unproven, self.began_at) = (None, una);
         self.last_reduction = Some(now);
     }
 
@@ -93,6 +104,7 @@ impl Episode {
     /// A retransmission leaves while the clock of the timestamps shows this.
     pub(super) fn repaired(&mut self, clock: u32) {
         self.first_retransmission.get_or_insert(clock);
+        self.unproven = Some(self.unproven.unwrap_or(0) + 1);
         self.acks_since_retransmission = 0;
     }
 
@@ -101,6 +113,14 @@ impl Episode {
     pub(super) fn take_mistake(&mut self, echo: u32) -> bool {
         let Some(retransmission) = self.first_retransmission else { return false };
         std::mem::take(&mut self.may_undo) && (echo.wrapping_sub(retransmission) as i32) < 0
+    }
+
+    /// The peer has something twice, up to this offset. True, once, when that goes for all that was retransmitted in the
+    /// episode (RFC 3708).
+    pub(super) fn take_twice(&mut self, until: u64) -> bool {
+        let Some(unproven) = self.unproven.filter(|_| until > self.began_at) else { return false };
+        self.unproven = unproven.checked_sub(1).filter(|left| *left > 0);
+        unproven == 1
     }
 
     /// An acknowledgement that advances has nothing to say of the last retransmissions; one that `echoes` a stamp might say
@@ -154,15 +174,30 @@ mod tests {
     #[test]
     fn only_the_first_echo_after_a_repair_shows_a_mistake() {
         let mut episode = Episode::new();
-        episode.begin(Instant::ZERO);
+        episode.begin(Instant::ZERO, 1, false);
         assert!(!episode.take_mistake(0), "nothing was repaired");
         episode.repaired(100);
         episode.repaired(200);
         assert!(!episode.is_settled(true));
         assert!(episode.take_mistake(99) && !episode.take_mistake(99));
-        episode.begin(Instant::ZERO);
+        episode.begin(Instant::ZERO, 1, false);
         episode.repaired(u32::MAX);
         assert!(!episode.take_mistake(0), "the clock wraps");
+        episode.begin(Instant::ZERO, 1, true);
+        episode.repaired(500);
+        assert!(!episode.take_mistake(0), "that may be the one of before");
+    }
+
+    #[test]
+    fn an_episode_is_a_mistake_when_all_that_was_repaired_came_twice() {
+        let mut episode = Episode::new();
+        episode.begin(Instant::ZERO, 1_000, false);
+        assert!(!episode.take_twice(2_000), "nothing was repaired");
+        (0..2).for_each(|_| episode.repaired(0));
+        assert!(!episode.take_twice(1_000), "that was before");
+        assert!(
+            !episode.take_twice(2_000) && episode.take_twice(3_000) && !episode.take_twice(3_000)
+        );
     }
 
     #[test]

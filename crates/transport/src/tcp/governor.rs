@@ -91,8 +91,9 @@ impl Governor {
     #[inline(always)]
     pub(super) fn follow(&mut self, mss: u64) {
         // Field by field: they were written just now, one by one, and reading them together would wait for that.
-        let Limits { window, pacing, burst, groups } = self.controller.limits();
+        let Limits { window, pacing, of_payload, burst, groups } = self.controller.limits();
         (self.limits.window, self.limits.pacing) = (window, pacing);
+        self.limits.of_payload = of_payload;
         (self.limits.burst, self.limits.groups) = (burst, groups);
         let controller = || self.limits.window.map_or(u64::MAX, ByteCount::get);
         let window = self.override_cwnd.unwrap_or_else(controller);

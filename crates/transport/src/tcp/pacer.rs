@@ -10,17 +10,22 @@ const BURST: u64 = 2;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     rate: BitRate,
-    /// A full segment, headers included, and what may leave back to back.
+    /// A full segment, and what may leave back to back.
     segment: ByteCount,
     burst: ByteCount,
     groups: bool,
+    /// Headers of a segment that count, in bytes.
+    headers: u64,
 }
 
 impl Pace {
-    /// What a controller allows; `None` where it gives no rate.
-    pub(super) fn of(limits: &Limits, segment: ByteCount) -> Option<Self> {
+    /// What a controller allows for segments with so many bytes of payload and headers; `None` where it gives no
+    /// rate.
+    pub(super) fn of(limits: &Limits, payload: u64, headers: u64) -> Option<Self> {
+        let headers = if limits.of_payload { 0 } else { headers };
+        let segment = ByteCount::new(payload + headers);
         let burst = limits.burst.unwrap_or(segment * BURST).max(segment);
-        Some(Self { rate: limits.pacing?, segment, burst, groups: limits.groups })
+        Some(Self { rate: limits.pacing?, segment, burst, groups: limits.groups, headers })
     }
 
     /// Segments of a group: a burst is told without headers.
@@ -88,10 +93,10 @@ impl Pacer {
         self.at = None;
     }
 
-    /// A segment of so many bytes, headers included, leaves.
-    pub(super) fn sent(&mut self, now: Instant, pace: Option<&Pace>, bytes: ByteCount) {
+    /// A segment with so many bytes of payload leaves.
+    pub(super) fn sent(&mut self, now: Instant, pace: Option<&Pace>, payload: u64) {
         if let Some(pace) = pace {
-            self.bucket.sent(now, pace, bytes);
+            self.bucket.sent(now, pace, ByteCount::new(payload + pace.headers));
         }
         self.burst_left = self.burst_left.saturating_sub(1);
         self.last_sent = Some(now);
@@ -159,7 +164,7 @@ mod tests {
     fn pace(burst: Option<ByteCount>, groups: bool) -> Pace {
         let pacing = Some(BitRate::from_bps(8_000_000));
         let limits = Limits { pacing, burst, groups, ..Limits::default() };
-        Pace::of(&limits, SEGMENT).expect("a rate")
+        Pace::of(&limits, 960, 40).expect("a rate")
     }
 
     /// When so many segments leave, in milliseconds from the first on. Something else happens every
@@ -211,7 +216,7 @@ mod tests {
     fn a_burst_is_over_until_something_comes() {
         let mut pacer = Pacer::new(2);
         let now = Instant::ZERO;
-        (0..2).for_each(|_| pacer.sent(now, None, SEGMENT));
+        (0..2).for_each(|_| pacer.sent(now, None, 960));
         assert!(pacer.limits_bursts() && pacer.is_burst_over());
         pacer.new_burst();
         assert!(!pacer.is_burst_over());

@@ -1,15 +1,21 @@
 //! What is lost and retransmitted: the mode of recovery, and the retransmissions that leave whatever the window says.
 
+use bentpipe_units::Instant;
+
 use super::Config;
 use super::recovery::{
-    AckSeen, AnyRecovery, Delivered, Found, Mode, Options, Recovery, Scoreboard, Sent,
+    AckSeen, AnyRecovery, Delivered, Departed, Found, Mode, Options, Path, Recovery, Scoreboard,
+    Sent,
 };
+use super::reduction::{Heard, Reduction};
 
 /// The retransmissions of one sender.
 #[derive(Debug)]
 pub(super) struct Retransmissions {
     mode: Mode,
     recovery: AnyRecovery,
+    /// The window is being reduced step by step.
+    reduction: Option<Reduction>,
     /// Retransmissions that leave whatever the window says.
     forced: u32,
     /// Copies of the oldest segment that are still to leave after a timeout.
@@ -22,7 +28,7 @@ impl Retransmissions {
     /// The mode that is configured, before anything is agreed.
     pub(super) fn new(config: &Config) -> Self {
         let recovery = config.recovery.build(options(config));
-        Self { mode: config.recovery, recovery, forced: 0, copies: 0, counted: 0 }
+        Self { mode: config.recovery, recovery, reduction: None, forced: 0, copies: 0, counted: 0 }
     }
 
     /// The mode that is possible with a peer that reports selectively or does not, by SNACKs or not.
@@ -50,7 +56,60 @@ impl Retransmissions {
     /// How much may be under way where the controller's window is `cwnd` bytes.
     #[inline(always)]
     pub(super) fn window(&self, cwnd: u64) -> u64 {
-        self.recovery.window(cwnd)
+        match &self.reduction {
+            Some(reduction) => reduction.window(),
+            None => self.recovery.window(cwnd),
+        }
+    }
+
+    /// The window comes down from one size to another while what is under way arrives.
+    pub(super) fn reduce(&mut self, before: u64, target: u64, board: &Scoreboard) {
+        self.reduction = Some(Reduction::new(before, target, board));
+    }
+
+    /// What an acknowledgement brings counts for the window that is being reduced.
+    #[inline]
+    pub(super) fn follow_reduction(&mut self, board: &Scoreboard, heard: &Heard) {
+        let Some(reduction) = &mut self.reduction else { return };
+        if reduction.is_over(board.una()) {
+            self.reduction = None;
+        } else {
+            reduction.hear(board, heard);
+        }
+    }
+
+    /// Nothing is being repaired, nor is it the time after a timeout.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.recovery.is_open()
+    }
+
+    /// A timeout begins an episode of its own.
+    pub(super) fn timeout_begins_episode(&self) -> bool {
+        self.mode != Mode::Rack || !self.recovery.is_active()
+    }
+
+    /// New data leave before retransmissions, if there are any.
+    #[inline]
+    pub(super) fn prefers_new(&self) -> bool {
+        self.recovery.prefers_new()
+    }
+
+    /// The last episode was a mistake.
+    pub(super) fn undone(&mut self, board: &Scoreboard) {
+        self.reduction = None;
+        self.recovery.undone(board);
+    }
+
+    /// When losses are looked for again.
+    #[inline]
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.recovery.deadline()
+    }
+
+    /// The time of [`Retransmissions::deadline`] has come.
+    pub(super) fn on_timer(&mut self, board: &mut Scoreboard, path: &Path) -> Found {
+        self.recovery.on_timer(board, path)
     }
 
     /// Losses found by gaps are being repaired.
@@ -65,12 +124,16 @@ impl Retransmissions {
         if self.recovery.follows_departures()
             && let Some((_, segment)) = board.last()
         {
-            self.recovery.departs(board, segment);
+            self.departs(board, segment);
         }
     }
 
     /// A segment leaves again.
+    #[inline]
     pub(super) fn departs(&mut self, board: &Scoreboard, segment: &Sent) {
+        if let Some(reduction) = &mut self.reduction {
+            reduction.sent(segment.len.into());
+        }
         self.recovery.departs(board, segment);
     }
 
@@ -115,14 +178,15 @@ impl Retransmissions {
     /// An acknowledgement advanced, and nothing is reported, lost or being repaired: the same as
     /// [`Retransmissions::on_ack`] if that finds nothing. False, and nothing changed, when it may.
     #[inline(always)]
-    pub(super) fn on_plain_ack(&mut self) -> bool {
-        self.recovery.on_plain_ack()
+    pub(super) fn on_plain_ack(&mut self, path: &Path, newest: &Departed) -> bool {
+        self.reduction.is_none() && self.recovery.on_plain_ack(path, newest)
     }
 
     /// The timer ran out: gives the bytes that are to be retransmitted, copies of the oldest segment among it.
-    pub(super) fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+    pub(super) fn on_timeout(&mut self, board: &mut Scoreboard, path: &Path) -> u64 {
         self.copies = self.mode.timeout_copies() - 1;
-        self.recovery.on_timeout(board)
+        self.reduction = None;
+        self.recovery.on_timeout(board, path)
     }
 
     /// The oldest segment is overdue by a clock of its own.
@@ -172,6 +236,8 @@ fn options(config: &Config) -> Options {
 
 #[cfg(test)]
 mod tests {
+    use bentpipe_units::Span;
+
     use super::*;
 
     #[test]
@@ -192,7 +258,9 @@ mod tests {
     fn a_copy_leaves_whatever_the_window_says() {
         let mut retransmissions =
             Retransmissions::new(&Config { recovery: Mode::Aero, ..Config::ns2() });
-        retransmissions.on_timeout(&mut Scoreboard::new(1));
+        let (now, rtt) = (Instant::ZERO, Span::from_millis(100));
+        let path = Path { now, srtt: rtt, min_rtt: rtt, mss: 1_000, delivered: 0 };
+        retransmissions.on_timeout(&mut Scoreboard::new(1), &path);
         retransmissions.force_only_one();
         assert!(
             retransmissions.take_forced()

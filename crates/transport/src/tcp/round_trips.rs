@@ -4,6 +4,8 @@ use bentpipe_units::{Instant, Span};
 
 use super::Config;
 use super::ack_in::AckIn;
+use super::config::RtoMargin;
+use super::deviation::{Deviation, Place};
 use super::timing::Timing;
 use crate::rtt::RttEstimator;
 
@@ -12,6 +14,8 @@ use crate::rtt::RttEstimator;
 pub(super) struct RoundTrips {
     rtt: RttEstimator,
     timing: Timing,
+    /// The margin of the timeout, where it is Linux'.
+    deviation: Option<Deviation>,
 }
 
 /// What an acknowledgement tells of the round trip besides its echo.
@@ -26,12 +30,15 @@ pub(super) struct Timed {
     /// Bytes that are still under way, and those of a full segment.
     pub(super) outstanding: u64,
     pub(super) mss: u64,
+    /// The offset behind all that was sent.
+    pub(super) next: u64,
 }
 
 impl RoundTrips {
     /// Nothing is measured yet.
-    pub(super) const fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
+            deviation: (config.rto_margin == RtoMargin::Linux).then(Deviation::default),
             rtt: RttEstimator::new(config.rto_initial, config.rto_min),
             timing: Timing::new(config.sample_every_ack || config.sample_duplicates),
         }
@@ -44,7 +51,8 @@ impl RoundTrips {
     }
 
     /// The handshake took so long.
-    pub(super) fn sample_handshake(&mut self, measured: Span) {
+    pub(super) fn sample_handshake(&mut self, config: &Config, measured: Span) {
+        self.deviate(config, measured, Place { una: 1, next: 1 });
         self.rtt.sample(measured);
     }
 
@@ -58,7 +66,17 @@ impl RoundTrips {
 
     /// The estimate is of no use any more.
     pub(super) const fn forget(&mut self) {
-        self.rtt.forget();
+        if self.deviation.is_none() {
+            self.rtt.forget();
+        }
+    }
+
+    /// A sample moves the margin of the timeout, where it is Linux'. Before the smoothed round trip does.
+    #[inline]
+    fn deviate(&mut self, config: &Config, measured: Span, place: Place) {
+        if let Some(deviation) = &mut self.deviation {
+            deviation.sample(self.rtt.measured(), measured, config.rto_min, place);
+        }
     }
 
     /// New data leave that end before this offset.
@@ -75,7 +93,11 @@ impl RoundTrips {
     /// A round trip with the margin that a timeout has (RFC 6298, section 2).
     #[inline]
     pub(super) fn overdue_after(&self, config: &Config) -> Span {
-        self.rtt.srtt() + (self.rtt.rttvar() * 4).max(config.tick)
+        let margin = match &self.deviation {
+            Some(deviation) => deviation.margin(),
+            None => (self.rtt.rttvar() * 4).max(config.tick),
+        };
+        self.rtt.srtt() + margin
     }
 
     /// The timeout without backoff.
@@ -108,7 +130,10 @@ impl RoundTrips {
         if now.before(measured) < timed.since {
             return false;
         }
-        let many = if config.sample_every_ack && !config.sample_duplicates {
+        self.deviate(config, measured, Place { una: ack.offset, next: timed.next });
+        let many = if self.deviation.is_some() {
+            1
+        } else if config.sample_every_ack && !config.sample_duplicates {
             // RFC 7323, appendix G, with an acknowledgement for every two segments.
             (timed.outstanding / (2 * timed.mss)).max(1)
         } else {
@@ -165,6 +190,7 @@ mod tests {
             since: now.before(since),
             outstanding: 0,
             mss: 1_000,
+            next: 1_001,
         };
         assert!(!trips.measure(now, &config, &ack(None), &timed(Span::from_millis(599))));
         assert_eq!(trips.rtt().measured(), None);
@@ -177,8 +203,14 @@ mod tests {
         let config = Config { sample_every_ack: true, ..Config::ns2() };
         let mut trips = RoundTrips::new(&config);
         let now = Instant::ZERO + Span::from_secs(9);
-        let timed =
-            Timed { acked: 0, exact: None, since: Instant::ZERO, outstanding: 0, mss: 1_000 };
+        let timed = Timed {
+            acked: 0,
+            exact: None,
+            since: Instant::ZERO,
+            outstanding: 0,
+            mss: 1_000,
+            next: 1_001,
+        };
         let echo = ack(Some(Span::from_millis(600)));
         assert!(!trips.measure(now, &config, &echo, &timed), "a duplicate is no sample");
         assert!(trips.measure(now, &config, &echo, &Timed { acked: 1_000, ..timed }));

@@ -2,6 +2,8 @@
 
 use bentpipe_units::Instant;
 
+use super::tail_probe::TailProbe;
+
 /// The peer has not answered for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
@@ -10,10 +12,11 @@ pub(super) struct Exhausted;
 /// ns-2 have as many.
 const FORGET_AFTER: u32 = 4;
 
-/// The timer of the oldest segment and that of a closed window.
+/// The timer of the oldest segment, that of the newest ones and that of a closed window.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     rto_at: Option<Instant>,
+    tail_probe: TailProbe,
     persist_at: Option<Instant>,
     /// How often the timeout is doubled.
     backoff: u32,
@@ -27,6 +30,24 @@ impl Timers {
     #[inline]
     pub(super) const fn rto(&self) -> Option<Instant> {
         self.rto_at
+    }
+
+    /// The probe for the newest segments.
+    #[inline]
+    pub(super) const fn tail_probe(&self) -> &TailProbe {
+        &self.tail_probe
+    }
+
+    /// The probe for the newest segments, to be moved on.
+    #[inline]
+    pub(super) const fn tail_probe_mut(&mut self) -> &mut TailProbe {
+        &mut self.tail_probe
+    }
+
+    /// When something that was sent counts as late.
+    #[inline]
+    pub(super) fn late_at(&self) -> Option<Instant> {
+        Instant::earliest(self.rto_at, self.tail_probe.deadline())
     }
 
     /// The oldest segment counts as lost then; the timer does not run for `None`.
@@ -52,12 +73,13 @@ impl Timers {
     /// Nothing runs.
     pub(super) const fn stop(&mut self) {
         (self.rto_at, self.persist_at) = (None, None);
+        self.tail_probe.stop();
     }
 
     /// The next time that something runs out.
     #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
-        Instant::earliest(self.rto_at, self.persist_at)
+        Instant::earliest(self.late_at(), self.persist_at)
     }
 
     /// The timer of the oldest segment ran out; true once.

@@ -155,7 +155,17 @@ impl Sender {
         let segments = u64::from(done.segments);
         let acks = segments; // a STAT stands for the acknowledgements that a TCP would have sent
         let (advanced, rate_sample) = (bytes, None);
-        let ack = Ack { bytes, advanced, segments, newest_sent_at, rate_sample, acks, in_recovery };
+        let ack = Ack {
+            bytes,
+            advanced,
+            segments,
+            newest_sent_at,
+            rate_sample,
+            acks,
+            in_recovery,
+            repairing: in_recovery,
+            lost: ByteCount::ZERO,
+        };
         self.round.delivered += bytes.get();
         let path = self.path_view(now);
         self.governor.on_ack(&path, &ack);
@@ -193,7 +203,17 @@ impl Sender {
         let bytes = ByteCount::new(segments * payload);
         let advanced = ByteCount::new(done.bytes as u64);
         let acks = segments;
-        let ack = Ack { bytes, advanced, segments, newest_sent_at, rate_sample, acks, in_recovery };
+        let ack = Ack {
+            bytes,
+            advanced,
+            segments,
+            newest_sent_at,
+            rate_sample,
+            acks,
+            in_recovery,
+            repairing: in_recovery,
+            lost: ByteCount::ZERO,
+        };
         self.round.delivered += bytes.get();
         let path = self.path_view(now);
         self.governor.on_ack(&path, &ack);

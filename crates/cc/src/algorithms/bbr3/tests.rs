@@ -17,7 +17,7 @@ fn the_link_is_used_with_a_short_queue() {
 
 #[test]
 fn the_states_of_a_cycle_follow_each_other() {
-    let mut link = Link::new("bbr3", 6e6, 0.6, 1e9);
+    let mut link = Link::new("bbr3", 6e6, 0.1, 1e9);
     let mut states = Vec::new();
     for _ in 0..6000 {
         link.run(0.01);

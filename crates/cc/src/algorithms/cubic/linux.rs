@@ -159,6 +159,8 @@ mod tests {
                     rate_sample: None,
                     acks: 1,
                     in_recovery: false,
+                    repairing: false,
+                    lost: play.bytes(0),
                 };
                 module.measure(&play.path, &ack);
             }

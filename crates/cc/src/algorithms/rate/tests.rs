@@ -171,7 +171,17 @@ impl World {
         let (segments, acks, advanced) = (flow.arrived, flow.arrived, bytes);
         let newest_sent_at = now.before(span);
         let (rate_sample, in_recovery) = (None, false);
-        let ack = Ack { bytes, advanced, segments, newest_sent_at, rate_sample, acks, in_recovery };
+        let ack = Ack {
+            bytes,
+            advanced,
+            segments,
+            newest_sent_at,
+            rate_sample,
+            acks,
+            in_recovery,
+            repairing: in_recovery,
+            lost: ByteCount::ZERO,
+        };
         flow.controller.on_ack(&path, &ack);
         if flow.lost > 0 {
             let (bytes, cause) = (ByteCount::new(flow.lost * PACKET), LossCause::Nack);

@@ -129,6 +129,8 @@ impl Connection {
         take: impl FnOnce(&mut Receiver) -> T,
     ) -> T {
         self.note_header(now, segment, self.rx.next() as i64);
+        let echo = || self.timestamps.echo(now, segment.timestamps).map(|(_, since)| since);
+        self.rx.hear_echo(echo);
         let waited = self.rx.deadline();
         let taken = take(&mut self.rx);
         self.dirty.mark_timer(waited.is_none() && self.rx.deadline().is_some());
@@ -144,20 +146,25 @@ impl Connection {
             return false;
         }
         let ack = self.read_ack(now, segment, acked as u64, from);
-        let deadline = self.tx.rto();
+        let deadline = self.tx.late_at();
         if !self.tx.take_plain_ack(now, &ack) {
             return false;
         }
         // What is paced, and a controller with a timer, is looked at anew; the timer of the oldest segment mostly
         // becomes later.
-        let sooner = match (self.tx.rto(), deadline) {
-            (Some(at), Some(before)) => at < before,
-            (at, _) => at.is_some(),
-        };
-        self.dirty.mark_timer(sooner || self.tx.is_timed());
+        self.dirty.mark_timer(self.is_sooner_than(deadline) || self.tx.is_timed());
         self.note_header(now, segment, from as i64);
         self.dirty.mark_sender();
         true
+    }
+
+    /// Something that was sent counts as late sooner than it did.
+    #[inline]
+    fn is_sooner_than(&self, deadline: Option<Instant>) -> bool {
+        match (self.tx.late_at(), deadline) {
+            (Some(at), Some(before)) => at < before,
+            (at, _) => at.is_some(),
+        }
     }
 
     /// The peer is there, and the stamp of its segment counts.
@@ -174,7 +181,9 @@ impl Connection {
         if self.stage != Stage::Open || self.rx.wants_to_speak() || self.owes_something() {
             return None;
         }
+        let deadline = self.tx.late_at();
         let (start, payload, last) = self.tx.next_plain(now)?;
+        self.dirty.mark_timer(self.is_sooner_than(deadline));
         self.encode_data(
             now,
             place,

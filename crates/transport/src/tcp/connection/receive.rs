@@ -254,6 +254,8 @@ impl Connection {
         if let Some(rtt) = self.tx.measured_rtt() {
             self.rx.know_rtt(rtt);
         }
+        let echo = || self.timestamps.echo(now, segment.timestamps).map(|(_, since)| since);
+        self.rx.hear_echo(echo);
         let arrival = self.rx.handle_data(now, offset, payload, fin);
         self.count(arrival);
         if self.rx.has_ended() {

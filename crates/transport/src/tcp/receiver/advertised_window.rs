@@ -58,6 +58,12 @@ impl AdvertisedWindow {
         }
     }
 
+    /// The receive buffer is so large now, if that is more.
+    pub(super) fn grow(&mut self, buffer: u64) {
+        self.buffer = self.buffer.max(buffer);
+        self.most = self.buffer.min(u64::from(u16::MAX) * self.unit.bytes());
+    }
+
     /// First offset that the peer was not allowed to send.
     #[inline]
     pub(super) const fn edge(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 mod ack_schedule;
 mod advertised_window;
+mod right_sizing;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use bytes::Bytes;
 
 use self::ack_schedule::AckSchedule;
 use self::advertised_window::AdvertisedWindow;
+use self::right_sizing::RightSizing;
 use super::Config;
 use super::reassembly::{Arrival, Reassembly};
 
@@ -22,6 +24,7 @@ pub(super) struct Receiver {
     irs: Seq32,
     data: Reassembly,
     window: AdvertisedWindow,
+    sizing: Option<RightSizing>,
     acks: AckSchedule,
     /// The last so many bytes in order are not to be acknowledged yet.
     deferred: u64,
@@ -43,7 +46,10 @@ impl Receiver {
         Self {
             irs,
             data: Reassembly::new(1, room as usize),
-            window: AdvertisedWindow::new(room, config.mss, unit),
+            window: AdvertisedWindow::new(config.first_rcv_buf(), config.mss, unit),
+            sizing: config
+                .rcv_buf_initial
+                .map(|_| RightSizing::new(config.first_rcv_buf(), room, config.mss)),
             acks: AckSchedule::new(&config),
             deferred: 0,
             has_deferred: false,
@@ -58,7 +64,35 @@ impl Receiver {
 
     /// A round trip takes so long: what is acknowledged several times in one follows it.
     pub(super) fn know_rtt(&mut self, rtt: Span) {
-        self.acks.spread_over(rtt, self.config.acks_per_rtt);
+        self.acks.know_rtt(rtt, self.config.acks_per_rtt);
+    }
+
+    /// Data echo what left so long ago.
+    #[inline]
+    pub(super) fn hear_echo(&mut self, echo: impl FnOnce() -> Option<Span>) {
+        if let Some(sizing) = &mut self.sizing
+            && let Some(measured) = echo()
+        {
+            sizing.sample(measured);
+        }
+    }
+
+    /// How far what came goes beyond what is missing.
+    fn out_of_order(&self) -> u64 {
+        self.data.stretches().next_back().map_or(0, |(_, end)| end - self.data.next())
+    }
+
+    /// The buffer grows with what arrives in order. A wider window is told at once.
+    #[inline]
+    fn follow_size(&mut self, now: Instant) {
+        if self.sizing.is_none() {
+            return;
+        }
+        let (next, waiting) = (self.data.next(), self.out_of_order());
+        if let Some(size) = self.sizing.as_mut().and_then(|it| it.follow(now, next, waiting)) {
+            self.window.grow(size);
+            self.acks.ask(true);
+        }
     }
 
     /// The offset of a sequence number, relative to what is expected next.
@@ -187,16 +221,21 @@ impl Receiver {
     pub(super) fn count_next(&mut self, now: Instant, len: usize) {
         self.data.pass(len);
         self.acks.count(now);
+        self.follow_size(now);
     }
 
     /// When what arrived is to be acknowledged.
     fn acknowledge(&mut self, now: Instant, arrival: Arrival, fin: bool) {
         let in_order = arrival == Arrival::InOrder;
-        if fin || !in_order && self.config.ack_disorder_at_once || arrival == Arrival::Dropped {
+        if fin || arrival == Arrival::Dropped {
             self.acks.ask(true);
+        } else if !in_order && self.config.ack_disorder_at_once {
+            let behind_hole = arrival == Arrival::OutOfOrder;
+            self.acks.report(now, self.data.next(), behind_hole);
         } else {
             self.acks.count(now);
         }
+        self.follow_size(now);
     }
 
     /// A segment more that is to be acknowledged with others, or late.
@@ -306,7 +345,7 @@ impl Receiver {
 
     /// The window field of a SYN, which is not shifted.
     pub(super) fn syn_window(&self) -> u16 {
-        self.config.rcv_buf.get().min(u64::from(u16::MAX)) as u16
+        self.config.first_rcv_buf().min(u64::from(u16::MAX)) as u16
     }
 
     /// What an acknowledgement reports: what came twice first, then what came out of order.

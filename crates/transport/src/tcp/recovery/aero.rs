@@ -2,7 +2,7 @@
 
 use bentpipe_units::Instant;
 
-use super::{AckSeen, Found, Options, Recovery, Scoreboard};
+use super::{AckSeen, Found, Options, Path, Recovery, Scoreboard};
 
 /// The first duplicate acknowledgement shows a loss. A partial acknowledgement shows another one at its
 /// number; how many segments are missing there it does not say, so that everything from there on is
@@ -44,7 +44,7 @@ impl Aero {
 impl Recovery for Aero {
     fn on_ack(&mut self, board: &mut Scoreboard, ack: &AckSeen) -> Found {
         let mut found = Found::default();
-        let a_round_ago = ack.now.before(ack.srtt);
+        let a_round_ago = ack.path.now.before(ack.path.srtt);
         if ack.acked > 0 {
             if self.active && board.una() >= self.recover {
                 self.active = false;
@@ -72,7 +72,7 @@ impl Recovery for Aero {
         found
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, board: &mut Scoreboard, _path: &Path) -> u64 {
         board.doubt_head();
         board.lose_head()
     }

@@ -1,13 +1,16 @@
 //! The recovery of any mode, called without a table: it is asked several times for every acknowledgement.
 
+use bentpipe_units::Instant;
+
 use super::aero::Aero;
 use super::departure_order::DepartureOrder;
 use super::duplicates::Duplicates;
 use super::fack::Fack;
+use super::rack::Rack;
 use super::sack::Sack;
 use super::snack::Snack;
 use super::tahoe::Tahoe;
-use super::{AckSeen, Found, Recovery, Scoreboard, Sent};
+use super::{AckSeen, Departed, Found, Path, Recovery, Scoreboard, Sent};
 
 /// The recovery of any [`Mode`](super::Mode).
 #[derive(Debug)]
@@ -16,6 +19,7 @@ pub(crate) enum AnyRecovery {
     Duplicates(Duplicates),
     Sack(Sack),
     Fack(Fack),
+    Rack(Rack),
     Aero(Aero),
     DepartureOrder(DepartureOrder),
     Snack(Snack),
@@ -28,6 +32,7 @@ macro_rules! of_any {
             AnyRecovery::Duplicates($recovery) => $answer,
             AnyRecovery::Sack($recovery) => $answer,
             AnyRecovery::Fack($recovery) => $answer,
+            AnyRecovery::Rack($recovery) => $answer,
             AnyRecovery::Aero($recovery) => $answer,
             AnyRecovery::DepartureOrder($recovery) => $answer,
             AnyRecovery::Snack($recovery) => $answer,
@@ -39,7 +44,7 @@ impl AnyRecovery {
     /// It looks at what departs.
     #[inline]
     pub(crate) const fn follows_departures(&self) -> bool {
-        matches!(self, Self::Fack(_) | Self::DepartureOrder(_))
+        matches!(self, Self::Fack(_) | Self::Rack(_) | Self::DepartureOrder(_))
     }
 
     #[inline(never)]
@@ -60,15 +65,33 @@ impl Recovery for AnyRecovery {
     }
 
     #[inline(always)]
-    fn on_plain_ack(&mut self) -> bool {
+    fn on_plain_ack(&mut self, path: &Path, newest: &Departed) -> bool {
         if let Self::Sack(recovery) = self {
-            return recovery.on_plain_ack();
+            return recovery.on_plain_ack(path, newest);
         }
-        of_any!(self, recovery => recovery.on_plain_ack())
+        of_any!(self, recovery => recovery.on_plain_ack(path, newest))
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
-        of_any!(self, recovery => recovery.on_timeout(board))
+    fn on_timeout(&mut self, board: &mut Scoreboard, path: &Path) -> u64 {
+        of_any!(self, recovery => recovery.on_timeout(board, path))
+    }
+
+    fn undone(&mut self, board: &Scoreboard) {
+        of_any!(self, recovery => recovery.undone(board));
+    }
+
+    #[inline(always)]
+    fn deadline(&self) -> Option<Instant> {
+        if let Self::Rack(recovery) = self { recovery.deadline() } else { None }
+    }
+
+    fn on_timer(&mut self, board: &mut Scoreboard, path: &Path) -> Found {
+        of_any!(self, recovery => recovery.on_timer(board, path))
+    }
+
+    #[inline]
+    fn prefers_new(&self) -> bool {
+        matches!(self, Self::Rack(recovery) if recovery.prefers_new())
     }
 
     fn suspect(&mut self, board: &mut Scoreboard) -> Found {
@@ -78,6 +101,11 @@ impl Recovery for AnyRecovery {
     #[inline]
     fn is_active(&self) -> bool {
         of_any!(self, recovery => recovery.is_active())
+    }
+
+    #[inline]
+    fn is_open(&self) -> bool {
+        of_any!(self, recovery => recovery.is_open())
     }
 
     #[inline(always)]

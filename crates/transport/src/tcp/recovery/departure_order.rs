@@ -1,36 +1,18 @@
 //! Losses found by the order of departures.
 
-use std::collections::VecDeque;
-
-use super::{AckSeen, Found, Recovery, Scoreboard, Sent};
+use super::departures::{Departure, Departures};
+use super::{AckSeen, Found, Path, Recovery, Scoreboard, Sent};
 
 /// On a path that keeps order, what left before something that arrived has arrived as well or is lost,
 /// whether it left for the first time or again (Zhou and Baras). What the peer reported it keeps.
 #[derive(Debug, Default)]
 pub(crate) struct DepartureOrder {
     /// Departures that are not judged yet, in their order.
-    departures: VecDeque<Departure>,
+    departures: Departures,
     /// The highest offset that was acknowledged or reported so far.
     highest: u64,
     active: bool,
     recover: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Departure {
-    number: u64,
-    start: u64,
-    end: u64,
-}
-
-impl Departure {
-    /// Number of its segment, if this is the latest departure of it and it did not arrive.
-    fn missing(&self, board: &Scoreboard) -> Option<usize> {
-        let index = board.find(self.start);
-        let segment = board.get(index).filter(|segment| segment.start <= self.start)?;
-        let latest = segment.departure == self.number && !segment.sacked;
-        latest.then_some(index)
-    }
 }
 
 impl DepartureOrder {
@@ -58,8 +40,7 @@ impl DepartureOrder {
 
 impl Recovery for DepartureOrder {
     fn departs(&mut self, _board: &Scoreboard, segment: &Sent) {
-        let (number, start, end) = (segment.departure, segment.start, segment.end());
-        self.departures.push_back(Departure { number, start, end });
+        self.departures.push_back(Departure::of(segment));
     }
 
     fn on_ack(&mut self, board: &mut Scoreboard, _ack: &AckSeen) -> Found {
@@ -75,7 +56,7 @@ impl Recovery for DepartureOrder {
         found
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, board: &mut Scoreboard, _path: &Path) -> u64 {
         // Timeouts in a row must not make the list grow.
         self.departures.retain(|departure| departure.missing(board).is_some());
         board.lose_head()

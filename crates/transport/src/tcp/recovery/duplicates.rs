@@ -1,6 +1,6 @@
 //! Reno and NewReno: duplicate acknowledgements find one loss in a round trip.
 
-use super::{AckSeen, Found, Options, Recovery, Scoreboard};
+use super::{AckSeen, Departed, Found, Options, Path, Recovery, Scoreboard};
 
 /// Fast retransmit and fast recovery (RFC 2581, section 3.2; RFC 6582).
 ///
@@ -52,8 +52,8 @@ impl Duplicates {
         }
         // RFC 6582, section 3.2, step 3: a partial acknowledgement.
         self.arrived -= ack.acked as i64;
-        if ack.acked >= ack.mss {
-            self.arrived += ack.mss as i64;
+        if ack.acked >= ack.path.mss {
+            self.arrived += ack.path.mss as i64;
         }
         let keep_timer = impatient && std::mem::replace(&mut self.partial, true);
         Found { lost: board.lose(0), forced: 1, keep_timer, ..Found::default() }
@@ -67,7 +67,7 @@ impl Duplicates {
     fn on_duplicate(&mut self, board: &mut Scoreboard, ack: &AckSeen) -> Found {
         self.duplicates += 1;
         if self.active {
-            self.arrived += ack.mss as i64;
+            self.arrived += ack.path.mss as i64;
             return Found::default();
         }
         // The careful variant: duplicates of what was already in flight at the last reduction or timeout
@@ -77,12 +77,12 @@ impl Duplicates {
         }
         if self.duplicates < self.options.threshold {
             if self.options.limited_transmit && self.duplicates <= 2 {
-                self.arrived = i64::from(self.duplicates) * ack.mss as i64;
+                self.arrived = i64::from(self.duplicates) * ack.path.mss as i64;
             }
             return Found::default();
         }
         let found = self.suspect(board);
-        self.arrived = i64::from(self.duplicates) * ack.mss as i64;
+        self.arrived = i64::from(self.duplicates) * ack.path.mss as i64;
         found
     }
 }
@@ -99,14 +99,14 @@ impl Recovery for Duplicates {
     }
 
     #[inline]
-    fn on_plain_ack(&mut self) -> bool {
+    fn on_plain_ack(&mut self, _path: &Path, _newest: &Departed) -> bool {
         if !self.active {
             (self.duplicates, self.arrived) = (0, 0);
         }
         !self.active
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, board: &mut Scoreboard, _path: &Path) -> u64 {
         (self.duplicates, self.active, self.arrived) = (0, false, 0);
         self.recover = board.next();
         let lost = board.lose_all();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{AckSeen, Found, Options, Recovery, Scoreboard, Sent};
+use super::{AckSeen, Found, Options, Path, Recovery, Scoreboard, Sent};
 
 /// Forward acknowledgement (Mathis and Mahdavi, SIGCOMM 1996) with rate halving (Mathis, Semke and
 /// Mahdavi, draft-mathis-tcp-ratehalving, 1999).
@@ -118,21 +118,21 @@ impl Recovery for Fack {
             (self.active, self.repairing, self.halving, found.done) = (false, false, 0, true);
         }
         let furthest = board.runs().highest().unwrap_or(0);
-        let edge = furthest.saturating_sub(u64::from(self.options.threshold) * ack.mss);
+        let edge = furthest.saturating_sub(u64::from(self.options.threshold) * ack.path.mss);
         let retransmissions = self.lose_retransmissions(board);
         found.again = retransmissions > 0;
         found.lost = retransmissions + board.lose_before(edge);
-        self.halving = self.halving.min(board.pipe() + ack.mss);
+        self.halving = self.halving.min(board.pipe() + ack.path.mss);
         // While reports come the path works, and they tell of lost retransmissions: the timer need not.
         found.restart_timer = ack.sacked > 0;
         if found.lost > 0 && !self.active {
             found.new_episode = true;
-            self.enter(board, ack.mss);
+            self.enter(board, ack.path.mss);
         }
         found
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, board: &mut Scoreboard, _path: &Path) -> u64 {
         (self.active, self.repairing, self.halving) = (false, true, 0);
         self.recover = board.next();
         self.retransmissions.clear();
@@ -216,8 +216,16 @@ mod tests {
             let (now, srtt) = (Instant::ZERO, Span::from_millis(100));
             let sacked = reported.bytes;
             let duplicate = acked == 0;
-            let ack = AckSeen { now, srtt, mss: MSS, acked, sacked, duplicate, asked: 0 };
+            let path = Path { now, srtt, min_rtt: srtt, mss: MSS, delivered: 0 };
+            let (delivered, twice) = (Delivered::default(), false);
+            let ack = AckSeen { path, delivered, acked, sacked, duplicate, twice, asked: 0 };
             self.fack.on_ack(&mut self.board, &ack)
+        }
+
+        fn time_out(&mut self) -> u64 {
+            let (now, srtt) = (Instant::ZERO, Span::from_millis(100));
+            let path = Path { now, srtt, min_rtt: srtt, mss: MSS, delivered: 0 };
+            self.fack.on_timeout(&mut self.board, &path)
         }
 
         /// What is under way, and what may be whatever the window says.
@@ -253,7 +261,7 @@ mod tests {
         assert_eq!(world.flight(), (300, 0));
         let mut world = World::ten_out();
         world.report(1, (101, 501));
-        assert_eq!(world.fack.on_timeout(&mut world.board), 500, "what was not given up before");
+        assert_eq!(world.time_out(), 500, "what was not given up before");
         assert_eq!(world.flight(), (0, 0));
         assert!(world.board.head().is_some_and(|head| head.timed_out));
         assert!(world.report(1001, (0, 0)).done, "the time after a timeout is over as well");

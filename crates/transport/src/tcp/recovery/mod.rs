@@ -6,8 +6,11 @@
 mod aero;
 mod any;
 mod departure_order;
+mod departures;
 mod duplicates;
 mod fack;
+mod rack;
+mod reordering;
 mod runs;
 mod sack;
 mod scoreboard;
@@ -40,6 +43,10 @@ pub enum Mode {
     /// two that arrive until the window is reached (Mathis and Mahdavi; Linux). Without SACK at the peer
     /// this is [`Mode::NewReno`].
     Fack,
+    /// What left before something that arrived, and has not come for a settling time since, is lost, retransmissions
+    /// as well (RFC 8985; Linux today). Timeouts are doubted (RFC 5682). Without SACK at the peer this is
+    /// [`Mode::NewReno`].
+    Rack,
     /// One duplicate acknowledgement on a path that keeps order shows a loss; retransmissions run ahead of the
     /// acknowledgements (AeroTCP).
     Aero,
@@ -53,13 +60,14 @@ pub enum Mode {
 
 impl Mode {
     /// All modes with their names in scenario files.
-    pub const NAMES: [(Self, &'static str); 9] = [
+    pub const NAMES: [(Self, &'static str); 10] = [
         (Self::Tahoe, "tahoe"),
         (Self::Reno, "reno"),
         (Self::NewReno, "newreno"),
         (Self::NewRenoSteady, "newreno-steady"),
         (Self::Sack, "sack"),
         (Self::Fack, "fack"),
+        (Self::Rack, "rack"),
         (Self::Aero, "aero"),
         (Self::DepartureOrder, "departure-order"),
         (Self::Snack, "snack"),
@@ -76,7 +84,7 @@ impl Mode {
 
     /// The mode cannot do without selective reports.
     pub(crate) const fn needs_reports(self) -> bool {
-        matches!(self, Self::Sack | Self::Fack | Self::DepartureOrder | Self::Snack)
+        matches!(self, Self::Sack | Self::Fack | Self::Rack | Self::DepartureOrder | Self::Snack)
     }
 
     /// The mode looks at selective reports. The others know nothing but duplicates, whatever the peer says
@@ -110,6 +118,7 @@ impl Mode {
             Self::NewRenoSteady => AnyRecovery::Duplicates(Duplicates::newreno(options, false)),
             Self::Sack => AnyRecovery::Sack(sack::Sack::new(options)),
             Self::Fack => AnyRecovery::Fack(fack::Fack::new(options)),
+            Self::Rack => AnyRecovery::Rack(rack::Rack::new(options)),
             Self::Aero => AnyRecovery::Aero(aero::Aero::new(options)),
             Self::DepartureOrder => {
                 AnyRecovery::DepartureOrder(departure_order::DepartureOrder::default())
@@ -132,20 +141,33 @@ pub(crate) struct Options {
     pub(crate) aero_adaptive: bool,
 }
 
+/// The path, as those know it who repair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    pub(crate) now: Instant,
+    /// Smoothed round-trip time, and the shortest one.
+    pub(crate) srtt: Span,
+    pub(crate) min_rtt: Span,
+    /// Payload of a full segment.
+    pub(crate) mss: u64,
+    /// Bytes that were delivered so far.
+    pub(crate) delivered: u64,
+}
+
 /// An acknowledgement, after the scoreboard took it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSeen {
-    pub(crate) now: Instant,
-    /// Smoothed round-trip time.
-    pub(crate) srtt: Span,
-    /// Payload of a full segment.
-    pub(crate) mss: u64,
+    pub(crate) path: Path,
+    /// What arrived, as far as it was not known.
+    pub(crate) delivered: Delivered,
     /// Bytes by which the cumulative acknowledgement advanced.
     pub(crate) acked: u64,
     /// Bytes selectively acknowledged for the first time.
     pub(crate) sacked: u64,
     /// It is a duplicate (RFC 5681, section 2).
     pub(crate) duplicate: bool,
+    /// It reports that something came twice (RFC 2883), and not only the answer to a probe.
+    pub(crate) twice: bool,
     /// The peer asks for everything before this offset that it has not reported.
     pub(crate) asked: u64,
 }
@@ -165,6 +187,8 @@ pub(crate) struct Found {
     pub(crate) forced: u32,
     /// All losses of the episode are repaired.
     pub(crate) done: bool,
+    /// The last timeout was a mistake: what left before it arrives.
+    pub(crate) mistaken: bool,
     /// The timer starts anew, although nothing was acknowledged cumulatively.
     pub(crate) restart_timer: bool,
     /// The timer goes on as it is, although something was acknowledged.
@@ -182,12 +206,32 @@ pub(crate) trait Recovery {
     /// An acknowledgement advanced, and nothing is reported, lost or being repaired: the same as
     /// [`Recovery::on_ack`] if that finds nothing. False, and nothing changed, when it may.
     #[inline]
-    fn on_plain_ack(&mut self) -> bool {
+    fn on_plain_ack(&mut self, _path: &Path, _newest: &Departed) -> bool {
         false
     }
 
     /// The timer ran out: what is to be retransmitted is given up. Returns its bytes.
-    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64;
+    fn on_timeout(&mut self, board: &mut Scoreboard, path: &Path) -> u64;
+
+    /// The last episode was a mistake: nothing is to be repaired.
+    fn undone(&mut self, _board: &Scoreboard) {}
+
+    /// When [`Recovery::on_timer`] is to be called.
+    #[inline]
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The time of [`Recovery::deadline`] has come.
+    fn on_timer(&mut self, _board: &mut Scoreboard, _path: &Path) -> Found {
+        Found::default()
+    }
+
+    /// New data leave before retransmissions, if there are any.
+    #[inline]
+    fn prefers_new(&self) -> bool {
+        false
+    }
 
     /// The oldest segment is overdue by a clock of its own (TCP Vegas).
     fn suspect(&mut self, board: &mut Scoreboard) -> Found {
@@ -196,6 +240,12 @@ pub(crate) trait Recovery {
 
     /// Losses found by gaps are being repaired.
     fn is_active(&self) -> bool;
+
+    /// Nothing is being repaired, nor is it the time after a timeout.
+    #[inline]
+    fn is_open(&self) -> bool {
+        !self.is_active()
+    }
 
     /// Bytes that count against the window.
     fn in_flight(&self, board: &Scoreboard, _mss: u64) -> u64 {

@@ -1,6 +1,6 @@
 //! Loss recovery by what the peer reports (RFC 6675).
 
-use super::{AckSeen, Found, Options, Recovery, Scoreboard};
+use super::{AckSeen, Departed, Found, Options, Path, Recovery, Scoreboard};
 
 /// RFC 6675, section 5.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Recovery for Sack {
         } else if ack.sacked > 0 {
             self.duplicates += 1;
         }
-        let edge = board.runs().loss_edge(self.options.threshold, ack.mss);
+        let edge = board.runs().loss_edge(self.options.threshold, ack.path.mss);
         if self.active {
             found.lost = board.lose_before(edge);
         } else if board.una() >= self.recover
@@ -55,14 +55,14 @@ impl Recovery for Sack {
     }
 
     #[inline(always)]
-    fn on_plain_ack(&mut self) -> bool {
+    fn on_plain_ack(&mut self, _path: &Path, _newest: &Departed) -> bool {
         if !self.active {
             self.duplicates = 0;
         }
         !self.active
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, board: &mut Scoreboard, _path: &Path) -> u64 {
         (self.duplicates, self.active) = (0, false);
         self.recover = board.next();
         let lost = board.lose_all();

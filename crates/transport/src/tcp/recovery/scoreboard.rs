@@ -102,7 +102,7 @@ impl Sent {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departed {
     /// Its number, among all of the connection.
-    departure: u64,
+    pub(crate) departure: u64,
     /// When it was.
     pub(crate) sent_at: Instant,
     /// What had been delivered by then.
@@ -118,8 +118,9 @@ pub(crate) struct Delivered {
     pub(crate) segments: u64,
     /// The departure of the segment that left last of them.
     pub(crate) newest: Option<Departed>,
-    /// When the last of those left that were sent only once.
-    pub(crate) sent_once_at: Option<Instant>,
+    /// The departure of the last of those that were sent only once, and the offset of the first of them.
+    pub(crate) sent_once: Option<Departed>,
+    pub(crate) first_sent_once: Option<u64>,
     /// One of them was retransmitted: what it covered may have arrived long before.
     pub(crate) resent: bool,
 }
@@ -134,7 +135,12 @@ impl Delivered {
         }
         self.resent |= segment.transmissions > 1;
         if segment.transmissions == 1 {
-            self.sent_once_at = self.sent_once_at.max(Some(segment.sent_at));
+            if self.sent_once.is_none_or(|last| last.departure < segment.departure) {
+                self.sent_once = Some(segment.departed());
+            }
+            let first =
+                self.first_sent_once.map_or(segment.start, |first| first.min(segment.start));
+            self.first_sent_once = Some(first);
         }
     }
 }
@@ -339,6 +345,16 @@ impl Scoreboard {
     #[inline]
     pub(crate) const fn has_lost(&self) -> bool {
         self.lost_bytes != self.repaired_bytes
+    }
+
+    /// Retransmissions of what is lost are under way.
+    pub(crate) const fn is_repairing(&self) -> bool {
+        self.repaired_bytes > 0
+    }
+
+    /// The segments, the oldest first.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = &Sent> {
+        self.segments.iter()
     }
 
     /// Number of the first segment that waits for a retransmission.

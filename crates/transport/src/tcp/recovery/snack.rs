@@ -2,7 +2,7 @@
 
 use bentpipe_units::Instant;
 
-use super::{AckSeen, Found, Recovery, Scoreboard};
+use super::{AckSeen, Departed, Found, Path, Recovery, Scoreboard};
 
 /// Selective negative acknowledgements (CCSDS 714.0-B, SNACK option): what the receiver asks for is retransmitted at
 /// once, without waiting for duplicates. What it asks for a round trip after the retransmission left is sent once more.
@@ -36,7 +36,8 @@ impl Recovery for Snack {
             (self.active, found.done) = (false, true);
         }
         if self.active {
-            let again = Self::lose_retransmissions(board, ack.asked, ack.now.before(ack.srtt));
+            let again =
+                Self::lose_retransmissions(board, ack.asked, ack.path.now.before(ack.path.srtt));
             (found.lost, found.again) = (again, again > 0);
         }
         let first = board.lose_before(ack.asked);
@@ -50,11 +51,11 @@ impl Recovery for Snack {
     }
 
     #[inline]
-    fn on_plain_ack(&mut self) -> bool {
+    fn on_plain_ack(&mut self, _path: &Path, _newest: &Departed) -> bool {
         !self.active
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, board: &mut Scoreboard, _path: &Path) -> u64 {
         self.active = false;
         let lost = board.lose_all();
         board.mark_timeout();

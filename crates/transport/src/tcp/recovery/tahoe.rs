@@ -1,6 +1,6 @@
 //! Tahoe: a loss is a loss of everything.
 
-use super::{AckSeen, Found, Options, Recovery, Scoreboard};
+use super::{AckSeen, Found, Options, Path, Recovery, Scoreboard};
 
 /// Jacobson, "Congestion avoidance and control", 1988: fast retransmit without fast recovery.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Recovery for Tahoe {
         Found::default()
     }
 
-    fn on_timeout(&mut self, board: &mut Scoreboard) -> u64 {
+    fn on_timeout(&mut self, board: &mut Scoreboard, _path: &Path) -> u64 {
         let lost = self.give_up(board);
         board.mark_timeout();
         lost

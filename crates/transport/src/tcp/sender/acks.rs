@@ -10,7 +10,9 @@ use super::Sender;
 use super::header_prediction::{Whole, plain_ack};
 use crate::tcp::ack_in::AckIn;
 use crate::tcp::recovery::{AckSeen, Delivered, Departed, Found};
+use crate::tcp::reduction::Heard;
 use crate::tcp::round_trips::Timed;
+use crate::tcp::tail_probe::Answer;
 
 /// What the sender was like before an acknowledgement.
 #[derive(Clone, Copy, Debug)]
@@ -37,23 +39,29 @@ impl Sender {
         self.backlog.acknowledge(ack.offset);
         // RFC 5681, section 2.
         let same_window = self.peer.room(ack.offset) == window_before;
-        let duplicate =
-            ack.pure && acked == 0 && outstanding > 0 && same_window && !twice && window_before > 0;
+        let duplicate = ack.pure
+            && acked == 0
+            && outstanding > 0
+            && same_window
+            && twice.is_none()
+            && window_before > 0;
         if !(self.agreed.reports && self.retransmissions.reads_reports()) {
             let (mss, outstanding) = (self.mss(), self.board.outstanding());
             self.retransmissions.count_duplicates(duplicate, &mut delivered, mss, outstanding);
         }
-        let exact = delivered.sent_once_at.filter(|_| !delivered.resent).map(|at| now.since(at));
+        let exact =
+            delivered.sent_once.filter(|_| !delivered.resent).map(|once| now.since(once.sent_at));
         let newest = delivered.newest.as_ref();
         let rate_sample = self.measure(now, ack, [acked, delivered.bytes], exact, newest);
         let was_active = self.retransmissions.is_active();
+        let about_path = |until: u64| !self.timers.tail_probe().is_about(until);
         let seen = AckSeen {
-            now,
-            srtt: self.round_trips.rtt().srtt(),
-            mss: self.mss(),
+            path: self.repair_path(now),
+            delivered,
             acked,
             sacked,
             duplicate,
+            twice: twice.is_some_and(about_path),
             asked,
         };
         let mut found = self.retransmissions.on_ack(&mut self.board, &seen);
@@ -73,10 +81,12 @@ impl Sender {
                     || self.retransmissions.is_active()
                     || self.probing.is_on()
                     || acked == 0,
+                repairing: self.retransmissions.is_active(),
+                lost: ByteCount::new(found.lost),
             };
             self.notify_ack(now, &told, before);
         }
-        self.undo_if_mistaken(now, ack, acked);
+        self.undo_if_mistaken(now, ack, acked, twice, found.mistaken);
         if found == Found::default() {
             found = self.check_fine_timer(now, duplicate, acked);
         }
@@ -84,6 +94,15 @@ impl Sender {
             self.board.lose_sent_by(judgement.left_by, judgement.under_way);
         }
         self.follow(now, &found);
+        let says_nothing = acked == 0 && sacked == 0 && duplicate;
+        let answer = Answer { una: ack.offset, twice_until: twice, says_nothing };
+        self.hear_tail_probe(now, &answer);
+        let heard = Heard {
+            delivered: delivered.bytes,
+            progress: acked > 0 && found.lost == 0,
+            mss: self.mss(),
+        };
+        self.retransmissions.follow_reduction(&self.board, &heard);
         if ack.marked {
             self.handle_mark(now);
         }
@@ -95,7 +114,10 @@ impl Sender {
     #[inline(always)]
     pub(in crate::tcp) fn take_plain_ack(&mut self, now: Instant, ack: &AckIn) -> bool {
         let Some(Whole { segments, newest }) = plain_ack(self, ack) else { return false };
-        if !self.retransmissions.on_plain_ack() {
+        let path = self.repair_path(now);
+        if self.timers.tail_probe().is_under_way()
+            || !self.retransmissions.on_plain_ack(&path, &newest)
+        {
             return false;
         }
         let before = self.hear_ack(ack, false);
@@ -112,6 +134,8 @@ impl Sender {
             rate_sample,
             acks: 1,
             in_recovery: false,
+            repairing: false,
+            lost: ByteCount::ZERO,
         };
         self.notify_ack(now, &told, before);
         _ = self.episode.advanced();
@@ -155,6 +179,7 @@ impl Sender {
             since: self.outage.over_at(),
             outstanding: self.board.outstanding(),
             mss: self.mss(),
+            next: self.board.next(),
         };
         if self.round_trips.measure(now, &self.config, ack, &timed) && acked > 0 {
             self.timers.forget_backoff();
@@ -176,16 +201,22 @@ impl Sender {
         self.governor.follow(self.mss());
         if restarts {
             self.restart_timer(now);
+            self.arm_tail_probe(now);
         }
         self.probes.may_follow_ack();
     }
 
-    /// Takes the selective acknowledgements. True when the first of them reports something that came
-    /// twice (RFC 2883, section 4).
-    fn take_reports(&mut self, una: u64, segment: &Segment, delivered: &mut Delivered) -> bool {
-        let Options::Sack(blocks) = &segment.options else { return false };
+    /// Takes the selective acknowledgements. When the first of them reports something that came twice (RFC 2883,
+    /// section 4): the offset behind it.
+    fn take_reports(
+        &mut self,
+        una: u64,
+        segment: &Segment,
+        delivered: &mut Delivered,
+    ) -> Option<u64> {
+        let Options::Sack(blocks) = &segment.options else { return None };
         if !self.agreed.reports {
-            return false;
+            return None;
         }
         let offsets = |n: usize| {
             let block = blocks.get(n)?;
@@ -210,7 +241,7 @@ impl Sender {
             self.probing.take_report(first, end);
             self.probes.take_report();
         }
-        twice
+        first_block.map(|(_, end)| end.max(0) as u64)
     }
 
     /// Takes a SNACK: the first hole, then a bit for each segment behind it that says whether it is missing. Gives
@@ -249,14 +280,33 @@ impl Sender {
         }
     }
 
-    /// The originals of what was retransmitted may have arrived.
-    fn undo_if_mistaken(&mut self, now: Instant, ack: &AckIn, acked: u64) {
-        if let Some((echo, _)) = ack.echo.filter(|_| acked > 0)
-            && self.episode.take_mistake(echo)
-            && self.config.undo
-        {
+    /// The originals of what was retransmitted may have arrived, as an echo shows, or what came twice, or that what left
+    /// before a timeout was not lost.
+    fn undo_if_mistaken(
+        &mut self,
+        now: Instant,
+        ack: &AckIn,
+        acked: u64,
+        twice: Option<u64>,
+        mistaken: bool,
+    ) {
+        let echo = ack.echo.filter(|_| acked > 0).map(|(echo, _)| echo);
+        let early = echo.is_some_and(|echo| self.episode.take_mistake(echo));
+        let both = twice.is_some_and(|until| self.episode.take_twice(until));
+        if self.config.undo && (early || both || mistaken) {
             self.board.believe();
+            self.retransmissions.undone(&self.board);
             self.signal(now, &Signal::SpuriousLoss);
+        }
+    }
+
+    /// The probe of the end of a flight may be answered. Where it repaired a loss the window is reduced for it.
+    fn hear_tail_probe(&mut self, now: Instant, answer: &Answer) {
+        if self.timers.tail_probe_mut().hear(answer) && self.retransmissions.is_open() {
+            let found = Found { new_episode: true, ..Found::default() };
+            self.tell_loss(now, &found, LossCause::Gap);
+            self.retransmissions.undone(&self.board);
+            self.signal(now, &Signal::RecoveryDone);
         }
     }
 
@@ -305,7 +355,9 @@ impl Sender {
         if self.ecn.take_echo(self.board.una(), self.board.next())
             && !self.retransmissions.is_active()
         {
+            let before = self.governor.cwnd();
             self.signal(now, &Signal::EcnCe);
+            self.reduce_from(before);
         }
     }
 

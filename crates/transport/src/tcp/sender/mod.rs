@@ -43,7 +43,7 @@ use super::path_mtu::PathMtu;
 use super::peer_window::PeerWindow;
 use super::probes::Probes;
 use super::probing::Probing;
-use super::recovery::{Found, Scoreboard};
+use super::recovery::{self, Found, Scoreboard};
 use super::retransmissions::Retransmissions;
 use super::round_trips::RoundTrips;
 use super::timers::Timers;
@@ -129,7 +129,7 @@ impl Sender {
 
     /// The SYN and its answer took so long.
     pub(super) fn sample_handshake(&mut self, measured: Span) {
-        self.round_trips.sample_handshake(measured);
+        self.round_trips.sample_handshake(&self.config, measured);
     }
 
     /// [`Sender::open`] was called, and the connection is not gone.
@@ -305,6 +305,19 @@ impl Sender {
         }
     }
 
+    /// The path as those see it who repair.
+    #[inline(always)]
+    fn repair_path(&self, now: Instant) -> recovery::Path {
+        let rtt = self.round_trips.rtt();
+        recovery::Path {
+            now,
+            srtt: rtt.srtt(),
+            min_rtt: rtt.min(),
+            mss: self.mss(),
+            delivered: self.delivery.bytes(),
+        }
+    }
+
     /// A loss was found: the controller is told, or a cycle of probes begins that decides whether it is.
     fn answer_loss(&mut self, now: Instant, found: &Found, cause: LossCause) {
         if self.probing.is_on() {
@@ -332,15 +345,28 @@ impl Sender {
             again: found.again,
             looks_corrupt: verdict.looks_corrupt,
         };
+        let before = self.governor.cwnd();
         self.governor.on_loss(&path, &loss);
+        if loss.new_episode && cause == LossCause::Gap {
+            self.reduce_from(before);
+        }
         if verdict.new_episode {
-            self.episode.begin(now);
+            self.episode.begin(now, self.board.una(), self.board.is_repairing());
             self.ecn.reduced();
         }
         if self.governor.repair().resend_outstanding
             && self.episode.resend_all(now, self.round_trips.rtt().srtt())
         {
             _ = self.board.lose_unreported();
+        }
+    }
+
+    /// The controller reduced its window: what may be under way follows step by step.
+    fn reduce_from(&mut self, before: u64) {
+        let target = self.governor.cwnd();
+        let steps = self.config.proportional_reduction && !self.governor.repair().own_window;
+        if steps && target < before {
+            self.retransmissions.reduce(before, target, &self.board);
         }
     }
 

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use super::Sender;
 use crate::LocalQueue;
 use crate::tcp::recovery::Found;
+use crate::tcp::reduction::Heard;
 use crate::tcp::timers::Exhausted;
 
 impl Sender {
@@ -40,6 +41,7 @@ impl Sender {
     #[inline]
     pub(in crate::tcp) fn deadline(&self) -> Option<Instant> {
         let resend = Instant::earliest(self.timers.deadline(), self.probing.deadline());
+        let resend = Instant::earliest(resend, self.retransmissions.deadline());
         let search = if self.outage.is_on() { None } else { self.path_mtu.deadline() };
         let resend = Instant::earliest(resend, search);
         let pace = Instant::earliest(self.pacer.deadline(), self.probes.deadline());
@@ -47,10 +49,10 @@ impl Sender {
         Instant::earliest(resend, Instant::earliest(pace, controller))
     }
 
-    /// When the oldest segment counts as lost.
+    /// When something that was sent counts as late.
     #[inline]
-    pub(in crate::tcp) const fn rto(&self) -> Option<Instant> {
-        self.timers.rto()
+    pub(in crate::tcp) fn late_at(&self) -> Option<Instant> {
+        self.timers.late_at()
     }
 
     /// What leaves next may wait for a time that an acknowledgement changes.
@@ -82,10 +84,48 @@ impl Sender {
         if self.timers.take_persist(now) {
             self.peer.set_probe(true);
         }
-        if self.timers.take_rto(now) && self.board.outstanding() > 0 {
+        if self.retransmissions.deadline().is_some_and(|at| at <= now) {
+            self.find_late(now);
+        }
+        if self.timers.tail_probe_mut().handle_timeout(now) {
+            self.restart_timer(now);
+        } else if self.timers.take_rto(now) && self.board.outstanding() > 0 {
             return self.time_out(now);
         }
         Ok(())
+    }
+
+    /// What is missing has had its time.
+    fn find_late(&mut self, now: Instant) {
+        let path = self.repair_path(now);
+        let found = self.retransmissions.on_timer(&mut self.board, &path);
+        if found.lost > 0 {
+            self.answer_loss(now, &found, LossCause::Gap);
+            // As if one segment had arrived.
+            let heard = Heard { delivered: path.mss, progress: false, mss: path.mss };
+            self.retransmissions.follow_reduction(&self.board, &heard);
+            self.restart_timer(now);
+        }
+    }
+
+    /// The end of what is under way is probed for unless it is heard of.
+    #[inline]
+    pub(super) fn arm_tail_probe(&mut self, now: Instant) {
+        if !self.config.tail_loss_probe {
+            return;
+        }
+        let probes = self.agreed.reports
+            && self.board.outstanding() > 0
+            && self.retransmissions.is_open()
+            && !self.outage.is_on()
+            && !self.probing.is_on();
+        if probes {
+            let alone = self.board.outstanding() <= self.mss();
+            let (srtt, rto) = (self.measured_rtt(), self.timers.rto());
+            self.timers.tail_probe_mut().arm(now, srtt, alone, rto);
+        } else {
+            self.timers.tail_probe_mut().stop();
+        }
     }
 
     fn time_out(&mut self, now: Instant) -> Result<(), Exhausted> {
@@ -96,9 +136,12 @@ impl Sender {
         } else {
             let mss = self.path_mtu.doubt(now, &self.board, self.mss, in_row == 1);
             self.set_mss(now, mss);
-            let new_episode = self.board.head().is_some_and(|head| !head.timed_out);
+            let new_episode = self.board.head().is_some_and(|head| !head.timed_out)
+                && self.retransmissions.timeout_begins_episode();
             let again = self.board.head().is_some_and(|head| head.transmissions > 1);
-            let lost = self.retransmissions.on_timeout(&mut self.board);
+            let path = self.repair_path(now);
+            let lost = self.retransmissions.on_timeout(&mut self.board, &path);
+            self.timers.tail_probe_mut().stop();
             self.timers.count_timeout();
             let found = Found { lost, new_episode, again, ..Found::default() };
             self.answer_loss(now, &found, LossCause::Timeout);

@@ -49,12 +49,18 @@ impl Sender {
         if !self.open || self.probing.is_on() || self.outage.is_on() {
             return None;
         }
+        if self.timers.tail_probe().is_due() {
+            return self.next_tail_probe(now, clock, wire);
+        }
         let waits = self.board.next_retransmission().is_some() || self.backlog.has_new();
         if waits && self.is_held_back(now, wire) {
             return None;
         }
-        let mut outgoing = self.next_retransmission(now, clock);
-        if outgoing.is_none() && self.board.next_retransmission().is_none() {
+        let new_first = self.retransmissions.prefers_new() && self.backlog.has_new();
+        let mut outgoing = if new_first { None } else { self.next_retransmission(now, clock) };
+        if new_first {
+            outgoing = self.next_new(now).unwrap_or(None);
+        } else if outgoing.is_none() && self.board.next_retransmission().is_none() {
             outgoing = match self.next_new(now) {
                 Ok(Some(outgoing)) => Some(outgoing),
                 Ok(None) => self.last_resort(now, clock),
@@ -64,6 +70,23 @@ impl Sender {
         if outgoing.is_none() {
             outgoing = self.next_copy(now);
         }
+        let outgoing = outgoing?;
+        self.charge(now, wire, &outgoing);
+        Some(outgoing)
+    }
+
+    /// The end of what is under way may be lost: a segment that tells, whatever the window and the pace say.
+    fn next_tail_probe(&mut self, now: Instant, clock: u32, wire: u64) -> Option<Outgoing> {
+        let new = self.next_new(now).unwrap_or(None);
+        let retransmitted = new.is_none();
+        let outgoing = match new {
+            None => {
+                let last = self.board.last().map(|(index, _)| index);
+                last.and_then(|index| self.resend(now, clock, index))
+            }
+            new => new,
+        };
+        self.timers.tail_probe_mut().left(self.board.next(), retransmitted);
         let outgoing = outgoing?;
         self.charge(now, wire, &outgoing);
         Some(outgoing)
@@ -84,17 +107,18 @@ impl Sender {
 
     /// How segments with headers of so many bytes may leave; `None` for at once.
     fn pace(&self, wire: u64) -> Option<Pace> {
-        Pace::of(self.governor.limits(), ByteCount::new(self.mss() + wire))
+        Pace::of(self.governor.limits(), self.mss(), wire)
     }
 
     /// A segment leaves: what it costs.
     fn charge(&mut self, now: Instant, wire: u64, outgoing: &Outgoing) {
         let len = outgoing.payload.len() as u64;
         let pace = self.pace(wire);
-        self.pacer.sent(now, pace.as_ref(), ByteCount::new(len + wire));
+        self.pacer.sent(now, pace.as_ref(), len);
         if self.timers.rto().is_none() {
             self.restart_timer(now);
         }
+        self.arm_tail_probe(now);
         if self.governor.follows_sending() {
             let path = self.path_view(now);
             let retransmission = outgoing.kind == Kind::Retransmission;
@@ -192,7 +216,7 @@ impl Sender {
         if outstanding == 0 {
             self.restart_after_idle(now);
         }
-        if !self.has_window(len.max(1)) {
+        if !self.timers.tail_probe().is_due() && !self.has_window(len.max(1)) {
             return Err(NoWindow);
         }
         let fin = self.backlog.is_closing() && len == unsent && room > len;
@@ -224,6 +248,7 @@ impl Sender {
         let payload = self.backlog.take_whole(full)?;
         self.depart_new(now, full as u32, false);
         self.pacer.sent_freely(now);
+        self.arm_tail_probe(now);
         // As has_window would say: what left counts in full.
         debug_assert_eq!(self.in_flight(), in_flight + full);
         let last = in_flight + 2 * full > self.window();

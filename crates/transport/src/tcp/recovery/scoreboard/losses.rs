@@ -81,13 +81,16 @@ impl Scoreboard {
         (0..self.segments.len()).map(|index| self.lose(index)).sum()
     }
 
-    /// Everything that ends at or before `offset`, was not reported and last left by `at` is given up.
-    pub(crate) fn lose_sent_by(&mut self, at: Instant, offset: u64) {
+    /// Everything that ends at or before `offset`, was not reported and last left by `at` is given up. Returns how
+    /// many bytes that are.
+    pub(crate) fn lose_sent_by(&mut self, at: Instant, offset: u64) -> u64 {
+        let mut bytes = 0;
         for index in 0..self.find(offset) {
             if self.segments[index].sent_at <= at {
-                self.lose(index);
+                bytes += self.lose(index);
             }
         }
+        bytes
     }
 
     /// Segments with more than `most` bytes are given up. Returns how many numbers that are.

@@ -32,7 +32,7 @@ fn what_is_reported_counts_once_and_leaves_the_pipe() {
     let mut delivered = Delivered::default();
     board.acknowledge(601, &mut delivered);
     assert_eq!((delivered.bytes, delivered.segments), (300, 3));
-    assert_eq!(delivered.sent_once_at, Some(at(5)));
+    assert_eq!(delivered.sent_once.map(|once| once.sent_at), Some(at(5)));
     assert_eq!((board.una(), board.pipe(), board.sacked_bytes()), (601, 400, 0));
 }
 
