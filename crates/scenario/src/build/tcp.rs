@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::{Choice, Registry};
 use bentpipe_transport::tcp::recovery::Mode;
-use bentpipe_transport::tcp::{Config, ConfigError, InitialWindow};
+use bentpipe_transport::tcp::{Config, ConfigError, InitialWindow, RtoMargin};
 
 use super::protocol::IdleTimeout;
 use super::settings::{TableError, by_new_names, settings, unfit};
-use crate::schema::tcp::{InitialWindowName, InitialWindowValue, Preset, RecoveryName, TcpTable};
+use crate::schema::tcp::{
+    InitialWindowName, InitialWindowValue, Preset, RecoveryName, RtoMarginName, TcpTable,
+};
 
 impl From<RecoveryName> for Mode {
     fn from(name: RecoveryName) -> Self {
@@ -19,9 +21,19 @@ impl From<RecoveryName> for Mode {
             RecoveryName::NewrenoSteady => Self::NewRenoSteady,
             RecoveryName::Sack => Self::Sack,
             RecoveryName::Fack => Self::Fack,
+            RecoveryName::Rack => Self::Rack,
             RecoveryName::Aero => Self::Aero,
             RecoveryName::DepartureOrder => Self::DepartureOrder,
             RecoveryName::Snack => Self::Snack,
+        }
+    }
+}
+
+impl From<RtoMarginName> for RtoMargin {
+    fn from(name: RtoMarginName) -> Self {
+        match name {
+            RtoMarginName::Rfc6298 => Self::Rfc6298,
+            RtoMarginName::Linux => Self::Linux,
         }
     }
 }
@@ -46,6 +58,7 @@ settings! {
     window_in_segments => |c, v| c.window_in_segments = v;
     snd_buf => |c, v| c.snd_buf = v.0;
     rcv_buf => |c, v| c.rcv_buf = v.0;
+    rcv_buf_initial => |c, v| c.rcv_buf_initial = Some(v.0);
     window_scaling => |c, v| c.window_scaling = v;
     timestamps => |c, v| c.timestamps = v;
     sack => |c, v| c.sack = v;
@@ -54,6 +67,8 @@ settings! {
     dup_threshold => |c, v| c.dup_threshold = v;
     limited_transmit => |c, v| c.limited_transmit = v;
     undo => |c, v| c.undo = v;
+    tail_loss_probe => |c, v| c.tail_loss_probe = v;
+    proportional_reduction => |c, v| c.proportional_reduction = v;
     probing => |c, v| c.probing = v;
     aero_burst => |c, v| c.aero_burst = v;
     aero_adaptive => |c, v| c.aero_adaptive = v;
@@ -66,6 +81,7 @@ settings! {
     rto_initial => |c, v| c.rto_initial = v.0;
     rto_min => |c, v| c.rto_min = v.0;
     rto_max => |c, v| c.rto_max = v.0;
+    rto_margin => |c, v| c.rto_margin = v.into();
     tick => |c, v| c.tick = v.0;
     sample_every_ack => |c, v| c.sample_every_ack = v;
     sample_duplicates => |c, v| c.sample_duplicates = v;
@@ -76,6 +92,7 @@ settings! {
     acks_per_rtt => |c, v| c.acks_per_rtt = v;
     quick_acks => |c, v| c.quick_acks = v;
     ack_disorder_at_once => |c, v| c.ack_disorder_at_once = v;
+    compressed_acks => |c, v| c.compressed_acks = v.0;
     keepalive => |c, v| c.keepalive = v.0;
     keepalive_interval => |c, v| c.keepalive_interval = v.0;
     keepalive_max => |c, v| c.keepalive_max = v;
@@ -106,31 +123,45 @@ impl TcpTable {
         let mut config = match preset {
             Preset::Default => Config::default(),
             Preset::Ns2 => Config::ns2(),
+            Preset::Linux => Config::linux(),
         };
         if idle_timeout == IdleTimeout::Endless {
             (config.syn_retries, config.retries) = (None, None);
         }
         for table in [Some(self), own].into_iter().flatten() {
             table.overwrite(&mut config, controllers)?;
-            if preset == Preset::Ns2 {
-                config.controller =
-                    counting(&config.controller, &table.controller_parameters, controllers)?;
-            }
+            let form: &[(&str, f64)] = match preset {
+                Preset::Default => &[],
+                Preset::Ns2 => &[("abc_limit", 0.0)],
+                Preset::Linux => &LINUX,
+            };
+            let parameters = &table.controller_parameters;
+            config.controller = with_form(&config.controller, parameters, form, controllers)?;
         }
         config.validate()?;
         Ok(config)
     }
 }
 
-/// The controller as ns-2 has it: it counts acknowledgements, unless it is told otherwise.
-fn counting(
+/// The parameters of Linux' controllers: an acknowledgement counts for all that it is for, and CUBIC is tcp_cubic.
+const LINUX: [(&str, f64); 2] = [("abc_limit", 1e6), ("linux", 2.0)];
+
+/// The controller in the form that a preset gives it, unless it is told otherwise.
+fn with_form(
     choice: &Choice,
     parameters: &BTreeMap<String, f64>,
+    form: &[(&str, f64)],
     controllers: &Registry,
 ) -> Result<Choice, TableError> {
+    if form.is_empty() {
+        return Ok(choice.clone());
+    }
     let mut parameters = by_new_names(controllers.find(choice.name()), parameters)?;
-    if choice.has_parameter("abc_limit") {
-        parameters.entry("abc_limit".to_owned()).or_insert(0.0);
+    for (name, value) in form {
+        // Others than CUBIC have no form of Linux 6.
+        if choice.has_parameter(name) && (*name != "linux" || choice.name() == "cubic") {
+            parameters.entry((*name).to_owned()).or_insert(*value);
+        }
     }
     choice.clone().with_parameters(parameters).map_err(|error| unfit(&error, controllers))
 }

@@ -17,6 +17,8 @@ pub enum Preset {
     /// The agents of ns-2.35; the controller counts acknowledgements (`abc_limit = 0`) if it has that
     /// parameter.
     Ns2,
+    /// A host with Linux 6; the controller is as Linux has it (`linux = 2` of CUBIC).
+    Linux,
 }
 
 /// How losses are found and repaired.
@@ -35,6 +37,8 @@ pub enum RecoveryName {
     Sack,
     /// The furthest report decides; the rate is halved, not stopped.
     Fack,
+    /// Time decides: what left before something that arrived is lost (RFC 8985).
+    Rack,
     /// AeroTCP: one duplicate on a path that keeps order.
     Aero,
     /// Zhou and Baras: the order of departures on a path that keeps order.
@@ -51,6 +55,16 @@ pub enum InitialWindowValue {
     Segments(u32),
     /// What an RFC says.
     Rfc(InitialWindowName),
+}
+
+/// How much longer than a round trip the timeout is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RtoMarginName {
+    /// Four times the variation (RFC 6298).
+    Rfc6298,
+    /// As tcp_rtt_estimator of Linux.
+    Linux,
 }
 
 /// The initial windows of the RFCs.
@@ -81,6 +95,8 @@ settings_table! {
     snd_buf: Quantity<ByteCount>;
     /// Receive buffer.
     rcv_buf: Quantity<ByteCount>;
+    /// The receive buffer begins with so much and grows to `rcv_buf` with what is read.
+    rcv_buf_initial: Quantity<ByteCount>;
     /// Windows of more than 65,535 bytes.
     window_scaling: bool;
     /// The timestamps option, with PAWS.
@@ -97,6 +113,10 @@ settings_table! {
     limited_transmit: bool;
     /// The window comes back after a loss that was none.
     undo: bool;
+    /// A probe leaves after two round trips without an answer (RFC 8985).
+    tail_loss_probe: bool;
+    /// While losses are repaired the window is reduced in proportion to what arrives (RFC 6937).
+    proportional_reduction: bool;
     /// Probes decide whether a loss is answered.
     probing: bool;
     /// Most segments that AeroTCP retransmits for one acknowledgement.
@@ -121,6 +141,8 @@ settings_table! {
     rto_min: Quantity<Span>;
     /// Largest retransmission timeout.
     rto_max: Quantity<Span>;
+    /// How much longer than a round trip the timeout is.
+    rto_margin: RtoMarginName;
     /// Granularity of the clock that measures round trips.
     tick: Quantity<Span>;
     /// A sample of the round trip from each acknowledgement; off times one segment at a time.
@@ -141,6 +163,8 @@ settings_table! {
     quick_acks: u32;
     /// A segment out of order is acknowledged at once.
     ack_disorder_at_once: bool;
+    /// After three reports of the same hole the next ones wait for so long at most.
+    compressed_acks: Quantity<Span>;
     /// Idle time before a keep-alive; zero for none.
     keepalive: Quantity<Span>;
     /// Time between keep-alives without an answer.
