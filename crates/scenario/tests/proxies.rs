@@ -45,7 +45,7 @@ fn each_leg_has_its_own_protocol_and_the_proxy_its_buffer_at_both() {
     let spec = changed(&[]).expect("a run");
     let flow = &spec.flows[0];
     let Protocol::Tcp { sender, receiver } = &flow.protocol else { panic!("TCP first") };
-    assert_eq!(sender.rcv_buf.get(), 4_000_000, "the server's own");
+    assert_eq!(sender.rcv_buf.get(), 12_000_000, "the server's own");
     // 150,000 bytes need windows in units of four bytes.
     assert_eq!((receiver.rcv_buf.get(), receiver.snd_buf.get()), (149_997, 150_000));
     let Protocol::Xstp { sender, receiver } = &flow.proxies[0].protocol else {

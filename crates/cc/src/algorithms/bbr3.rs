@@ -10,7 +10,7 @@ use self::state::{PROBE_RTT_GAIN, State};
 use crate::bottleneck::{Deliveries, PeriodMax, Plateau, WindowMin, scatter};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{Window, bit_rate};
-use crate::{Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Signal, Snapshot};
+use crate::{Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Repair, Signal, Snapshot};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -47,6 +47,8 @@ pub(crate) const ROW: Row = Row {
 /// The smallest window, and the segments on top of bandwidth-delay products.
 const MIN_PIPE: f64 = 4.0;
 const QUANTA: f64 = 3.0;
+/// The pace is so much below what the gain says (BBR.PacingMarginPercent).
+const MARGIN: f64 = 0.99;
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
 /// So many losses at least end startup, if they are more than the threshold.
 const STARTUP_LOSSES: u32 = 6;
@@ -313,8 +315,13 @@ impl Controller for Bbr3 {
         let (rate, srtt) = (self.bandwidth(), self.srtt.as_secs_f64());
         let rate =
             if rate > 0.0 { Some(rate) } else { (srtt > 0.0).then(|| self.window.cwnd() / srtt) };
-        let pacing = rate.map(|rate| bit_rate(self.state.gains().0 * rate));
-        Limits { window: Some(self.window.bytes()), pacing, ..Limits::default() }
+        let pacing = rate.map(|rate| bit_rate(MARGIN * self.state.gains().0 * rate));
+        let window = Some(self.window.bytes());
+        Limits { window, pacing, of_payload: true, ..Limits::default() }
+    }
+
+    fn repair(&self) -> Repair {
+        Repair { own_window: true, ..Repair::default() }
     }
 
     fn snapshot(&self) -> Snapshot {

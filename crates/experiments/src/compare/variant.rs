@@ -30,6 +30,7 @@ const RECOVERIES: &[(&str, &str)] = &[
     ("reno", "one repair for each window"),
     ("newreno", "one repair for each partial acknowledgment"),
     ("newreno-steady", "the same; each of them restarts the timer"),
+    ("rack", "what left before something that arrived is missing, as in Linux"),
     ("sack", "what the receiver reports is missing"),
     ("fack", "what lies far enough below the furthest report is missing"),
     ("aero", "AeroTCP: one duplicate on a path that keeps order"),
@@ -241,7 +242,7 @@ fn parse(name: &str) -> Option<(Kind, Vec<(&'static str, String)>)> {
 
 /// How losses are repaired under a controller unless it is said: with SCPS-TP's as SCPS-TP does it.
 fn usual_recovery(controller: &str) -> &'static str {
-    if controller == "scps" { "snack" } else { "sack" }
+    if controller == "scps" { "snack" } else { "rack" }
 }
 
 fn is_recovery(name: &str) -> bool {
@@ -271,8 +272,8 @@ fn split_both(name: &str) -> Option<(&str, &str)> {
 }
 
 impl Variant {
-    /// What makes these flows of a run the variant. Buffers and the size of segments stay those that
-    /// the flow has, whatever its protocol was.
+    /// What makes these flows of a run the variant. The size of segments stays that of the flow, and buffers do
+    /// unless the protocol is another one, which has its own: those of one say nothing of what another needs.
     pub(super) fn changes(&self, spec: &RunSpec, flows: &[usize]) -> Result<Vec<Override>, String> {
         let mut changes = Vec::new();
         let mut change = |key: String, value: String| changes.push(Override { key, value });
@@ -288,7 +289,7 @@ impl Variant {
                     change(format!("{leg}.node"), place::before_last_link(spec, flow)?.node);
                     change(format!("{own}.through"), format!("[{name:?}]"));
                     change(format!("{own}.protocol"), "tcp".to_owned());
-                    change(format!("{own}.tcp.recovery"), "sack".to_owned());
+                    change(format!("{own}.tcp.recovery"), "rack".to_owned());
                     for (key, value) in room.iter().flat_map(|room| room.keys(self.kind)) {
                         change(format!("{leg}.{key}"), value);
                     }
@@ -357,7 +358,7 @@ impl Room {
         })
     }
 
-    /// The same for another protocol; none if that has its own.
+    /// The same for another protocol, which has buffers of its own; nothing if it has segments of its own, too.
     fn keys(&self, kind: Kind) -> Vec<(&'static str, String)> {
         let [snd, rcv, size] = match kind {
             Kind::Bentpipe => return Vec::new(),
@@ -369,7 +370,12 @@ impl Room {
             Kind::Sctp => self.mss.saturating_add(SCTP_HEADERS),
             Kind::Xstp | Kind::Tcp | Kind::Bentpipe => self.mss,
         };
-        vec![(snd, self.snd_buf.clone()), (rcv, self.rcv_buf.clone()), (size, mss.to_string())]
+        let size = (size, mss.to_string());
+        if kind == self.kind {
+            vec![(snd, self.snd_buf.clone()), (rcv, self.rcv_buf.clone()), size]
+        } else {
+            vec![size]
+        }
     }
 }
 
@@ -394,8 +400,8 @@ mod tests {
         for (name, recovery, controller) in [
             ("tcp-newreno", "newreno", "reno"),
             ("tcp-reno", "reno", "reno"),
-            ("tcp-cubic", "sack", "cubic"),
-            ("tcp-westwood-plus", "sack", "westwood-plus"),
+            ("tcp-cubic", "rack", "cubic"),
+            ("tcp-westwood-plus", "rack", "westwood-plus"),
             ("tcp-newreno-steady", "newreno-steady", "reno"),
             ("tcp-newreno-steady-westwood-plus", "newreno-steady", "westwood-plus"),
             ("tcp-sack-cubic", "sack", "cubic"),

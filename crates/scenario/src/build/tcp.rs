@@ -121,9 +121,9 @@ impl TcpTable {
         }
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
         let mut config = match preset {
-            Preset::Default => Config::default(),
-            Preset::Ns2 => Config::ns2(),
             Preset::Linux => Config::linux(),
+            Preset::Rfc => Config::default(),
+            Preset::Ns2 => Config::ns2(),
         };
         if idle_timeout == IdleTimeout::Endless {
             (config.syn_retries, config.retries) = (None, None);
@@ -131,7 +131,7 @@ impl TcpTable {
         for table in [Some(self), own].into_iter().flatten() {
             table.overwrite(&mut config, controllers)?;
             let form: &[(&str, f64)] = match preset {
-                Preset::Default => &[],
+                Preset::Rfc => &[],
                 Preset::Ns2 => &[("abc_limit", 0.0)],
                 Preset::Linux => &LINUX,
             };

@@ -11,14 +11,14 @@ use super::settings::settings_table;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// The defaults of a modern host.
+    /// A host with Linux 6; the controller is as Linux has it (`linux = 2` of CUBIC).
     #[default]
-    Default,
+    Linux,
+    /// What the RFCs say.
+    Rfc,
     /// The agents of ns-2.35; the controller counts acknowledgements (`abc_limit = 0`) if it has that
     /// parameter.
     Ns2,
-    /// A host with Linux 6; the controller is as Linux has it (`linux = 2` of CUBIC).
-    Linux,
 }
 
 /// How losses are found and repaired.

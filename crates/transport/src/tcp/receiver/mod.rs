@@ -352,10 +352,12 @@ impl Receiver {
     pub(super) fn take_blocks(&mut self) -> impl Iterator<Item = SackBlock> {
         let twice = self.reported_twice().filter(|_| self.config.dsack);
         self.twice = None;
-        twice
-            .into_iter()
-            .chain(self.data.latest())
-            .map(|(start, end)| SackBlock { first: self.wire(start), end: self.wire(end) })
+        let (irs, fin_at) = (self.irs, self.fin_at);
+        twice.into_iter().chain(self.data.latest()).map(move |(start, end)| {
+            // A FIN behind what came has come with it.
+            let end = end + u64::from(fin_at == Some(end));
+            SackBlock { first: irs.plus(start as u32), end: irs.plus(end as u32) }
+        })
     }
 
     /// What is missing, in segments of `unit` bytes: the first hole, and what follows it in as many whole bytes of

@@ -100,6 +100,7 @@ impl Sender {
         let path = self.repair_path(now);
         let found = self.retransmissions.on_timer(&mut self.board, &path);
         if found.lost > 0 {
+            self.episode.heard(self.path_mtu.is_probe(&found, &self.board));
             self.answer_loss(now, &found, LossCause::Gap);
             // As if one segment had arrived.
             let heard = Heard { delivered: path.mss, progress: false, mss: path.mss };
