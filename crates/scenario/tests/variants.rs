@@ -51,9 +51,9 @@ const VARIANTS: [(&str, f64); 23] = [
     ("dvegas", 0.29),
     ("scps", 0.29),
     // What a SYN says of the window, 65,535 bytes, is what they fill at once.
-    ("peach", 0.42),
-    ("peach-plus", 0.42),
-    ("swift", 0.42),
+    ("peach", 0.41),
+    ("peach-plus", 0.41),
+    ("swift", 0.41),
 ];
 
 fn transfer(controller: &str, changes: &[&str]) -> FlowSummary {
