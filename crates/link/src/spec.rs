@@ -5,8 +5,9 @@ use std::mem::{self, Discriminant};
 use bentpipe_units::{BitRate, Instant, Span};
 
 use crate::{
-    Action, BitErrors, Blackout, Delay, Fade, FadingRate, GilbertElliott, GilbertElliottConfig,
-    ModelChoice, QueueLimit, RandomLoss, RateQueue, Rule, Script, Series, Streams, XDelDrop,
+    Action, BitErrors, Blackout, Delay, Fade, GilbertElliott, GilbertElliottConfig, ModelChoice,
+    Opportunities, OpportunityQueue, QueueLimit, RandomLoss, RateQueue, Rule, Script, Series,
+    SteppedDelay, SteppedLoss, SteppedRate, SteppedState, Streams, Timeline, XDelDrop,
     XDelDropConfig,
 };
 
@@ -20,7 +21,7 @@ pub enum ModelSpec {
         /// What may wait.
         queue: QueueLimit,
     },
-    /// [`FadingRate`].
+    /// [`SteppedRate`] with one rate and fades.
     FadingRate {
         /// Line rate between fades.
         rate: BitRate,
@@ -29,6 +30,31 @@ pub enum ModelSpec {
         /// In the order of time, not overlapping.
         fades: Vec<Fade>,
     },
+    /// [`SteppedRate`].
+    SteppedRate {
+        /// Line rates, `None` for nothing.
+        rates: Timeline<Option<BitRate>>,
+        /// What may wait.
+        queue: QueueLimit,
+    },
+    /// [`OpportunityQueue`].
+    Opportunities {
+        /// When something may leave.
+        opportunities: Opportunities,
+        /// What may wait.
+        queue: QueueLimit,
+    },
+    /// [`SteppedDelay`].
+    SteppedDelay {
+        /// One-way delays.
+        delays: Timeline<Span>,
+        /// Packets may overtake each other.
+        reorders: bool,
+    },
+    /// [`SteppedLoss`] with these probabilities.
+    SteppedLoss(Timeline<f64>),
+    /// [`SteppedState`]: whether the link is up.
+    SteppedState(Timeline<bool>),
     /// [`Delay`].
     Delay(Span),
     /// [`BitErrors`] with this probability of a wrong bit.
@@ -91,6 +117,7 @@ impl ModelSpec {
         match self {
             Self::Script(rules) => !rules.iter().any(|r| matches!(r.action, Action::Delay(_))),
             Self::XDelDrop { config, .. } => config.fifo,
+            Self::SteppedDelay { reorders, .. } => !reorders,
             Self::Custom(choice) => choice.row().keeps_order,
             _ => true,
         }
@@ -118,8 +145,21 @@ impl ModelSpec {
         match self {
             Self::Rate { rate, queue } => series.push_rate(RateQueue::new(*rate, *queue)),
             Self::FadingRate { rate, queue, fades } => {
-                series.push(FadingRate::new(*rate, *queue, fades));
+                series.push(SteppedRate::fading(*rate, *queue, fades));
             }
+            Self::SteppedRate { rates, queue } => {
+                series.push(SteppedRate::new(rates.clone(), *queue));
+            }
+            Self::Opportunities { opportunities, queue } => {
+                series.push(OpportunityQueue::new(opportunities.clone(), *queue));
+            }
+            Self::SteppedDelay { delays, reorders } => {
+                series.push(SteppedDelay::new(delays.clone(), *reorders));
+            }
+            Self::SteppedLoss(probabilities) => {
+                series.push(SteppedLoss::new(probabilities.clone(), own("trace")));
+            }
+            Self::SteppedState(up) => series.push(SteppedState::new(up.clone())),
             Self::Delay(span) => series.push_delay(Delay::new(*span)),
             Self::BitErrors(ber) => series.push(BitErrors::new(*ber, own("ber"))),
             Self::RandomLoss(p) => series.push(RandomLoss::new(*p, own("loss"))),

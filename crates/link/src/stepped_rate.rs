@@ -1,8 +1,8 @@
-//! A transmitter whose rate is another one for a while, with a drop-tail queue before it.
+//! A transmitter whose rate changes over time, with a drop-tail queue before it.
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
-use crate::{Fate, LossCause, Model, Passing, QueueLimit, RateQueue};
+use crate::{Fate, LossCause, Model, Passing, Position, QueueLimit, RateQueue, Timeline};
 
 /// A nanosecond's worth of work at one bit per second.
 const SECOND: u128 = 1_000_000_000;
@@ -18,52 +18,59 @@ pub struct Fade {
     pub rate: BitRate,
 }
 
-/// A [`RateQueue`] with fades. A packet that is in transmission when the rate changes goes on at the new one.
+/// A [`RateQueue`] whose rate changes, to nothing as well. A packet that is in transmission then goes on at the new rate;
+/// one that nothing will ever send leaves at the end of time.
 #[derive(Clone, Debug)]
-pub struct FadingRate {
+pub struct SteppedRate {
     queue: RateQueue,
-    clear: BitRate,
-    /// When the rate changes and to which one, in their order.
-    changes: Vec<(Instant, BitRate)>,
-    /// Changes that are over for all packets to come.
-    past: usize,
+    rates: Timeline<Option<BitRate>>,
+    position: Position,
 }
 
-impl FadingRate {
+impl SteppedRate {
+    /// An idle transmitter with these rates, `None` for nothing. Where they begin anew one of them must be something.
+    pub fn new(rates: Timeline<Option<BitRate>>, limit: QueueLimit) -> Self {
+        let queue = RateQueue::new(BitRate::from_bps(1), limit);
+        Self { queue, rates, position: Position::default() }
+    }
+
     /// An idle transmitter of this rate, with fades in the order of time that do not overlap.
-    pub fn new(rate: BitRate, limit: QueueLimit, fades: &[Fade]) -> Self {
-        let mut changes: Vec<(Instant, BitRate)> = Vec::new();
+    pub fn fading(rate: BitRate, limit: QueueLimit, fades: &[Fade]) -> Self {
+        let mut steps = vec![(Instant::ZERO, Some(rate))];
         for fade in fades {
             // One that begins where another ends.
-            if changes.last().is_some_and(|(at, _)| *at == fade.at) {
-                changes.pop();
+            if steps.last().is_some_and(|(at, _)| *at == fade.at) {
+                steps.pop();
             }
-            changes.push((fade.at, fade.rate));
-            changes.push((fade.at + fade.lasts, rate));
+            steps.push((fade.at, Some(fade.rate)));
+            steps.push((fade.at + fade.lasts, Some(rate)));
         }
-        Self { queue: RateQueue::new(rate, limit), clear: rate, changes, past: 0 }
+        let rates = Timeline::new(steps, None).unwrap_or_else(|_| Timeline::constant(Some(rate)));
+        Self::new(rates, limit)
     }
 
     /// When so many bytes are sent whose transmission begins then.
     fn ends(&mut self, begins: Instant, bytes: ByteCount) -> Instant {
-        while self.changes.get(self.past).is_some_and(|(at, _)| *at <= begins) {
-            self.past += 1;
-        }
-        let mut rate = self.past.checked_sub(1).map_or(self.clear, |last| self.changes[last].1);
-        let (mut now, mut left) = (begins, u128::from(bytes.bits()) * SECOND);
-        for &(at, next) in &self.changes[self.past..] {
-            let until = u128::from(at.since(now).as_nanos()) * u128::from(rate.as_bps());
+        let mut rate = self.rates.value_at(&mut self.position, begins);
+        let (mut position, mut now) = (self.position, begins);
+        let mut left = u128::from(bytes.bits()) * SECOND;
+        while let Some(next) = self.rates.next_change(position) {
+            let bps = rate.map_or(0, BitRate::as_bps);
+            let until = u128::from(next.since(now).as_nanos()) * u128::from(bps);
             if left <= until {
                 break;
             }
-            (now, left, rate) = (at, left - until, next);
+            let Some(behind) = self.rates.follower(position) else { break };
+            (now, left, position) = (next, left - until, behind);
+            rate = self.rates.value(position);
         }
+        let Some(rate) = rate else { return Instant::MAX };
         let rest = left.div_ceil(u128::from(rate.as_bps()));
         now + Span::from_nanos(u64::try_from(rest).unwrap_or(u64::MAX))
     }
 }
 
-impl Model for FadingRate {
+impl Model for SteppedRate {
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
         let Some(begins) = self.queue.begin(at, packet.bytes) else {
             return Fate::Lost(LossCause::QueueFull);
@@ -93,7 +100,7 @@ mod tests {
         Fade { at: micros(at), lasts: Span::from_micros(lasts), rate: mbps(rate) }
     }
 
-    fn offer(line: &mut FadingRate, at: Instant, bytes: u64) -> Fate {
+    fn offer(line: &mut SteppedRate, at: Instant, bytes: u64) -> Fate {
         line.pass(at, &Passing { bytes: ByteCount::new(bytes), kind: Kind::DATA })
     }
 
@@ -101,7 +108,7 @@ mod tests {
     fn a_packet_takes_longer_in_a_fade_and_for_the_part_of_it_that_is_sent_then() {
         // 1,000 bytes take 1 ms in the clear and 4 ms in the fade.
         let fades = [fade(10_000, 10_000, 2)];
-        let mut line = FadingRate::new(mbps(8), QueueLimit::Unlimited, &fades);
+        let mut line = SteppedRate::fading(mbps(8), QueueLimit::Unlimited, &fades);
         for (at, leaves) in [
             (0, 1_000),
             // Half of it before the fade, half of it in the fade.
@@ -118,11 +125,31 @@ mod tests {
     #[test]
     fn what_waits_in_a_fade_fills_the_queue() {
         let fades = [fade(0, 10_000, 1), fade(10_000, 10_000, 4)];
-        let mut line = FadingRate::new(mbps(8), QueueLimit::Packets(2), &fades);
+        let mut line = SteppedRate::fading(mbps(8), QueueLimit::Packets(2), &fades);
         let fates: Vec<_> = (0..4).map(|_| offer(&mut line, micros(0), 1_000)).collect();
         let leaves = [8_000, 11_500, 13_500].map(|at| Fate::Leaves(micros(at)));
         assert_eq!(fates[..3], leaves);
         assert_eq!(fates[3], Fate::Lost(LossCause::QueueFull));
+    }
+
+    #[test]
+    fn what_nothing_sends_waits_and_what_nothing_ever_sends_never_leaves() {
+        let rates = |period| {
+            let steps =
+                vec![(micros(0), None), (micros(1_000), Some(mbps(8))), (micros(3_000), None)];
+            Timeline::new(steps, period).expect("rates")
+        };
+        let around = rates(Some(Span::from_micros(4_000)));
+        let mut line = SteppedRate::new(around, QueueLimit::Unlimited);
+        let leaves = [2_000, 3_000, 6_000].map(|at| Fate::Leaves(micros(at)));
+        assert_eq!([(); 3].map(|()| offer(&mut line, micros(0), 1_000)), leaves);
+        let mut once = SteppedRate::new(rates(None), QueueLimit::Packets(1));
+        let fates = [(); 5].map(|()| offer(&mut once, micros(0), 1_000));
+        let full = Fate::Lost(LossCause::QueueFull);
+        assert_eq!(fates[..3], [Fate::Leaves(micros(2_000)), Fate::Leaves(micros(3_000)), full]);
+        let late = [(); 3].map(|()| offer(&mut once, micros(3_500), 1));
+        let never = Fate::Leaves(Instant::MAX);
+        assert_eq!(late, [never, never, full]);
     }
 
     proptest! {
@@ -132,7 +159,7 @@ mod tests {
             at in 0u64..100_000,
         ) {
             let limit = QueueLimit::Packets(5);
-            let mut fading = FadingRate::new(mbps(8), limit, &[fade(at, 5_000, 8)]);
+            let mut fading = SteppedRate::fading(mbps(8), limit, &[fade(at, 5_000, 8)]);
             let mut plain = RateQueue::new(mbps(8), limit);
             let mut now = Instant::ZERO;
             for (gap, bytes) in packets {
@@ -152,7 +179,7 @@ mod tests {
                 at += gap + lasts;
                 fade(at - lasts, *lasts, *rate)
             }).collect();
-            let mut line = FadingRate::new(mbps(8), QueueLimit::Unlimited, &fades);
+            let mut line = SteppedRate::fading(mbps(8), QueueLimit::Unlimited, &fades);
             let mut sent = 0;
             for bytes in sizes {
                 let Fate::Leaves(leaves) = offer(&mut line, Instant::ZERO, bytes) else { panic!("lost") };
