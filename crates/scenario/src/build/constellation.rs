@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use bentpipe_link::{ModelSpec, Registry, Streams};
+use bentpipe_link::{ModelSpec, Streams};
 use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Policy, Role, Station};
 use bentpipe_sim::{GroundSpec, LinkSpec, SatelliteNetworkSpec};
 use bentpipe_units::Span;
 
 use super::constellation_file::{ConstellationOptions, open_constellation};
-use super::link::direction;
+use super::link::{Origin, direction};
 use super::places;
 use crate::problem::{Problem, problem};
 use crate::schema::constellation::{
@@ -49,8 +49,7 @@ pub(crate) fn with_stations(file: &ScenarioFile) -> Result<ScenarioFile, Problem
 /// delay of their own get that of the way through glass.
 pub(crate) fn constellation(
     table: &ConstellationTable,
-    source: &str,
-    brought: &Registry,
+    origin: Origin<'_>,
     links: &mut [LinkSpec],
     seed: u64,
 ) -> Result<SatelliteNetworkSpec, Problem> {
@@ -58,7 +57,7 @@ pub(crate) fn constellation(
     let (key, name) = match (&table.name, &table.file) {
         (Some(name), None) => ("name", name.clone()),
         (None, Some(file)) => {
-            let beside = Path::new(source).parent().unwrap_or(Path::new(""));
+            let beside = Path::new(origin.source).parent().unwrap_or(Path::new(""));
             ("file", beside.join(file).to_string_lossy().into_owned())
         }
         _ => return problem(&[TABLE], "either a `name` or a `file` is needed"),
@@ -108,15 +107,12 @@ pub(crate) fn constellation(
             }
         }
     }
-    let ground: Result<Vec<_>, _> = table
-        .stations
-        .iter()
-        .map(|(name, station)| ground(table, name, station, brought))
-        .collect();
+    let ground: Result<Vec<_>, _> =
+        table.stations.iter().map(|(name, station)| ground(table, name, station, origin)).collect();
     Ok(SatelliteNetworkSpec {
         network,
         ground: ground?,
-        isl: models(&["isl"], "isl", &table.isl, brought)?,
+        isl: models(&["isl"], "isl", &table.isl, origin)?,
     })
 }
 
@@ -160,10 +156,10 @@ fn ground(
     constellation: &ConstellationTable,
     name: &str,
     station: &StationTable,
-    brought: &Registry,
+    origin: Origin<'_>,
 ) -> Result<GroundSpec, Problem> {
     let Some(own) = &station.ground else {
-        let of = |key| models(&["ground"], key, &constellation.ground, brought);
+        let of = |key| models(&["ground"], key, &constellation.ground, origin);
         return Ok(GroundSpec { up: of("up")?, down: of("down")? });
     };
     let all = &constellation.ground;
@@ -175,7 +171,7 @@ fn ground(
         up: own.up.clone().or_else(|| all.up.clone()),
         down: own.down.clone().or_else(|| all.down.clone()),
     };
-    let of = |key| models(&["stations", name, "ground"], key, &table, brought);
+    let of = |key| models(&["stations", name, "ground"], key, &table, origin);
     Ok(GroundSpec { up: of("up")?, down: of("down")? })
 }
 
@@ -184,7 +180,7 @@ fn models(
     part: &[&str],
     key: &str,
     table: &SatelliteLinkTable,
-    brought: &Registry,
+    origin: Origin<'_>,
 ) -> Result<Vec<ModelSpec>, Problem> {
     let both = LinkTable {
         rate: table.rate,
@@ -204,7 +200,7 @@ fn models(
         return problem(&path, "links to satellites have drop-tail queues");
     }
     let models =
-        direction(part[part.len() - 1], key, &both, own, false, brought).map_err(|problem| {
+        direction(part[part.len() - 1], key, &both, own, false, origin).map_err(|problem| {
             // The table stands elsewhere than one of `links`.
             let above = [&[TABLE], part].concat().into_iter().map(str::to_owned);
             let path = above.chain(problem.path.into_iter().skip(2)).collect();

@@ -10,6 +10,7 @@ use bentpipe_wire::Kind;
 
 use super::node;
 use super::queue::unfit;
+use super::trace;
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
 use crate::schema::file::ScenarioFile;
@@ -23,13 +24,20 @@ use crate::schema::queue::QueueTable;
 /// No link carries less: acknowledgements with all their options pass.
 const LEAST_MTU: u16 = 128;
 
+/// Where a scenario came from, and the models that the program brings.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) source: &'a str,
+    pub(super) brought: &'a Registry,
+}
+
 /// A link; `held` says in which directions a queue before it holds its packets.
 pub(super) fn link(
     file: &ScenarioFile,
     name: &str,
     table: &LinkTable,
     held: [bool; 2],
-    brought: &Registry,
+    origin: Origin<'_>,
 ) -> Result<LinkSpec, Problem> {
     let path = ["links", name, "between"];
     let [a, b] = &table.between;
@@ -57,8 +65,8 @@ pub(super) fn link(
         return problem(&["links", name, "fades"], "with agents no line fades");
     }
     let [forward_link, return_link] = [
-        direction(name, "forward", table, table.forward_link.as_ref(), held[0], brought)?,
-        direction(name, "return", table, table.return_link.as_ref(), held[1], brought)?,
+        direction(name, "forward", table, table.forward_link.as_ref(), held[0], origin)?,
+        direction(name, "return", table, table.return_link.as_ref(), held[1], origin)?,
     ];
     let (name, tells_state) = (name.to_owned(), table.link_state);
     Ok(LinkSpec { name, ends, forward_link, return_link, mtu, tells_state })
@@ -91,7 +99,7 @@ pub(super) fn direction(
     both: &LinkTable,
     own: Option<&LinkDirection>,
     held: bool,
-    brought: &Registry,
+    origin: Origin<'_>,
 ) -> Result<Vec<ModelSpec>, Problem> {
     let mut models = Vec::new();
     let rate = own.and_then(|o| o.rate).or(both.rate);
@@ -104,8 +112,10 @@ pub(super) fn direction(
         let path = [&path[..], &["fades"]].concat();
         return problem(&path, "only a line with a `rate` and a drop-tail queue fades");
     }
+    let traced = traced(link, key, both, own, held, origin.source)?;
+    let sends = traced.first().is_some_and(is_transmitter);
     match (rate, queue) {
-        _ if held => {}
+        _ if held || sends => {}
         (Some(rate), queue) if !fades.is_empty() => {
             let queue = match queue {
                 Some(Named(QueueTable::Eager(queue))) => *queue,
@@ -127,6 +137,8 @@ pub(super) fn direction(
         }
         (None, None) => {}
     }
+    let delayed = traced.iter().any(|model| matches!(model, ModelSpec::SteppedDelay { .. }));
+    models.extend(traced);
     if let Some(Probability(ber)) = own.and_then(|o| o.ber).or(both.ber) {
         models.push(ModelSpec::BitErrors(ber));
     }
@@ -167,6 +179,12 @@ pub(super) fn direction(
         models.push(ModelSpec::Script(rules?));
     }
     if let Some(delay) = own.and_then(|o| o.delay).or(both.delay) {
+        if delayed {
+            return problem(
+                &["links", link, "delay"],
+                "the trace has a delay: leave one of them out",
+            );
+        }
         models.push(ModelSpec::Delay(delay.0));
     }
     if let Some(table) = &both.xdeldrop {
@@ -175,9 +193,51 @@ pub(super) fn direction(
     let own_custom = own.and_then(|o| o.custom.as_ref());
     let path = if own_custom.is_some() { vec!["links", link, key] } else { vec!["links", link] };
     for (number, table) in own_custom.unwrap_or(&both.custom).iter().enumerate() {
-        models.push(ModelSpec::Custom(custom(&path, number, table, brought)?));
+        models.push(ModelSpec::Custom(custom(&path, number, table, origin.brought)?));
     }
     Ok(models)
+}
+
+/// The models of the trace of a direction, if it has one.
+fn traced(
+    link: &str,
+    key: &str,
+    both: &LinkTable,
+    own: Option<&LinkDirection>,
+    held: bool,
+    source: &str,
+) -> Result<Vec<ModelSpec>, Problem> {
+    let own_trace = own.and_then(|own| own.trace.as_ref());
+    let Some(Named(table)) = own_trace.or(both.trace.as_ref()) else { return Ok(Vec::new()) };
+    let path: &[&str] = if own_trace.is_some() {
+        &["links", link, key, "trace"]
+    } else {
+        &["links", link, "trace"]
+    };
+    let queue = match own.and_then(|own| own.queue.as_ref()).or(both.queue.as_ref()) {
+        Some(Named(QueueTable::Eager(queue))) => *queue,
+        _ => QueueLimit::Unlimited,
+    };
+    let models = trace::models(path, table, source, queue)?;
+    if models.first().is_some_and(is_transmitter) {
+        let rate = own.and_then(|own| own.rate).or(both.rate);
+        let fades = own.and_then(|own| own.fades.as_ref()).unwrap_or(&both.fades);
+        if rate.is_some() || !fades.is_empty() {
+            return problem(path, "it has a rate: leave `rate` and `fades` of the link out");
+        }
+        if held {
+            return problem(
+                path,
+                "it has a rate: then the queue is drop-tail and the uplink its own",
+            );
+        }
+    }
+    Ok(models)
+}
+
+/// The model has a queue before it.
+const fn is_transmitter(model: &ModelSpec) -> bool {
+    matches!(model, ModelSpec::SteppedRate { .. } | ModelSpec::Opportunities { .. })
 }
 
 /// The fades of a line, which come one after another.

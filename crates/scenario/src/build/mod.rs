@@ -18,6 +18,7 @@ mod queue;
 mod sctp;
 mod settings;
 mod tcp;
+mod trace;
 mod traffic;
 mod xstp;
 
@@ -29,7 +30,7 @@ use bentpipe_units::Span;
 
 use self::agents::agents;
 use self::flow::flow;
-use self::link::link;
+use self::link::{Origin, link};
 use self::macs::{holds, macs};
 use crate::Extensions;
 use crate::error::did_you_mean;
@@ -61,6 +62,7 @@ pub(crate) fn run_spec(
     if file.flows.is_empty() {
         return problem(&["flows"], "there is no flow: nothing would happen");
     }
+    let origin = Origin { source, brought: extensions.links() };
     let macs = macs(file, extensions.links())?;
     let links: Result<Vec<_>, _> = file
         .links
@@ -68,7 +70,7 @@ pub(crate) fn run_spec(
         .enumerate()
         .map(|(n, (name, table))| {
             let held = Direction::BOTH.map(|direction| holds(&macs, n, direction));
-            link(file, name, table, held, extensions.links())
+            link(file, name, table, held, origin)
         })
         .collect();
     let mut links = links?;
@@ -87,9 +89,7 @@ pub(crate) fn run_spec(
         return problem(&["constellation"], message);
     }
     let constellation = table
-        .map(|table| {
-            constellation::constellation(table, source, extensions.links(), &mut links, seed)
-        })
+        .map(|table| constellation::constellation(table, origin, &mut links, seed))
         .transpose()?;
     if constellation.is_none() {
         connected(file, &links, &flows)?;

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::named::Named;
 use super::quantity::{Probability, Quantity};
 use super::queue::QueueTable;
+use super::trace::TraceTable;
 
 /// A link between two nodes. A packet meets the models in the order of the keys below; for another
 /// order put several links in a row.
@@ -28,6 +29,8 @@ pub struct LinkTable {
     /// Times at which the line has another rate, in their order; with a drop-tail queue, and without agents.
     #[serde(default)]
     pub fades: Vec<FadeTable>,
+    /// A trace of its rate, delay, losses and outages over time; in place of `rate` and `delay` where it has them.
+    pub trace: Option<Named<TraceTable>>,
     /// Probability that a bit is wrong.
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
@@ -70,6 +73,8 @@ pub struct LinkDirection {
     pub queue: Option<Named<QueueTable>>,
     /// Times at which the line has another rate.
     pub fades: Option<Vec<FadeTable>>,
+    /// A trace of this direction.
+    pub trace: Option<Named<TraceTable>>,
     /// Probability that a bit is wrong.
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.

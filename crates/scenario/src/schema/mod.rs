@@ -19,6 +19,7 @@ pub(crate) mod queue;
 pub(crate) mod sctp;
 pub(crate) mod settings;
 pub(crate) mod tcp;
+pub(crate) mod trace;
 pub(crate) mod traffic;
 pub(crate) mod uplink;
 pub(crate) mod xstp;

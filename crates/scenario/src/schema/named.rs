@@ -61,7 +61,10 @@ impl<T: Choice> JsonSchema for Named<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let names = names(&T::json_schema(generator), T::KEY);
-        let mut forms = vec![json_schema!({"enum": names, "description": T::EXPECTED})];
+        let mut forms = Vec::new();
+        if !names.is_empty() {
+            forms.push(json_schema!({"enum": names, "description": T::EXPECTED}));
+        }
         forms.extend(T::SHORT.map(|pattern| json_schema!({"type": "string", "pattern": pattern})));
         forms.push(generator.subschema_for::<T>());
         json_schema!({"anyOf": forms})

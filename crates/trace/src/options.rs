@@ -1,0 +1,145 @@
+//! How a trace is replayed.
+
+use bentpipe_link::{ModelSpec, QueueLimit};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
+
+use crate::trace::{Rate, timeline};
+use crate::{Trace, TraceError};
+
+/// Time for which opportunities are counted together where a rate is asked for.
+const BIN: Span = Span::from_millis(100);
+
+/// How a trace is replayed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TraceOptions {
+    /// So much of it is over at the start.
+    pub start: Span,
+    /// It begins anew at its end; otherwise its last values hold.
+    pub repeats: bool,
+    /// Its rates are multiplied by this.
+    pub scale: f64,
+    /// Packets may overtake each other when the delay becomes shorter.
+    pub reorders: bool,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        Self { start: Span::ZERO, repeats: true, scale: 1.0, reorders: false }
+    }
+}
+
+impl Trace {
+    /// The models of a link that replay it, in the order in which packets meet them: the transmitter with its drop-tail
+    /// queue, losses, outages, the delay.
+    ///
+    /// # Errors
+    /// When an option cannot be; `name` is what the error calls the trace.
+    pub fn models(
+        &self,
+        name: &str,
+        options: &TraceOptions,
+        queue: QueueLimit,
+    ) -> Result<Vec<ModelSpec>, TraceError> {
+        let TraceOptions { start, repeats, scale, reorders } = *options;
+        let wrong = |problem: String| Err(TraceError::whole(name, problem));
+        if !(scale.is_finite() && scale > 0.0) {
+            return wrong(format!("scale {scale}: it must be above zero"));
+        }
+        if start >= self.length {
+            return wrong(format!("it lasts {}: it cannot start at {start}", self.length));
+        }
+        let period = repeats.then_some(self.length);
+        let mut models = Vec::new();
+        match &self.rate {
+            Some(Rate::Opportunities(opportunities)) => models.push(ModelSpec::Opportunities {
+                opportunities: opportunities.clone().starting_at(start).scaled(scale),
+                queue,
+            }),
+            Some(Rate::Steps(steps)) => {
+                let scaled = |bps: BitRate| BitRate::from_bps((bps.as_bps() as f64 * scale) as u64);
+                let steps: Vec<_> =
+                    steps.iter().map(|(at, rate)| (*at, rate.map(scaled))).collect();
+                let rates = timeline(&steps, period, start);
+                models.extend(rates.map(|rates| ModelSpec::SteppedRate { rates, queue }));
+            }
+            None => {}
+        }
+        let loss = self.loss.as_deref().and_then(|steps| timeline(steps, period, start));
+        models.extend(loss.map(ModelSpec::SteppedLoss));
+        let up = self.up.as_deref().and_then(|steps| timeline(steps, period, start));
+        models.extend(up.map(ModelSpec::SteppedState));
+        let delay = self.delay.as_deref().and_then(|steps| timeline(steps, period, start));
+        models.extend(delay.map(|delays| ModelSpec::SteppedDelay { delays, reorders }));
+        Ok(models)
+    }
+
+    /// Its rates with the times from which they hold; opportunities as the rate of each tenth of a second.
+    pub fn rate_steps(&self) -> Option<Vec<(Instant, Option<BitRate>)>> {
+        match self.rate.as_ref()? {
+            Rate::Steps(steps) => Some(steps.clone()),
+            Rate::Opportunities(some) => {
+                let bins = some.period().as_nanos().div_ceil(BIN.as_nanos()).max(1) as usize;
+                let mut bytes = vec![0u64; bins];
+                for time in some.times() {
+                    let bin = (time.as_nanos() / BIN.as_nanos()) as usize;
+                    bytes[bin.min(bins - 1)] += some.bytes().get();
+                }
+                let bps =
+                    |bytes: u64| ByteCount::new(bytes).bits() * 1_000_000_000 / BIN.as_nanos();
+                let rate = |bytes: u64| (bytes > 0).then(|| BitRate::from_bps(bps(bytes)));
+                let mut steps: Vec<(Instant, Option<BitRate>)> = Vec::new();
+                for (bin, bytes) in (0..).zip(bytes) {
+                    let rate = rate(bytes);
+                    if steps.last().is_none_or(|(_, last)| *last != rate) {
+                        steps.push((Instant::ZERO + BIN * bin, rate));
+                    }
+                }
+                Some(steps)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "time_s,rate_bps,delay_s,loss,up\n0,1e6,0.018,0.01,1\n1,2e6,0.02,0,0\n";
+
+    #[test]
+    fn models_come_in_the_order_in_which_packets_meet_them() {
+        let trace = crate::read("own.csv", TEXT).expect("a trace");
+        let options = TraceOptions { scale: 2.0, repeats: false, ..TraceOptions::default() };
+        let models = trace.models("own.csv", &options, QueueLimit::Packets(9)).expect("models");
+        let [ModelSpec::SteppedRate { rates, queue }, _, _, _] = &models[..] else {
+            panic!("{models:?}")
+        };
+        assert_eq!(*queue, QueueLimit::Packets(9));
+        let first = (Instant::ZERO, Some(BitRate::from_bps(2_000_000)));
+        assert_eq!(rates.steps()[0], first);
+        assert!(matches!(models[1], ModelSpec::SteppedLoss(_)));
+        assert!(matches!(models[2], ModelSpec::SteppedState(_)));
+        assert!(matches!(models[3], ModelSpec::SteppedDelay { reorders: false, .. }));
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_said() {
+        let trace = crate::read("up", "10\n").expect("a trace");
+        let problem = |options: TraceOptions| {
+            trace.models("up", &options, QueueLimit::Unlimited).expect_err("refused").to_string()
+        };
+        let scale = TraceOptions { scale: 0.0, ..TraceOptions::default() };
+        assert_eq!(problem(scale), "up: scale 0: it must be above zero");
+        let start = TraceOptions { start: Span::from_millis(10), ..TraceOptions::default() };
+        assert_eq!(problem(start), "up: it lasts 10 ms: it cannot start at 10 ms");
+    }
+
+    #[test]
+    fn opportunities_have_the_rate_of_each_tenth_of_a_second() {
+        let trace = crate::read("up", "0\n50\n150\n300\n").expect("a trace");
+        let at = |ms| Instant::ZERO + Span::from_millis(ms);
+        let bps = |bps| Some(BitRate::from_bps(bps));
+        let steps = vec![(at(0), bps(240_000)), (at(100), bps(120_000))];
+        assert_eq!(trace.rate_steps(), Some(steps));
+    }
+}
