@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT ?= out
 BIN = target/release/bentpipe
 
-.PHONY: deny demo test storms twins fuzz test-deb deb interop sctp-table bench validate lint docs fmt setup programs build clean
+.PHONY: deny demo test storms twins fuzz test-deb deb interop sctp-table bench validate validate-kernel lint docs fmt setup programs build clean
 
 # The main job: XSTP with and without probing over a LEO path, tables on the terminal, plots in out/demo.
 demo: build
@@ -73,6 +73,13 @@ bench:
 # TCP over a geostationary link, beside what ns-2.35 gives.
 validate:
 	$(CARGO) run --release --locked -p bentpipe-experiments --example validate
+
+# TCP beside that of the kernel over the emulator, point by point. Needs root; takes two hours with five seeds.
+KERNEL_SEEDS ?= 5
+KERNEL_POINTS ?= .
+
+validate-kernel: build
+	python3 bench/kernel/validate.py --seeds $(KERNEL_SEEDS) --only '$(KERNEL_POINTS)'
 
 # SCTP with small receive buffers over a geostationary and a LEO link.
 sctp-table:
