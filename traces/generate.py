@@ -33,9 +33,10 @@ def starlink(name, seed, rates, loss):
     draw = random.Random(seed)
     rows, row = [], {}
     steps = sorted({0, *range(FIRST, SECONDS, SLOT)})
-    delay, rate = draw.uniform(0.011, 0.018), math.sqrt(rates[0] * rates[1])
+    delay = draw.uniform(0.011, 0.018)
     for begin, end in zip(steps, [*steps[1:], SECONDS]):
-        delay = min(0.020, max(0.010, delay + draw.choice((-1, 1)) * draw.uniform(0.001, 0.005)))
+        delay = min(0.020, max(0.010, delay + draw.choice((-1, 1)) * draw.uniform(0.002, 0.006)))
+        rate = math.exp(draw.uniform(math.log(rates[0]), math.log(rates[1])))
         outage = draw.choice((0, 0, draw.uniform(0.02, 0.1), draw.uniform(0.1, 0.4))) if begin else 0
         if begin:
             row[round(begin - 0.5, 3)] = [None, None, draw.uniform(0.005, 0.06), None]
@@ -48,8 +49,8 @@ def starlink(name, seed, rates, loss):
                 continue
             if tenth % 10 == 0 or tenth == 2:
                 target = draw.uniform(math.log(rates[0]), math.log(rates[1]))
-                rate = math.exp(0.8 * math.log(rate) + 0.2 * target)
-            jitter = draw.uniform(0.0, 0.003)
+                rate = math.exp(0.9 * math.log(rate) + 0.1 * target)
+            jitter = draw.uniform(0.0, 0.002)
             cells = row.setdefault(round(at, 3), [None, None, None, None])
             cells[0], cells[1] = int(rate), round(delay + jitter, 5)
         up = row.setdefault(round(begin + outage, 3), [None, None, None, None])
@@ -80,8 +81,9 @@ def rain():
         if (rate, loss) != last:
             rows.append([second, rate, 0.3 if last is None else "", loss, 1 if last is None else ""])
         last = (rate, loss)
-    if rows[-1][0] != SECONDS - 1:
-        rows.append([SECONDS - 1, last[0], "", "", ""])
+    # Two lines a second apart at the end say how long it lasts.
+    rows = [row for row in rows if row[0] < SECONDS - 2]
+    rows += [[second, last[0], "", "", ""] for second in (SECONDS - 2, SECONDS - 1)]
     write("geo-rain", rows)
 
 

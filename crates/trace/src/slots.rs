@@ -7,7 +7,7 @@ use serde::Serialize;
 const PERIODS: std::ops::RangeInclusive<usize> = 5..=60;
 /// So many changes at least show a period.
 const LEAST_CHANGES: usize = 4;
-/// They are so many times larger than the others.
+/// They are so many times larger than the others in the mean, and three of four are larger.
 const LEAST_RATIO: f64 = 3.0;
 
 /// Regular changes.
@@ -21,17 +21,20 @@ pub struct Slots {
     pub ratio: f64,
 }
 
-/// The period with the largest changes, if they stand out. Values are looked at once in each second.
+/// The period with the largest changes, if they stand out. Of each second the least value counts: what is added to it
+/// varies from packet to packet.
 pub fn find_slots(steps: &[(Instant, f64)], length: Span) -> Option<Slots> {
     let seconds = length.as_secs_f64() as usize;
     let mut next = 0;
     let values: Vec<f64> = (0..seconds as u64)
         .map(|second| {
-            let middle = Instant::ZERO + Span::from_millis(1_000 * second + 500);
-            while steps.get(next + 1).is_some_and(|(at, _)| *at <= middle) {
+            let [begin, end] =
+                [second, second + 1].map(|second| Instant::ZERO + Span::from_secs(second));
+            while steps.get(next + 1).is_some_and(|(at, _)| *at <= begin) {
                 next += 1;
             }
-            steps[next].1
+            let within = steps[next + 1..].iter().take_while(|(at, _)| *at < end);
+            within.map(|(_, value)| *value).fold(steps[next].1, f64::min)
         })
         .collect();
     // The change at the end of each second.
@@ -47,9 +50,17 @@ pub fn find_slots(steps: &[(Instant, f64)], length: Span) -> Option<Slots> {
                 continue;
             }
             let elsewhere = ((all - sum) / others as f64).max(1e-12);
+            let large = changes.iter().skip(phase).step_by(period);
+            if large.filter(|change| **change > elsewhere).count() * 4 < count * 3 {
+                continue;
+            }
             let ratio = (sum / count as f64 / elsewhere).min(1e6);
             // Every second change of a period is one of twice the period: the shorter one tells more.
-            if ratio >= LEAST_RATIO && best.is_none_or(|best| ratio > 1.2 * best.ratio) {
+            let better = |best: Slots| {
+                let several = period as u64 % best.period_s == 0;
+                ratio > if several { 2.0 } else { 1.2 } * best.ratio
+            };
+            if ratio >= LEAST_RATIO && best.is_none_or(better) {
                 best = Some(Slots { period_s: period as u64, first_s: phase as u64 + 1, ratio });
             }
         }

@@ -8,6 +8,7 @@ mod place;
 mod queues;
 mod run;
 mod storm;
+mod trace;
 mod transfer;
 mod twin;
 
@@ -19,11 +20,12 @@ use clap_complete::Shell;
 pub(crate) use emulate::Emulate;
 pub(crate) use experiments::{Compare, Reproduce};
 pub(crate) use gateway::{Gateway, Top};
-pub(crate) use orbit::{GroundPolicy, Orbit};
+pub(crate) use orbit::Orbit;
 pub(crate) use place::Spot;
 pub(crate) use queues::Queues;
 pub(crate) use run::Run;
 pub(crate) use storm::{Storm, World};
+pub(crate) use trace::{Measured, Trace, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
 pub(crate) use transfer::{Identity, Keygen, PathArgs, Recv, Send, Transport};
 pub(crate) use twin::{Twin, TwinHost, TwinRole};
 
@@ -33,6 +35,7 @@ use gateway::{GATEWAY_EXAMPLES, TOP_EXAMPLES};
 use orbit::ORBIT_EXAMPLES;
 use run::RUN_EXAMPLES;
 use storm::STORM_EXAMPLES;
+use trace::TRACE_EXAMPLES;
 use transfer::{KEYGEN_EXAMPLES, RECV_EXAMPLES, SEND_EXAMPLES};
 use twin::TWIN_EXAMPLES;
 
@@ -83,6 +86,9 @@ pub(crate) enum Command {
     /// Compute delay, route and handovers between two places over satellites
     #[command(after_help = ORBIT_EXAMPLES)]
     Orbit(Orbit),
+    /// Show, import and compute traces of links
+    #[command(after_help = TRACE_EXAMPLES)]
+    Trace(Trace),
     /// Generate this host's key pair
     #[command(after_help = KEYGEN_EXAMPLES)]
     Keygen(Keygen),

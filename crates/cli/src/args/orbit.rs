@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bentpipe_orbit::{Degrees, Epoch};
+use bentpipe_orbit::{Degrees, Epoch, Policy};
 use bentpipe_units::Span;
 use clap::{Args as ClapArgs, ValueEnum};
 
@@ -84,7 +84,7 @@ pub(crate) enum GroundPolicy {
     ShortestPath,
 }
 
-fn some_time(text: &str) -> Result<Span, String> {
+pub(super) fn some_time(text: &str) -> Result<Span, String> {
     match days(text)? {
         Span::ZERO => Err("it must be more than 0 s".to_owned()),
         span => Ok(span),
@@ -92,12 +92,22 @@ fn some_time(text: &str) -> Result<Span, String> {
 }
 
 /// A time, which may be in days.
-fn days(text: &str) -> Result<Span, String> {
+pub(super) fn days(text: &str) -> Result<Span, String> {
     const DAY: u64 = 86_400;
     let number = text.trim().strip_suffix('d').and_then(|days| days.trim_end().parse::<u32>().ok());
     match number {
         Some(days) => Ok(Span::from_secs(u64::from(days) * DAY)),
         None => text.parse().map_err(|error| format!("{error}, or days such as \"1 d\"")),
+    }
+}
+
+impl From<GroundPolicy> for Policy {
+    fn from(policy: GroundPolicy) -> Self {
+        match policy {
+            GroundPolicy::LongestHold => Self::LongestHold,
+            GroundPolicy::HighestElevation => Self::HighestElevation,
+            GroundPolicy::ShortestPath => Self::ShortestPath,
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod sctp;
 mod send;
 mod storm;
 mod top;
+mod trace;
 mod twin;
 
 use std::io::Write;
@@ -50,6 +51,7 @@ pub(crate) fn execute(command: Command) -> Result<(), Failure> {
         Command::TwinHost(args) => twin::host(&args.role),
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Orbit(args) => orbit::orbit(&args),
+        Command::Trace(args) => trace::trace(&args),
         Command::Gateway(args) => gateway::gateway(&args),
         Command::Top(args) => top::top(&args),
         Command::Keygen(args) => keygen::keygen(&args),

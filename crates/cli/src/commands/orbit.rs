@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use bentpipe_orbit::{
-    Cable, Constellation, Handover, Network, Node, OrbitError, Policy, Report, Sample, Spread,
-    Station, Survey,
+    Cable, Constellation, Handover, Network, Node, OrbitError, Report, Sample, Spread, Station,
+    Survey,
 };
 use bentpipe_scenario::{ConstellationOptions, open_constellation};
 use bentpipe_units::{Instant, Span};
 use serde_json::{Value, json};
 
-use crate::args::{GroundPolicy, Orbit, Spot};
+use crate::args::{Orbit, Spot};
 use crate::commands::print_json;
 use crate::failure::Failure;
 use crate::output::map;
@@ -74,11 +74,7 @@ fn constellation(args: &Orbit) -> Result<Constellation, Failure> {
 }
 
 fn network(args: &Orbit, constellation: Constellation) -> Result<Network, OrbitError> {
-    let policy = match args.policy {
-        GroundPolicy::LongestHold => Policy::LongestHold,
-        GroundPolicy::HighestElevation => Policy::HighestElevation,
-        GroundPolicy::ShortestPath => Policy::ShortestPath,
-    };
+    let policy = args.policy.into();
     let end = |spot: &Spot| Station { policy, ..Station::terminal(&spot.name, spot.place) };
     let mut stations = vec![end(&args.from), end(&args.to)];
     stations.extend(args.gateway.iter().map(|spot| Station::gateway(&spot.name, spot.place)));

@@ -1,0 +1,149 @@
+//! `bentpipe trace`: links as they were measured.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use bentpipe_orbit::{Network, OrbitError, Station, Survey};
+use bentpipe_scenario::{ConstellationOptions, library, open_constellation};
+use bentpipe_trace::import::{ImportOptions, import};
+use bentpipe_trace::{Slots, Spread, Summary, Trace, native, sparkline};
+use bentpipe_units::Instant;
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::args::{Measured, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
+use crate::commands::print_json;
+use crate::failure::Failure;
+
+/// Bars of the picture of a trace.
+const WIDTH: usize = 60;
+
+/// Does what was asked.
+pub(crate) fn trace(args: &crate::args::Trace) -> Result<(), Failure> {
+    match &args.what {
+        TraceCommand::Info(args) => info(args),
+        TraceCommand::Import(args) => import_all(args),
+        TraceCommand::FromOrbit(args) => from_orbit(args),
+    }
+}
+
+fn wrong(error: impl std::fmt::Display) -> Failure {
+    Failure::Input(error.to_string())
+}
+
+/// The text of a file, or of a trace that comes with the program.
+fn text(file: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(file).or_else(|error| {
+        let known = || library::traces().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+        let own = library::trace(file).map(str::to_owned);
+        own.ok_or_else(|| {
+            wrong(format!("{file}: {error}; there come with the program {}", known()))
+        })
+    })
+}
+
+fn info(args: &TraceInfo) -> Result<(), Failure> {
+    let rate = text(&args.file)?;
+    let trace = match &args.delays {
+        None => bentpipe_trace::read(&args.file, &rate),
+        Some(file) => bentpipe_trace::read_pair((&args.file, &rate), (file, &text(file)?)),
+    };
+    let summary = Summary::of(&trace.map_err(wrong)?);
+    if args.json {
+        return print_json(&summary);
+    }
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{}: {} s", args.file, summary.seconds)?;
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["", "min", "5 %", "median", "95 %", "max", "mean"]);
+    let mut row = |name: &str, spread: Option<Spread>, unit: f64, digits: usize| {
+        let Some(Spread { min, p5, median, p95, max, mean }) = spread else { return };
+        let figures = [min, p5, median, p95, max, mean];
+        let cells = figures.map(|figure| format!("{:.digits$}", figure / unit));
+        table.add_row([name.to_owned()].into_iter().chain(cells));
+    };
+    row("rate, Mbit/s", summary.rate_bps, 1e6, 2);
+    row("one-way delay, ms", summary.delay_s, 1e-3, 2);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "{table}")?;
+    if let Some(loss) = summary.loss {
+        writeln!(out, "loss: {:.3} %", 100.0 * loss)?;
+    }
+    if let Some((count, seconds)) = summary.outages.filter(|(count, _)| *count > 0) {
+        writeln!(out, "outages: {count}, {seconds:.2} s in all")?;
+    }
+    match summary.slots {
+        Some(Slots { period_s, first_s, ratio }) => writeln!(
+            out,
+            "slots: it changes every {period_s} s, first at {first_s} s, {ratio:.0} times as much as otherwise"
+        )?,
+        None => writeln!(out, "slots: none found")?,
+    }
+    writeln!(out, "{}", sparkline(&summary.picture, WIDTH))?;
+    Ok(())
+}
+
+fn import_all(args: &TraceImport) -> Result<(), Failure> {
+    let options = ImportOptions { way: args.way.into(), gap: args.gap, interval: args.interval };
+    let mut traces = args.sources.iter().map(|Measured { source, file }| {
+        let text =
+            std::fs::read_to_string(file).map_err(|error| wrong(format!("{file}: {error}")))?;
+        match source {
+            Some(source) => import(*source, file, &text, &options),
+            None => bentpipe_trace::read(file, &text),
+        }
+        .map_err(wrong)
+    });
+    let Some(first) = traces.next() else { return Ok(()) };
+    let trace = traces.try_fold(first?, |all, next| Ok::<_, Failure>(all.with(next?)))?;
+    write(&trace, args.out.as_deref())
+}
+
+fn from_orbit(args: &TraceFromOrbit) -> Result<(), Failure> {
+    let of = |error: OrbitError| wrong(format!("{}: {error}", args.constellation));
+    let constellation = open_constellation(&args.constellation, &ConstellationOptions::default())?;
+    let policy = args.policy.into();
+    let end =
+        |spot: &crate::args::Spot| Station { policy, ..Station::terminal(&spot.name, spot.place) };
+    let stations = vec![end(&args.from), end(&args.to)];
+    let mut network =
+        Network::new(constellation, stations, &[], args.update_interval).map_err(of)?;
+    let (first, step) = (Instant::ZERO, args.step);
+    let survey = Survey { from: 0, to: 1, first, end: first + args.duration, step };
+    let (mut delay, mut up) = (Vec::new(), Vec::new());
+    let report = survey
+        .run(&mut network, |sample| {
+            let route = sample.route.as_ref().map(|route| route.delay);
+            push(&mut up, sample.at, route.is_some());
+            route.into_iter().for_each(|route| push(&mut delay, sample.at, route));
+        })
+        .map_err(of)?;
+    if report.connected == 0 {
+        let (from, to) = (&args.from.name, &args.to.name);
+        return Err(wrong(format!("there never is a route from {from} to {to}")));
+    }
+    let up = up.iter().any(|(_, up)| !up).then_some(up);
+    write(&Trace { delay: Some(delay), up, ..Trace::silent(args.duration) }, args.out.as_deref())
+}
+
+/// A value that differs from the last one.
+fn push<T: PartialEq>(steps: &mut Vec<(Instant, T)>, at: Instant, value: T) {
+    if steps.last().is_none_or(|(_, last)| *last != value) {
+        steps.push((at, value));
+    }
+}
+
+/// Writes a trace into a file and says so, or prints it.
+fn write(trace: &Trace, path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path else {
+        let mut text = Vec::new();
+        native::write(trace, &mut text).map_err(wrong)?;
+        return Ok(std::io::stdout().write_all(&text)?);
+    };
+    let file = File::create(path).map_err(|error| Failure::writing(path, error))?;
+    native::write(trace, file).map_err(|error| Failure::writing(path, error))?;
+    Ok(writeln!(std::io::stdout(), "wrote {}", path.display())?)
+}
