@@ -48,24 +48,6 @@ static SCENARIOS: &[Entry] = entries![
     "sctp/slow-start",
 ];
 
-/// A name and the text of a trace under `traces/`.
-static TRACES: &[Entry] = &[
-    ("starlink-down", include_str!("../../../traces/starlink-down.csv")),
-    ("starlink-up", include_str!("../../../traces/starlink-up.csv")),
-    ("geo-rain", include_str!("../../../traces/geo-rain.csv")),
-];
-
-/// The traces by name.
-pub fn traces() -> impl Iterator<Item = Entry> {
-    TRACES.iter().copied()
-}
-
-/// The text of a trace, by its name with or without `.csv`.
-pub fn trace(name: &str) -> Option<&'static str> {
-    let name = name.strip_suffix(".csv").unwrap_or(name);
-    TRACES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
-}
-
 /// The scenarios by name.
 pub fn scenarios() -> impl Iterator<Item = Entry> {
     SCENARIOS.iter().copied()

@@ -5,6 +5,7 @@
 
 mod error;
 pub mod import;
+mod known;
 mod mahimahi;
 pub mod native;
 mod options;
@@ -13,6 +14,7 @@ mod summary;
 mod trace;
 
 pub use error::TraceError;
+pub use known::{find_known, known};
 pub use options::TraceOptions;
 pub use slots::{Slots, find_slots};
 pub use summary::{Spread, Summary, sparkline};

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use bentpipe_orbit::{Network, OrbitError, Station, Survey};
-use bentpipe_scenario::{ConstellationOptions, library, open_constellation};
+use bentpipe_scenario::{ConstellationOptions, open_constellation};
 use bentpipe_trace::import::{ImportOptions, import};
 use bentpipe_trace::{Slots, Spread, Summary, Trace, native, sparkline};
 use bentpipe_units::Instant;
@@ -34,8 +34,8 @@ fn wrong(error: impl std::fmt::Display) -> Failure {
 /// The text of a file, or of a trace that comes with the program.
 fn text(file: &str) -> Result<String, Failure> {
     std::fs::read_to_string(file).or_else(|error| {
-        let known = || library::traces().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-        let own = library::trace(file).map(str::to_owned);
+        let known = || bentpipe_trace::known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+        let own = bentpipe_trace::find_known(file).map(str::to_owned);
         own.ok_or_else(|| {
             wrong(format!("{file}: {error}; there come with the program {}", known()))
         })

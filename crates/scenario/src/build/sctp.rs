@@ -5,7 +5,7 @@ use bentpipe_transport::sctp::{Config, ConfigError, Counting, RtxPolicy, View};
 use bentpipe_units::Span;
 
 use super::protocol::IdleTimeout;
-use super::settings::{TableError, settings};
+use super::settings::{ROOMY, TableError, settings};
 use crate::schema::sctp::{CountingName, RtxPolicyName, SctpPreset, SctpTable};
 
 settings! {
@@ -64,7 +64,7 @@ impl SctpTable {
     ) -> Result<Config, TableError> {
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
         let mut config = match preset {
-            SctpPreset::Default => Config::default(),
+            SctpPreset::Default => Config { snd_buf: ROOMY, rcv_buf: ROOMY, ..Config::default() },
             SctpPreset::Paper => Config::paper(),
         };
         if idle_timeout == IdleTimeout::Endless {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bentpipe_cc::{BuildError, Choice, Registry, Row};
+use bentpipe_units::ByteCount;
 
 use crate::error::did_you_mean;
 use crate::old_keys;
@@ -41,6 +42,10 @@ pub(crate) struct TableError {
     pub(crate) key: String,
     pub(crate) problem: String,
 }
+
+/// The buffers of protocols that have no right-sizing, unless a preset says otherwise: they shall not be what limits a
+/// flow of 50 Mbit/s over a geostationary satellite.
+pub(crate) const ROOMY: ByteCount = ByteCount::new(4_000_000);
 
 /// The setting that makes a controller impossible.
 pub(crate) fn unfit(error: &BuildError, controllers: &Registry) -> TableError {

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use bentpipe_link::{ModelSpec, QueueLimit};
-use bentpipe_trace::{Trace, TraceError, TraceOptions};
+use bentpipe_trace::{Trace, TraceError, TraceOptions, find_known, known};
 
-use crate::library;
 use crate::problem::{Problem, problem};
 use crate::schema::trace::TraceTable;
 
@@ -49,11 +48,11 @@ fn text(path: &[&str], key: &str, file: &str, source: &str) -> Result<String, Pr
     let beside = Path::new(source).parent().unwrap_or(Path::new("")).join(file);
     match std::fs::read_to_string(&beside) {
         Ok(text) => Ok(text),
-        Err(error) => library::trace(file).map(str::to_owned).map_or_else(
+        Err(error) => find_known(file).map(str::to_owned).map_or_else(
             || {
-                let known = library::traces().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+                let names = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
                 let message =
-                    format!("{}: {error}; there come with the program {known}", beside.display());
+                    format!("{}: {error}; there come with the program {names}", beside.display());
                 problem(&[path, &[key]].concat(), message)
             },
             Ok,

@@ -5,7 +5,7 @@ use bentpipe_transport::xstp::{Config, ConfigError, StatRule};
 use bentpipe_wire::xstp::Report;
 
 use super::protocol::IdleTimeout;
-use super::settings::{TableError, settings};
+use super::settings::{ROOMY, TableError, settings};
 use crate::schema::xstp::{Preset, StatRuleName, XstpTable};
 
 settings! {
@@ -72,7 +72,7 @@ impl XstpTable {
     ) -> Result<Config, TableError> {
         let preset = own.and_then(|own| own.preset).or(self.preset).unwrap_or_default();
         let mut config = match preset {
-            Preset::Default => Config::default(),
+            Preset::Default => Config { snd_buf: ROOMY, rcv_buf: ROOMY, ..Config::default() },
             Preset::Paper => Config::paper(),
         };
         if idle_timeout == IdleTimeout::Endless {
