@@ -42,8 +42,8 @@ pub(super) const COMPARE_EXAMPLES: &str = "Examples:
   bentpipe compare geo --set links.satellite.ber=1e-5 --svg ranking.svg --csv ranking.csv
 
 A variant is PROTOCOL, PROTOCOL-CONTROLLER, tcp-RECOVERY or tcp-RECOVERY-CONTROLLER; `bentpipe list
-variants` names them. All meet the same channel in a replication. Buffers and segments keep the sizes
-that the scenario gives them.";
+variants` names them. All meet the same channel in a replication. Segments keep the size that
+the scenario gives them, and buffers do under the flow's own protocol.";
 
 /// `bentpipe compare`.
 #[derive(Debug, ClapArgs)]

@@ -121,7 +121,7 @@ pub fn named() -> Vec<NamedVariant> {
     ));
     all.push(entry(
         "VARIANT+split".into(),
-        "a proxy there, TCP with SACK up to it, the variant behind it: xstp-probing+split".into(),
+        "a proxy there, TCP with RACK up to it, the variant behind it: xstp-probing+split".into(),
     ));
     all.push(entry(
         "VARIANT+gateways".into(),
