@@ -156,3 +156,46 @@ fn what_is_deployed_is_compared_where_nothing_is_named_also_where_a_scenario_has
         assert!(names.contains(&deployed), "{deployed} is not among {names:?}");
     }
 }
+
+#[test]
+fn a_scenario_without_chance_runs_once_and_has_no_intervals() {
+    let (_dir, path) = in_file(&SCENARIO.replace("loss = 0.002\n", ""));
+    let args = [&path, "--variants", "tcp-cubic,xstp", "--reps", "5"];
+    let text = stdout(&args);
+    assert!(text.contains("one run each: there is no chance in it"), "{text}");
+    assert!(!text.contains('±'), "{text}");
+    let json: Value =
+        serde_json::from_str(&stdout(&[&args[..], &["--json"]].concat())).expect("JSON");
+    assert_eq!((&json["replications"], &json["chance"]), (&Value::from(1), &Value::from(false)));
+    assert!(json["rows"][0]["goodput"]["ci95"].is_null(), "{json}");
+    let (_dir, path) = in_file(SCENARIO);
+    let json = stdout(&[&path, "--variants", "tcp-cubic", "--reps", "3", "--json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!((&json["replications"], &json["chance"]), (&Value::from(3), &Value::from(true)));
+    assert!(json["rows"][0]["goodput"]["ci95"].is_number(), "{json}");
+}
+
+#[test]
+fn what_held_back_a_flow_and_how_full_the_line_was_is_said() {
+    let (_dir, path) = in_file(&SCENARIO.replace("loss = 0.002\n", ""));
+    let row = |sets: &[&str]| -> Value {
+        let args = [&[path.as_str(), "--variants", "tcp-cubic", "--json"], sets].concat();
+        let json: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+        json["rows"][0].clone()
+    };
+    let free = row(&[]);
+    assert!(free["limited_by"]["cwnd"].as_f64().is_some_and(|share| share > 0.9), "{free}");
+    let full = free["utilisation"]["mean"].as_f64();
+    assert!(full.is_some_and(|share| (0.9..=1.0).contains(&share)), "{free}");
+    let small = [
+        "--set",
+        "flows.one.tcp.receiver.rcv_buf=4 kB",
+        "--set",
+        "flows.two.tcp.receiver.rcv_buf=4 kB",
+    ];
+    let held =
+        row(&[&["--set", "flows.one.protocol=tcp", "--set", "flows.two.protocol=tcp"], &small[..]]
+            .concat());
+    assert!(held["limited_by"]["rcv_buf"].as_f64().is_some_and(|share| share > 0.8), "{held}");
+    assert!(held["utilisation"]["mean"].as_f64().is_some_and(|share| share < 0.5), "{held}");
+}

@@ -215,7 +215,7 @@ fn samples_are_a_table_over_time_that_ends_with_the_whole_file() {
         let mut reader = csv::Reader::from_path(&path).expect("a CSV file");
         let header: Vec<_> = reader.headers().expect("a header").iter().collect();
         let names = "time_s,flow,cwnd_bytes,ssthresh_bytes,srtt_s,in_flight_bytes,delivered_bytes,\
-                     phase,activity,route_delay_s";
+                     phase,activity,route_delay_s,limited_by";
         assert_eq!(header.join(","), names);
         let rows: Vec<_> = reader.records().map(|row| row.expect("a whole row")).collect();
         let number = |row: &csv::StringRecord, n: usize| row[n].parse::<f64>().expect("a number");
@@ -268,4 +268,22 @@ fn a_transfer_that_does_not_end_in_time_is_not_complete() {
     assert_eq!(run["flows"][0]["complete"], false);
     assert_eq!(run["flows"][0]["connection_time"], Value::Null);
     assert!(stdout(&args).contains("flow file (xstp, stp): not complete\n"));
+}
+
+#[test]
+fn the_text_says_what_held_a_flow_back_and_what_the_path_holds() {
+    let text = stdout(&["geo", "--set", "links.satellite.ber=0", "--set", "duration=\"30 s\""]);
+    assert!(text.contains("limited by: "), "{text}");
+    let small = [
+        "--set",
+        "links.satellite.ber=0",
+        "--set",
+        "flows.file.protocol=tcp",
+        "--set",
+        "flows.file.tcp.receiver.rcv_buf=\"64 kB\"",
+        "--set",
+        "duration=\"30 s\"",
+    ];
+    let text = stdout(&[&["geo"], &small[..]].concat());
+    assert!(text.contains("rcv_buf is 64 kB, the path holds 7"), "{text}");
 }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::LimitShares;
+
 /// The document that `bentpipe compare --json` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Comparison {
@@ -11,6 +13,8 @@ pub struct Comparison {
     pub flows: Vec<String>,
     /// Runs of each variant, with seeds 1 and on.
     pub replications: u64,
+    /// False when all runs of each variant were the same: there is no chance in it, and it was not repeated further.
+    pub chance: bool,
     /// The variants, the best goodput first.
     pub rows: Vec<ComparisonRow>,
 }
@@ -26,6 +30,10 @@ pub struct ComparisonRow {
     pub goodput: Estimate,
     /// The goodput against that of the first variant in the same replication: % more, below zero for less.
     pub to_best: Estimate,
+    /// Share of the slowest line of the path that its packets took, with all headers; none where no line has a rate.
+    pub utilisation: Option<Estimate>,
+    /// What held back the compared flows, as shares of the time.
+    pub limited_by: Option<LimitShares>,
     /// Bytes of both ends that are no first-time user data, % of the user data.
     pub overhead: Option<Estimate>,
     /// Jain's index of the flows' goodputs, where there are several.
@@ -43,10 +51,10 @@ pub struct ComparisonRow {
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Standard deviation.
-    pub sd: f64,
-    /// Half width of the 95 % confidence interval of the mean (Student's t).
-    pub ci95: f64,
+    /// Standard deviation; none of one replication.
+    pub sd: Option<f64>,
+    /// Half width of the 95 % confidence interval of the mean (Student's t); none of one replication.
+    pub ci95: Option<f64>,
     /// Replications.
     pub n: u64,
 }

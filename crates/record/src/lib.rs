@@ -9,6 +9,7 @@ mod constellation;
 mod distribution;
 mod experiment;
 mod flow;
+mod limit;
 mod proxy;
 mod run;
 mod sample;
@@ -22,6 +23,7 @@ pub use experiment::{Claim, Experiments, Figure, Point};
 pub use flow::{
     FlowMetrics, FlowSummary, PieceSummary, ProbingCycle, ProbingSummary, TransportCounters,
 };
+pub use limit::{LimitShares, SendLimit};
 pub use proxy::{Occupancy, ProxySample, ProxySummary};
 pub use run::{GatewaySummary, LinkSummary, RunSummary};
 pub use sample::Sample;

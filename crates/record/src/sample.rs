@@ -3,6 +3,8 @@
 use bentpipe_units::{ByteCount, Instant, Span};
 use serde::Serialize;
 
+use crate::SendLimit;
+
 /// The sender's state at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
@@ -24,6 +26,8 @@ pub struct Sample {
     pub phase: &'static str,
     /// What the sender is doing: `transmitting`, `persisting`, `idle` or `probing`.
     pub activity: &'static str,
+    /// What holds back its next data; `None` when nothing is to be sent any more or the connection is not open.
+    pub limit: Option<SendLimit>,
     /// Propagation delay of the flow's route over satellites at the last check; `None` without them and
     /// when there is no route.
     pub route_delay: Option<Span>,
@@ -31,7 +35,7 @@ pub struct Sample {
 
 impl Sample {
     /// Names of the columns of a sample in a file.
-    pub const COLUMNS: [&'static str; 10] = [
+    pub const COLUMNS: [&'static str; 11] = [
         "time_s",
         "flow",
         "cwnd_bytes",
@@ -42,10 +46,11 @@ impl Sample {
         "phase",
         "activity",
         "route_delay_s",
+        "limited_by",
     ];
 
     /// The sample in the order of [`Sample::COLUMNS`]; what is not known is empty.
-    pub fn fields(&self, flow_name: &str) -> [String; 10] {
+    pub fn fields(&self, flow_name: &str) -> [String; 11] {
         let bytes = |b: Option<ByteCount>| b.map(|b| b.get().to_string()).unwrap_or_default();
         let seconds =
             |s: Option<Span>| s.map(|s| format!("{:.6}", s.as_secs_f64())).unwrap_or_default();
@@ -60,6 +65,7 @@ impl Sample {
             self.phase.to_owned(),
             self.activity.to_owned(),
             seconds(self.route_delay),
+            self.limit.map_or("", SendLimit::name).to_owned(),
         ]
     }
 }
@@ -67,7 +73,7 @@ impl Sample {
 impl Serialize for Sample {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut row = serializer.serialize_struct("Sample", 10)?;
+        let mut row = serializer.serialize_struct("Sample", 11)?;
         row.serialize_field("time_s", &self.at.as_secs_f64())?;
         row.serialize_field("flow", &self.flow)?;
         row.serialize_field("cwnd_bytes", &self.cwnd.map(ByteCount::get))?;
@@ -78,6 +84,7 @@ impl Serialize for Sample {
         row.serialize_field("phase", self.phase)?;
         row.serialize_field("activity", self.activity)?;
         row.serialize_field("route_delay_s", &self.route_delay.map(Span::as_secs_f64))?;
+        row.serialize_field("limited_by", &self.limit)?;
         row.end()
     }
 }

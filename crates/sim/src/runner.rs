@@ -161,6 +161,7 @@ fn take_samples(now: Instant, spec: &RunSpec, endpoints: &Endpoints, network: &m
             delivered: ByteCount::new(delivered),
             phase: state.phase.name(),
             activity: state.activity,
+            limit: state.limit,
             route_delay: network.topology().and_then(|topology| topology.route_delay(flow)),
         });
     }

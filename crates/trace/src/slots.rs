@@ -57,7 +57,7 @@ pub fn find_slots(steps: &[(Instant, f64)], length: Span) -> Option<Slots> {
             let ratio = (sum / count as f64 / elsewhere).min(1e6);
             // Every second change of a period is one of twice the period: the shorter one tells more.
             let better = |best: Slots| {
-                let several = period as u64 % best.period_s == 0;
+                let several = (period as u64).is_multiple_of(best.period_s);
                 ratio > if several { 2.0 } else { 1.2 } * best.ratio
             };
             if ratio >= LEAST_RATIO && best.is_none_or(better) {

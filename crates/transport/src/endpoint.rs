@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use bentpipe_cc::Phase;
-use bentpipe_record::{ProbingSummary, TransportCounters};
+use bentpipe_record::{ProbingSummary, SendLimit, TransportCounters};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Segment;
 use bentpipe_wire::xcp::Header;
@@ -85,6 +85,8 @@ pub struct SenderState {
     pub phase: Phase,
     /// `transmitting`, `persisting`, `idle` or `probing`.
     pub activity: &'static str,
+    /// What holds back the next data; `None` before the connection is open and when no more is to be sent.
+    pub limit: Option<SendLimit>,
 }
 
 /// What an endpoint may be asked for: cheap questions before dear ones.

@@ -47,7 +47,8 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
 
 /// What is written of an estimate that may be missing.
 fn mean_and_interval(estimate: Option<&Estimate>) -> [String; 2] {
-    estimate.map(|e| [e.mean, e.ci95].map(|value| value.to_string())).unwrap_or_default()
+    let ci95 = |e: &Estimate| e.ci95.map(|ci95| ci95.to_string()).unwrap_or_default();
+    estimate.map(|e| [e.mean.to_string(), ci95(e)]).unwrap_or_default()
 }
 
 fn write_csv(path: &Path, result: &Comparison) -> Result<(), csv::Error> {
@@ -55,6 +56,7 @@ fn write_csv(path: &Path, result: &Comparison) -> Result<(), csv::Error> {
     let measures = [
         "goodput_bps",
         "to_best_percent",
+        "utilisation",
         "overhead_percent",
         "fairness",
         "queueing_delay_s",
@@ -68,6 +70,7 @@ fn write_csv(path: &Path, result: &Comparison) -> Result<(), csv::Error> {
         let measured = [
             Some(&row.goodput),
             Some(&row.to_best),
+            row.utilisation.as_ref(),
             row.overhead.as_ref(),
             row.fairness.as_ref(),
             row.queueing_delay.as_ref(),

@@ -12,6 +12,7 @@ use bentpipe_units::{Instant, Span};
 use crate::args::Run;
 use crate::commands::{changed, print_json};
 use crate::failure::Failure;
+use crate::output::limits::{self, Seen};
 use crate::output::summary;
 
 /// Time between samples when the scenario does not say.
@@ -25,11 +26,12 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     let mut files = Files::create(args, &spec, every)?;
     let summary = bentpipe_sim::run(&spec, &mut files)
         .map_err(|error| Failure::Input(format!("{}: {error}", scenario.source())))?;
+    let seen = std::mem::take(&mut files.seen);
     let written = files.finish()?;
     if args.json {
         return print_json(&summary);
     }
-    summary::print(&summary, &mut std::io::stdout().lock())?;
+    summary::print(&summary, &limits::lines(&spec, &seen), &mut std::io::stdout().lock())?;
     for path in written {
         writeln!(std::io::stdout(), "wrote {}", path.display())?;
     }
@@ -40,6 +42,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
 struct Files {
     every: Span,
     flows: Vec<String>,
+    seen: Vec<Seen>,
     samples: Option<(PathBuf, csv::Writer<File>)>,
     samples_failed: Option<String>,
     capture: Option<(PathBuf, Capture<BufWriter<File>>)>,
@@ -67,8 +70,9 @@ impl Files {
                 .map_err(|error| Failure::writing(path, error))?;
             capture = Some((path.clone(), writer));
         }
-        let flows = spec.flows.iter().map(|flow| flow.name.clone()).collect();
-        Ok(Self { every, flows, samples, samples_failed: None, capture })
+        let flows: Vec<String> = spec.flows.iter().map(|flow| flow.name.clone()).collect();
+        let seen = vec![Seen::default(); flows.len()];
+        Ok(Self { every, flows, seen, samples, samples_failed: None, capture })
     }
 
     /// Flushes the files and names them.
@@ -96,10 +100,11 @@ fn create(path: &Path) -> Result<File, Failure> {
 
 impl Observer for Files {
     fn sample_every(&self) -> Option<Span> {
-        self.samples.as_ref().map(|_| self.every)
+        Some(self.every)
     }
 
     fn sample(&mut self, sample: &Sample) {
+        self.seen[sample.flow].take(sample);
         let Some((_, writer)) = &mut self.samples else { return };
         if let Err(error) = writer.write_record(sample.fields(&self.flows[sample.flow])) {
             self.samples_failed.get_or_insert(error.to_string());

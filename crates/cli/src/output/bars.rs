@@ -19,7 +19,7 @@ pub(crate) fn write_svg(path: &Path, result: &Comparison) -> Result<(), Box<dyn 
     let root = SVGBackend::new(path, (WIDTH, FRAME + BAR * count as u32)).into_drawing_area();
     root.fill(&WHITE)?;
     let rows = || result.rows.iter().map(|row| &row.goodput);
-    let high = rows().map(|e| e.mean + e.ci95).fold(1.0, f64::max) / 1e6;
+    let high = rows().map(|e| e.mean + e.ci95.unwrap_or(0.0)).fold(1.0, f64::max) / 1e6;
     let title = format!("{}: goodput, n = {}", result.scenario, result.replications);
     let mut chart = ChartBuilder::on(&root)
         .caption(title, ("sans-serif", 20))
@@ -37,7 +37,7 @@ pub(crate) fn write_svg(path: &Path, result: &Comparison) -> Result<(), Box<dyn 
         .draw()?;
     for (place, row) in result.rows.iter().enumerate() {
         let middle = count as f64 - place as f64 - 0.5;
-        let (mean, ci95) = (row.goodput.mean / 1e6, row.goodput.ci95 / 1e6);
+        let (mean, ci95) = (row.goodput.mean / 1e6, row.goodput.ci95.unwrap_or(0.0) / 1e6);
         let bar = [(0.0, middle - 0.35), (mean, middle + 0.35)];
         chart.draw_series([Rectangle::new(bar, COLOR.mix(0.6).filled())])?;
         let (low, high) = ((mean - ci95).max(0.0), mean + ci95);

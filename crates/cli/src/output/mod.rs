@@ -2,6 +2,7 @@
 
 pub(crate) mod bars;
 pub(crate) mod harmless;
+pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod map;
 pub(crate) mod plot;

@@ -7,8 +7,12 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use super::table::thousands;
 
-/// Prints the summary of a run.
-pub(crate) fn print(run: &RunSummary, out: &mut impl Write) -> io::Result<()> {
+/// Prints the summary of a run; `limits` says of each flow what held it back.
+pub(crate) fn print(
+    run: &RunSummary,
+    limits: &[Option<String>],
+    out: &mut impl Write,
+) -> io::Result<()> {
     writeln!(
         out,
         "{}, seed {}: {:.3} simulated seconds, {} events, {} packet hops\n",
@@ -18,8 +22,8 @@ pub(crate) fn print(run: &RunSummary, out: &mut impl Write) -> io::Result<()> {
         thousands(run.events as f64, 0),
         thousands(run.packet_hops as f64, 0),
     )?;
-    for flow in &run.flows {
-        print_flow(flow, out)?;
+    for (flow, limits) in run.flows.iter().zip(limits) {
+        print_flow(flow, limits.as_deref(), out)?;
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -43,7 +47,7 @@ pub(crate) fn print(run: &RunSummary, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", trimmed(&table))
 }
 
-fn print_flow(flow: &FlowSummary, out: &mut impl Write) -> io::Result<()> {
+fn print_flow(flow: &FlowSummary, limits: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     let m = &flow.metrics;
     let state = match (&flow.failure, flow.complete) {
         (Some(failure), _) => format!("failed: {failure}"),
@@ -66,6 +70,10 @@ fn print_flow(flow: &FlowSummary, out: &mut impl Write) -> io::Result<()> {
     row("data segments sent", thousands(flow.source.data_segments as f64, 0))?;
     row("data segments retransmitted", thousands(flow.source.retransmitted_segments as f64, 0))?;
     row("window reductions", thousands(flow.source.reductions as f64, 0))?;
+    if let Some(limits) = limits {
+        writeln!(out, "  limited by: {limits}")?;
+    }
+    let mut row = |name: &str, value: String| writeln!(out, "  {name:32} {value:>16}");
     if let Some(p) = &flow.probing {
         row("probing cycles", thousands(p.cycles as f64, 0))?;
         row("  by early timeout / gap report", format!("{} / {}", p.early, p.explicit))?;

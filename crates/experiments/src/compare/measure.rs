@@ -1,14 +1,17 @@
 //! What is measured of a run that is compared with others.
 
-use bentpipe_record::{RunSummary, Sample, TransportCounters};
-use bentpipe_sim::Observer;
+use bentpipe_link::ModelSpec;
+use bentpipe_record::{RunSummary, Sample, SendLimit, TransportCounters};
+use bentpipe_sim::{FlowSpec, Observer, RunSpec};
 use bentpipe_units::Span;
+
+use super::place;
 
 /// Time between looks at the round-trip times.
 const EVERY: Span = Span::from_millis(100);
 
 /// What one run came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measured {
     /// Bits per second of user data that arrived, of all compared flows together.
     pub(super) goodput: f64,
@@ -23,6 +26,10 @@ pub(super) struct Measured {
     pub(super) connection_time: Option<f64>,
     /// Every file arrived whole.
     pub(super) complete: bool,
+    /// Share of the slowest line of the path that packets took.
+    pub(super) utilisation: Option<f64>,
+    /// How often each of [`SendLimit::ALL`] held back the compared flows.
+    pub(super) limits: [u64; 5],
 }
 
 /// Round-trip times of one flow: how many, their sum and the minimum, in seconds.
@@ -31,6 +38,8 @@ struct RoundTrips {
     count: u64,
     sum: f64,
     min: f64,
+    /// How often each of [`SendLimit::ALL`] held back the flow.
+    limits: [u64; 5],
 }
 
 /// Looks at the round-trip times of each flow while a run happens.
@@ -42,11 +51,16 @@ pub(super) struct Watch {
 impl Watch {
     /// Of a run of so many flows.
     pub(super) fn new(flows: usize) -> Self {
-        Self { flows: vec![RoundTrips { count: 0, sum: 0.0, min: f64::INFINITY }; flows] }
+        Self {
+            flows: vec![
+                RoundTrips { count: 0, sum: 0.0, min: f64::INFINITY, limits: [0; 5] };
+                flows
+            ],
+        }
     }
 
     /// What the run came to for these of its flows.
-    pub(super) fn measure(&self, run: &RunSummary, flows: &[usize]) -> Measured {
+    pub(super) fn measure(&self, spec: &RunSpec, run: &RunSummary, flows: &[usize]) -> Measured {
         let of = || flows.iter().map(|flow| &run.flows[*flow]);
         let goodputs: Vec<f64> = of().map(|flow| flow.metrics.effective_throughput).collect();
         let delivered: u64 = of().map(|flow| flow.delivered_bytes).sum();
@@ -63,6 +77,10 @@ impl Watch {
                 .then(|| waits.iter().sum::<f64>() / waits.len() as f64),
             connection_time: times.map(|times| times.into_iter().fold(0.0, f64::max)),
             complete: of().all(|flow| flow.complete),
+            utilisation: utilisation(spec, run, flows),
+            limits: std::array::from_fn(|n| {
+                flows.iter().map(|flow| self.flows[*flow].limits[n]).sum()
+            }),
         }
     }
 }
@@ -73,12 +91,46 @@ impl Observer for Watch {
     }
 
     fn sample(&mut self, sample: &Sample) {
+        let limit = SendLimit::ALL.iter().position(|limit| sample.limit == Some(*limit));
+        limit.into_iter().for_each(|limit| self.flows[sample.flow].limits[limit] += 1);
         let Some(srtt) = sample.srtt else { return };
         let (trips, seconds) = (&mut self.flows[sample.flow], srtt.as_secs_f64());
         trips.count += 1;
         trips.sum += seconds;
         trips.min = trips.min.min(seconds);
     }
+}
+
+/// The share of the slowest line on the way of the first compared flow's data that packets took, all of them.
+fn utilisation(spec: &RunSpec, run: &RunSummary, flows: &[usize]) -> Option<f64> {
+    let flow = flows.first().map(|flow| &spec.flows[*flow])?;
+    let (name, from, rate) = slowest_line(spec, flow)?;
+    let link = run.links.iter().find(|link| link.name == name && link.from == from)?;
+    let lost_before = link.lost_queue_full + link.lost_early;
+    let mean = link.bytes as f64 / link.packets.max(1) as f64;
+    let bits = 8.0 * (link.bytes as f64 - lost_before as f64 * mean);
+    let seconds = run.simulated_seconds - flow.source.start.as_secs_f64();
+    (seconds > 0.0).then(|| bits / (rate * seconds))
+}
+
+/// The slowest line on the way of a flow's data: its link, the node before it, and its rate in bits per second, the
+/// mean of one that a trace gives. `None` where no line has a rate.
+pub fn slowest_line<'a>(spec: &'a RunSpec, flow: &FlowSpec) -> Option<(&'a str, &'a str, f64)> {
+    let way = place::way(spec, flow)?.into_iter();
+    way.filter_map(|(link, models, from)| Some((link, from, rate_of(models)?)))
+        .min_by(|a, b| a.2.total_cmp(&b.2))
+}
+
+/// The mean rate of a line in bits per second, if it has one.
+fn rate_of(models: &[ModelSpec]) -> Option<f64> {
+    models.iter().find_map(|model| match model {
+        ModelSpec::Rate { rate, .. } => Some(rate.as_bps() as f64),
+        ModelSpec::Opportunities { opportunities, .. } => {
+            let bits = opportunities.bytes().bits() as f64 * opportunities.times().len() as f64;
+            Some(bits / opportunities.period().as_secs_f64())
+        }
+        _ => None,
+    })
 }
 
 /// Bytes of both ends of a leg that are no first-time user data, on the leg of a flow that has most of them.

@@ -5,7 +5,9 @@ mod measure;
 mod place;
 mod variant;
 
-use bentpipe_record::{Comparison, ComparisonRow, Estimate as Mean};
+use std::ops::RangeInclusive;
+
+use bentpipe_record::{Comparison, ComparisonRow, Estimate as Mean, LimitShares};
 use bentpipe_scenario::{Override, Scenario, ScenarioError};
 use bentpipe_sim::run;
 use rayon::prelude::*;
@@ -13,6 +15,7 @@ use rayon::prelude::*;
 pub(crate) use self::flows::changes;
 use self::flows::chosen;
 pub(crate) use self::measure::jain;
+pub use self::measure::slowest_line;
 use self::measure::{Measured, Watch};
 pub use self::variant::{DEFAULT_VARIANTS, NamedVariant, Variant, named};
 use crate::experiment::{Estimate, Progress, in_pool};
@@ -55,33 +58,54 @@ pub fn compare(
         )));
     }
     let reps = options.reps.max(1);
-    let mut jobs = Vec::new();
-    for (number, variant) in variants.iter().enumerate() {
+    let mut changed = Vec::new();
+    for variant in variants {
         let changes = variant.changes(&spec, &flows).map_err(&wrong)?;
-        let changed = with(scenario, &changes, variant)?;
-        for seed in 1..=reps {
-            jobs.push((number, changed.run_spec(Some(seed), false)?));
+        changed.push(with(scenario, &changes, variant)?);
+    }
+    let run_all = |seeds: RangeInclusive<u64>| {
+        let mut jobs = Vec::new();
+        for (number, changed) in changed.iter().enumerate() {
+            for seed in seeds.clone() {
+                jobs.push((number, changed.run_spec(Some(seed), false)?));
+            }
         }
-    }
-    progress.total(jobs.len() as u64);
-    let taken: Vec<Result<Measured, ScenarioError>> = in_pool(options.jobs, || {
-        let measured = jobs.par_iter().map(|(_, spec)| {
-            let mut watch = Watch::new(spec.flows.len());
-            let summary = run(spec, &mut watch).map_err(|error| wrong(error.to_string()));
-            progress.done();
-            summary.map(|summary| watch.measure(&summary, &flows))
+        let taken: Vec<Result<Measured, ScenarioError>> = in_pool(options.jobs, || {
+            let measured = jobs.par_iter().map(|(_, spec)| {
+                let mut watch = Watch::new(spec.flows.len());
+                let summary = run(spec, &mut watch).map_err(|error| wrong(error.to_string()));
+                progress.done();
+                summary.map(|summary| watch.measure(spec, &summary, &flows))
+            });
+            measured.collect()
         });
-        measured.collect()
-    });
+        let numbers = jobs.into_iter().map(|(number, _)| number);
+        numbers
+            .zip(taken)
+            .map(|(number, taken)| Ok((number, taken?)))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    progress.total(reps * variants.len() as u64);
     let mut measured = vec![Vec::new(); variants.len()];
-    for ((number, _), taken) in jobs.iter().zip(taken) {
-        measured[*number].push(taken?);
+    let take = |runs: Vec<(usize, Measured)>, measured: &mut Vec<Vec<Measured>>| {
+        runs.into_iter().for_each(|(number, run)| measured[number].push(run));
+    };
+    // Where two seeds give the same everywhere there is no chance in it, and more seeds say nothing more.
+    take(run_all(1..=reps.min(2))?, &mut measured);
+    let chance =
+        reps < 2 || measured.iter().any(|runs| runs.windows(2).any(|two| two[0] != two[1]));
+    if chance {
+        take(run_all(reps.min(2) + 1..=reps)?, &mut measured);
+    } else {
+        measured.iter_mut().for_each(|runs| runs.truncate(1));
     }
+    let replications = if chance { reps } else { 1 };
     let names = flows.iter().map(|flow| spec.flows[*flow].name.clone()).collect();
     Ok(Comparison {
         scenario: spec.name.clone(),
         flows: names,
-        replications: reps,
+        replications,
+        chance,
         rows: ranked(variants, &measured),
     })
 }
@@ -141,6 +165,10 @@ fn ranked(variants: &[Variant], measured: &[Vec<Measured>]) -> Vec<ComparisonRow
             variant: variants[number].name.clone(),
             goodput: estimate(&goodputs(runs)),
             to_best: estimate(&shortfalls),
+            utilisation: of(|run| run.utilisation),
+            limited_by: LimitShares::of(std::array::from_fn(|n| {
+                runs.iter().map(|run| run.limits[n]).sum()
+            })),
             overhead: of(|run| Some(run.overhead)),
             fairness: of(|run| run.fairness),
             queueing_delay: of(|run| run.queueing_delay),
@@ -153,5 +181,6 @@ fn ranked(variants: &[Variant], measured: &[Vec<Measured>]) -> Vec<ComparisonRow
 
 fn estimate(values: &[f64]) -> Mean {
     let Estimate { mean, sd, ci95, n } = Estimate::of(values);
-    Mean { mean, sd, ci95, n }
+    let several = |value: f64| (n > 1).then_some(value);
+    Mean { mean, sd: several(sd), ci95: several(ci95), n }
 }

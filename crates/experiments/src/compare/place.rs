@@ -91,6 +91,27 @@ pub(super) fn gateways(
     Ok(vec![("gateway".to_owned(), format!("{{ {} }}", roles.join(", ")))])
 }
 
+/// The links on the way of a flow's data, each with its models in that direction and the node before it; `None` with a
+/// constellation.
+pub(super) fn way<'a>(
+    spec: &'a RunSpec,
+    flow: &FlowSpec,
+) -> Option<Vec<(&'a str, &'a [ModelSpec], &'a str)>> {
+    if spec.constellation.is_some() {
+        return None;
+    }
+    let (mut at, mut way) = (flow.to, Vec::new());
+    while at != flow.from {
+        let (before, number) = last_link(spec, flow.from, at)?;
+        let link = &spec.links[number];
+        let forward = link.ends[0] == before;
+        let models = if forward { &link.forward_link } else { &link.return_link };
+        way.push((link.name.as_str(), models.as_slice(), spec.nodes[before].as_str()));
+        at = before;
+    }
+    Some(way)
+}
+
 /// The last node and link on the path with the fewest links.
 fn last_link(spec: &RunSpec, from: usize, to: usize) -> Option<(usize, usize)> {
     let mut reached = vec![None; spec.nodes.len()];

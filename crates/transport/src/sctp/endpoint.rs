@@ -130,6 +130,7 @@ impl Inspect for Association {
             in_flight: ByteCount::new(self.tx.flight.in_flight() as u64),
             phase: snapshot.phase,
             activity,
+            limit: self.tx.limit(),
         }
     }
 

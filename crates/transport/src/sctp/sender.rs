@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use bentpipe_cc::{PathView, Signal};
-use bentpipe_units::{Instant, Seq32, Span};
+use bentpipe_record::SendLimit;
+use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
 use super::draw::Draw;
@@ -120,6 +121,24 @@ impl Sender {
     /// A message of this length did not fit: its writer waits.
     pub(super) const fn writer_waits(&mut self, length: usize) {
         self.writer_waits = Some(length);
+    }
+
+    /// What holds back the next data.
+    pub(super) fn limit(&self) -> Option<SendLimit> {
+        let cwnd = self.paths[self.data_path()].controller.limits().window;
+        let cwnd = cwnd.map_or(u64::MAX, ByteCount::get);
+        Some(if self.queue.len() == 0 {
+            match self.writer_waits {
+                Some(_) => SendLimit::SndBuf,
+                None => SendLimit::Application,
+            }
+        } else if (self.peer_window as u64) < u64::from(self.config.mtu) {
+            SendLimit::RcvBuf
+        } else if cwnd >= self.config.snd_buf.get() {
+            SendLimit::SndBuf
+        } else {
+            SendLimit::Cwnd
+        })
     }
 
     /// A waiting writer can go on; true once for each wait.

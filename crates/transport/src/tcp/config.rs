@@ -56,7 +56,7 @@ pub struct Config {
     /// at both ends. Default off.
     pub tail_loss_probe: bool,
     /// While losses are repaired the window is reduced in proportion to what arrives (RFC 6937), unless the controller
-    /// sees to that itself. Default off: it is what the controller says at once.
+    /// sees to that itself. Of no effect but with [`Mode::Rack`]. Default off: it is what the controller says at once.
     pub proportional_reduction: bool,
     /// A loss is answered only after two exchanges of probes have shown that the round trip has grown
     /// (TCP-Probing, Tsaoussidis and Badr 2000). Needs SACK at both ends, and of a peer without D-SACK a path

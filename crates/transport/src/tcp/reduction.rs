@@ -1,8 +1,6 @@
 //! How a window is reduced while losses are repaired: in proportion to what arrives (RFC 6937 and its successor,
 //! draft-ietf-tcpm-prr-rfc6937bis).
 
-use super::recovery::Scoreboard;
-
 /// A reduction that is under way (Proportional Rate Reduction). All in bytes.
 #[derive(Debug)]
 pub(super) struct Reduction {
@@ -29,9 +27,8 @@ pub(super) struct Heard {
 }
 
 impl Reduction {
-    /// From one window to another; it lasts for what is under way.
-    pub(super) fn new(before: u64, target: u64, board: &Scoreboard) -> Self {
-        let (until, window) = (board.next(), board.pipe());
+    /// From one window to another, with so much under way; it is over when everything before `until` is acknowledged.
+    pub(super) fn new(before: u64, target: u64, until: u64, window: u64) -> Self {
         Self { before: before.max(1), target, until, delivered: 0, sent: 0, window }
     }
 
@@ -40,12 +37,12 @@ impl Reduction {
         una >= self.until
     }
 
-    /// An acknowledgement came.
-    pub(super) fn hear(&mut self, board: &Scoreboard, heard: &Heard) {
+    /// An acknowledgement came; so much is under way.
+    pub(super) fn hear(&mut self, pipe: u64, heard: &Heard) {
         if heard.delivered == 0 {
             return;
         }
-        let (pipe, mss) = (board.pipe(), heard.mss.max(1));
+        let mss = heard.mss.max(1);
         self.delivered += heard.delivered;
         let room = if pipe > self.target {
             let share = u128::from(self.target) * u128::from(self.delivered);
@@ -75,7 +72,7 @@ impl Reduction {
 mod tests {
     use bentpipe_units::Instant;
 
-    use super::super::recovery::{Delivered, Stamp};
+    use super::super::recovery::{Delivered, Scoreboard, Stamp};
     use super::*;
 
     const MSS: u64 = 100;
@@ -93,6 +90,10 @@ mod tests {
         board.push(MSS as u32, false, at, stamp);
     }
 
+    fn begin(before: u64, target: u64, board: &Scoreboard) -> Reduction {
+        Reduction::new(before, target, board.next(), board.pipe())
+    }
+
     fn heard(progress: bool) -> Heard {
         Heard { delivered: MSS, progress, mss: MSS }
     }
@@ -101,11 +102,11 @@ mod tests {
     fn reduced(target: u64) -> u64 {
         let mut board = out(20);
         board.lose(0);
-        let mut reduction = Reduction::new(20 * MSS, target * MSS, &board);
+        let mut reduction = begin(20 * MSS, target * MSS, &board);
         let mut left = 0;
         for n in 1..20 {
             board.sack(n * MSS + 1, (n + 1) * MSS + 1, &mut Delivered::default());
-            reduction.hear(&board, &heard(false));
+            reduction.hear(board.pipe(), &heard(false));
             while board.pipe() + MSS <= reduction.window() {
                 send(&mut board);
                 reduction.sent(MSS);
@@ -126,25 +127,25 @@ mod tests {
     {
         let mut board = out(20);
         (0..15).for_each(|n| _ = board.lose(n));
-        let mut reduction = Reduction::new(20 * MSS, 10 * MSS, &board);
-        reduction.hear(&board, &heard(false));
+        let mut reduction = begin(20 * MSS, 10 * MSS, &board);
+        reduction.hear(board.pipe(), &heard(false));
         assert_eq!(reduction.window(), board.pipe() + MSS);
         reduction.sent(MSS);
-        reduction.hear(&board, &heard(true));
+        reduction.hear(board.pipe(), &heard(true));
         assert_eq!(reduction.window(), board.pipe() + 2 * MSS);
     }
 
     #[test]
     fn the_first_retransmission_leaves_whatever_arrived() {
         let board = out(20);
-        let mut reduction = Reduction::new(20 * MSS, MSS, &board);
-        reduction.hear(&board, &Heard { delivered: 1, progress: false, mss: MSS });
+        let mut reduction = begin(20 * MSS, MSS, &board);
+        reduction.hear(board.pipe(), &Heard { delivered: 1, progress: false, mss: MSS });
         assert_eq!(reduction.window(), board.pipe() + MSS);
     }
 
     #[test]
     fn it_is_over_when_what_was_under_way_is_acknowledged() {
-        let reduction = Reduction::new(20 * MSS, 10 * MSS, &out(20));
+        let reduction = begin(20 * MSS, 10 * MSS, &out(20));
         assert!(!reduction.is_over(2000) && reduction.is_over(2001));
     }
 }

@@ -62,9 +62,14 @@ impl Retransmissions {
         }
     }
 
-    /// The window comes down from one size to another while what is under way arrives.
-    pub(super) fn reduce(&mut self, before: u64, target: u64, board: &Scoreboard) {
-        self.reduction = Some(Reduction::new(before, target, board));
+    /// The window comes down from one size to another while what is under way arrives. Other modes than RACK have rules
+    /// of their own for what leaves meanwhile.
+    pub(super) fn reduce(&mut self, before: u64, target: u64, board: &Scoreboard, mss: u64) {
+        if self.mode != Mode::Rack {
+            return;
+        }
+        let in_flight = self.recovery.in_flight(board, mss);
+        self.reduction = Some(Reduction::new(before, target, board.next(), in_flight));
     }
 
     /// What an acknowledgement brings counts for the window that is being reduced.
@@ -74,7 +79,7 @@ impl Retransmissions {
         if reduction.is_over(board.una()) {
             self.reduction = None;
         } else {
-            reduction.hear(board, heard);
+            reduction.hear(self.recovery.in_flight(board, heard.mss), heard);
         }
     }
 

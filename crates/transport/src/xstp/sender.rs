@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use bentpipe_cc::{DedicatedLink, PathView, Signal};
+use bentpipe_record::SendLimit;
 use bentpipe_units::{BitRate, ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -440,6 +441,26 @@ impl Sender {
             Activity::Persisting => "persisting",
             Activity::Idle => "idle",
         }
+    }
+
+    /// What holds back the next data.
+    pub(super) fn limit(&self) -> Option<SendLimit> {
+        let waits = self.buffer.len() > 0;
+        if !self.open || !waits && self.writer.has_finished {
+            return None;
+        }
+        let (cwnd, most) = (self.governor.cwnd(), self.config.cwnd_max(self.payload.get()));
+        Some(if !waits {
+            if self.writer.waits { SendLimit::SndBuf } else { SendLimit::Application }
+        } else if self.credit() < cwnd {
+            SendLimit::RcvBuf
+        } else if (self.cache.len() as u64) < u64::from(cwnd) {
+            SendLimit::Pacing
+        } else if u64::from(cwnd) >= most {
+            SendLimit::SndBuf
+        } else {
+            SendLimit::Cwnd
+        })
     }
 
     /// The session is gone: forces the sender to be idle and frees everything.

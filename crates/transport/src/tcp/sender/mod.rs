@@ -25,6 +25,7 @@ mod transmit;
 use std::sync::Arc;
 
 use bentpipe_cc::{Loss, LossCause, PathView, Signal};
+use bentpipe_record::SendLimit;
 use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 use bytes::Bytes;
 
@@ -366,7 +367,8 @@ impl Sender {
         let target = self.governor.cwnd();
         let steps = self.config.proportional_reduction && !self.governor.repair().own_window;
         if steps && target < before {
-            self.retransmissions.reduce(before, target, &self.board);
+            let mss = self.mss();
+            self.retransmissions.reduce(before, target, &self.board, mss);
         }
     }
 
@@ -419,6 +421,24 @@ impl Sender {
             in_flight: ByteCount::new(self.board.outstanding()),
             phase: snapshot.phase,
             activity,
+            limit: self.limit(),
         }
+    }
+
+    /// What holds back the next data.
+    fn limit(&self) -> Option<SendLimit> {
+        let unsent = self.backlog.unsent();
+        if !self.open || unsent == 0 && self.backlog.is_closing() {
+            return None;
+        }
+        Some(if unsent == 0 {
+            if self.backlog.has_writer() { SendLimit::SndBuf } else { SendLimit::Application }
+        } else if self.peer.room(self.board.next()) < self.mss().min(unsent) {
+            SendLimit::RcvBuf
+        } else if self.pacer.deadline().is_some() {
+            SendLimit::Pacing
+        } else {
+            SendLimit::Cwnd
+        })
     }
 }

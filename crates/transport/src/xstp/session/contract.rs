@@ -152,6 +152,7 @@ impl Inspect for Session {
             in_flight: ByteCount::new(self.tx.cache.bytes() as u64),
             phase: snapshot.phase,
             activity: self.tx.activity_name(),
+            limit: self.tx.limit(),
         }
     }
 

@@ -1,0 +1,83 @@
+//! What holds back a sender.
+
+use serde::Serialize;
+
+/// What held back the next data of a sender at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SendLimit {
+    /// The congestion window was used up.
+    Cwnd,
+    /// The pace did not allow it yet.
+    Pacing,
+    /// The peer's window: its receive buffer.
+    RcvBuf,
+    /// The send buffer was full of what is not acknowledged.
+    SndBuf,
+    /// The application had nothing to send.
+    Application,
+}
+
+impl SendLimit {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Cwnd, Self::Pacing, Self::RcvBuf, Self::SndBuf, Self::Application];
+
+    /// The name in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cwnd => "cwnd",
+            Self::Pacing => "pacing",
+            Self::RcvBuf => "rcv_buf",
+            Self::SndBuf => "snd_buf",
+            Self::Application => "application",
+        }
+    }
+}
+
+/// For which share of the time each of them held back a flow, as far as it was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LimitShares {
+    /// [`SendLimit::Cwnd`].
+    pub cwnd: f64,
+    /// [`SendLimit::Pacing`].
+    pub pacing: f64,
+    /// [`SendLimit::RcvBuf`].
+    pub rcv_buf: f64,
+    /// [`SendLimit::SndBuf`].
+    pub snd_buf: f64,
+    /// [`SendLimit::Application`].
+    pub application: f64,
+}
+
+impl LimitShares {
+    /// The shares of so many looks at each of [`SendLimit::ALL`]; `None` of no look.
+    pub fn of(counts: [u64; 5]) -> Option<Self> {
+        let all: u64 = counts.iter().sum();
+        let [cwnd, pacing, rcv_buf, snd_buf, application] =
+            counts.map(|count| count as f64 / all.max(1) as f64);
+        (all > 0).then_some(Self { cwnd, pacing, rcv_buf, snd_buf, application })
+    }
+
+    /// The shares, the largest first.
+    pub fn largest_first(&self) -> [(SendLimit, f64); 5] {
+        let shares = [self.cwnd, self.pacing, self.rcv_buf, self.snd_buf, self.application];
+        let mut all: [(SendLimit, f64); 5] =
+            std::array::from_fn(|n| (SendLimit::ALL[n], shares[n]));
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_all_looks_and_the_largest_comes_first() {
+        let shares = LimitShares::of([1, 0, 2, 0, 1]).expect("looks");
+        assert_eq!(shares.largest_first()[0], (SendLimit::RcvBuf, 0.5));
+        assert_eq!(shares.cwnd + shares.application, 0.5);
+        assert_eq!(LimitShares::of([0; 5]), None);
+    }
+}
