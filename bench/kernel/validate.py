@@ -158,7 +158,8 @@ def simulated_run(point, seed, bentpipe):
 def simulated_flow(point, flow, rows):
     source = flow["source"]
     ended = flow["connection_time"] or SECONDS
-    srtts = [float(row["srtt_s"]) for row in rows if row["srtt_s"] and float(row["time_s"]) <= ended]
+    # The sample behind its end as well: a short flow has no other.
+    srtts = [float(row["srtt_s"]) for row in rows if row["srtt_s"] and float(row["time_s"]) <= ended + 0.1]
     states = [
         (float(row["time_s"]), int(row["cwnd_bytes"] or 0) / 1448, float(row["srtt_s"] or 0), row["phase"])
         for row in rows
