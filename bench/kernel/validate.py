@@ -5,7 +5,7 @@ Each point runs in `bentpipe run` and, as real programs in network namespaces, i
 many seeds. The kernel's TCP_INFO is read every 100 ms. Needs root. Prints a table: goodput, share of the data
 retransmitted, mean and 95th percentile of the smoothed round trip, and what is too far apart.
 
-    validate.py [--seeds N] [--jobs N] [--only PATTERN] [--keep DIR] [--rows FILE] [--plots DIR]
+    validate.py [--seeds N] [--jobs N] [--only PATTERN] [--keep DIR] [--rows FILE] [--if-possible]
 
 PATTERN chooses points by their names. DIR keeps what the kernel did, so that another run of the same points compares
 with it instead of measuring again.
@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -195,6 +196,15 @@ def judge(ours, kernels, flow):
     return goodput, abs(goodput) <= GOODPUT and (factor <= FACTOR or apart <= SHARE)
 
 
+def what_is_missing():
+    if os.geteuid() != 0:
+        return "root for network namespaces"
+    tools = [tool for tool in ("unshare", "ip", "sysctl") if shutil.which(tool) is None]
+    available = pathlib.Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="utf-8")
+    controls = [control for control in CONTROLS if control not in available.split()]
+    return ", ".join(tools + [f"{control} in the kernel" for control in controls])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
@@ -202,7 +212,14 @@ def main():
     parser.add_argument("--only", default=".")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--rows", type=pathlib.Path)
+    parser.add_argument("--if-possible", action="store_true", help="skip, and say so, where namespaces cannot be made")
     args = parser.parse_args()
+    missing = what_is_missing()
+    if missing and args.if_possible:
+        print(f"SKIPPED: TCP beside the kernel's needs {missing}")
+        return
+    if missing:
+        sys.exit(f"{sys.argv[0]}: needs {missing}")
     bentpipe = os.environ.get("BENTPIPE", f"{ROOT}/target/release/bentpipe")
     simulator = os.environ.get("SIMULATOR", bentpipe)
     if args.keep:
