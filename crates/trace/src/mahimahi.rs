@@ -4,6 +4,7 @@
 use bentpipe_link::Opportunities;
 use bentpipe_units::{ByteCount, Instant, Span};
 
+use crate::error::Cited;
 use crate::trace::Rate;
 use crate::{Trace, TraceError};
 
@@ -23,7 +24,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Trace, TraceError> {
     for (number, line) in lines(text) {
         let wrong = |problem: String| TraceError::at(file, number, problem);
         let ms: u64 = line.parse().map_err(|_| {
-            wrong(format!("`{line}` is no millisecond: each line has one, such as 12"))
+            wrong(format!("`{}` is no millisecond: each line has one, such as 12", Cited(line)))
         })?;
         if ms < last {
             return Err(wrong(format!("{ms} ms lies before the {last} ms of the line before")));
@@ -54,7 +55,8 @@ pub(crate) fn with_delays(trace: Trace, file: &str, text: &str) -> Result<Trace,
     for (number, line) in lines(text) {
         let ms: Option<f64> = line.parse().ok();
         let ms = ms.filter(|ms| (0.0..=LONGEST_DELAY).contains(ms)).ok_or_else(|| {
-            let problem = format!("`{line}` is no delay: each line has one in 0..=60000 ms");
+            let problem =
+                format!("`{}` is no delay: each line has one in 0..=60000 ms", Cited(line));
             TraceError::at(file, number, problem)
         })?;
         let delay = Span::from_secs_f64(ms / 1e3);

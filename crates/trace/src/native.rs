@@ -16,6 +16,7 @@ use std::io::Write;
 use bentpipe_units::{BitRate, Instant, Span};
 use csv::{ByteRecord, ReaderBuilder, Trim};
 
+use crate::error::Cited;
 use crate::trace::Rate;
 use crate::{Trace, TraceError};
 
@@ -77,7 +78,7 @@ pub fn read(file: &str, text: &str) -> Result<Trace, TraceError> {
             }
             let value: Option<f64> = text.parse().ok();
             value.filter(|value| (low..=high).contains(value)).map(Some).ok_or_else(|| {
-                let problem = format!("`{text}` is no number in {low}..={high}");
+                let problem = format!("`{}` is no number in {low}..={high}", Cited(text));
                 TraceError::of(file, line, COLUMNS[column], problem)
             })
         };
@@ -105,7 +106,7 @@ pub fn read(file: &str, text: &str) -> Result<Trace, TraceError> {
             "1" | "true" => up.take(at, true),
             "0" | "false" => up.take(at, false),
             other => {
-                let problem = format!("`{other}` is neither 1 nor 0");
+                let problem = format!("`{}` is neither 1 nor 0", Cited(other));
                 return Err(TraceError::of(file, line, COLUMNS[4], problem));
             }
         }
@@ -133,7 +134,7 @@ fn columns(file: &str, reader: &mut csv::Reader<&[u8]>) -> Result<[Option<usize>
     let mut columns = [None; 5];
     for (place, name) in header.iter().enumerate() {
         let Some(column) = COLUMNS.iter().position(|known| *known == name) else {
-            let problem = format!("there is no column `{name}`; there are {known}");
+            let problem = format!("there is no column `{}`; there are {known}", Cited(name));
             return Err(TraceError::at(file, 1, problem));
         };
         if columns[column].replace(place).is_some() {

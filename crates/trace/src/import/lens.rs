@@ -5,6 +5,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::probes::{Probe, trace};
 use super::{ImportOptions, Way};
+use crate::error::Cited;
 use crate::{Trace, TraceError};
 
 /// A loss.
@@ -37,7 +38,8 @@ pub(super) fn import(name: &str, text: &str, options: &ImportOptions) -> Result<
         let number = |place: usize, field| {
             let text = record.get(place).unwrap_or_default();
             let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
-            let problem = || TraceError::of(name, line, field, format!("`{text}` is no number"));
+            let problem =
+                || TraceError::of(name, line, field, format!("`{}` is no number", Cited(text)));
             number.ok_or_else(problem)
         };
         let (stamp, rtt) = (number(time, "timestamp")?, number(rtt, "rtt")?);

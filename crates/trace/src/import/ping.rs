@@ -4,6 +4,7 @@ use bentpipe_units::{Instant, Span};
 
 use super::ImportOptions;
 use super::probes::{Probe, trace};
+use crate::error::Cited;
 use crate::{Trace, TraceError};
 
 /// More probes than anybody sends: a year of a thousand in a second.
@@ -20,7 +21,7 @@ pub(super) fn import(name: &str, text: &str, options: &ImportOptions) -> Result<
         let wrong = |field, problem: String| TraceError::of(name, number, field, problem);
         let seq: u64 = digits(seq)
             .parse()
-            .map_err(|_| wrong("icmp_seq", format!("`{seq}` begins with no number")))?;
+            .map_err(|_| wrong("icmp_seq", format!("`{}` begins with no number", Cited(seq))))?;
         // The number has 16 bits on the wire, and most programs show no more.
         let wide = last.map_or(seq, |last: u64| unwrapped(last, seq));
         last = Some(wide);
@@ -32,15 +33,16 @@ pub(super) fn import(name: &str, text: &str, options: &ImportOptions) -> Result<
             Some(stamp) => {
                 let seconds: Option<f64> =
                     stamp.parse().ok().filter(|s: &f64| (0.0..1e11).contains(s));
-                let seconds = seconds
-                    .ok_or_else(|| wrong("time", format!("`{stamp}` is no time in seconds")))?;
+                let seconds = seconds.ok_or_else(|| {
+                    wrong("time", format!("`{}` is no time in seconds", Cited(stamp)))
+                })?;
                 Instant::ZERO + Span::from_secs_f64(seconds)
             }
             None => Instant::ZERO + options.interval * wide,
         };
         let delay = match after(line, "time=") {
             Some(rtt) => Some(half(rtt).ok_or_else(|| {
-                wrong("time", format!("`{rtt}` is no round trip in milliseconds"))
+                wrong("time", format!("`{}` is no round trip in milliseconds", Cited(rtt)))
             })?),
             None => None,
         };
