@@ -200,6 +200,24 @@ fn a_file_of_ones_own_runs_like_a_built_in_scenario() {
 }
 
 #[test]
+fn a_scenario_is_not_overwritten_nor_do_samples_and_packets_share_a_file() {
+    let dir = TempDir::new().expect("a directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();
+    let text = include_str!("../../../scenarios/xstp/scripted.toml");
+    fs::write(path("mine.toml"), text).expect("written");
+    let refused = |args: &[&str]| {
+        bentpipe(&[&[path("mine.toml").as_str()], args].concat())
+            .assert()
+            .code(2)
+            .stderr(predicate::str::contains("the same file: name another one"));
+        assert_eq!(fs::read_to_string(path("mine.toml")).expect("the scenario"), text);
+    };
+    refused(&["--samples", &path("mine.toml")]);
+    refused(&["--pcap", &path("mine.toml")]);
+    refused(&["--samples", &path("out"), "--pcap", &path("out")]);
+}
+
+#[test]
 fn samples_are_a_table_over_time_that_ends_with_the_whole_file() {
     let dir = TempDir::new().expect("a directory");
     let path = dir.path().join("samples.csv");

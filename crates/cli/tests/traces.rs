@@ -89,6 +89,24 @@ fn the_delay_over_satellites_becomes_a_trace() {
 }
 
 #[test]
+fn what_was_measured_is_not_overwritten_by_what_is_made_of_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();
+    fs::write(path("ping.txt"), PING).expect("written");
+    fs::hard_link(path("ping.txt"), path("twin.csv")).expect("linked");
+    std::os::unix::fs::symlink("ping.txt", path("link.csv")).expect("linked");
+    let source = format!("ping:{}", path("ping.txt"));
+    for out in ["ping.txt", "twin.csv", "link.csv"] {
+        bentpipe(&["trace", "import", &source, "--out", &path(out)])
+            .assert()
+            .code(2)
+            .stderr(predicate::str::contains(format!("{out}: the command uses")));
+        assert_eq!(fs::read_to_string(path("ping.txt")).expect("the file"), PING);
+    }
+    bentpipe(&["trace", "import", &source, "--out", "/dev/null"]).assert().success();
+}
+
+#[test]
 fn what_is_no_trace_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("bad.csv").to_str().expect("a path").to_owned();

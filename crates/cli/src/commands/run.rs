@@ -13,7 +13,7 @@ use crate::args::Run;
 use crate::commands::{changed, print_json};
 use crate::failure::Failure;
 use crate::output::limits::{self, Seen};
-use crate::output::summary;
+use crate::output::{file, summary};
 
 /// Time between samples when the scenario does not say.
 const SAMPLE_EVERY: Span = Span::from_millis(100);
@@ -58,15 +58,20 @@ impl Files {
             let hint = did_you_mean(unknown, directions.iter().map(|[link, ..]| *link));
             return Err(Failure::Input(format!("--pcap-link: there is no link `{unknown}`{hint}")));
         }
+        let source = &args.source;
+        let read: Vec<&Path> =
+            source.scenario.iter().chain(&source.profile).map(Path::new).collect();
         let mut samples = None;
         if let Some(path) = &args.samples {
-            let mut writer = csv::Writer::from_writer(create(path)?);
+            let mut writer = csv::Writer::from_writer(file::create(path, read.iter().copied())?);
             writer.write_record(Sample::COLUMNS).map_err(|e| Failure::writing(path, e))?;
             samples = Some((path.clone(), writer));
         }
         let mut capture = None;
         if let Some(path) = &args.pcap {
-            let writer = Capture::new(BufWriter::new(create(path)?), spec, &args.pcap_link)
+            let used = read.iter().copied().chain(args.samples.as_deref());
+            let out = BufWriter::new(file::create(path, used)?);
+            let writer = Capture::new(out, spec, &args.pcap_link)
                 .map_err(|error| Failure::writing(path, error))?;
             capture = Some((path.clone(), writer));
         }
@@ -92,10 +97,6 @@ impl Files {
         }
         Ok(written)
     }
-}
-
-fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| Failure::writing(path, error))
 }
 
 impl Observer for Files {

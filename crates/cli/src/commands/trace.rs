@@ -1,6 +1,5 @@
 //! `bentpipe trace`: links as they were measured.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use crate::args::{Measured, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
 use crate::commands::print_json;
 use crate::failure::Failure;
+use crate::output::file;
 
 /// Bars of the picture of a trace.
 const WIDTH: usize = 60;
@@ -99,7 +99,7 @@ fn import_all(args: &TraceImport) -> Result<(), Failure> {
     });
     let Some(first) = traces.next() else { return Ok(()) };
     let trace = traces.try_fold(first?, |all, next| Ok::<_, Failure>(all.with(next?)))?;
-    write(&trace, args.out.as_deref())
+    write(&trace, args.out.as_deref(), args.sources.iter().map(|from| from.file.as_str()))
 }
 
 fn from_orbit(args: &TraceFromOrbit) -> Result<(), Failure> {
@@ -126,7 +126,8 @@ fn from_orbit(args: &TraceFromOrbit) -> Result<(), Failure> {
         return Err(wrong(format!("there never is a route from {from} to {to}")));
     }
     let up = up.iter().any(|(_, up)| !up).then_some(up);
-    write(&Trace { delay: Some(delay), up, ..Trace::silent(args.duration) }, args.out.as_deref())
+    let trace = Trace { delay: Some(delay), up, ..Trace::silent(args.duration) };
+    write(&trace, args.out.as_deref(), [args.constellation.as_str()])
 }
 
 /// A value that differs from the last one.
@@ -136,14 +137,18 @@ fn push<T: PartialEq>(steps: &mut Vec<(Instant, T)>, at: Instant, value: T) {
     }
 }
 
-/// Writes a trace into a file and says so, or prints it.
-fn write(trace: &Trace, path: Option<&Path>) -> Result<(), Failure> {
+/// Writes a trace into a file, which is none of those it was made of, and says so, or prints it.
+fn write<'a>(
+    trace: &Trace,
+    path: Option<&Path>,
+    made_of: impl IntoIterator<Item = &'a str>,
+) -> Result<(), Failure> {
     let Some(path) = path else {
         let mut text = Vec::new();
         native::write(trace, &mut text).map_err(wrong)?;
         return Ok(std::io::stdout().write_all(&text)?);
     };
-    let file = File::create(path).map_err(|error| Failure::writing(path, error))?;
+    let file = file::create(path, made_of.into_iter().map(Path::new))?;
     native::write(trace, file).map_err(|error| Failure::writing(path, error))?;
     Ok(writeln!(std::io::stdout(), "wrote {}", path.display())?)
 }

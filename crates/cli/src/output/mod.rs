@@ -1,6 +1,7 @@
 //! How results look: tables, summaries, plots.
 
 pub(crate) mod bars;
+pub(crate) mod file;
 pub(crate) mod harmless;
 pub(crate) mod limits;
 pub(crate) mod lines;
