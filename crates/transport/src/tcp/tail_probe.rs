@@ -57,6 +57,11 @@ impl TailProbe {
         self.due = false;
     }
 
+    /// The window was reduced for a loss: the answer to a probe that left before says nothing new.
+    pub(super) const fn forget(&mut self) {
+        self.under_way = None;
+    }
+
     /// When the probe leaves.
     #[inline]
     pub(super) const fn deadline(&self) -> Option<Instant> {

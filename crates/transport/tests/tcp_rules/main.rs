@@ -17,5 +17,6 @@ mod reports;
 mod sending;
 mod snack;
 mod support;
+mod tail_probes;
 mod timers;
 mod undoing;

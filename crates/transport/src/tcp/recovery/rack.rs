@@ -87,7 +87,8 @@ impl Rack {
         self.reordering.window(path)
     }
 
-    /// Gives up what had its time (RFC 8985, section 6.2, step 5): the bytes, and whether some had been sent again.
+    /// Gives up what had its time (RFC 8985, section 6.2, step 5): the bytes, and whether some had been
+    /// retransmitted.
     fn detect(&mut self, board: &mut Scoreboard, path: &Path) -> (u64, bool) {
         self.deadline = None;
         let Some(arrived) = self.arrived else { return (0, false) };

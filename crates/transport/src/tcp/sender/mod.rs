@@ -362,8 +362,9 @@ impl Sender {
         }
     }
 
-    /// The controller reduced its window: what may be under way follows step by step.
+    /// The controller answered a loss or a mark: what may be under way follows its window step by step.
     fn reduce_from(&mut self, before: u64) {
+        self.timers.tail_probe_mut().forget();
         let target = self.governor.cwnd();
         let steps = self.config.proportional_reduction && !self.governor.repair().own_window;
         if steps && target < before {

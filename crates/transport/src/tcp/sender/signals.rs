@@ -143,6 +143,7 @@ impl Sender {
             let path = self.repair_path(now);
             let lost = self.retransmissions.on_timeout(&mut self.board, &path);
             self.timers.tail_probe_mut().stop();
+            self.timers.tail_probe_mut().forget();
             self.timers.count_timeout();
             let found = Found { lost, new_episode, again, ..Found::default() };
             self.answer_loss(now, &found, LossCause::Timeout);

@@ -57,10 +57,12 @@ impl Sender {
             return None;
         }
         let new_first = self.retransmissions.prefers_new() && self.backlog.has_new();
-        let mut outgoing = if new_first { None } else { self.next_retransmission(now, clock) };
-        if new_first {
-            outgoing = self.next_new(now).unwrap_or(None);
-        } else if outgoing.is_none() && self.board.next_retransmission().is_none() {
+        let mut outgoing = if new_first {
+            self.next_new(now).unwrap_or(None)
+        } else {
+            self.next_retransmission(now, clock)
+        };
+        if !new_first && outgoing.is_none() && self.board.next_retransmission().is_none() {
             outgoing = match self.next_new(now) {
                 Ok(Some(outgoing)) => Some(outgoing),
                 Ok(None) => self.last_resort(now, clock),
@@ -79,13 +81,10 @@ impl Sender {
     fn next_tail_probe(&mut self, now: Instant, clock: u32, wire: u64) -> Option<Outgoing> {
         let new = self.next_new(now).unwrap_or(None);
         let retransmitted = new.is_none();
-        let outgoing = match new {
-            None => {
-                let last = self.board.last().map(|(index, _)| index);
-                last.and_then(|index| self.resend(now, clock, index))
-            }
-            new => new,
-        };
+        let outgoing = new.or_else(|| {
+            let (last, _) = self.board.last()?;
+            self.resend(now, clock, last)
+        });
         self.timers.tail_probe_mut().left(self.board.next(), retransmitted);
         let outgoing = outgoing?;
         self.charge(now, wire, &outgoing);
