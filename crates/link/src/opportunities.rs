@@ -55,6 +55,11 @@ impl Opportunities {
         self.bytes
     }
 
+    /// The mean rate in bits per second.
+    pub fn mean_bps(&self) -> f64 {
+        8.0 * self.bytes.get() as f64 * self.times.len() as f64 / self.period.as_secs_f64()
+    }
+
     /// When the opportunity of this number comes, counted from the first one of the first round.
     fn time(&self, number: u64) -> Instant {
         let count = self.times.len() as u64;

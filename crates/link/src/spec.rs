@@ -123,6 +123,21 @@ impl ModelSpec {
         }
     }
 
+    /// The mean rate of a transmitter in bits per second over a run that takes so long, that of a round for delivery
+    /// opportunities; `None` for other models.
+    pub fn mean_bps(&self, run: Span) -> Option<f64> {
+        let bps = |rate: Option<BitRate>| rate.map_or(0, BitRate::as_bps) as f64;
+        match self {
+            Self::Rate { rate, .. } => Some(rate.as_bps() as f64),
+            Self::FadingRate { rate, fades, .. } => {
+                Some(SteppedRate::steps_of(*rate, fades).mean(run, bps))
+            }
+            Self::SteppedRate { rates, .. } => Some(rates.mean(run, bps)),
+            Self::Opportunities { opportunities, .. } => Some(opportunities.mean_bps()),
+            _ => None,
+        }
+    }
+
     /// Equal for models of one kind, whatever their settings.
     fn kind(&self) -> (Discriminant<Self>, Option<&str>) {
         let name = match self {

@@ -24,18 +24,29 @@ pub struct Fade {
 pub struct SteppedRate {
     queue: RateQueue,
     rates: Timeline<Option<BitRate>>,
+    /// What a round of the rates sends, in nanoseconds' worth of work at one bit per second.
+    lap: Option<u128>,
     position: Position,
 }
 
 impl SteppedRate {
-    /// An idle transmitter with these rates, `None` for nothing. Where they begin anew one of them must be something.
+    /// An idle transmitter with these rates, `None` for nothing.
     pub fn new(rates: Timeline<Option<BitRate>>, limit: QueueLimit) -> Self {
         let queue = RateQueue::new(BitRate::from_bps(1), limit);
-        Self { queue, rates, position: Position::default() }
+        let work = |(rate, span): (Option<BitRate>, Span)| {
+            u128::from(rate.map_or(0, BitRate::as_bps)) * u128::from(span.as_nanos())
+        };
+        let lap = rates.lap().map(|lap| lap.map(work).sum());
+        Self { queue, rates, lap, position: Position::default() }
     }
 
     /// An idle transmitter of this rate, with fades in the order of time that do not overlap.
     pub fn fading(rate: BitRate, limit: QueueLimit, fades: &[Fade]) -> Self {
+        Self::new(Self::steps_of(rate, fades), limit)
+    }
+
+    /// The rates of a line with fades in the order of time that do not overlap.
+    pub(crate) fn steps_of(rate: BitRate, fades: &[Fade]) -> Timeline<Option<BitRate>> {
         let mut steps = vec![(Instant::ZERO, Some(rate))];
         for fade in fades {
             // One that begins where another ends.
@@ -45,8 +56,7 @@ impl SteppedRate {
             steps.push((fade.at, Some(fade.rate)));
             steps.push((fade.at + fade.lasts, Some(rate)));
         }
-        let rates = Timeline::new(steps, None).unwrap_or_else(|_| Timeline::constant(Some(rate)));
-        Self::new(rates, limit)
+        Timeline::new(steps, None).unwrap_or_else(|_| Timeline::constant(Some(rate)))
     }
 
     /// When so many bytes are sent whose transmission begins then.
@@ -54,6 +64,9 @@ impl SteppedRate {
         let mut rate = self.rates.value_at(&mut self.position, begins);
         let (mut position, mut now) = (self.position, begins);
         let mut left = u128::from(bytes.bits()) * SECOND;
+        if self.lap == Some(0) {
+            return Instant::MAX;
+        }
         while let Some(next) = self.rates.next_change(position) {
             let bps = rate.map_or(0, BitRate::as_bps);
             let until = u128::from(next.since(now).as_nanos()) * u128::from(bps);
@@ -62,6 +75,14 @@ impl SteppedRate {
             }
             let Some(behind) = self.rates.follower(position) else { break };
             (now, left, position) = (next, left - until, behind);
+            // Whole rounds at once: a round may be much shorter than a packet takes.
+            if let Some((lap, period)) =
+                self.lap.zip(self.rates.period()).filter(|(lap, _)| left > *lap)
+            {
+                let laps = u64::try_from((left - 1) / lap).unwrap_or(u64::MAX);
+                (now, left) = (now + period * laps, left - lap * u128::from(laps));
+                position = position.laps_later(laps);
+            }
             rate = self.rates.value(position);
         }
         let Some(rate) = rate else { return Instant::MAX };
@@ -150,6 +171,20 @@ mod tests {
         let late = [(); 3].map(|()| offer(&mut once, micros(3_500), 1));
         let never = Fate::Leaves(Instant::MAX);
         assert_eq!(late, [never, never, full]);
+    }
+
+    #[test]
+    fn a_packet_that_takes_many_rounds_is_sent_as_one_that_takes_few() {
+        let nanos = Instant::from_nanos;
+        let steps = vec![(nanos(0), Some(BitRate::from_bps(1))), (nanos(1), None)];
+        let rates = Timeline::new(steps, Some(Span::from_nanos(2))).expect("rates");
+        let mut line = SteppedRate::new(rates, QueueLimit::Unlimited);
+        // 8 bits at one for each second of two.
+        let leaves = Fate::Leaves(nanos(16_000_000_000 - 1));
+        assert_eq!(offer(&mut line, Instant::ZERO, 1), leaves);
+        let silent = Timeline::new(vec![(nanos(0), None)], Some(Span::from_nanos(2)));
+        let mut never = SteppedRate::new(silent.expect("rates"), QueueLimit::Unlimited);
+        assert_eq!(offer(&mut never, Instant::ZERO, 1), Fate::Leaves(Instant::MAX));
     }
 
     proptest! {

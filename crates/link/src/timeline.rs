@@ -20,6 +20,14 @@ pub struct Position {
     index: usize,
 }
 
+impl Position {
+    /// That of the same value so many rounds later, where everything begins anew.
+    #[must_use]
+    pub const fn laps_later(self, laps: u64) -> Self {
+        Self { lap: self.lap.saturating_add(laps), index: self.index }
+    }
+}
+
 /// A timeline that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimelineError {
@@ -88,6 +96,43 @@ impl<T: Copy> Timeline<T> {
             return Some(Position { lap, index: index + 1 });
         }
         self.period.map(|_| Position { lap: lap + 1, index: 0 })
+    }
+
+    /// The values of a round with the time for which each of them holds, from the first one on; `None` where nothing
+    /// begins anew.
+    pub fn lap(&self) -> Option<impl Iterator<Item = (T, Span)> + '_> {
+        let again = self.steps[0].0 + self.period?;
+        let ends = self.steps.iter().skip(1).map(|(at, _)| *at).chain([again]);
+        Some(self.steps.iter().zip(ends).map(|((at, value), end)| (*value, end.since(*at))))
+    }
+
+    /// The length of a round.
+    pub const fn period(&self) -> Option<Span> {
+        self.period
+    }
+
+    /// The mean of what `of` says of the values from the beginning until `end`.
+    pub fn mean(&self, end: Span, of: impl Fn(T) -> f64) -> f64 {
+        let lap = self.lap().into_iter().flatten();
+        let lap: f64 = lap.map(|(value, span)| of(value) * span.as_secs_f64()).sum();
+        // Whole rounds are alike once the first value's time has come.
+        let alike = end.as_nanos().saturating_sub(self.steps[0].0.as_nanos());
+        let period = self.period.map_or(u64::MAX, Span::as_nanos);
+        let whole = alike / period;
+        let end_of_rest = Instant::from_nanos(end.as_nanos() - whole.saturating_mul(period));
+        let mut position = Position::default();
+        let mut now = Instant::ZERO;
+        let mut value = self.value_at(&mut position, now);
+        let mut sum = whole as f64 * lap;
+        while let Some((next, at)) = self.follower(position).zip(self.next_change(position)) {
+            if at >= end_of_rest {
+                break;
+            }
+            sum += of(value) * at.since(now).as_secs_f64();
+            (now, position, value) = (at, next, self.value(next));
+        }
+        let last = of(value) * end_of_rest.since(now).as_secs_f64();
+        (sum + last) / end.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
     /// The value at a position.
@@ -160,6 +205,22 @@ mod tests {
         assert_eq!(new(vec![1, 2, 2], 9), Err(TimelineError::Decreasing(2)));
         assert_eq!(new(vec![1, 2], 2), Err(TimelineError::ShortPeriod));
         assert_eq!(new(vec![1, 2], 3), Ok(()));
+    }
+
+    #[test]
+    fn the_mean_is_that_of_the_time_that_is_asked_for() {
+        let sum = |timeline: Timeline<u32>, ms| {
+            (timeline.mean(Span::from_millis(ms), f64::from) * ms as f64).round()
+        };
+        let steps = [(10, 1), (20, 4)];
+        assert_eq!(sum(timeline(&steps, Some(40)), 50), 140.0, "20 ms of 1 and 30 ms of 4");
+        assert_eq!(sum(timeline(&steps, Some(40)), 60), 150.0, "10 ms of 1 more");
+        assert_eq!(sum(timeline(&steps, Some(40)), 850), 2_740.0, "twenty rounds more");
+        assert_eq!(sum(timeline(&steps, Some(40)), 5), 5.0);
+        assert_eq!(sum(timeline(&steps, None), 10), 10.0);
+        assert_eq!(sum(timeline(&steps, None), 40), 100.0, "20 ms of each");
+        let later = timeline(&steps, None).starting_at(Span::from_millis(15));
+        assert_eq!(sum(later, 10), 25.0);
     }
 
     proptest! {
