@@ -37,6 +37,11 @@ pub(crate) const LINUX: Parameter = Parameter {
 /// Linux 2.6.22 starts after a loss with so many segments more than are under way.
 const LINUX_BURST: f64 = 3.0;
 
+/// Which of the forms of [`LINUX`] is chosen: what lies between two of them is the nearer one.
+pub(crate) fn linux_form(build: &Build<'_>, row: &Row) -> u8 {
+    libm::round(build.parameter(row, LINUX.name)) as u8
+}
+
 /// A paced sender may be this much faster than its window divided by the round trip, so that the
 /// window is used up in spite of small delays and headers (RFC 9002, section 7.7).
 const PACING_GAIN: f64 = 1.25;
@@ -82,7 +87,7 @@ impl Window {
             max,
             abc_limit: build.parameter(row, ABC_LIMIT.name),
             after_timeout: false,
-            whole: build.parameter(row, LINUX.name) == 1.0,
+            whole: linux_form(build, row) == 1,
             count: 0.0,
             before: None,
         }

@@ -10,7 +10,7 @@ use crate::delay_probe_start::{DELAY_PROBE_START, DelayProbeStart};
 use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::hystart::{HYSTART, HyStart};
 use crate::row::{Build, Parameter, Row};
-use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window};
+use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window, linux_form};
 use crate::{Ack, Gauge, PathView};
 
 /// The registry row.
@@ -87,14 +87,33 @@ struct Cubic {
     start_probe: DelayProbeStart,
     floor: Option<DeliveredFloor>,
     seen: Instant,
-    /// The module of Linux 2.6.22 in its place, or that of Linux 6.
-    linux: Option<linux::Module>,
-    kernel: Option<kernel::Kernel>,
+    form: Form,
+}
+
+/// Whose CUBIC it is.
+#[derive(Debug)]
+enum Form {
+    Rfc,
+    /// The module of Linux 2.6.22.
+    Module(linux::Module),
+    /// That of Linux 6.
+    Kernel(kernel::Kernel),
+}
+
+impl Form {
+    /// A timeout, or a new start.
+    fn forget(&mut self) {
+        match self {
+            Self::Rfc => {}
+            Self::Module(module) => module.forget(),
+            Self::Kernel(kernel) => kernel.forget(),
+        }
+    }
 }
 
 impl Cubic {
     fn new(build: &Build<'_>) -> Self {
-        let (linux, c) = (build.parameter(&ROW, LINUX.name), build.parameter(&ROW, "c"));
+        let c = build.parameter(&ROW, "c");
         Self {
             c,
             beta: build.parameter(&ROW, "beta"),
@@ -106,8 +125,11 @@ impl Cubic {
             start_probe: DelayProbeStart::new(build.parameter(&ROW, DELAY_PROBE_START.name) >= 0.5),
             floor: (build.parameter(&ROW, "floor_to_delivered") >= 0.5).then(DeliveredFloor::new),
             seen: Instant::ZERO,
-            linux: (linux == 1.0).then(|| linux::Module::new(c)),
-            kernel: (linux == 2.0).then(|| kernel::Kernel::new(c)),
+            form: match linux_form(build, &ROW) {
+                0 => Form::Rfc,
+                1 => Form::Module(linux::Module::new(c)),
+                _ => Form::Kernel(kernel::Kernel::new(c)),
+            },
         }
     }
 
@@ -167,15 +189,16 @@ impl Epoch {
 
 impl Algorithm for Cubic {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
-        if let Some(module) = &mut self.linux {
-            return module.measure(path, ack);
-        }
-        if let Some(kernel) = &mut self.kernel {
-            if !path.cwnd_limited {
-                kernel.rest(path.now.since(self.seen));
+        match &mut self.form {
+            Form::Rfc => {}
+            Form::Module(module) => return module.measure(path, ack),
+            Form::Kernel(kernel) => {
+                if !path.cwnd_limited {
+                    kernel.rest(path.now.since(self.seen));
+                }
+                self.seen = path.now;
+                return kernel.measure(window, path);
             }
-            self.seen = path.now;
-            return kernel.measure(window, path);
         }
         self.start.measure(window, path);
         self.start_probe.measure(window, path, ack);
@@ -195,11 +218,14 @@ impl Algorithm for Cubic {
             return;
         }
         let cwnd = window.segments();
-        if let Some(module) = &mut self.linux {
-            return window.step(module.needed(path.now, cwnd) + 1.0, segments);
-        }
-        if let Some(kernel) = &mut self.kernel {
-            return window.add(window.mss() * kernel.grow(path.now, cwnd, segments));
+        match &mut self.form {
+            Form::Rfc => {}
+            Form::Module(module) => {
+                return window.step(module.needed(path.now, cwnd) + 1.0, segments);
+            }
+            Form::Kernel(kernel) => {
+                return window.add(window.mss() * kernel.grow(path.now, cwnd, segments));
+            }
         }
         let (c, alpha, prior) = (self.c, self.alpha(), self.prior);
         let fresh = self.begin(path.now, cwnd);
@@ -222,14 +248,17 @@ impl Algorithm for Cubic {
         self.start.end();
         self.start_probe.end();
         let cwnd = window.segments();
-        if let Some(module) = &mut self.linux {
-            module.lose(cwnd);
-            return Some(event.flight * linux::BETA);
-        }
-        if let Some(kernel) = &mut self.kernel {
-            let whole = libm::floor(cwnd);
-            kernel.lose(whole);
-            return Some(window.whole_segments(whole * window.mss() * kernel::BETA));
+        match &mut self.form {
+            Form::Rfc => {}
+            Form::Module(module) => {
+                module.lose(cwnd);
+                return Some(event.flight * linux::BETA);
+            }
+            Form::Kernel(kernel) => {
+                let whole = libm::floor(cwnd);
+                kernel.lose(whole);
+                return Some(window.whole_segments(whole * window.mss() * kernel::BETA));
+            }
         }
         let shrank = self.fast_convergence && cwnd < self.w_max;
         self.w_max = if shrank { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
@@ -246,12 +275,7 @@ impl Algorithm for Cubic {
         if event.cause == Cause::Timeout {
             // Section 4.8: the first stage after a timeout has its plateau where it begins.
             (self.w_max, self.epoch) = (0.0, None);
-            if let Some(module) = &mut self.linux {
-                module.forget();
-            }
-            if let Some(kernel) = &mut self.kernel {
-                kernel.forget();
-            }
+            self.form.forget();
         }
     }
 
@@ -267,18 +291,15 @@ impl Algorithm for Cubic {
 
     fn restart(&mut self) {
         (self.w_max, self.prior, self.epoch) = (0.0, 0.0, None);
-        if let Some(module) = &mut self.linux {
-            module.forget();
-        }
-        if let Some(kernel) = &mut self.kernel {
-            kernel.forget();
-        }
+        self.form.forget();
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
-        let (w_max, k) = match &self.kernel {
-            Some(kernel) => (kernel.last_max(), kernel.k()),
-            None => (self.w_max, self.epoch.as_ref().map_or(0.0, |epoch| epoch.k)),
+        let (w_max, k) = match &self.form {
+            Form::Kernel(kernel) => (kernel.last_max(), kernel.k()),
+            Form::Rfc | Form::Module(_) => {
+                (self.w_max, self.epoch.as_ref().map_or(0.0, |epoch| epoch.k))
+            }
         };
         vec![Gauge { name: "w_max_segments", value: w_max }, Gauge { name: "k_s", value: k }]
     }
