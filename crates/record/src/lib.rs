@@ -23,7 +23,7 @@ pub use experiment::{Claim, Experiments, Figure, Point};
 pub use flow::{
     FlowMetrics, FlowSummary, PieceSummary, ProbingCycle, ProbingSummary, TransportCounters,
 };
-pub use limit::{LimitShares, SendLimit};
+pub use limit::{LimitCounts, LimitShares, SendLimit};
 pub use proxy::{Occupancy, ProxySample, ProxySummary};
 pub use run::{GatewaySummary, LinkSummary, RunSummary};
 pub use sample::Sample;

@@ -35,6 +35,32 @@ impl SendLimit {
     }
 }
 
+/// How often each of them was seen to hold back a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitCounts([u64; SendLimit::ALL.len()]);
+
+impl LimitCounts {
+    /// A look at a sender; nothing counts where nothing holds it back.
+    pub fn take(&mut self, limit: Option<SendLimit>) {
+        let place = SendLimit::ALL.iter().position(|known| limit == Some(*known));
+        place.into_iter().for_each(|place| self.0[place] += 1);
+    }
+
+    /// The shares of all looks; `None` of no look.
+    pub fn shares(&self) -> Option<LimitShares> {
+        let all: u64 = self.0.iter().sum();
+        let [cwnd, pacing, rcv_buf, snd_buf, application] =
+            self.0.map(|count| count as f64 / all.max(1) as f64);
+        (all > 0).then_some(LimitShares { cwnd, pacing, rcv_buf, snd_buf, application })
+    }
+}
+
+impl std::iter::Sum for LimitCounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, more| Self(std::array::from_fn(|n| sum.0[n] + more.0[n])))
+    }
+}
+
 /// For which share of the time each of them held back a flow, as far as it was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LimitShares {
@@ -51,14 +77,6 @@ pub struct LimitShares {
 }
 
 impl LimitShares {
-    /// The shares of so many looks at each of [`SendLimit::ALL`]; `None` of no look.
-    pub fn of(counts: [u64; 5]) -> Option<Self> {
-        let all: u64 = counts.iter().sum();
-        let [cwnd, pacing, rcv_buf, snd_buf, application] =
-            counts.map(|count| count as f64 / all.max(1) as f64);
-        (all > 0).then_some(Self { cwnd, pacing, rcv_buf, snd_buf, application })
-    }
-
     /// The shares, the largest first.
     pub fn largest_first(&self) -> [(SendLimit, f64); 5] {
         let shares = [self.cwnd, self.pacing, self.rcv_buf, self.snd_buf, self.application];
@@ -75,9 +93,14 @@ mod tests {
 
     #[test]
     fn shares_are_of_all_looks_and_the_largest_comes_first() {
-        let shares = LimitShares::of([1, 0, 2, 0, 1]).expect("looks");
+        let mut looks = LimitCounts::default();
+        let seen = [SendLimit::RcvBuf, SendLimit::Cwnd, SendLimit::RcvBuf].map(Some);
+        seen.into_iter().chain([None]).for_each(|limit| looks.take(limit));
+        let mut more = LimitCounts::default();
+        more.take(Some(SendLimit::Application));
+        let shares = [looks, more].into_iter().sum::<LimitCounts>().shares().expect("looks");
         assert_eq!(shares.largest_first()[0], (SendLimit::RcvBuf, 0.5));
         assert_eq!(shares.cwnd + shares.application, 0.5);
-        assert_eq!(LimitShares::of([0; 5]), None);
+        assert_eq!(LimitCounts::default().shares(), None);
     }
 }

@@ -1,7 +1,7 @@
 //! What held back the flows of a run.
 
 use bentpipe_experiments::compare::slowest_line;
-use bentpipe_record::{LimitShares, Sample, SendLimit};
+use bentpipe_record::{LimitCounts, Sample, SendLimit};
 use bentpipe_sim::{FlowSpec, Protocol, RunSpec};
 use bentpipe_units::{ByteCount, Span};
 
@@ -13,15 +13,14 @@ const NOTABLE: f64 = 0.2;
 /// What was seen of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    limits: [u64; 5],
+    limits: LimitCounts,
     min_rtt: Option<Span>,
 }
 
 impl Seen {
     /// Takes a sample.
     pub(crate) fn take(&mut self, sample: &Sample) {
-        let limit = SendLimit::ALL.iter().position(|limit| sample.limit == Some(*limit));
-        limit.into_iter().for_each(|limit| self.limits[limit] += 1);
+        self.limits.take(sample.limit);
         let rtt = sample.srtt.map(|srtt| self.min_rtt.map_or(srtt, |min| min.min(srtt)));
         self.min_rtt = rtt.or(self.min_rtt);
     }
@@ -33,7 +32,7 @@ pub(crate) fn lines(spec: &RunSpec, seen: &[Seen]) -> Vec<Option<String>> {
 }
 
 fn line(spec: &RunSpec, flow: &FlowSpec, seen: &Seen) -> Option<String> {
-    let shares = LimitShares::of(seen.limits)?.largest_first();
+    let shares = seen.limits.shares()?.largest_first();
     let told = shares.into_iter().filter(|(_, share)| *share >= LEAST);
     let told: Vec<String> =
         told.map(|(limit, share)| format!("{} {:.0} %", limit.name(), 100.0 * share)).collect();

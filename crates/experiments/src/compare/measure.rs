@@ -1,7 +1,7 @@
 //! What is measured of a run that is compared with others.
 
 use bentpipe_link::ModelSpec;
-use bentpipe_record::{RunSummary, Sample, SendLimit, TransportCounters};
+use bentpipe_record::{LimitCounts, RunSummary, Sample, TransportCounters};
 use bentpipe_sim::{FlowSpec, Observer, RunSpec};
 use bentpipe_units::Span;
 
@@ -28,35 +28,29 @@ pub(super) struct Measured {
     pub(super) complete: bool,
     /// Share of the slowest line of the path that packets took.
     pub(super) utilisation: Option<f64>,
-    /// How often each of [`SendLimit::ALL`] held back the compared flows.
-    pub(super) limits: [u64; 5],
+    /// What held back the compared flows.
+    pub(super) limits: LimitCounts,
 }
 
-/// Round-trip times of one flow: how many, their sum and the minimum, in seconds.
-#[derive(Clone, Copy, Debug)]
-struct RoundTrips {
+/// What was seen of one flow: of round-trip times how many, their sum and the minimum, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
     count: u64,
     sum: f64,
     min: f64,
-    /// How often each of [`SendLimit::ALL`] held back the flow.
-    limits: [u64; 5],
+    limits: LimitCounts,
 }
 
 /// Looks at the round-trip times of each flow while a run happens.
 #[derive(Debug)]
 pub(super) struct Watch {
-    flows: Vec<RoundTrips>,
+    flows: Vec<Seen>,
 }
 
 impl Watch {
     /// Of a run of so many flows.
     pub(super) fn new(flows: usize) -> Self {
-        Self {
-            flows: vec![
-                RoundTrips { count: 0, sum: 0.0, min: f64::INFINITY, limits: [0; 5] };
-                flows
-            ],
-        }
+        Self { flows: vec![Seen { min: f64::INFINITY, ..Seen::default() }; flows] }
     }
 
     /// What the run came to for these of its flows.
@@ -78,9 +72,7 @@ impl Watch {
             connection_time: times.map(|times| times.into_iter().fold(0.0, f64::max)),
             complete: of().all(|flow| flow.complete),
             utilisation: utilisation(spec, run, flows),
-            limits: std::array::from_fn(|n| {
-                flows.iter().map(|flow| self.flows[*flow].limits[n]).sum()
-            }),
+            limits: flows.iter().map(|flow| self.flows[*flow].limits).sum(),
         }
     }
 }
@@ -91,8 +83,7 @@ impl Observer for Watch {
     }
 
     fn sample(&mut self, sample: &Sample) {
-        let limit = SendLimit::ALL.iter().position(|limit| sample.limit == Some(*limit));
-        limit.into_iter().for_each(|limit| self.flows[sample.flow].limits[limit] += 1);
+        self.flows[sample.flow].limits.take(sample.limit);
         let Some(srtt) = sample.srtt else { return };
         let (trips, seconds) = (&mut self.flows[sample.flow], srtt.as_secs_f64());
         trips.count += 1;
@@ -106,31 +97,21 @@ fn utilisation(spec: &RunSpec, run: &RunSummary, flows: &[usize]) -> Option<f64>
     let flow = flows.first().map(|flow| &spec.flows[*flow])?;
     let (name, from, rate) = slowest_line(spec, flow)?;
     let link = run.links.iter().find(|link| link.name == name && link.from == from)?;
-    let lost_before = link.lost_queue_full + link.lost_early;
-    let mean = link.bytes as f64 / link.packets.max(1) as f64;
-    let bits = 8.0 * (link.bytes as f64 - lost_before as f64 * mean);
+    let lost_behind =
+        link.lost_random + link.lost_channel + link.lost_blackout + link.lost_scripted;
+    let taken = (link.delivered + lost_behind) as f64;
+    let bits = 8.0 * taken * link.bytes as f64 / link.packets.max(1) as f64;
     let seconds = run.simulated_seconds - flow.source.start.as_secs_f64();
     (seconds > 0.0).then(|| bits / (rate * seconds))
 }
 
 /// The slowest line on the way of a flow's data: its link, the node before it, and its rate in bits per second, the
-/// mean of one that a trace gives. `None` where no line has a rate.
+/// mean of one that changes. `None` where no line has a rate.
 pub fn slowest_line<'a>(spec: &'a RunSpec, flow: &FlowSpec) -> Option<(&'a str, &'a str, f64)> {
     let way = place::way(spec, flow)?.into_iter();
-    way.filter_map(|(link, models, from)| Some((link, from, rate_of(models)?)))
+    let rate = |models: &[ModelSpec]| models.iter().find_map(|model| model.mean_bps(spec.duration));
+    way.filter_map(|(link, models, from)| Some((link, from, rate(models)?)))
         .min_by(|a, b| a.2.total_cmp(&b.2))
-}
-
-/// The mean rate of a line in bits per second, if it has one.
-fn rate_of(models: &[ModelSpec]) -> Option<f64> {
-    models.iter().find_map(|model| match model {
-        ModelSpec::Rate { rate, .. } => Some(rate.as_bps() as f64),
-        ModelSpec::Opportunities { opportunities, .. } => {
-            let bits = opportunities.bytes().bits() as f64 * opportunities.times().len() as f64;
-            Some(bits / opportunities.period().as_secs_f64())
-        }
-        _ => None,
-    })
 }
 
 /// Bytes of both ends of a leg that are no first-time user data, on the leg of a flow that has most of them.

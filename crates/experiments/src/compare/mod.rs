@@ -7,7 +7,7 @@ mod variant;
 
 use std::ops::RangeInclusive;
 
-use bentpipe_record::{Comparison, ComparisonRow, Estimate as Mean, LimitShares};
+use bentpipe_record::{Comparison, ComparisonRow, Estimate as Mean, LimitCounts};
 use bentpipe_scenario::{Override, Scenario, ScenarioError};
 use bentpipe_sim::run;
 use rayon::prelude::*;
@@ -166,9 +166,7 @@ fn ranked(variants: &[Variant], measured: &[Vec<Measured>]) -> Vec<ComparisonRow
             goodput: estimate(&goodputs(runs)),
             to_best: estimate(&shortfalls),
             utilisation: of(|run| run.utilisation),
-            limited_by: LimitShares::of(std::array::from_fn(|n| {
-                runs.iter().map(|run| run.limits[n]).sum()
-            })),
+            limited_by: runs.iter().map(|run| run.limits).sum::<LimitCounts>().shares(),
             overhead: of(|run| Some(run.overhead)),
             fairness: of(|run| run.fairness),
             queueing_delay: of(|run| run.queueing_delay),
