@@ -59,6 +59,8 @@ fn a_ping_and_an_iperf3_become_a_link_over_which_controllers_are_compared() {
     sets.iter().for_each(|set| args.extend(["--set", set]));
     let compared: serde_json::Value = serde_json::from_str(&stdout(&args)).expect("JSON");
     assert_eq!(compared["rows"].as_array().map(Vec::len), Some(2), "{compared}");
+    let line = compared["rows"][0]["utilisation"]["mean"].as_f64();
+    assert!(line.is_some_and(|share| (0.01..=1.0).contains(&share)), "{compared}");
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! Traces that come with the program.
 
+use std::path::Path;
+
+use crate::TraceError;
+
 static TRACES: &[(&str, &str)] = &[
     ("starlink-down", include_str!("../../../traces/starlink-down.csv")),
     ("starlink-up", include_str!("../../../traces/starlink-up.csv")),
@@ -11,10 +15,20 @@ pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
     TRACES.iter().copied()
 }
 
-/// The text of a trace that comes with the program, by its name with or without `.csv`.
-pub fn find_known(name: &str) -> Option<&'static str> {
-    let name = name.strip_suffix(".csv").unwrap_or(name);
-    TRACES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+/// The text of a file, or else that of the trace of this name, with or without `.csv`, that comes with the program.
+///
+/// # Errors
+/// When there is neither, with the names that there are.
+pub fn open(path: &Path, name: &str) -> Result<String, TraceError> {
+    std::fs::read_to_string(path).or_else(|error| {
+        let wanted = name.strip_suffix(".csv").unwrap_or(name);
+        let own = TRACES.iter().find(|(known, _)| *known == wanted);
+        own.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
+            let names = TRACES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+            let problem = format!("{error}; there come with the program {names}");
+            TraceError::whole(&path.display().to_string(), problem)
+        })
+    })
 }
 
 #[cfg(test)]
@@ -26,8 +40,11 @@ mod tests {
         for (name, text) in known() {
             let trace = crate::read(name, text).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(trace.length.as_secs_f64(), 300.0, "{name}");
-            assert_eq!(find_known(&format!("{name}.csv")), Some(text));
+            let file = format!("{name}.csv");
+            let found = open(Path::new("no/such/folder").join(&file).as_path(), &file);
+            assert_eq!(found.as_deref(), Ok(text));
         }
-        assert_eq!(find_known("nowhere"), None);
+        let error = open(Path::new("nowhere"), "nowhere").expect_err("no trace").to_string();
+        assert!(error.starts_with("nowhere: ") && error.contains("starlink-down, "), "{error}");
     }
 }

@@ -14,11 +14,11 @@ mod summary;
 mod trace;
 
 pub use error::TraceError;
-pub use known::{find_known, known};
+pub use known::{known, open};
 pub use options::TraceOptions;
 pub use slots::{Slots, find_slots};
 pub use summary::{Spread, Summary, sparkline};
-pub use trace::{Rate, Trace};
+pub use trace::{Rate, Trace, hold};
 
 /// The trace in the text of a file, in whichever format it is; `name` is what errors call the file.
 ///

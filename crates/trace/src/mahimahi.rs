@@ -5,7 +5,7 @@ use bentpipe_link::Opportunities;
 use bentpipe_units::{ByteCount, Instant, Span};
 
 use crate::error::Cited;
-use crate::trace::Rate;
+use crate::trace::{Rate, hold};
 use crate::{Trace, TraceError};
 
 /// Bytes of an opportunity.
@@ -60,15 +60,13 @@ pub(crate) fn with_delays(trace: Trace, file: &str, text: &str) -> Result<Trace,
             TraceError::at(file, number, problem)
         })?;
         let delay = Span::from_secs_f64(ms / 1e3);
-        if delays.last().is_none_or(|(_, last)| *last != delay) {
-            delays.push((Instant::ZERO + DELAY_STEP * count, delay));
-        }
+        hold(&mut delays, Instant::ZERO + DELAY_STEP * count, delay);
         count += 1;
     }
     if delays.is_empty() {
         return Err(TraceError::whole(file, "it is empty: it has a delay for each 10 ms"));
     }
-    // Where one of the two is longer, the longer one says when everything begins anew.
+    // Where the delays last longer they begin anew later: opportunities have a round of their own.
     let length = trace.length.max(DELAY_STEP * count);
     Ok(Trace { delay: Some(delays), length, ..trace })
 }
@@ -89,7 +87,7 @@ mod tests {
         assert_eq!(trace.length, Span::from_millis(10));
         let Some(Rate::Opportunities(some)) = &trace.rate else { panic!("opportunities") };
         assert_eq!((some.times().len(), some.bytes()), (4, BYTES));
-        assert_eq!(trace.mean_rate(), Some(4.8e6));
+        assert_eq!(some.mean_bps(), 4.8e6);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use bentpipe_units::{BitRate, Instant, Span};
 use csv::{ByteRecord, ReaderBuilder, Trim};
 
 use crate::error::Cited;
-use crate::trace::Rate;
+use crate::trace::{Rate, hold};
 use crate::{Trace, TraceError};
 
 /// The columns, in the order in which they are written.
@@ -35,22 +35,6 @@ pub(crate) fn is_one(text: &str) -> bool {
     first.is_some_and(|line| line.chars().any(|c| c.is_ascii_alphabetic() || c == ','))
 }
 
-/// A column: the values that were read and the one that holds.
-#[derive(Debug)]
-struct Column<T>(Vec<(Instant, T)>);
-
-impl<T: PartialEq> Column<T> {
-    fn take(&mut self, at: Instant, value: T) {
-        if self.0.last().is_none_or(|(_, last)| *last != value) {
-            self.0.push((at, value));
-        }
-    }
-
-    fn some(self) -> Option<Vec<(Instant, T)>> {
-        (!self.0.is_empty()).then_some(self.0)
-    }
-}
-
 /// Reads a trace.
 ///
 /// # Errors
@@ -58,8 +42,7 @@ impl<T: PartialEq> Column<T> {
 pub fn read(file: &str, text: &str) -> Result<Trace, TraceError> {
     let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
     let columns = columns(file, &mut reader)?;
-    let (mut rate, mut delay) = (Column(Vec::new()), Column(Vec::new()));
-    let (mut loss, mut up) = (Column(Vec::new()), Column(Vec::new()));
+    let (mut rate, mut delay, mut loss, mut up) = (vec![], vec![], vec![], vec![]);
     let (mut record, mut last, mut gap) = (ByteRecord::new(), None, LEAST);
     loop {
         let more = reader.read_byte_record(&mut record);
@@ -93,18 +76,18 @@ pub fn read(file: &str, text: &str) -> Result<Trace, TraceError> {
         gap = last.map_or(gap, |last| at.since(last));
         last = Some(at);
         if let Some(bps) = value(1, 0.0, FASTEST)? {
-            rate.take(at, (bps >= 1.0).then(|| BitRate::from_bps(bps as u64)));
+            hold(&mut rate, at, (bps >= 1.0).then(|| BitRate::from_bps(bps as u64)));
         }
         if let Some(seconds) = value(2, 0.0, LONGEST_DELAY)? {
-            delay.take(at, Span::from_secs_f64(seconds));
+            hold(&mut delay, at, Span::from_secs_f64(seconds));
         }
         if let Some(probability) = value(3, 0.0, 1.0)? {
-            loss.take(at, probability);
+            hold(&mut loss, at, probability);
         }
         match cell(4) {
             "" => {}
-            "1" | "true" => up.take(at, true),
-            "0" | "false" => up.take(at, false),
+            "1" | "true" => hold(&mut up, at, true),
+            "0" | "false" => hold(&mut up, at, false),
             other => {
                 let problem = format!("`{}` is neither 1 nor 0", Cited(other));
                 return Err(TraceError::of(file, line, COLUMNS[4], problem));
@@ -114,17 +97,22 @@ pub fn read(file: &str, text: &str) -> Result<Trace, TraceError> {
     let Some(last) = last else {
         return Err(TraceError::whole(file, "it has no line behind its header"));
     };
-    let rate = rate.some();
-    if rate.as_ref().is_some_and(|rates| rates.iter().all(|(_, rate)| rate.is_none())) {
+    if !rate.is_empty() && rate.iter().all(|(_, rate): &(Instant, Option<BitRate>)| rate.is_none())
+    {
         return Err(TraceError::whole(file, "`rate_bps` is nowhere above zero"));
     }
     Ok(Trace {
         length: last.since(Instant::ZERO) + gap,
-        rate: rate.map(Rate::Steps),
-        delay: delay.some(),
-        loss: loss.some(),
-        up: up.some(),
+        rate: some(rate).map(Rate::Steps),
+        delay: some(delay),
+        loss: some(loss),
+        up: some(up),
     })
+}
+
+/// The values of a column that has some.
+fn some<T>(steps: Vec<T>) -> Option<Vec<T>> {
+    (!steps.is_empty()).then_some(steps)
 }
 
 /// Where each column is.

@@ -1,22 +1,27 @@
 //! How a trace is replayed.
 
-use bentpipe_link::{ModelSpec, QueueLimit};
+use std::ops::RangeInclusive;
+
+use bentpipe_link::{ModelSpec, QueueLimit, Timeline};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
-use crate::trace::{Rate, timeline};
+use crate::trace::{Rate, hold};
 use crate::{Trace, TraceError};
 
 /// Time for which opportunities are counted together where a rate is asked for.
 const BIN: Span = Span::from_millis(100);
+
+/// What rates can be multiplied by.
+const SCALES: RangeInclusive<f64> = 1e-6..=1e6;
 
 /// How a trace is replayed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceOptions {
     /// So much of it is over at the start.
     pub start: Span,
-    /// It begins anew at its end; otherwise its last values hold.
+    /// It begins anew at its end; otherwise its last values hold. Opportunities always begin anew.
     pub repeats: bool,
-    /// Its rates are multiplied by this.
+    /// Its rates are multiplied by this: from a millionth to a million.
     pub scale: f64,
     /// Packets may overtake each other when the delay becomes shorter.
     pub reorders: bool,
@@ -33,7 +38,7 @@ impl Trace {
     /// queue, losses, outages, the delay.
     ///
     /// # Errors
-    /// When an option cannot be; `name` is what the error calls the trace.
+    /// When an option cannot be, with its name as the field; `name` is what the error calls the trace.
     pub fn models(
         &self,
         name: &str,
@@ -41,16 +46,24 @@ impl Trace {
         queue: QueueLimit,
     ) -> Result<Vec<ModelSpec>, TraceError> {
         let TraceOptions { start, repeats, scale, reorders } = *options;
-        let wrong = |problem: String| Err(TraceError::whole(name, problem));
-        if !(scale.is_finite() && scale > 0.0) {
-            return wrong(format!("scale {scale}: it must be above zero"));
+        let wrong = |field, problem: String| {
+            Err(TraceError { field: Some(field), ..TraceError::whole(name, problem) })
+        };
+        if !SCALES.contains(&scale) {
+            let (least, most) = SCALES.into_inner();
+            return wrong("scale", format!("{scale} does not lie in {least}..={most}"));
         }
         if start >= self.length {
-            return wrong(format!("it lasts {}: it cannot start at {start}", self.length));
+            return wrong("start", format!("it lasts {}: it cannot start at {start}", self.length));
         }
         let period = repeats.then_some(self.length);
         let mut models = Vec::new();
         match &self.rate {
+            Some(Rate::Opportunities(_)) if !repeats => {
+                let problem =
+                    "opportunities always begin anew: there is no last value that could hold";
+                return wrong("loop", problem.to_owned());
+            }
             Some(Rate::Opportunities(opportunities)) => models.push(ModelSpec::Opportunities {
                 opportunities: opportunities.clone().starting_at(start).scaled(scale),
                 queue,
@@ -59,17 +72,22 @@ impl Trace {
                 let scaled = |bps: BitRate| BitRate::from_bps((bps.as_bps() as f64 * scale) as u64);
                 let steps: Vec<_> =
                     steps.iter().map(|(at, rate)| (*at, rate.map(scaled))).collect();
-                let rates = timeline(&steps, period, start);
-                models.extend(rates.map(|rates| ModelSpec::SteppedRate { rates, queue }));
+                let rates = timeline(name, steps, period)?.starting_at(start);
+                models.push(ModelSpec::SteppedRate { rates, queue });
             }
             None => {}
         }
-        let loss = self.loss.as_deref().and_then(|steps| timeline(steps, period, start));
-        models.extend(loss.map(ModelSpec::SteppedLoss));
-        let up = self.up.as_deref().and_then(|steps| timeline(steps, period, start));
-        models.extend(up.map(ModelSpec::SteppedState));
-        let delay = self.delay.as_deref().and_then(|steps| timeline(steps, period, start));
-        models.extend(delay.map(|delays| ModelSpec::SteppedDelay { delays, reorders }));
+        if let Some(loss) = self.loss.clone() {
+            let loss = timeline(name, loss, period)?.starting_at(start);
+            models.push(ModelSpec::SteppedLoss(loss));
+        }
+        if let Some(up) = self.up.clone() {
+            models.push(ModelSpec::SteppedState(timeline(name, up, period)?.starting_at(start)));
+        }
+        if let Some(delay) = self.delay.clone() {
+            let delays = timeline(name, delay, period)?.starting_at(start);
+            models.push(ModelSpec::SteppedDelay { delays, reorders });
+        }
         Ok(models)
     }
 
@@ -89,15 +107,20 @@ impl Trace {
                 let rate = |bytes: u64| (bytes > 0).then(|| BitRate::from_bps(bps(bytes)));
                 let mut steps: Vec<(Instant, Option<BitRate>)> = Vec::new();
                 for (bin, bytes) in (0..).zip(bytes) {
-                    let rate = rate(bytes);
-                    if steps.last().is_none_or(|(_, last)| *last != rate) {
-                        steps.push((Instant::ZERO + BIN * bin, rate));
-                    }
+                    hold(&mut steps, Instant::ZERO + BIN * bin, rate(bytes));
                 }
                 Some(steps)
             }
         }
     }
+}
+
+fn timeline<T: Copy>(
+    name: &str,
+    steps: Vec<(Instant, T)>,
+    period: Option<Span>,
+) -> Result<Timeline<T>, TraceError> {
+    Timeline::new(steps, period).map_err(|error| TraceError::whole(name, error.to_string()))
 }
 
 #[cfg(test)]
@@ -129,9 +152,15 @@ mod tests {
             trace.models("up", &options, QueueLimit::Unlimited).expect_err("refused").to_string()
         };
         let scale = TraceOptions { scale: 0.0, ..TraceOptions::default() };
-        assert_eq!(problem(scale), "up: scale 0: it must be above zero");
+        assert_eq!(problem(scale), "up, `scale`: 0 does not lie in 0.000001..=1000000");
         let start = TraceOptions { start: Span::from_millis(10), ..TraceOptions::default() };
-        assert_eq!(problem(start), "up: it lasts 10 ms: it cannot start at 10 ms");
+        assert_eq!(problem(start), "up, `start`: it lasts 10 ms: it cannot start at 10 ms");
+        let once = TraceOptions { repeats: false, ..TraceOptions::default() };
+        assert!(problem(once).starts_with("up, `loop`: opportunities always begin anew"));
+        let steps = Some(vec![(Instant::ZERO, 0.1), (Instant::ZERO, 0.2)]);
+        let twice = Trace { loss: steps, ..Trace::silent(Span::from_secs(1)) };
+        let refused = twice.models("x", &TraceOptions::default(), QueueLimit::Unlimited);
+        assert!(refused.is_err_and(|error| error.to_string().contains("not later")));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use serde::Serialize;
 
 /// The periods that are looked for, in seconds.
 const PERIODS: std::ops::RangeInclusive<usize> = 5..=60;
+/// Only so many seconds are looked at: a day.
+const LONGEST: usize = 86_400;
 /// So many changes at least show a period.
 const LEAST_CHANGES: usize = 4;
 /// They are so many times larger than the others in the mean, and three of four are larger.
@@ -24,7 +26,7 @@ pub struct Slots {
 /// The period with the largest changes, if they stand out. Of each second the least value counts: what is added to it
 /// varies from packet to packet.
 pub fn find_slots(steps: &[(Instant, f64)], length: Span) -> Option<Slots> {
-    let seconds = length.as_secs_f64() as usize;
+    let seconds = (length.as_secs_f64() as usize).min(LONGEST);
     let mut next = 0;
     let values: Vec<f64> = (0..seconds as u64)
         .map(|second| {
@@ -91,7 +93,7 @@ mod tests {
     fn where_nothing_is_regular_nothing_is_found() {
         let value = |s: u64| ((s * s * 7 + s * 13) % 101) as f64;
         let found = find_slots(&steps(value, 300), Span::from_secs(300));
-        assert!(found.is_none_or(|slots| slots.ratio < 4.0), "{found:?}");
+        assert_eq!(found, None);
         assert_eq!(find_slots(&steps(|_| 1.0, 300), Span::from_secs(300)), None);
     }
 }

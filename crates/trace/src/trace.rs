@@ -1,6 +1,6 @@
 //! A trace in memory.
 
-use bentpipe_link::{Opportunities, Timeline};
+use bentpipe_link::Opportunities;
 use bentpipe_units::{BitRate, Instant, Span};
 
 /// What a link could carry.
@@ -32,22 +32,6 @@ impl Trace {
     pub const fn silent(length: Span) -> Self {
         Self { length, rate: None, delay: None, loss: None, up: None }
     }
-
-    /// The mean rate in bits per second, if the trace tells it.
-    pub fn mean_rate(&self) -> Option<f64> {
-        let seconds = self.length.as_secs_f64();
-        match self.rate.as_ref()? {
-            Rate::Opportunities(some) => {
-                let bits = some.bytes().bits() as f64 * some.times().len() as f64;
-                Some(bits / some.period().as_secs_f64())
-            }
-            Rate::Steps(steps) => {
-                let bps = |rate: Option<BitRate>| rate.map_or(0.0, |rate| rate.as_bps() as f64);
-                let bits = held(steps, self.length).map(|(rate, span)| bps(rate) * span);
-                Some(bits.sum::<f64>() / seconds)
-            }
-        }
-    }
 }
 
 /// Values with the seconds for which each of them holds.
@@ -62,12 +46,9 @@ pub(crate) fn held<T: Copy>(
     steps.iter().map(|(_, value)| *value).zip(spans)
 }
 
-/// A timeline of steps that are in their order.
-pub(crate) fn timeline<T: Copy>(
-    steps: &[(Instant, T)],
-    period: Option<Span>,
-    start: Span,
-) -> Option<Timeline<T>> {
-    let timeline = Timeline::new(steps.to_vec(), period).ok()?;
-    Some(timeline.starting_at(start))
+/// A value that holds from this time on, unless it does already.
+pub fn hold<T: PartialEq>(steps: &mut Vec<(Instant, T)>, at: Instant, value: T) {
+    if steps.last().is_none_or(|(_, last)| *last != value) {
+        steps.push((at, value));
+    }
 }

@@ -18,18 +18,25 @@ pub(super) const ORBIT_EXAMPLES: &str = "Examples:
 `bentpipe list constellations` names those that are known; geo:-101,12.5 puts satellites over other
 longitudes. The picture of --svg is that of the first sample.";
 
-/// `bentpipe orbit`.
+/// The ends of a route.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Orbit {
-    /// A known constellation, a TOML file of shells, or a file of element sets (TLE or OMM)
-    #[arg(value_name = "NAME|FILE")]
-    pub(crate) constellation: String,
+pub(crate) struct Ends {
     /// Where the route begins: a city or LAT,LON in degrees
     #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
     pub(crate) from: Spot,
     /// Where it ends
     #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
     pub(crate) to: Spot,
+}
+
+/// `bentpipe orbit`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Orbit {
+    /// A known constellation, a TOML file of shells, or a file of element sets (TLE or OMM)
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) constellation: String,
+    #[command(flatten)]
+    pub(crate) ends: Ends,
     /// A station that forwards, joined to the others by cable; may be given several times
     #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
     pub(crate) gateway: Vec<Spot>,

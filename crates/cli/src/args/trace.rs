@@ -7,8 +7,7 @@ use bentpipe_trace::import::{Source, Way};
 use bentpipe_units::Span;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::orbit::{GroundPolicy, days, some_time};
-use super::place::{Spot, spot};
+use super::orbit::{Ends, GroundPolicy, days, some_time};
 
 pub(super) const TRACE_EXAMPLES: &str = "Examples:
   bentpipe trace info starlink-down
@@ -127,12 +126,8 @@ pub(crate) struct TraceFromOrbit {
     /// A known constellation, a TOML file of shells, or a file of element sets (TLE or OMM)
     #[arg(value_name = "NAME|FILE")]
     pub(crate) constellation: String,
-    /// Where the route begins: a city or LAT,LON in degrees
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
-    pub(crate) from: Spot,
-    /// Where it ends
-    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
-    pub(crate) to: Spot,
+    #[command(flatten)]
+    pub(crate) ends: Ends,
     /// Its length
     #[arg(long, value_name = "TIME", default_value = "10 min", value_parser = days)]
     pub(crate) duration: Span,

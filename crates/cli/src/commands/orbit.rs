@@ -76,7 +76,7 @@ fn constellation(args: &Orbit) -> Result<Constellation, Failure> {
 fn network(args: &Orbit, constellation: Constellation) -> Result<Network, OrbitError> {
     let policy = args.policy.into();
     let end = |spot: &Spot| Station { policy, ..Station::terminal(&spot.name, spot.place) };
-    let mut stations = vec![end(&args.from), end(&args.to)];
+    let mut stations = vec![end(&args.ends.from), end(&args.ends.to)];
     stations.extend(args.gateway.iter().map(|spot| Station::gateway(&spot.name, spot.place)));
     let gateways = 2..stations.len() as u32;
     let cables = gateways.clone().flat_map(|a| (a + 1..gateways.end).map(move |b| (a, b)));
@@ -98,7 +98,7 @@ fn no_route(args: &Orbit, network: &Network, report: &Report) -> Failure {
             && network.satellites_of(*number).next().is_none()
             && !spot.name.is_empty()
     };
-    let ends = [(ENDS.0, &args.from), (ENDS.1, &args.to)];
+    let ends = [(ENDS.0, &args.ends.from), (ENDS.1, &args.ends.to)];
     let name = &args.constellation;
     let message = match ends.iter().find(|end| blind(end)) {
         Some((_, spot)) => format!(
@@ -106,7 +106,7 @@ fn no_route(args: &Orbit, network: &Network, report: &Report) -> Failure {
             spot.name, spot.place
         ),
         None => {
-            let (from, to) = (&args.from.name, &args.to.name);
+            let (from, to) = (&args.ends.from.name, &args.ends.to.name);
             let why = if linked {
                 "at none of them did both ends have satellites above the mask that links join; a lower \
                  --mask or a longer --duration may help"
@@ -219,8 +219,8 @@ fn document(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> 
         "constellation": args.constellation,
         "satellites": network.constellation().satellites(),
         "start": network.constellation().start().map(|start| start.to_string()),
-        "from": spot(&args.from),
-        "to": spot(&args.to),
+        "from": spot(&args.ends.from),
+        "to": spot(&args.ends.to),
         "step_s": args.step.as_secs_f64(),
         "check_s": args.update_interval.as_secs_f64(),
         "samples": report.samples,
@@ -245,8 +245,8 @@ fn print(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> Res
     writeln!(
         out,
         "{} to {} over {} ({} satellites): {} samples, {} s apart\n",
-        args.from.name,
-        args.to.name,
+        args.ends.from.name,
+        args.ends.to.name,
         args.constellation,
         count(network.constellation().satellites() as u64),
         count(report.samples),
@@ -266,7 +266,7 @@ fn print(args: &Orbit, network: &Network, report: &Report, delay: Spread) -> Res
     row("time with a route, %", format!("{:.3}", 100.0 * share))?;
     row("changes of the route", count(report.route_changes))?;
     for (number, spot, seen) in
-        [(ENDS.0, &args.from, report.seen[0]), (ENDS.1, &args.to, report.seen[1])]
+        [(ENDS.0, &args.ends.from, report.seen[0]), (ENDS.1, &args.ends.to, report.seen[1])]
     {
         let handovers = report.handovers_of(number) as u64;
         row(&format!("handovers at {}", spot.name), count(handovers))?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use bentpipe_orbit::{Network, OrbitError, Station, Survey};
 use bentpipe_scenario::{ConstellationOptions, open_constellation};
 use bentpipe_trace::import::{ImportOptions, import};
-use bentpipe_trace::{Slots, Spread, Summary, Trace, native, sparkline};
+use bentpipe_trace::{Slots, Spread, Summary, Trace, hold, native, sparkline};
 use bentpipe_units::Instant;
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -33,13 +33,7 @@ fn wrong(error: impl std::fmt::Display) -> Failure {
 
 /// The text of a file, or of a trace that comes with the program.
 fn text(file: &str) -> Result<String, Failure> {
-    std::fs::read_to_string(file).or_else(|error| {
-        let known = || bentpipe_trace::known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-        let own = bentpipe_trace::find_known(file).map(str::to_owned);
-        own.ok_or_else(|| {
-            wrong(format!("{file}: {error}; there come with the program {}", known()))
-        })
-    })
+    bentpipe_trace::open(Path::new(file), file).map_err(wrong)
 }
 
 fn info(args: &TraceInfo) -> Result<(), Failure> {
@@ -108,7 +102,7 @@ fn from_orbit(args: &TraceFromOrbit) -> Result<(), Failure> {
     let policy = args.policy.into();
     let end =
         |spot: &crate::args::Spot| Station { policy, ..Station::terminal(&spot.name, spot.place) };
-    let stations = vec![end(&args.from), end(&args.to)];
+    let stations = vec![end(&args.ends.from), end(&args.ends.to)];
     let mut network =
         Network::new(constellation, stations, &[], args.update_interval).map_err(of)?;
     let (first, step) = (Instant::ZERO, args.step);
@@ -117,24 +111,17 @@ fn from_orbit(args: &TraceFromOrbit) -> Result<(), Failure> {
     let report = survey
         .run(&mut network, |sample| {
             let route = sample.route.as_ref().map(|route| route.delay);
-            push(&mut up, sample.at, route.is_some());
-            route.into_iter().for_each(|route| push(&mut delay, sample.at, route));
+            hold(&mut up, sample.at, route.is_some());
+            route.into_iter().for_each(|route| hold(&mut delay, sample.at, route));
         })
         .map_err(of)?;
     if report.connected == 0 {
-        let (from, to) = (&args.from.name, &args.to.name);
+        let (from, to) = (&args.ends.from.name, &args.ends.to.name);
         return Err(wrong(format!("there never is a route from {from} to {to}")));
     }
     let up = up.iter().any(|(_, up)| !up).then_some(up);
     let trace = Trace { delay: Some(delay), up, ..Trace::silent(args.duration) };
     write(&trace, args.out.as_deref(), [args.constellation.as_str()])
-}
-
-/// A value that differs from the last one.
-fn push<T: PartialEq>(steps: &mut Vec<(Instant, T)>, at: Instant, value: T) {
-    if steps.last().is_none_or(|(_, last)| *last != value) {
-        steps.push((at, value));
-    }
 }
 
 /// Writes a trace into a file, which is none of those it was made of, and says so, or prints it.

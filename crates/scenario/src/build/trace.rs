@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use bentpipe_link::{ModelSpec, QueueLimit};
-use bentpipe_trace::{Trace, TraceError, TraceOptions, find_known, known};
+use bentpipe_trace::{Trace, TraceError, TraceOptions, open};
 
 use crate::problem::{Problem, problem};
 use crate::schema::trace::TraceTable;
@@ -34,9 +34,8 @@ pub(super) fn models(
         scale: table.scale.unwrap_or(usual.scale),
         reorders: table.reorder,
     };
-    trace.models(&table.file, &options, queue).or_else(|error| {
-        wrong(path, if error.problem.starts_with("scale") { "scale" } else { "start" }, &error)
-    })
+    let models = trace.models(&table.file, &options, queue);
+    models.or_else(|error| wrong(path, error.field.unwrap_or("file"), &error))
 }
 
 fn wrong<T>(path: &[&str], key: &str, error: &TraceError) -> Result<T, Problem> {
@@ -46,16 +45,5 @@ fn wrong<T>(path: &[&str], key: &str, error: &TraceError) -> Result<T, Problem> 
 /// The text of a file beside the scenario, or of one that comes with the program.
 fn text(path: &[&str], key: &str, file: &str, source: &str) -> Result<String, Problem> {
     let beside = Path::new(source).parent().unwrap_or(Path::new("")).join(file);
-    match std::fs::read_to_string(&beside) {
-        Ok(text) => Ok(text),
-        Err(error) => find_known(file).map(str::to_owned).map_or_else(
-            || {
-                let names = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-                let message =
-                    format!("{}: {error}; there come with the program {names}", beside.display());
-                problem(&[path, &[key]].concat(), message)
-            },
-            Ok,
-        ),
-    }
+    open(&beside, file).or_else(|error| wrong(path, key, &error))
 }

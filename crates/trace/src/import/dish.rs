@@ -4,7 +4,7 @@ use bentpipe_units::{BitRate, Instant, Span};
 use serde::Deserialize;
 
 use super::{ImportOptions, Way};
-use crate::trace::Rate;
+use crate::trace::{Rate, hold};
 use crate::{Trace, TraceError};
 
 const LONGEST: f64 = 120_000.0;
@@ -66,12 +66,16 @@ pub(super) fn import(name: &str, text: &str, options: &ImportOptions) -> Result<
         };
         // Without an answer in a whole second there was no link.
         let down = lost.is_some_and(|lost| lost >= 1.0);
-        push(&mut up, at, Some(!down));
-        push(&mut losses, at, lost.filter(|_| !down));
-        let answered = rtt.filter(|rtt| *rtt > 0.0 && !down);
-        push(&mut delays, at, answered.map(|ms| Span::from_secs_f64(ms / 2e3)));
-        let rate = |bps: f64| (bps >= 1.0).then(|| BitRate::from_bps(bps as u64));
-        push(&mut rates, at, bps.map(rate));
+        hold(&mut up, at, !down);
+        if let Some(lost) = lost.filter(|_| !down) {
+            hold(&mut losses, at, lost);
+        }
+        if let Some(ms) = rtt.filter(|rtt| *rtt > 0.0 && !down) {
+            hold(&mut delays, at, Span::from_secs_f64(ms / 2e3));
+        }
+        if let Some(bps) = bps {
+            hold(&mut rates, at, (bps >= 1.0).then(|| BitRate::from_bps(bps as u64)));
+        }
     }
     let Some(last) = last else {
         return Err(TraceError::whole(name, "it is empty: each line is a status"));
@@ -88,15 +92,6 @@ pub(super) fn import(name: &str, text: &str, options: &ImportOptions) -> Result<
         loss: losses.iter().any(|(_, loss)| *loss > 0.0).then_some(losses),
         up: up.iter().any(|(_, up)| !up).then_some(up),
     })
-}
-
-/// A value that differs from the last one.
-fn push<T: PartialEq>(steps: &mut Vec<(Instant, T)>, at: Instant, value: Option<T>) {
-    if let Some(value) = value
-        && steps.last().is_none_or(|(_, last)| *last != value)
-    {
-        steps.push((at, value));
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use bentpipe_units::{BitRate, Instant, Span};
 use serde::Deserialize;
 
-use crate::trace::Rate;
+use crate::trace::{Rate, hold};
 use crate::{Trace, TraceError};
 
 #[derive(Deserialize)]
@@ -57,14 +57,9 @@ pub(super) fn import(name: &str, text: &str) -> Result<Trace, TraceError> {
         let at = Instant::ZERO + Span::from_secs_f64(sum.start - first);
         let rate =
             (sum.bits_per_second >= 1.0).then(|| BitRate::from_bps(sum.bits_per_second as u64));
-        if rates.last().is_none_or(|(before, last)| *last != rate && *before < at) {
-            rates.push((at, rate));
-        }
+        hold(&mut rates, at, rate);
         if let Some(percent) = sum.lost_percent {
-            let share = (percent / 100.0).clamp(0.0, 1.0);
-            if losses.last().is_none_or(|(before, last)| *last != share && *before < at) {
-                losses.push((at, share));
-            }
+            hold(&mut losses, at, (percent / 100.0).clamp(0.0, 1.0));
         }
         end = sum.end;
     }

@@ -3,6 +3,7 @@
 use bentpipe_units::{Instant, Span};
 
 use super::ImportOptions;
+use crate::trace::hold;
 use crate::{Trace, TraceError};
 
 /// Losses are counted together for so long.
@@ -73,9 +74,7 @@ fn outages(probes: &mut Vec<Probe>, gap: usize) -> Option<Vec<(Instant, bool)>> 
 fn delays(probes: &[Probe]) -> Vec<(Instant, Span)> {
     let mut steps: Vec<(Instant, Span)> = Vec::new();
     for (at, delay) in probes.iter().filter_map(|probe| Some((probe.at, probe.delay?))) {
-        if steps.last().is_none_or(|(_, last)| *last != delay) {
-            steps.push((at, delay));
-        }
+        hold(&mut steps, at, delay);
     }
     steps
 }
@@ -90,10 +89,7 @@ fn losses(probes: &[Probe]) -> Option<Vec<(Instant, f64)>> {
     for part in probes.chunk_by(|a, b| window(a) == window(b)) {
         let lost = part.iter().filter(|probe| probe.delay.is_none()).count();
         let share = lost as f64 / part.len() as f64;
-        let at = Instant::ZERO + WINDOW * part.first().map_or(0, window);
-        if steps.last().is_none_or(|(_, last)| *last != share) {
-            steps.push((at, share));
-        }
+        hold(&mut steps, Instant::ZERO + WINDOW * part.first().map_or(0, window), share);
     }
     Some(steps)
 }
