@@ -1,9 +1,10 @@
 //! Constellations that are known by name, with the source of their parameters.
 
 use crate::shell::half_slot;
+use crate::sites;
 use crate::{
     ConstellationSpec, Degrees, IslPattern, IslRules, Km, OrbitError, Orbits, Phasing, Planes,
-    Seam, ShellSpec,
+    Policy, Seam, ShellSpec, Site, Slots,
 };
 
 /// A constellation that is known by name.
@@ -15,7 +16,18 @@ pub struct Known {
     pub summary: &'static str,
     /// Where its parameters are published, and what had to be chosen.
     pub source: &'static str,
+    /// What its terminals do, if its operator is known to do so; `None` for the constellations of papers.
+    operator: Option<Operator>,
     shells: &'static [Row],
+}
+
+/// How an operator runs its constellation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Operator {
+    /// How its terminals choose satellites.
+    pub policy: Policy,
+    /// Its gateways and points of presence, as far as they are known.
+    pub sites: &'static [Site],
 }
 
 /// A shell in short.
@@ -100,42 +112,49 @@ pub static KNOWN: &[Known] = &[
         name: GEO,
         summary: "3 satellites at -90, 30 and 150 deg; geo:-101,12.5 has them elsewhere",
         source: "Fu, Atiquzzaman and Ivancic 2005, table II; altitude 35,786 km",
+        operator: None,
         shells: &[],
     },
     Known {
         name: "iridium",
         summary: "66 satellites, 6 planes at 780 km and 86.4 deg, no links across the seam",
         source: "Pattan 1997; the table of polar constellations in the ns-2 manual",
+        operator: None,
         shells: &[IRIDIUM],
     },
     Known {
         name: "iridium-cross-seam",
         summary: "iridium with links across the seam",
         source: "as iridium; a longitude threshold of 10 deg as in the ns-2 example",
+        operator: None,
         shells: &[Row { links: Links::Polar(1, Some(10.0)), ..IRIDIUM }],
     },
     Known {
         name: "teledesic",
         summary: "288 satellites, 12 planes at 1375 km and 84.7 deg, 8 links each",
         source: "the table of polar constellations in the ns-2 manual: no phasing between planes",
+        operator: None,
         shells: &[TELEDESIC],
     },
     Known {
         name: "teledesic-staggered",
         summary: "teledesic with every other plane half a place ahead",
         source: "as teledesic; staggered by 7.5 deg as in the ns-2 example",
+        operator: None,
         shells: &[Row { phasing: Ahead::Half, ..TELEDESIC }],
     },
     Known {
         name: "starlink",
         summary: "Starlink's first shell: 1,584 satellites at 550 km and 53 deg",
         source: "FCC SAT-MOD-20190830-00087: 72 planes of 22, 25 deg; phasing 39 is chosen",
+        operator: Some(Operator { policy: Policy::Slots(Slots::STARLINK), sites: sites::STARLINK }),
         shells: &[delta(550.0, 53.0, 72, 22, 39, 25.0)],
     },
     Known {
         name: "oneweb",
         summary: "OneWeb's first phase: 588 satellites at 1200 km and 87.9 deg, bent pipes",
         source: "FCC SAT-MPL-20200526-00062: 12 planes of 49, 15.225 deg apart; mask 45 deg",
+        operator: Some(Operator { policy: Policy::HighestElevation, sites: sites::ONEWEB }),
         shells: &[Row {
             altitude: 1200.0,
             inclination: 87.9,
@@ -151,6 +170,7 @@ pub static KNOWN: &[Known] = &[
         name: "kuiper",
         summary: "Kuiper: 3,236 satellites in shells at 630, 610 and 590 km",
         source: "FCC SAT-LOA-20190704-00057: 34x34, 36x36, 28x28, 35 deg; phasing is chosen",
+        operator: Some(Operator { policy: Policy::ShortestPath, sites: &[] }),
         shells: &[
             delta(630.0, 51.9, 34, 34, 1, 35.0),
             delta(610.0, 42.0, 36, 36, 1, 35.0),
@@ -161,6 +181,7 @@ pub static KNOWN: &[Known] = &[
         name: "telesat",
         summary: "Telesat Lightspeed: 298 satellites at 1015 km, 98.98 deg and 1325 km, 50.88 deg",
         source: "FCC SAT-MPL-20200526-00053, first phase: 6x13, 20x11, 10 deg; phasing is chosen",
+        operator: Some(Operator { policy: Policy::ShortestPath, sites: sites::TELESAT }),
         shells: &[
             Row {
                 altitude: 1015.0,
@@ -197,6 +218,11 @@ pub fn known(name: &str) -> Option<Result<ConstellationSpec, OrbitError>> {
         }
     }
     Some(Ok(ConstellationSpec { name: name.to_owned(), shells }))
+}
+
+/// How the operator of a constellation of this name runs it; `None` where no operator does.
+pub fn operator(name: &str) -> Option<&'static Operator> {
+    KNOWN.iter().find(|known| known.name == name)?.operator.as_ref()
 }
 
 fn read_longitudes(text: &str) -> Result<Vec<Degrees>, OrbitError> {

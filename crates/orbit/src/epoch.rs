@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use bentpipe_units::Span;
-use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
 /// A point of time in UTC, without leap seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,12 @@ impl Epoch {
         let nanos = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
         let later = self.0.checked_add_signed(TimeDelta::nanoseconds(nanos));
         Self(later.unwrap_or(NaiveDateTime::MAX))
+    }
+
+    /// How far the day has come.
+    pub(crate) fn time_of_day(self) -> Span {
+        let since = self.0.time() - NaiveTime::MIN;
+        Span::from_nanos(since.num_nanoseconds().map_or(0, i64::unsigned_abs))
     }
 
     /// Minutes from `earlier` to this point of time; negative when it is not earlier.

@@ -8,6 +8,7 @@
 //! Nothing here reads a clock or a file: time is told, texts are handed in. Sines, cosines and roots
 //! come from `libm`, so that all machines agree on every bit.
 
+mod antennas;
 mod catalogue;
 mod circular;
 mod constellation;
@@ -25,11 +26,13 @@ mod place;
 mod quantity;
 mod routes;
 mod shell;
+mod sites;
+mod slots;
 mod survey;
 mod tle;
 mod vector;
 
-pub use catalogue::{KNOWN, Known, known};
+pub use catalogue::{KNOWN, Known, Operator, known, operator};
 pub use circular::{Phasing, Planes};
 pub use constellation::Constellation;
 pub use earth::Earth;
@@ -42,5 +45,7 @@ pub use place::{Place, cities};
 pub use quantity::{Degrees, Km};
 pub use routes::{Route, Routes};
 pub use shell::{ConstellationSpec, IslPattern, IslRules, Orbits, Seam, ShellSpec};
+pub use sites::{Site, SiteKind, Source, connect};
+pub use slots::Slots;
 pub use survey::{Handover, Report, Sample, Spread, Survey};
 pub use vector::Vector;

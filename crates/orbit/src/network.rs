@@ -2,12 +2,14 @@
 
 use bentpipe_units::{Instant, Span};
 
+use crate::antennas::{Antennas, Sky};
 use crate::earth::Sight;
 use crate::graph::{Graph, NOBODY, Tree};
-use crate::ground::Antennas;
 use crate::isl::Isls;
 use crate::routes::node;
-use crate::{Constellation, Km, OrbitError, Place, Role, Route, Routes, Station, Vector};
+use crate::{
+    Constellation, Epoch, Km, OrbitError, Place, Policy, Role, Route, Routes, Station, Vector,
+};
 
 /// Share of the speed of light at which signals go through glass.
 const FIBRE: f64 = 2.0 / 3.0;
@@ -63,7 +65,8 @@ pub struct Cable {
 
 /// A constellation and its stations at a time that only goes forward.
 ///
-/// Links come up and go down at checks only: at the start and then after every check interval.
+/// Links come up and go down at checks only: at the start, then after every check interval, and where slots of time
+/// begin for which satellites are assigned.
 /// Between checks the satellites move, and with them the delays of the links that are up. Delays and
 /// routes are asked for a time that lies between the last check and the next; whoever asks first
 /// calls [`Network::advance`].
@@ -73,7 +76,12 @@ pub struct Network {
     stations: Vec<Station>,
     cables: Vec<(Cable, Span)>,
     check_every: Span,
+    /// Time of day at the start of the run.
+    clock: Span,
     checked: Instant,
+    /// The last check that the interval asked for; others are made where slots of time begin.
+    regular: Instant,
+    next: Instant,
     isls: Isls,
     antennas: Vec<Antennas>,
     graph: Graph,
@@ -112,14 +120,19 @@ impl Network {
             .collect::<Result<_, OrbitError>>()?;
         let mut positions = Vec::new();
         constellation.positions(Instant::ZERO, &mut positions)?;
-        let antennas = stations.iter().map(|s| Antennas::new(s, &constellation)).collect();
+        let antennas = (0..).zip(&stations);
+        let antennas = antennas.map(|(n, s)| Antennas::new(n, s, &constellation)).collect();
+        let clock = constellation.start().map_or(Span::ZERO, Epoch::time_of_day);
         let isls = Isls::new(&constellation, &positions);
         let mut network = Self {
             constellation,
             stations,
             cables,
             check_every,
+            clock,
             checked: Instant::ZERO,
+            regular: Instant::ZERO,
+            next: Instant::ZERO,
             isls,
             antennas,
             graph: Graph::default(),
@@ -154,8 +167,8 @@ impl Network {
     }
 
     /// The time of the next check: before it no link comes up and none goes down.
-    pub fn next_check(&self) -> Instant {
-        self.checked + self.check_every
+    pub const fn next_check(&self) -> Instant {
+        self.next
     }
 
     /// Makes all checks up to and including `to` and tells `see` what they changed, and when. Checks
@@ -344,13 +357,22 @@ impl Network {
             see(at, change);
         };
         self.isls.check(&self.positions, &mut tell);
-        for (station, antennas) in self.antennas.iter_mut().enumerate() {
-            let station_number = station as u32;
-            antennas.check(&self.sights[station], &self.positions, &mut |from, to| {
-                tell(Change::Handover { station: station_number, from, to });
-            });
+        let (constellation, positions) = (&self.constellation, &self.positions);
+        let sky = Sky { at, clock: self.clock, constellation, positions };
+        let stations = self.stations.iter().zip(&self.sights);
+        for ((antennas, (station, sight)), number) in
+            self.antennas.iter_mut().zip(stations).zip(0..)
+        {
+            antennas.check(station, sight, &sky, &mut |from, to| {
+                tell(Change::Handover { station: number, from, to });
+            })?;
+        }
+        if at >= self.regular + self.check_every {
+            self.regular = at;
         }
         self.checked = at;
+        let slots = self.antennas.iter().filter_map(|antennas| antennas.next_slot(at, self.clock));
+        self.next = slots.fold(self.regular + self.check_every, Instant::min);
         Ok(changed)
     }
 
@@ -413,6 +435,15 @@ impl Network {
 }
 
 fn check_station(constellation: &Constellation, station: &Station) -> Result<(), OrbitError> {
+    if station.policy == Policy::CablesOnly {
+        return Ok(());
+    }
+    if let Policy::Slots(slots) = station.policy
+        && slots.period.is_zero()
+    {
+        let field = format!("station {}", station.name);
+        return Err(OrbitError::invalid(field, "slots of 0 s: they last more, such as 15 s"));
+    }
     if station.links == 0 {
         return Err(OrbitError::invalid(
             format!("station {}", station.name),

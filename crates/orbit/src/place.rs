@@ -36,7 +36,7 @@ impl Place {
         Self { latitude, longitude: Degrees(longitude.0 - 360.0 * turns) }
     }
 
-    const fn known(latitude: f64, longitude: f64) -> Self {
+    pub(crate) const fn known(latitude: f64, longitude: f64) -> Self {
         Self { latitude: Degrees(latitude), longitude: Degrees(longitude) }
     }
 
