@@ -20,6 +20,7 @@ mod custom;
 mod delay;
 mod direction;
 mod gilbert_elliott;
+mod handover;
 pub mod mac;
 mod model;
 mod opportunities;
@@ -48,6 +49,7 @@ pub use custom::{
 pub use delay::Delay;
 pub use direction::Direction;
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottConfig};
+pub use handover::HandoverSpec;
 pub use model::{Fate, LossCause, Model, Passing};
 pub use opportunities::{Opportunities, OpportunityQueue};
 pub use path::{Counters, Hop, Path};

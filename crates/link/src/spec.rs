@@ -138,6 +138,16 @@ impl ModelSpec {
         }
     }
 
+    /// The same model, but a transmitter has this share of its rate.
+    #[must_use]
+    pub fn at_share(&self, share: f64) -> Self {
+        let mut model = self.clone();
+        if let Self::Rate { rate, .. } | Self::FadingRate { rate, .. } = &mut model {
+            *rate = BitRate::from_bps((rate.as_bps() as f64 * share).max(1.0) as u64);
+        }
+        model
+    }
+
     /// Equal for models of one kind, whatever their settings.
     fn kind(&self) -> (Discriminant<Self>, Option<&str>) {
         let name = match self {
