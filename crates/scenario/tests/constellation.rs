@@ -1,6 +1,7 @@
 //! Scenarios whose network is a constellation.
 
 use bentpipe_link::ModelSpec;
+use bentpipe_orbit::Policy;
 use bentpipe_scenario::{Scenario, ScenarioError};
 use bentpipe_sim::{RunSpec, Silent, run};
 use bentpipe_units::Span;
@@ -67,7 +68,7 @@ fn stations_are_the_nodes_and_links_have_what_their_tables_say() {
 #[test]
 fn bent_pipes_reach_each_other_over_gateways_and_the_cable_between_them() {
     let text = SMALL
-        .replace("iridium", "oneweb")
+        .replace("\"iridium\"", "\"oneweb\"\nground_stations = \"none\"")
         .replace("Berkeley", "London")
         .replace("Boston = {}", "Boston = { place = \"Sydney\" }\nparis = { place = \"Paris\", gateway = true }\nperth = { place = \"Perth\", gateway = true }\nsydney = { place = \"-33,151\", gateway = true }")
         .replace("[flows.file]", "[links.sea]\nbetween = [\"paris\", \"perth\"]\n\n[links.desert]\nbetween = [\"perth\", \"sydney\"]\nrate = \"1 Gbit/s\"\ndelay = \"25 ms\"\n\n[flows.file]");
@@ -84,6 +85,49 @@ fn bent_pipes_reach_each_other_over_gateways_and_the_cable_between_them() {
     assert!(summary.links[2].delivered > 100, "{:?}", summary.links[2]);
     let routes = &summary.constellation.expect("a constellation").routes;
     assert!(routes[0].changes.iter().any(|change| change.hops == 6), "{routes:?}");
+}
+
+/// Over Starlink with these lines in `[constellation]` and these stations.
+fn starlink(lines: &str, stations: &str) -> String {
+    let small = SMALL.replace("\"iridium\"", &format!("\"starlink\"\n{lines}"));
+    small.replace("Berkeley = {}", "Berkeley = {}\n").replace("Boston = {}", stations)
+}
+
+#[test]
+fn the_ground_stations_of_an_operator_carry_what_goes_to_a_host() {
+    let spec = spec(&starlink("", "Boston = { place = \"Chicago\", host = true }"));
+    let network = &spec.constellation.as_ref().expect("a constellation").network;
+    assert!(matches!(network.stations()[0].policy, Policy::Slots(_)), "as the operator does it");
+    assert_eq!(network.stations()[1].policy, Policy::CablesOnly);
+    assert!(spec.nodes.iter().any(|node| node == "PoP Chicago"));
+    let summary = run(&spec, &mut Silent).expect("a run");
+    assert!(summary.flows[0].complete, "{:?}", summary.flows[0]);
+    let carried = |from: &str, to: &str| {
+        let found = summary.links.iter().find(|link| link.from == from && link.to == to);
+        found.map_or(0, |link| link.delivered)
+    };
+    assert!(carried("Boston", "PoP Chicago") > 10 && carried("PoP Chicago", "Boston") > 10);
+    assert!(summary.links.iter().all(|link| link.packets > 0), "idle ones are left out");
+}
+
+#[test]
+fn a_handover_has_the_outage_the_loss_and_the_rate_of_the_table() {
+    let text = starlink(
+        "policy = \"slots\"\nhandover = { outage = [\"20 ms\", \"150 ms\"], loss = 0.02, rate = [0.4, 1] }",
+        "Boston = { place = \"Chicago\", host = true }",
+    );
+    let handover = spec(&text).constellation.expect("a constellation").handover;
+    let ms = Span::from_millis;
+    assert_eq!((handover.outage, handover.loss), ([ms(20), ms(150)], 0.02));
+    assert_eq!((handover.loss_time, handover.rate), (ms(1000), [0.4, 1.0]));
+    let plain = starlink("", "Boston = { place = \"Chicago\", host = true }");
+    let lost = |text: &str| {
+        let summary = run(&spec(text), &mut Silent).expect("a run");
+        assert!(summary.flows[0].complete, "{:?}", summary.flows[0]);
+        summary.links.iter().map(|link| link.lost_blackout + link.lost_random).sum::<u64>()
+    };
+    let long = |text: &str| text.replace("size = \"100 kB\"", "size = \"8 MB\"");
+    assert!(lost(&long(&text)) > lost(&long(&plain)));
 }
 
 #[test]
@@ -118,6 +162,41 @@ fn satellites_that_have_no_number_are_refused_by_their_count() {
 #[test]
 fn what_is_wrong_is_named_with_its_line_and_its_key() {
     for (old, new, line, key, said) in [
+        (
+            "\"iridium\"",
+            "\"iridium\"\nground_stations = \"operator\"",
+            Some(8),
+            "constellation.ground_stations",
+            "they are of starlink, oneweb, telesat",
+        ),
+        (
+            "\"iridium\"",
+            "\"iridium\"\nslots = { period = \"0 s\" }\npolicy = \"slots\"",
+            Some(8),
+            "constellation.slots.period",
+            "such as 15 s",
+        ),
+        (
+            "\"iridium\"",
+            "\"iridium\"\nhandover = { rate = [0.5, 0.2] }",
+            Some(8),
+            "constellation.handover.rate",
+            "the smaller one first",
+        ),
+        (
+            "\"iridium\"",
+            "\"iridium\"\nhandover = { outage = [\"2 s\", \"1 s\"] }",
+            Some(8),
+            "constellation.handover.outage",
+            "the shorter one comes first",
+        ),
+        (
+            "Boston = {}",
+            "Boston = { host = true }",
+            Some(19),
+            "constellation.stations.Boston.host",
+            "no cable reaches it",
+        ),
         ("iridium", "iridum", Some(7), "constellation.name", "did you mean `iridium`?"),
         ("name = \"iridium\"\n", "", Some(6), "constellation", "`name` or a `file`"),
         ("\"iridium\"", "\"iridium\"\nfile = \"x\"", Some(6), "constellation", "either"),

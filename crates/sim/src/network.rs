@@ -161,7 +161,7 @@ impl<'o> Network<'o> {
         cables.chain(moving).map(|channel| channel.summary.delivered).sum()
     }
 
-    /// What became of the packets on each direction of a link.
+    /// What became of the packets on each direction of a link; over a constellation of those that carried some.
     pub(crate) fn links(&self, spec: &RunSpec) -> Vec<LinkSummary> {
         let mut links: Vec<_> = self.channels.iter().map(|c| c.summary.clone()).collect();
         for [name, from, to] in spec.directions().into_iter().skip(links.len()) {
@@ -171,6 +171,8 @@ impl<'o> Network<'o> {
         for link in self.topology.iter().flat_map(|topology| &topology.links) {
             links[link.class].add(&link.channel.summary);
         }
+        // An operator has a hundred stations: those that carried nothing would hide the others.
+        links.retain(|link| self.topology.is_none() || link.packets > 0);
         links
     }
 

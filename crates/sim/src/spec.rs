@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bentpipe_association::Fec;
 use bentpipe_link::mac::MacSpec;
-use bentpipe_link::{Direction, ModelSpec};
+use bentpipe_link::{Direction, HandoverSpec, ModelSpec};
 use bentpipe_orbit::{Network, OrbitError};
 use bentpipe_pep::scheduler::Discipline;
 use bentpipe_pep::split;
@@ -60,6 +60,8 @@ pub struct SatelliteNetworkSpec {
     pub ground: Vec<GroundSpec>,
     /// What happens between satellites.
     pub isl: Vec<ModelSpec>,
+    /// What a handover does to the links of a station that holds satellites.
+    pub handover: HandoverSpec,
 }
 
 /// What the links of a station to satellites are like but for their delays.

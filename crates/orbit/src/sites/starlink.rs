@@ -4,7 +4,7 @@ use super::Site;
 use super::Source::{Fcc, Operator, Regulator};
 
 /// Gateways as licensed by the FCC (SES-LIC files of SpaceX Services, 2019 to 2023) and by other regulators; points of
-/// presence as the names of customers' addresses have them.
+/// presence as the names of customers' addresses have them. Gateways that only the later, polar shells see are left out.
 pub(crate) static STARLINK: &[Site] = &[
     Site::gateway("North Bend", 47.5, -121.8, Fcc),
     Site::gateway("Brewster", 48.1, -119.8, Fcc),
@@ -37,7 +37,6 @@ pub(crate) static STARLINK: &[Site] = &[
     Site::gateway("Arvin", 35.2, -118.8, Fcc),
     Site::gateway("Robbins", 38.9, -121.7, Fcc),
     Site::gateway("Tionesta", 41.6, -121.3, Fcc),
-    Site::gateway("Fairbanks", 64.8, -147.7, Fcc),
     Site::gateway("St. John's", 47.6, -52.7, Regulator),
     Site::gateway("Sambro Creek", 44.5, -63.6, Regulator),
     Site::gateway("Marathon", 48.7, -86.4, Regulator),

@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use bentpipe_link::{ModelSpec, Streams};
-use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Policy, Role, Station};
+use bentpipe_link::{HandoverSpec, ModelSpec, Streams};
+use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Policy, Role, Site, Station};
 use bentpipe_sim::{GroundSpec, LinkSpec, SatelliteNetworkSpec};
 use bentpipe_units::Span;
 
 use super::constellation_file::{ConstellationOptions, open_constellation};
+use super::ground_stations::{self, sites};
 use super::link::{Origin, direction};
 use super::places;
 use crate::problem::{Problem, problem};
 use crate::schema::constellation::{
-    ConstellationTable, PolicyName, SatelliteLinkTable, StationTable,
+    ConstellationTable, HandoverTable, OneOrTwo, SatelliteLinkTable, StationTable,
 };
 use crate::schema::file::ScenarioFile;
 use crate::schema::link::LinkTable;
@@ -22,6 +23,8 @@ use crate::schema::queue::QueueTable;
 const TABLE: &str = "constellation";
 /// Time from one check of the links to the next.
 const CHECK: Span = Span::from_secs(10);
+/// Losses after a handover end so long after the outage.
+const LOSS_TIME: Span = Span::from_secs(1);
 /// Numbers of nodes have sixteen bits in a run.
 const MOST_NODES: usize = u16::MAX as usize;
 
@@ -33,7 +36,11 @@ pub(crate) fn with_stations(file: &ScenarioFile) -> Result<ScenarioFile, Problem
             let message = "the stations of the constellation are the nodes: leave the key out";
             return problem(&["nodes"], message);
         }
-        Some(table) => file.nodes = table.stations.keys().cloned().collect(),
+        Some(table) => {
+            let own = table.stations.keys().cloned();
+            let operators = sites(table)?.iter().map(|site| site.station().name);
+            file.nodes = own.chain(operators).collect();
+        }
         None if file.nodes.is_empty() => {
             return problem(&["nodes"], "missing: the names of the nodes, or a [constellation]");
         }
@@ -45,12 +52,12 @@ pub(crate) fn with_stations(file: &ScenarioFile) -> Result<ScenarioFile, Problem
     Ok(file)
 }
 
-/// The constellation of a scenario that came from `source`, with its links as cables. Cables without a
-/// delay of their own get that of the way through glass.
+/// The constellation of a scenario that came from `source`, with its links as cables, to which those of the operator are
+/// added. Cables without a delay of their own get that of the way through glass.
 pub(crate) fn constellation(
     table: &ConstellationTable,
     origin: Origin<'_>,
-    links: &mut [LinkSpec],
+    links: &mut Vec<LinkSpec>,
     seed: u64,
 ) -> Result<SatelliteNetworkSpec, Problem> {
     let streams = Streams::new(seed);
@@ -76,7 +83,8 @@ pub(crate) fn constellation(
     if table.stations.is_empty() {
         return problem(&[TABLE, "stations"], "there is none: flows begin and end at stations");
     }
-    let (stations, satellites) = (table.stations.len(), constellation.satellites());
+    let sites = sites(table)?;
+    let (stations, satellites) = (table.stations.len() + sites.len(), constellation.satellites());
     if stations + satellites > MOST_NODES {
         let message = format!(
             "{satellites} satellites and {stations} stations: a run has at most {MOST_NODES} of both"
@@ -85,9 +93,16 @@ pub(crate) fn constellation(
     }
     let stations: Result<Vec<_>, _> =
         table.stations.iter().map(|(name, at)| station(table, name, at, &streams)).collect();
+    let mut stations = stations?;
+    if sites.is_empty() {
+        hosts_have_cables(&stations, links)?;
+    } else {
+        stations.extend(sites.iter().map(Site::station));
+        links.extend(ground_stations::cables(&stations));
+    }
     let cables: Vec<Cable> = links.iter().map(cable).collect();
     let check = table.update_interval.map_or(CHECK, |interval| interval.0);
-    let network = Network::new(constellation, stations?, &cables, check).or_else(|error| {
+    let network = Network::new(constellation, stations, &cables, check).or_else(|error| {
         let (path, message): (Vec<&str>, String) = match &error {
             OrbitError::NoCoverage { station, .. } => {
                 (vec![TABLE, "stations", station], error.to_string())
@@ -109,10 +124,51 @@ pub(crate) fn constellation(
     }
     let ground: Result<Vec<_>, _> =
         table.stations.iter().map(|(name, station)| ground(table, name, station, origin)).collect();
+    let mut ground = ground?;
+    if !sites.is_empty() {
+        let of = |key| models(&["gateway_links"], key, &table.gateway_links, origin);
+        let gateway = GroundSpec { up: of("up")?, down: of("down")? };
+        ground.resize(ground.len() + sites.len(), gateway);
+    }
     Ok(SatelliteNetworkSpec {
         network,
-        ground: ground?,
+        ground,
         isl: models(&["isl"], "isl", &table.isl, origin)?,
+        handover: handover(&table.handover)?,
+    })
+}
+
+/// Each host has a cable: no operator's network reaches it.
+fn hosts_have_cables(stations: &[Station], links: &[LinkSpec]) -> Result<(), Problem> {
+    for (number, station) in stations.iter().enumerate() {
+        let cable = links.iter().any(|link| link.ends.contains(&number));
+        if station.policy == Policy::CablesOnly && !cable {
+            let message = "no cable reaches it: without `ground_stations` it needs one of `links` to a gateway";
+            return problem(&[TABLE, "stations", &station.name, "host"], message);
+        }
+    }
+    Ok(())
+}
+
+fn handover(table: &HandoverTable) -> Result<HandoverSpec, Problem> {
+    let usual = HandoverSpec::default();
+    let outage = table.outage.map_or(usual.outage, |outage| outage.both().map(|span| span.0));
+    let rate = table.rate.map_or(usual.rate, OneOrTwo::both);
+    if outage[0] > outage[1] {
+        return problem(&[TABLE, "handover", "outage"], "the shorter one comes first");
+    }
+    if !(rate[0] > 0.0 && rate[0] <= rate[1] && rate[1] <= 1.0) {
+        let message = format!(
+            "{} to {}: shares of the rate are above 0 and at most 1, the smaller one first",
+            rate[0], rate[1]
+        );
+        return problem(&[TABLE, "handover", "rate"], message);
+    }
+    Ok(HandoverSpec {
+        outage,
+        loss: table.loss.map_or(usual.loss, |loss| loss.0),
+        loss_time: table.loss_time.map_or(LOSS_TIME, |span| span.0),
+        rate,
     })
 }
 
@@ -123,13 +179,18 @@ fn station(
     streams: &Streams,
 ) -> Result<Station, Problem> {
     let place = places::place(constellation, name, table, streams)?;
+    if table.host && (table.gateway || table.policy.is_some() || table.ground.is_some()) {
+        let message =
+            "a host uses no satellites: it is no `gateway` and has no `policy` and no `ground`";
+        return problem(&[TABLE, "stations", name, "host"], message);
+    }
     let policy = match table.policy.or(constellation.policy) {
+        _ if table.host => Policy::CablesOnly,
         None if table.gateway => Policy::All,
-        None | Some(PolicyName::LongestHold) => Policy::LongestHold,
-        Some(PolicyName::HighestElevation) => Policy::HighestElevation,
-        Some(PolicyName::Second) => Policy::Second,
-        Some(PolicyName::All) => Policy::All,
-        Some(PolicyName::ShortestPath) => Policy::ShortestPath,
+        named => {
+            let draws = streams.stream("slots").bits();
+            ground_stations::policy(constellation, named, draws)?
+        }
     };
     Ok(Station {
         name: name.to_owned(),

@@ -9,6 +9,7 @@ mod copies;
 mod draw;
 mod flow;
 mod gateways;
+mod ground_stations;
 mod link;
 mod macs;
 mod places;

@@ -26,8 +26,20 @@ pub struct ConstellationTable {
     /// Time from one check of the links to the next (default: 10 s).
     #[serde(alias = "check")]
     pub update_interval: Option<Quantity<Span>>,
-    /// How stations choose satellites (default: `longest-hold`, and `all` for gateways).
+    /// How stations choose satellites (default: as the operator's terminals do, `longest-hold` where there is none, and
+    /// `all` for gateways).
     pub policy: Option<PolicyName>,
+    /// The slots of time of the policy `slots`.
+    #[serde(default)]
+    pub slots: SlotsTable,
+    /// Whether the gateways and points of presence of the operator are there (default: `operator` where they are known).
+    pub ground_stations: Option<GroundStationsName>,
+    /// Links between the operator's gateways and satellites; without a rate unless it is given.
+    #[serde(default)]
+    pub gateway_links: SatelliteLinkTable,
+    /// What a handover does to the links of a station.
+    #[serde(default)]
+    pub handover: HandoverTable,
     /// Links between stations and satellites.
     #[serde(default)]
     pub ground: SatelliteLinkTable,
@@ -54,6 +66,65 @@ pub enum PolicyName {
     All,
     /// Packets take the satellite over which they arrive first.
     ShortestPath,
+    /// Is assigned a satellite for each slot of time.
+    Slots,
+}
+
+/// Slots of time for which satellites are assigned.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlotsTable {
+    /// From one assignment to the next (default: 15 s).
+    pub period: Option<Quantity<Span>>,
+    /// The second of each minute at which one assignment begins (default: 12 s).
+    pub first: Option<Quantity<Span>>,
+    /// Least angle to the arc of the geostationary satellites (default: 18 deg).
+    pub geo_separation: Option<Quantity<Degrees>>,
+}
+
+/// Which gateways and points of presence there are besides the stations of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroundStationsName {
+    /// Those of the operator.
+    Operator,
+    /// None.
+    None,
+}
+
+/// What happens to the links of a station when it takes another satellite.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HandoverTable {
+    /// Nothing passes for so long: a time, or two between which it is drawn evenly (default: 0 s).
+    pub outage: Option<OneOrTwo<Quantity<Span>>>,
+    /// Probability that a packet is lost after the outage (default: 0).
+    pub loss: Option<Probability>,
+    /// Such losses end so long after the outage (default: 1 s).
+    pub loss_time: Option<Quantity<Span>>,
+    /// Until the next handover the station has this share of its rates: a number in 0..=1, or two between which it is
+    /// drawn evenly (default: 1).
+    pub rate: Option<OneOrTwo<f64>>,
+}
+
+/// A value, or two between which one is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrTwo<T> {
+    /// Always the same.
+    One(T),
+    /// Drawn evenly.
+    Two([T; 2]),
+}
+
+impl<T: Copy> OneOrTwo<T> {
+    /// The least and the most.
+    pub(crate) const fn both(self) -> [T; 2] {
+        match self {
+            Self::One(value) => [value, value],
+            Self::Two(values) => values,
+        }
+    }
 }
 
 /// Links to or between satellites; their delay is that of the distance.
@@ -88,6 +159,10 @@ pub struct StationTable {
     /// Traffic of others passes through it.
     #[serde(default)]
     pub gateway: bool,
+    /// It is a host on the ground that only cables reach: from the nearest point of presence of the operator, or those of
+    /// `links`.
+    #[serde(default)]
+    pub host: bool,
     /// How it chooses satellites, if not as the others.
     pub policy: Option<PolicyName>,
     /// How many satellites of each shell it uses at a time (default: 1).

@@ -134,7 +134,7 @@ impl Topology {
         for ends in [[a, b], [b, a]] {
             let index = self.link(ends, queue);
             if up {
-                self.come_up(index, ends);
+                self.come_up(at, index, ends);
             } else {
                 self.go_down(at, index, queue, arena);
             }
@@ -156,15 +156,35 @@ impl Topology {
         (slot - self.first_slot) as usize
     }
 
-    fn come_up(&mut self, index: usize, ends: [Node; 2]) {
+    fn come_up(&mut self, at: Instant, index: usize, ends: [Node; 2]) {
         let models = match ends {
             [Node::Station(number), _] => &self.sky.ground[number as usize].up,
             [_, Node::Station(number)] => &self.sky.ground[number as usize].down,
             _ => &self.sky.isl,
         };
         // Each time that it comes up it has draws of its own.
-        let name = format!("sky/{}/{}", self.name(ends), self.links[index].visits);
+        let visits = self.links[index].visits;
+        let name = format!("sky/{}/{visits}", self.name(ends));
+        let shaken = self.handed_over(at, ends).map(|[station, satellite]| {
+            // Both directions draw the same.
+            let name = format!("handover/{}/{visits}", self.name([station, satellite]));
+            self.sky.handover.models(models, at, &mut self.streams.stream(&name))
+        });
+        let models = shaken.as_ref().unwrap_or(models);
         self.links[index].come_up(ModelSpec::build_series(models, &self.streams, &name, "forth"));
+    }
+
+    /// The station and the satellite of a link that came up because the station's traffic was handed over.
+    fn handed_over(&self, at: Instant, ends: [Node; 2]) -> Option<[Node; 2]> {
+        let ends = match ends {
+            [station @ Node::Station(_), satellite] | [satellite, station @ Node::Station(_)] => {
+                [station, satellite]
+            }
+            _ => return None,
+        };
+        let Node::Station(number) = ends[0] else { return None };
+        let station = self.sky.network.stations().get(number as usize)?;
+        (at > Instant::ZERO && station.policy.holds()).then_some(ends)
     }
 
     fn go_down(&mut self, at: Instant, index: usize, queue: &mut EventQueue, arena: &mut Arena) {

@@ -1,6 +1,6 @@
 //! Flows over satellites that move.
 
-use bentpipe_link::ModelSpec;
+use bentpipe_link::{HandoverSpec, ModelSpec};
 use bentpipe_orbit::{
     Constellation, ConstellationSpec, Degrees, IslRules, Network, Node, Orbits, Place, Policy,
     Station, known,
@@ -31,7 +31,12 @@ fn over(network: Network, ground: Vec<ModelSpec>, isl: Vec<ModelSpec>, kilobytes
     let nodes: Vec<String> = network.stations().iter().map(|s| s.name.clone()).collect();
     let ground = vec![GroundSpec { up: ground.clone(), down: ground }; nodes.len()];
     RunSpec {
-        constellation: Some(SatelliteNetworkSpec { network, ground, isl }),
+        constellation: Some(SatelliteNetworkSpec {
+            network,
+            ground,
+            isl,
+            handover: HandoverSpec::default(),
+        }),
         duration: Span::from_secs(7200),
         nodes: nodes.clone(),
         ..spec(nodes.len(), vec![], vec![flow("file", 0, 1, kilobytes)])
