@@ -58,8 +58,7 @@ impl Discipline for AckPriority {
     }
 
     fn backlog(&self) -> Backlog {
-        let (acks, others) = (self.acks.backlog(), self.others.backlog());
-        Backlog { packets: acks.packets + others.packets, bytes: acks.bytes + others.bytes }
+        self.acks.backlog() + self.others.backlog()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a queue knows of packets, and what it may do with them.
 
 use std::fmt::Debug;
+use std::ops::Add;
 
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::xcp::{RateChange, Request};
@@ -86,6 +87,13 @@ impl Backlog {
     pub(super) fn take(&mut self, packet: &Held) {
         self.packets -= 1;
         self.bytes -= packet.bytes;
+    }
+}
+
+impl Add for Backlog {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
     }
 }
 

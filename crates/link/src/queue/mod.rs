@@ -7,6 +7,8 @@
 mod ack_filter;
 mod ack_priority;
 mod ack_reconstruction;
+mod codel;
+mod control;
 mod discipline;
 mod drop_tail;
 mod fifo;
@@ -15,6 +17,7 @@ mod priority;
 mod red;
 mod rows;
 mod spec;
+mod stamped;
 #[cfg(test)]
 pub(crate) mod testing;
 mod xcp;
@@ -22,6 +25,8 @@ mod xcp;
 pub use ack_filter::AckFilter;
 pub use ack_priority::AckPriority;
 pub use ack_reconstruction::{AckReconstruction, AckReconstructionConfig};
+pub use codel::Codel;
+pub use control::CodelConfig;
 pub use discipline::{Backlog, Cumulative, Discipline, FlowKey, Held, LineState, Packets};
 pub use drop_tail::DropTail;
 pub use limit::QueueLimit;
