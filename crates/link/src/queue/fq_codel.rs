@@ -6,7 +6,7 @@ use bentpipe_units::{ByteCount, Instant};
 
 use super::control::{CodelConfig, Control};
 use super::fifo::Fifo;
-use super::stamped::{Longest, Stamped};
+use super::stamped::{Longest, Stamped, signed};
 use super::{Backlog, Discipline, FlowKey, Held, LineState, Packets};
 use crate::{LossCause, QueueLimit, Stream};
 
@@ -136,10 +136,6 @@ impl FqCodel {
         }
         packet
     }
-}
-
-fn signed(bytes: ByteCount) -> i64 {
-    i64::try_from(bytes.get()).unwrap_or(i64::MAX)
 }
 
 impl Discipline for FqCodel {

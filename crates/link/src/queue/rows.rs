@@ -4,6 +4,9 @@ use crate::registry::{ModelRow, Parameter, parameter};
 
 const LIMIT: Parameter = parameter("limit", "packets or B", "most that may wait");
 
+const ECN: Parameter =
+    parameter("ecn", "true or false", "marks instead of drops where they are understood");
+
 /// All disciplines, in the order in which they are listed.
 pub static QUEUES: &[ModelRow] = &[
     ModelRow {
@@ -23,7 +26,60 @@ pub static QUEUES: &[ModelRow] = &[
             parameter("weight", "1", "weight of a new packet in the mean"),
             parameter("probability", "1", "probability at max"),
             parameter("gentle", "true or false", "the probability rises from max to twice that"),
-            parameter("ecn", "true or false", "marks instead of drops where they are understood"),
+            ECN,
+        ],
+    },
+    ModelRow {
+        name: "codel",
+        summary: "drops or marks at the head what has waited for too long",
+        source: "RFC 8289",
+        parameters: &[
+            LIMIT,
+            parameter("target", "s", "sojourn time that may stand"),
+            parameter("interval", "s", "how long it may be above target; a long round trip"),
+            ECN,
+        ],
+    },
+    ModelRow {
+        name: "fq-codel",
+        summary: "a queue with CoDel for each flow, served by turns, new flows first",
+        source: "RFC 8290",
+        parameters: &[
+            LIMIT,
+            parameter("flows", "queues", "over which flows are spread"),
+            parameter("quantum", "B", "what a queue sends in its turn"),
+            parameter("target", "s", "sojourn time that may stand"),
+            parameter("interval", "s", "how long it may be above target; a long round trip"),
+            ECN,
+        ],
+    },
+    ModelRow {
+        name: "pie",
+        summary: "drops or marks what comes, with a probability that follows the delay",
+        source: "RFC 8033",
+        parameters: &[
+            LIMIT,
+            parameter("target", "s", "queueing delay that is aimed at"),
+            parameter("update", "s", "time between two updates of the probability"),
+            parameter("alpha", "1/s", "its change for each second above target"),
+            parameter("beta", "1/s", "its change for each second of growth"),
+            parameter("max_burst", "s", "how long a burst passes after a quiet time"),
+            ECN,
+            parameter("mark_threshold", "1", "probability up to which is marked"),
+        ],
+    },
+    ModelRow {
+        name: "dualpi2",
+        summary: "a queue of low latency beside the classic one, coupled by marks (L4S)",
+        source: "RFC 9332, appendix A",
+        parameters: &[
+            LIMIT,
+            parameter("target", "s", "queueing delay that is aimed at in the classic queue"),
+            parameter("update", "s", "time between two updates of the probability"),
+            parameter("alpha", "1/s", "its change for each second above target"),
+            parameter("beta", "1/s", "its change for each second of growth"),
+            parameter("coupling", "1", "probability of marks for each unit of the base"),
+            parameter("step", "s", "sojourn above which the L queue is marked"),
         ],
     },
     ModelRow {

@@ -3,8 +3,9 @@
 use bentpipe_units::BitRate;
 
 use super::{
-    AckFilter, AckPriority, AckReconstruction, AckReconstructionConfig, Discipline,
-    DropLowPriority, DropTail, Red, RedConfig, XcpRouter,
+    AckFilter, AckPriority, AckReconstruction, AckReconstructionConfig, Codel, CodelConfig,
+    Discipline, DropLowPriority, DropTail, DualPi2, DualPi2Config, FqCodel, FqCodelConfig, Pie,
+    PieConfig, Red, RedConfig, XcpRouter,
 };
 use crate::{QueueChoice, QueueLimit, Stream};
 
@@ -24,6 +25,14 @@ pub enum DisciplineSpec {
     DropTail,
     /// [`Red`].
     Red(RedConfig),
+    /// [`Codel`].
+    Codel(CodelConfig),
+    /// [`FqCodel`].
+    FqCodel(FqCodelConfig),
+    /// [`Pie`].
+    Pie(PieConfig),
+    /// [`DualPi2`].
+    DualPi2(DualPi2Config),
     /// [`DropLowPriority`].
     DropLowPriority,
     /// [`AckPriority`].
@@ -56,6 +65,10 @@ impl QueueSpec {
         match &self.discipline {
             DisciplineSpec::DropTail => Box::new(DropTail::new(limit)),
             DisciplineSpec::Red(config) => Box::new(Red::new(*config, limit, rate, stream)),
+            DisciplineSpec::Codel(config) => Box::new(Codel::new(*config, limit)),
+            DisciplineSpec::FqCodel(config) => Box::new(FqCodel::new(*config, limit, stream)),
+            DisciplineSpec::Pie(config) => Box::new(Pie::new(*config, limit, stream)),
+            DisciplineSpec::DualPi2(config) => Box::new(DualPi2::new(*config, limit, stream)),
             DisciplineSpec::DropLowPriority => Box::new(DropLowPriority::new(limit)),
             DisciplineSpec::AckPriority { in_a_row } => {
                 Box::new(AckPriority::new(limit, *in_a_row))

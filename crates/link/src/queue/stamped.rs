@@ -62,3 +62,8 @@ impl Longest {
         self.0 = self.0.max(packet.bytes);
     }
 }
+
+/// Bytes as something that may also be owed.
+pub(super) fn signed(bytes: ByteCount) -> i64 {
+    i64::try_from(bytes.get()).unwrap_or(i64::MAX)
+}
