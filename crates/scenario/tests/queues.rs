@@ -220,3 +220,27 @@ fn what_is_wrong_is_said_where_it_stands() {
         assert!(error.line.is_some(), "{error}");
     }
 }
+
+#[test]
+fn a_setting_that_cannot_be_is_named_with_what_would_be_right() {
+    for (discipline, setting, key, words) in [
+        ("codel", "target = \"0 ms\"", "target", "above zero, 5 ms"),
+        ("codel", "interval = \"5 ms\"", "interval", "longer than `target`, 5 ms"),
+        ("fq-codel", "flows = 0", "flows", "1 to 65536"),
+        ("fq-codel", "flows = 65537", "flows", "1 to 65536"),
+        ("fq-codel", "quantum = \"63 B\"", "quantum", "64 B or more"),
+        ("fq-codel", "target = \"1 s\"", "interval", "longer than `target`, 1 s"),
+        ("pie", "update = \"0 s\"", "update", "above zero, 15 ms"),
+        ("pie", "alpha = -0.1", "alpha", "0 or more, 0.125"),
+        ("pie", "beta = inf", "beta", "0 or more, 1.25"),
+        ("dualpi2", "coupling = 0.0", "coupling", "above 0, 2"),
+        ("dualpi2", "coupling = nan", "coupling", "above 0, 2"),
+        ("dualpi2", "update = \"0 s\"", "update", "above zero, 16 ms"),
+        ("dualpi2", "beta = nan", "beta", "0 or more, 3.2"),
+    ] {
+        let text = queue(&format!("{{ discipline = \"{discipline}\", {setting} }}"));
+        let error = refused(&text);
+        assert_eq!(error.key, Some(format!("links.a.queue.{key}")), "{error}");
+        assert!(error.message.contains(words) && error.line.is_some(), "{error}");
+    }
+}

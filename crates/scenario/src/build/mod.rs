@@ -2,6 +2,7 @@
 
 mod access;
 mod agents;
+mod aqm;
 mod bentpipe;
 mod constellation;
 mod constellation_file;

@@ -1,9 +1,12 @@
 //! The queues of links that hold packets.
 
-use bentpipe_link::queue::{AckReconstructionConfig, DisciplineSpec, QueueSpec, RedConfig};
+use bentpipe_link::queue::{
+    AckReconstructionConfig, DisciplineSpec, FqCodelConfig, QueueSpec, RedConfig,
+};
 use bentpipe_link::{CustomError, QueueLimit, Registry};
 use bentpipe_units::ByteCount;
 
+use super::aqm;
 use crate::error::did_you_mean;
 use crate::schema::quantity::{Quantity, Room};
 use crate::schema::queue::QueueTable;
@@ -43,6 +46,26 @@ impl QueueTable {
                     return Err(("max", message));
                 }
                 held(limit, DisciplineSpec::Red(config))
+            }
+            Self::Codel { limit, target, interval, ecn } => {
+                held(limit, DisciplineSpec::Codel(aqm::codel(*target, *interval, *ecn)?))
+            }
+            Self::FqCodel { limit, flows, quantum, target, interval, ecn } => {
+                let codel = aqm::codel(*target, *interval, *ecn)?;
+                let config = aqm::fq_codel(*flows, *quantum, codel)?;
+                let limit = limit.map_or(FqCodelConfig::LIMIT, |room| room.0.0);
+                Ok(QueueSpec { limit, discipline: DisciplineSpec::FqCodel(config) })
+            }
+            Self::Pie { limit, target, update, alpha, beta, max_burst, ecn, mark_threshold } => {
+                let (target, update, alpha, beta) = (*target, *update, *alpha, *beta);
+                let pi = aqm::Pi { target, update, alpha, beta };
+                let config = aqm::pie(pi, *max_burst, *ecn, *mark_threshold)?;
+                held(limit, DisciplineSpec::Pie(config))
+            }
+            Self::DualPi2 { limit, target, update, alpha, beta, coupling, step } => {
+                let (target, update, alpha, beta) = (*target, *update, *alpha, *beta);
+                let pi = aqm::Pi { target, update, alpha, beta };
+                held(limit, DisciplineSpec::DualPi2(aqm::dualpi2(pi, *coupling, *step)?))
             }
             Self::DropLowPriority { limit } => held(limit, DisciplineSpec::DropLowPriority),
             Self::AckPriority { limit, in_a_row } => {

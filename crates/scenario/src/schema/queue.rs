@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bentpipe_link::QueueLimit;
-use bentpipe_units::ByteCount;
+use bentpipe_units::{ByteCount, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -38,6 +38,71 @@ pub enum QueueTable {
         gentle: Option<bool>,
         /// Senders that understand marks are told by marks; true.
         ecn: Option<bool>,
+    },
+    /// Controlled delay: packets that have waited for too long are dropped at the head.
+    Codel {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// Sojourn time that may stand; 5 ms.
+        target: Option<Quantity<Span>>,
+        /// How long the sojourn time may be above `target`, longer than that: a long round trip;
+        /// 100 ms.
+        interval: Option<Quantity<Span>>,
+        /// Senders that understand marks are told by marks; true.
+        ecn: Option<bool>,
+    },
+    /// A queue with CoDel for each flow, served by turns.
+    FqCodel {
+        /// What may wait in all queues together; 10,240 packets.
+        limit: Option<Quantity<Room>>,
+        /// Queues over which flows are spread by their hash, 1 to 65,536; 1024.
+        flows: Option<u32>,
+        /// Bytes that a queue sends in its turn, 64 B or more; 1514 B.
+        quantum: Option<Quantity<ByteCount>>,
+        /// Sojourn time that may stand; 5 ms.
+        target: Option<Quantity<Span>>,
+        /// How long the sojourn time may be above `target`, longer than that: a long round trip;
+        /// 100 ms.
+        interval: Option<Quantity<Span>>,
+        /// Senders that understand marks are told by marks; true.
+        ecn: Option<bool>,
+    },
+    /// Packets are dropped as they come, with a probability that follows the queueing delay.
+    Pie {
+        /// What may wait; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// Queueing delay that is aimed at; 15 ms.
+        target: Option<Quantity<Span>>,
+        /// Time between two updates of the probability; 15 ms.
+        update: Option<Quantity<Span>>,
+        /// Change of the probability for each second of delay above `target`; 0.125.
+        alpha: Option<f64>,
+        /// Change of the probability for each second by which the delay has grown; 1.25.
+        beta: Option<f64>,
+        /// How long a burst passes unharmed after a quiet time; 150 ms.
+        max_burst: Option<Quantity<Span>>,
+        /// Senders that understand marks are told by marks up to `mark_threshold`; true.
+        ecn: Option<bool>,
+        /// Probability above which they lose packets all the same; 0.1.
+        mark_threshold: Option<Probability>,
+    },
+    /// A queue of low latency for L4S beside the classic one; marks and drops of both are coupled.
+    #[serde(rename = "dualpi2")]
+    DualPi2 {
+        /// What may wait in both queues together; 50 packets.
+        limit: Option<Quantity<Room>>,
+        /// Queueing delay that is aimed at in the classic queue; 15 ms.
+        target: Option<Quantity<Span>>,
+        /// Time between two updates of the base probability; 16 ms.
+        update: Option<Quantity<Span>>,
+        /// Change of the base probability for each second of delay above `target`; 0.16.
+        alpha: Option<f64>,
+        /// Change of the base probability for each second by which the delay has grown; 3.2.
+        beta: Option<f64>,
+        /// Probability of a mark in the L queue for each unit of the base probability; 2.
+        coupling: Option<f64>,
+        /// Sojourn time above which every packet of the L queue is marked; 1 ms.
+        step: Option<Quantity<Span>>,
     },
     /// Packets of low priority are lost first.
     #[serde(alias = "low-first")]
