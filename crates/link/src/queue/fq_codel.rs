@@ -248,7 +248,7 @@ mod tests {
             order.push(queue.dequeue(ms(0), &mut seen).expect("a packet").id);
             if order.last() >= Some(&100) {
                 // It answers at once, each time with one packet.
-                queue.dequeue(ms(0), &mut seen).map(|packet| order.push(packet.id));
+                order.extend(queue.dequeue(ms(0), &mut seen).map(|packet| packet.id));
                 fill(&mut queue, &mut seen, [packet(101 + n, 2, 100)]);
             }
         }

@@ -1,6 +1,7 @@
 //! Whole runs of the simulator, built by hand.
 
 mod agents;
+mod aqm;
 mod datagrams;
 mod delivery;
 mod independence;

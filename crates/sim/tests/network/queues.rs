@@ -1,7 +1,10 @@
 //! Queues that hold packets, in whole runs.
 
 use bentpipe_link::ModelSpec;
-use bentpipe_link::queue::{AckReconstructionConfig, DisciplineSpec, RedConfig};
+use bentpipe_link::queue::{
+    AckReconstructionConfig, CodelConfig, DisciplineSpec, DualPi2Config, FqCodelConfig, PieConfig,
+    RedConfig,
+};
 use bentpipe_record::RunSummary;
 use bentpipe_sim::RunSpec;
 use bentpipe_units::Span;
@@ -32,6 +35,10 @@ fn disciplines() -> Vec<DisciplineSpec> {
     vec![
         DisciplineSpec::DropTail,
         DisciplineSpec::Red(RedConfig { weight: 0.02, ..RedConfig::default() }),
+        DisciplineSpec::Codel(CodelConfig::default()),
+        DisciplineSpec::FqCodel(FqCodelConfig::default()),
+        DisciplineSpec::Pie(PieConfig { max_burst: Span::ZERO, ..PieConfig::default() }),
+        DisciplineSpec::DualPi2(DualPi2Config::default()),
         DisciplineSpec::DropLowPriority,
         DisciplineSpec::AckPriority { in_a_row: 8 },
         DisciplineSpec::AckFilter { reports: true, in_place: true },
