@@ -33,7 +33,7 @@ impl Default for FqCodelConfig {
 }
 
 impl FqCodelConfig {
-    /// What may wait when nothing else is said (RFC 8290, section 5.2.2).
+    /// What may wait when nothing else is said (RFC 8290, section 5.2.3).
     pub const LIMIT: QueueLimit = QueueLimit::Packets(10_240);
 }
 
