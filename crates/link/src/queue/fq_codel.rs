@@ -241,19 +241,19 @@ mod tests {
     #[test]
     fn a_flow_that_ran_empty_is_not_new_again_until_the_others_have_had_their_turn() {
         let (mut queue, mut seen) = (queue(QueueLimit::Unlimited), Watched::default());
-        fill(&mut queue, &mut seen, (0..10).map(|id| packet(id, 1, 1500)));
-        fill(&mut queue, &mut seen, [packet(100, 2, 100)]);
-        let mut order = Vec::new();
-        for n in 0..6 {
-            order.push(queue.dequeue(ms(0), &mut seen).expect("a packet").id);
-            if order.last() >= Some(&100) {
-                // It answers at once, each time with one packet.
-                order.extend(queue.dequeue(ms(0), &mut seen).map(|packet| packet.id));
-                fill(&mut queue, &mut seen, [packet(101 + n, 2, 100)]);
-            }
-        }
-        // Flow 1 has a turn between any two of the other's.
-        assert!(order.windows(2).all(|pair| pair[0] < 100 || pair[1] < 100), "{order:?}");
+        fill(&mut queue, &mut seen, (0..20).map(|id| packet(id, 1, 500)));
+        let mut next = |queue: &mut FqCodel, comes: Option<Held>| {
+            let sent = queue.dequeue(ms(0), &mut seen).map(|packet| packet.id);
+            fill(queue, &mut seen, comes);
+            sent.expect("a packet")
+        };
+        // A quantum of 1514 is four packets of 500.
+        let first = [0, 1, 2, 3].map(|id| next(&mut queue, (id == 3).then(|| packet(100, 2, 100))));
+        assert_eq!(first, [0, 1, 2, 3]);
+        // The other flow sends its only packet, and the next one comes when its queue was found empty.
+        assert_eq!(next(&mut queue, None), 100);
+        assert_eq!(next(&mut queue, Some(packet(101, 2, 100))), 4);
+        assert_eq!([(); 3].map(|()| next(&mut queue, None)), [5, 6, 101]);
     }
 
     #[test]
