@@ -1,11 +1,18 @@
 //! The path over satellites, in real time.
 
-use std::collections::VecDeque;
+mod line;
+
 use std::sync::{Arc, Once};
 
-use bentpipe_link::{Direction, Fate, LossCause, Model, ModelSpec, Passing, Path, Series, Streams};
-use bentpipe_orbit::{Change, Motion, Network, Node, OrbitError};
+use bentpipe_link::{
+    Direction, Fate, HandoverSpec, LossCause, Model, ModelSpec, Passing, Path, Series, Streams,
+};
+use bentpipe_orbit::{Motion, Network, Node, OrbitError};
 use bentpipe_units::{Instant, Span};
+
+use self::line::Line;
+
+const LOST: Fate = Fate::Lost(LossCause::Blackout);
 
 /// Two stations of a constellation and what their links are like.
 #[derive(Clone, Debug)]
@@ -18,6 +25,8 @@ pub struct ConstellationPath {
     pub uplinks: [Vec<ModelSpec>; 2],
     /// What happens from a satellite down to each of the two.
     pub downlinks: [Vec<ModelSpec>; 2],
+    /// What a handover does to the links of a station that holds satellites.
+    pub handover: HandoverSpec,
     /// Told once when a satellite has come down: from then on nothing finds a route.
     pub trouble: fn(&OrbitError),
 }
@@ -37,31 +46,23 @@ impl ConstellationPath {
             [([a, b], [0, 1], Direction::Forward), ([b, a], [1, 0], Direction::Return)];
         directions.map(|(ends, [from, to], direction)| {
             let name = direction.stream();
+            let line = |models: &[Vec<ModelSpec>; 2], end: usize, place| {
+                Line::new(self, ends[usize::from(end == to)], &models[end], place, name, streams)
+            };
             let transmitter =
-                Transmitter::new(self, ends, &self.uplinks[from], name, streams, &said);
-            // Streams keep these names, or everything that is drawn from them would change.
-            let down = ModelSpec::build_series(&self.downlinks[to], &streams, "sky/down", name);
-            vec![Series::new(vec![Box::new(transmitter)]), down]
+                Transmitter::new(self, ends, line(&self.uplinks, from, "sky/up"), &said);
+            let receiver = Receiver(line(&self.downlinks, to, "sky/down"));
+            vec![Series::new(vec![Box::new(transmitter)]), Series::new(vec![Box::new(receiver)])]
         })
     }
 }
 
-/// The transmitter of a station and the shortest route from there to another station.
-///
-/// What waits for the transmitter while the station gives its satellite up is lost, and so is what finds
-/// no route.
+/// The transmitter of a station and the shortest route from there to another station. What finds no route is lost.
 #[derive(Debug)]
 struct Transmitter {
     network: Network,
     ends: [u32; 2],
-    uplink: Vec<ModelSpec>,
-    name: &'static str,
-    streams: Streams,
-    line: Series,
-    /// How many satellites the station gave up; each transmitter has draws of its own.
-    given_up: u32,
-    /// When it gave one up, as far as no packet came after that.
-    handovers: VecDeque<Instant>,
+    line: Line,
     /// The nodes of the route at the last check; none when there is no route.
     route: Vec<Node>,
     motion: Motion,
@@ -71,38 +72,18 @@ struct Transmitter {
 }
 
 impl Transmitter {
-    fn new(
-        path: &ConstellationPath,
-        ends: [u32; 2],
-        uplink: &[ModelSpec],
-        name: &'static str,
-        streams: Streams,
-        said: &Arc<Once>,
-    ) -> Self {
+    fn new(path: &ConstellationPath, ends: [u32; 2], line: Line, said: &Arc<Once>) -> Self {
         let mut transmitter = Self {
             network: path.network.clone(),
             ends,
-            uplink: uplink.to_vec(),
-            name,
-            streams,
-            line: Series::default(),
-            given_up: 0,
-            handovers: VecDeque::new(),
+            line,
             route: Vec::new(),
             motion: Motion::new(),
             trouble: path.trouble,
             said: said.clone(),
         };
-        transmitter.renew();
         transmitter.look();
         transmitter
-    }
-
-    /// An idle transmitter.
-    fn renew(&mut self) {
-        // As above: the name of a stream.
-        let name = format!("sky/up/{}", self.given_up);
-        self.line = ModelSpec::build_series(&self.uplink, &self.streams, &name, self.name);
     }
 
     /// The route as it is at the last check.
@@ -121,15 +102,7 @@ impl Transmitter {
         if to < self.network.next_check() {
             return;
         }
-        let (from, handovers) = (self.ends[0], &mut self.handovers);
-        let advanced = self.network.advance(to, |at, change| {
-            if let Change::Handover { station, from: Some(_), .. } = change
-                && station == from
-            {
-                handovers.push_back(at);
-            }
-        });
-        match advanced {
+        match self.network.advance(to, |_, _| {}) {
             Ok(()) => self.look(),
             // A satellite came down: the elements say nothing any more.
             Err(error) => {
@@ -140,32 +113,24 @@ impl Transmitter {
     }
 }
 
-/// The time that light takes along some nodes.
+/// The time that a signal takes along some nodes.
 fn along(network: &Network, nodes: &[Node], at: Instant) -> Option<Span> {
     let mut sum = Span::ZERO;
     for pair in nodes.windows(2) {
-        sum = sum + network.light_time(pair[0], pair[1], at).ok()??;
+        sum = sum + network.hop_delay(pair[0], pair[1], at).ok()??;
     }
     Some(sum)
 }
 
 impl Model for Transmitter {
     fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
-        const LOST: Fate = Fate::Lost(LossCause::Blackout);
-        self.advance(at);
-        let before = self.handovers.len();
-        self.handovers.retain(|handover| *handover > at);
-        if self.handovers.len() < before {
-            self.given_up += 1;
-            self.renew();
-        }
         let (leaves, damaged) = match self.line.pass(at, packet) {
             Fate::Leaves(leaves) => (leaves, false),
             Fate::LeavesCorrupt(leaves) => (leaves, true),
             lost @ Fate::Lost(_) => return lost,
         };
         self.advance(leaves);
-        if self.route.is_empty() || self.handovers.front().is_some_and(|first| *first < leaves) {
+        if self.route.is_empty() {
             return LOST;
         }
         let (network, route) = (&self.network, &self.route);
@@ -174,7 +139,22 @@ impl Model for Transmitter {
     }
 
     fn forget_before(&mut self, now: Instant) {
+        self.line.forget_before(now);
         self.advance(now);
+    }
+}
+
+/// The link from a satellite down to a station.
+#[derive(Debug)]
+struct Receiver(Line);
+
+impl Model for Receiver {
+    fn pass(&mut self, at: Instant, packet: &Passing) -> Fate {
+        self.0.pass(at, packet)
+    }
+
+    fn forget_before(&mut self, now: Instant) {
+        self.0.forget_before(now);
     }
 }
 
@@ -183,7 +163,7 @@ mod tests {
     use bentpipe_link::QueueLimit;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use bentpipe_orbit::{Constellation, Degrees, IslRules, Station, known};
+    use bentpipe_orbit::{Change, Constellation, Degrees, IslRules, Station, known};
     use bentpipe_units::{BitRate, ByteCount};
     use bentpipe_wire::Kind;
 
@@ -204,19 +184,15 @@ mod tests {
             ends: [0, 1],
             uplinks: [uplink.clone(), uplink],
             downlinks: Default::default(),
+            handover: HandoverSpec::default(),
             trouble: |error| panic!("{error}"),
         }
     }
 
     fn transmitter(path: &ConstellationPath) -> Transmitter {
-        Transmitter::new(
-            path,
-            [0, 1],
-            &path.uplinks[0],
-            Direction::Forward.stream(),
-            Streams::new(1),
-            &Arc::new(Once::new()),
-        )
+        let (name, streams) = (Direction::Forward.stream(), Streams::new(1));
+        let line = Line::new(path, 0, &path.uplinks[0], "sky/up", name, streams);
+        Transmitter::new(path, [0, 1], line, &Arc::new(Once::new()))
     }
 
     fn offer(transmitter: &mut Transmitter, at: Instant) -> Fate {
@@ -263,7 +239,51 @@ mod tests {
         assert_eq!(fates[3..], [Fate::Lost(LossCause::Blackout); 3]);
         let Fate::Leaves(arrives) = offer(&mut transmitter, handover) else { panic!("lost") };
         assert!(arrives.since(handover) < Span::from_millis(10 + 60));
-        assert_eq!(transmitter.given_up, 1);
+        assert_eq!(transmitter.line.handovers_passed(), 1);
+    }
+
+    #[test]
+    fn after_a_handover_at_either_end_there_is_the_outage_that_was_asked_for() {
+        let mut path = berkeley_to_boston();
+        path.handover.outage = [Span::from_millis(400); 2];
+        let lost_in_a_minute = |path: &ConstellationPath| {
+            let [mut forward, _] = path.series(1);
+            let packet = Passing { bytes: ByteCount::new(1000), kind: Kind::NONE };
+            let fates = (0..1000).map(|n| {
+                let at = handover().before(Span::from_secs(5)) + Span::from_millis(20 * n);
+                let mut fate = Fate::Leaves(at);
+                for series in &mut forward {
+                    if let Fate::Leaves(at) = fate {
+                        fate = series.pass(at, &packet);
+                    }
+                }
+                fate
+            });
+            fates.filter(|fate| matches!(fate, Fate::Lost(_))).count()
+        };
+        // The uplink's handover within the 20 s: a packet each 20 ms for 400 ms, and what was on the line.
+        let near = lost_in_a_minute(&path);
+        path.ends = [1, 0];
+        path.uplinks.swap(0, 1);
+        let far = lost_in_a_minute(&path);
+        assert!((20..23).contains(&near) && (20..23).contains(&far), "{near} {far}");
+    }
+
+    #[test]
+    fn a_cable_takes_the_time_of_its_fibre_and_not_that_of_a_hole_through_the_earth() {
+        let spec = known("iridium").expect("known").expect("a constellation");
+        let constellation = Constellation::new(&spec).expect("a constellation");
+        let stations = ["Berkeley", "Boston"]
+            .map(|name| Station::gateway(name, name.parse().expect("a city")))
+            .to_vec();
+        let cables = bentpipe_orbit::connect(&stations);
+        let network = Network::new(constellation, stations, &cables, Span::from_secs(10));
+        let network = network.expect("a network");
+        let nodes = [0, 1].map(Node::Station);
+        let fibre = network.cable_delays().next();
+        assert_eq!(along(&network, &nodes, Instant::ZERO), fibre);
+        let light = network.light_time(nodes[0], nodes[1], Instant::ZERO).expect("nodes");
+        assert!(fibre > light);
     }
 
     #[test]

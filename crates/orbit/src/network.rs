@@ -250,6 +250,21 @@ impl Network {
         Ok(Some(earth.delay(Km(a.distance(b)))))
     }
 
+    /// The time of a hop at any time: that of the cable between two stations if there is one, or else
+    /// [`Network::light_time`].
+    ///
+    /// # Errors
+    /// When a satellite is not in orbit at that time.
+    pub fn hop_delay(&self, a: Node, b: Node, at: Instant) -> Result<Option<Span>, OrbitError> {
+        if let (Node::Station(a), Node::Station(b)) = (a, b) {
+            let joins = |cable: &Cable| [(a, b), (b, a)].contains(&(cable.a, cable.b));
+            if let Some((_, delay)) = self.cables.iter().find(|(cable, _)| joins(cable)) {
+                return Ok(Some(*delay));
+            }
+        }
+        self.light_time(a, b, at)
+    }
+
     /// The shortest paths from everywhere to one node.
     ///
     /// # Errors

@@ -26,6 +26,7 @@ impl Links {
                 ends: [flow.from as u32, flow.to as u32],
                 uplinks: [flow.from, flow.to].map(|end| constellation.ground[end].up.clone()),
                 downlinks: [flow.from, flow.to].map(|end| constellation.ground[end].down.clone()),
+                handover: constellation.handover.clone(),
                 trouble: |error| {
                     anstream::eprintln!("bentpipe: {error}; nothing finds a route from now on");
                 },
