@@ -85,6 +85,22 @@ impl Earth {
         let east = libm::atan2(satellite.y, satellite.x) - self.angle(at);
         Place::wrapped(Degrees::from_radians(latitude), Degrees::from_radians(east))
     }
+
+    /// The same position in the frame that turns with the Earth, whose `x` points to longitude 0.
+    pub fn fixed(&self, position: Vector, at: Instant) -> Vector {
+        let (sin, cos) = libm::sincos(self.angle(at));
+        let Vector { x, y, z } = position;
+        Vector::new(x * cos + y * sin, y * cos - x * sin, z)
+    }
+
+    /// How far a position is above the ground below it, along the line to the centre.
+    pub fn altitude(&self, position: Vector) -> Km {
+        let radius = position.length();
+        let sine = position.z / radius;
+        let e2 = self.eccentricity_squared;
+        let ground = self.radius * libm::sqrt((1.0 - e2) / (1.0 - e2 * (1.0 - sine * sine)));
+        Km(radius - ground)
+    }
 }
 
 /// What one place on the ground sees.
@@ -138,6 +154,20 @@ mod tests {
         assert!((below.longitude().radians() - 1.0).abs() < 1e-12);
         let quarter = earth.below(satellite, Instant::ZERO + Span::from_secs(21_541));
         assert!((below.longitude().0 - quarter.longitude().0 - 90.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_place_on_the_ground_stands_still_in_the_frame_that_turns() {
+        for earth in [Earth::ideal(), Earth::real("2026-11-21".parse().expect("a day"))] {
+            for secs in [0, 10_000, 50_000] {
+                let at = Instant::ZERO + Span::from_secs(secs);
+                let there = earth.sight(place(30.0, 60.0), at).position;
+                let fixed = earth.fixed(there, at);
+                assert!((libm::atan2(fixed.y, fixed.x).to_degrees() - 60.0).abs() < 1e-9);
+                assert!((fixed.z - there.z).abs() < 1e-12 && earth.altitude(there).0.abs() < 1e-6);
+                assert!((earth.altitude(there * 1.1).0 - there.length() * 0.1).abs() < 1e-6);
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A [`Constellation`] is where satellites are: ideal circular orbits by name ([`known`]) or from a
 //! [`ConstellationSpec`], or real satellites from element sets. A [`Network`] adds stations on the
 //! ground and says which links are up, what they delay, and which way is the shortest. A [`Survey`]
-//! samples one route over a time.
+//! samples one route over a time, [`Surveys`] several.
 //!
 //! Nothing here reads a clock or a file: time is told, texts are handed in. Sines, cosines and roots
 //! come from `libm`, so that all machines agree on every bit.
@@ -29,8 +29,10 @@ mod shell;
 mod sites;
 mod slots;
 mod survey;
+mod surveys;
 mod tle;
 mod vector;
+mod view;
 
 pub use catalogue::{KNOWN, Known, Operator, known, operator};
 pub use circular::{Phasing, Planes};
@@ -48,4 +50,5 @@ pub use shell::{ConstellationSpec, IslPattern, IslRules, Orbits, Seam, ShellSpec
 pub use sites::{Site, SiteKind, Source, connect};
 pub use slots::Slots;
 pub use survey::{Handover, Report, Sample, Spread, Survey};
+pub use surveys::Surveys;
 pub use vector::Vector;

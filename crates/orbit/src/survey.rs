@@ -2,7 +2,7 @@
 
 use bentpipe_units::{Instant, Span};
 
-use crate::{Change, Network, Node, OrbitError, Route};
+use crate::{Network, OrbitError, Route, Surveys};
 
 /// What is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Handover {
 }
 
 /// What a survey came to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Number of samples.
     pub samples: u64,
@@ -109,50 +109,10 @@ impl Survey {
         network: &mut Network,
         mut see: impl FnMut(&Sample),
     ) -> Result<Report, OrbitError> {
-        if self.step.is_zero() {
-            return Err(OrbitError::invalid("step", "it must be more than 0 s, such as 1 s"));
-        }
-        let (from, to) = (Node::Station(self.from), Node::Station(self.to));
-        let mut report = Report {
-            samples: 0,
-            connected: 0,
-            route_changes: 0,
-            delay: None,
-            hops: None,
-            handovers: Vec::new(),
-            seen: [0, 0],
-        };
-        let mut delays = Vec::new();
-        let mut nodes: Option<Vec<Node>> = None;
-        let mut at = self.first;
-        while at < self.end {
-            network.advance(at, |at, change| {
-                if let Change::Handover { station, from, to } = change
-                    && (station == self.from || station == self.to)
-                {
-                    report.handovers.push(Handover { at, station, from, to });
-                }
-            })?;
-            let sample = Sample { at, route: network.route(from, to, at)? };
-            see(&sample);
-            report.samples += 1;
-            if let Some(Route { delay, nodes: now }) = sample.route {
-                report.connected += 1;
-                delays.push(delay);
-                let hops = now.len() - 1;
-                let (least, most) = report.hops.unwrap_or((hops, hops));
-                report.hops = Some((least.min(hops), most.max(hops)));
-                if let Some(before) = nodes.filter(|before| *before != now) {
-                    report.route_changes += 1;
-                    report.seen[0] += u64::from(before[1] != now[1]);
-                    report.seen[1] += u64::from(before[before.len() - 2] != now[hops - 1]);
-                }
-                nodes = Some(now);
-            }
-            at += self.step;
-        }
-        report.delay = Spread::of(&mut delays);
-        Ok(report)
+        let Self { from, to, first, end, step } = *self;
+        let surveys = Surveys { pairs: vec![(from, to)], first, end, step };
+        let reports = surveys.run(network, |samples| samples.iter().for_each(&mut see))?;
+        Ok(reports.into_iter().next().unwrap_or_default())
     }
 }
 

@@ -14,11 +14,13 @@ pub(super) const ORBIT_EXAMPLES: &str = "Examples:
   bentpipe orbit iridium+geo --from 37.9,-122.3 --to Boston --policy highest-elevation --csv samples.csv
   bentpipe orbit my-shells.toml --from Oslo --to Tromso --update-interval \"1 s\" --json
   bentpipe orbit active.tle --from Paris --to Madrid --gateway Lisbon --mask 25
+  bentpipe orbit starlink --from London --to Boston --to Tokyo --duration \"1 h\" --policy shortest-path
+  bentpipe orbit active.tle --from Oslo --to Rome --isl 4 --duration \"1 h\" --czml scene.czml --geojson map.geojson
 
 `bentpipe list constellations` names those that are known; geo:-101,12.5 puts satellites over other
-longitudes. The picture of --svg is that of the first sample.";
+longitudes. --svg and --geojson show the network at the first sample.";
 
-/// The ends of a route.
+/// The ends of one route.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Ends {
     /// Where the route begins: a city or LAT,LON in degrees
@@ -35,8 +37,12 @@ pub(crate) struct Orbit {
     /// A known constellation, a TOML file of shells, or a file of element sets (TLE or OMM)
     #[arg(value_name = "NAME|FILE")]
     pub(crate) constellation: String,
-    #[command(flatten)]
-    pub(crate) ends: Ends,
+    /// Where the route begins: a city or LAT,LON in degrees; may be given several times
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot, required = true)]
+    pub(crate) from: Vec<Spot>,
+    /// Where it ends; may be given several times, which makes a table of all pairs
+    #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot, required = true)]
+    pub(crate) to: Vec<Spot>,
     /// A station that forwards, joined to the others by cable; may be given several times
     #[arg(long, value_name = "PLACE", allow_hyphen_values = true, value_parser = spot)]
     pub(crate) gateway: Vec<Spot>,
@@ -73,6 +79,12 @@ pub(crate) struct Orbit {
     /// Draw a map and the delay over time
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write satellites and routes over time as a scene for Cesium
+    #[arg(long, value_name = "FILE.czml")]
+    pub(crate) czml: Option<PathBuf>,
+    /// Write satellites, links and the route at the first sample as GeoJSON
+    #[arg(long, value_name = "FILE.geojson")]
+    pub(crate) geojson: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,11 +1,15 @@
 //! How results look: tables, summaries, plots.
 
+pub(crate) mod antimeridian;
 pub(crate) mod bars;
+pub(crate) mod czml;
 pub(crate) mod file;
+pub(crate) mod geojson;
 pub(crate) mod harmless;
 pub(crate) mod limits;
 pub(crate) mod lines;
 pub(crate) mod map;
+pub(crate) mod names;
 pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod ranking;
