@@ -5,14 +5,12 @@ mod line;
 use std::sync::{Arc, Once};
 
 use bentpipe_link::{
-    Direction, Fate, HandoverSpec, LossCause, Model, ModelSpec, Passing, Path, Series, Streams,
+    Direction, Fate, HandoverSpec, Model, ModelSpec, Passing, Path, Series, Streams,
 };
 use bentpipe_orbit::{Motion, Network, Node, OrbitError};
 use bentpipe_units::{Instant, Span};
 
-use self::line::Line;
-
-const LOST: Fate = Fate::Lost(LossCause::Blackout);
+use self::line::{LOST, Line};
 
 /// Two stations of a constellation and what their links are like.
 #[derive(Clone, Debug)]
@@ -47,7 +45,9 @@ impl ConstellationPath {
         directions.map(|(ends, [from, to], direction)| {
             let name = direction.stream();
             let line = |models: &[Vec<ModelSpec>; 2], end: usize, place| {
-                Line::new(self, ends[usize::from(end == to)], &models[end], place, name, streams)
+                let station = ends[usize::from(end == to)];
+                let (network, handover) = (&self.network, &self.handover);
+                Line::new(network, handover, station, &models[end], [place, name], streams)
             };
             let transmitter =
                 Transmitter::new(self, ends, line(&self.uplinks, from, "sky/up"), &said);
@@ -160,7 +160,7 @@ impl Model for Receiver {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_link::QueueLimit;
+    use bentpipe_link::{LossCause, QueueLimit};
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use bentpipe_orbit::{Change, Constellation, Degrees, IslRules, Station, known};
@@ -191,7 +191,8 @@ mod tests {
 
     fn transmitter(path: &ConstellationPath) -> Transmitter {
         let (name, streams) = (Direction::Forward.stream(), Streams::new(1));
-        let line = Line::new(path, 0, &path.uplinks[0], "sky/up", name, streams);
+        let (network, handover) = (&path.network, &path.handover);
+        let line = Line::new(network, handover, 0, &path.uplinks[0], ["sky/up", name], streams);
         Transmitter::new(path, [0, 1], line, &Arc::new(Once::new()))
     }
 

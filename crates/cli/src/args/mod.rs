@@ -20,7 +20,7 @@ use clap_complete::Shell;
 pub(crate) use emulate::Emulate;
 pub(crate) use experiments::{Compare, Reproduce};
 pub(crate) use gateway::{Gateway, Top};
-pub(crate) use orbit::Orbit;
+pub(crate) use orbit::{GroundPolicy, OnTheGround, Orbit};
 pub(crate) use place::Spot;
 pub(crate) use queues::Queues;
 pub(crate) use run::Run;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bentpipe_orbit::{Degrees, Epoch, Policy};
+use bentpipe_orbit::{Degrees, Epoch, Policy, Slots};
 use bentpipe_units::Span;
 use clap::{Args as ClapArgs, ValueEnum};
 
@@ -55,12 +55,11 @@ pub(crate) struct Orbit {
     /// Time of the first sample
     #[arg(long, value_name = "TIME", default_value = "0 s")]
     pub(crate) first: Span,
-    /// Keep a satellite while it can be seen, take the highest at every check, or the one of the shortest path
-    #[arg(long, value_enum, default_value = "longest-hold")]
-    pub(crate) policy: GroundPolicy,
-    /// Time from one check of the links to the next
-    #[arg(long, alias = "check", value_name = "TIME", default_value = "10 s", value_parser = some_time)]
-    pub(crate) update_interval: Span,
+    /// The places of --to are hosts on the ground, which cables join to the nearest point of presence
+    #[arg(long)]
+    pub(crate) to_host: bool,
+    #[command(flatten)]
+    pub(crate) ground: OnTheGround,
     /// Minimum elevation in degrees [default: that of the constellation, 10 for element sets]
     #[arg(long, value_name = "DEGREES", value_parser = mask)]
     pub(crate) mask: Option<Degrees>,
@@ -101,6 +100,31 @@ pub(crate) enum GroundPolicy {
     HighestElevation,
     /// Take the one over which packets arrive first
     ShortestPath,
+    /// Be assigned one every 15 s, as Starlink's terminals are
+    Slots,
+}
+
+/// What stands on the ground, and how it is linked.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OnTheGround {
+    /// How the ends choose satellites [default: as the operator's terminals do]
+    #[arg(long, value_enum)]
+    pub(crate) policy: Option<GroundPolicy>,
+    /// Whether the gateways and points of presence of the operator are there [default: where they are known, unless there
+    /// is a --gateway]
+    #[arg(long, value_name = "operator|none", value_parser = ground_stations)]
+    pub(crate) ground_stations: Option<bool>,
+    /// Time from one check of the links to the next
+    #[arg(long, alias = "check", value_name = "TIME", default_value = "10 s", value_parser = some_time)]
+    pub(crate) update_interval: Span,
+}
+
+fn ground_stations(text: &str) -> Result<bool, String> {
+    match text {
+        "operator" => Ok(true),
+        "none" => Ok(false),
+        _ => Err("it is `operator` or `none`".to_owned()),
+    }
 }
 
 pub(super) fn some_time(text: &str) -> Result<Span, String> {
@@ -126,6 +150,7 @@ impl From<GroundPolicy> for Policy {
             GroundPolicy::LongestHold => Self::LongestHold,
             GroundPolicy::HighestElevation => Self::HighestElevation,
             GroundPolicy::ShortestPath => Self::ShortestPath,
+            GroundPolicy::Slots => Self::Slots(Slots::STARLINK),
         }
     }
 }

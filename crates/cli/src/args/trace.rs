@@ -7,7 +7,7 @@ use bentpipe_trace::import::{Source, Way};
 use bentpipe_units::Span;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
-use super::orbit::{Ends, GroundPolicy, days, some_time};
+use super::orbit::{Ends, OnTheGround, days, some_time};
 
 pub(super) const TRACE_EXAMPLES: &str = "Examples:
   bentpipe trace info starlink-down
@@ -134,12 +134,11 @@ pub(crate) struct TraceFromOrbit {
     /// Time from one delay to the next
     #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = some_time)]
     pub(crate) step: Span,
-    /// How the two ends choose satellites
-    #[arg(long, value_enum, default_value = "shortest-path")]
-    pub(crate) policy: GroundPolicy,
-    /// Time from one check of the links to the next
-    #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = some_time)]
-    pub(crate) update_interval: Span,
+    /// The place of --to is a host on the ground, which a cable joins to the nearest point of presence
+    #[arg(long)]
+    pub(crate) to_host: bool,
+    #[command(flatten)]
+    pub(crate) ground: OnTheGround,
     /// Write the trace into this CSV file [default: print it]
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) out: Option<PathBuf>,

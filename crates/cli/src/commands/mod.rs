@@ -4,6 +4,7 @@ mod compare;
 mod connecting;
 mod emulate;
 mod gateway;
+mod ground;
 mod identity;
 mod keygen;
 mod list;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use bentpipe_orbit::{Network, OrbitError, Station, Survey};
+use bentpipe_orbit::{OrbitError, Policy, Survey};
 use bentpipe_scenario::{ConstellationOptions, open_constellation};
 use bentpipe_trace::import::{ImportOptions, import};
 use bentpipe_trace::{Slots, Spread, Summary, Trace, hold, native, sparkline};
@@ -11,6 +11,7 @@ use bentpipe_units::Instant;
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::args::{Measured, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
+use crate::commands::ground::Ground;
 use crate::commands::print_json;
 use crate::failure::Failure;
 use crate::output::file;
@@ -99,12 +100,14 @@ fn import_all(args: &TraceImport) -> Result<(), Failure> {
 fn from_orbit(args: &TraceFromOrbit) -> Result<(), Failure> {
     let of = |error: OrbitError| wrong(format!("{}: {error}", args.constellation));
     let constellation = open_constellation(&args.constellation, &ConstellationOptions::default())?;
-    let policy = args.policy.into();
-    let end =
-        |spot: &crate::args::Spot| Station { policy, ..Station::terminal(&spot.name, spot.place) };
-    let stations = vec![end(&args.ends.from), end(&args.ends.to)];
-    let mut network =
-        Network::new(constellation, stations, &[], args.update_interval).map_err(of)?;
+    let ground = Ground {
+        name: &args.constellation,
+        said: &args.ground,
+        usual: Policy::ShortestPath,
+        ends: vec![(&args.ends.from, false), (&args.ends.to, args.to_host)],
+        gateways: &[],
+    };
+    let mut network = ground.network(constellation)?;
     let (first, step) = (Instant::ZERO, args.step);
     let survey = Survey { from: 0, to: 1, first, end: first + args.duration, step };
     let (mut delay, mut up) = (Vec::new(), Vec::new());

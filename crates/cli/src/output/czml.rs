@@ -64,12 +64,15 @@ impl Window {
     }
 }
 
+/// When something was there: from one time until another, over and over.
+type Times = Vec<(Instant, Instant)>;
+
 /// The routes of a run as they come and go.
 pub(crate) struct Scene {
     window: Window,
     pairs: Vec<(u32, u32)>,
     /// For each pair: when which nodes were the route.
-    routes: Vec<BTreeMap<Vec<Node>, Vec<(Instant, Instant)>>>,
+    routes: Vec<BTreeMap<Vec<Node>, Times>>,
 }
 
 impl Scene {
@@ -135,7 +138,7 @@ impl Scene {
         let mut packets = serializer.serialize_seq(None)?;
         packets.serialize_element(&self.document(network, start))?;
         for (number, positions) in (0..).zip(self.satellites(network)?) {
-            packets.serialize_element(&self.satellite(number, positions, &names, start))?;
+            packets.serialize_element(&self.satellite(number, &positions, &names, start))?;
         }
         for (number, station) in network.stations().iter().enumerate() {
             let (east, north) = (station.place.longitude().0, station.place.latitude().0);
@@ -188,7 +191,7 @@ impl Scene {
         Ok(all)
     }
 
-    fn satellite(&self, number: u32, positions: Vec<f64>, names: &Names, start: Epoch) -> Value {
+    fn satellite(&self, number: u32, positions: &[f64], names: &Names, start: Epoch) -> Value {
         let Window { first, end, .. } = self.window;
         json!({
             "id": format!("satellite/{number}"), "name": names.node(Node::Satellite(number)),

@@ -24,7 +24,7 @@ pub(crate) fn write(
     let names = Names::of(&network);
     let mut features = satellites(&mut network, &names, at)?;
     features.extend(network.stations().iter().map(|station| {
-        feature(point(station.place), json!({"kind": "station", "name": station.name}))
+        feature(&point(station.place), &json!({"kind": "station", "name": station.name}))
     }));
     let links: Vec<(Node, Node)> = network.links().collect();
     for (a, b) in links {
@@ -33,7 +33,7 @@ pub(crate) fn write(
         let told = json!({
             "kind": "link", "from": names.node(a), "to": names.node(b), "delay_ms": ms(delay),
         });
-        features.extend(way.map(|way| feature(way, told)));
+        features.extend(way.map(|way| feature(&way, &told)));
     }
     for (from, to) in pairs.iter().map(|(a, b)| (Node::Station(*a), Node::Station(*b))) {
         let Some(route) = network.route(from, to, at)? else { continue };
@@ -43,7 +43,7 @@ pub(crate) fn write(
             "nodes": route.nodes.iter().map(|node| names.node(*node)).collect::<Vec<_>>(),
         });
         let way = way(&mut network, &route.nodes, at)?;
-        features.extend(way.map(|way| feature(way, told)));
+        features.extend(way.map(|way| feature(&way, &told)));
     }
     let collection = json!({"type": "FeatureCollection", "features": features});
     serde_json::to_writer(&mut *out, &collection)?;
@@ -68,7 +68,7 @@ fn satellites(
             "kind": "satellite", "name": names.node(node),
             "altitude_km": rounded(altitude, 1e3), "in_view": in_view,
         });
-        features.push(feature(point(place), told));
+        features.push(feature(&point(place), &told));
     }
     Ok(features)
 }
@@ -92,7 +92,7 @@ fn way(
     })
 }
 
-fn feature(geometry: Value, properties: Value) -> Value {
+fn feature(geometry: &Value, properties: &Value) -> Value {
     json!({"type": "Feature", "geometry": geometry, "properties": properties})
 }
 

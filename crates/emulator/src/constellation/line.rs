@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use bentpipe_link::{Fate, HandoverSpec, Model, ModelSpec, Passing, Series, Streams};
+use bentpipe_link::{Fate, HandoverSpec, LossCause, Model, ModelSpec, Passing, Series, Streams};
 use bentpipe_orbit::{Change, Network};
 use bentpipe_units::Instant;
 
-use super::{ConstellationPath, LOST};
+/// Of what finds no link.
+pub(super) const LOST: Fate = Fate::Lost(LossCause::Blackout);
 
 /// One direction of the link between a station and its satellite. What waits for it while the station gives its
 /// satellite up is lost.
@@ -28,19 +29,19 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(
-        path: &ConstellationPath,
+        network: &Network,
+        handover: &HandoverSpec,
         station: u32,
         models: &[ModelSpec],
-        place: &'static str,
-        direction: &'static str,
+        names: [&'static str; 2],
         streams: Streams,
     ) -> Self {
         let mut line = Self {
-            network: path.network.clone(),
+            network: network.clone(),
             station,
             models: models.to_vec(),
-            handover: path.handover.clone(),
-            names: [place, direction],
+            handover: handover.clone(),
+            names,
             streams,
             series: Series::default(),
             given_up: 0,

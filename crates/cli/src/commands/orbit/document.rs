@@ -42,7 +42,7 @@ fn document(run: &Run<'_>, (pair, report): (&(u32, u32), &Report)) -> Value {
         "from": spot(trips.place(pair.0)),
         "to": spot(trips.place(pair.1)),
         "step_s": args.step.as_secs_f64(),
-        "check_s": args.update_interval.as_secs_f64(),
+        "check_s": args.ground.update_interval.as_secs_f64(),
         "samples": report.samples,
         "connected": report.connected,
         "delay_ms": report.delay.map(|delay| json!({

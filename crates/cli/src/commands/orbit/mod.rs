@@ -37,8 +37,7 @@ struct Run<'a> {
 pub(crate) fn orbit(args: &Orbit) -> Result<(), Failure> {
     let wrong = |error: OrbitError| Failure::Input(format!("{}: {error}", args.constellation));
     let trips = Trips::of(args)?;
-    let mut network =
-        network::network(args, network::constellation(args)?, &trips).map_err(wrong)?;
+    let mut network = network::network(args, network::constellation(args)?, &trips)?;
     let new = network.clone();
     let names = Names::of(&network);
     let first = Instant::ZERO + args.first;

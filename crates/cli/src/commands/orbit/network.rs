@@ -1,10 +1,11 @@
 //! The satellites and stations that a command line means.
 
-use bentpipe_orbit::{Cable, Constellation, Network, OrbitError, Station};
+use bentpipe_orbit::{Constellation, Network, Policy};
 use bentpipe_scenario::{ConstellationOptions, open_constellation};
 
 use super::trips::Trips;
-use crate::args::{Orbit, Spot};
+use crate::args::Orbit;
+use crate::commands::ground::Ground;
 use crate::failure::Failure;
 
 /// The constellation that a name or a file means.
@@ -17,14 +18,14 @@ pub(super) fn network(
     args: &Orbit,
     constellation: Constellation,
     trips: &Trips<'_>,
-) -> Result<Network, OrbitError> {
-    let policy = args.policy.into();
-    let end = |spot: &Spot| Station { policy, ..Station::terminal(&spot.name, spot.place) };
-    let mut stations: Vec<_> = trips.places.iter().map(|spot| end(spot)).collect();
-    let first = stations.len() as u32;
-    stations.extend(args.gateway.iter().map(|spot| Station::gateway(&spot.name, spot.place)));
-    let gateways = first..stations.len() as u32;
-    let cables = gateways.clone().flat_map(|a| (a + 1..gateways.end).map(move |b| (a, b)));
-    let cables: Vec<Cable> = cables.map(|(a, b)| Cable { a, b, delay: None }).collect();
-    Network::new(constellation, stations, &cables, args.update_interval)
+) -> Result<Network, Failure> {
+    let ends = trips.places.iter().enumerate();
+    let ground = Ground {
+        name: &args.constellation,
+        said: &args.ground,
+        usual: Policy::LongestHold,
+        ends: ends.map(|(number, spot)| (*spot, args.to_host && trips.ends_at(number))).collect(),
+        gateways: &args.gateway,
+    };
+    ground.network(constellation)
 }

@@ -48,6 +48,12 @@ impl<'a> Trips<'a> {
         self.pairs.len() > 1
     }
 
+    /// Whether routes end at a station, and none begins there.
+    pub(super) fn ends_at(&self, station: usize) -> bool {
+        let is = |other: u32| other as usize == station;
+        self.pairs.iter().any(|(_, to)| is(*to)) && !self.pairs.iter().any(|(from, _)| is(*from))
+    }
+
     /// Where a station is.
     pub(super) fn place(&self, station: u32) -> &'a Spot {
         self.places[station as usize]

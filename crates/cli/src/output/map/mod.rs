@@ -127,14 +127,18 @@ fn draw_map(
         routes.push(network.route(Node::Station(*from), Node::Station(*to), at)?);
     }
     draw_links(&mut map, network, at)?;
-    let in_view = network.constellation().in_view(network.stations(), at)?;
+    let ends: BTreeSet<u32> = pairs.iter().flat_map(|(from, to)| [*from, *to]).collect();
+    let stations = (0..).zip(network.stations());
+    let watched = stations.filter(|(number, _)| ends.is_empty() || ends.contains(number));
+    let watched: Vec<_> = watched.map(|(_, station)| station.clone()).collect();
+    let in_view = network.constellation().in_view(&watched, at)?;
     draw_satellites(&mut map, network, at, |satellite| !in_view[satellite], SATELLITE.mix(DIMMED))?;
     draw_satellites(&mut map, network, at, |satellite| in_view[satellite], SATELLITE.mix(1.0))?;
     for (number, route) in routes.iter().enumerate() {
         draw_route(&mut map, network, route.as_ref(), colour(number), at)?;
     }
     draw_used(&mut map, network, &routes, at)?;
-    draw_stations(&mut map, network)
+    draw_stations(&mut map, network, &ends)
 }
 
 fn draw_land(map: &mut Map<'_, '_>) -> Result<(), Box<dyn Error>> {
@@ -219,16 +223,22 @@ fn draw_used(
     Ok(())
 }
 
-fn draw_stations(map: &mut Map<'_, '_>, network: &Network) -> Result<(), Box<dyn Error>> {
+fn draw_stations(
+    map: &mut Map<'_, '_>,
+    network: &Network,
+    ends: &BTreeSet<u32>,
+) -> Result<(), Box<dyn Error>> {
     let stations = network.stations();
-    let named = stations.len() <= MOST_NAMES;
+    let all = stations.len() <= MOST_NAMES;
     let marks: Vec<_> = stations.iter().map(|s| map.backend_coord(&point(s.place))).collect();
     let mut labels = Labels::new(WIDTH as i32, &marks);
-    for (station, mark) in stations.iter().zip(marks) {
-        let name = if named { station.name.clone() } else { String::new() };
+    for ((number, station), mark) in (0..).zip(stations).zip(marks) {
+        let end = ends.contains(&number);
+        let name = if all || end { station.name.clone() } else { String::new() };
         let offset = labels.place(&name, mark);
+        let size = if all || end { 6 } else { 3 };
         let mark = EmptyElement::at(point(station.place))
-            + TriangleMarker::new((0, 0), 6, STATION.filled())
+            + TriangleMarker::new((0, 0), size, STATION.filled())
             + Text::new(name, offset, ("sans-serif", 14));
         map.draw_series(std::iter::once(mark))?;
     }
