@@ -126,7 +126,7 @@ fn what_can_not_be_is_refused_with_what_would_be_right() {
     refused(&["starlink", "--from", "80,0", "--to", "Rome"], "no satellite of starlink ever");
     refused(&["geo:east", "--from", "Oslo", "--to", "Rome"], "longitudes: `east`");
     let far = ["oneweb", "--from", "Oslo", "--to", "Sydney", "--duration", "1 min"];
-    refused(&far, "need a --gateway");
+    refused(&[&far[..], &["--ground-stations", "none"]].concat(), "need a --gateway");
     let high = ["iridium", "--from", "Berkeley", "--to", "Boston", "--mask", "60"];
     refused(
         &[&high[..], &["--duration", "2 h"]].concat(),
@@ -153,4 +153,129 @@ fn broken_element_sets_are_refused_with_their_line() {
     said("no satellites".to_owned(), "line 1: neither");
     said(String::new(), "there is no satellite in it");
     said("OBJECT_NAME,EPOCH,MEAN_MOTION\n".to_owned(), "as CSV are not read: have them as JSON");
+}
+
+#[test]
+fn several_pairs_share_a_table_and_come_to_what_each_comes_to_alone() {
+    let ends = ["iridium", "--from", "Berkeley", "--to", "Boston", "--duration", "20 min"];
+    let alone: Value =
+        serde_json::from_str(&stdout(&[&ends[..], &["--json"]].concat())).expect("JSON");
+    let all = [&ends[..], &["--to", "London", "--from", "Lima"]].concat();
+    let json: Value =
+        serde_json::from_str(&stdout(&[&all[..], &["--json"]].concat())).expect("JSON");
+    let pairs = json["pairs"].as_array().expect("pairs");
+    assert_eq!(pairs.len(), 4);
+    assert_eq!(pairs[0], alone);
+    let table = stdout(&all);
+    assert!(table.contains("4 pairs of places") && table.contains("median / fibre"), "{table}");
+    for (from, to) in [("Berkeley", "London"), ("Lima", "Boston")] {
+        let row = table.lines().find(|row| row.contains(from) && row.contains(to));
+        assert!(row.is_some(), "{table}");
+    }
+    refused(&[&all[..], &["--to", "London"]].concat(), "--to: London is given twice");
+}
+
+/// The numbers of a JSON array.
+fn numbers(value: &Value) -> Vec<f64> {
+    let list = value.as_array().expect("a list");
+    list.iter().map(|number| number.as_f64().expect("a number")).collect()
+}
+
+#[test]
+fn a_scene_has_every_satellite_at_its_place_and_routes_only_while_they_are_there() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let scene = dir.path().join("scene.czml").to_str().expect("a path").to_owned();
+    let asked = berkeley_to_boston(&["--czml", &scene]);
+    stdout(&asked.iter().map(String::as_str).collect::<Vec<_>>());
+    let text = fs::read_to_string(&scene).expect("a scene");
+    let packets: Vec<Value> = serde_json::from_str(&text).expect("CZML");
+    assert_eq!(packets[0]["id"], "document");
+    let interval = "2000-01-01T12:00:00Z/2000-01-01T13:00:00Z";
+    assert_eq!(packets[0]["clock"]["interval"], interval);
+    let of = |kind: &str| {
+        let is = |packet: &&Value| packet["id"].as_str().is_some_and(|id| id.starts_with(kind));
+        packets.iter().filter(is).collect::<Vec<_>>()
+    };
+    let satellites = of("satellite/");
+    assert_eq!(satellites.len(), 66);
+    for satellite in satellites {
+        let positions = numbers(&satellite["position"]["cartesian"]);
+        assert_eq!(positions.len() % 4, 0);
+        for position in positions.chunks(4) {
+            let radius = position[1..].iter().map(|part| part * part).sum::<f64>().sqrt();
+            assert!((radius - 7_158_000.0).abs() < 1.0, "{position:?}");
+        }
+    }
+    let routes = of("route/");
+    assert!(routes.len() > 5);
+    for route in routes {
+        let nodes = route["polyline"]["positions"]["references"].as_array().expect("nodes");
+        assert_eq!(nodes[0], "station/0#position");
+        assert_eq!(nodes[nodes.len() - 1], "station/1#position");
+        assert!(route["availability"].as_array().is_some_and(|times| !times.is_empty()));
+    }
+    refused(
+        &["starlink", "--from", "Rome", "--to", "Oslo", "--duration", "9 d", "--czml", &scene],
+        "give a --duration of at most",
+    );
+}
+
+#[test]
+fn a_map_for_other_programs_has_places_on_the_globe_and_lines_that_end_at_its_edge() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let map = dir.path().join("map.geojson").to_str().expect("a path").to_owned();
+    let asked = berkeley_to_boston(&["--geojson", &map]);
+    stdout(&asked.iter().map(String::as_str).collect::<Vec<_>>());
+    let text = fs::read_to_string(&map).expect("a map");
+    let map: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(map["type"], "FeatureCollection");
+    let features = map["features"].as_array().expect("features");
+    let count = |kind: &str| {
+        features.iter().filter(|feature| feature["properties"]["kind"] == kind).count()
+    };
+    assert_eq!((count("satellite"), count("station"), count("route")), (66, 2, 1));
+    assert!(count("link") > 66);
+    for feature in features {
+        let geometry = &feature["geometry"];
+        let places = &geometry["coordinates"];
+        let lines: Vec<Vec<Vec<f64>>> = match geometry["type"].as_str().expect("a type") {
+            "Point" => vec![vec![numbers(places)]],
+            "LineString" => vec![places.as_array().expect("a line").iter().map(numbers).collect()],
+            "MultiLineString" => {
+                let line =
+                    |line: &Value| line.as_array().expect("a line").iter().map(numbers).collect();
+                places.as_array().expect("lines").iter().map(line).collect()
+            }
+            other => panic!("{other}"),
+        };
+        for line in lines {
+            assert!(line.iter().all(|place| place[0].abs() <= 180.0 && place[1].abs() <= 90.0));
+            assert!(line.windows(2).all(|pair| (pair[0][0] - pair[1][0]).abs() <= 180.0));
+        }
+    }
+}
+
+#[test]
+fn terminals_of_an_operator_do_as_it_does_and_reach_hosts_over_its_ground_stations() {
+    let ends = ["starlink", "--from", "London", "--duration", "2 min", "--json"];
+    let run = |more: &[&str]| -> Value {
+        serde_json::from_str(&stdout(&[&ends[..], more].concat())).expect("JSON")
+    };
+    let host = run(&["--to", "Frankfurt", "--to-host"]);
+    let handovers = host["handovers"].as_array().expect("handovers");
+    assert!(!handovers.is_empty());
+    for handover in handovers {
+        let second = handover["time_s"].as_f64().expect("a time");
+        assert_eq!(second % 15.0, 12.0, "{handover}");
+    }
+    // Up, down and some 300 km of glass besides.
+    let median = host["delay_ms"]["median"].as_f64().expect("a delay");
+    assert!((3.7..12.0).contains(&median), "{median}");
+    let alone = ["--ground-stations", "none", "--policy", "longest-hold"];
+    let alone = run(&[&["--to", "Boston"], &alone[..]].concat());
+    assert!(alone["delay_ms"]["median"].as_f64() > Some(50.0), "the long way round: {alone}");
+    refused(
+        &["iridium", "--from", "Rome", "--to", "Oslo", "--ground-stations", "operator"],
+        "--ground-stations: none are known of iridium",
+    );
 }

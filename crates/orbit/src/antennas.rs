@@ -46,12 +46,12 @@ struct Candidates {
 }
 
 impl Candidates {
-    fn new(shell: &Shell) -> Self {
+    fn new(shell: &Shell, mask: Degrees) -> Self {
         Self {
             first: shell.first,
             count: shell.count,
             per_plane: shell.planes.as_ref().map_or(0, |planes| u32::from(planes.per_plane)),
-            sin_mask: sine(shell.mask),
+            sin_mask: sine(mask),
         }
     }
 
@@ -88,7 +88,7 @@ impl Antennas {
         let has_some = station.policy != Policy::CablesOnly;
         let used = constellation.shells().iter().filter(|shell| has_some && station.uses(shell));
         let used = used.map(|shell| Used {
-            candidates: Candidates::new(shell),
+            candidates: Candidates::new(shell, station.mask(shell)),
             satellites: vec![None; places],
             slot: None,
         });

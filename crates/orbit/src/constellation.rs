@@ -172,7 +172,7 @@ impl Constellation {
     /// asked.
     pub(crate) fn covers(&self, station: &Station) -> bool {
         let mut used = self.shells.iter().filter(|shell| station.uses(shell));
-        used.any(|shell| shell.covers(&self.earth, station.place))
+        used.any(|shell| shell.covers(&self.earth, station.place, station.mask(shell)))
     }
 }
 
@@ -193,11 +193,11 @@ impl Shell {
         }
     }
 
-    fn covers(&self, earth: &Earth, place: Place) -> bool {
+    fn covers(&self, earth: &Earth, place: Place, mask: Degrees) -> bool {
         let radius = earth.radius().0;
         // How far from the point below a satellite the ground still sees it above the mask.
         let reach = |satellite: f64| {
-            let mask = self.mask.radians();
+            let mask = mask.radians();
             libm::acos(radius / satellite * libm::cos(mask)) - mask
         };
         match (&self.motion, &self.planes) {

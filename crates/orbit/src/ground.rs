@@ -1,7 +1,7 @@
 //! Stations on the ground and the satellites that they use.
 
 use crate::constellation::Shell;
-use crate::{Place, Slots};
+use crate::{Degrees, Place, Slots};
 
 /// A place on the ground with antennas.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Station {
     pub links: u8,
     /// Names of the shells whose satellites it uses; all of them if there are none.
     pub shells: Vec<String>,
+    /// It uses satellites above this elevation; above that of their shell if there is none.
+    pub mask: Option<Degrees>,
 }
 
 /// Whether traffic of others passes through a station.
@@ -73,12 +75,18 @@ impl Station {
             policy: Policy::LongestHold,
             links: 1,
             shells: Vec::new(),
+            mask: None,
         }
     }
 
     /// Whether it uses the satellites of a shell.
     pub(crate) fn uses(&self, shell: &Shell) -> bool {
         self.shells.is_empty() || self.shells.contains(&shell.name)
+    }
+
+    /// The elevation above which it uses satellites of a shell.
+    pub(crate) fn mask(&self, shell: &Shell) -> Degrees {
+        self.mask.unwrap_or(shell.mask)
     }
 
     /// A gateway that uses every satellite it sees.

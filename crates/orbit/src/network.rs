@@ -7,6 +7,7 @@ use crate::earth::Sight;
 use crate::graph::{Graph, NOBODY, Tree};
 use crate::isl::Isls;
 use crate::routes::node;
+use crate::shell::check_mask;
 use crate::{
     Constellation, Epoch, Km, OrbitError, Place, Policy, Role, Route, Routes, Station, Vector,
 };
@@ -471,8 +472,13 @@ fn check_station(constellation: &Constellation, station: &Station) -> Result<(),
         let problem = format!("there is no shell `{unknown}`; there is {}", names.join(", "));
         return Err(OrbitError::invalid(format!("station {}", station.name), problem));
     }
+    if let Some(mask) = station.mask {
+        check_mask(mask).or_else(|error| {
+            Err(OrbitError::invalid(format!("station {}", station.name), error.to_string()))
+        })?;
+    }
     if !constellation.covers(station) {
-        let masks = constellation.shells().iter().map(|shell| shell.mask.0);
+        let masks = constellation.shells().iter().map(|shell| station.mask(shell).0);
         let mask = masks.fold(f64::INFINITY, f64::min);
         return Err(OrbitError::NoCoverage {
             station: station.name.clone(),

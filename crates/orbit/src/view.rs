@@ -5,7 +5,7 @@ use bentpipe_units::Instant;
 use crate::{Constellation, OrbitError, Station};
 
 impl Constellation {
-    /// For each satellite whether it is above the mask of its shell at one of these stations, which uses
+    /// For each satellite whether it is above the mask at one of these stations, which uses
     /// that shell.
     ///
     /// # Errors
@@ -17,7 +17,7 @@ impl Constellation {
         for station in stations {
             let sight = self.earth().sight(station.place, at);
             for shell in self.shells().iter().filter(|shell| station.uses(shell)) {
-                let sin_mask = libm::sin(shell.mask.radians());
+                let sin_mask = libm::sin(station.mask(shell).radians());
                 for satellite in (shell.first..shell.first + shell.count).map(|n| n as usize) {
                     seen[satellite] |= sight.sin_elevation(positions[satellite]) > sin_mask;
                 }

@@ -13,7 +13,7 @@ pub(crate) use oneweb::ONEWEB;
 pub(crate) use starlink::STARLINK;
 pub(crate) use telesat::TELESAT;
 
-use crate::{Place, Station};
+use crate::{Degrees, Place, Station};
 
 /// A place on the ground that an operator runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Site {
     pub place: Place,
     /// How its place is known.
     pub source: Source,
+    /// The elevation above which its antennas follow satellites, where it is not that of the terminals.
+    pub mask: Option<Degrees>,
 }
 
 /// What a place on the ground is for.
@@ -53,18 +55,27 @@ pub enum Source {
 impl Site {
     const fn gateway(name: &'static str, latitude: f64, longitude: f64, source: Source) -> Self {
         let place = Place::known(latitude, longitude);
-        Self { kind: SiteKind::Gateway, name, place, source }
+        Self { kind: SiteKind::Gateway, name, place, source, mask: None }
     }
 
     const fn presence(name: &'static str, latitude: f64, longitude: f64) -> Self {
         let place = Place::known(latitude, longitude);
-        Self { kind: SiteKind::PointOfPresence, name, place, source: Source::Addresses }
+        let source = Source::Addresses;
+        Self { kind: SiteKind::PointOfPresence, name, place, source, mask: None }
+    }
+
+    /// The same gateway with antennas that follow satellites down to this elevation.
+    const fn above(self, degrees: f64) -> Self {
+        Self { mask: Some(Degrees(degrees)), ..self }
     }
 
     /// The station that stands there.
     pub fn station(&self) -> Station {
         match self.kind {
-            SiteKind::Gateway => Station::gateway(format!("gateway {}", self.name), self.place),
+            SiteKind::Gateway => Station {
+                mask: self.mask,
+                ..Station::gateway(format!("gateway {}", self.name), self.place)
+            },
             SiteKind::PointOfPresence => {
                 Station::point_of_presence(format!("PoP {}", self.name), self.place)
             }

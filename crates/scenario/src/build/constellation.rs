@@ -199,6 +199,7 @@ fn station(
         policy,
         links: table.links.unwrap_or(1),
         shells: table.shells.clone(),
+        mask: table.elevation_mask.map(|mask| mask.0),
     })
 }
 

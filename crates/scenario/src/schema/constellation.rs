@@ -163,6 +163,8 @@ pub struct StationTable {
     /// `links`.
     #[serde(default)]
     pub host: bool,
+    /// It uses satellites above this elevation (default: that of all).
+    pub elevation_mask: Option<Quantity<Degrees>>,
     /// How it chooses satellites, if not as the others.
     pub policy: Option<PolicyName>,
     /// How many satellites of each shell it uses at a time (default: 1).
