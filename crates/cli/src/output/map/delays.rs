@@ -43,9 +43,11 @@ pub(super) fn draw_delays(
         .build_cartesian_2d(times, 0.0..high)?;
     chart
         .configure_mesh()
-        .light_line_style(GRATICULE)
+        .bold_line_style(GRATICULE)
+        .light_line_style(TRANSPARENT)
         .x_desc(format!("time, {unit}"))
         .x_label_formatter(&|tick| tick.to_string())
+        .y_label_formatter(&|delay| format!("{}", (delay * 1e6).round() / 1e6))
         .y_desc("one-way delay, ms")
         .label_style(("sans-serif", 12))
         .draw()?;

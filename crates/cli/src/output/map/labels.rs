@@ -22,22 +22,29 @@ impl Labels {
         Self { right_edge, taken: marks.iter().map(around).collect() }
     }
 
-    /// The upper left corner of a name, as an offset from its mark: beside it, or else above or below.
-    pub(super) fn place(&mut self, name: &str, (x, y): (i32, i32)) -> (i32, i32) {
+    /// The upper left and the lower right corner of a name, as offsets from its mark: beside it, or else above
+    /// or below.
+    pub(super) fn place(&mut self, name: &str, (x, y): (i32, i32)) -> [(i32, i32); 2] {
         let width = name.chars().count() as i32 * LETTER;
         let (right, left) = (GAP, -width - GAP + 2);
-        let rows = [-HEIGHT / 2 + 1, -HEIGHT - 2, 5, -2 * HEIGHT, HEIGHT + 5];
+        let rows = [-HEIGHT / 2 + 1, -HEIGHT - 2, 5, -2 * HEIGHT, HEIGHT + 5, 2 * HEIGHT + 5];
         let offsets = rows.iter().flat_map(|row| [(right, *row), (left, *row)]);
         let area = |(dx, dy): (i32, i32)| (x + dx, y + dy, x + dx + width, y + dy + HEIGHT);
+        let inside = |offset: &(i32, i32)| {
+            let (left, _, right, _) = area(*offset);
+            left >= 0 && right <= self.right_edge
+        };
         let free = |offset: &(i32, i32)| {
             let (left, top, right, bottom) = area(*offset);
             let apart =
                 |(l, t, r, b): &Area| right <= *l || *r <= left || bottom <= *t || *b <= top;
-            left >= 0 && right <= self.right_edge && self.taken.iter().all(apart)
+            self.taken.iter().all(apart)
         };
-        let offset = offsets.into_iter().find(free).unwrap_or((right, rows[0]));
+        let mut inside = offsets.filter(inside);
+        let first = inside.clone().next().unwrap_or((right, rows[0]));
+        let offset = inside.find(free).unwrap_or(first);
         self.taken.push(area(offset));
-        offset
+        [offset, (offset.0 + width, offset.1 + HEIGHT)]
     }
 }
 

@@ -137,8 +137,8 @@ fn draw_map(
     for (number, route) in routes.iter().enumerate() {
         draw_route(&mut map, network, route.as_ref(), colour(number), at)?;
     }
-    draw_used(&mut map, network, &routes, at)?;
-    draw_stations(&mut map, network, &ends)
+    let used = draw_used(&mut map, network, &routes, at)?;
+    draw_stations(&mut map, network, &ends, used)
 }
 
 fn draw_land(map: &mut Map<'_, '_>) -> Result<(), Box<dyn Error>> {
@@ -159,9 +159,11 @@ fn draw_links(
     at: Instant,
 ) -> Result<(), Box<dyn Error>> {
     let links: Vec<(Node, Node)> = network.links().collect();
+    // Thousands of links hide land and satellites.
+    let shade = if network.constellation().satellites() as u32 > MANY { 0.4 } else { 1.0 };
     for (a, b) in links {
         let ground = matches!(a, Node::Station(_)) || matches!(b, Node::Station(_));
-        let style = if ground { SATELLITE.mix(0.5) } else { ISL.mix(1.0) };
+        let style = if ground { SATELLITE.mix(0.5) } else { ISL.mix(shade) };
         for line in split(&points(&network.track(a, b, PIECES, at)?)) {
             map.draw_series(std::iter::once(PathElement::new(line, style.stroke_width(1))))?;
         }
@@ -202,44 +204,52 @@ fn draw_satellites(
     Ok(())
 }
 
-/// The satellites on routes stand out from all others.
+/// The satellites on routes stand out from all others. Tells where in the picture they are.
 fn draw_used(
     map: &mut Map<'_, '_>,
     network: &mut Network,
     routes: &[Option<Route>],
     at: Instant,
-) -> Result<(), Box<dyn Error>> {
+) -> Result<Vec<(i32, i32)>, Box<dyn Error>> {
     let size = if network.constellation().satellites() as u32 > MANY { 3 } else { 4 };
-    let used: BTreeSet<Node> =
-        routes.iter().flatten().flat_map(|r| r.nodes.iter().copied()).collect();
-    for node in used.into_iter().filter(|node| matches!(node, Node::Satellite(_))) {
+    let nodes = routes.iter().flatten().flat_map(|route| route.nodes.iter().copied());
+    let used: BTreeSet<Node> = nodes.filter(|n| matches!(n, Node::Satellite(_))).collect();
+    let mut marks = Vec::new();
+    for node in used {
         if let Some(place) = network.place(node, at)? {
             let dot = Circle::new(point(place), size, SATELLITE.filled());
             let ring = Circle::new(point(place), size + 1, WHITE.filled());
             map.draw_series(std::iter::once(ring))?;
             map.draw_series(std::iter::once(dot))?;
+            marks.push(map.backend_coord(&point(place)));
         }
     }
-    Ok(())
+    Ok(marks)
 }
 
 fn draw_stations(
     map: &mut Map<'_, '_>,
     network: &Network,
     ends: &BTreeSet<u32>,
+    mut marks: Vec<(i32, i32)>,
 ) -> Result<(), Box<dyn Error>> {
     let stations = network.stations();
     let all = stations.len() <= MOST_NAMES;
-    let marks: Vec<_> = stations.iter().map(|s| map.backend_coord(&point(s.place))).collect();
+    let (large, small): (Vec<_>, Vec<_>) =
+        (0..).zip(stations).partition(|(number, _)| all || ends.contains(number));
+    for (_, station) in small {
+        let triangle = TriangleMarker::new(point(station.place), 3, STATION.filled());
+        map.draw_series(std::iter::once(triangle))?;
+    }
+    marks.extend(large.iter().map(|(_, station)| map.backend_coord(&point(station.place))));
     let mut labels = Labels::new(WIDTH as i32, &marks);
-    for ((number, station), mark) in (0..).zip(stations).zip(marks) {
-        let end = ends.contains(&number);
-        let name = if all || end { station.name.clone() } else { String::new() };
-        let offset = labels.place(&name, mark);
-        let size = if all || end { 6 } else { 3 };
-        let mark = EmptyElement::at(point(station.place))
-            + TriangleMarker::new((0, 0), size, STATION.filled())
-            + Text::new(name, offset, ("sans-serif", 14));
+    for (_, station) in large {
+        let place = point(station.place);
+        let [corner, other] = labels.place(&station.name, map.backend_coord(&place));
+        let mark = EmptyElement::at(place)
+            + TriangleMarker::new((0, 0), 6, STATION.filled())
+            + Rectangle::new([corner, other], WHITE.mix(0.7).filled())
+            + Text::new(station.name.clone(), corner, ("sans-serif", 14));
         map.draw_series(std::iter::once(mark))?;
     }
     Ok(())
