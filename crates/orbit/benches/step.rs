@@ -1,6 +1,10 @@
-//! The time of one step: links, handovers and routes of Starlink's first shell and 100 stations.
+//! The time of one step: links, handovers and routes of Starlink's first shell and 100 stations, and of 4,000 element
+//! sets.
 
-use bentpipe_orbit::{Constellation, Degrees, Network, Node, Place, Station, known};
+use bentpipe_orbit::{
+    Constellation, Degrees, IslPattern, IslRules, Network, Node, Place, Station, known,
+};
+use bentpipe_testkit::elements::walker_shell;
 use bentpipe_units::Span;
 
 const STATIONS: u32 = 100;
@@ -42,5 +46,43 @@ fn links_and_routes(bencher: divan::Bencher<'_, '_>) {
         for station in 0..STATIONS {
             divan::black_box(network.routes_to(Node::Station(station), next).expect("in orbit"));
         }
+    });
+}
+
+/// 4,032 satellites by SGP4, each linked to its four nearest.
+fn elements(text: &str) -> Network {
+    let isl = IslRules { pattern: IslPattern::Nearest(4), ..IslRules::NONE };
+    let constellation = Constellation::from_elements("walker", text, None, Degrees(25.0), isl);
+    let station = |city: &str| Station::terminal(city, city.parse().expect("a city"));
+    let stations = vec![station("London"), station("Boston")];
+    Network::new(constellation.expect("elements"), stations, &[], STEP).expect("a network")
+}
+
+/// Reads the element sets and makes the first check.
+#[divan::bench]
+fn elements_read(bencher: divan::Bencher<'_, '_>) {
+    let text = walker_shell(72, 56);
+    bencher.bench_local(|| elements(&text));
+}
+
+/// Moves the satellites and finds one way.
+#[divan::bench]
+fn elements_moved(bencher: divan::Bencher<'_, '_>) {
+    let mut network = elements(&walker_shell(72, 56));
+    let mut at = network.checked_at();
+    bencher.bench_local(|| {
+        at += Span::from_millis(1);
+        network.route(Node::Station(0), Node::Station(1), at).expect("in orbit")
+    });
+}
+
+/// Moves the satellites, checks all links and finds one way.
+#[divan::bench]
+fn elements_checked(bencher: divan::Bencher<'_, '_>) {
+    let mut network = elements(&walker_shell(72, 56));
+    bencher.bench_local(|| {
+        let next = network.next_check();
+        network.advance(next, |_, _| {}).expect("in orbit");
+        network.route(Node::Station(0), Node::Station(1), next).expect("in orbit")
     });
 }

@@ -1,5 +1,6 @@
 //! What the tests of several crates share. Nothing that ships depends on it.
 
+pub mod elements;
 pub mod fuzz;
 pub mod hosts;
 pub mod pair;
