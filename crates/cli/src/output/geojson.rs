@@ -8,6 +8,7 @@ use bentpipe_units::{Instant, Span};
 use serde_json::{Value, json};
 
 use super::antimeridian::split;
+use super::ends::watched;
 use super::names::Names;
 
 /// Pieces of a link: enough to look round on a map.
@@ -22,7 +23,8 @@ pub(crate) fn write(
 ) -> Result<(), Box<dyn Error>> {
     network.advance(at, |_, _| {})?;
     let names = Names::of(&network);
-    let mut features = satellites(&mut network, &names, at)?;
+    let in_view = network.constellation().in_view(&watched(&network, pairs), at)?;
+    let mut features = satellites(&mut network, &names, &in_view, at)?;
     features.extend(network.stations().iter().map(|station| {
         feature(&point(station.place), &json!({"kind": "station", "name": station.name}))
     }));
@@ -54,9 +56,9 @@ pub(crate) fn write(
 fn satellites(
     network: &mut Network,
     names: &Names,
+    in_view: &[bool],
     at: Instant,
 ) -> Result<Vec<Value>, Box<dyn Error>> {
-    let in_view = network.constellation().in_view(network.stations(), at)?;
     let mut positions = Vec::new();
     network.constellation().positions(at, &mut positions)?;
     let mut features = Vec::new();

@@ -3,6 +3,7 @@
 pub(crate) mod antimeridian;
 pub(crate) mod bars;
 pub(crate) mod czml;
+pub(crate) mod ends;
 pub(crate) mod file;
 pub(crate) mod geojson;
 pub(crate) mod harmless;

@@ -18,6 +18,7 @@ use plotters::prelude::*;
 pub(crate) use delays::Delays;
 
 use crate::output::antimeridian::split;
+use crate::output::ends::watched;
 use labels::Labels;
 use ticks::Ticks;
 
@@ -128,10 +129,7 @@ fn draw_map(
     }
     draw_links(&mut map, network, at)?;
     let ends: BTreeSet<u32> = pairs.iter().flat_map(|(from, to)| [*from, *to]).collect();
-    let stations = (0..).zip(network.stations());
-    let watched = stations.filter(|(number, _)| ends.is_empty() || ends.contains(number));
-    let watched: Vec<_> = watched.map(|(_, station)| station.clone()).collect();
-    let in_view = network.constellation().in_view(&watched, at)?;
+    let in_view = network.constellation().in_view(&watched(network, pairs), at)?;
     draw_satellites(&mut map, network, at, |satellite| !in_view[satellite], SATELLITE.mix(DIMMED))?;
     draw_satellites(&mut map, network, at, |satellite| in_view[satellite], SATELLITE.mix(1.0))?;
     for (number, route) in routes.iter().enumerate() {
