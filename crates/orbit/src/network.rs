@@ -473,8 +473,8 @@ fn check_station(constellation: &Constellation, station: &Station) -> Result<(),
         return Err(OrbitError::invalid(format!("station {}", station.name), problem));
     }
     if let Some(mask) = station.mask {
-        check_mask(mask).or_else(|error| {
-            Err(OrbitError::invalid(format!("station {}", station.name), error.to_string()))
+        check_mask(mask).map_err(|error| {
+            OrbitError::invalid(format!("station {}", station.name), error.to_string())
         })?;
     }
     if !constellation.covers(station) {
