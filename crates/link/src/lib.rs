@@ -13,12 +13,14 @@
 //! What must hold packets, reorder, mark or change them is a [`queue`], and who sends from queues is
 //! a [`mac`]. They too hold no packet, reach no clock and are told the time.
 
+mod arq;
 mod bit_errors;
 mod blackout;
 mod chain;
 mod custom;
 mod delay;
 mod direction;
+mod fec;
 mod gilbert_elliott;
 mod handover;
 pub mod mac;
@@ -39,6 +41,7 @@ mod timeline;
 mod traced;
 mod xdeldrop;
 
+pub use arq::{Arq, ArqConfig};
 pub use bit_errors::{BitErrors, packet_error_rate};
 pub use blackout::Blackout;
 pub use chain::Chain;
@@ -48,6 +51,7 @@ pub use custom::{
 };
 pub use delay::Delay;
 pub use direction::Direction;
+pub use fec::{Fec, FecConfig};
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottConfig};
 pub use handover::HandoverSpec;
 pub use model::{Fate, LossCause, Model, Passing};

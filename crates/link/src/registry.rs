@@ -66,6 +66,16 @@ pub static MODELS: &[ModelRow] = &[
         parameters: &[parameter("ber", "1", "probability that a bit is wrong")],
     },
     ModelRow {
+        name: "fec",
+        summary: "corrects wrong bits in blocks; what shares a failed block is damaged",
+        source: "bounded-distance decoding; block error rate by the binomial tail",
+        parameters: &[
+            parameter("block", "bits", "length of a block on the link"),
+            parameter("payload", "bits", "bits of a block that carry packets"),
+            parameter("corrects", "bits", "wrong bits that are corrected in a block"),
+        ],
+    },
+    ModelRow {
         name: "loss",
         summary: "loses packets independently of each other",
         source: "Bernoulli trials, one for each packet",
@@ -80,6 +90,17 @@ pub static MODELS: &[ModelRow] = &[
             parameter("to_good", "1", "the same back; bursts have 1 / to_good packets"),
             parameter("loss_good", "1", "probability of a loss while it is good"),
             parameter("loss_bad", "1", "probability of a loss while it is bad"),
+        ],
+    },
+    ModelRow {
+        name: "arq",
+        summary: "sends again what the link lost or damaged, after a while",
+        source: "selective repeat; RFC 3366",
+        parameters: &[
+            parameter("tries", "1", "transmissions before a packet is given up"),
+            parameter("timeout", "s", "time from one transmission to the next"),
+            parameter("window", "packets", "most that are not acknowledged"),
+            parameter("in_order", "true or false", "whether packets keep their order"),
         ],
     },
     ModelRow {
@@ -134,8 +155,10 @@ mod tests {
                 "fades",
                 "delay",
                 "ber",
+                "fec",
                 "loss",
                 "gilbert_elliott",
+                "arq",
                 "blackouts",
                 "xdeldrop",
                 "script"

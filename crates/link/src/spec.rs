@@ -5,10 +5,10 @@ use std::mem::{self, Discriminant};
 use bentpipe_units::{BitRate, Instant, Span};
 
 use crate::{
-    Action, BitErrors, Blackout, Delay, Fade, GilbertElliott, GilbertElliottConfig, ModelChoice,
-    Opportunities, OpportunityQueue, QueueLimit, RandomLoss, RateQueue, Rule, Script, Series,
-    SteppedDelay, SteppedLoss, SteppedRate, SteppedState, Streams, Timeline, XDelDrop,
-    XDelDropConfig,
+    Action, Arq, ArqConfig, BitErrors, Blackout, Delay, Fade, Fec, FecConfig, GilbertElliott,
+    GilbertElliottConfig, ModelChoice, Opportunities, OpportunityQueue, QueueLimit, RandomLoss,
+    RateQueue, Rule, Script, Series, SteppedDelay, SteppedLoss, SteppedRate, SteppedState, Streams,
+    Timeline, XDelDrop, XDelDropConfig,
 };
 
 /// One model of a link and its settings.
@@ -59,6 +59,20 @@ pub enum ModelSpec {
     Delay(Span),
     /// [`BitErrors`] with this probability of a wrong bit.
     BitErrors(f64),
+    /// [`Fec`] over a line on which a bit is wrong with this probability.
+    Fec {
+        /// The code.
+        config: FecConfig,
+        /// Probability of a wrong bit before it is corrected.
+        ber: f64,
+    },
+    /// [`Arq`] for what these models lose or damage.
+    Arq {
+        /// How often and when.
+        config: ArqConfig,
+        /// What happens to each transmission.
+        losses: Vec<Self>,
+    },
     /// [`RandomLoss`] with this probability.
     RandomLoss(f64),
     /// [`GilbertElliott`].
@@ -118,6 +132,7 @@ impl ModelSpec {
             Self::Script(rules) => !rules.iter().any(|r| matches!(r.action, Action::Delay(_))),
             Self::XDelDrop { config, .. } => config.fifo,
             Self::SteppedDelay { reorders, .. } => !reorders,
+            Self::Arq { config, .. } => config.in_order,
             Self::Custom(choice) => choice.row().keeps_order,
             _ => true,
         }
@@ -187,6 +202,11 @@ impl ModelSpec {
             Self::SteppedState(up) => series.push(SteppedState::new(up.clone())),
             Self::Delay(span) => series.push_delay(Delay::new(*span)),
             Self::BitErrors(ber) => series.push(BitErrors::new(*ber, own("ber"))),
+            Self::Fec { config, ber } => series.push(Fec::new(*config, *ber, own("fec"))),
+            Self::Arq { config, losses } => {
+                let losses = Self::build_series(losses, streams, link, direction);
+                series.push(Arq::new(*config, losses));
+            }
             Self::RandomLoss(p) => series.push(RandomLoss::new(*p, own("loss"))),
             Self::GilbertElliott(config) => {
                 series.push(GilbertElliott::new(*config, own("turns"), own("losses")));

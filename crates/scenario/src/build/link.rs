@@ -1,13 +1,13 @@
 //! The links of a run.
 
 use bentpipe_link::{
-    Action, Fade, GilbertElliottConfig, ModelChoice, ModelSpec, QueueLimit, Registry, Rule,
-    StateConfig, XDelDropConfig,
+    Action, Fade, ModelChoice, ModelSpec, QueueLimit, Registry, Rule, StateConfig, XDelDropConfig,
 };
 use bentpipe_sim::{LinkSpec, MtuSpec};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Kind;
 
+use super::losses;
 use super::node;
 use super::queue::unfit;
 use super::trace;
@@ -18,7 +18,7 @@ use crate::schema::link::{
     CustomTable, FadeTable, LinkDirection, LinkTable, RuleTable, StateTable, XDelDropTable,
 };
 use crate::schema::named::Named;
-use crate::schema::quantity::{Probability, Quantity};
+use crate::schema::quantity::Quantity;
 use crate::schema::queue::QueueTable;
 
 /// No link carries less: acknowledgements with all their options pass.
@@ -139,21 +139,7 @@ pub(super) fn direction(
     }
     let delayed = traced.iter().any(|model| matches!(model, ModelSpec::SteppedDelay { .. }));
     models.extend(traced);
-    if let Some(Probability(ber)) = own.and_then(|o| o.ber).or(both.ber) {
-        models.push(ModelSpec::BitErrors(ber));
-    }
-    if let Some(Probability(loss)) = own.and_then(|o| o.loss).or(both.loss) {
-        models.push(ModelSpec::RandomLoss(loss));
-    }
-    if let Some(table) = own.and_then(|o| o.gilbert_elliott).or(both.gilbert_elliott) {
-        let or = |given: Option<Probability>, default| given.map_or(default, |p| p.0);
-        models.push(ModelSpec::GilbertElliott(GilbertElliottConfig {
-            to_bad: table.to_bad.0,
-            to_good: table.to_good.0,
-            loss_good: or(table.loss_good, 0.0),
-            loss_bad: or(table.loss_bad, 1.0),
-        }));
-    }
+    models.extend(losses::losses(link, key, both, own)?);
     let start = |span: Span| Instant::ZERO + span;
     if !both.blackouts.is_empty() {
         let list = both.blackouts.iter().map(|b| (start(b.at.0), b.lasts.0)).collect();

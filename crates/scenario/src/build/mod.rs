@@ -12,6 +12,7 @@ mod flow;
 mod gateways;
 mod ground_stations;
 mod link;
+mod losses;
 mod macs;
 mod places;
 mod protocol;

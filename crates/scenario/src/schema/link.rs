@@ -35,8 +35,12 @@ pub struct LinkTable {
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
     pub loss: Option<Probability>,
+    /// A code that corrects wrong bits; with `ber`.
+    pub fec: Option<FecTable>,
     /// Losses in bursts; each direction has a channel of its own.
     pub gilbert_elliott: Option<GilbertElliottTable>,
+    /// The link sends again what `ber`, `loss` and `gilbert_elliott` lose or damage.
+    pub arq: Option<ArqTable>,
     /// Times at which the link is down, in both directions.
     #[serde(default)]
     pub blackouts: Vec<BlackoutTable>,
@@ -79,8 +83,12 @@ pub struct LinkDirection {
     pub ber: Option<Probability>,
     /// Probability that a packet is lost.
     pub loss: Option<Probability>,
+    /// A code that corrects wrong bits.
+    pub fec: Option<FecTable>,
     /// Losses in bursts.
     pub gilbert_elliott: Option<GilbertElliottTable>,
+    /// Retransmissions by the link.
+    pub arq: Option<ArqTable>,
     /// Drops or delays of chosen packets.
     pub script: Option<Vec<RuleTable>>,
     /// Propagation delay.
@@ -112,6 +120,32 @@ pub struct GilbertElliottTable {
     pub loss_good: Option<Probability>,
     /// Probability that a packet is lost which meets it bad (default: 1).
     pub loss_bad: Option<Probability>,
+}
+
+/// A block code. The line rate is that of the bits that carry packets.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FecTable {
+    /// Bits of a block on the link, 64 to 1,000,000.
+    pub block: u32,
+    /// Bits of a block that carry packets, 64 to `block`.
+    pub payload: u32,
+    /// Wrong bits that are corrected in a block, fewer than `block`.
+    pub corrects: u32,
+}
+
+/// Retransmissions by the link itself (selective repeat).
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArqTable {
+    /// Transmissions of a packet before it is given up, 1 to 1,000.
+    pub tries: u32,
+    /// Time from one transmission to the next: the round trip of the link, and what it takes to answer.
+    pub timeout: Quantity<Span>,
+    /// Packets that may be on their way without acknowledgement; the next one waits (default: any number).
+    pub window: Option<u32>,
+    /// One that is sent again holds up those behind it (default: true).
+    pub in_order: Option<bool>,
 }
 
 /// A time at which a line has another rate.
