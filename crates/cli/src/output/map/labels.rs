@@ -2,7 +2,7 @@
 
 /// Height of a line of text and the width of a letter, in pixels.
 const HEIGHT: i32 = 14;
-const LETTER: i32 = 8;
+const LETTER: i32 = 7;
 /// Free space between a mark and its name.
 const GAP: i32 = 8;
 

@@ -246,7 +246,7 @@ fn draw_stations(
         let [corner, other] = labels.place(&station.name, map.backend_coord(&place));
         let mark = EmptyElement::at(place)
             + TriangleMarker::new((0, 0), 6, STATION.filled())
-            + Rectangle::new([corner, other], WHITE.mix(0.7).filled())
+            + Rectangle::new([corner, other], WHITE.mix(0.5).filled())
             + Text::new(station.name.clone(), corner, ("sans-serif", 14));
         map.draw_series(std::iter::once(mark))?;
     }
