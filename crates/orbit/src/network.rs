@@ -15,6 +15,9 @@ use crate::{
 /// Share of the speed of light at which signals go through glass.
 const FIBRE: f64 = 2.0 / 3.0;
 
+/// Shortest time from one check to the next: with less a run would make nothing but checks.
+const LEAST_INTERVAL: Span = Span::from_millis(1);
+
 /// Something that packets go from and to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Node {
@@ -98,7 +101,7 @@ impl Network {
     /// A network at its first check, [`Instant::ZERO`].
     ///
     /// # Errors
-    /// When the check interval is zero, a station has no antenna or stands where no satellite ever
+    /// When the check interval or a slot is shorter than 1 ms, a station has no antenna or stands where no satellite ever
     /// comes above its mask, a cable has an end that is no station, or a satellite is not in orbit.
     pub fn new(
         constellation: Constellation,
@@ -106,11 +109,9 @@ impl Network {
         cables: &[Cable],
         check_every: Span,
     ) -> Result<Self, OrbitError> {
-        if check_every.is_zero() {
-            return Err(OrbitError::invalid(
-                "update_interval",
-                "it must be more than 0 s, such as 10 s",
-            ));
+        if check_every < LEAST_INTERVAL {
+            let message = format!("{check_every} is too short: 1 ms or more, such as 10 s");
+            return Err(OrbitError::invalid("update_interval", message));
         }
         for station in &stations {
             check_station(&constellation, station)?;
@@ -455,10 +456,12 @@ fn check_station(constellation: &Constellation, station: &Station) -> Result<(),
         return Ok(());
     }
     if let Policy::Slots(slots) = station.policy
-        && slots.period.is_zero()
+        && slots.period < LEAST_INTERVAL
     {
         let field = format!("station {}", station.name);
-        return Err(OrbitError::invalid(field, "slots of 0 s: they last more, such as 15 s"));
+        let message =
+            format!("slots of {} are too short: 1 ms or more, such as 15 s", slots.period);
+        return Err(OrbitError::invalid(field, message));
     }
     if station.links == 0 {
         return Err(OrbitError::invalid(

@@ -191,6 +191,13 @@ fn what_is_wrong_is_named_with_its_line_and_its_key() {
             "the shorter one comes first",
         ),
         (
+            "\"iridium\"",
+            "\"iridium\"\nhandover = { outage = \"1 y\" }",
+            Some(8),
+            "constellation.handover.outage",
+            "neither a value",
+        ),
+        (
             "Boston = {}",
             "Boston = { host = true }",
             Some(19),
@@ -202,7 +209,7 @@ fn what_is_wrong_is_named_with_its_line_and_its_key() {
         ("\"iridium\"", "\"iridium\"\nfile = \"x\"", Some(6), "constellation", "either"),
         ("\"iridium\"", "\"iridium\"\nstart = \"x\"", Some(8), "constellation.start", "`x`"),
         ("\"iridium\"", "\"iridium\"\nnearest = 4", Some(7), "constellation.name", "element sets"),
-        ("\"10 s\"", "\"0 s\"", Some(8), "constellation.update_interval", "more than 0 s"),
+        ("\"10 s\"", "\"0 s\"", Some(8), "constellation.update_interval", "1 ms or more"),
         (
             "Berkeley",
             "Berkley",

@@ -2,11 +2,15 @@
 
 use bentpipe_orbit::{KNOWN, Operator, Policy, Site, Slots, Station, connect, operator};
 use bentpipe_sim::LinkSpec;
+use bentpipe_units::Span;
 
 use crate::problem::{Problem, problem};
 use crate::schema::constellation::{
     ConstellationTable, GroundStationsName, PolicyName, SlotsTable,
 };
+
+/// Shortest slot of time.
+const LEAST_PERIOD: Span = Span::from_millis(1);
 
 /// How the constellation is operated, if one is named that has an operator.
 fn known_operator(table: &ConstellationTable) -> Option<&'static Operator> {
@@ -61,8 +65,9 @@ fn slots(table: &SlotsTable, seed: u64) -> Result<Slots, Problem> {
         seed,
     };
     let at = |key| ["constellation", "slots", key];
-    if slots.period.is_zero() {
-        return problem(&at("period"), "0 s: it must be more, such as 15 s");
+    if slots.period < LEAST_PERIOD {
+        let message = format!("{} is too short: 1 ms or more, such as 15 s", slots.period);
+        return problem(&at("period"), message);
     }
     if !(0.0..=90.0).contains(&slots.geo_separation.0) {
         let message = format!("{} deg does not lie in 0..=90 deg", slots.geo_separation.0);

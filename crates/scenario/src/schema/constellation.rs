@@ -109,7 +109,7 @@ pub struct HandoverTable {
 
 /// A value, or two between which one is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "it is neither a value, such as \"20 ms\" or 0.5, nor a list of two")]
 pub enum OneOrTwo<T> {
     /// Always the same.
     One(T),
