@@ -479,3 +479,24 @@ fn four_thousand_element_sets_are_linked_and_have_a_route() {
     let least = number(&document["delay_ms"]["min"]);
     assert!((18.0..40.0).contains(&least), "{least}");
 }
+
+#[test]
+fn a_run_without_a_route_leaves_the_last_results_as_they_were() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let name = shell(dir.path(), 24, 20);
+    let fixed = [&name, "--from", "London", "--to", "Sydney", "--duration", "1 min"];
+    for flag in ["--handovers", "--svg", "--czml", "--geojson"] {
+        let path = dir.path().join("last");
+        fs::write(&path, "the last result").expect("a file");
+        let asked = [&fixed[..], &[flag, path.to_str().expect("a path")]].concat();
+        refused(&asked, "no route from London to Sydney");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "the last result", "{flag}");
+    }
+    let path = dir.path().join("map.geojson");
+    fs::write(&path, " ".repeat(10_000_000)).expect("a file");
+    let asked = [&name, "--from", "London", "--to", "Paris", "--duration", "1 min"];
+    stdout(&[&asked[..], &["--geojson", path.to_str().expect("a path")]].concat());
+    assert!(fs::metadata(&path).expect("a file").len() < 1_000_000, "it was emptied");
+    stdout(&[&asked[..], &["--svg", "/dev/null", "--czml", "/dev/null"]].concat());
+    read(&path);
+}

@@ -13,11 +13,29 @@ pub(crate) fn create<'a>(
     path: &Path,
     used: impl IntoIterator<Item = &'a Path>,
 ) -> Result<File, Failure> {
+    let file = reserve(path, used)?;
+    empty(&file).map_err(|error| Failure::writing(path, error))?;
+    Ok(file)
+}
+
+/// The same, but what is in the file stays there until [`empty`]: a command that fails before it has a result takes
+/// nobody's last one.
+pub(crate) fn reserve<'a>(
+    path: &Path,
+    used: impl IntoIterator<Item = &'a Path>,
+) -> Result<File, Failure> {
     let is_taken = |other: &Path| path.is_file() && is_same_file(path, other).unwrap_or(false);
     if let Some(other) = used.into_iter().find(|other| is_taken(other)) {
         let (path, other) = (path.display(), other.display());
         let problem = format!("{path}: the command uses {other}, the same file: name another one");
         return Err(Failure::Input(problem));
     }
-    File::create(path).map_err(|error| Failure::writing(path, error))
+    let mut options = File::options();
+    let opened = options.write(true).create(true).truncate(false).open(path);
+    opened.map_err(|error| Failure::writing(path, error))
+}
+
+/// Removes what is in a file that was reserved.
+pub(crate) fn empty(file: &File) -> std::io::Result<()> {
+    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }

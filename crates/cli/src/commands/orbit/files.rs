@@ -30,7 +30,8 @@ pub(super) struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    /// Creates the files, none of which is the one with the constellation or another of them.
+    /// Opens the files, none of which is the one with the constellation or another of them. All but the samples keep what
+    /// is in them until there is a result.
     pub(super) fn create(
         args: &'a Orbit,
         window: Window,
@@ -44,16 +45,16 @@ impl<'a> Files<'a> {
             .then(|| Scene::new(window, network.constellation().satellites(), &trips.pairs));
         let scene = scene.transpose()?;
         let mut used = vec![Path::new(&args.constellation)];
-        let mut create = |path: &'a Option<std::path::PathBuf>| {
+        let mut reserve = |path: &'a Option<std::path::PathBuf>| {
             path.as_deref()
                 .map(|path| {
-                    let file = file::create(path, used.iter().copied())?;
+                    let file = file::reserve(path, used.iter().copied())?;
                     used.push(path);
                     Ok::<_, Failure>((path, BufWriter::new(file)))
                 })
                 .transpose()
         };
-        let samples = create(&args.csv)?.map(|target| Samples::new(target, trips)).transpose()?;
+        let samples = reserve(&args.csv)?.map(|target| Samples::new(target, trips)).transpose()?;
         let delays = |pair: &(u32, u32)| {
             let [from, to] = trips.names(*pair);
             Delays { name: format!("{from} to {to}"), samples: Vec::new() }
@@ -62,10 +63,10 @@ impl<'a> Files<'a> {
         Ok(Self {
             window,
             samples,
-            handovers: create(&args.handovers)?,
-            svg: create(&args.svg)?.map(|target| (target, delays)),
-            czml: create(&args.czml)?.zip(scene),
-            geojson: create(&args.geojson)?,
+            handovers: reserve(&args.handovers)?,
+            svg: reserve(&args.svg)?.map(|target| (target, delays)),
+            czml: reserve(&args.czml)?.zip(scene),
+            geojson: reserve(&args.geojson)?,
         })
     }
 
@@ -90,6 +91,12 @@ impl<'a> Files<'a> {
     /// Fills the files, of which some show the network as it was when it was `new`, and names them.
     pub(super) fn finish(self, run: &Run<'_>, new: &Network) -> Result<Vec<&'a Path>, Failure> {
         let (pairs, at) = (&run.trips.pairs, self.window.first);
+        let reserved = [&self.handovers, &self.geojson].into_iter().flatten();
+        let drawn = self.svg.iter().map(|(target, _)| target);
+        let scene = self.czml.iter().map(|(target, _)| target);
+        for (path, out) in reserved.chain(drawn).chain(scene) {
+            named(path, file::empty(out.get_ref()))?;
+        }
         let mut written = Vec::new();
         if let Some(samples) = self.samples {
             written.push(samples.finish()?);
@@ -130,6 +137,7 @@ struct Samples<'a> {
 
 impl<'a> Samples<'a> {
     fn new((path, out): Target<'a>, trips: &Trips<'_>) -> Result<Self, Failure> {
+        named(path, file::empty(out.get_ref()))?;
         let mut writer = csv::Writer::from_writer(out);
         let pair = ["from", "to"].into_iter().filter(|_| trips.several());
         let header = pair.chain(["time_s", "delay_ms", "hops", "route"]);

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 
 use super::ticks::Ticks;
 use super::time_axis::TimeAxis;
-use super::{GRATICULE, ROUTE, colour};
+use super::{GRATICULE, colour};
 
 /// Parts of the time of which the shortest and the longest delay are drawn; more cannot be seen.
 const BINS: usize = 1000;
@@ -52,7 +52,7 @@ pub(super) fn draw_delays(
         .label_style(("sans-serif", 12))
         .draw()?;
     for (number, Delays { name, samples }) in all.iter().enumerate() {
-        let colour = if all.len() == 1 { ROUTE } else { colour(number) };
+        let colour = colour(number);
         let every = samples.len().div_ceil(BINS).max(1);
         // A sample without a route ends a line.
         for (part, line) in samples.split(|(_, delay)| delay.is_none()).enumerate() {
