@@ -21,6 +21,8 @@ pub struct Earth {
     start_angle: f64,
 }
 
+/// Share of the speed of light at which signals go through glass.
+const FIBRE: f64 = 2.0 / 3.0;
 /// Product of the gravitational constant and the mass of the Earth, km^3/s^2, as in ns-2.
 pub(crate) const MU: f64 = 398_601.2;
 /// Altitude of satellites that stand above one point of the equator, km, as in ns-2.
@@ -60,6 +62,16 @@ impl Earth {
     /// The time that light takes over a distance.
     pub fn delay(&self, distance: Km) -> Span {
         Span::from_secs_f64(distance.0 / self.light)
+    }
+
+    /// The time that a signal takes over a distance in a glass fibre, at two thirds of the speed of light.
+    pub fn fibre_delay(&self, distance: Km) -> Span {
+        self.delay(Km(distance.0 / FIBRE))
+    }
+
+    /// The distance between two places on the ground, taken as a sphere with the radius of the equator.
+    pub fn great_circle(&self, a: Place, b: Place) -> Km {
+        Km(a.arc_to(b).radians() * self.radius)
     }
 
     /// How far longitude 0 is from `x`, in radians in 0..2 pi.

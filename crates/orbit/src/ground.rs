@@ -1,7 +1,9 @@
 //! Stations on the ground and the satellites that they use.
 
-use crate::constellation::Shell;
-use crate::{Degrees, Place, Slots};
+use crate::constellation::{Constellation, Shell};
+use crate::network::LEAST_INTERVAL;
+use crate::shell::check_mask;
+use crate::{Degrees, OrbitError, Place, Slots};
 
 /// A place on the ground with antennas.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +79,50 @@ impl Station {
             shells: Vec::new(),
             mask: None,
         }
+    }
+
+    /// Whether there can be such a station.
+    pub(crate) fn check(&self, constellation: &Constellation) -> Result<(), OrbitError> {
+        if self.policy == Policy::CablesOnly {
+            return Ok(());
+        }
+        if let Policy::Slots(slots) = self.policy
+            && slots.period < LEAST_INTERVAL
+        {
+            let field = format!("station {}", self.name);
+            let message =
+                format!("slots of {} are too short: 1 ms or more, such as 15 s", slots.period);
+            return Err(OrbitError::invalid(field, message));
+        }
+        if self.links == 0 {
+            return Err(OrbitError::invalid(
+                format!("station {}", self.name),
+                "0 links: it needs at least 1",
+            ));
+        }
+        let known =
+            |name: &&String| constellation.shells().iter().all(|shell| shell.name != **name);
+        if let Some(unknown) = self.shells.iter().find(known) {
+            let names: Vec<_> = constellation.shells().iter().map(|s| s.name.as_str()).collect();
+            let problem = format!("there is no shell `{unknown}`; there is {}", names.join(", "));
+            return Err(OrbitError::invalid(format!("station {}", self.name), problem));
+        }
+        if let Some(mask) = self.mask {
+            check_mask(mask).map_err(|error| {
+                OrbitError::invalid(format!("station {}", self.name), error.to_string())
+            })?;
+        }
+        if !constellation.covers(self) {
+            let masks = constellation.shells().iter().map(|shell| self.mask(shell).0);
+            let mask = masks.fold(f64::INFINITY, f64::min);
+            return Err(OrbitError::NoCoverage {
+                station: self.name.clone(),
+                place: self.place,
+                constellation: constellation.name().to_owned(),
+                mask: Degrees(mask),
+            });
+        }
+        Ok(())
     }
 
     /// Whether it uses the satellites of a shell.

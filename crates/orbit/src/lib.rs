@@ -9,6 +9,7 @@
 //! come from `libm`, so that all machines agree on every bit.
 
 mod antennas;
+mod cable;
 mod catalogue;
 mod circular;
 mod constellation;
@@ -34,6 +35,7 @@ mod tle;
 mod vector;
 mod view;
 
+pub use cable::Cable;
 pub use catalogue::{KNOWN, Known, Operator, known, operator};
 pub use circular::{Phasing, Planes};
 pub use constellation::Constellation;
@@ -42,7 +44,7 @@ pub use epoch::Epoch;
 pub use error::OrbitError;
 pub use ground::{Policy, Role, Station};
 pub use motion::Motion;
-pub use network::{Cable, Change, Network, Node};
+pub use network::{Change, Network, Node};
 pub use place::{Place, cities};
 pub use quantity::{Degrees, Km};
 pub use routes::{Route, Routes};

@@ -7,16 +7,12 @@ use crate::earth::Sight;
 use crate::graph::{Graph, NOBODY, Tree};
 use crate::isl::Isls;
 use crate::routes::node;
-use crate::shell::check_mask;
 use crate::{
-    Constellation, Epoch, Km, OrbitError, Place, Policy, Role, Route, Routes, Station, Vector,
+    Cable, Constellation, Epoch, Km, OrbitError, Place, Role, Route, Routes, Station, Vector,
 };
 
-/// Share of the speed of light at which signals go through glass.
-const FIBRE: f64 = 2.0 / 3.0;
-
 /// Shortest time from one check to the next: with less a run would make nothing but checks.
-const LEAST_INTERVAL: Span = Span::from_millis(1);
+pub(crate) const LEAST_INTERVAL: Span = Span::from_millis(1);
 
 /// Something that packets go from and to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,17 +50,6 @@ pub enum Change {
         /// The satellite that it took.
         to: Option<u32>,
     },
-}
-
-/// A cable between two stations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cable {
-    /// One end, by its place in the list of stations.
-    pub a: u32,
-    /// The other end.
-    pub b: u32,
-    /// The time that it takes; without it that of a glass fibre along the great circle.
-    pub delay: Option<Span>,
 }
 
 /// A constellation and its stations at a time that only goes forward.
@@ -114,11 +99,11 @@ impl Network {
             return Err(OrbitError::invalid("update_interval", message));
         }
         for station in &stations {
-            check_station(&constellation, station)?;
+            station.check(&constellation)?;
         }
         let cables = cables
             .iter()
-            .map(|cable| Ok((*cable, cable_delay(&constellation, &stations, cable)?)))
+            .map(|cable| Ok((*cable, cable.time(constellation.earth(), &stations)?)))
             .collect::<Result<_, OrbitError>>()?;
         let mut positions = Vec::new();
         constellation.positions(Instant::ZERO, &mut positions)?;
@@ -258,13 +243,11 @@ impl Network {
     /// # Errors
     /// When a satellite is not in orbit at that time.
     pub fn hop_delay(&self, a: Node, b: Node, at: Instant) -> Result<Option<Span>, OrbitError> {
-        if let (Node::Station(a), Node::Station(b)) = (a, b) {
-            let joins = |cable: &Cable| [(a, b), (b, a)].contains(&(cable.a, cable.b));
-            if let Some((_, delay)) = self.cables.iter().find(|(cable, _)| joins(cable)) {
-                return Ok(Some(*delay));
-            }
-        }
-        self.light_time(a, b, at)
+        let cable = match (a, b) {
+            (Node::Station(a), Node::Station(b)) => cable_time(&self.cables, a, b),
+            _ => None,
+        };
+        cable.map_or_else(|| self.light_time(a, b, at), |time| Ok(Some(time)))
     }
 
     /// The shortest paths from everywhere to one node.
@@ -437,73 +420,17 @@ impl Network {
             Some(station) => self.sights[station as usize].position,
         };
         let cost = |a: u32, b: u32| {
-            let cable = a >= satellites;
-            let cable = cable.then(|| {
-                let ends = (a - satellites, b - satellites);
-                self.cables.iter().find(|(cable, _)| (cable.a, cable.b) == ends)
-            });
-            match cable.flatten() {
-                Some((_, delay)) => delay.as_nanos(),
-                None => earth.delay(Km(place(a).distance(place(b)))).as_nanos(),
-            }
+            let cable = a.checked_sub(satellites).zip(b.checked_sub(satellites));
+            let cable = cable.and_then(|(a, b)| cable_time(&self.cables, a, b));
+            let time = cable.unwrap_or_else(|| earth.delay(Km(place(a).distance(place(b)))));
+            time.as_nanos()
         };
         self.graph.price(cost);
     }
 }
 
-fn check_station(constellation: &Constellation, station: &Station) -> Result<(), OrbitError> {
-    if station.policy == Policy::CablesOnly {
-        return Ok(());
-    }
-    if let Policy::Slots(slots) = station.policy
-        && slots.period < LEAST_INTERVAL
-    {
-        let field = format!("station {}", station.name);
-        let message =
-            format!("slots of {} are too short: 1 ms or more, such as 15 s", slots.period);
-        return Err(OrbitError::invalid(field, message));
-    }
-    if station.links == 0 {
-        return Err(OrbitError::invalid(
-            format!("station {}", station.name),
-            "0 links: it needs at least 1",
-        ));
-    }
-    let known = |name: &&String| constellation.shells().iter().all(|shell| shell.name != **name);
-    if let Some(unknown) = station.shells.iter().find(known) {
-        let names: Vec<_> = constellation.shells().iter().map(|s| s.name.as_str()).collect();
-        let problem = format!("there is no shell `{unknown}`; there is {}", names.join(", "));
-        return Err(OrbitError::invalid(format!("station {}", station.name), problem));
-    }
-    if let Some(mask) = station.mask {
-        check_mask(mask).map_err(|error| {
-            OrbitError::invalid(format!("station {}", station.name), error.to_string())
-        })?;
-    }
-    if !constellation.covers(station) {
-        let masks = constellation.shells().iter().map(|shell| station.mask(shell).0);
-        let mask = masks.fold(f64::INFINITY, f64::min);
-        return Err(OrbitError::NoCoverage {
-            station: station.name.clone(),
-            place: station.place,
-            constellation: constellation.name().to_owned(),
-            mask: crate::Degrees(mask),
-        });
-    }
-    Ok(())
-}
-
-fn cable_delay(
-    constellation: &Constellation,
-    stations: &[Station],
-    cable: &Cable,
-) -> Result<Span, OrbitError> {
-    let end = |number: u32| {
-        let station = stations.get(number as usize);
-        station.ok_or_else(|| OrbitError::invalid("cable", format!("there is no station {number}")))
-    };
-    let (a, b) = (end(cable.a)?, end(cable.b)?);
-    let earth = constellation.earth();
-    let distance = a.place.arc_to(b.place).radians() * earth.radius().0;
-    Ok(cable.delay.unwrap_or_else(|| earth.delay(Km(distance / FIBRE))))
+/// The time of the cable between two stations, if there is one.
+fn cable_time(cables: &[(Cable, Span)], a: u32, b: u32) -> Option<Span> {
+    let joins = |cable: &Cable| [(a, b), (b, a)].contains(&(cable.a, cable.b));
+    cables.iter().find(|(cable, _)| joins(cable)).map(|(_, time)| *time)
 }

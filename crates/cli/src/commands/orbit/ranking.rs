@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use bentpipe_orbit::{Km, Report};
+use bentpipe_orbit::Report;
 use bentpipe_units::Span;
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -10,8 +10,6 @@ use super::Run;
 use crate::failure::Failure;
 use crate::output::table::thousands;
 
-/// Share of the speed of light at which signals go through glass.
-const FIBRE: f64 = 2.0 / 3.0;
 const HEADER: [&str; 10] = [
     "from",
     "to",
@@ -58,8 +56,8 @@ fn row(run: &Run<'_>, (from, to): (u32, u32), report: &Report) -> [String; HEADE
     let ms = |span: Span| thousands(span.as_secs_f64() * 1e3, 3);
     let ends = [from, to].map(|station| run.trips.place(station));
     let earth = run.network.constellation().earth();
-    let circle = ends[0].place.arc_to(ends[1].place).0.to_radians() * earth.radius().0;
-    let fibre = earth.delay(Km(circle / FIBRE)).as_secs_f64();
+    let circle = earth.great_circle(ends[0].place, ends[1].place);
+    let fibre = earth.fibre_delay(circle).as_secs_f64();
     let [min, median, max, ratio] = match report.delay {
         None => [(); 4].map(|()| none()),
         Some(delay) => {
@@ -76,7 +74,7 @@ fn row(run: &Run<'_>, (from, to): (u32, u32), report: &Report) -> [String; HEADE
     [
         ends[0].name.clone(),
         ends[1].name.clone(),
-        thousands(circle, 0),
+        thousands(circle.0, 0),
         min,
         median,
         max,
