@@ -15,7 +15,7 @@ pub struct ArqConfig {
     pub timeout: Span,
     /// Packets that may be on their way without acknowledgement; none for any number. The next one waits.
     pub window: Option<u32>,
-    /// Packets leave in the order in which they came: one that is sent again holds up those behind it.
+    /// Packets leave in the order in which they came: one that is retransmitted holds up those behind it.
     pub in_order: bool,
 }
 

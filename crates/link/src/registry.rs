@@ -94,7 +94,7 @@ pub static MODELS: &[ModelRow] = &[
     },
     ModelRow {
         name: "arq",
-        summary: "sends again what the link lost or damaged, after a while",
+        summary: "retransmits what the link lost or damaged, after a while",
         source: "selective repeat; RFC 3366",
         parameters: &[
             parameter("tries", "1", "transmissions before a packet is given up"),

@@ -1,4 +1,4 @@
-//! Links that correct wrong bits and send again what they lost, in scenario files.
+//! Links that correct wrong bits and retransmit what they lost, in scenario files.
 
 use bentpipe_link::{ArqConfig, FecConfig, ModelSpec};
 use bentpipe_record::RunSummary;
@@ -89,7 +89,7 @@ fn what_cannot_be_is_named_with_its_key() {
     let clean = NOISY.replace("ber = 1e-5\n", "");
     for (line, said) in [
         ("fec = { block = 100, payload = 90, corrects = 1 }", "the link has no `ber`"),
-        ("arq = { tries = 2, timeout = \"1 s\" }", "nothing to send again"),
+        ("arq = { tries = 2, timeout = \"1 s\" }", "nothing to retransmit"),
     ] {
         let text = clean.replace("delay = ", &format!("{line}\ndelay = "));
         let error = Scenario::parse("test.toml", &text).expect_err(line);

@@ -50,7 +50,7 @@ pub(super) fn losses(
     let Some(table) = own_arq.or(both.arq) else { return Ok(models) };
     let path = path(link, key, own_arq.is_some(), "arq");
     if models.is_empty() {
-        let message = "nothing to send again: the link has no `ber`, `loss` or `gilbert_elliott`";
+        let message = "nothing to retransmit: the link has no `ber`, `loss` or `gilbert_elliott`";
         return problem(&path, message);
     }
     Ok(vec![ModelSpec::Arq { config: arq(&path, table)?, losses: models }])

@@ -39,7 +39,7 @@ pub struct LinkTable {
     pub fec: Option<FecTable>,
     /// Losses in bursts; each direction has a channel of its own.
     pub gilbert_elliott: Option<GilbertElliottTable>,
-    /// The link sends again what `ber`, `loss` and `gilbert_elliott` lose or damage.
+    /// The link retransmits what `ber`, `loss` and `gilbert_elliott` lose or damage.
     pub arq: Option<ArqTable>,
     /// Times at which the link is down, in both directions.
     #[serde(default)]
@@ -144,7 +144,7 @@ pub struct ArqTable {
     pub timeout: Quantity<Span>,
     /// Packets that may be on their way without acknowledgement; the next one waits (default: any number).
     pub window: Option<u32>,
-    /// One that is sent again holds up those behind it (default: true).
+    /// One that is retransmitted holds up those behind it (default: true).
     pub in_order: Option<bool>,
 }
 
