@@ -28,11 +28,20 @@ const WRITES_AT_ONCE: usize = 128;
 pub struct Packet(BytesMut);
 
 impl Packet {
-    fn new(bytes: &[u8]) -> Self {
+    pub(super) fn new(bytes: &[u8]) -> Self {
         let mut room = BytesMut::with_capacity(HEADROOM + bytes.len());
         room.resize(HEADROOM, 0);
         room.extend_from_slice(bytes);
         Self(room)
+    }
+
+    /// The packet without the room in front of it.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0[HEADROOM..]
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0[HEADROOM..]
     }
 }
 
@@ -215,7 +224,7 @@ impl Bridge {
             };
             let now = self.rounds.now();
             for (segment, length) in segments.iter().zip(lengths.iter()).take(count) {
-                self.path.enter(now, direction, *length as u64, Packet::new(&segment[..*length]));
+                self.path.enter(now, direction, Packet::new(&segment[..*length]));
             }
         }
         Ok(())

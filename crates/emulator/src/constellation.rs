@@ -5,7 +5,7 @@ mod line;
 use std::sync::{Arc, Once};
 
 use bentpipe_link::{
-    Direction, Fate, HandoverSpec, Model, ModelSpec, Passing, Path, Series, Streams,
+    Carried, Direction, Fate, HandoverSpec, Model, ModelSpec, Passing, Path, Series, Streams,
 };
 use bentpipe_orbit::{Motion, Network, Node, OrbitError};
 use bentpipe_units::{Instant, Span};
@@ -31,8 +31,8 @@ pub struct ConstellationPath {
 
 impl ConstellationPath {
     /// The path that packets take, over the satellites as they move from now on.
-    pub fn path<P>(&self, seed: u64) -> Path<P> {
-        Path::of(self.series(seed))
+    pub fn path<P: Carried>(&self, seed: u64) -> Path<P> {
+        Path::of(self.series(seed), seed)
     }
 
     /// What packets pass on the forward link and on the return link.

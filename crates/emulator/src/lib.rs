@@ -4,12 +4,15 @@
 //! UDP. [`ConstellationPath`] makes a path over the satellites of a constellation. A [`Namespace`] is a network of its own, with its
 //! processes, that vanishes with the program.
 
+mod agent;
 mod bridge;
 mod constellation;
+mod ip;
 mod namespace;
 mod rounds;
 mod udp;
 
+pub use agent::TcpAgent;
 pub use bridge::{Bridge, Device, Packet};
 pub use constellation::ConstellationPath;
 pub use namespace::{Addresses, Namespace, Process};

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 
-use bentpipe_link::{Direction, Path};
-use bentpipe_units::Instant;
+use bentpipe_link::queue::FlowKey;
+use bentpipe_link::{Carried, Description, Direction, Path};
+use bentpipe_units::{ByteCount, Instant};
+use bentpipe_wire::Kind;
 use bytes::Bytes;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
 use rustix::event::{PollFd, PollFlags};
@@ -47,6 +49,18 @@ impl Side {
 pub struct Datagram {
     bytes: Bytes,
     client: usize,
+    /// Bytes of the headers in front of it.
+    headers: u64,
+    /// Clients send it.
+    from_client: bool,
+}
+
+impl Carried for Datagram {
+    fn describe(&self) -> Description {
+        let bytes = ByteCount::new(self.bytes.len() as u64 + self.headers);
+        let flow = FlowKey(2 * self.client as u64 + u64::from(self.from_client));
+        Description { bytes, kind: Kind::DATA, flow, ..Description::default() }
+    }
 }
 
 /// A client and the socket that speaks to the server for it.
@@ -148,7 +162,7 @@ impl Relay {
 
     fn send_due(&mut self, now: Instant) {
         while let Some((direction, datagram)) = self.path.leave(now) {
-            let Datagram { bytes, client } = datagram;
+            let Datagram { bytes, client, .. } = datagram;
             let Some(client) = self.clients.get(&client) else { continue };
             let to_client = (direction == Direction::Forward) != self.swapped;
             // What a full socket does not take is lost, as on any link.
@@ -189,8 +203,9 @@ impl Relay {
                 let stride = meta.stride.max(1);
                 for start in (0..bytes.len()).step_by(stride) {
                     let bytes = bytes.slice(start..bytes.len().min(start + stride));
-                    let length = bytes.len() as u64 + headers;
-                    self.path.enter(now, direction, length, Datagram { bytes, client });
+                    let from_client = key == LISTENER;
+                    let datagram = Datagram { bytes, client, headers, from_client };
+                    self.path.enter(now, direction, datagram);
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! use the same models; neither time nor randomness comes from outside the arguments and the named
 //! [`Streams`].
 //!
-//! A [`Path`] is some links in a row that holds packets until they leave.
+//! A [`Path`] is some links in a row that holds packets until they leave, with the queues and agents on it.
 //!
 //! A new model is one file here and one row in [`MODELS`]. A program brings its own as a [`CustomModel`] or a
 //! [`CustomQueue`]; a [`Registry`] finds it by name, as scenarios do.
@@ -56,7 +56,7 @@ pub use gilbert_elliott::{GilbertElliott, GilbertElliottConfig};
 pub use handover::HandoverSpec;
 pub use model::{Fate, LossCause, Model, Passing};
 pub use opportunities::{Opportunities, OpportunityQueue};
-pub use path::{Counters, Hop, Path};
+pub use path::{Carried, Counters, Description, Emission, Hop, Path, PathAgent, Side, StationLine};
 pub use queue::QueueLimit;
 pub use random::{Stream, Streams};
 pub use random_loss::RandomLoss;

@@ -10,9 +10,9 @@ use std::fmt::Debug;
 use bentpipe_units::Instant;
 use bentpipe_wire::tcp;
 
-/// Number of a host, whatever its owner tells hosts apart by.
+/// Number of a host, whatever its owner tells hosts apart by: an IPv6 address fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Address(pub u32);
+pub struct Address(pub u128);
 
 /// The hosts of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +65,8 @@ pub enum Verdict {
 pub struct Emission {
     /// In whose name, and to whom.
     pub ends: Ends,
+    /// On which way it leaves the agent.
+    pub direction: Direction,
     /// What it carries.
     pub segment: tcp::Segment,
     /// It goes before what waits for the link, and finds room in a full queue.

@@ -12,7 +12,7 @@ use crate::{LinkSpec, MacPlace, RunSpec};
 /// The same run, but the packets before the link of each agent wait in a queue that holds them: a plain
 /// one has settled when each of them leaves by the time a retransmission comes. Which are lost, and when the
 /// others leave, stays the same.
-pub(crate) fn hold_before_agents(spec: &RunSpec) -> Cow<'_, RunSpec> {
+pub fn hold_before_agents(spec: &RunSpec) -> Cow<'_, RunSpec> {
     let mut held = Cow::Borrowed(spec);
     for place in &spec.agents {
         let line = (place.link, out(place, &spec.links[place.link]));

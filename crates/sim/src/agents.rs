@@ -33,7 +33,8 @@ pub enum AgentSpec {
 }
 
 impl AgentSpec {
-    fn build(&self) -> Box<dyn Agent> {
+    /// Builds it.
+    pub fn build(&self) -> Box<dyn Agent> {
         match self {
             Self::Snoop(config) => Box::new(Snoop::new(*config)),
         }
@@ -67,7 +68,7 @@ struct Placed {
 
 /// The hosts of a packet, which agents know by the numbers of their nodes.
 pub(crate) fn ends(from: u16, to: u16) -> Ends {
-    Ends { from: Address(u32::from(from)), to: Address(u32::from(to)) }
+    Ends { from: Address(u128::from(from)), to: Address(u128::from(to)) }
 }
 
 impl Agents {

@@ -4,8 +4,7 @@ use bentpipe_link::LossCause;
 use bentpipe_link::queue::{Cumulative, FlowKey, Held, Packets};
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::xcp::{RateChange, Request};
-use bentpipe_wire::xstp::{Body, ReportKind};
-use bentpipe_wire::{Ecn, Kind, Segment, tcp};
+use bentpipe_wire::{Ecn, Segment, tcp};
 
 use crate::channel::Channel;
 use crate::packet::{Arena, Packet, PacketId};
@@ -22,30 +21,8 @@ pub(crate) fn describe(packet: &Packet, id: PacketId, line: u16) -> Held {
         ecn: packet.segment.ecn(),
         bytes: ByteCount::new(u64::from(packet.len)),
         flow: FlowKey(key.iter().fold(0, |key, part| key << 16 | u64::from(*part))),
-        ack: acknowledges(&packet.segment),
+        ack: Cumulative::of(&packet.segment),
         first: false,
-    }
-}
-
-/// What a segment acknowledges that carries nothing else.
-fn acknowledges(segment: &Segment) -> Option<Cumulative> {
-    match segment {
-        Segment::Tcp(segment) if segment.kind() == Kind::ACK => Some(Cumulative {
-            next: segment.ack,
-            plain: segment.options == tcp::Options::None && segment.flags == tcp::Flags::ACK,
-        }),
-        Segment::Xstp(segment) if segment.kind() == Kind::STAT => match &segment.body {
-            Body::Flow(flow) => flow.report.as_ref().map(|report| Cumulative {
-                next: report.next,
-                plain: report.kind == ReportKind::Stat && report.gaps.is_empty() && !report.more,
-            }),
-            Body::Begin(_) | Body::BeginAck(_) | Body::Reset(_) => None,
-        },
-        Segment::Tcp(_)
-        | Segment::Xstp(_)
-        | Segment::Sctp(_)
-        | Segment::Udp(_)
-        | Segment::Icmp(_) => None,
     }
 }
 

@@ -40,6 +40,7 @@ mod traffic;
 mod transit;
 mod wire_mode;
 
+pub use agent_queues::hold_before_agents;
 pub use agents::{AgentPlace, AgentSpec};
 pub use capture::{Capture, CaptureError};
 pub use envelope::Envelope;

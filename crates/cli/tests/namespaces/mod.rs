@@ -4,16 +4,31 @@
 pub(crate) mod site;
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::geteuid;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tokio::time::Instant;
 
 /// How long a test waits for something that is bound to happen.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Whether namespaces can be made here. If not it says so past the test harness, which hides what
+/// passing tests print.
+pub(crate) fn can_make_namespaces() -> bool {
+    let made = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let can = geteuid().is_root() && Path::new("/dev/net/tun").exists() && made("unshare");
+    let can = can && Command::new("ip").arg("-V").output().is_ok();
+    if !can {
+        let said = "SKIPPED: the emulator's namespaces need root, /dev/net/tun, unshare and ip";
+        writeln!(std::io::stderr(), "{said}").expect("standard error");
+    }
+    can
+}
 
 /// What a question is answered with, as soon as it is.
 pub(crate) fn until<R>(mut question: impl FnMut() -> Option<R>) -> R {

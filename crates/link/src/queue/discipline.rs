@@ -5,7 +5,8 @@ use std::ops::Add;
 
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::xcp::{RateChange, Request};
-use bentpipe_wire::{Ecn, Kind};
+use bentpipe_wire::xstp::{Body, ReportKind};
+use bentpipe_wire::{Ecn, Kind, Segment, tcp};
 
 use crate::LossCause;
 
@@ -20,6 +21,32 @@ pub struct Cumulative {
     pub next: Seq32,
     /// The packet says nothing else: a later one says all of it.
     pub plain: bool,
+}
+
+impl Cumulative {
+    /// What a segment acknowledges that carries nothing else.
+    pub fn of(segment: &Segment) -> Option<Self> {
+        match segment {
+            Segment::Tcp(segment) if segment.kind() == Kind::ACK => Some(Self {
+                next: segment.ack,
+                plain: segment.options == tcp::Options::None && segment.flags == tcp::Flags::ACK,
+            }),
+            Segment::Xstp(segment) if segment.kind() == Kind::STAT => match &segment.body {
+                Body::Flow(flow) => flow.report.as_ref().map(|report| Self {
+                    next: report.next,
+                    plain: report.kind == ReportKind::Stat
+                        && report.gaps.is_empty()
+                        && !report.more,
+                }),
+                Body::Begin(_) | Body::BeginAck(_) | Body::Reset(_) => None,
+            },
+            Segment::Tcp(_)
+            | Segment::Xstp(_)
+            | Segment::Sctp(_)
+            | Segment::Udp(_)
+            | Segment::Icmp(_) => None,
+        }
+    }
 }
 
 /// What a queue knows of a packet.

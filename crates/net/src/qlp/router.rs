@@ -98,7 +98,7 @@ impl Router {
         let upwards = header.source < header.destination;
         let direction =
             if upwards == self.swapped { Direction::Return } else { Direction::Forward };
-        self.path.enter(now, direction, frame.payload.len() as u64, frame);
+        self.path.enter(now, direction, frame);
     }
 
     /// Waits for frames, to the nanosecond if nothing comes.

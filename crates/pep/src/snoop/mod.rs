@@ -64,6 +64,11 @@ impl Default for Config {
     }
 }
 
+/// A copy that goes out again.
+const fn repaired(ends: Ends, segment: Segment) -> Emission {
+    Emission { ends, direction: Direction::Out, segment, first: true }
+}
+
 /// A direction of a connection: the hosts and ports of the data.
 type Key = (Ends, u16, u16);
 
@@ -122,7 +127,7 @@ impl Snoop {
         let key = (ends.reversed(), destination, source);
         let Some(connection) = self.out.get_mut(&key) else { return Verdict::Forward };
         let (verdict, repair) = connection.on_ack(now, segment, &self.config);
-        out.extend(repair.map(|segment| Emission { ends: ends.reversed(), segment, first: true }));
+        out.extend(repair.map(|segment| repaired(ends.reversed(), segment)));
         if connection.is_over() {
             self.out.remove(&key);
         }
@@ -172,7 +177,7 @@ impl Agent for Snoop {
     fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Emission>) {
         for ((ends, ..), connection) in &mut self.out {
             if let Some(segment) = connection.on_timeout(now, &self.config) {
-                out.push(Emission { ends: *ends, segment, first: true });
+                out.push(repaired(*ends, segment));
             }
         }
     }

@@ -44,7 +44,7 @@ impl Network<'_> {
     /// Sends what an agent at a node wants to send, and sets its timer.
     fn send_emissions(&mut self, now: Instant, node: u16, agent: usize) {
         let mut emissions = self.agents.take_emissions(agent);
-        for Emission { ends, segment, first } in emissions.drain(..) {
+        for Emission { ends, segment, first, .. } in emissions.drain(..) {
             *self.place() = Segment::Tcp(segment);
             self.goes_first = first;
             self.launch(now, node, ends.from.0 as u16, ends.to.0 as u16);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bentpipe_association::endpoint::{ConnectionId, Endpoint};
 use bentpipe_association::{KnownLink, SecretKey, Security, Share, Tuning};
-use bentpipe_link::{Direction, Hop, ModelSpec, Path, QueueLimit};
+use bentpipe_link::{Carried, Description, Direction, Hop, ModelSpec, Path, QueueLimit};
 use bentpipe_transport::xstp::Config;
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
@@ -18,6 +18,17 @@ pub(crate) const TERMINAL: usize = 0;
 pub(crate) const SERVER: usize = 1;
 /// Headers of IPv4 and UDP.
 const IP_UDP: u64 = 28;
+
+/// A datagram of UDP.
+#[derive(Debug)]
+struct Datagram(Bytes);
+
+impl Carried for Datagram {
+    fn describe(&self) -> Description {
+        let bytes = ByteCount::new(self.0.len() as u64 + IP_UDP);
+        Description { bytes, ..Description::default() }
+    }
+}
 
 fn address(end: usize) -> SocketAddr {
     format!("10.0.0.{}:25300", end + 1).parse().expect("an address")
@@ -87,7 +98,7 @@ impl Link {
 pub(crate) struct World {
     pub(crate) now: Instant,
     pub(crate) endpoints: [Endpoint; 2],
-    path: Path<Bytes>,
+    path: Path<Datagram>,
     /// Instead of the path, if the link changes.
     fading: Option<Fading>,
     config: Arc<Config>,
@@ -174,7 +185,7 @@ impl World {
                 let len = bytes.len();
                 match &mut self.fading {
                     Some(fading) => fading.enter(self.now, direction, len as u64 + IP_UDP, bytes),
-                    None => self.path.enter(self.now, direction, len as u64 + IP_UDP, bytes),
+                    None => self.path.enter(self.now, direction, Datagram(bytes)),
                 }
                 self.endpoints[end].outbox().pop(len);
             }
@@ -207,7 +218,10 @@ impl World {
 
     fn arrival(&mut self) -> Option<(Direction, Bytes)> {
         let fading = self.fading.as_mut().and_then(|fading| fading.leave(self.now));
-        fading.or_else(|| self.path.leave(self.now))
+        fading.or_else(|| {
+            let (direction, Datagram(bytes)) = self.path.leave(self.now)?;
+            Some((direction, bytes))
+        })
     }
 
     /// From now on the link is one that changes, with queues of one product; as it was for now.

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use bentpipe_link::{Counters, Direction, Path};
+use bentpipe_link::{Carried, Counters, Direction, Path};
 use bentpipe_net::qlp;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -29,7 +29,13 @@ struct OneWay {
     delivered: u64,
     delivered_bytes: u64,
     lost_queue_full: u64,
+    lost_early: u64,
     lost: u64,
+    marked: u64,
+    acks_filtered: u64,
+    acks_added: u64,
+    suppressed: u64,
+    sent_by_agents: u64,
 }
 
 impl From<&Counters> for OneWay {
@@ -40,7 +46,13 @@ impl From<&Counters> for OneWay {
             delivered: c.delivered,
             delivered_bytes: c.delivered_bytes,
             lost_queue_full: c.lost_queue_full,
+            lost_early: c.lost_early,
             lost: c.lost,
+            marked: c.marked,
+            acks_filtered: c.acks_filtered,
+            acks_added: c.acks_added,
+            suppressed: c.suppressed,
+            sent_by_agents: c.sent_by_agents,
         }
     }
 }
@@ -86,7 +98,7 @@ impl Live {
     }
 
     /// Shows the counters of this moment.
-    pub(in crate::commands) fn show<P>(&self, path: &Path<P>) {
+    pub(in crate::commands) fn show<P: Carried>(&self, path: &Path<P>) {
         if self.shows {
             let [forward, returned] = both(path);
             self.bar.set_message(format!("forward: {}; return: {}", line(forward), line(returned)));
@@ -100,7 +112,7 @@ impl Live {
 }
 
 /// Prints the counters as JSON to the standard output.
-pub(in crate::commands) fn document<P>(
+pub(in crate::commands) fn document<P: Carried>(
     path: &Path<P>,
     frames: Option<Frames>,
 ) -> Result<(), Failure> {
@@ -109,20 +121,37 @@ pub(in crate::commands) fn document<P>(
 }
 
 /// Prints the counters as text.
-pub(in crate::commands) fn lines<P>(path: &Path<P>, mut out: impl Write) -> Result<(), Failure> {
+pub(in crate::commands) fn lines<P: Carried>(
+    path: &Path<P>,
+    mut out: impl Write,
+) -> Result<(), Failure> {
     let [forward, returned] = both(path);
     writeln!(out, "forward: {}", line(forward))?;
     Ok(writeln!(out, "return:  {}", line(returned))?)
 }
 
-fn both<P>(path: &Path<P>) -> [&Counters; 2] {
+fn both<P: Carried>(path: &Path<P>) -> [&Counters; 2] {
     Direction::BOTH.map(|direction| path.counters(direction))
 }
 
 fn line(c: &Counters) -> String {
-    let lost = c.lost + c.lost_queue_full;
-    format!(
-        "{} packets, {} delivered, {} lost ({} at a full queue)",
-        c.packets, c.delivered, lost, c.lost_queue_full
-    )
+    let (lost, full) = (c.all_lost(), c.lost_queue_full);
+    let mut said = format!("{} packets, {} delivered, {lost} lost", c.packets, c.delivered);
+    if c.lost_early > 0 {
+        said += &format!(" ({full} at a full queue, {} before it was full)", c.lost_early);
+    } else {
+        said += &format!(" ({full} at a full queue)");
+    }
+    for (count, what) in [
+        (c.marked, "marked"),
+        (c.acks_filtered, "acknowledgments filtered"),
+        (c.acks_added, "acknowledgments added"),
+        (c.suppressed, "held back by agents"),
+        (c.sent_by_agents, "sent by agents"),
+    ] {
+        if count > 0 {
+            said += &format!(", {count} {what}");
+        }
+    }
+    said
 }

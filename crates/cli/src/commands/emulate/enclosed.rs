@@ -41,7 +41,7 @@ pub(super) fn run(args: &Emulate, links: &Links) -> Result<(), Failure> {
     let mtu = args.mtu.unwrap_or(MTU);
     let client = clients.device(DEVICE, mtu, CLIENT).map_err(failed)?;
     let server = servers.device(DEVICE, mtu, SERVER).map_err(failed)?;
-    let mut bridge = Bridge::new(client, server, links.path(), args.swap);
+    let mut bridge = Bridge::new(client, server, links.packet_path(), args.swap);
     let (from, to) = (CLIENT.v4, SERVER.v4);
     anstream::eprintln!("{from} (here) leads to {to} (server) over {}", links.names());
     let signals = Signals::watch()?;

@@ -1,8 +1,9 @@
-//! Which links of a scenario are emulated.
+//! Which links of a scenario are emulated, with the queues and agents on them.
 
-use bentpipe_emulator::ConstellationPath;
-use bentpipe_link::{Hop, Path};
-use bentpipe_sim::{LinkSpec, RunSpec};
+use bentpipe_emulator::{ConstellationPath, Packet, TcpAgent};
+use bentpipe_link::mac::MacSpec;
+use bentpipe_link::{Carried, Direction, Hop, Path, StationLine};
+use bentpipe_sim::{AgentSpec, RunSpec, hold_before_agents, passed};
 
 /// What the packets pass.
 pub(in crate::commands) struct Links {
@@ -12,8 +13,17 @@ pub(in crate::commands) struct Links {
 
 /// What the first flow passes.
 enum Passed {
-    Links(Vec<Hop>),
+    Links(Way),
     Satellites(Box<ConstellationPath>),
+}
+
+/// Links one after the other, and what stands on them.
+#[derive(Default)]
+struct Way {
+    hops: Vec<Hop>,
+    stations: Vec<(MacSpec, Vec<StationLine>)>,
+    /// The node, counted along the way, and the direction in which packets leave it over the agent's link.
+    agents: Vec<(usize, Direction, AgentSpec)>,
 }
 
 impl Links {
@@ -31,24 +41,46 @@ impl Links {
                     anstream::eprintln!("bentpipe: {error}; nothing finds a route from now on");
                 },
             })),
-            None => Passed::Links(hops(spec)?),
+            None => Passed::Links(Way::of(&hold_before_agents(spec), [flow.from, flow.to])?),
         };
         Some(Self { passed, seed: spec.seed })
     }
 
-    /// A path over them.
-    pub(in crate::commands) fn path<P>(&self) -> Path<P> {
+    /// Whether agents stand on them, which see packets of IP only.
+    pub(super) fn have_agents(&self) -> bool {
+        matches!(&self.passed, Passed::Links(way) if !way.agents.is_empty())
+    }
+
+    /// A path over them, without agents.
+    pub(in crate::commands) fn path<P: Carried>(&self) -> Path<P> {
         match &self.passed {
-            Passed::Links(hops) => Path::new(hops, self.seed),
+            Passed::Links(way) => {
+                let mut path = Path::new(&way.hops, self.seed);
+                for (mac, lines) in &way.stations {
+                    path.add_station(mac, lines);
+                }
+                path
+            }
             Passed::Satellites(satellites) => satellites.path(self.seed),
         }
+    }
+
+    /// A path over them with their agents.
+    pub(in crate::commands) fn packet_path(&self) -> Path<Packet> {
+        let mut path = self.path();
+        if let Passed::Links(way) = &self.passed {
+            for (node, out, agent) in &way.agents {
+                path.add_agent(*node, *out, Box::new(TcpAgent::new(agent.build())));
+            }
+        }
+        path
     }
 
     /// What they are called, in order.
     pub(super) fn names(&self) -> String {
         match &self.passed {
-            Passed::Links(hops) => {
-                let names: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
+            Passed::Links(way) => {
+                let names: Vec<&str> = way.hops.iter().map(|hop| hop.name.as_str()).collect();
                 names.join(", ")
             }
             Passed::Satellites(path) => {
@@ -60,35 +92,44 @@ impl Links {
     }
 }
 
-/// The links that the first flow passes, in order.
-fn hops(spec: &RunSpec) -> Option<Vec<Hop>> {
-    let flow = spec.flows.first()?;
-    let mut reached: Vec<(usize, Vec<Hop>)> = vec![(flow.from, Vec::new())];
-    let mut next = 0;
-    // Fewest links first, links in the order of the scenario: as the simulator routes.
-    while let Some((at, hops)) = reached.get(next).cloned() {
-        if at == flow.to {
-            return Some(hops);
+impl Way {
+    /// The way that packets take from one node to another in the simulator, if there is one.
+    fn of(spec: &RunSpec, ends: [usize; 2]) -> Option<Self> {
+        let between: Vec<_> = spec.links.iter().map(|link| link.ends).collect();
+        let taken = passed(&between, spec.nodes.len(), ends);
+        if taken.is_empty() && ends[0] != ends[1] {
+            return None;
         }
-        for link in &spec.links {
-            let Some((to, hop)) = leave(link, at) else { continue };
-            if reached.iter().all(|(node, _)| *node != to) {
-                reached.push((to, [&hops[..], &[hop]].concat()));
-            }
-        }
-        next += 1;
+        let hops = taken.iter().map(|(link, direction)| {
+            let link = &spec.links[*link];
+            let (forward_link, return_link) = match direction {
+                Direction::Forward => (link.forward_link.clone(), link.return_link.clone()),
+                Direction::Return => (link.return_link.clone(), link.forward_link.clone()),
+            };
+            Hop { name: link.name.clone(), forward_link, return_link }
+        });
+        // The link and direction of a scenario as the way has them.
+        let on_way = |link: usize, direction: Direction| {
+            let hop = taken.iter().position(|(passed, _)| *passed == link)?;
+            let along = taken[hop].1 == direction;
+            Some((hop, if along { Direction::Forward } else { Direction::Return }))
+        };
+        let stations = spec.macs.iter().filter_map(|place| {
+            let line = |(link, direction): &(usize, Direction)| StationLine {
+                name: format!("link/{}/{}", spec.links[*link].name, direction.name()),
+                feeds: on_way(*link, *direction),
+            };
+            let lines: Vec<_> = place.lines.iter().map(line).collect();
+            let stands = lines.iter().any(|line| line.feeds.is_some());
+            stands.then(|| (place.mac.clone(), lines))
+        });
+        let agents = spec.agents.iter().filter_map(|place| {
+            let out = spec.links[place.link].ends[0] == place.node;
+            let out = if out { Direction::Forward } else { Direction::Return };
+            let (hop, out) = on_way(place.link, out)?;
+            let node = if out == Direction::Forward { hop } else { hop + 1 };
+            Some((node, out, place.agent))
+        });
+        Some(Self { stations: stations.collect(), agents: agents.collect(), hops: hops.collect() })
     }
-    None
-}
-
-/// The other end of a link and what happens on the way there.
-fn leave(link: &LinkSpec, at: usize) -> Option<(usize, Hop)> {
-    let [a, b] = link.ends;
-    let (to, forward_link, return_link) = match at {
-        _ if at == a => (b, &link.forward_link, &link.return_link),
-        _ if at == b => (a, &link.return_link, &link.forward_link),
-        _ => return None,
-    };
-    let (forward_link, return_link) = (forward_link.clone(), return_link.clone());
-    Some((to, Hop { name: link.name.clone(), forward_link, return_link }))
 }

@@ -9,7 +9,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use bentpipe_emulator::{Bridge, Device, Relay};
-use bentpipe_link::Path;
+use bentpipe_link::{Carried, Path};
 
 use crate::args::Emulate;
 use crate::commands::changed;
@@ -23,19 +23,17 @@ use signals::Signals;
 pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
     let scenario = changed(&args.source.open()?, &args.overrides)?;
     let spec = scenario.run_spec(args.seed, false)?;
-    let missing = [
-        (!spec.macs.is_empty(), "queues with a discipline and no shared uplinks"),
-        (!spec.agents.is_empty(), "agents"),
-        (spec.links.iter().any(|link| link.mtu.is_some()), "links with an `mtu`"),
-    ];
-    if let Some((_, what)) = missing.into_iter().find(|(asked, _)| *asked) {
-        let message = format!("the emulator has no {what}");
-        return Err(Failure::Input(format!("{}: {message}", scenario.source())));
+    let wrong = |message: &str| Failure::Input(format!("{}: {message}", scenario.source()));
+    if spec.links.iter().any(|link| link.mtu.is_some()) {
+        return Err(wrong(
+            "the emulator has no links with an `mtu`: `--mtu` sets that of both ends",
+        ));
     }
-    let links = Links::of(&spec).ok_or_else(|| {
-        let message = "no links lead from a flow's sender to its receiver";
-        Failure::Input(format!("{}: {message}", scenario.source()))
-    })?;
+    let links = Links::of(&spec)
+        .ok_or_else(|| wrong("no links lead from a flow's sender to its receiver"))?;
+    if links.have_agents() && (args.udp.is_some() || args.queues.node.is_some()) {
+        return Err(wrong("agents see packets of IP: they need `--netns` or `--tun`"));
+    }
     if let Some((listen, target)) = args.udp {
         relay(args, &links, listen, target)
     } else if let Some((clients, server)) = &args.tun {
@@ -48,7 +46,7 @@ pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
 }
 
 /// Prints the counters in the form that was asked for.
-fn report<P>(path: &Path<P>, json: bool) -> Result<(), Failure> {
+fn report<P: Carried>(path: &Path<P>, json: bool) -> Result<(), Failure> {
     if json { counters::document(path, None) } else { counters::lines(path, io::stdout().lock()) }
 }
 
@@ -89,7 +87,7 @@ fn bridge(args: &Emulate, links: &Links, clients: &str, server: &str) -> Result<
             Failure::System(format!("--tun {name}: {error}{hint}"))
         })
     };
-    let mut bridge = Bridge::new(open(clients)?, open(server)?, links.path(), args.swap);
+    let mut bridge = Bridge::new(open(clients)?, open(server)?, links.packet_path(), args.swap);
     anstream::eprintln!("{clients} leads to {server} over {}", links.names());
     let signals = Signals::watch()?;
     let live = Live::new(false);

@@ -51,7 +51,7 @@ pub(super) fn run(case: &Case) -> Result<Measured, Failure> {
     let (clients, servers) = (Namespace::new().map_err(failed)?, Namespace::new().map_err(failed)?);
     let client = clients.device(DEVICE, MTU, TERMINAL).map_err(failed)?;
     let server = servers.device(DEVICE, MTU, HUB).map_err(failed)?;
-    let mut bridge = Bridge::new(client, server, links.path(), false);
+    let mut bridge = Bridge::new(client, server, links.packet_path(), false);
     let hub = start(&servers, &scripts.hub)?;
     servers.await_port(&hub, SERVER_START).map_err(failed)?;
     let mut terminal = start(&clients, &scripts.terminal)?;
