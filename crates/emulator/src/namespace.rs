@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use bentpipe_system::programs::{ip, missing};
@@ -21,8 +22,10 @@ use crate::rounds::timespec;
 /// The first process of a namespace. It says that it is there and ends with its standard input, that
 /// is with us; the kernel then ends every process of the namespace. It leaves no zombies.
 const HOLD: &str = "trap '' CHLD; echo; exec cat >/dev/null";
+/// Runs a program where another file takes the place of the one by which names are looked up.
+const MOUNT_RESOLVER: &str = r#"mount --bind "$0" /etc/resolv.conf && exec "$@""#;
 /// Packets that the kernel keeps while the emulator is busy.
-const KERNEL_QUEUE: u32 = 10_000;
+pub(super) const KERNEL_QUEUE: u32 = 10_000;
 /// Time between two looks for a port.
 const LOOK_EVERY: Span = Span::from_millis(10);
 
@@ -31,8 +34,18 @@ const LOOK_EVERY: Span = Span::from_millis(10);
 pub struct Addresses {
     /// The IPv4 address, in a network of 24 bits.
     pub v4: Ipv4Addr,
-    /// The IPv6 address, in a network of 64 bits.
-    pub v6: Ipv6Addr,
+    /// The IPv6 address, in a network of 64 bits, if it has one.
+    pub v6: Option<Ipv6Addr>,
+    /// The way to everything else, if there is one.
+    pub router: Option<Ipv4Addr>,
+}
+
+impl Addresses {
+    /// Those of a host of an emulated link with no way on: 10.53.0.`host` and fd53::`host`.
+    pub const fn of_host(host: u8) -> Self {
+        let v6 = Ipv6Addr::new(0xfd53, 0, 0, 0, 0, 0, 0, host as u16);
+        Self { v4: Ipv4Addr::new(10, 53, 0, host), v6: Some(v6), router: None }
+    }
 }
 
 /// A network namespace with processes of its own. It has no name and is held by a process that ends
@@ -92,7 +105,7 @@ impl Namespace {
     pub fn device(&self, name: &str, mtu: u16, addresses: Addresses) -> io::Result<Device> {
         self.inside(|| {
             let device = Device::open(name, Some(mtu))?;
-            let Addresses { v4, v6 } = addresses;
+            let Addresses { v4, v6, router } = addresses;
             // Nothing of its own shall enter the link: no link-local address, no solicitations.
             let mut batch = format!(
                 "link set lo up\n\
@@ -100,8 +113,13 @@ impl Namespace {
                  link set {name} up\n\
                  address add {v4}/24 dev {name}\n"
             );
-            if fs::exists("/proc/net/if_inet6")? {
+            if let Some(v6) = v6
+                && fs::exists("/proc/net/if_inet6")?
+            {
                 batch.push_str(&format!("address add {v6}/64 dev {name} nodad\n"));
+            }
+            if let Some(router) = router {
+                batch.push_str(&format!("route add default via {router} dev {name}\n"));
             }
             ip(&[], &batch)?;
             Ok(device)
@@ -109,18 +127,24 @@ impl Namespace {
     }
 
     /// Starts a program inside, whose `/proc` shows the processes of the namespace. It shares the
-    /// standard streams of this one but for what `set` changes.
+    /// standard streams of this one but for what `set` changes. If a file is given, names are looked up as it says in place
+    /// of `/etc/resolv.conf`.
     ///
     /// # Errors
     /// When the system cannot start a process. A program that does not exist ends with code 127.
     pub fn start<S: AsRef<OsStr> + Sync>(
         &self,
         program: &[S],
+        resolver: Option<&Path>,
         set: impl FnOnce(&mut Command) + Send,
     ) -> io::Result<Process<'_>> {
         let child = self.inside(|| {
             let mut command = Command::new("unshare");
-            command.args(["--mount-proc", "--propagation", "slave", "--"]).args(program);
+            command.args(["--mount-proc", "--propagation", "slave", "--"]);
+            if let Some(resolver) = resolver {
+                command.args(["sh", "-c", MOUNT_RESOLVER]).arg(resolver);
+            }
+            command.args(program);
             set(&mut command);
             command.spawn()
         })?;

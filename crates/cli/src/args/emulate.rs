@@ -11,6 +11,8 @@ use super::run::Source;
 
 pub(super) const EMULATE_EXAMPLES: &str = "Examples:
   sudo bentpipe emulate geo --netns -- bash
+  sudo bentpipe emulate geo --internet -- curl https://example.org/
+  sudo bentpipe emulate geo -- bentpipe emulate leo-broadband -- COMMAND
   sudo bentpipe emulate handoff --netns --server \"iperf3 -s\" -- iperf3 -c 10.53.0.2 -R
   sudo bentpipe emulate geo --tun tun-client,tun-server
   bentpipe emulate geo --udp 127.0.0.1:7000=127.0.0.1:25300
@@ -28,23 +30,31 @@ like the data of that flow; --swap makes it what they send. With --via mqueue, f
 higher node travel like the data.
 
 With --netns the command is at 10.53.0.1 and fd53::1, the server at 10.53.0.2 and fd53::2. Nothing else
-can be reached. The exit code is that of the command, and nothing is left behind.";
+can be reached. The exit code is that of the command, and nothing is left behind. With --internet the
+command reaches what this host reaches. A command alone means --netns, and behind a link that is emulated
+already --internet: links are put one behind the other.";
+
+/// What can stand on both sides of the link, one of which has to be given.
+const FORMS: [&str; 6] = ["netns", "internet", "tun", "udp", "via", "command"];
 
 /// `bentpipe emulate`.
 #[derive(Debug, ClapArgs)]
-#[command(group(ArgGroup::new("form").required(true).args(["udp", "tun", "netns", "via"])))]
+#[command(group(ArgGroup::new("form").required(true).multiple(true).args(FORMS)))]
 pub(crate) struct Emulate {
     #[command(flatten)]
     pub(crate) source: Source,
     /// Listen for UDP clients here and speak to a server there
-    #[arg(long, value_name = "LISTEN=TARGET", value_parser = relay)]
+    #[arg(long, value_name = "LISTEN=TARGET", value_parser = relay, conflicts_with_all = ["tun", "via"])]
     pub(crate) udp: Option<(SocketAddr, SocketAddr)>,
     /// Pass IP packets between two TUN devices, which are made if they are not there
-    #[arg(long, value_name = "CLIENTS,SERVER", value_parser = devices)]
+    #[arg(long, value_name = "CLIENTS,SERVER", value_parser = devices, conflicts_with = "via")]
     pub(crate) tun: Option<(String, String)>,
     /// Run a command behind the link, in network namespaces of its own (as root)
-    #[arg(long, requires = "command")]
+    #[arg(long, requires = "command", conflicts_with_all = ["udp", "tun", "via"])]
     pub(crate) netns: bool,
+    /// The same with this host's own network behind the link, over IPv4: its routes and its address
+    #[arg(long, requires = "command", conflicts_with_all = ["udp", "tun", "via", "netns", "server"])]
+    pub(crate) internet: bool,
     /// A shell command for the other side: started before the command, ended after it
     #[arg(long, value_name = "COMMAND", requires = "netns", conflicts_with_all = ["udp", "tun", "via"])]
     pub(crate) server: Option<String>,
@@ -67,7 +77,7 @@ pub(crate) struct Emulate {
     #[arg(long)]
     pub(crate) json: bool,
     /// The command and its arguments
-    #[arg(last = true, value_name = "COMMAND", requires = "netns", conflicts_with_all = ["udp", "tun", "via"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["udp", "tun", "via"])]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
@@ -16,6 +15,7 @@ use tokio::time::Instant;
 
 use super::Links;
 use super::counters::{self, Live};
+use super::out;
 use super::signals::Signals;
 use crate::args::Emulate;
 use crate::failure::Failure;
@@ -23,10 +23,8 @@ use crate::failure::Failure;
 /// The interface on both sides.
 const DEVICE: &str = "bentpipe0";
 const MTU: u16 = 1500;
-const CLIENT: Addresses =
-    Addresses { v4: Ipv4Addr::new(10, 53, 0, 1), v6: Ipv6Addr::new(0xfd53, 0, 0, 0, 0, 0, 0, 1) };
-const SERVER: Addresses =
-    Addresses { v4: Ipv4Addr::new(10, 53, 0, 2), v6: Ipv6Addr::new(0xfd53, 0, 0, 0, 0, 0, 0, 2) };
+const CLIENT: Addresses = Addresses::of_host(1);
+const SERVER: Addresses = Addresses::of_host(2);
 /// Time that the server has to open a port before the command begins.
 const SERVER_START: Span = Span::from_secs(2);
 /// Time that the server has to end after the command.
@@ -34,39 +32,58 @@ const SERVER_END: Span = Span::from_secs(2);
 /// Time that the command has to end after a signal.
 const COMMAND_END: Duration = Duration::from_secs(5);
 
-/// Runs the command on the client side, with the server opposite. Everything is gone afterwards.
+/// Runs the command on the client side, with the server opposite or this host's own network. Everything is gone afterwards.
 pub(super) fn run(args: &Emulate, links: &Links) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::System(format!("--netns: {error}"));
-    let (clients, servers) = (Namespace::new().map_err(failed)?, Namespace::new().map_err(failed)?);
     let mtu = args.mtu.unwrap_or(MTU);
+    if args.internet || !args.netns && out::is_behind_a_link().map_err(failed)? {
+        return out::run(args, links, mtu);
+    }
+    let (clients, servers) = (Namespace::new().map_err(failed)?, Namespace::new().map_err(failed)?);
     let client = clients.device(DEVICE, mtu, CLIENT).map_err(failed)?;
     let server = servers.device(DEVICE, mtu, SERVER).map_err(failed)?;
-    let mut bridge = Bridge::new(client, server, links.packet_path(), args.swap);
+    let bridge = Bridge::new(client, server, links.packet_path(), args.swap);
     let (from, to) = (CLIENT.v4, SERVER.v4);
     anstream::eprintln!("{from} (here) leads to {to} (server) over {}", links.names());
     let signals = Signals::watch()?;
     let server = args.server.as_ref().map(|command| serve(&servers, command)).transpose()?;
-    let mut command = clients.start(&args.command, |_| {}).map_err(failed)?;
-    let live = Live::new(io::stdout().is_terminal());
-    let mut deadline = Deadline::default();
-    let ended = bridge.run(Some(command.ended()), |path| {
-        live.show(path);
-        deadline.lasts(&signals, &command)
-    });
-    live.end();
-    ended.map_err(failed)?;
-    let status = end(&mut command).map_err(failed)?;
+    let command = clients.start(&args.command, None, |_| {}).map_err(failed)?;
+    let (bridge, status) = pass(bridge, command, &signals)?;
     if let Some(server) = server {
         server.terminate();
         // One that does not want to is killed.
         server.ended_within(SERVER_END).map_err(failed)?;
     }
-    if args.json {
-        counters::document(bridge.path(), None)?;
-    } else {
-        counters::lines(bridge.path(), io::stderr().lock())?;
-    }
+    report(&bridge, args.json)?;
     code(status)
+}
+
+/// Passes packets until the command ends.
+pub(super) fn pass(
+    mut bridge: Bridge,
+    mut command: Process<'_>,
+    signals: &Signals,
+) -> Result<(Bridge, ExitStatus), Failure> {
+    let failed = |error: io::Error| Failure::System(format!("the link: {error}"));
+    let live = Live::new(io::stdout().is_terminal());
+    let mut deadline = Deadline::default();
+    let ended = bridge.run(Some(command.ended()), |path| {
+        live.show(path);
+        deadline.lasts(signals, &command)
+    });
+    live.end();
+    ended.map_err(failed)?;
+    let status = end(&mut command).map_err(failed)?;
+    Ok((bridge, status))
+}
+
+/// Says what became of the packets, on the standard error unless it is asked for as JSON.
+pub(super) fn report(bridge: &Bridge, json: bool) -> Result<(), Failure> {
+    if json {
+        counters::document(bridge.path(), None)
+    } else {
+        counters::lines(bridge.path(), io::stderr().lock())
+    }
 }
 
 /// Starts the server and waits until it can be spoken to. What it says goes to the standard error, so
@@ -75,7 +92,7 @@ fn serve<'n>(namespace: &'n Namespace, command: &str) -> Result<Process<'n>, Fai
     let failed = |error: io::Error| Failure::System(format!("--server: {error}"));
     let output = io::stderr().as_fd().try_clone_to_owned().map_err(failed)?;
     let mut server = namespace
-        .start(&["sh", "-c", command], |command| {
+        .start(&["sh", "-c", command], None, |command| {
             command.stdin(Stdio::null()).stdout(output);
         })
         .map_err(failed)?;
@@ -127,7 +144,7 @@ fn end(command: &mut Process<'_>) -> io::Result<ExitStatus> {
 }
 
 /// Passes on how the command ended, as a shell does.
-fn code(status: ExitStatus) -> Result<(), Failure> {
+pub(super) fn code(status: ExitStatus) -> Result<(), Failure> {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     match code.and_then(|code| u8::try_from(code).ok()) {
         Some(0) => Ok(()),

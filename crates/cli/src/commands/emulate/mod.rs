@@ -3,6 +3,7 @@
 pub(super) mod counters;
 mod enclosed;
 mod links;
+mod out;
 pub(super) mod signals;
 
 use std::io;

@@ -1,7 +1,7 @@
 //! The twin of real programs: gateways at both ends of an emulated link, and hosts behind them.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Stdio;
@@ -21,10 +21,8 @@ use crate::failure::Failure;
 
 const DEVICE: &str = "bentpipe0";
 const MTU: u16 = 1500;
-const TERMINAL: Addresses =
-    Addresses { v4: Ipv4Addr::new(10, 53, 0, 1), v6: Ipv6Addr::new(0xfd53, 0, 0, 0, 0, 0, 0, 1) };
-const HUB: Addresses =
-    Addresses { v4: Ipv4Addr::new(10, 53, 0, 2), v6: Ipv6Addr::new(0xfd53, 0, 0, 0, 0, 0, 0, 2) };
+const TERMINAL: Addresses = Addresses::of_host(1);
+const HUB: Addresses = Addresses::of_host(2);
 /// The networks of the hosts behind the terminal and the hub.
 const NEAR: &str = "10.61.1";
 const FAR: &str = "10.61.3";
@@ -85,7 +83,7 @@ fn start<'n>(namespace: &'n Namespace, script: &str) -> Result<Process<'n>, Fail
     let failed = |error: io::Error| Failure::System(format!("real: {error}"));
     let output = io::stderr().as_fd().try_clone_to_owned().map_err(failed)?;
     namespace
-        .start(&["sh", "-ec", script], |command| {
+        .start(&["sh", "-ec", script], None, |command| {
             command.stdin(Stdio::null()).stdout(output);
         })
         .map_err(failed)
