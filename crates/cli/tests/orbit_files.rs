@@ -468,6 +468,50 @@ fn no_file_is_written_over_the_constellation_or_over_another_result() {
     refused(&[&fixed[..], &["--czml", out, "--geojson", out]].concat(), "the same file");
 }
 
+const FLIGHT: &str = "time_s,latitude,longitude,altitude_m\n\
+                      0,51.47,-0.45,0\n1200,53,-5,11000\n18000,45,-65,11000\n21000,42.36,-71,0\n";
+
+#[test]
+fn a_flight_is_followed_in_every_result_and_its_file_is_never_written_over() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();
+    let (flight, scene, map) = (path("flight.csv"), path("scene"), path("map"));
+    fs::write(&flight, FLIGHT).expect("written");
+    let fixed = ["starlink", "--from", &flight, "--to", "London", "--step", "10 min"];
+    let fixed = [&fixed[..], &["--duration", "6 h", "--ground-stations", "none"]].concat();
+    for flag in ["--csv", "--handovers", "--svg", "--czml", "--geojson"] {
+        refused(&[&fixed[..], &[flag, &flight]].concat(), "the same file: name another one");
+    }
+    assert_eq!(fs::read_to_string(&flight).expect("a file"), FLIGHT);
+    let document = json(&[&fixed[..], &["--czml", &scene, "--geojson", &map]].concat());
+    assert_eq!(
+        (text(&document["from"]["name"]), text(&document["from"]["track"])),
+        ("flight", &*flight)
+    );
+    assert!(number(&document["delay_ms"]["max"]) > number(&document["delay_ms"]["min"]) + 10.0);
+    let scene = read(dir.path().join("scene").as_path());
+    let plane = list(&scene).iter().find(|packet| packet["name"] == "flight").expect("a station");
+    let points: Vec<f64> =
+        list(&plane["position"]["cartographicDegrees"]).iter().map(number).collect();
+    let (first, last) = (&points[..4], &points[points.len() - 4..]);
+    assert_eq!(first, [0.0, -0.45, 51.47, 0.0]);
+    assert!(last[0] == 21_600.0 && (last[1] + 71.0).abs() < 1e-9 && last[3] == 0.0, "{last:?}");
+    let host = ["starlink", "--from", "London", "--to", &flight, "--to-host"];
+    refused(&[&host[..], &fixed[5..]].concat(), "no cable reaches it");
+}
+
+#[test]
+fn a_track_that_cannot_be_read_is_named_with_its_line() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("bad.gpx");
+    fs::write(&file, "<gpx>\n<trk><trkseg><trkpt lat=\"1\" lon=\"2\"/></trkseg></trk></gpx>")
+        .expect("written");
+    let from = ["starlink", "--from", file.to_str().expect("a path"), "--to", "Paris"];
+    for said in ["bad.gpx", "line 2: a point without `time`"] {
+        refused(&from, said);
+    }
+}
+
 #[test]
 fn four_thousand_element_sets_are_linked_and_have_a_route() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -172,7 +172,7 @@ impl Used {
             candidates.push(Candidate { satellite: *satellite, position, at_end });
         }
         let earth = sky.constellation.earth();
-        let sights = [sight, &earth.sight(station.place, end)];
+        let sights = [sight, &station.sight(earth, end)];
         let sin_mask = self.candidates.sin_mask;
         let mut chosen = Vec::new();
         for place in 0..self.satellites.len() as u64 {

@@ -25,6 +25,10 @@ impl Cable {
             })
         };
         let (a, b) = (end(self.a)?, end(self.b)?);
+        if let Some(moving) = [a, b].into_iter().find(|station| station.track.is_some()) {
+            let message = "it moves: a cable does not reach it".to_owned();
+            return Err(OrbitError::invalid(format!("station {}", moving.name), message));
+        }
         Ok(self.delay.unwrap_or_else(|| earth.fibre_delay(earth.great_circle(a.place, b.place))))
     }
 }

@@ -172,7 +172,10 @@ impl Constellation {
     /// asked.
     pub(crate) fn covers(&self, station: &Station) -> bool {
         let mut used = self.shells.iter().filter(|shell| station.uses(shell));
-        used.any(|shell| shell.covers(&self.earth, station.place, station.mask(shell)))
+        used.any(|shell| {
+            let mask = station.mask(shell);
+            station.places().any(|place| shell.covers(&self.earth, place, mask))
+        })
     }
 }
 

@@ -125,6 +125,11 @@ pub(crate) struct Sight {
 }
 
 impl Sight {
+    /// The same from above the place.
+    pub(crate) fn raised(self, altitude: Km) -> Self {
+        Self { position: self.position + self.up * altitude.0, ..self }
+    }
+
     /// Sine of the elevation of a satellite, at least -1; negative below the horizon.
     pub(crate) fn sin_elevation(&self, satellite: Vector) -> f64 {
         let range = satellite - self.position;

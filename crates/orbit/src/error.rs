@@ -29,6 +29,14 @@ pub enum OrbitError {
         /// What is wrong and what would be right.
         message: String,
     },
+    /// A line of a track that cannot be read.
+    #[error("line {line}: {message}")]
+    Track {
+        /// Line of the text, counted from 1.
+        line: usize,
+        /// What is wrong and what would be right.
+        message: String,
+    },
     /// A satellite that is not in orbit at a time that was asked for.
     #[error("satellite {satellite} is not in orbit at {at}: {reason}")]
     Decayed {

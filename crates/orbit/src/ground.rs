@@ -1,17 +1,22 @@
 //! Stations on the ground and the satellites that they use.
 
+use bentpipe_units::Instant;
+
 use crate::constellation::{Constellation, Shell};
+use crate::earth::Sight;
 use crate::network::LEAST_INTERVAL;
 use crate::shell::check_mask;
-use crate::{Degrees, OrbitError, Place, Slots};
+use crate::{Degrees, Earth, OrbitError, Place, Slots, Track};
 
 /// A place on the ground with antennas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Station {
     /// Its name.
     pub name: String,
-    /// Where it is.
+    /// Where it is, unless it moves.
     pub place: Place,
+    /// Where it is as time goes by, if it moves. Then it has no cables.
+    pub track: Option<Track>,
     /// Whether traffic of others passes through it.
     pub role: Role,
     /// How it chooses satellites.
@@ -73,12 +78,41 @@ impl Station {
         Self {
             name: name.into(),
             place,
+            track: None,
             role: Role::Terminal,
             policy: Policy::LongestHold,
             links: 1,
             shells: Vec::new(),
             mask: None,
         }
+    }
+
+    /// A terminal that moves.
+    pub fn moving(name: impl Into<String>, track: Track) -> Self {
+        let place = track.at(Instant::ZERO).place;
+        Self { track: Some(track), ..Self::terminal(name, place) }
+    }
+
+    /// Where it is at a time.
+    pub fn place_at(&self, at: Instant) -> Place {
+        self.track.as_ref().map_or(self.place, |track| track.at(at).place)
+    }
+
+    /// What it sees at a time.
+    pub(crate) fn sight(&self, earth: &Earth, at: Instant) -> Sight {
+        match &self.track {
+            None => earth.sight(self.place, at),
+            Some(track) => {
+                let point = track.at(at);
+                earth.sight(point.place, at).raised(point.altitude)
+            }
+        }
+    }
+
+    /// The places where it will be; of one that moves the points of its track.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        let fixed = self.track.is_none().then_some(self.place);
+        fixed.into_iter().chain(self.track.iter().flat_map(Track::places))
     }
 
     /// Whether there can be such a station.

@@ -230,7 +230,7 @@ impl Network {
             Node::Satellite(number) => self.constellation.position(number, at),
             Node::Station(number) => {
                 let station = self.stations.get(number as usize);
-                Ok(station.map(|station| earth.sight(station.place, at).position))
+                Ok(station.map(|station| station.sight(earth, at).position))
             }
         };
         let (Some(a), Some(b)) = (position(a)?, position(b)?) else { return Ok(None) };
@@ -284,7 +284,9 @@ impl Network {
                 .positions
                 .get(number as usize)
                 .map(|satellite| self.constellation.earth().below(*satellite, at)),
-            Node::Station(number) => self.stations.get(number as usize).map(|s| s.place),
+            Node::Station(number) => {
+                self.stations.get(number as usize).map(|station| station.place_at(at))
+            }
         })
     }
 
@@ -395,7 +397,7 @@ impl Network {
         self.constellation.positions(at, &mut self.positions)?;
         let earth = self.constellation.earth();
         self.sights.clear();
-        self.sights.extend(self.stations.iter().map(|station| earth.sight(station.place, at)));
+        self.sights.extend(self.stations.iter().map(|station| station.sight(earth, at)));
         self.located = at;
         Ok(())
     }

@@ -11,6 +11,10 @@ pub struct Km(pub f64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Degrees(pub f64);
 
+/// A speed over the ground in kilometres an hour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Speed(pub f64);
+
 impl Degrees {
     /// The same angle in radians.
     pub(crate) fn radians(self) -> f64 {
@@ -35,6 +39,12 @@ impl fmt::Display for Degrees {
     }
 }
 
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} km/h", self.0)
+    }
+}
+
 /// The finite number before `unit`.
 fn before(text: &str, unit: &str) -> Option<f64> {
     let number = text.trim().strip_suffix(unit)?.trim_end();
@@ -47,6 +57,20 @@ impl FromStr for Km {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is not a length: write it in km, such as \"550 km\"");
         before(text, "km").map(Self).ok_or_else(wrong)
+    }
+}
+
+impl FromStr for Speed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        /// Kilometres an hour in a metre a second, and in a knot.
+        const UNITS: [(&str, f64); 3] = [("km/h", 1.0), ("m/s", 3.6), ("kn", 1.852)];
+        let speed = UNITS.iter().find_map(|(unit, factor)| Some(before(text, unit)? * factor));
+        let wrong = || {
+            format!("`{text}` is not a speed: write it in km/h, m/s or kn, such as \"900 km/h\"")
+        };
+        speed.map(Self).ok_or_else(wrong)
     }
 }
 
@@ -70,6 +94,14 @@ mod tests {
         for value in [Degrees(86.4), Degrees(0.0)] {
             assert_eq!(value.to_string().parse(), Ok(value));
         }
+    }
+
+    #[test]
+    fn speeds_read_in_the_units_of_roads_physics_and_the_sea() {
+        for (text, speed) in [("900 km/h", 900.0), ("10 m/s", 36.0), ("20 kn", 37.04)] {
+            assert_eq!(text.parse(), Ok(Speed(speed)), "{text}");
+        }
+        assert!("900".parse::<Speed>().expect_err("no unit").contains("\"900 km/h\""));
     }
 
     #[test]

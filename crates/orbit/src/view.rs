@@ -15,7 +15,7 @@ impl Constellation {
         self.positions(at, &mut positions)?;
         let mut seen = vec![false; positions.len()];
         for station in stations {
-            let sight = self.earth().sight(station.place, at);
+            let sight = station.sight(self.earth(), at);
             for shell in self.shells().iter().filter(|shell| station.uses(shell)) {
                 let sin_mask = libm::sin(station.mask(shell).radians());
                 for satellite in (shell.first..shell.first + shell.count).map(|n| n as usize) {

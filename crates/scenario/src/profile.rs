@@ -1,7 +1,9 @@
 //! Scenarios that are made for a constellation and two places.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
+use bentpipe_orbit::Track;
 use toml_edit::{DocumentMut, Table, Value, value};
 
 use crate::library;
@@ -37,14 +39,25 @@ pub(crate) fn profile(constellation: &str, from: &str, to: &str) -> String {
         plain
     });
     let mut stations = Table::new();
-    for place in [from, to] {
+    let names = [from, to].map(|place| {
         let mut station = toml_edit::InlineTable::new();
-        station.insert("place", Value::from(place));
-        stations.insert(place, value(station));
-    }
+        let name = if Track::is_a_file(place) {
+            // It stands beside the caller, not beside a scenario file.
+            let path = std::path::absolute(place);
+            let path = path.as_deref().unwrap_or(Path::new(place));
+            station.insert("track", Value::from(path.to_string_lossy().into_owned()));
+            Path::new(place).file_stem().map_or(place.into(), OsStr::to_string_lossy)
+        } else {
+            station.insert("place", Value::from(place));
+            place.into()
+        };
+        stations.insert(&name, value(station));
+        name.into_owned()
+    });
     document["constellation"]["stations"] = stations.into();
-    document["flows"]["file"]["from"] = value(from);
-    document["flows"]["file"]["to"] = value(to);
+    for (key, name) in ["from", "to"].into_iter().zip(names) {
+        document["flows"]["file"][key] = value(name);
+    }
     document.to_string()
 }
 

@@ -4,7 +4,7 @@ use bentpipe_link::ModelSpec;
 use bentpipe_orbit::Policy;
 use bentpipe_scenario::{Scenario, ScenarioError};
 use bentpipe_sim::{RunSpec, Silent, run};
-use bentpipe_units::Span;
+use bentpipe_units::{Instant, Span};
 
 const SMALL: &str = r#"
 name = "small"
@@ -128,6 +128,61 @@ fn a_handover_has_the_outage_the_loss_and_the_rate_of_the_table() {
     };
     let long = |text: &str| text.replace("size = \"100 kB\"", "size = \"8 MB\"");
     assert!(lost(&long(&text)) > lost(&long(&plain)));
+}
+
+#[test]
+fn a_station_moves_along_its_track_and_what_stands_beside_it_moves_with_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let flight = "time_s,latitude,longitude\n0,50,-10\n3600,50,-20\n";
+    std::fs::write(dir.path().join("flight.csv"), flight).expect("written");
+    let place = |track: &str, seconds: u64| {
+        let stations = format!(
+            "plane = {{ track = {track} }}\ncabin = {{ beside = \"plane\" }}\nBoston = {{}}"
+        );
+        let text = starlink("ground_stations = \"none\"", &stations);
+        let file = dir.path().join("scenario.toml");
+        std::fs::write(&file, text).expect("written");
+        let scenario =
+            Scenario::open(file.to_str().expect("a path")).unwrap_or_else(|e| panic!("{e}"));
+        let spec = scenario.run_spec(None, false).unwrap_or_else(|e| panic!("{e}"));
+        let stations = spec.constellation.expect("a constellation").network.stations().to_vec();
+        let at = Instant::ZERO + Span::from_secs(seconds);
+        let [plane, cabin] = [1, 2].map(|n| stations[n].place_at(at));
+        assert_eq!(plane, cabin);
+        (plane.latitude().0, plane.longitude().0)
+    };
+    assert_eq!(place("\"flight.csv\"", 0), (50.0, -10.0));
+    let (_, east) = place("\"flight.csv\"", 1800);
+    assert!((east + 15.0).abs() < 1e-9, "{east}");
+    let (_, east) = place("{ file = \"flight.csv\", start = \"30 min\" }", 0);
+    assert!((east + 15.0).abs() < 1e-9, "{east}");
+    let waypoints = "{ waypoints = [\"0,10\", \"0,20\"], speed = \"1000 km/h\" }";
+    let (north, east) = place(waypoints, 3600);
+    // An hour of 1000 km is 8.98 degrees of the equator.
+    assert!(north.abs() < 1e-9 && (east - 18.983).abs() < 0.001, "{north}, {east}");
+}
+
+#[test]
+fn a_track_that_cannot_be_is_refused_with_its_key() {
+    for (track, key, said) in [
+        ("{}", "track", "either a `file` or `waypoints`"),
+        ("{ waypoints = [\"0,1\", \"0,2\"] }", "track.speed", "such as \"900 km/h\""),
+        (
+            "{ waypoints = [\"0,1\", \"Lodnon\"], speed = \"1 kn\" }",
+            "track.waypoints",
+            "did you mean `London`?",
+        ),
+        ("{ file = \"x\", waypoints = [\"Oslo\"] }", "track.waypoints", "either these or a `file`"),
+        ("{ file = \"x\", speed = \"9 m/s\" }", "track.speed", "a file has times"),
+        ("\"missing.gpx\"", "track.file", "missing.gpx: "),
+        ("\"a.gpx\", place = \"Oslo\"", "place", "not with a `track`"),
+        ("\"a.gpx\", host = true", "host", "not with a `track`"),
+    ] {
+        let error = refused("Boston = {}", &format!("Boston = {{ track = {track} }}"));
+        let message = error.to_string();
+        let key = format!("constellation.stations.Boston.{key}");
+        assert!(message.contains(&key) && message.contains(said), "{track}: {message}");
+    }
 }
 
 #[test]

@@ -1,21 +1,49 @@
 //! Places on the Earth.
 
-use bentpipe_orbit::{Place, cities};
-use bentpipe_scenario::did_you_mean;
+use std::ffi::OsStr;
+use std::path::Path;
 
-/// A place and what it was called.
+use bentpipe_orbit::{Place, Station, Track, cities};
+use bentpipe_scenario::did_you_mean;
+use bentpipe_units::Instant;
+
+/// A place and what it was called, or what moves and the file of its track.
 #[derive(Clone, Debug)]
 pub(crate) struct Spot {
     /// As it was written.
+    pub(crate) written: String,
+    /// What the station there is called.
     pub(crate) name: String,
-    /// Where it is.
+    /// Where it is, at the start if it moves.
     pub(crate) place: Place,
+    /// Where it is as time goes by, if it moves.
+    pub(crate) track: Option<Track>,
+}
+
+impl Spot {
+    /// The file that was read, if there is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.track.as_ref().map(|_| Path::new(&self.written))
+    }
+
+    /// A station of the kind of this one that is where the spot is.
+    pub(crate) fn station(&self, kind: Station) -> Station {
+        Station { track: self.track.clone(), ..kind }
+    }
 }
 
 pub(super) fn spot(text: &str) -> Result<Spot, String> {
-    let place = text.parse().map_err(|message| {
+    let written = text.trim().to_owned();
+    if Track::is_a_file(&written) {
+        let track = std::fs::read_to_string(&written).map_err(|error| error.to_string())?;
+        let track = Track::read(&track).map_err(|error| error.to_string())?;
+        let name = Path::new(&written).file_stem().map_or("".into(), OsStr::to_string_lossy);
+        let (name, place) = (name.into_owned(), track.at(Instant::ZERO).place);
+        return Ok(Spot { written, name, place, track: Some(track) });
+    }
+    let place = written.parse().map_err(|message| {
         let known = cities().map(|(name, _)| name);
         format!("{message}{}", did_you_mean(text, known))
     })?;
-    Ok(Spot { name: text.trim().to_owned(), place })
+    Ok(Spot { name: written.clone(), written, place, track: None })
 }

@@ -1,6 +1,6 @@
 //! `bentpipe run`, and what a network is taken from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bentpipe_scenario::{Override, Scenario, ScenarioError};
 use clap::Args as ClapArgs;
@@ -17,7 +17,7 @@ pub(crate) struct Source {
     /// sets (TLE or OMM)
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "scenario", requires_all = ["from", "to"])]
     pub(crate) profile: Option<String>,
-    /// Where the sender or the server is: a city or LAT,LON in degrees
+    /// Where the sender or the server is: a city, LAT,LON in degrees, or the file of a track (GPX, CSV)
     #[arg(long, value_name = "PLACE", allow_hyphen_values = true, conflicts_with = "scenario", value_parser = spot)]
     pub(crate) from: Option<Spot>,
     /// Where the receiver is, or the clients are
@@ -26,11 +26,17 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// The files that are read, or what would be their names.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        let named = self.scenario.iter().chain(&self.profile).map(Path::new);
+        named.chain(self.from.iter().chain(&self.to).filter_map(Spot::file))
+    }
+
     /// The scenario that is meant.
     pub(crate) fn open(&self) -> Result<Scenario, ScenarioError> {
         match (&self.scenario, &self.profile, &self.from, &self.to) {
             (None, Some(profile), Some(from), Some(to)) => {
-                Scenario::over(profile, &from.name, &to.name)
+                Scenario::over(profile, &from.written, &to.written)
             }
             (scenario, ..) => Scenario::open(scenario.as_deref().unwrap_or_default()),
         }

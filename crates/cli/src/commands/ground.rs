@@ -27,13 +27,22 @@ impl Ground<'_> {
         let wrong = |error: OrbitError| Failure::Input(format!("{}: {error}", self.name));
         let sites = self.sites()?;
         let policy = self.policy();
+        if let Some((spot, _)) = self.ends.iter().find(|(spot, host)| *host && spot.track.is_some())
+        {
+            let message = format!("--to-host: {} moves: no cable reaches it", spot.written);
+            return Err(Failure::Input(message));
+        }
         let end = |(spot, host): &(&Spot, bool)| match host {
             true => Station::host(&spot.name, spot.place),
-            false => Station { policy, ..Station::terminal(&spot.name, spot.place) },
+            false => {
+                let kind = Station { policy, ..Station::terminal(&spot.name, spot.place) };
+                spot.station(kind)
+            }
         };
         let mut stations: Vec<_> = self.ends.iter().map(end).collect();
         let first = stations.len() as u32;
-        stations.extend(self.gateways.iter().map(|spot| Station::gateway(&spot.name, spot.place)));
+        let gateway = |spot: &Spot| spot.station(Station::gateway(&spot.name, spot.place));
+        stations.extend(self.gateways.iter().map(gateway));
         let hosts = self.ends.iter().any(|(_, host)| *host);
         let cables = if sites.is_empty() && !hosts {
             joined(first..stations.len() as u32)

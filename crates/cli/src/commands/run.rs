@@ -58,9 +58,7 @@ impl Files {
             let hint = did_you_mean(unknown, directions.iter().map(|[link, ..]| *link));
             return Err(Failure::Input(format!("--pcap-link: there is no link `{unknown}`{hint}")));
         }
-        let source = &args.source;
-        let read: Vec<&Path> =
-            source.scenario.iter().chain(&source.profile).map(Path::new).collect();
+        let read: Vec<&Path> = args.source.files().collect();
         let mut samples = None;
         if let Some(path) = &args.samples {
             let mut writer = csv::Writer::from_writer(file::create(path, read.iter().copied())?);

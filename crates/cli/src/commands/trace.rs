@@ -124,7 +124,10 @@ fn from_orbit(args: &TraceFromOrbit) -> Result<(), Failure> {
     }
     let up = up.iter().any(|(_, up)| !up).then_some(up);
     let trace = Trace { delay: Some(delay), up, ..Trace::silent(args.duration) };
-    write(&trace, args.out.as_deref(), [args.constellation.as_str()])
+    let tracks = [&args.ends.from, &args.ends.to].into_iter().filter_map(|spot| spot.file());
+    let tracks = tracks.filter_map(Path::to_str);
+    let made_of = [args.constellation.as_str()].into_iter().chain(tracks);
+    write(&trace, args.out.as_deref(), made_of)
 }
 
 /// Writes a trace into a file, which is none of those it was made of, and says so, or prints it.

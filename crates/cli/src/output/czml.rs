@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::Write;
 
-use bentpipe_orbit::{Epoch, Network, Node, OrbitError, Sample};
+use bentpipe_orbit::{Epoch, Network, Node, OrbitError, Place, Sample, Station};
 use bentpipe_units::{Instant, Span};
 use serde::Serializer;
 use serde::ser::SerializeSeq;
@@ -141,10 +141,9 @@ impl Scene {
             packets.serialize_element(&self.satellite(number, &positions, &names, start))?;
         }
         for (number, station) in network.stations().iter().enumerate() {
-            let (east, north) = (station.place.longitude().0, station.place.latitude().0);
             packets.serialize_element(&json!({
                 "id": format!("station/{number}"), "name": station.name,
-                "position": {"cartographicDegrees": [east, north, 0.0]},
+                "position": self.position(station, start),
                 "point": {"pixelSize": 9, "color": {"rgba": [255, 255, 255, 255]}},
                 "label": {
                     "text": station.name, "font": "14px sans-serif", "horizontalOrigin": "LEFT",
@@ -189,6 +188,22 @@ impl Scene {
             }
         }
         Ok(all)
+    }
+
+    /// Where a station is; of one that moves seconds, degrees and metres, over and over.
+    fn position(&self, station: &Station, start: Epoch) -> Value {
+        let degrees = |place: Place| (place.longitude().0, place.latitude().0);
+        let Some(track) = &station.track else {
+            let (east, north) = degrees(station.place);
+            return json!({"cartographicDegrees": [east, north, 0.0]});
+        };
+        let points = self.window.times().flat_map(|at| {
+            let point = track.at(at);
+            let (east, north) = degrees(point.place);
+            [at.as_secs_f64(), east, north, point.altitude.0 * 1000.0]
+        });
+        let points: Vec<f64> = points.collect();
+        json!({"epoch": start.to_string(), "cartographicDegrees": points})
     }
 
     fn satellite(&self, number: u32, positions: &[f64], names: &Names, start: Epoch) -> Value {

@@ -26,7 +26,7 @@ pub(crate) fn write(
     let in_view = network.constellation().in_view(&watched(&network, pairs), at)?;
     let mut features = satellites(&mut network, &names, &in_view, at)?;
     features.extend(network.stations().iter().map(|station| {
-        feature(&point(station.place), &json!({"kind": "station", "name": station.name}))
+        feature(&point(station.place_at(at)), &json!({"kind": "station", "name": station.name}))
     }));
     let links: Vec<(Node, Node)> = network.links().collect();
     for (a, b) in links {

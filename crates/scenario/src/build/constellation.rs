@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use bentpipe_link::{HandoverSpec, ModelSpec, Streams};
-use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Policy, Role, Site, Station};
+use bentpipe_orbit::{Cable, Epoch, Network, OrbitError, Policy, Role, Site, Station, Track};
 use bentpipe_sim::{GroundSpec, LinkSpec, SatelliteNetworkSpec};
-use bentpipe_units::Span;
+use bentpipe_units::{Instant, Span};
 
 use super::constellation_file::{ConstellationOptions, open_constellation};
 use super::ground_stations::{self, sites};
 use super::link::{Origin, direction};
 use super::places;
+use super::track;
 use crate::problem::{Problem, problem};
 use crate::schema::constellation::{
     ConstellationTable, HandoverTable, OneOrTwo, SatelliteLinkTable, StationTable,
@@ -91,8 +92,11 @@ pub(crate) fn constellation(
         );
         return problem(&[TABLE, key], message);
     }
-    let stations: Result<Vec<_>, _> =
-        table.stations.iter().map(|(name, at)| station(table, name, at, &streams)).collect();
+    let stations: Result<Vec<_>, _> = table
+        .stations
+        .iter()
+        .map(|(name, at)| station(table, name, at, &streams, origin))
+        .collect();
     let mut stations = stations?;
     if sites.is_empty() {
         hosts_have_cables(&stations, links)?;
@@ -177,8 +181,13 @@ fn station(
     name: &str,
     table: &StationTable,
     streams: &Streams,
+    origin: Origin<'_>,
 ) -> Result<Station, Problem> {
-    let place = places::place(constellation, name, table, streams)?;
+    let track = moving(constellation, name, table, origin)?;
+    let place = match &track {
+        Some(track) => track.at(Instant::ZERO).place,
+        None => places::place(constellation, name, table, streams)?,
+    };
     if table.host && (table.gateway || table.policy.is_some() || table.ground.is_some()) {
         let message =
             "a host uses no satellites: it is no `gateway` and has no `policy` and no `ground`";
@@ -195,12 +204,39 @@ fn station(
     Ok(Station {
         name: name.to_owned(),
         place,
+        track,
         role: if table.gateway { Role::Gateway } else { Role::Terminal },
         policy,
         links: table.links.unwrap_or(1),
         shells: table.shells.clone(),
         mask: table.elevation_mask.map(|mask| mask.0),
     })
+}
+
+/// The track of a station, if it moves: its own, or that of the one that it stands beside.
+fn moving(
+    constellation: &ConstellationTable,
+    name: &str,
+    table: &StationTable,
+    origin: Origin<'_>,
+) -> Result<Option<Track>, Problem> {
+    let beside = table.beside.as_ref().filter(|_| table.place.is_none() && table.track.is_none());
+    let there = beside.and_then(|other| constellation.stations.get_key_value(other));
+    let (name, table) = there
+        .filter(|(_, there)| there.track.is_some())
+        .map_or((name, table), |(name, there)| (name.as_str(), there));
+    let Some(Named(track)) = &table.track else { return Ok(None) };
+    let at = |key| [TABLE, "stations", name, key];
+    let refused = [
+        ("place", table.place.is_some()),
+        ("beside", table.beside.is_some()),
+        ("latitudes", table.latitudes.is_some()),
+        ("host", table.host),
+    ];
+    if let Some((key, _)) = refused.into_iter().find(|(_, said)| *said) {
+        return problem(&at(key), "not with a `track`, which says where the station is");
+    }
+    track::track(&at("track"), track, origin.source).map(Some)
 }
 
 /// The cable that a link between two stations is. The delay of its forward link counts for routes.

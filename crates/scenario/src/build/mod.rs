@@ -22,6 +22,7 @@ mod sctp;
 mod settings;
 mod tcp;
 mod trace;
+mod track;
 mod traffic;
 mod xstp;
 

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::link::LinkDirection;
+use super::named::Named;
 use super::quantity::{Probability, Quantity, Room};
+use super::track::TrackTable;
 
 /// Satellites that carry the flows, and the stations on the ground.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -156,6 +158,8 @@ pub struct StationTable {
     pub latitudes: Option<[Quantity<Degrees>; 2]>,
     /// It stands where this other station does, which has a place of its own.
     pub beside: Option<String>,
+    /// It moves along a track, in place of `place`.
+    pub track: Option<Named<TrackTable>>,
     /// Traffic of others passes through it.
     #[serde(default)]
     pub gateway: bool,

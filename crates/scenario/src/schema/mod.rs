@@ -20,6 +20,7 @@ pub(crate) mod sctp;
 pub(crate) mod settings;
 pub(crate) mod tcp;
 pub(crate) mod trace;
+pub(crate) mod track;
 pub(crate) mod traffic;
 pub(crate) mod uplink;
 pub(crate) mod xstp;

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use bentpipe_link::QueueLimit;
-use bentpipe_orbit::{Degrees, Km};
+use bentpipe_orbit::{Degrees, Km, Speed};
 use bentpipe_units::{BitRate, ByteCount, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
@@ -53,6 +53,12 @@ impl Written for Degrees {
     const NAME: &'static str = "Angle";
     const EXPECTED: &'static str = "an angle with its unit in quotes, such as \"53 deg\"";
     const PATTERN: &'static str = r"^-?\d+(\.\d+)? ?deg$";
+}
+
+impl Written for Speed {
+    const NAME: &'static str = "Speed";
+    const EXPECTED: &'static str = "a speed with its unit in quotes, such as \"900 km/h\"";
+    const PATTERN: &'static str = r"^\d+(\.\d+)? ?(km/h|m/s|kn)$";
 }
 
 /// Room of a queue: packets, bytes, or no limit.

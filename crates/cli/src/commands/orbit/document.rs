@@ -25,6 +25,7 @@ fn document(run: &Run<'_>, (pair, report): (&(u32, u32), &Report)) -> Value {
             "name": spot.name,
             "latitude": spot.place.latitude().0,
             "longitude": spot.place.longitude().0,
+            "track": spot.track.is_some().then_some(&spot.written),
         })
     };
     let handover = |handover: &Handover| {

@@ -10,7 +10,7 @@ use bentpipe_orbit::{Network, Sample};
 use super::Run;
 use super::handovers;
 use super::trips::Trips;
-use crate::args::Orbit;
+use crate::args::{Orbit, Spot};
 use crate::failure::Failure;
 use crate::output::czml::{Scene, Window};
 use crate::output::map::Delays;
@@ -45,6 +45,7 @@ impl<'a> Files<'a> {
             .then(|| Scene::new(window, network.constellation().satellites(), &trips.pairs));
         let scene = scene.transpose()?;
         let mut used = vec![Path::new(&args.constellation)];
+        used.extend(args.from.iter().chain(&args.to).chain(&args.gateway).filter_map(Spot::file));
         let mut reserve = |path: &'a Option<std::path::PathBuf>| {
             path.as_deref()
                 .map(|path| {

@@ -18,7 +18,9 @@ impl<'a> Trips<'a> {
         }
         let mut places: Vec<&Spot> = Vec::new();
         let mut number = |spot: &'a Spot| {
-            let known = places.iter().position(|place| place.place == spot.place);
+            let known = places
+                .iter()
+                .position(|other| other.place == spot.place && other.track == spot.track);
             known.unwrap_or_else(|| {
                 places.push(spot);
                 places.len() - 1

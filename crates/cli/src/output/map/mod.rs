@@ -5,6 +5,7 @@ mod labels;
 mod land;
 mod ticks;
 mod time_axis;
+mod tracks;
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -136,7 +137,8 @@ fn draw_map(
         draw_route(&mut map, network, route.as_ref(), colour(number), at)?;
     }
     let used = draw_used(&mut map, network, &routes, at)?;
-    draw_stations(&mut map, network, &ends, used)
+    tracks::draw_tracks(&mut map, network)?;
+    draw_stations(&mut map, network, &ends, used, at)
 }
 
 fn draw_land(map: &mut Map<'_, '_>) -> Result<(), Box<dyn Error>> {
@@ -230,19 +232,20 @@ fn draw_stations(
     network: &Network,
     ends: &BTreeSet<u32>,
     mut marks: Vec<(i32, i32)>,
+    at: Instant,
 ) -> Result<(), Box<dyn Error>> {
     let stations = network.stations();
     let all = stations.len() <= MOST_NAMES;
     let (large, small): (Vec<_>, Vec<_>) =
         (0..).zip(stations).partition(|(number, _)| all || ends.contains(number));
     for (_, station) in small {
-        let triangle = TriangleMarker::new(point(station.place), 3, STATION.filled());
+        let triangle = TriangleMarker::new(point(station.place_at(at)), 3, STATION.filled());
         map.draw_series(std::iter::once(triangle))?;
     }
-    marks.extend(large.iter().map(|(_, station)| map.backend_coord(&point(station.place))));
+    marks.extend(large.iter().map(|(_, station)| map.backend_coord(&point(station.place_at(at)))));
     let mut labels = Labels::new(WIDTH as i32, &marks);
     for (_, station) in large {
-        let place = point(station.place);
+        let place = point(station.place_at(at));
         let [corner, other] = labels.place(&station.name, map.backend_coord(&place));
         let mark = EmptyElement::at(place)
             + TriangleMarker::new((0, 0), 6, STATION.filled())
