@@ -14,13 +14,6 @@ pub enum Polarization {
 }
 
 impl Polarization {
-    /// All of them with their names.
-    pub const NAMES: [(Self, &'static str); 3] = [
-        (Self::Horizontal, "horizontal"),
-        (Self::Vertical, "vertical"),
-        (Self::Circular, "circular"),
-    ];
-
     /// The tilt against the horizon that the recommendation takes for it.
     const fn tilt(self) -> Degrees {
         Degrees(match self {
@@ -160,12 +153,43 @@ mod tests {
         // ITU-R Study Group 3, validation examples for P.838-3, as ITU-Rpy has them in
         // `test/test_data/838/ITURP838-3_rain_specific_attenuation.csv`.
         for (elevation, ghz, polarization, rain, k, alpha, db) in [
-            (31.07699124, 14.25, 0, 26.48052, 0.03975488, 1.12418043, 1.58130839),
-            (46.35969261, 29.0, 0, 27.13586832, 0.21978097, 0.9484851, 5.03135479),
-            (48.24117054, 14.25, 1, 63.62668149, 0.04226474, 1.07871664, 3.72901264),
-            (20.14335809, 29.0, 1, 42.91007183, 0.21298877, 0.92265917, 6.83364556),
+            (
+                31.07699124,
+                14.25,
+                Polarization::Horizontal,
+                26.48052,
+                0.03975488,
+                1.12418043,
+                1.58130839,
+            ),
+            (
+                46.35969261,
+                29.0,
+                Polarization::Horizontal,
+                27.13586832,
+                0.21978097,
+                0.9484851,
+                5.03135479,
+            ),
+            (
+                48.24117054,
+                14.25,
+                Polarization::Vertical,
+                63.62668149,
+                0.04226474,
+                1.07871664,
+                3.72901264,
+            ),
+            (
+                20.14335809,
+                29.0,
+                Polarization::Vertical,
+                42.91007183,
+                0.21298877,
+                0.92265917,
+                6.83364556,
+            ),
         ] {
-            let (polarization, _) = Polarization::NAMES[polarization];
             let law = SpecificAttenuation::new(Gigahertz(ghz), Degrees(elevation), polarization);
             assert!((law.k - k).abs() < 1e-7 && (law.alpha - alpha).abs() < 1e-7, "{law:?}");
             let per_km = law.per_km(RainRate(rain)).0;
