@@ -202,7 +202,7 @@ impl ModelSpec {
             }
             Self::Rain(spec) => {
                 // The same weather both ways, at another frequency perhaps.
-                series.push(RainLine::new(spec, common("rain"), own("rain losses")));
+                series.push(RainLine::new(spec, common("rain"), own("rain")));
             }
             Self::Opportunities { opportunities, queue } => {
                 series.push(OpportunityQueue::new(opportunities.clone(), *queue));

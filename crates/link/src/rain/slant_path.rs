@@ -182,6 +182,27 @@ mod tests {
     }
 
     #[test]
+    fn attenuations_are_those_of_the_table_in_the_documentation() {
+        for (ghz, table) in
+            [(20.0, [17.2, 6.1, 3.3, 1.5, 0.7]), (30.0, [33.2, 12.6, 7.0, 3.4, 1.6])]
+        {
+            let path = SlantPath {
+                frequency: Gigahertz(ghz),
+                elevation: Degrees(37.0),
+                polarization: Polarization::Circular,
+                latitude: Degrees(45.5),
+                station_height: Km(0.1),
+                rain_height: Km(3.1),
+                rain_rate: RainRate(40.0),
+            };
+            let statistics = path.statistics().expect("a way");
+            let exceeded =
+                [0.01, 0.1, 0.3, 1.0, 3.0].map(|part| statistics.exceeded(Percent(part)).0);
+            assert_eq!(exceeded.map(|db| (10.0 * db).round() / 10.0), table, "{ghz} GHz");
+        }
+    }
+
+    #[test]
     fn the_rain_height_falls_towards_the_poles() {
         for (latitude, km) in
             [(0.0, 5.0), (23.0, 5.0), (-21.0, 5.0), (51.5, 2.8625), (-34.0, 3.7), (-80.0, 0.0)]

@@ -8,7 +8,7 @@ use super::super::modcod::Modcod;
 use super::super::slant_path::SlantPath;
 use super::super::specific::Polarization;
 use super::*;
-use crate::{Streams, Timeline};
+use crate::{Direction, Hop, ModelSpec, Path, Streams, Timeline};
 
 /// 1,000 bytes take a millisecond in clear sky.
 const CLEAR: BitRate = BitRate::from_bps(8_000_000);
@@ -146,6 +146,27 @@ fn the_same_seed_has_the_same_rain_whoever_asks_and_how_often() {
             assert_eq!(all, few);
         }
     }
+}
+
+#[test]
+fn both_directions_of_a_path_stand_in_the_same_rain() {
+    let coding = adaptive(Span::ZERO);
+    let spec = RainSpec::new(CLEAR, QueueLimit::Unlimited, CLEAR_SKY, &coding, drawn(0.03));
+    let models = vec![ModelSpec::Rain(Box::new(spec.expect("a line")))];
+    let hop = Hop { name: "space".to_owned(), forward_link: models.clone(), return_link: models };
+    let mut path = Path::new(&[hop], 5);
+    let mut leaves = [const { Vec::new() }; 2];
+    for second in 0..600 {
+        for direction in Direction::BOTH {
+            path.enter(ms(1_000 * second), direction, 1_000, second);
+        }
+        while let Some(next) = path.next() {
+            let left = path.leave(next).expect("it leaves");
+            leaves[left.0 as usize].push((next, left.1));
+        }
+    }
+    assert!(leaves[0].len() > 590, "{}", leaves[0].len());
+    assert_eq!(leaves[0], leaves[1]);
 }
 
 #[test]
