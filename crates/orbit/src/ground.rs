@@ -1,9 +1,11 @@
 //! Stations on the ground and the satellites that they use.
 
+use bentpipe_units::Degrees;
+
 use crate::constellation::{Constellation, Shell};
 use crate::network::LEAST_INTERVAL;
 use crate::shell::check_mask;
-use crate::{Degrees, OrbitError, Place, Slots};
+use crate::{OrbitError, Place, Slots};
 
 /// A place on the ground with antennas.
 #[derive(Clone, Debug, PartialEq)]

@@ -34,7 +34,6 @@ mod tle;
 mod vector;
 mod view;
 
-pub use bentpipe_units::{Degrees, Km};
 pub use cable::Cable;
 pub use catalogue::{KNOWN, Known, Operator, known, operator};
 pub use circular::{Phasing, Planes};
