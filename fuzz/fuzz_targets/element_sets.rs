@@ -1,8 +1,8 @@
 //! Any text as element sets: satellites that have a place, or an error.
 #![no_main]
 
-use bentpipe_orbit::{Constellation, Degrees, IslRules};
-use bentpipe_units::{Instant, Span};
+use bentpipe_orbit::{Constellation, IslRules};
+use bentpipe_units::{Degrees, Instant, Span};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin_cmd;
-use bentpipe_orbit::{Constellation, Degrees, Epoch, IslRules, Network, Node, Station, known};
+use bentpipe_orbit::{Constellation, Epoch, IslRules, Network, Node, Station, known};
 use bentpipe_testkit::elements::walker_shell;
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Span};
 use predicates::prelude::*;
 use serde_json::Value;
 

@@ -163,8 +163,8 @@ mod tests {
     use bentpipe_link::{LossCause, QueueLimit};
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use bentpipe_orbit::{Change, Constellation, Degrees, IslRules, Station, known};
-    use bentpipe_units::{BitRate, ByteCount};
+    use bentpipe_orbit::{Change, Constellation, IslRules, Station, known};
+    use bentpipe_units::{BitRate, ByteCount, Degrees};
     use bentpipe_wire::Kind;
 
     use super::*;

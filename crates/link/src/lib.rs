@@ -28,6 +28,7 @@ mod model;
 mod opportunities;
 mod path;
 pub mod queue;
+pub mod rain;
 pub mod random;
 mod random_loss;
 mod rate_queue;

@@ -4,6 +4,7 @@ use std::mem::{self, Discriminant};
 
 use bentpipe_units::{BitRate, Instant, Span};
 
+use crate::rain::{RainLine, RainSpec};
 use crate::{
     Action, Arq, ArqConfig, BitErrors, Blackout, Delay, Fade, Fec, FecConfig, GilbertElliott,
     GilbertElliottConfig, ModelChoice, Opportunities, OpportunityQueue, QueueLimit, RandomLoss,
@@ -37,6 +38,8 @@ pub enum ModelSpec {
         /// What may wait.
         queue: QueueLimit,
     },
+    /// [`RainLine`].
+    Rain(Box<RainSpec>),
     /// [`OpportunityQueue`].
     Opportunities {
         /// When something may leave.
@@ -139,7 +142,7 @@ impl ModelSpec {
     }
 
     /// The mean rate of a transmitter in bits per second over a run that takes so long, that of a round for delivery
-    /// opportunities; `None` for other models.
+    /// opportunities, that of the clear sky in rain; `None` for other models.
     pub fn mean_bps(&self, run: Span) -> Option<f64> {
         let bps = |rate: Option<BitRate>| rate.map_or(0, BitRate::as_bps) as f64;
         match self {
@@ -148,6 +151,7 @@ impl ModelSpec {
                 Some(SteppedRate::steps_of(*rate, fades).mean(run, bps))
             }
             Self::SteppedRate { rates, .. } => Some(rates.mean(run, bps)),
+            Self::Rain(spec) => Some(spec.rate().as_bps() as f64),
             Self::Opportunities { opportunities, .. } => Some(opportunities.mean_bps()),
             _ => None,
         }
@@ -156,9 +160,15 @@ impl ModelSpec {
     /// The same model, but a transmitter has this share of its rate.
     #[must_use]
     pub fn at_share(&self, share: f64) -> Self {
+        let part = |rate: BitRate| BitRate::from_bps((rate.as_bps() as f64 * share) as u64);
         let mut model = self.clone();
-        if let Self::Rate { rate, .. } | Self::FadingRate { rate, .. } = &mut model {
-            *rate = BitRate::from_bps((rate.as_bps() as f64 * share).max(1.0) as u64);
+        match &mut model {
+            Self::Rate { rate, .. } | Self::FadingRate { rate, .. } => *rate = part(*rate),
+            Self::Rain(spec) => {
+                let rate = part(spec.rate());
+                return Self::Rain(Box::new((**spec).clone().with_rate(rate)));
+            }
+            _ => {}
         }
         model
     }
@@ -189,6 +199,10 @@ impl ModelSpec {
             }
             Self::SteppedRate { rates, queue } => {
                 series.push(SteppedRate::new(rates.clone(), *queue));
+            }
+            Self::Rain(spec) => {
+                // The same weather both ways, at another frequency perhaps.
+                series.push(RainLine::new(spec, common("rain"), own("rain")));
             }
             Self::Opportunities { opportunities, queue } => {
                 series.push(OpportunityQueue::new(opportunities.clone(), *queue));

@@ -1,11 +1,9 @@
 //! The time of one step: links, handovers and routes of Starlink's first shell and 100 stations, and of 4,000 element
 //! sets.
 
-use bentpipe_orbit::{
-    Constellation, Degrees, IslPattern, IslRules, Network, Node, Place, Station, known,
-};
+use bentpipe_orbit::{Constellation, IslPattern, IslRules, Network, Node, Place, Station, known};
 use bentpipe_testkit::elements::walker_shell;
-use bentpipe_units::Span;
+use bentpipe_units::{Degrees, Span};
 
 const STATIONS: u32 = 100;
 const STEP: Span = Span::from_secs(1);

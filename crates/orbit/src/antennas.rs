@@ -1,11 +1,11 @@
 //! The satellites that a station uses, and how it chooses them at each check.
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Span};
 
 use crate::constellation::{Constellation, Shell};
 use crate::earth::Sight;
 use crate::slots::Candidate;
-use crate::{Degrees, OrbitError, Policy, Slots, Station, Vector};
+use crate::{OrbitError, Policy, Slots, Station, Vector};
 
 /// The satellites that a station uses, as they were at the last check.
 #[derive(Clone, Debug)]

@@ -1,10 +1,12 @@
 //! Constellations that are known by name, with the source of their parameters.
 
+use bentpipe_units::{Degrees, Km};
+
 use crate::shell::half_slot;
 use crate::sites;
 use crate::{
-    ConstellationSpec, Degrees, IslPattern, IslRules, Km, OrbitError, Orbits, Phasing, Planes,
-    Policy, Seam, ShellSpec, Site, Slots,
+    ConstellationSpec, IslPattern, IslRules, OrbitError, Orbits, Phasing, Planes, Policy, Seam,
+    ShellSpec, Site, Slots,
 };
 
 /// A constellation that is known by name.

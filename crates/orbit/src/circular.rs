@@ -2,10 +2,10 @@
 
 use std::f64::consts::TAU;
 
-use bentpipe_units::Instant;
+use bentpipe_units::{Degrees, Instant, Km};
 
 use crate::earth::{GEOSTATIONARY_ALTITUDE, MU};
-use crate::{Degrees, Earth, Km, OrbitError, Vector};
+use crate::{Earth, OrbitError, Vector};
 
 /// Most satellites of one shell: more is a slip of the pen.
 const MOST_SATELLITES: u32 = 100_000;

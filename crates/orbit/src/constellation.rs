@@ -1,13 +1,13 @@
 //! Constellations: all satellites of some shells, and where they are.
 
-use bentpipe_units::Instant;
+use bentpipe_units::{Degrees, Instant};
 
 use crate::circular::Circles;
 use crate::elements::Catalogue;
 use crate::shell::{check_isl, check_mask};
 use crate::{
-    ConstellationSpec, Degrees, Earth, Epoch, IslRules, OrbitError, Orbits, Place, Planes,
-    ShellSpec, Station, Vector,
+    ConstellationSpec, Earth, Epoch, IslRules, OrbitError, Orbits, Place, Planes, ShellSpec,
+    Station, Vector,
 };
 
 /// The satellites of one or more shells, numbered from 0 through all of them.

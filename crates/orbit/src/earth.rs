@@ -2,9 +2,9 @@
 
 use std::f64::consts::TAU;
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Km, Span};
 
-use crate::{Degrees, Epoch, Km, Place, Vector};
+use crate::{Epoch, Place, Vector};
 
 /// The Earth as one model of orbits sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]

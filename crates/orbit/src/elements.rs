@@ -1,9 +1,9 @@
 //! Real satellites: element sets as text, positions by SGP4.
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Span};
 use sgp4::{Constants, Elements, MinutesSinceEpoch, Orbit, WGS72};
 
-use crate::{Degrees, Epoch, OrbitError, Vector};
+use crate::{Epoch, OrbitError, Vector};
 
 /// Below this radius, in km, a satellite is inside the Earth or as good as.
 const GROUND: f64 = 6378.135;

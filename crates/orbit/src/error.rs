@@ -1,6 +1,8 @@
 //! What can be wrong with a constellation.
 
-use crate::{Degrees, Epoch, Place};
+use bentpipe_units::Degrees;
+
+use crate::{Epoch, Place};
 
 /// A constellation, a place or an orbit that cannot be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

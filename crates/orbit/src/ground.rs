@@ -1,12 +1,12 @@
 //! Stations on the ground and the satellites that they use.
 
-use bentpipe_units::Instant;
+use bentpipe_units::{Degrees, Instant};
 
 use crate::constellation::{Constellation, Shell};
 use crate::earth::Sight;
 use crate::network::LEAST_INTERVAL;
 use crate::shell::check_mask;
-use crate::{Degrees, Earth, OrbitError, Place, Slots, Track};
+use crate::{Earth, OrbitError, Place, Slots, Track};
 
 /// A place on the ground with antennas.
 #[derive(Clone, Debug, PartialEq)]

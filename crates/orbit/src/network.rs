@@ -1,15 +1,13 @@
 //! A constellation and its stations over time: links, handovers, delays, routes.
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Instant, Km, Span};
 
 use crate::antennas::{Antennas, Sky};
 use crate::earth::Sight;
 use crate::graph::{Graph, NOBODY, Tree};
 use crate::isl::Isls;
 use crate::routes::node;
-use crate::{
-    Cable, Constellation, Epoch, Km, OrbitError, Place, Role, Route, Routes, Station, Vector,
-};
+use crate::{Cable, Constellation, Epoch, OrbitError, Place, Role, Route, Routes, Station, Vector};
 
 /// Shortest time from one check to the next: with less a run would make nothing but checks.
 pub(crate) const LEAST_INTERVAL: Span = Span::from_millis(1);

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Degrees, OrbitError};
+use bentpipe_units::Degrees;
+
+use crate::OrbitError;
 
 /// A place on the ground.
 #[derive(Clone, Copy, Debug, PartialEq)]

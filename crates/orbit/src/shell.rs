@@ -1,7 +1,9 @@
 //! Shells: satellites that share an altitude, a mask and rules for their links.
 
+use bentpipe_units::{Degrees, Km};
+
 use crate::circular::within;
-use crate::{Degrees, Km, OrbitError, Phasing, Planes};
+use crate::{OrbitError, Phasing, Planes};
 
 /// A constellation as it is described: what [`crate::Constellation::new`] builds.
 #[derive(Clone, Debug, PartialEq)]

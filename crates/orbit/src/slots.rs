@@ -1,9 +1,9 @@
 //! Satellites that are assigned for slots of time, as Starlink does it.
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Span};
 
 use crate::earth::{GEOSTATIONARY_ALTITUDE, Sight};
-use crate::{Degrees, Earth, Vector};
+use crate::{Earth, Vector};
 
 /// Directions from which the arc of the geostationary satellites is made: one for each degree of longitude.
 const ARC_POINTS: u16 = 360;

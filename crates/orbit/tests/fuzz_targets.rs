@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bentpipe_orbit::{Constellation, Degrees, IslRules};
+use bentpipe_orbit::{Constellation, IslRules};
 use bentpipe_testkit::fuzz::bounded_runs;
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Span};
 
 #[test]
 fn ten_thousand_texts_are_satellites_or_have_an_error() {

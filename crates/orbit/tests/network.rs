@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use bentpipe_orbit::{
-    Cable, Change, Constellation, Degrees, IslPattern, IslRules, Network, Node, OrbitError, Place,
-    Policy, Station, known,
+    Cable, Change, Constellation, IslPattern, IslRules, Network, Node, OrbitError, Place, Policy,
+    Station, known,
 };
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Span};
 
 const CHECK: Span = Span::from_secs(10);
 

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-use bentpipe_orbit::{Constellation, Degrees, Earth, Epoch, IslRules, Vector};
-use bentpipe_units::{Instant, Span};
+use bentpipe_orbit::{Constellation, Earth, Epoch, IslRules, Vector};
+use bentpipe_units::{Degrees, Instant, Span};
 
 const START: &str = "2024-06-01T12:00:00";
 

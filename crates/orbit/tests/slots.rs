@@ -178,7 +178,7 @@ fn slots_of_real_satellites_follow_the_clock_on_the_wall() {
         "real",
         text,
         Some(start),
-        bentpipe_orbit::Degrees(5.0),
+        bentpipe_units::Degrees(5.0),
         bentpipe_orbit::IslRules::NONE,
     );
     let place = "London".parse().expect("a city");

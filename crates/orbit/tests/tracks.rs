@@ -1,10 +1,9 @@
 //! Stations that move: what they see on their way.
 
 use bentpipe_orbit::{
-    Cable, Constellation, Km, Network, Node, Place, Policy, Speed, Station, Survey, Track,
-    TrackPoint, known,
+    Cable, Constellation, Network, Node, Place, Policy, Station, Survey, Track, TrackPoint, known,
 };
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Instant, Km, Span, Speed};
 
 fn constellation(name: &str) -> Constellation {
     let spec = known(name).expect("known").expect("a constellation");

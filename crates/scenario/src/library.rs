@@ -12,6 +12,7 @@ macro_rules! entries {
 static SCENARIOS: &[Entry] = entries![
     "geo",
     "vsat-asymmetric",
+    "ka-rain",
     "leo-broadband",
     "gateway-geo",
     "gateway-leo",

@@ -3,6 +3,7 @@
 //! [`read`] knows the formats that describe a link: one line for each opportunity to send (mahimahi), and a table with a
 //! time and columns ([`native`]). [`import`] makes such a table of what measuring programs write.
 
+mod attenuation;
 mod error;
 pub mod import;
 mod known;
@@ -13,6 +14,7 @@ mod slots;
 mod summary;
 mod trace;
 
+pub use attenuation::AttenuationTrace;
 pub use error::TraceError;
 pub use known::{known, open};
 pub use options::TraceOptions;

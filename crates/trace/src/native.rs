@@ -23,9 +23,9 @@ use crate::{Trace, TraceError};
 /// The columns, in the order in which they are written.
 pub const COLUMNS: [&str; 5] = ["time_s", "rate_bps", "delay_s", "loss", "up"];
 /// The longest trace: a year.
-const LATEST: f64 = 366.0 * 86_400.0;
+pub(crate) const LATEST: f64 = 366.0 * 86_400.0;
 /// A trace of one line lasts so long.
-const LEAST: Span = Span::from_secs(1);
+pub(crate) const LEAST: Span = Span::from_secs(1);
 const FASTEST: f64 = 1e13;
 const LONGEST_DELAY: f64 = 60.0;
 
@@ -138,7 +138,7 @@ fn columns(file: &str, reader: &mut csv::Reader<&[u8]>) -> Result<[Option<usize>
     }
 }
 
-fn broken(file: &str, error: &csv::Error) -> TraceError {
+pub(crate) fn broken(file: &str, error: &csv::Error) -> TraceError {
     let line = error.position().map(csv::Position::line);
     TraceError { line, ..TraceError::whole(file, format!("it is no CSV: {error}")) }
 }

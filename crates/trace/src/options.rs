@@ -33,6 +33,27 @@ impl Default for TraceOptions {
     }
 }
 
+impl TraceOptions {
+    /// Whether a trace of this length can be replayed so.
+    pub(crate) fn check(&self, name: &str, length: Span) -> Result<(), TraceError> {
+        let Self { start, scale, .. } = self;
+        if !SCALES.contains(scale) {
+            let (least, most) = SCALES.into_inner();
+            let problem = format!("{scale} does not lie in {least}..={most}");
+            return Err(wrong(name, "scale", problem));
+        }
+        if *start >= length {
+            let problem = format!("it lasts {length}: it cannot start at {start}");
+            return Err(wrong(name, "start", problem));
+        }
+        Ok(())
+    }
+}
+
+fn wrong(name: &str, field: &'static str, problem: impl Into<String>) -> TraceError {
+    TraceError { field: Some(field), ..TraceError::whole(name, problem) }
+}
+
 impl Trace {
     /// The models of a link that replay it, in the order in which packets meet them: the transmitter with its drop-tail
     /// queue, losses, outages, the delay.
@@ -46,23 +67,14 @@ impl Trace {
         queue: QueueLimit,
     ) -> Result<Vec<ModelSpec>, TraceError> {
         let TraceOptions { start, repeats, scale, reorders } = *options;
-        let wrong = |field, problem: String| {
-            Err(TraceError { field: Some(field), ..TraceError::whole(name, problem) })
-        };
-        if !SCALES.contains(&scale) {
-            let (least, most) = SCALES.into_inner();
-            return wrong("scale", format!("{scale} does not lie in {least}..={most}"));
-        }
-        if start >= self.length {
-            return wrong("start", format!("it lasts {}: it cannot start at {start}", self.length));
-        }
+        options.check(name, self.length)?;
         let period = repeats.then_some(self.length);
         let mut models = Vec::new();
         match &self.rate {
             Some(Rate::Opportunities(_)) if !repeats => {
                 let problem =
                     "opportunities always begin anew: there is no last value that could hold";
-                return wrong("loop", problem.to_owned());
+                return Err(wrong(name, "loop", problem));
             }
             Some(Rate::Opportunities(opportunities)) => models.push(ModelSpec::Opportunities {
                 opportunities: opportunities.clone().starting_at(start).scaled(scale),

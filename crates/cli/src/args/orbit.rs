@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use bentpipe_orbit::{Degrees, Epoch, Policy, Slots};
-use bentpipe_units::Span;
+use bentpipe_orbit::{Epoch, Policy, Slots};
+use bentpipe_units::{Degrees, Span};
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::place::{Spot, spot};

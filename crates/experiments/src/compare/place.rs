@@ -68,7 +68,8 @@ pub(super) fn gateways(
         if know_rate {
             let models = if link.ends[0] == node { &link.forward_link } else { &link.return_link };
             let rate = models.iter().find_map(|model| match model {
-                ModelSpec::Rate { rate, .. } | ModelSpec::FadingRate { rate, .. } => Some(rate),
+                ModelSpec::Rate { rate, .. } | ModelSpec::FadingRate { rate, .. } => Some(*rate),
+                ModelSpec::Rain(spec) => Some(spec.rate()),
                 _ => None,
             });
             let rate = rate.ok_or_else(|| format!("link `{}` says no rate", link.name))?;

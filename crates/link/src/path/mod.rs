@@ -59,8 +59,8 @@ pub struct Path<P> {
     agents: Vec<Box<dyn PathAgent<P>>>,
     counters: [Counters; 2],
     moving: BinaryHeap<Moving<P>>,
-    /// What has arrived and was not taken yet.
-    arrived: VecDeque<(Direction, P)>,
+    /// What has arrived and was not taken yet, and when.
+    arrived: VecDeque<(Instant, Direction, P)>,
     /// What leaves stations, to be sent on when they have been left alone.
     departures: Vec<Departure<P>>,
     streams: Streams,
@@ -172,8 +172,8 @@ impl<P: Carried> Path<P> {
 
     /// When something happens next: [`Path::leave`] is to be called then.
     pub fn next(&self) -> Option<Instant> {
-        if !self.arrived.is_empty() {
-            return Some(Instant::ZERO);
+        if let Some((at, ..)) = self.arrived.front() {
+            return Some(*at);
         }
         let moving = self.moving.peek().map(Moving::at);
         moving.into_iter().chain(self.deadline()).min()
@@ -184,7 +184,7 @@ impl<P: Carried> Path<P> {
         if self.arrived.is_empty() {
             self.advance(now);
         }
-        self.arrived.pop_front()
+        self.arrived.pop_front().map(|(_, direction, packet)| (direction, packet))
     }
 
     /// What became of the packets that went one way.
@@ -223,7 +223,7 @@ impl<P: Carried> Path<P> {
                 let counters = &mut self.counters[place.direction as usize];
                 counters.delivered += 1;
                 counters.delivered_bytes += shown.bytes.get();
-                self.arrived.push_back((place.direction, packet));
+                self.arrived.push_back((moves_at, place.direction, packet));
             }
         }
     }

@@ -13,7 +13,9 @@ pub(crate) use oneweb::ONEWEB;
 pub(crate) use starlink::STARLINK;
 pub(crate) use telesat::TELESAT;
 
-use crate::{Degrees, Place, Station};
+use bentpipe_units::Degrees;
+
+use crate::{Place, Station};
 
 /// A place on the ground that an operator runs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! Tracks as tables.
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Km, Span};
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::{Track, TrackPoint};
-use crate::{Degrees, Km, OrbitError, Place};
+use crate::{OrbitError, Place};
 
 /// The columns, the last of which may be missing.
 const COLUMNS: [&str; 4] = ["time_s", "latitude", "longitude", "altitude_m"];

@@ -1,12 +1,12 @@
 //! Tracks as receivers of GPS write them (GPX 1.1, <https://www.topografix.com/GPX/1/1/>).
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Km, Span};
 use chrono::DateTime;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::csv::{altitude, at_line};
 use super::{Track, TrackPoint};
-use crate::{Degrees, Km, OrbitError, Place};
+use crate::{OrbitError, Place};
 
 /// Reads the points of all tracks, in the order of the file, or those of routes where there is no track.
 pub(super) fn read(text: &str) -> Result<Track, OrbitError> {

@@ -7,9 +7,9 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Km, Span, Speed};
 
-use crate::{Degrees, Earth, Km, OrbitError, Place, Speed, Vector};
+use crate::{Earth, OrbitError, Place, Vector};
 
 /// The most points of a track: a day with one every 50 ms.
 const MOST_POINTS: usize = 2_000_000;
@@ -29,8 +29,8 @@ pub struct TrackPoint {
 /// that changes evenly; before the first point it is there, and behind the last one it stays.
 ///
 /// ```
-/// use bentpipe_orbit::{Place, Speed, Track};
-/// use bentpipe_units::{Instant, Span};
+/// use bentpipe_orbit::{Place, Track};
+/// use bentpipe_units::{Instant, Span, Speed};
 ///
 /// let [london, boston]: [Place; 2] = ["London", "Boston"].map(|city| city.parse().expect("a city"));
 /// let track = Track::along(&[london, boston], Speed(900.0))?;

@@ -297,6 +297,10 @@ fn models(
         let path = [&[TABLE], part, &[key, "queue"]].concat();
         return problem(&path, "links to satellites have drop-tail queues");
     }
+    if own.is_some_and(|own| own.rain.is_some()) {
+        let path = [&[TABLE], part, &[key, "rain"]].concat();
+        return problem(&path, "there is no rain on links of constellations and of agents");
+    }
     let models =
         direction(part[part.len() - 1], key, &both, own, false, origin).map_err(|problem| {
             // The table stands elsewhere than one of `links`.

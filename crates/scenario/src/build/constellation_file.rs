@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use bentpipe_orbit::{
-    Constellation, ConstellationSpec, Degrees, Epoch, IslPattern, IslRules, KNOWN, OrbitError,
-    Orbits, Phasing, Planes, Seam, ShellSpec, known,
+    Constellation, ConstellationSpec, Epoch, IslPattern, IslRules, KNOWN, OrbitError, Orbits,
+    Phasing, Planes, Seam, ShellSpec, known,
 };
+use bentpipe_units::Degrees;
 
 use crate::error::{ScenarioError, did_you_mean};
 use crate::problem::Problem;

@@ -10,6 +10,7 @@ use bentpipe_wire::Kind;
 use super::losses;
 use super::node;
 use super::queue::unfit;
+use super::rain::Rain;
 use super::trace;
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};
@@ -64,6 +65,10 @@ pub(super) fn link(
     if fades && !file.agents.is_empty() {
         return problem(&["links", name, "fades"], "with agents no line fades");
     }
+    if Rain::is_on(table) && (file.constellation.is_some() || !file.agents.is_empty()) {
+        let message = "there is no rain on links of constellations and of agents";
+        return problem(&["links", name, "rain"], message);
+    }
     let [forward_link, return_link] = [
         direction(name, "forward", table, table.forward_link.as_ref(), held[0], origin)?,
         direction(name, "return", table, table.return_link.as_ref(), held[1], origin)?,
@@ -112,22 +117,32 @@ pub(super) fn direction(
         let path = [&path[..], &["fades"]].concat();
         return problem(&path, "only a line with a `rate` and a drop-tail queue fades");
     }
+    let rain = Rain::of(link, key, both, own);
     let traced = traced(link, key, both, own, held, origin.source)?;
     let sends = traced.first().is_some_and(is_transmitter);
+    if let Some(rain) = &rain {
+        let message = if sends {
+            "the trace has a rate of its own: leave one of them out"
+        } else if !fades.is_empty() {
+            "the rate follows the rain: leave `fades` out"
+        } else if held || rate.is_none() {
+            "only a line with a `rate` and a drop-tail queue stands in rain"
+        } else {
+            ""
+        };
+        if !message.is_empty() {
+            return rain.wrong(&[], message);
+        }
+    }
     match (rate, queue) {
         _ if held || sends => {}
-        (Some(rate), queue) if !fades.is_empty() => {
-            let queue = match queue {
-                Some(Named(QueueTable::Eager(queue))) => *queue,
-                _ => QueueLimit::Unlimited,
-            };
-            models.push(ModelSpec::FadingRate { rate: rate.0, queue, fades });
-        }
-        (Some(rate), Some(Named(QueueTable::Eager(queue)))) => {
-            models.push(ModelSpec::Rate { rate: rate.0, queue: *queue });
-        }
-        (Some(rate), _) => {
-            models.push(ModelSpec::Rate { rate: rate.0, queue: QueueLimit::Unlimited });
+        (Some(Quantity(rate)), queue) => {
+            let queue = drop_tail(queue);
+            models.push(match &rain {
+                Some(rain) => rain.line(rate, queue, origin.source)?,
+                None if fades.is_empty() => ModelSpec::Rate { rate, queue },
+                None => ModelSpec::FadingRate { rate, queue, fades },
+            });
         }
         (None, Some(_)) => {
             let own_queue = own.is_some_and(|o| o.queue.is_some());
@@ -200,12 +215,9 @@ fn traced(
     } else {
         &["links", link, "trace"]
     };
-    let queue = match own.and_then(|own| own.queue.as_ref()).or(both.queue.as_ref()) {
-        Some(Named(QueueTable::Eager(queue))) => *queue,
-        _ => QueueLimit::Unlimited,
-    };
+    let queue = drop_tail(own.and_then(|own| own.queue.as_ref()).or(both.queue.as_ref()));
     let models = trace::models(path, table, source, queue)?;
-    if models.first().is_some_and(is_transmitter) {
+    if models.first().is_some_and(is_transmitter) && Rain::of(link, key, both, own).is_none() {
         let rate = own.and_then(|own| own.rate).or(both.rate);
         let fades = own.and_then(|own| own.fades.as_ref()).unwrap_or(&both.fades);
         if rate.is_some() || !fades.is_empty() {
@@ -219,6 +231,14 @@ fn traced(
         }
     }
     Ok(models)
+}
+
+/// What may wait in a queue that loses what finds it full.
+fn drop_tail(queue: Option<&Named<QueueTable>>) -> QueueLimit {
+    match queue {
+        Some(Named(QueueTable::Eager(queue))) => *queue,
+        _ => QueueLimit::Unlimited,
+    }
 }
 
 /// The model has a queue before it.

@@ -18,6 +18,7 @@ mod places;
 mod protocol;
 mod proxies;
 mod queue;
+mod rain;
 mod sctp;
 mod settings;
 mod tcp;

@@ -1,7 +1,8 @@
 //! Where stations stand.
 
 use bentpipe_link::Streams;
-use bentpipe_orbit::{Degrees, Place};
+use bentpipe_orbit::Place;
+use bentpipe_units::Degrees;
 
 use crate::error::did_you_mean;
 use crate::problem::{Problem, problem};

@@ -1,7 +1,6 @@
 //! The constellation of a scenario file, and its stations.
 
-use bentpipe_orbit::Degrees;
-use bentpipe_units::{BitRate, Span};
+use bentpipe_units::{BitRate, Degrees, Span};
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Constellations in TOML.
 
-use bentpipe_orbit::{Degrees, Km};
+use bentpipe_units::{Degrees, Km};
 use serde::Deserialize;
 
 use super::quantity::Quantity;

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::named::Named;
 use super::quantity::{Probability, Quantity};
 use super::queue::QueueTable;
+use super::rain::RainTable;
 use super::trace::TraceTable;
 
 /// A link between two nodes. A packet meets the models in the order of the keys below; for another
@@ -29,6 +30,8 @@ pub struct LinkTable {
     /// Times at which the line has another rate, in their order; with a drop-tail queue, and without agents.
     #[serde(default)]
     pub fades: Vec<FadeTable>,
+    /// Rain on the way to the satellite: the line becomes slower or loses; with a `rate` and a drop-tail queue.
+    pub rain: Option<RainTable>,
     /// A trace of its rate, delay, losses and outages over time; in place of `rate` and `delay` where it has them.
     pub trace: Option<Named<TraceTable>>,
     /// Probability that a bit is wrong.
@@ -77,6 +80,8 @@ pub struct LinkDirection {
     pub queue: Option<Named<QueueTable>>,
     /// Times at which the line has another rate.
     pub fades: Option<Vec<FadeTable>>,
+    /// Rain in this direction; what it leaves out is that of the link.
+    pub rain: Option<RainTable>,
     /// A trace of this direction.
     pub trace: Option<Named<TraceTable>>,
     /// Probability that a bit is wrong.

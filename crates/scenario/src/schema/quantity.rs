@@ -6,8 +6,9 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use bentpipe_link::QueueLimit;
-use bentpipe_orbit::{Degrees, Km, Speed};
-use bentpipe_units::{BitRate, ByteCount, Span};
+use bentpipe_units::{
+    BitRate, ByteCount, Decibels, Degrees, Gigahertz, Km, Percent, RainRate, Span, Speed,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
@@ -59,6 +60,30 @@ impl Written for Speed {
     const NAME: &'static str = "Speed";
     const EXPECTED: &'static str = "a speed with its unit in quotes, such as \"900 km/h\"";
     const PATTERN: &'static str = r"^\d+(\.\d+)? ?(km/h|m/s|kn)$";
+}
+
+impl Written for Decibels {
+    const NAME: &'static str = "Ratio";
+    const EXPECTED: &'static str = "decibels with their unit in quotes, such as \"12.5 dB\"";
+    const PATTERN: &'static str = r"^-?\d+(\.\d+)? ?dB$";
+}
+
+impl Written for Gigahertz {
+    const NAME: &'static str = "Frequency";
+    const EXPECTED: &'static str = "a frequency with its unit in quotes, such as \"20 GHz\"";
+    const PATTERN: &'static str = r"^\d+(\.\d+)? ?GHz$";
+}
+
+impl Written for RainRate {
+    const NAME: &'static str = "RainRate";
+    const EXPECTED: &'static str = "a rain rate with its unit in quotes, such as \"42 mm/h\"";
+    const PATTERN: &'static str = r"^\d+(\.\d+)? ?mm/h$";
+}
+
+impl Written for Percent {
+    const NAME: &'static str = "Percentage";
+    const EXPECTED: &'static str = "a percentage with its unit in quotes, such as \"0.1 %\"";
+    const PATTERN: &'static str = r"^\d+(\.\d+)? ?%$";
 }
 
 /// Room of a queue: packets, bytes, or no limit.

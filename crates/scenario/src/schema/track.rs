@@ -1,7 +1,6 @@
 //! The track of a station in a scenario file.
 
-use bentpipe_orbit::Speed;
-use bentpipe_units::Span;
+use bentpipe_units::{Span, Speed};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -2,12 +2,12 @@
 
 use bentpipe_link::{HandoverSpec, ModelSpec};
 use bentpipe_orbit::{
-    Constellation, ConstellationSpec, Degrees, IslRules, Network, Node, Orbits, Place, Policy,
-    Station, known,
+    Constellation, ConstellationSpec, IslRules, Network, Node, Orbits, Place, Policy, Station,
+    known,
 };
 use bentpipe_record::{ConstellationSummary, LinkSummary, RunSummary};
 use bentpipe_sim::{BuildError, GroundSpec, RunSpec, SatelliteNetworkSpec, Silent, run};
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{Degrees, Instant, Span};
 
 use crate::support::{assert_all_arrived, flow, link, outcome, rate, spec};
 
