@@ -74,6 +74,43 @@ fn traces_that_come_with_the_program_show_their_slots() {
 }
 
 #[test]
+fn a_trace_is_the_same_as_csv_and_as_parquet() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("a path").to_owned();
+    let (table, again) = (path("down.parquet"), path("again.csv"));
+    let csv = path("down.csv");
+    stdout(&[
+        "trace",
+        "from-orbit",
+        "iridium",
+        "--from",
+        "Oslo",
+        "--to",
+        "Rome",
+        "--duration",
+        "10 min",
+        "--step",
+        "7 s",
+        "--out",
+        &csv,
+    ]);
+    stdout(&["trace", "import", &format!("trace:{csv}"), "--out", &table]);
+    assert!(fs::read(&table).expect("a file").starts_with(b"PAR1"));
+    stdout(&["trace", "import", &format!("trace:{table}"), "--out", &again]);
+    let [one, other] = [&csv, &again].map(|file| fs::read_to_string(file).expect("a file"));
+    assert_eq!(one, other);
+    let told = |file: &str| stdout(&["trace", "info", file, "--json"]);
+    assert_eq!(told(&csv), told(&table));
+    let scenario = path("s.toml");
+    let link = "between = [\"a\", \"b\"]\nrate = \"1 Mbit/s\"\nqueue = \"20 packets\"\ntrace = \"down.parquet\"";
+    let text = format!(
+        "name = \"s\"\nduration = \"1 min\"\nnodes = [\"a\", \"b\"]\n[links.l]\n{link}\n[flows.f]\nfrom = \"a\"\nto = \"b\"\nprotocol = \"tcp\"\nsize = \"100 kB\"\n"
+    );
+    fs::write(&scenario, text).expect("written");
+    assert!(stdout(&["run", &scenario]).contains("100"));
+}
+
+#[test]
 fn the_delay_over_satellites_becomes_a_trace() {
     let text = stdout(&[
         "trace",

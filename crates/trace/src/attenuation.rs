@@ -14,7 +14,8 @@ use bentpipe_units::{Decibels, Instant, Span};
 use csv::{ByteRecord, ReaderBuilder, Trim};
 
 use crate::error::Cited;
-use crate::native::{LATEST, LEAST, broken};
+use crate::native::broken;
+use crate::table::{LATEST, LEAST};
 use crate::trace::hold;
 use crate::{TraceError, TraceOptions};
 

@@ -15,15 +15,15 @@ pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
     TRACES.iter().copied()
 }
 
-/// The text of a file, or else that of the trace of this name, with or without `.csv`, that comes with the program.
+/// The bytes of a file, or else those of the trace of this name, with or without `.csv`, that comes with the program.
 ///
 /// # Errors
 /// When there is neither, with the names that there are.
-pub fn open(path: &Path, name: &str) -> Result<String, TraceError> {
-    std::fs::read_to_string(path).or_else(|error| {
+pub fn open(path: &Path, name: &str) -> Result<Vec<u8>, TraceError> {
+    std::fs::read(path).or_else(|error| {
         let wanted = name.strip_suffix(".csv").unwrap_or(name);
         let own = TRACES.iter().find(|(known, _)| *known == wanted);
-        own.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
+        own.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| {
             let names = TRACES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
             let problem = format!("{error}; there come with the program {names}");
             TraceError::whole(&path.display().to_string(), problem)
@@ -38,11 +38,12 @@ mod tests {
     #[test]
     fn every_trace_can_be_read_and_lasts_five_minutes() {
         for (name, text) in known() {
-            let trace = crate::read(name, text).unwrap_or_else(|error| panic!("{error}"));
+            let trace =
+                crate::read(name, text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(trace.length.as_secs_f64(), 300.0, "{name}");
             let file = format!("{name}.csv");
             let found = open(Path::new("no/such/folder").join(&file).as_path(), &file);
-            assert_eq!(found.as_deref(), Ok(text));
+            assert_eq!(found.as_deref(), Ok(text.as_bytes()));
         }
         let error = open(Path::new("nowhere"), "nowhere").expect_err("no trace").to_string();
         assert!(error.starts_with("nowhere: ") && error.contains("starlink-down, "), "{error}");

@@ -1,7 +1,7 @@
 //! Traces of links: rate, one-way delay, loss and state over time, as files have them.
 //!
 //! [`read`] knows the formats that describe a link: one line for each opportunity to send (mahimahi), and a table with a
-//! time and columns ([`native`]). [`import`] makes such a table of what measuring programs write.
+//! time and columns, as CSV ([`native`]) or [`parquet`]. [`import`] makes such a table of what measuring programs write.
 
 mod attenuation;
 mod error;
@@ -10,8 +10,10 @@ mod known;
 mod mahimahi;
 pub mod native;
 mod options;
+pub mod parquet;
 mod slots;
 mod summary;
+mod table;
 mod trace;
 
 pub use attenuation::AttenuationTrace;
@@ -22,20 +24,31 @@ pub use slots::{Slots, find_slots};
 pub use summary::{Spread, Summary, sparkline};
 pub use trace::{Rate, Trace, hold};
 
-/// The trace in the text of a file, in whichever format it is; `name` is what errors call the file.
+/// The trace in the bytes of a file, in whichever format it is; `name` is what errors call the file.
 ///
 /// # Errors
-/// When the text is none, with the number of the line and the column.
-pub fn read(name: &str, text: &str) -> Result<Trace, TraceError> {
+/// When the bytes are none, with the number of the line and the column.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
+    if parquet::is_one(bytes) {
+        return parquet::read(name, bytes);
+    }
+    let text = text(name, bytes)?;
     if native::is_one(text) { native::read(name, text) } else { mahimahi::read(name, text) }
 }
 
 /// The trace of a pair of files as LeoReplayer has them: one for the rate, as mahimahi has it, and one with a one-way
-/// delay in milliseconds on each line, 10 ms apart. Each is a name and a text.
+/// delay in milliseconds on each line, 10 ms apart. Each is a name and its bytes.
 ///
 /// # Errors
 /// When one of them is none, with the number of the line.
-pub fn read_pair(rate: (&str, &str), delay: (&str, &str)) -> Result<Trace, TraceError> {
+pub fn read_pair(rate: (&str, &[u8]), delay: (&str, &[u8])) -> Result<Trace, TraceError> {
     let trace = read(rate.0, rate.1)?;
-    mahimahi::with_delays(trace, delay.0, delay.1)
+    mahimahi::with_delays(trace, delay.0, text(delay.0, delay.1)?)
+}
+
+fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, TraceError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+        TraceError::at(name, line as u64, "it is neither text in UTF-8 nor Parquet")
+    })
 }

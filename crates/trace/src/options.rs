@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn models_come_in_the_order_in_which_packets_meet_them() {
-        let trace = crate::read("own.csv", TEXT).expect("a trace");
+        let trace = crate::read("own.csv", TEXT.as_bytes()).expect("a trace");
         let options = TraceOptions { scale: 2.0, repeats: false, ..TraceOptions::default() };
         let models = trace.models("own.csv", &options, QueueLimit::Packets(9)).expect("models");
         let [ModelSpec::SteppedRate { rates, queue }, _, _, _] = &models[..] else {
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_replayed_is_said() {
-        let trace = crate::read("up", "10\n").expect("a trace");
+        let trace = crate::read("up", b"10\n").expect("a trace");
         let problem = |options: TraceOptions| {
             trace.models("up", &options, QueueLimit::Unlimited).expect_err("refused").to_string()
         };
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn opportunities_have_the_rate_of_each_tenth_of_a_second() {
-        let trace = crate::read("up", "0\n50\n150\n300\n").expect("a trace");
+        let trace = crate::read("up", b"0\n50\n150\n300\n").expect("a trace");
         let at = |ms| Instant::ZERO + Span::from_millis(ms);
         let bps = |bps| Some(BitRate::from_bps(bps));
         let steps = vec![(at(0), bps(240_000)), (at(100), bps(120_000))];

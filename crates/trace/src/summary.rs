@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn values_count_for_as_long_as_they_hold() {
         let text = "time_s,rate_bps,delay_s,loss,up\n0,1e6,0.02,0.1,1\n9,2e6,0.04,0,0\n10,,,,1\n";
-        let summary = Summary::of(&crate::read("own.csv", text).expect("a trace"));
+        let summary = Summary::of(&crate::read("own.csv", text.as_bytes()).expect("a trace"));
         assert_eq!(summary.seconds, 11.0);
         let rate = summary.rate_bps.expect("a rate");
         assert_eq!((rate.min, rate.median, rate.max), (1e6, 1e6, 2e6));

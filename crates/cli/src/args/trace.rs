@@ -39,7 +39,7 @@ pub(crate) enum TraceCommand {
 /// `bentpipe trace info`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TraceInfo {
-    /// A trace of mahimahi, a CSV table, or the name of one that comes with the program
+    /// A trace of mahimahi, a table as CSV or Parquet, or the name of one that comes with the program
     #[arg(value_name = "FILE|NAME")]
     pub(crate) file: String,
     /// A second file with a one-way delay in milliseconds on each line, 10 ms apart
@@ -56,7 +56,7 @@ pub(crate) struct TraceImport {
     /// What wrote each file: ping, irtt, iperf3, lens, dish, or trace for one that is a trace already
     #[arg(value_name = "FORMAT:FILE", required = true)]
     pub(crate) sources: Vec<Measured>,
-    /// Write the trace into this CSV file [default: print it]
+    /// Write the trace into this file: Parquet if its name ends in .parquet, else CSV [default: print it]
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) out: Option<PathBuf>,
     /// Which way along the link it is for
@@ -139,7 +139,7 @@ pub(crate) struct TraceFromOrbit {
     pub(crate) to_host: bool,
     #[command(flatten)]
     pub(crate) ground: OnTheGround,
-    /// Write the trace into this CSV file [default: print it]
+    /// Write the trace into this file: Parquet if its name ends in .parquet, else CSV [default: print it]
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) out: Option<PathBuf>,
 }

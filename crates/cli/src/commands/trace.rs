@@ -6,7 +6,7 @@ use std::path::Path;
 use bentpipe_orbit::{OrbitError, Policy, Survey};
 use bentpipe_scenario::{ConstellationOptions, open_constellation};
 use bentpipe_trace::import::{ImportOptions, import};
-use bentpipe_trace::{Slots, Spread, Summary, Trace, hold, native, sparkline};
+use bentpipe_trace::{Slots, Spread, Summary, Trace, hold, native, parquet, sparkline};
 use bentpipe_units::Instant;
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -32,16 +32,16 @@ fn wrong(error: impl std::fmt::Display) -> Failure {
     Failure::Input(error.to_string())
 }
 
-/// The text of a file, or of a trace that comes with the program.
-fn text(file: &str) -> Result<String, Failure> {
+/// The bytes of a file, or of a trace that comes with the program.
+fn bytes(file: &str) -> Result<Vec<u8>, Failure> {
     bentpipe_trace::open(Path::new(file), file).map_err(wrong)
 }
 
 fn info(args: &TraceInfo) -> Result<(), Failure> {
-    let rate = text(&args.file)?;
+    let rate = bytes(&args.file)?;
     let trace = match &args.delays {
         None => bentpipe_trace::read(&args.file, &rate),
-        Some(file) => bentpipe_trace::read_pair((&args.file, &rate), (file, &text(file)?)),
+        Some(file) => bentpipe_trace::read_pair((&args.file, &rate), (file, &bytes(file)?)),
     };
     let summary = Summary::of(&trace.map_err(wrong)?);
     if args.json {
@@ -84,11 +84,13 @@ fn info(args: &TraceInfo) -> Result<(), Failure> {
 fn import_all(args: &TraceImport) -> Result<(), Failure> {
     let options = ImportOptions { way: args.way.into(), gap: args.gap, interval: args.interval };
     let mut traces = args.sources.iter().map(|Measured { source, file }| {
-        let text =
-            std::fs::read_to_string(file).map_err(|error| wrong(format!("{file}: {error}")))?;
+        let unread = |error: std::io::Error| wrong(format!("{file}: {error}"));
         match source {
-            Some(source) => import(*source, file, &text, &options),
-            None => bentpipe_trace::read(file, &text),
+            Some(source) => {
+                let text = std::fs::read_to_string(file).map_err(unread)?;
+                import(*source, file, &text, &options)
+            }
+            None => bentpipe_trace::read(file, &std::fs::read(file).map_err(unread)?),
         }
         .map_err(wrong)
     });
@@ -130,7 +132,8 @@ fn from_orbit(args: &TraceFromOrbit) -> Result<(), Failure> {
     write(&trace, args.out.as_deref(), made_of)
 }
 
-/// Writes a trace into a file, which is none of those it was made of, and says so, or prints it.
+/// Writes a trace into a file, which is none of those it was made of, and says so, or prints it. A file whose name ends in
+/// `.parquet` is Parquet, any other one CSV.
 fn write<'a>(
     trace: &Trace,
     path: Option<&Path>,
@@ -142,6 +145,10 @@ fn write<'a>(
         return Ok(std::io::stdout().write_all(&text)?);
     };
     let file = file::create(path, made_of.into_iter().map(Path::new))?;
-    native::write(trace, file).map_err(|error| Failure::writing(path, error))?;
+    if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet")) {
+        parquet::write(trace, file).map_err(|error| Failure::writing(path, error))?;
+    } else {
+        native::write(trace, file).map_err(|error| Failure::writing(path, error))?;
+    }
     Ok(writeln!(std::io::stdout(), "wrote {}", path.display())?)
 }

@@ -15,12 +15,12 @@ pub(super) fn models(
     source: &str,
     queue: QueueLimit,
 ) -> Result<Vec<ModelSpec>, Problem> {
-    let rate = text(path, "file", &table.file, source)?;
+    let rate = bytes(path, "file", &table.file, source)?;
     let read = match &table.delays {
         None => bentpipe_trace::read(&table.file, &rate),
         Some(delays) => {
-            let text = text(path, "delays", delays, source)?;
-            bentpipe_trace::read_pair((&table.file, &rate), (delays, &text))
+            let delay = bytes(path, "delays", delays, source)?;
+            bentpipe_trace::read_pair((&table.file, &rate), (delays, &delay))
         }
     };
     let trace: Trace = read.or_else(|error| {
@@ -42,8 +42,8 @@ fn wrong<T>(path: &[&str], key: &str, error: &TraceError) -> Result<T, Problem> 
     problem(&[path, &[key]].concat(), error.to_string())
 }
 
-/// The text of a file beside the scenario, or of one that comes with the program.
-fn text(path: &[&str], key: &str, file: &str, source: &str) -> Result<String, Problem> {
+/// The bytes of a file beside the scenario, or of one that comes with the program.
+fn bytes(path: &[&str], key: &str, file: &str, source: &str) -> Result<Vec<u8>, Problem> {
     let beside = Path::new(source).parent().unwrap_or(Path::new("")).join(file);
     open(&beside, file).or_else(|error| wrong(path, key, &error))
 }

@@ -11,7 +11,7 @@ use super::quantity::Quantity;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceTable {
-    /// The file, beside the scenario file: of mahimahi, or a CSV table; or the name of one that comes with the program.
+    /// The file, beside the scenario file: of mahimahi, or a table as CSV or Parquet; or the name of one that comes with the program.
     pub file: String,
     /// A second file with a one-way delay in milliseconds on each line, 10 ms apart.
     pub delays: Option<String>,
