@@ -203,7 +203,7 @@ impl Controller for Member {
             }
             Signal::EcnCe if !state.episode.begin(path) => return,
             // Only of interest if all of them were.
-            Signal::Idle if state.split.others(self.id) > 0 => return,
+            Signal::Idle { .. } if state.split.others(self.id) > 0 => return,
             _ => {}
         }
         let view = state.view(path, ByteCount::ZERO);

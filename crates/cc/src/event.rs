@@ -96,7 +96,10 @@ pub enum Signal {
     /// All losses of the episode are repaired.
     RecoveryDone,
     /// The sender was idle for longer than its threshold and is about to send again.
-    Idle,
+    Idle {
+        /// The window is halved so often (RFC 2861, section 3.1); it starts over if there is no number (RFC 5681, section 4.1).
+        halvings: Option<u32>,
+    },
     /// The payload of a full segment changed.
     MtuChanged {
         /// The new payload of a full segment.

@@ -236,7 +236,8 @@ impl<L: Algorithm> Controller for Windowed<L> {
                 self.in_recovery = false;
                 self.window.recovered(path.in_flight);
             }
-            Signal::Idle => self.algorithm.idle(&mut self.window, path),
+            Signal::Idle { halvings: Some(times) } => self.window.halve(*times),
+            Signal::Idle { halvings: None } => self.algorithm.idle(&mut self.window, path),
             Signal::MtuChanged { mss } => self.window.change_mss(*mss),
             _ => {}
         }

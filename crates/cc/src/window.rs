@@ -295,6 +295,15 @@ impl Window {
         self.set(self.cwnd.min(self.init));
     }
 
+    /// The window after a pause of so many timeouts (RFC 2861, section 3.1, as Linux has it): not less than that of a new
+    /// connection, and where it was the threshold still knows.
+    pub(crate) fn halve(&mut self, times: u32) {
+        self.ssthresh = self.ssthresh.max(0.75 * self.cwnd);
+        let least = self.cwnd.min(self.init);
+        let halved = self.cwnd * libm::exp2(-f64::from(times));
+        self.set(halved.max(least));
+    }
+
     /// The payload of a full segment changed; the window keeps its bytes.
     pub(crate) fn change_mss(&mut self, mss: ByteCount) {
         self.mss = mss.get().max(1) as f64;

@@ -92,7 +92,7 @@ fn signal() -> impl Strategy<Value = Event> {
         any::<i64>().prop_map(|delta| Signal::Explicit { delta }),
         Just(Signal::SpuriousLoss),
         Just(Signal::RecoveryDone),
-        Just(Signal::Idle),
+        Just(Signal::Idle { halvings: None }),
         // Paths lose room for a segment; algorithms that count segments would grow with a larger one.
         (1u64..=1000).prop_map(|mss| Signal::MtuChanged { mss: ByteCount::new(mss) }),
         any::<u64>().prop_map(|segments| Signal::ProbeAcked { segments }),

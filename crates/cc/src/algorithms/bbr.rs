@@ -204,7 +204,7 @@ impl Controller for Bbr {
                 (self.plateau, self.long_term) = (Plateau::default(), LongTerm::new());
                 self.end_repairs();
             }
-            Signal::Idle => {
+            Signal::Idle { .. } => {
                 self.idle_restart = true;
                 self.aggregation.restart(path.now);
                 if self.state == State::ProbeBw {

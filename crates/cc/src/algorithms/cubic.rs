@@ -417,7 +417,7 @@ mod tests {
             let mut play = cubic();
             play.rounds(2);
             play.wait(pause);
-            play.signal(Signal::Idle);
+            play.signal(Signal::Idle { halvings: None });
             play.rounds(12);
             play.segments()
         };

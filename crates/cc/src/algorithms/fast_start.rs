@@ -103,7 +103,7 @@ mod tests {
         let mut play = Play::new("fast-start", &[("initial_ssthresh", 16.0)]);
         play.rounds(3);
         assert_eq!(play.segments(), 16.0);
-        play.signal(Signal::Idle);
+        play.signal(Signal::Idle { halvings: None });
         play
     }
 
@@ -120,7 +120,7 @@ mod tests {
     fn out_of_slow_start_half_of_it_is_used() {
         let mut play = Play::new("fast-start", &[]);
         play.rounds(3);
-        play.signal(Signal::Idle);
+        play.signal(Signal::Idle { halvings: None });
         assert_eq!(play.segments(), 8.0);
     }
 

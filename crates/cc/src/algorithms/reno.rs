@@ -185,7 +185,29 @@ mod tests {
         let mut play = Play::new("reno", &[]);
         play.rounds(4);
         play.lose(LossCause::Gap);
-        play.signal(Signal::Idle);
+        play.signal(Signal::Idle { halvings: None });
         assert_eq!((play.segments(), play.ssthresh()), (2.0, 16.0));
+    }
+
+    #[test]
+    fn the_window_is_halved_for_each_timeout_of_a_pause_down_to_that_of_a_new_connection() {
+        for (halvings, segments) in [(0, 32.0), (1, 16.0), (2, 8.0), (4, 2.0), (u32::MAX, 2.0)] {
+            let mut play = Play::new("reno", &[]);
+            play.rounds(4);
+            let before = play.ssthresh();
+            play.signal(Signal::Idle { halvings: Some(halvings) });
+            assert_eq!((play.segments(), play.ssthresh()), (segments, before), "{halvings}");
+        }
+        let mut play = Play::new("reno", &[("initial_ssthresh", 8.0)]);
+        play.rounds(40);
+        let before = play.segments();
+        play.signal(Signal::Idle { halvings: Some(1) });
+        let halved = (play.segments() - before / 2.0).abs() < 1e-3;
+        assert!(before > 16.0 && halved, "{before} {}", play.segments());
+        assert_eq!(
+            play.ssthresh(),
+            before * 0.75,
+            "three quarters are reached again in slow start"
+        );
     }
 }

@@ -179,7 +179,7 @@ mod tests {
         let mut play = Play::new("sctp", &[]);
         play.rounds(3);
         for expected in [8.0, 4.0, 4.0] {
-            play.signal(Signal::Idle);
+            play.signal(Signal::Idle { halvings: None });
             assert_eq!(play.segments(), expected);
         }
     }

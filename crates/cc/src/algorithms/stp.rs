@@ -85,7 +85,7 @@ impl Controller for Stp {
 
     fn on_signal(&mut self, _path: &PathView, signal: &Signal) {
         match signal {
-            Signal::Idle => self.restart(),
+            Signal::Idle { .. } => self.restart(),
             Signal::EcnCe => self.halve(),
             Signal::MtuChanged { mss } => self.mss = *mss,
             _ => {}
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(stp.snapshot().phase, Phase::CongestionAvoidance);
         ack(&mut *stp, 8);
         assert!((8..=9).contains(&segments(&*stp)));
-        stp.on_signal(&path(), &Signal::Idle);
+        stp.on_signal(&path(), &Signal::Idle { halvings: None });
         assert_eq!((segments(&*stp), stp.snapshot().phase), (1, Phase::SlowStart));
     }
 

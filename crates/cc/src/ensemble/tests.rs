@@ -143,10 +143,10 @@ fn idle_is_only_who_is_the_last_to_be() {
     first.rounds(6);
     let second = begin(&table, Some(&first));
     let before = first.segments();
-    first.signal(Signal::Idle);
+    first.signal(Signal::Idle { halvings: None });
     assert_eq!(first.segments(), before);
     drop(second);
-    first.signal(Signal::Idle);
+    first.signal(Signal::Idle { halvings: None });
     assert_eq!(first.segments(), 2.0);
 }
 

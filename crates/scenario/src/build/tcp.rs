@@ -76,6 +76,7 @@ settings! {
     cwnd_min => |c, v| c.cwnd_min = v;
     cwnd_max => |c, v| c.cwnd_max = Some(v.0);
     idle_restart => |c, v| c.idle_restart = v;
+    idle_halving => |c, v| c.idle_halving = v;
     max_burst => |c, v| c.max_burst = v;
     nagle => |c, v| c.nagle = v;
     rto_initial => |c, v| c.rto_initial = v.0;

@@ -131,6 +131,8 @@ settings_table! {
     cwnd_max: Quantity<ByteCount>;
     /// After idle time the window starts over.
     idle_restart: bool;
+    /// It is halved for each timeout that passed in place of starting over.
+    idle_halving: bool;
     /// Most segments sent for one acknowledgement or timer; 0 for no limit.
     max_burst: u32;
     /// A short segment waits until nothing is unacknowledged.

@@ -173,7 +173,7 @@ impl Path {
         let Some(last) = self.last_data else { return };
         let timeouts = view.now.since(last).as_nanos() / self.rto().as_nanos().max(1);
         for _ in 0..timeouts.min(16) {
-            self.controller.on_signal(view, &Signal::Idle);
+            self.controller.on_signal(view, &Signal::Idle { halvings: None });
         }
     }
 

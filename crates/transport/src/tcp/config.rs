@@ -76,6 +76,8 @@ pub struct Config {
     /// After idle time longer than the retransmission timeout the window starts over (RFC 5681,
     /// section 4.1). Default on.
     pub idle_restart: bool,
+    /// It is halved for each timeout that passed in place of starting over (RFC 2861, section 3.1). Default off.
+    pub idle_halving: bool,
     /// Most segments sent for one acknowledgement or timer; 0 for no limit. Default 0.
     pub max_burst: u32,
     /// A short segment waits until nothing is unacknowledged (RFC 9293, section 3.7.4). Default on.
@@ -195,6 +197,7 @@ impl Default for Config {
             cwnd_min: 1,
             cwnd_max: None,
             idle_restart: true,
+            idle_halving: false,
             max_burst: 0,
             nagle: true,
             rto_initial: Span::from_secs(1),
@@ -274,6 +277,7 @@ impl Config {
             rto_min: Span::from_millis(200),
             rto_max: Span::from_secs(120),
             ack_delay: Span::from_millis(40),
+            idle_halving: true,
             quick_acks: 16,
             compressed_acks: Span::from_millis(1),
             ..Self::default()

@@ -108,13 +108,11 @@ impl Pacer {
         self.last_sent = Some(now);
     }
 
-    /// Nothing left for longer than `span`: what the pace had counted is forgotten.
-    pub(super) fn take_idle(&mut self, now: Instant, span: Span) -> bool {
-        let idle = self.last_sent.is_some_and(|at| now.since(at) > span);
-        if idle {
-            self.bucket = Bucket::default();
-        }
-        idle
+    /// For how long nothing left, if that is longer than `span`: then what the pace had counted is forgotten.
+    pub(super) fn take_idle(&mut self, now: Instant, span: Span) -> Option<Span> {
+        let pause = self.last_sent.map(|at| now.since(at)).filter(|pause| *pause > span)?;
+        self.bucket = Bucket::default();
+        Some(pause)
     }
 
     /// The time until now was no idle time.
@@ -227,10 +225,11 @@ mod tests {
     fn a_pause_is_idle_time_unless_it_is_forgiven() {
         let mut pacer = Pacer::new(0);
         let at = |ms| Instant::ZERO + Span::from_millis(ms);
-        assert!(!pacer.take_idle(at(900), Span::ZERO), "nothing left yet");
+        assert_eq!(pacer.take_idle(at(900), Span::ZERO), None, "nothing left yet");
         pacer.sent_freely(at(0));
-        assert!(pacer.take_idle(at(101), Span::from_millis(100)));
+        let pause = Some(Span::from_millis(101));
+        assert_eq!(pacer.take_idle(at(101), Span::from_millis(100)), pause);
         pacer.forgive_idle(at(101));
-        assert!(!pacer.take_idle(at(201), Span::from_millis(100)));
+        assert_eq!(pacer.take_idle(at(201), Span::from_millis(100)), None);
     }
 }

@@ -40,7 +40,7 @@ impl Sender {
     /// A burst of new data is due.
     fn tick(&mut self, now: Instant) {
         if self.timer.is_idle(now, self.config.idle_threshold) {
-            self.signal(now, &Signal::Idle);
+            self.signal(now, &Signal::Idle { halvings: None });
             self.set_timer(now);
         }
         let Some(burst) = self.timer.due(now) else { return };

@@ -154,6 +154,23 @@ fn after_idle_time_the_window_starts_over() {
 }
 
 #[test]
+fn a_pause_halves_the_window_of_linux_for_each_timeout_that_passed() {
+    for (pause, segments) in [(900, 8), (1_100, 4), (2_100, 2), (60_000, 2)] {
+        let mut script = Script::open(Config { idle_halving: true, ..plain() });
+        script.write(6_000);
+        for ack in [0, 1001, 2001, 4001, 6001] {
+            if ack > 0 {
+                script.hear(peer(".", 1, ack, 0));
+            }
+            script.sent();
+        }
+        script.pass(pause);
+        script.write(20_000);
+        assert_eq!(script.sent().len(), segments, "{pause} ms");
+    }
+}
+
+#[test]
 fn an_acknowledgement_of_two_segments_opens_the_window_by_two_and_after_a_timeout_by_one() {
     let mut script = Script::open(Config { ack_every: 2, ..plain() });
     script.write(50_000);

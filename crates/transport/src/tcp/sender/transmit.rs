@@ -313,11 +313,15 @@ impl Sender {
             || self.peer.is_half(len)
     }
 
-    /// RFC 5681, section 4.1.
+    /// RFC 5681, section 4.1, or RFC 2861, section 3.1.
     fn restart_after_idle(&mut self, now: Instant) {
         let timeout = self.timeout();
-        if self.pacer.take_idle(now, timeout) && self.config.idle_restart {
-            self.signal(now, &Signal::Idle);
+        let Some(pause) = self.pacer.take_idle(now, timeout) else { return };
+        if self.config.idle_restart {
+            let passed = (pause.as_nanos() - 1) / timeout.as_nanos().max(1);
+            let passed = u32::try_from(passed).unwrap_or(u32::MAX);
+            let halvings = self.config.idle_halving.then_some(passed);
+            self.signal(now, &Signal::Idle { halvings });
         }
     }
 }
