@@ -199,3 +199,28 @@ fn what_held_back_a_flow_and_how_full_the_line_was_is_said() {
     assert!(held["limited_by"]["rcv_buf"].as_f64().is_some_and(|share| share > 0.8), "{held}");
     assert!(held["utilisation"]["mean"].as_f64().is_some_and(|share| share < 0.5), "{held}");
 }
+
+#[test]
+fn no_result_is_written_over_the_scenario_or_over_a_file_that_it_names() {
+    let (dir, path) = in_file(&SCENARIO.replace("rate = \"2 Mbit/s\"", "trace = \"rate.csv\""));
+    let rate = dir.path().join("rate.csv");
+    let rate = rate.to_str().expect("a path");
+    fs::write(rate, "time_s,rate_bps\n0,2000000\n").expect("a file");
+    let before = [&path, rate].map(|file| fs::read_to_string(file).expect("a file"));
+    let taken = predicate::str::contains("the same file: name another one");
+    for file in [&path, rate] {
+        for flag in ["--csv", "--svg"] {
+            compare(&[&path, "--variants", "tcp-sack", flag, file])
+                .assert()
+                .code(2)
+                .stderr(taken.clone());
+        }
+        for flag in ["--samples", "--pcap"] {
+            let mut run = cargo_bin_cmd!("bentpipe");
+            run.args(["run", &path, flag, file]).assert().code(2).stderr(taken.clone());
+        }
+    }
+    let both = dir.path().join("both").to_str().expect("a path").to_owned();
+    compare(&[&path, "--csv", &both, "--svg", &both]).assert().code(2).stderr(taken);
+    assert_eq!([&path, rate].map(|file| fs::read_to_string(file).expect("a file")), before);
+}

@@ -11,6 +11,7 @@ mod load;
 mod old_keys;
 mod problem;
 mod profile;
+mod reads;
 mod schema;
 mod text;
 

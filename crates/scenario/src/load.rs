@@ -1,6 +1,6 @@
 //! Reading scenario files and changing single values from the command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bentpipe_sim::RunSpec;
 
@@ -8,7 +8,7 @@ use crate::error::{ScenarioError, did_you_mean};
 use crate::old_keys;
 use crate::profile::profile;
 use crate::text::{locate, read, set};
-use crate::{Extensions, ScenarioFile, build, library};
+use crate::{Extensions, ScenarioFile, build, library, reads};
 
 /// A scenario, read and checked.
 #[derive(Clone, Debug)]
@@ -133,6 +133,11 @@ impl Scenario {
     /// Where it came from.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// The files that it reads besides its own, so that no result is written over them.
+    pub fn reads(&self) -> Vec<PathBuf> {
+        reads::files(&self.file, &self.source)
     }
 
     /// What to tell whoever wrote it: keys that have another name now.

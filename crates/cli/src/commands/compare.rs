@@ -1,6 +1,8 @@
 //! `bentpipe compare`: variants of a flow on the same link, ranked.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use bentpipe_experiments::compare::{CompareOptions, compare as run_all, default_variants};
 use bentpipe_record::{Comparison, ComparisonRow, Estimate};
@@ -9,7 +11,7 @@ use bentpipe_scenario::Scenario;
 use crate::args::Compare;
 use crate::commands::{changed, print_json};
 use crate::failure::Failure;
-use crate::output::{bars, lines::Lines, progress::Bar, ranking};
+use crate::output::{bars, file, lines::Lines, progress::Bar, ranking};
 
 /// Runs a scenario with each variant and prints the ranking.
 pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
@@ -23,17 +25,13 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
         [] => default_variants(&scenario, &args.flow)?,
         named => (named.to_vec(), Vec::new()),
     };
+    let files = Files::reserve(args, &scenario)?;
     let lines = Lines::new();
     left_out.iter().for_each(|why| lines.remark(why));
     let bar = Bar::new();
     let result = run_all(&scenario, &variants, &options, &bar)?;
     bar.finish();
-    if let Some(path) = &args.csv {
-        write_csv(path, &result).map_err(|error| Failure::writing(path, error))?;
-    }
-    if let Some(path) = &args.svg {
-        bars::write_svg(path, &result).map_err(|error| Failure::writing(path, error))?;
-    }
+    files.write(&result)?;
     if args.json {
         return print_json(&result);
     }
@@ -45,14 +43,49 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
     Ok(ranking::print(&result, &legend, &mut anstream::stdout().lock())?)
 }
 
+/// The files for the results. What is in them stays there until there are some.
+struct Files<'a> {
+    csv: Option<(&'a Path, File)>,
+    svg: Option<(&'a Path, File)>,
+}
+
+impl<'a> Files<'a> {
+    /// Opens the files, none of which the scenario reads.
+    fn reserve(args: &'a Compare, scenario: &Scenario) -> Result<Self, Failure> {
+        let mut used = scenario.reads();
+        used.push(scenario.source().into());
+        let mut open = |path: &'a Option<PathBuf>| {
+            let Some(path) = path else { return Ok(None) };
+            let opened = file::reserve(path, used.iter().map(PathBuf::as_path))?;
+            used.push(path.clone());
+            Ok::<_, Failure>(Some((path.as_path(), opened)))
+        };
+        Ok(Self { csv: open(&args.csv)?, svg: open(&args.svg)? })
+    }
+
+    fn write(self, result: &Comparison) -> Result<(), Failure> {
+        if let Some((path, out)) = self.csv {
+            let failed = |error| Failure::writing(path, error);
+            file::empty(&out).map_err(failed)?;
+            write_csv(out, result).map_err(|error| Failure::writing(path, error))?;
+        }
+        if let Some((path, mut out)) = self.svg {
+            let picture = bars::svg(result).map_err(|error| Failure::writing(path, error))?;
+            let written = file::empty(&out).and_then(|()| out.write_all(picture.as_bytes()));
+            written.map_err(|error| Failure::writing(path, error))?;
+        }
+        Ok(())
+    }
+}
+
 /// What is written of an estimate that may be missing.
 fn mean_and_interval(estimate: Option<&Estimate>) -> [String; 2] {
     let ci95 = |e: &Estimate| e.ci95.map(|ci95| ci95.to_string()).unwrap_or_default();
     estimate.map(|e| [e.mean.to_string(), ci95(e)]).unwrap_or_default()
 }
 
-fn write_csv(path: &Path, result: &Comparison) -> Result<(), csv::Error> {
-    let mut writer = csv::Writer::from_path(path)?;
+fn write_csv(out: File, result: &Comparison) -> Result<(), csv::Error> {
+    let mut writer = csv::Writer::from_writer(out);
     let measures = [
         "goodput_bps",
         "to_best_percent",

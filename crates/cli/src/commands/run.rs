@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Run) -> Result<(), Failure> {
     let scenario = changed(&args.source.open()?, &args.overrides)?;
     let spec = scenario.run_spec(args.seed, args.wire)?;
     let every = scenario.file().sample_every.map_or(SAMPLE_EVERY, |every| every.0);
-    let mut files = Files::create(args, &spec, every)?;
+    let mut files = Files::create(args, &spec, every, &scenario.reads())?;
     let summary = bentpipe_sim::run(&spec, &mut files)
         .map_err(|error| Failure::Input(format!("{}: {error}", scenario.source())))?;
     let seen = std::mem::take(&mut files.seen);
@@ -49,7 +49,7 @@ struct Files {
 }
 
 impl Files {
-    fn create(args: &Run, spec: &RunSpec, every: Span) -> Result<Self, Failure> {
+    fn create(args: &Run, spec: &RunSpec, every: Span, named: &[PathBuf]) -> Result<Self, Failure> {
         let directions = spec.directions();
         // The capture is checked first: a link that does not exist must leave no file behind.
         if let Some(unknown) =
@@ -58,7 +58,8 @@ impl Files {
             let hint = did_you_mean(unknown, directions.iter().map(|[link, ..]| *link));
             return Err(Failure::Input(format!("--pcap-link: there is no link `{unknown}`{hint}")));
         }
-        let read: Vec<&Path> = args.source.files().collect();
+        let named = named.iter().map(PathBuf::as_path);
+        let read: Vec<&Path> = args.source.files().chain(named).collect();
         let mut samples = None;
         if let Some(path) = &args.samples {
             let mut writer = csv::Writer::from_writer(file::create(path, read.iter().copied())?);

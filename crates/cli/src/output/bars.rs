@@ -1,7 +1,6 @@
 //! A comparison as SVG: a bar for each variant, with its confidence interval.
 
 use std::error::Error;
-use std::path::Path;
 
 use bentpipe_record::Comparison;
 use plotters::prelude::*;
@@ -14,9 +13,11 @@ const BAR: u32 = 34;
 const COLOR: RGBColor = RGBColor(0, 114, 178);
 
 /// Draws the goodput of each variant, the best one at the top.
-pub(crate) fn write_svg(path: &Path, result: &Comparison) -> Result<(), Box<dyn Error>> {
+pub(crate) fn svg(result: &Comparison) -> Result<String, Box<dyn Error>> {
     let count = result.rows.len();
-    let root = SVGBackend::new(path, (WIDTH, FRAME + BAR * count as u32)).into_drawing_area();
+    let mut text = String::new();
+    let size = (WIDTH, FRAME + BAR * count as u32);
+    let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
     root.fill(&WHITE)?;
     let rows = || result.rows.iter().map(|row| &row.goodput);
     let high = rows().map(|e| e.mean + e.ci95.unwrap_or(0.0)).fold(1.0, f64::max) / 1e6;
@@ -49,5 +50,6 @@ pub(crate) fn write_svg(path: &Path, result: &Comparison) -> Result<(), Box<dyn 
         root.draw(&Text::new(row.variant.clone(), (at.0 - 8, at.1), style))?;
     }
     root.present()?;
-    Ok(())
+    drop((chart, root));
+    Ok(text)
 }
