@@ -172,3 +172,17 @@ fn the_scenario_of_the_gallery_is_slower_than_its_clear_sky() {
     let clear = goodput("links.satellite.rain.exceeded=5 %");
     assert!(rainy > 5.0 && rainy < 0.7 * clear && clear > 35.0, "{rainy} {clear}");
 }
+
+#[test]
+fn both_directions_of_a_link_stand_in_one_rain() {
+    for (own, key) in [
+        ("step = \"10 s\"", "step"),
+        ("exceeded = \"1 %\"", "exceeded"),
+        ("rain_rate = \"9 mm/h\"", "rain_rate"),
+    ] {
+        let rain = format!("[links.space.rain]\n{CLIMATE}\n[links.space.return.rain]\n{own}");
+        let said = refused(LINE, &rain).to_string();
+        let key = format!("links.space.return.rain.{key}");
+        assert!(said.contains(&key) && said.contains("both are in one rain"), "{said}");
+    }
+}

@@ -69,6 +69,7 @@ pub(super) fn link(
         let message = "there is no rain on links of constellations and of agents";
         return problem(&["links", name, "rain"], message);
     }
+    Rain::check_same(name, table)?;
     let [forward_link, return_link] = [
         direction(name, "forward", table, table.forward_link.as_ref(), held[0], origin)?,
         direction(name, "return", table, table.return_link.as_ref(), held[1], origin)?,

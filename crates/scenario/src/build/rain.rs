@@ -57,6 +57,34 @@ impl<'a> Rain<'a> {
         table.rain.is_some() || ways.into_iter().flatten().any(|own| own.rain.is_some())
     }
 
+    /// Whether two directions of a link, both in rain that is drawn, stand in the same.
+    pub(super) fn check_same(link: &'a str, both: &'a LinkTable) -> Result<(), Problem> {
+        let ways = [("forward", &both.forward_link), ("return", &both.return_link)];
+        let rains = ways.map(|(key, own)| Self::of(link, key, both, own.as_ref()));
+        let [Some(one), Some(other)] = &rains else { return Ok(()) };
+        let (a, b) = (&one.table, &other.table);
+        if a.attenuation.is_some() || b.attenuation.is_some() {
+            return Ok(());
+        }
+        let same = [
+            ("elevation", a.elevation == b.elevation),
+            ("latitude", a.latitude == b.latitude),
+            ("station_height", a.station_height == b.station_height),
+            ("rain_height", a.rain_height == b.rain_height),
+            ("rain_rate", a.rain_rate == b.rain_rate),
+            ("rain_probability", a.rain_probability == b.rain_probability),
+            ("exceeded", a.exceeded == b.exceeded),
+            ("step", a.step == b.step),
+        ];
+        match same.into_iter().find(|(_, same)| !same) {
+            Some((key, _)) => {
+                let own = if one.own.is_some_and(|own| own.has(key)) { one } else { other };
+                own.wrong(&[key], "it is another one in the other direction: both are in one rain")
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Something that does not fit, at a key of the table or at the table itself.
     pub(super) fn wrong<T>(&self, keys: &[&str], message: impl Into<String>) -> Result<T, Problem> {
         let own = self.own.filter(|own| keys.first().is_none_or(|key| own.has(key)));
