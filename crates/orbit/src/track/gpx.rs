@@ -32,16 +32,18 @@ fn point(
     node: Node<'_, '_>,
     first: &mut Option<i64>,
 ) -> Result<TrackPoint, OrbitError> {
-    let line = u64::from(document.text_pos_at(node.range().start).row);
-    let wrong = |message: String| at_line(line, message);
+    // Where a node stands is found by counting lines: for errors only.
+    let line = || u64::from(document.text_pos_at(node.range().start).row);
+    let wrong = |message: String| at_line(line(), message);
     let number = |what: &str, text: Option<&str>| -> Result<f64, OrbitError> {
         let text = text.ok_or_else(|| wrong(format!("a point without `{what}`")))?;
         let parsed = text.trim().parse().ok().filter(|value: &f64| value.is_finite());
         parsed.ok_or_else(|| wrong(format!("{what}: `{text}` is no number")))
     };
-    let child = |name| {
-        let child = node.children().find(|child| child.tag_name().name() == name);
-        child.and_then(|child| child.text())
+    let child = |name| -> Option<String> {
+        let child = node.children().find(|child| child.tag_name().name() == name)?;
+        // A comment cuts a text in two.
+        Some(child.children().filter_map(|part| part.text().filter(|_| part.is_text())).collect())
     };
     let latitude = number("lat", node.attribute("lat"))?;
     let longitude = number("lon", node.attribute("lon"))?;
@@ -49,16 +51,16 @@ fn point(
     let place = place.map_err(|error| wrong(error.to_string()))?;
     let altitude = match child("ele") {
         None => Km(0.0),
-        Some(text) => altitude(number("ele", Some(text))?)
+        Some(text) => altitude(number("ele", Some(&text))?)
             .map_err(|message| wrong(format!("ele: {message}")))?,
     };
     let time = child("time").ok_or_else(|| {
         wrong("a point without `time`: without times it is a line and no track".to_owned())
     })?;
     let parsed = DateTime::parse_from_rfc3339(time.trim()).ok();
-    let nanos = parsed
-        .and_then(|time| time.timestamp_nanos_opt())
-        .ok_or_else(|| wrong(format!("time: `{time}` is no time such as 2026-11-25T08:00:00Z")))?;
+    let nanos = parsed.and_then(|time| time.timestamp_nanos_opt()).ok_or_else(|| {
+        wrong(format!("time: `{time}` is no time after 1678 such as 2026-11-25T08:00:00Z"))
+    })?;
     let since = nanos.checked_sub(*first.get_or_insert(nanos)).and_then(|n| u64::try_from(n).ok());
     let since = since.ok_or_else(|| wrong(format!("time: {time} is before the first point's")))?;
     Ok(TrackPoint { at: Instant::ZERO + Span::from_nanos(since), place, altitude })
@@ -86,6 +88,30 @@ mod tests {
         let start = track.at(Instant::ZERO);
         assert_eq!((start.place.longitude(), start.altitude), (Degrees(-0.1), Km(0.025)));
         assert_eq!(track.length(), Span::from_millis(30_250));
+    }
+
+    #[test]
+    fn a_comment_within_a_value_changes_nothing() {
+        let text = gpx(
+            "<trkpt lat=\"1\" lon=\"2\"><ele>11<!-- m -->000</ele><time>2026-01-01T00:00:00Z</time></trkpt>",
+        );
+        assert_eq!(Track::read(&text).expect("a track").at(Instant::ZERO).altitude, Km(11.0));
+    }
+
+    #[test]
+    fn a_track_of_a_hundred_thousand_points_is_read_in_one_pass() {
+        let point = |n: u32| {
+            let (minutes, seconds) = (n / 60, n % 60);
+            let time = format!(
+                "2026-01-{:02}T{:02}:{:02}:{seconds:02}Z",
+                1 + minutes / 1440,
+                minutes / 60 % 24,
+                minutes % 60
+            );
+            format!("<trkpt lat=\"1\" lon=\"2\"><time>{time}</time></trkpt>\n")
+        };
+        let text = gpx(&(0..100_000).map(point).collect::<String>());
+        assert_eq!(Track::read(&text).expect("a track").length(), Span::from_secs(99_999));
     }
 
     #[test]
