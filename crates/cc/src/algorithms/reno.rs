@@ -204,10 +204,7 @@ mod tests {
         play.signal(Signal::Idle { halvings: Some(1) });
         let halved = (play.segments() - before / 2.0).abs() < 1e-3;
         assert!(before > 16.0 && halved, "{before} {}", play.segments());
-        assert_eq!(
-            play.ssthresh(),
-            before * 0.75,
-            "three quarters are reached again in slow start"
-        );
+        // Three quarters are reached again in slow start.
+        assert!((play.ssthresh() - before * 0.75).abs() < 1e-3, "{before} {}", play.ssthresh());
     }
 }
