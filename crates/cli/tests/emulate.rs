@@ -224,6 +224,26 @@ fn the_exit_code_and_the_output_are_those_of_the_command() {
 }
 
 #[test]
+fn the_server_is_asked_to_end_and_has_time_for_it() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let last = dir.path().join("last words");
+    let script = dir.path().join("server");
+    let words = format!(
+        "#!/bin/sh\ntrap 'sleep 0.2; echo done > \"{}\"; exit' TERM\nwhile :; do sleep 0.05; done\n",
+        last.display()
+    );
+    fs::write(&script, words).expect("written");
+    // The shell has something else to do afterwards, so that the server is a child of it.
+    let server = format!("sh {}; true", script.display());
+    let ended = output(&["geo", "--netns", "--server", &server, "--", "sleep", "0.3"]);
+    assert!(ended.status.success(), "{}", text(&ended.stderr));
+    assert_eq!(fs::read_to_string(last).expect("its last words"), "done\n");
+}
+
+#[test]
 fn a_file_arrives_at_the_server_behind_the_link() {
     if !can_make_namespaces() {
         return;

@@ -13,7 +13,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use bentpipe_system::programs::{ip, missing};
 use bentpipe_units::Span;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, geteuid, kill_process_group, pidfd_open, pidfd_send_signal,
+    test_kill_process_group,
+};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::bridge::Device;
@@ -23,7 +26,7 @@ use crate::rounds::timespec;
 /// is with us; the kernel then ends every process of the namespace. It leaves no zombies.
 const HOLD: &str = "trap '' CHLD; echo; exec cat >/dev/null";
 /// Runs a program where another file takes the place of the one by which names are looked up.
-const MOUNT_RESOLVER: &str = r#"mount --bind "$0" /etc/resolv.conf && exec "$@""#;
+const MOUNT_RESOLVER: &str = r#"mount --bind "$0" /etc/resolv.conf || exit 125; exec "$@""#;
 /// Packets that the kernel keeps while the emulator is busy.
 pub(super) const KERNEL_QUEUE: u32 = 10_000;
 /// Time between two looks for a port.
@@ -224,6 +227,28 @@ impl Process<'_> {
     /// Asks it to end.
     pub fn terminate(&self) {
         let _ = pidfd_send_signal(&self.handle, Signal::TERM);
+    }
+
+    /// Asks it and all that it has started to end and waits until they have, at most this long. It must lead a
+    /// process group of its own.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn stop_group(&mut self, longest: Span) -> io::Result<()> {
+        let group = Pid::from_child(&self.child);
+        let _ = kill_process_group(group, Signal::TERM);
+        if !self.ended_within(longest)? {
+            return Ok(());
+        }
+        // A shell ends at once, and what it has started later.
+        self.child.wait()?;
+        for _ in 0..longest.as_nanos() / LOOK_EVERY.as_nanos() {
+            if test_kill_process_group(group).is_err() {
+                break;
+            }
+            poll(&mut [], Some(&timespec(LOOK_EVERY)))?;
+        }
+        Ok(())
     }
 
     /// Ends it without asking.

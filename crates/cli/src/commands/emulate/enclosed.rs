@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -49,10 +49,9 @@ pub(super) fn run(args: &Emulate, links: &Links) -> Result<(), Failure> {
     let server = args.server.as_ref().map(|command| serve(&servers, command)).transpose()?;
     let command = clients.start(&args.command, None, |_| {}).map_err(failed)?;
     let (bridge, status) = pass(bridge, command, &signals)?;
-    if let Some(server) = server {
-        server.terminate();
+    if let Some(mut server) = server {
         // One that does not want to is killed.
-        server.ended_within(SERVER_END).map_err(failed)?;
+        server.stop_group(SERVER_END).map_err(failed)?;
     }
     report(&bridge, args.json)?;
     code(status)
@@ -93,7 +92,7 @@ fn serve<'n>(namespace: &'n Namespace, command: &str) -> Result<Process<'n>, Fai
     let output = io::stderr().as_fd().try_clone_to_owned().map_err(failed)?;
     let mut server = namespace
         .start(&["sh", "-c", command], None, |command| {
-            command.stdin(Stdio::null()).stdout(output);
+            command.stdin(Stdio::null()).stdout(output).process_group(0);
         })
         .map_err(failed)?;
     namespace.await_port(&server, SERVER_START).map_err(failed)?;
