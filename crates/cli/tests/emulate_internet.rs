@@ -3,16 +3,17 @@
 
 mod namespaces;
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::JoinHandle;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use namespaces::{Host, can_make_namespaces, inside, until};
+use namespaces::{Host, can_make_namespaces, inside, ip, until};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bentpipe");
 /// What the world says.
@@ -144,12 +145,7 @@ fn the_exit_code_is_that_of_the_command_and_two_at_a_time_do_not_meet() {
     });
     let codes = both.map(|mut child| child.wait().expect("it ends").code());
     assert_eq!(codes, [Some(7), Some(9)]);
-    until(|| (rules(&home.state()) == rules(&before)).then_some(()));
-}
-
-/// A state without whether the host forwards, which the last of two leaves as the first one made it.
-fn rules(state: &str) -> &str {
-    state.trim_end_matches(['0', '1', '\n'])
+    until(|| (home.state() == before).then_some(()));
 }
 
 #[test]
@@ -168,6 +164,71 @@ fn nothing_is_left_on_the_host_after_a_kill() {
     kill_process(Pid::from_child(&running), Signal::KILL).expect("killed");
     running.wait().expect("it ends");
     until(|| (home.state() == before).then_some(()));
+}
+
+#[test]
+fn of_two_that_overlap_the_last_one_stops_forwarding() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let home = Home::new();
+    let before = home.state();
+    let start = |seconds: &str| {
+        inside(home.host.id(), || {
+            let mut emulate = Command::new(PROGRAM);
+            emulate.args(["emulate", "geo", "--internet", "--", "sleep", seconds]);
+            emulate.stderr(Stdio::null()).spawn().expect("it starts")
+        })
+    };
+    let mut first = start("0.5");
+    until(|| home.state().contains("masquerade").then_some(()));
+    let mut second = start("1");
+    first.wait().expect("it ends");
+    second.wait().expect("it ends");
+    until(|| (home.state() == before).then_some(()));
+}
+
+#[test]
+fn a_signal_while_it_starts_leaves_nothing_on_the_host() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let home = Home::new();
+    let before = home.state();
+    // An nft that has done its work and takes its time.
+    let folder = tempfile::tempdir().expect("a folder");
+    let slow = folder.path().join("nft");
+    let nft = ["/usr/sbin/nft", "/sbin/nft"].into_iter().find(|path| Path::new(path).exists());
+    let script =
+        format!("#!/bin/sh\n{} \"$@\"\nstatus=$?\nsleep 0.3\nexit $status\n", nft.expect("nft"));
+    fs::write(&slow, script).expect("written");
+    fs::set_permissions(&slow, Permissions::from_mode(0o755)).expect("set");
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").expect("a path"));
+    for signal in [Signal::KILL, Signal::TERM] {
+        let mut running = inside(home.host.id(), || {
+            let mut emulate = Command::new(PROGRAM);
+            emulate.args(["emulate", "geo", "--internet", "--", "sleep", "600"]).env("PATH", &path);
+            emulate.stderr(Stdio::null()).spawn().expect("it starts")
+        });
+        until(|| home.state().contains("masquerade").then_some(()));
+        kill_process(Pid::from_child(&running), signal).expect("killed");
+        running.wait().expect("it ends");
+        until(|| (home.state() == before).then_some(()));
+    }
+}
+
+#[test]
+fn a_network_of_the_host_itself_is_left_alone() {
+    if !can_make_namespaces() {
+        return;
+    }
+    let home = Home::new();
+    ip(home.host.id(), &["address add 10.53.0.77/24 dev eth0"]);
+    let asked = home.serve(1, b"far");
+    let reached = home.emulate(&["geo", "--internet", "--", "curl", "-s", WORLD]);
+    assert_eq!(text(&reached.stdout), "far", "{}", text(&reached.stderr));
+    assert!(text(&reached.stderr).contains("10.53.1.1 (here)"), "{}", text(&reached.stderr));
+    asked.join().expect("no panic");
 }
 
 #[test]

@@ -12,15 +12,22 @@ use crate::bridge::Device;
 use crate::namespace::KERNEL_QUEUE;
 
 /// Rules that give a client the address of this host, until the standard input ends, that is with us. Then the rules go, and
-/// the host forwards no more than it did, unless another one of these is still there. It takes no signal but SIGKILL.
+/// the host forwards no more than it did, unless another one of these is still there. Nothing but SIGKILL keeps it from that:
+/// it takes no other signal, and what nobody reads any more is no reason to end. The table bears its number and that of this process, so
+/// that no later one with the same number loses its own.
 const HOLD: &str = "
-trap '' HUP INT TERM
-table=bentpipe_${1#bentpipe-}
+trap '' HUP INT TERM PIPE
+table=bentpipe_${1#bentpipe-}_$$
 switch=/proc/sys/net/ipv4/ip_forward
 forwarded=$(cat $switch) || exit
+# Another one of these has turned it on.
+nft list tables ip | grep -q 'bentpipe_.*_off' && forwarded=0
+[ $forwarded = 1 ] || table=${table}_off
+undo() {
+    nft delete table ip $table
+    [ $forwarded = 1 ] || nft list tables ip | grep -q 'bentpipe_.*_off' || echo 0 > $switch
+}
 nft -f - <<RULES || exit
-table ip $table
-delete table ip $table
 table ip $table {
     chain postrouting {
         type nat hook postrouting priority srcnat
@@ -28,11 +35,11 @@ table ip $table {
     }
 }
 RULES
-echo 1 > $switch || exit
-echo
-cat > /dev/null
-nft delete table ip $table
-[ $forwarded = 1 ] || nft list tables ip | grep -q bentpipe_ || echo 0 > $switch
+if echo 1 > $switch; then
+    echo ready
+    cat > /dev/null
+fi
+undo
 ";
 
 /// The host's own network behind a link: what comes out at this end goes on over the routes of the host, under its address.
