@@ -1,7 +1,8 @@
 //! Traces of links: rate, one-way delay, loss and state over time, as files have them.
 //!
 //! [`read`] knows the formats that describe a link: one line for each opportunity to send (mahimahi), and a table with a
-//! time and columns ([`native`]). [`import`] makes such a table of what measuring programs write.
+//! time and columns ([`native`]). [`import`] makes such a table of what measuring programs write, and
+//! [`record`] measures.
 
 mod error;
 pub mod import;
@@ -9,6 +10,7 @@ mod known;
 mod mahimahi;
 pub mod native;
 mod options;
+pub mod record;
 mod slots;
 mod summary;
 mod trace;
