@@ -1,5 +1,7 @@
 //! `bentpipe trace`: links as they were measured.
 
+mod record;
+
 use std::io::Write;
 use std::path::Path;
 
@@ -24,6 +26,8 @@ pub(crate) fn trace(args: &crate::args::Trace) -> Result<(), Failure> {
     match &args.what {
         TraceCommand::Info(args) => info(args),
         TraceCommand::Import(args) => import_all(args),
+        TraceCommand::Record(args) => record::record(args),
+        TraceCommand::Respond(args) => record::respond(args),
         TraceCommand::FromOrbit(args) => from_orbit(args),
     }
 }

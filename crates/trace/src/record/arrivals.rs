@@ -34,7 +34,7 @@ impl Arrivals {
         self.bins[place] += bytes.get();
     }
 
-    /// Bytes of each bin that ended by then, with the time at which it began, counted from `zero`.
+    /// Bytes of each bin between two times, with the time at which it began, counted from `zero`.
     pub(super) fn until(
         &self,
         zero: Instant,
@@ -43,6 +43,7 @@ impl Arrivals {
         let origin = self.origin.unwrap_or(end);
         let bins = self.bins.iter().zip(0u64..);
         bins.map(move |(bytes, n)| (origin + BIN * n, *bytes))
+            .skip_while(move |(at, _)| *at < zero)
             .take_while(move |(at, _)| *at + BIN <= end)
             .map(move |(at, bytes)| (Instant::ZERO + at.since(zero), bytes))
     }

@@ -365,7 +365,7 @@ impl Recorder {
         };
         let options =
             ImportOptions { way: self.plan.way, gap: self.plan.gap, interval: self.plan.interval };
-        let probes = self.samples.probes(self.plan.way);
+        let probes = self.samples.probes(self.plan.way, self.plan.gap);
         let mut trace = trace(name, probes, &options)?;
         trace.rate = match self.plan.way {
             Way::Down => {

@@ -64,7 +64,7 @@ impl Reported {
         self.want >= end
     }
 
-    /// Bytes of each bin that ended by then, with the time at which it began, counted from `zero`.
+    /// Bytes of each bin between two times, with the time at which it began, counted from `zero`.
     pub(super) fn until(
         &self,
         zero: Instant,
@@ -76,7 +76,7 @@ impl Reported {
             let (sent, clock) = nearest?;
             // As late behind the probe as its count is behind the probe's arrival.
             let begin = place.checked_mul(BIN.as_nanos())?.checked_add(sent.as_nanos())?;
-            let begin = Span::from_nanos(begin.saturating_sub(clock));
+            let begin = Span::from_nanos(begin.checked_sub(clock)?);
             (begin + BIN <= length).then(|| (Instant::ZERO + begin, u64::from(*bytes)))
         })
     }

@@ -99,24 +99,26 @@ impl Samples {
         (self.sent.len(), self.answered)
     }
 
-    /// The probes as one way saw them. One whose delay is not known although it came has that of the one before it, and
-    /// one that never began its way says nothing of it.
-    pub(super) fn probes(&self, way: Way) -> Vec<Probe> {
+    /// The probes as one way saw them. One whose delay is not known although it came has that of the one before it. One
+    /// that was lost before it began its way says nothing of it, unless more than `gap` in a row were: that is an outage,
+    /// which no answer shows to be one of the other way only.
+    pub(super) fn probes(&self, way: Way, gap: usize) -> Vec<Probe> {
         let first = self.sent.iter().find_map(|sample| sample.round_trip);
         let mut delay = first.map(|round_trip| round_trip / 2);
         let mut probes = Vec::with_capacity(self.sent.len());
-        for (place, sample) in self.sent.iter().enumerate() {
-            if let Some(round_trip) = sample.round_trip {
-                delay = Some(round_trip / 2);
+        let runs = |a: &Sample, b: &Sample| a.round_trip.is_some() == b.round_trip.is_some();
+        for run in self.sent.chunk_by(runs) {
+            for sample in run {
+                delay = sample.round_trip.map(|round_trip| round_trip / 2).or(delay);
+                let came = match (way, sample.fate) {
+                    _ if sample.round_trip.is_some() => true,
+                    (Way::Up, fate) => fate == Fate::Arrived,
+                    // The first one is where the trace begins.
+                    (Way::Down, Fate::LostUp) if run.len() <= gap && !probes.is_empty() => continue,
+                    (Way::Down, _) => false,
+                };
+                probes.push(Probe { at: sample.at, delay: delay.filter(|_| came) });
             }
-            let came = match (way, sample.fate) {
-                _ if sample.round_trip.is_some() => true,
-                (Way::Up, fate) => fate == Fate::Arrived,
-                // The first one is where the trace begins.
-                (Way::Down, Fate::LostUp) if place > 0 => continue,
-                (Way::Down, _) => false,
-            };
-            probes.push(Probe { at: sample.at, delay: delay.filter(|_| came) });
         }
         probes
     }
@@ -150,7 +152,7 @@ mod tests {
         // 10, 11 and 13 came there, 12 did not, of 14 nobody knows.
         samples.told(&answer(13, 0b1101));
         let came = |way| -> Vec<_> {
-            samples.probes(way).iter().map(|probe| (probe.at, probe.delay.is_some())).collect()
+            samples.probes(way, 3).iter().map(|probe| (probe.at, probe.delay.is_some())).collect()
         };
         assert_eq!(
             came(Way::Up).iter().map(|it| it.1).collect::<Vec<_>>(),
@@ -160,6 +162,7 @@ mod tests {
             came(Way::Down),
             [(at(0), true), (at(10), false), (at(30), true), (at(40), false)]
         );
+        assert_eq!(samples.probes(Way::Down, 0).len(), 5, "a run of one is an outage then");
         assert_eq!((samples.counts(), samples.longest()), ((5, 2), Span::from_millis(40)));
     }
 
@@ -169,6 +172,6 @@ mod tests {
         samples.sent(at(0));
         samples.told(&answer(u64::MAX, u64::MAX));
         samples.told(&answer(3, 0));
-        assert!(samples.probes(Way::Up).iter().all(|probe| probe.delay.is_none()));
+        assert!(samples.probes(Way::Up, 3).iter().all(|probe| probe.delay.is_none()));
     }
 }
