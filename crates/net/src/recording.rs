@@ -23,7 +23,7 @@ pub trait Probes {
     fn receive(&self, buffer: &mut Vec<u8>) -> impl Future<Output = io::Result<()>>;
 }
 
-/// Runs a recorder until it ends, or is told to by `stop`.
+/// Runs a recorder until it ends, or is told to by `stop`; `begins` is called when somebody has answered.
 ///
 /// # Errors
 /// Those of the socket until somebody has answered: later ones are those of a link that is down for a while.
@@ -31,13 +31,18 @@ pub async fn record(
     recorder: &mut Recorder,
     probes: &impl Probes,
     clock: &Clock,
+    begins: impl FnOnce(),
     mut stop: impl AsyncFnMut(),
 ) -> io::Result<()> {
+    let mut begins = Some(begins);
     let (mut out, mut buffer) = (Vec::new(), Vec::new());
     while !recorder.is_done() {
         while recorder.poll(clock.now(), &mut out) {
             let sent = probes.send(&out).await;
             fail_while_opening(recorder, sent)?;
+        }
+        if let Some(begins) = begins.take_if(|_| recorder.is_measuring()) {
+            begins();
         }
         tokio::select! {
             received = probes.receive(&mut buffer) => match received {

@@ -99,6 +99,11 @@ impl Recorder {
         matches!(self.phase, Phase::Opening { .. })
     }
 
+    /// Whether it measures now.
+    pub const fn is_measuring(&self) -> bool {
+        matches!(self.phase, Phase::Measuring { .. })
+    }
+
     /// Whether it has ended.
     pub const fn is_done(&self) -> bool {
         matches!(self.phase, Phase::Done { .. })

@@ -32,15 +32,19 @@ pub(crate) fn record(args: &TraceRecord) -> Result<(), Failure> {
             args.out.as_deref().map(|path| Ok::<_, Failure>((path, file::reserve(path, [])?)));
         let out = out.transpose()?;
         announce(args, &plan)?;
+        // Whoever does not read this loses nothing.
+        let begins = || drop(writeln!(anstream::stderr(), "{} answers: measuring", args.to.text));
         let done = match args.to.port {
             None => {
                 let echo =
                     Echo::to(to.ip(), session as u16).map_err(|error| forbidden(args, &error))?;
-                recording::record(&mut recorder, &echo, &clock, async || stop.wait().await).await
+                recording::record(&mut recorder, &echo, &clock, begins, async || stop.wait().await)
+                    .await
             }
             Some(_) => {
                 let udp = Udp::to(to).map_err(failed)?;
-                recording::record(&mut recorder, &udp, &clock, async || stop.wait().await).await
+                recording::record(&mut recorder, &udp, &clock, begins, async || stop.wait().await)
+                    .await
             }
         };
         done.map_err(|error| match error.kind() {
