@@ -96,6 +96,7 @@ fn what_cannot_be_recorded_is_named_before_anything_is_sent() {
         (to, &["--load-down", "50 Mbit/s"], 2, "--limit: 100000000 B is too little"),
         (to, &["--interval", "0.5 ms"], 2, "--interval: 500 us is not in 1 ms to 500 ms"),
         ("127.0.0.1", &["--load-up", "1 Mbit/s"], 2, "write HOST:PORT"),
+        (to, &["--only-rate"], 2, "--only-rate: without a load there is no rate: add --load-down"),
         ("127.0.0.1:1", &[], 1, "nobody listens there: start `bentpipe trace respond`"),
     ] {
         let output = record(to, &[options, &["--out", &kept]].concat());
@@ -119,4 +120,16 @@ fn a_host_that_echoes_needs_no_responder() {
         assert!(said.contains("15 of 15 probes were answered"), "{said}");
         assert!(text(&output.stdout).starts_with("time_s,delay_s\n0,0.0"), "{said}");
     }
+}
+
+#[test]
+fn the_rate_alone_goes_with_what_a_recording_without_load_tells() {
+    let responder = Responder::start(&[]);
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("rate.csv").to_str().expect("a path").to_owned();
+    let options = ["--load-down", "4 Mbit/s", "--only-rate", "--duration", "400 ms", "--out", &out];
+    let output = record(&responder.1, &options);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let trace = fs::read_to_string(&out).expect("the trace");
+    assert!(trace.starts_with("time_s,rate_bps\n0,"), "{trace}");
 }

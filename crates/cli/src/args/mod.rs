@@ -27,7 +27,7 @@ pub(crate) use run::Run;
 pub(crate) use storm::{Storm, World};
 pub(crate) use trace::{
     FarEnd, Measured, Trace, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo, TraceRecord,
-    TraceRespond,
+    TraceRespond, TraceWay,
 };
 pub(crate) use transfer::{Identity, Keygen, PathArgs, Recv, Send, Transport};
 pub(crate) use twin::{Twin, TwinHost, TwinRole};

@@ -173,6 +173,9 @@ pub(crate) struct TraceRecord {
     /// Ask for a load at this rate; what of it arrives is the rate of the trace of --way down
     #[arg(long, value_name = "RATE")]
     pub(crate) load_down: Option<BitRate>,
+    /// Write nothing but the rate: under a load that fills the queue, delay, losses and outages are those of a full queue
+    #[arg(long)]
+    pub(crate) only_rate: bool,
     /// Which way along the link the trace is for
     #[arg(long, value_enum, default_value = "down")]
     pub(crate) way: TraceWay,

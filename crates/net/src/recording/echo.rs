@@ -43,7 +43,7 @@ impl Echo {
         };
         socket.set_nonblocking(true)?;
         socket.connect(&SocketAddr::new(to, 0).into())?;
-        Ok(Self { socket: AsyncFd::new(socket)?, to, is_raw, id })
+        Ok(Self { socket: AsyncFd::register(socket)?, to, is_raw, id })
     }
 
     /// What an echo carries, if this is one of ours.

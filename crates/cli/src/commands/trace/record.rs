@@ -7,11 +7,11 @@ use std::path::Path;
 
 use bentpipe_net::recording::{self, Echo, Respond, Udp};
 use bentpipe_system::Clock;
-use bentpipe_trace::native;
 use bentpipe_trace::record::{Amount, Early, Far, Limits, Plan, RecordError, Recorder, Recording};
+use bentpipe_trace::{Trace, native};
 use bentpipe_units::ByteCount;
 
-use crate::args::{FarEnd, TraceRecord, TraceRespond};
+use crate::args::{FarEnd, TraceRecord, TraceRespond, TraceWay};
 use crate::commands::{Stop, in_runtime};
 use crate::failure::Failure;
 use crate::output::file;
@@ -19,6 +19,14 @@ use crate::output::lines::Lines;
 
 /// Measures a link.
 pub(crate) fn record(args: &TraceRecord) -> Result<(), Failure> {
+    let (load, option) = match args.way {
+        TraceWay::Down => (args.load_down, "--load-down"),
+        TraceWay::Up => (args.load_up, "--load-up"),
+    };
+    if args.only_rate && load.is_none() {
+        let problem = format!("--only-rate: without a load there is no rate: add {option} RATE");
+        return Err(Failure::Input(problem));
+    }
     let recording = in_runtime(async {
         let mut stop = Stop::listen()?;
         let to = resolve(&args.to).await?;
@@ -57,8 +65,15 @@ pub(crate) fn record(args: &TraceRecord) -> Result<(), Failure> {
         let recording = recorder.finish(&args.to.text).map_err(|error| refused(args, &error))?;
         Ok((recording, out))
     });
-    let (recording, out) = recording?;
+    let (mut recording, out) = recording?;
     conclude(&recording)?;
+    if args.only_rate {
+        let Trace { rate, length, .. } = recording.trace;
+        if rate.is_none() {
+            return Err(Failure::System(format!("{}: nothing of the load came", args.to.text)));
+        }
+        recording.trace = Trace { rate, ..Trace::silent(length) };
+    }
     write(&recording, out)
 }
 
