@@ -1,6 +1,6 @@
 //! Recordings over the echo of ICMP.
 
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{
@@ -8,14 +8,15 @@ use etherparse::{
     Ipv4HeaderSlice,
 };
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::io::unix::AsyncFd;
+use tokio::net::UdpSocket;
 
 use super::{LONGEST, Probes};
 
 /// A socket whose datagrams are echoed.
 #[derive(Debug)]
 pub struct Echo {
-    socket: AsyncFd<Socket>,
+    /// It has the calls of a socket of UDP, whatever is in its datagrams.
+    socket: UdpSocket,
     to: IpAddr,
     /// Whether what comes has its IP header.
     is_raw: bool,
@@ -43,7 +44,7 @@ impl Echo {
         };
         socket.set_nonblocking(true)?;
         socket.connect(&SocketAddr::new(to, 0).into())?;
-        Ok(Self { socket: AsyncFd::register(socket)?, to, is_raw, id })
+        Ok(Self { socket: UdpSocket::from_std(socket.into())?, to, is_raw, id })
     }
 
     /// What an echo carries, if this is one of ours.
@@ -80,22 +81,14 @@ impl Probes for Echo {
             Icmpv4Header::with_checksum(request, datagram).to_bytes().to_vec()
         };
         packet.extend_from_slice(datagram);
-        loop {
-            let mut ready = self.socket.writable().await?;
-            if let Ok(sent) = ready.try_io(|socket| socket.get_ref().write(&packet)) {
-                return sent.map(drop);
-            }
-        }
+        self.socket.send(&packet).await.map(drop)
     }
 
     async fn receive(&self, buffer: &mut Vec<u8>) -> io::Result<()> {
         loop {
             let mut packet = [0; LONGEST];
-            let mut ready = self.socket.readable().await?;
-            let Ok(length) = ready.try_io(|socket| socket.get_ref().read(&mut packet)) else {
-                continue;
-            };
-            if let Some(payload) = packet.get(..length?).and_then(|packet| self.payload(packet)) {
+            let length = self.socket.recv(&mut packet).await?;
+            if let Some(payload) = packet.get(..length).and_then(|packet| self.payload(packet)) {
                 buffer.clear();
                 buffer.extend_from_slice(payload);
                 return Ok(());
