@@ -10,6 +10,7 @@ pub mod key_file;
 mod listening;
 mod outer_tcp;
 pub mod qlp;
+pub mod recording;
 mod refusal;
 mod runtime;
 pub mod sctp;

@@ -5,7 +5,7 @@ mod iperf3;
 mod irtt;
 mod lens;
 mod ping;
-mod probes;
+pub(crate) mod probes;
 
 use bentpipe_units::Span;
 

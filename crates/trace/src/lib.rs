@@ -1,7 +1,8 @@
 //! Traces of links: rate, one-way delay, loss and state over time, as files have them.
 //!
 //! [`read`] knows the formats that describe a link: one line for each opportunity to send (mahimahi), and a table with a
-//! time and columns, as CSV ([`native`]) or [`parquet`]. [`import`] makes such a table of what measuring programs write.
+//! time and columns, as CSV ([`native`]) or [`parquet`]. [`import`] makes such a table of what measuring programs write, and
+//! [`record`] measures.
 
 mod attenuation;
 mod error;
@@ -11,6 +12,7 @@ mod mahimahi;
 pub mod native;
 mod options;
 pub mod parquet;
+pub mod record;
 mod slots;
 mod summary;
 mod table;

@@ -25,7 +25,10 @@ pub(crate) use place::Spot;
 pub(crate) use queues::Queues;
 pub(crate) use run::Run;
 pub(crate) use storm::{Storm, World};
-pub(crate) use trace::{Measured, Trace, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo};
+pub(crate) use trace::{
+    FarEnd, Measured, Trace, TraceCommand, TraceFromOrbit, TraceImport, TraceInfo, TraceRecord,
+    TraceRespond, TraceWay,
+};
 pub(crate) use transfer::{Identity, Keygen, PathArgs, Recv, Send, Transport};
 pub(crate) use twin::{Twin, TwinHost, TwinRole};
 

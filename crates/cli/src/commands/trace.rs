@@ -1,5 +1,8 @@
 //! `bentpipe trace`: links as they were measured.
 
+mod record;
+
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -24,6 +27,8 @@ pub(crate) fn trace(args: &crate::args::Trace) -> Result<(), Failure> {
     match &args.what {
         TraceCommand::Info(args) => info(args),
         TraceCommand::Import(args) => import_all(args),
+        TraceCommand::Record(args) => record::record(args),
+        TraceCommand::Respond(args) => record::respond(args),
         TraceCommand::FromOrbit(args) => from_orbit(args),
     }
 }
@@ -144,7 +149,11 @@ fn write<'a>(
         native::write(trace, &mut text).map_err(wrong)?;
         return Ok(std::io::stdout().write_all(&text)?);
     };
-    let file = file::create(path, made_of.into_iter().map(Path::new))?;
+    fill(trace, path, file::create(path, made_of.into_iter().map(Path::new))?)
+}
+
+/// Writes a trace into an empty file and says so.
+fn fill(trace: &Trace, path: &Path, file: File) -> Result<(), Failure> {
     if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet")) {
         parquet::write(trace, file).map_err(|error| Failure::writing(path, error))?;
     } else {

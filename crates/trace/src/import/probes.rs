@@ -11,13 +11,13 @@ const WINDOW: Span = Span::from_secs(10);
 
 /// A probe: when it left, and the one-way delay that its answer shows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
-    pub(super) at: Instant,
-    pub(super) delay: Option<Span>,
+pub(crate) struct Probe {
+    pub(crate) at: Instant,
+    pub(crate) delay: Option<Span>,
 }
 
 /// The trace of probes. `probes` may begin at any time and are in any order.
-pub(super) fn trace(
+pub(crate) fn trace(
     name: &str,
     mut probes: Vec<Probe>,
     options: &ImportOptions,
