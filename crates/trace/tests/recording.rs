@@ -64,10 +64,10 @@ impl OneWay {
 
     /// One that loses one packet in so many.
     fn lossy(ms: u64, every: u64) -> Self {
-        let count = Cell::new(0);
+        let count = Cell::new(0u64);
         Self::new(100_000_000, move |_| {
             count.set(count.get() + 1);
-            if count.get() % every == 0 { vec![] } else { vec![Span::from_millis(ms)] }
+            if count.get().is_multiple_of(every) { vec![] } else { vec![Span::from_millis(ms)] }
         })
     }
 
@@ -233,7 +233,7 @@ fn a_rate_changes_in_the_trace_when_the_delay_does() {
             count.set(count.get() + 1);
             match now < at(5_000) {
                 true => vec![Span::from_millis(200)],
-                false if count.get() % 2 == 0 => vec![],
+                false if count.get().is_multiple_of(2) => vec![],
                 false => vec![Span::from_millis(240)],
             }
         });
