@@ -92,14 +92,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Action, LossCause, ModelSpec, Rule, Streams};
+    use crate::{Action, Direction, LossCause, ModelSpec, Rule, Streams};
 
     const CONFIG: ArqConfig =
         ArqConfig { tries: 3, timeout: Span::from_millis(10), window: None, in_order: false };
 
     fn arq(config: ArqConfig, losses: &[ModelSpec]) -> Arq {
         let streams = Streams::new(1);
-        Arq::new(config, ModelSpec::build_series(losses, &streams, "line", "forth"))
+        Arq::new(
+            config,
+            ModelSpec::build_series(losses, &streams, "line", Direction::Forward.stream()),
+        )
     }
 
     /// Loses these transmissions, counted from 1.

@@ -70,7 +70,7 @@ pub(super) struct Probe {
 pub(super) enum Status {
     /// Its session is open.
     Open,
-    /// It is to be sent again with the cookie of the answer.
+    /// The next one is to have the cookie of the answer.
     Unproven,
     /// There are as many sessions as there may be.
     Full,

@@ -13,11 +13,11 @@ const MOST_INTERVAL: Span = Span::from_secs(60);
 /// Probes before the first answer and behind the last one are not closer than this.
 pub(super) const SLOW: Span = Span::from_millis(100);
 /// An answer is waited for so long at first.
-pub(super) const PATIENCE: Span = Span::from_secs(10);
+pub(super) const OPEN_TIMEOUT: Span = Span::from_secs(10);
 /// Late answers are waited for so long.
 pub(super) const GRACE: Span = Span::from_secs(3);
 /// The most that is sent besides probes and loads: before the first answer, behind the end, and to take leave.
-const BESIDES: u64 = (PATIENCE.as_nanos() + GRACE.as_nanos()) / SLOW.as_nanos() + 8;
+const BESIDES: u64 = (OPEN_TIMEOUT.as_nanos() + GRACE.as_nanos()) / SLOW.as_nanos() + 8;
 
 /// Who answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::cookie::Cookie;
 use super::error::{Early, PlanError, RecordError};
 use super::message::{Answer, BYE_SIZE, LOAD_SIZE, Message, Probe, Status};
 use super::pace::Pacer;
-use super::plan::{Far, GRACE, PATIENCE, Plan, SLOW};
+use super::plan::{Far, GRACE, OPEN_TIMEOUT, Plan, SLOW};
 use super::reported::Reported;
 use super::samples::Samples;
 use crate::Trace;
@@ -150,7 +150,7 @@ impl Recorder {
     pub fn timeout(&self) -> Option<Instant> {
         let load = self.load.as_ref().map(Pacer::next);
         match self.phase {
-            Phase::Opening { began } => Some(self.next_probe.min(began + PATIENCE)),
+            Phase::Opening { began } => Some(self.next_probe.min(began + OPEN_TIMEOUT)),
             Phase::Measuring { until, .. } => {
                 Instant::earliest(Some(self.next_probe.min(until)), load)
             }
@@ -200,8 +200,8 @@ impl Recorder {
     /// Goes on to the next phase when it is time.
     fn turn(&mut self, now: Instant) {
         match self.phase {
-            Phase::Opening { began } if now >= began + PATIENCE => {
-                self.fail(RecordError::Silent(PATIENCE));
+            Phase::Opening { began } if now >= began + OPEN_TIMEOUT => {
+                self.fail(RecordError::Silent(OPEN_TIMEOUT));
             }
             Phase::Measuring { began, until } if now >= until => self.close(now, began, until),
             Phase::Closing { began, ended, until } => {
