@@ -329,6 +329,8 @@ async fn read_replies(
         let reply = match frame {
             Some(Frame::Message(reply)) => reply,
             Some(Frame::Data(_)) => return Err(TransferError::Protocol("data from a receiver")),
+            // The last file was kept while this waited, and the receiver has left already.
+            None if shared.news().left == 0 => break,
             None => return Err(TransferError::Cut),
         };
         let (Reply::Have { entry, .. }
