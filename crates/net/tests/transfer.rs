@@ -5,7 +5,9 @@ mod slow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bentpipe_association::host::Connection;
@@ -13,6 +15,7 @@ use bentpipe_association::{SecretKey, Security};
 use bentpipe_net::Host;
 use bentpipe_net::transfer::{Inbox, Links, entries, receive, send};
 use bentpipe_testkit::pattern;
+use bentpipe_transfer::frames::{Frame, Frames, Message, Reply, message};
 use bentpipe_transfer::memory_disk::MemoryDisk;
 use bentpipe_transfer::{Outcome, PORT, Progress, Rules, TransferError};
 use bentpipe_transport::xstp::Config;
@@ -66,6 +69,46 @@ async fn transfer(paths: &[PathBuf], dir: &Path) -> Outcome {
     let sent = sent.expect("sent");
     assert_eq!((sent.done, sent.failed), (received.done, received.failed));
     sent
+}
+
+/// A receiver that has the file already and leaves as soon as the sender has said that it may keep it.
+async fn keep_and_leave(to: &Connection, bytes: &[u8]) {
+    let mut frames = Frames::default();
+    loop {
+        match frames.next::<Message>(to).await.expect("a frame") {
+            Some(Frame::Message(Message::Offer(_))) => {
+                let hash = *blake3::hash(bytes).as_bytes();
+                let have = Reply::Have { entry: 0, len: bytes.len() as u64, hash, whole: true };
+                to.write_bytes(message(&have)).await.expect("written");
+            }
+            Some(Frame::Message(Message::Keep)) => break to.close(),
+            Some(_) => {}
+            None => panic!("the sender left first"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_left_when_it_could_keep_the_last_file_is_no_failure() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (path, bytes) = (dir.path().join("file"), pattern(3_000_000));
+    fs::write(&path, &bytes).expect("written");
+    let (found, _) = entries(&[path], Links::Skip);
+    let (_client, from, _server, to) = pair().await;
+    // The sender hears of the end before it looks at what is settled.
+    let wait_for_the_end = |progress: Progress| {
+        if matches!(progress, Progress::Kept { .. }) {
+            let mut context = Context::from_waker(Waker::noop());
+            while !matches!(pin!(from.read_bytes()).poll(&mut context), Poll::Ready(Ok(None))) {
+                std::thread::yield_now();
+            }
+        }
+    };
+    let receiver = tokio::spawn(async move { keep_and_leave(&to, &bytes).await });
+    let sent = send(&from, &found, wait_for_the_end).await;
+    receiver.await.expect("no panic");
+    let sent = sent.expect("sent");
+    assert_eq!((sent.done, sent.failed), (1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
