@@ -182,7 +182,7 @@ pub(crate) struct TraceRecord {
     /// More missing answers in a row than this are an outage, fewer are losses
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) gap: usize,
-    /// Write the trace into this CSV file [default: print it]
+    /// Write the trace into this file: Parquet if its name ends in .parquet, else CSV [default: print it]
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -115,23 +115,9 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_units::{Degrees, Gigahertz, Km, RainRate};
-
-    use super::super::specific::Polarization;
+    use super::super::testing::path;
     use super::*;
     use crate::Streams;
-
-    fn path(frequency: f64) -> SlantPath {
-        SlantPath {
-            frequency: Gigahertz(frequency),
-            elevation: Degrees(35.0),
-            polarization: Polarization::Circular,
-            latitude: Degrees(45.0),
-            station_height: Km(0.2),
-            rain_height: Km(3.0),
-            rain_rate: RainRate(40.0),
-        }
-    }
 
     fn rain(frequency: f64, exceeded: Option<Percent>, step: Span) -> Attenuation {
         let drawn = DrawnRain::new(&path(frequency), Percent(5.0), exceeded, step);

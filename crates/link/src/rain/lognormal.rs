@@ -82,23 +82,11 @@ fn straight_line(points: &[(f64, f64)]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use bentpipe_units::{Degrees, Gigahertz, Km, RainRate};
-
-    use super::super::slant_path::SlantPath;
-    use super::super::specific::Polarization;
+    use super::super::testing::path;
     use super::*;
 
     fn statistics() -> RainStatistics {
-        let path = SlantPath {
-            frequency: Gigahertz(20.0),
-            elevation: Degrees(35.0),
-            polarization: Polarization::Circular,
-            latitude: Degrees(45.0),
-            station_height: Km(0.2),
-            rain_height: Km(3.0),
-            rain_rate: RainRate(40.0),
-        };
-        path.statistics().expect("a way")
+        path(20.0).statistics().expect("a way")
     }
 
     #[test]

@@ -13,6 +13,8 @@ mod modcod;
 mod normal;
 mod slant_path;
 mod specific;
+#[cfg(test)]
+mod testing;
 
 pub use attenuation::{Attenuation, DrawnRain};
 pub use coding::{Acm, Coding};

@@ -146,6 +146,7 @@ impl RainStatistics {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::path;
     use super::*;
 
     #[test]
@@ -213,15 +214,7 @@ mod tests {
 
     #[test]
     fn values_out_of_their_range_are_named() {
-        let good = SlantPath {
-            frequency: Gigahertz(20.0),
-            elevation: Degrees(35.0),
-            polarization: Polarization::Circular,
-            latitude: Degrees(45.0),
-            station_height: Km(0.2),
-            rain_height: rain_height(Degrees(45.0)),
-            rain_rate: RainRate(40.0),
-        };
+        let good = path(20.0);
         assert!(good.statistics().is_ok());
         let refused = |path: SlantPath| path.statistics().expect_err("refused").to_string();
         let high = SlantPath { frequency: Gigahertz(60.0), ..good };

@@ -1,12 +1,11 @@
-use bentpipe_units::{ByteCount, Degrees, Gigahertz, Km, Percent, RainRate, Span};
+use bentpipe_units::{ByteCount, Percent, Span};
 use bentpipe_wire::Kind;
 use proptest::prelude::*;
 
 use super::super::attenuation::DrawnRain;
 use super::super::coding::Acm;
 use super::super::modcod::Modcod;
-use super::super::slant_path::SlantPath;
-use super::super::specific::Polarization;
+use super::super::testing::path;
 use super::*;
 use crate::{Carried, Description, Direction, Hop, ModelSpec, Path, Streams, Timeline};
 
@@ -25,17 +24,8 @@ fn file(steps: &[(u64, f64)]) -> Attenuation {
 }
 
 fn drawn(exceeded: f64) -> Attenuation {
-    let path = SlantPath {
-        frequency: Gigahertz(20.0),
-        elevation: Degrees(35.0),
-        polarization: Polarization::Circular,
-        latitude: Degrees(45.0),
-        station_height: Km(0.2),
-        rain_height: Km(3.0),
-        rain_rate: RainRate(40.0),
-    };
     let step = Span::from_secs(1);
-    let rain = DrawnRain::new(&path, Percent(5.0), Some(Percent(exceeded)), step);
+    let rain = DrawnRain::new(&path(20.0), Percent(5.0), Some(Percent(exceeded)), step);
     Attenuation::Drawn(rain.expect("rain"))
 }
 
