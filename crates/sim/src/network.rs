@@ -3,9 +3,9 @@
 mod first_link;
 mod packet_too_big;
 mod passing;
+mod unseen;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use bentpipe_link::mac::Mac;
@@ -16,8 +16,8 @@ use bentpipe_record::LinkSummary;
 use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::xcp::Header;
 use bentpipe_wire::{Kind, Segment};
-use bytes::Bytes;
 
+use self::unseen::Unseen;
 use crate::agents::Agents;
 use crate::channel::Channel;
 use crate::cut_through::{CutThrough, only_feeders};
@@ -25,12 +25,12 @@ use crate::events::{EventQueue, Slot};
 use crate::flows::low_ports;
 use crate::held::{InMac, describe};
 use crate::macs::Macs;
-use crate::observer::{Observer, PacketSeen};
+use crate::observer::Observer;
 use crate::outages::Outages;
 use crate::packet::{Arena, Label, Packet, PacketId};
 use crate::routes::Routes;
 use crate::topology::Topology;
-use crate::{Encapsulation, Envelope, MtuSpec, RunSpec, wire_mode};
+use crate::{Encapsulation, MtuSpec, RunSpec, wire_mode};
 
 /// The network and the event queue. Channels are the first components of the queue.
 ///
@@ -63,16 +63,7 @@ pub(crate) struct Network<'o> {
     /// What is sent goes before what waits in the MAC before its first channel.
     goes_first: bool,
     /// Packets that the observer will see when their time comes.
-    unseen: BinaryHeap<Unseen>,
-}
-
-/// A packet that entered a channel ahead of its time: ordered by time and serial, first ones last.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Unseen {
-    order: Reverse<(Instant, u64)>,
-    channel: usize,
-    envelope: Envelope,
-    bytes: Bytes,
+    unseen: Unseen,
 }
 
 impl<'o> Network<'o> {
@@ -144,7 +135,7 @@ impl<'o> Network<'o> {
             watched,
             congestion: None,
             goes_first: false,
-            unseen: BinaryHeap::new(),
+            unseen: Unseen::default(),
             channels,
         }
     }
@@ -439,21 +430,14 @@ impl<'o> Network<'o> {
             self.arena.encode(id, self.encapsulation)
         };
         if at <= self.end {
-            let order = Reverse((at, self.queue.next_serial()));
-            self.unseen.push(Unseen { order, channel: channel as usize, envelope, bytes });
+            let order = (at, self.queue.next_serial());
+            self.unseen.add(order, channel as usize, envelope, bytes);
         }
     }
 
     /// Shows the observer all packets that entered a channel by now.
     pub(crate) fn show(&mut self, now: Instant) {
-        while let Some(first) = self.unseen.peek()
-            && first.order.0.0 <= now
-            && let Some(packet) = self.unseen.pop()
-        {
-            let Unseen { order, channel, envelope, bytes } = packet;
-            let seen = PacketSeen { envelope, bytes: &bytes };
-            self.observer.packet(order.0.0, channel, &seen);
-        }
+        self.unseen.show(now, self.observer);
     }
 
     /// The next packet of a channel arrives: it goes on, or it is here. Returns its number when it
