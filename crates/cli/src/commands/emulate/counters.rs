@@ -111,6 +111,15 @@ impl Live {
     }
 }
 
+/// Prints the counters: as JSON to the standard output, or as text to `out`.
+pub(super) fn report<P: Carried>(
+    path: &Path<P>,
+    json: bool,
+    out: impl Write,
+) -> Result<(), Failure> {
+    if json { document(path, None) } else { lines(path, out) }
+}
+
 /// Prints the counters as JSON to the standard output.
 pub(in crate::commands) fn document<P: Carried>(
     path: &Path<P>,

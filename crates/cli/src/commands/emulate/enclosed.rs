@@ -53,7 +53,7 @@ pub(super) fn run(args: &Emulate, links: &Links) -> Result<(), Failure> {
         // One that does not want to is killed.
         server.stop_group(SERVER_END).map_err(failed)?;
     }
-    report(&bridge, args.json)?;
+    counters::report(bridge.path(), args.json, io::stderr().lock())?;
     code(status)
 }
 
@@ -74,15 +74,6 @@ pub(super) fn pass(
     ended.map_err(failed)?;
     let status = end(&mut command).map_err(failed)?;
     Ok((bridge, status))
-}
-
-/// Says what became of the packets, on the standard error unless it is asked for as JSON.
-pub(super) fn report(bridge: &Bridge, json: bool) -> Result<(), Failure> {
-    if json {
-        counters::document(bridge.path(), None)
-    } else {
-        counters::lines(bridge.path(), io::stderr().lock())
-    }
 }
 
 /// Starts the server and waits until it can be spoken to. What it says goes to the standard error, so

@@ -10,7 +10,6 @@ use std::io;
 use std::net::SocketAddr;
 
 use bentpipe_emulator::{Bridge, Device, Relay};
-use bentpipe_link::{Carried, Path};
 
 use crate::args::Emulate;
 use crate::commands::changed;
@@ -46,11 +45,6 @@ pub(crate) fn emulate(args: &Emulate) -> Result<(), Failure> {
     }
 }
 
-/// Prints the counters in the form that was asked for.
-fn report<P: Carried>(path: &Path<P>, json: bool) -> Result<(), Failure> {
-    if json { counters::document(path, None) } else { counters::lines(path, io::stdout().lock()) }
-}
-
 /// Between UDP clients and a server.
 fn relay(
     args: &Emulate,
@@ -70,7 +64,7 @@ fn relay(
     });
     live.end();
     ended.map_err(failed)?;
-    report(relay.path(), args.json)
+    counters::report(relay.path(), args.json, io::stdout().lock())
 }
 
 /// Between two TUN devices.
@@ -98,5 +92,5 @@ fn bridge(args: &Emulate, links: &Links, clients: &str, server: &str) -> Result<
     });
     live.end();
     ended.map_err(|error| Failure::System(format!("--tun {clients},{server}: {error}")))?;
-    report(bridge.path(), args.json)
+    counters::report(bridge.path(), args.json, io::stdout().lock())
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use bentpipe_emulator::{Addresses, Bridge, Device, Namespace, WayOut, devices};
 
 use super::Links;
-use super::enclosed::{code, pass, report};
+use super::counters;
+use super::enclosed::{code, pass};
 use super::signals::Signals;
 use crate::args::Emulate;
 use crate::failure::Failure;
@@ -40,7 +41,7 @@ pub(super) fn run(args: &Emulate, links: &Links, mtu: u16) -> Result<(), Failure
     let command = clients.start(&args.command, resolver.as_deref(), |_| {}).map_err(failed)?;
     let (bridge, status) = pass(bridge, command, &signals)?;
     drop(way_out);
-    report(&bridge, args.json)?;
+    counters::report(bridge.path(), args.json, io::stderr().lock())?;
     code(status)
 }
 
