@@ -154,14 +154,16 @@ impl Carried for Packet {
 
     fn mark(&mut self) {
         let packet = self.bytes_mut();
-        match packet.first().map(|byte| byte >> 4) {
-            Some(4) => {
-                packet[1] |= Ecn::Congestion.bits();
+        match packet {
+            [version, ..] if *version >> 4 == 4 => {
                 let Ok(header) = Ipv4HeaderSlice::from_slice(packet) else { return };
-                let checksum = header.to_header().calc_header_checksum();
+                let mut header = header.to_header();
+                header.ecn = IpEcn::THREE;
+                let checksum = header.calc_header_checksum();
+                packet[1] |= Ecn::Congestion.bits();
                 packet[10..12].copy_from_slice(&checksum.to_be_bytes());
             }
-            Some(6) => packet[1] |= Ecn::Congestion.bits() << 4,
+            [version, class, ..] if *version >> 4 == 6 => *class |= Ecn::Congestion.bits() << 4,
             _ => {}
         }
     }
@@ -286,6 +288,22 @@ mod tests {
             !multipath.describe().ack.is_some_and(|ack| ack.plain),
             "nor taken for all it says"
         );
+    }
+
+    #[test]
+    fn what_is_too_short_for_a_header_is_not_marked() {
+        let v4 = packet(false, &segment(b""));
+        let v6 = packet(true, &segment(b""));
+        for length in 0..20 {
+            let mut short = Packet::new(&v4.bytes()[..length]);
+            short.mark();
+            assert_eq!(short.bytes(), &v4.bytes()[..length]);
+        }
+        for length in 0..2 {
+            let mut short = Packet::new(&v6.bytes()[..length]);
+            short.mark();
+            assert_eq!(short.bytes(), &v6.bytes()[..length]);
+        }
     }
 
     proptest! {
