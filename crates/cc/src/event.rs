@@ -27,6 +27,9 @@ pub struct Ack {
     pub repairing: bool,
     /// Bytes that it showed to be lost.
     pub lost: ByteCount,
+    /// Of `bytes`, what routers marked. Told where the peer tells of each mark (RFC 8257); otherwise there is only
+    /// [`Signal::EcnCe`].
+    pub marked: ByteCount,
 }
 
 /// A measurement of the delivery rate.

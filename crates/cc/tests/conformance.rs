@@ -61,6 +61,7 @@ fn ack() -> impl Strategy<Value = Event> {
                 in_recovery,
                 repairing: in_recovery,
                 lost: bytes,
+                marked: bytes,
             })
         },
     )
@@ -288,6 +289,7 @@ fn a_timeout_shrinks_the_window_of_all_whose_law_says_so() {
                 in_recovery: false,
                 repairing: false,
                 lost: ByteCount::ZERO,
+                marked: ByteCount::ZERO,
             };
             controller.on_ack(&path, &ack);
         }

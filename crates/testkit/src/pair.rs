@@ -7,7 +7,7 @@ use bentpipe_link::Direction;
 use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::xstp::{Body, Flow};
-use bentpipe_wire::{Kind, Segment};
+use bentpipe_wire::{Ecn, Kind, Segment};
 use bytes::Bytes;
 
 use crate::protocol::{Protocol, Tcp, Xstp};
@@ -23,6 +23,8 @@ pub enum Fate {
     Late(Span),
     /// It arrives, and once more this much later.
     Twice(Span),
+    /// It arrives, and a router marked it if its sender heeds marks.
+    Marked,
 }
 
 /// A segment on the wire, as a script sees it.
@@ -36,6 +38,18 @@ pub struct Crossing<P: Protocol = Xstp> {
     pub segment: P::Segment,
     /// What became of it.
     pub fate: Fate,
+}
+
+/// A router marks a segment of a sender that heeds marks.
+fn mark(segment: &mut Segment) {
+    if segment.ecn() == Ecn::NotCapable {
+        return;
+    }
+    match segment {
+        Segment::Tcp(segment) => segment.ecn = Ecn::Congestion,
+        Segment::Sctp(packet) => packet.ecn = Ecn::Congestion,
+        Segment::Xstp(_) | Segment::Udp(_) | Segment::Icmp(_) => {}
+    }
 }
 
 impl<P: Protocol> Crossing<P> {
@@ -261,12 +275,16 @@ impl<P: Protocol> Pair<P> {
         let mut crossing = Crossing { at: self.now, direction, segment, fate: Fate::Pass };
         crossing.fate = (self.script)(&crossing);
         let arrives = self.now + self.delay[direction as usize];
+        let mut carried = P::into_any(crossing.segment.clone());
+        if crossing.fate == Fate::Marked {
+            mark(&mut carried);
+        }
         let mut put = |at: Instant| {
             self.serial += 1;
-            self.wire.insert((at, self.serial), (direction, crossing.segment.clone()));
+            self.wire.insert((at, self.serial), (direction, P::taken_from(carried.clone())));
         };
         match crossing.fate {
-            Fate::Pass => put(arrives),
+            Fate::Pass | Fate::Marked => put(arrives),
             Fate::Drop => {}
             Fate::Late(more) => put(arrives + more),
             Fate::Twice(more) => {

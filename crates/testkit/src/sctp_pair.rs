@@ -10,7 +10,7 @@ use bentpipe_transport::sctp::{
 use bentpipe_transport::{Endpoint, Event, Host, PathId, Ports, drain};
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::sctp::{Chunk, Data, Packet, Sack};
-use bentpipe_wire::{Kind, Segment};
+use bentpipe_wire::{Ecn, Kind, Segment};
 use bytes::Bytes;
 
 use bentpipe_link::Direction;
@@ -330,13 +330,16 @@ impl SctpPair {
     fn send(&mut self, direction: Direction, path: PathId, packet: Packet) {
         let mut crossing = SctpCrossing { at: self.now, direction, path, packet, fate: Fate::Pass };
         crossing.fate = (self.script)(&mut crossing);
+        if crossing.fate == Fate::Marked && crossing.packet.ecn != Ecn::NotCapable {
+            crossing.packet.ecn = Ecn::Congestion;
+        }
         let arrives = self.now + self.delay(path);
         let mut put = |at: Instant| {
             self.serial += 1;
             self.wire.insert((at, self.serial), (direction, path, crossing.packet.clone()));
         };
         match crossing.fate {
-            Fate::Pass => put(arrives),
+            Fate::Pass | Fate::Marked => put(arrives),
             Fate::Drop => {}
             Fate::Late(more) => put(arrives + more),
             Fate::Twice(more) => {

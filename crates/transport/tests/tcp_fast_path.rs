@@ -9,10 +9,10 @@ use std::sync::Arc;
 use bentpipe_cc::Choice;
 use bentpipe_testkit::pattern;
 use bentpipe_transport::tcp::recovery::Mode;
-use bentpipe_transport::tcp::{Config, Connection, FastPath};
+use bentpipe_transport::tcp::{Config, Connection, EcnMode, FastPath};
 use bentpipe_transport::{Endpoint, Event, Host, Inspect, PathId, Ports, drain};
 use bentpipe_units::{ByteCount, Instant, Span};
-use bentpipe_wire::Segment;
+use bentpipe_wire::{Ecn, Segment};
 use bytes::Bytes;
 use proptest::prelude::*;
 
@@ -146,10 +146,14 @@ fn transfer(network: Network, config: &Config, bytes: usize, fast: bool) -> (Vec
     let mut seen = Vec::new();
     for _ in 0..100_000 {
         for (from, end) in ends.iter_mut().enumerate() {
-            for segment in end.context.sent.drain(..) {
+            for mut segment in end.context.sent.drain(..) {
                 seen.push(format!("{now} {from} {segment:?}"));
                 let (dice, late) = (draw(), Span::from_millis(draw() % 100));
                 let late = if dice < network.loss + network.late { late } else { Span::ZERO };
+                let tcp = segment.tcp_mut();
+                if dice >= 950 && tcp.ecn != Ecn::NotCapable {
+                    tcp.ecn = Ecn::Congestion;
+                }
                 if dice >= network.loss {
                     let at = now + Span::from_millis(40) + late;
                     wire.insert((at, seen.len()), (1 - from, segment));
@@ -189,11 +193,22 @@ fn networks() -> impl Strategy<Value = Network> {
     (any::<u64>(), share(), share()).prop_map(|(seed, loss, late)| Network { seed, loss, late })
 }
 
+fn ecn_modes() -> impl Strategy<Value = EcnMode> {
+    prop::sample::select(vec![EcnMode::Off, EcnMode::Classic, EcnMode::Dctcp, EcnMode::L4s])
+}
+
 fn configs() -> impl Strategy<Value = Config> {
     let controller = || prop::sample::select(vec!["reno", "cubic", "vegas", "bbr", "xcp"]);
-    (any::<[bool; 5]>(), prop::sample::select(&Mode::NAMES[..]), controller(), 1..4u32, 4..200u64)
-        .prop_map(|(flags, (recovery, _), controller, ack_every, buffer)| {
-            let [ns2, linux, timestamps, ecn, bursts] = flags;
+    (
+        any::<[bool; 4]>(),
+        prop::sample::select(&Mode::NAMES[..]),
+        ecn_modes(),
+        controller(),
+        1..4u32,
+        4..200u64,
+    )
+        .prop_map(|(flags, (recovery, _), ecn, controller, ack_every, buffer)| {
+            let [ns2, linux, timestamps, bursts] = flags;
             let config = match (ns2, linux) {
                 (true, _) => Config::ns2(),
                 (false, true) => Config::linux(),

@@ -11,7 +11,7 @@ use bentpipe_cc::Choice;
 use bentpipe_testkit::protocol::Protocol;
 use bentpipe_testkit::{Fate, Pair, Tcp, pattern};
 use bentpipe_transport::tcp::recovery::Mode;
-use bentpipe_transport::tcp::{Config, Connection};
+use bentpipe_transport::tcp::{Config, Connection, EcnMode};
 use bentpipe_transport::{Inspect, PathId, Ports};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::tcp::{Scps, Segment};
@@ -100,6 +100,7 @@ where
                 n if n < network.loss => Fate::Drop,
                 n if n < network.loss + network.twice => Fate::Twice(late),
                 n if n < network.loss + network.twice + network.late => Fate::Late(late),
+                n if n >= 950 => Fate::Marked,
                 _ => Fate::Pass,
             }
         });
@@ -134,11 +135,22 @@ fn networks() -> impl Strategy<Value = Network> {
     })
 }
 
+fn ecn_modes() -> impl Strategy<Value = EcnMode> {
+    prop::sample::select(vec![EcnMode::Off, EcnMode::Classic, EcnMode::Dctcp, EcnMode::L4s])
+}
+
 fn configs() -> impl Strategy<Value = Config> {
     let controller = || prop::sample::select(vec!["reno", "cubic", "vegas", "westwood", "bbr"]);
-    (any::<[bool; 7]>(), prop::sample::select(&Mode::NAMES[..]), controller(), 1..4u32, 4..200u64)
-        .prop_map(|(flags, (recovery, _), controller, ack_every, buffer)| {
-            let [ns2, linux, timestamps, ecn, nagle, every, bursts] = flags;
+    (
+        any::<[bool; 6]>(),
+        prop::sample::select(&Mode::NAMES[..]),
+        ecn_modes(),
+        controller(),
+        1..4u32,
+        4..200u64,
+    )
+        .prop_map(|(flags, (recovery, _), ecn, controller, ack_every, buffer)| {
+            let [ns2, linux, timestamps, nagle, every, bursts] = flags;
             let config = match (ns2, linux) {
                 (true, _) => Config::ns2(),
                 (false, true) => Config::linux(),

@@ -3,7 +3,7 @@
 use bentpipe_testkit::{Fate, Pair, pattern};
 use bentpipe_transport::Endpoint;
 use bentpipe_transport::tcp::recovery::Mode;
-use bentpipe_transport::tcp::{Config, InitialWindow, RtoMargin, State};
+use bentpipe_transport::tcp::{Config, EcnMode, InitialWindow, RtoMargin, State};
 use bentpipe_units::{ByteCount, Span};
 use proptest::prelude::*;
 
@@ -40,9 +40,13 @@ fn networks() -> impl Strategy<Value = Network> {
         })
 }
 
+fn ecn_modes() -> impl Strategy<Value = EcnMode> {
+    prop::sample::select(vec![EcnMode::Off, EcnMode::Classic, EcnMode::Dctcp, EcnMode::L4s])
+}
+
 fn configs() -> impl Strategy<Value = Config> {
     (
-        (any::<[bool; 10]>(), any::<[bool; 4]>()),
+        (any::<[bool; 9]>(), any::<[bool; 4]>(), ecn_modes()),
         (64..1500u16, 1..64u64, 1..64u64, 0..5u32),
         prop::sample::select(&Mode::NAMES[..]),
         prop_oneof![
@@ -53,20 +57,16 @@ fn configs() -> impl Strategy<Value = Config> {
         (1..5u32, 1..33u32, 0..4u32, 0..500u64),
     )
         .prop_map(
-            |((flags, linux), (mss, snd, rcv, max_burst), (recovery, _), initial_window, acks)| {
+            |(
+                (flags, linux, ecn),
+                (mss, snd, rcv, max_burst),
+                (recovery, _),
+                initial_window,
+                acks,
+            )| {
                 let [probe, proportional, linux_margin, grows] = linux;
-                let [
-                    scaling,
-                    timestamps,
-                    sack,
-                    dsack,
-                    ecn,
-                    limited,
-                    nagle,
-                    every,
-                    adaptive,
-                    at_once,
-                ] = flags;
+                let [scaling, timestamps, sack, dsack, limited, nagle, every, adaptive, at_once] =
+                    flags;
                 let (dup_threshold, ack_every, quick_acks, ack_delay_ms) = acks;
                 Config {
                     mss,
@@ -133,6 +133,7 @@ fn transfers(network: &Network, client: Config, server: Config, forth: usize, ba
                 n if n < net.loss => Fate::Drop,
                 n if n < net.loss + net.twice => Fate::Twice(late),
                 n if n < net.loss + net.twice + net.late => Fate::Late(late),
+                n if n >= 950 => Fate::Marked,
                 _ => Fate::Pass,
             }
         });

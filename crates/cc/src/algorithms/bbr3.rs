@@ -1,11 +1,13 @@
 //! BBR version 3: the model of version 1, bounded by what the path was seen to lose.
 
 mod bounds;
+mod marks;
 mod state;
 
 use bentpipe_units::{Instant, Span};
 
 use self::bounds::{Bounds, RoundCount};
+use self::marks::Marks;
 use self::state::{PROBE_RTT_GAIN, State};
 use crate::bottleneck::{Deliveries, PeriodMax, Plateau, WindowMin, scatter};
 use crate::row::{Build, Parameter, Row};
@@ -16,7 +18,7 @@ use crate::{Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Repair, S
 pub(crate) const ROW: Row = Row {
     name: "bbr3",
     summary: "paces at the path's rate; bounds what is in flight where more than 2 % are lost",
-    citation: "draft-ietf-ccwg-bbr, without ECN",
+    citation: "draft-ietf-ccwg-bbr; tcp_bbr of Google's kernel, version 3 (ECN)",
     parameters: &[
         Parameter {
             name: "loss_threshold",
@@ -39,6 +41,14 @@ pub(crate) const ROW: Row = Row {
             range: (1.0, 1e6),
             summary: "half of the window is used to measure the round trip when no smaller one came so \
                       long",
+        },
+        Parameter {
+            name: "ecn_max_rtt",
+            unit: "s",
+            default: 0.005,
+            range: (0.0, 1000.0),
+            summary: "marks are heeded on paths of at most that round trip; of use where each mark is told \
+                      (`ecn` of TCP)",
         },
     ],
     build: |build| Box::new(Bbr3::new(build)),
@@ -64,7 +74,7 @@ struct Bbr3 {
     deliveries: Deliveries,
     /// Periods are cycles of probing.
     rate: PeriodMax<2>,
-    cycles: u64,
+    cycle: Cycle,
     /// The smallest round trip counts for 10 s, and one as small is looked for every 5 s.
     rtt: WindowMin,
     probe_rtt: WindowMin,
@@ -72,14 +82,22 @@ struct Bbr3 {
     count: RoundCount,
     full: bool,
     bounds: Bounds,
-    /// When the cycle began, how long it waits to probe, and in which round its state began.
-    cycle_began: Instant,
-    wait: Span,
-    cycle_round: u64,
+    marks: Marks,
+    /// The round in which the state began, and when.
     state_round: u64,
     state_began: Instant,
     srtt: Span,
     prior: Option<f64>,
+}
+
+/// A cycle of probing for more bandwidth: how many there were, when this one began and in which round, and how long it
+/// waits to probe.
+#[derive(Debug)]
+struct Cycle {
+    number: u64,
+    began: Instant,
+    round: u64,
+    wait: Span,
 }
 
 impl Bbr3 {
@@ -92,16 +110,14 @@ impl Bbr3 {
             state: State::Startup,
             deliveries: Deliveries::default(),
             rate: PeriodMax::new(),
-            cycles: 0,
+            cycle: Cycle { number: 0, began: Instant::ZERO, round: 0, wait: Span::ZERO },
             rtt: WindowMin::new(interval * 2),
             probe_rtt: WindowMin::new(interval),
             plateau: Plateau::default(),
             count: RoundCount::default(),
             full: false,
             bounds: Bounds::default(),
-            cycle_began: Instant::ZERO,
-            wait: Span::ZERO,
-            cycle_round: 0,
+            marks: Marks::new(Span::from_secs_f64(build.parameter(&ROW, "ecn_max_rtt"))),
             state_round: 0,
             state_began: Instant::ZERO,
             srtt: Span::ZERO,
@@ -126,31 +142,37 @@ impl Bbr3 {
 
     fn go_down(&mut self, path: &PathView) {
         self.enter(path, State::Down);
-        self.cycles += 1;
-        (self.cycle_began, self.cycle_round) = (path.now, path.round);
-        self.wait = self.probe_wait + Span::from_millis(scatter(path, 1000));
+        self.cycle = Cycle {
+            number: self.cycle.number + 1,
+            began: path.now,
+            round: path.round,
+            wait: self.probe_wait + Span::from_millis(scatter(path, 1000)),
+        };
     }
 
     /// Time for others is over: probe again.
     fn may_probe(&self, path: &PathView) -> bool {
         let segments = (self.inflight(1.0) / self.window.mss()) as u64;
-        path.now.since(self.cycle_began) > self.wait
-            || path.round - self.cycle_round.min(path.round) >= segments.min(RENO_ROUNDS)
+        path.now.since(self.cycle.began) > self.cycle.wait
+            || path.round - self.cycle.round.min(path.round) >= segments.min(RENO_ROUNDS)
     }
 
     fn end_of_round(&mut self, path: &PathView, app_limited: bool) {
+        self.marks.take(&self.count, self.rtt.get());
         let lossy = self.count.lost_more_than(self.loss_threshold);
         if !self.full && !app_limited && self.rate.get() > 0.0 {
             let plateau = self.plateau.reached(self.rate.get());
             let lossy = lossy && self.count.losses >= STARTUP_LOSSES;
-            if lossy {
+            let too_much = lossy || self.marks.end_startup();
+            if too_much {
                 self.bounds.long = self.inflight(1.0).max(self.count.delivered);
             }
-            self.full = plateau || lossy;
+            self.full = plateau || too_much;
         }
+        let too_much = lossy || self.marks.are_too_many(&self.count);
         let flat = self.state == State::Up && self.plateau.reached(self.count.rate);
         match self.state {
-            State::Up | State::Refill if lossy => {
+            State::Up | State::Refill if too_much => {
                 let target = self.inflight(self.state.gains().1).min(self.window.cwnd());
                 self.bounds.bound_long_term(&self.count, target);
                 self.go_down(path);
@@ -160,12 +182,22 @@ impl Bbr3 {
                 self.bounds.raise(self.window.mss());
             }
             State::Startup | State::Refill | State::Up => {}
-            _ if self.count.lost > 0.0 => {
-                self.bounds.bound_short_term(&self.count, self.rate.get(), self.window.cwnd());
-            }
-            _ => {}
+            _ => self.bound_short_term(),
         }
         self.count = RoundCount { number: path.round, ..RoundCount::default() };
+    }
+
+    /// A round without probing may have lost something or been marked: the lower bound counts.
+    fn bound_short_term(&mut self) {
+        let (cwnd, before) = (self.window.cwnd(), self.bounds.short);
+        if let Some(share) = self.marks.leave(&self.count) {
+            self.bounds.bound_by_marks(share, cwnd);
+        }
+        if self.count.lost > 0.0 {
+            let marked = std::mem::replace(&mut self.bounds.short, before);
+            self.bounds.bound_short_term(&self.count, self.rate.get(), cwnd);
+            self.bounds.short = self.bounds.short.min(marked);
+        }
     }
 
     fn follow(&mut self, path: &PathView, app_limited: bool) {
@@ -260,12 +292,13 @@ impl Controller for Bbr3 {
         let mut app_limited = !path.cwnd_limited;
         let acked = ack.bytes.get() as f64;
         self.count.delivered += acked;
+        self.count.marked += ack.marked.get() as f64;
         self.count.flight = self.count.flight.max(path.in_flight.get() as f64 + acked);
         if let Some(delivery) = self.deliveries.take(path, ack) {
             app_limited = delivery.app_limited;
             self.count.rate = self.count.rate.max(delivery.rate);
             if !app_limited || delivery.rate >= self.rate.get() {
-                self.rate.take(self.cycles, delivery.rate);
+                self.rate.take(self.cycle.number, delivery.rate);
             }
         }
         if path.round != self.count.number {
@@ -336,6 +369,7 @@ impl Controller for Bbr3 {
                 Gauge { name: "min_rtt_s", value: rtt },
                 Gauge { name: "inflight_long_bytes", value: long },
                 Gauge { name: "pacing_gain_ratio", value: self.state.gains().0 },
+                Gauge { name: "marked_ratio", value: self.marks.share() },
             ],
         }
     }

@@ -143,6 +143,7 @@ mod tests {
             in_recovery: false,
             repairing: false,
             lost: ByteCount::ZERO,
+            marked: ByteCount::ZERO,
         };
         controller.on_ack(&path(), &ack);
     }

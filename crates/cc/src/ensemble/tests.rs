@@ -193,6 +193,7 @@ fn a_rate_is_measured_of_all_connections_and_split_between_them() {
                 in_recovery: false,
                 repairing: false,
                 lost: ByteCount::ZERO,
+                marked: ByteCount::ZERO,
             };
             let path = play.path;
             play.controller.on_ack(&path, &ack);

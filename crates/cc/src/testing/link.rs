@@ -16,6 +16,8 @@ pub(crate) struct Link {
     pub(crate) play: Play,
     /// Share of the data that noise takes.
     pub(crate) loss: f64,
+    /// Bytes in the queue above which everything that joins it is marked.
+    pub(crate) marks_above: f64,
     rate: f64,
     /// Round trip without a queue.
     pub(crate) base: f64,
@@ -24,8 +26,8 @@ pub(crate) struct Link {
     flight: f64,
     delivered: f64,
     noise: f64,
-    /// Bytes on their way and the round trip that they will have taken.
-    pipe: VecDeque<(f64, f64)>,
+    /// Bytes on their way, the round trip that they will have taken, and whether they are marked.
+    pipe: VecDeque<(f64, f64, bool)>,
     /// Bytes delivered by each step.
     past: VecDeque<f64>,
     round_ends: f64,
@@ -36,11 +38,16 @@ impl Link {
     /// The controller `name` on a link of `rate` bit/s with a round trip of `base` seconds and `room`
     /// bytes of queue.
     pub(crate) fn new(name: &str, rate: f64, base: f64, room: f64) -> Self {
-        let mut play = Play::new(name, &[]);
+        Self::of(Play::new(name, &[]), rate, base, room)
+    }
+
+    /// Any controller on such a link.
+    pub(crate) fn of(mut play: Play, rate: f64, base: f64, room: f64) -> Self {
         play.set_rtt(base);
         Self {
             play,
             loss: 0.0,
+            marks_above: f64::INFINITY,
             rate: rate / 8.0,
             base,
             room,
@@ -48,7 +55,7 @@ impl Link {
             flight: 0.0,
             delivered: 0.0,
             noise: 0.0,
-            pipe: std::iter::repeat_n((0.0, base), (base / STEP) as usize).collect(),
+            pipe: std::iter::repeat_n((0.0, base, false), (base / STEP) as usize).collect(),
             past: VecDeque::new(),
             round_ends: 0.0,
             quiet_until: 0.0,
@@ -93,18 +100,18 @@ impl Link {
         self.queue += sent;
         let out = self.queue.min(self.rate * STEP);
         self.queue -= out;
-        self.pipe.push_back((out, self.base + wait));
+        self.pipe.push_back((out, self.base + wait, self.queue > self.marks_above));
         let overflow = (self.queue - self.room).max(0.0);
         self.queue -= overflow;
-        let (arrived, rtt) = self.pipe.pop_front().expect("a pipe of constant length");
+        let (arrived, rtt, marked) = self.pipe.pop_front().expect("a pipe of constant length");
         self.noise += arrived * self.loss;
         let noise = if self.noise >= MSS as f64 { std::mem::take(&mut self.noise) } else { 0.0 };
         let good = arrived - noise.min(arrived);
         self.flight -= arrived + overflow;
-        self.tell(good, rtt, noise.min(arrived) + overflow);
+        self.tell(good, rtt, noise.min(arrived) + overflow, marked);
     }
 
-    fn tell(&mut self, good: f64, rtt: f64, lost: f64) {
+    fn tell(&mut self, good: f64, rtt: f64, lost: f64, marked: bool) {
         self.delivered += good;
         self.past.push_back(good);
         while self.past.len() as f64 * STEP > rtt {
@@ -136,6 +143,7 @@ impl Link {
                 in_recovery: path.now.as_secs_f64() < self.quiet_until,
                 repairing: path.now.as_secs_f64() < self.quiet_until,
                 lost: ByteCount::new(lost.ceil() as u64),
+                marked: if marked { bytes } else { ByteCount::ZERO },
             };
             self.play.controller.on_ack(&self.play.path, &ack);
         }

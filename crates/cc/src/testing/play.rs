@@ -127,6 +127,7 @@ impl Play {
             in_recovery: self.in_recovery,
             repairing: self.in_recovery,
             lost: ByteCount::ZERO,
+            marked: ByteCount::ZERO,
         };
         self.controller.on_ack(&self.path, &ack);
     }

@@ -205,6 +205,7 @@ fn high_speed(window: u64) -> Result<(f64, f64), Error> {
                 in_recovery: false,
                 repairing: false,
                 lost: ByteCount::ZERO,
+                marked: ByteCount::ZERO,
             },
         );
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use bentpipe_cc::{Choice, Registry};
 use bentpipe_transport::tcp::recovery::Mode;
-use bentpipe_transport::tcp::{Config, ConfigError, InitialWindow, RtoMargin};
+use bentpipe_transport::tcp::{Config, ConfigError, EcnMode, InitialWindow, RtoMargin};
 
 use super::protocol::IdleTimeout;
 use super::settings::{TableError, by_new_names, settings, unfit};
 use crate::schema::tcp::{
-    InitialWindowName, InitialWindowValue, Preset, RecoveryName, RtoMarginName, TcpTable,
+    EcnName, InitialWindowName, InitialWindowValue, Preset, RecoveryName, RtoMarginName, TcpTable,
 };
 
 impl From<RecoveryName> for Mode {
@@ -34,6 +34,17 @@ impl From<RtoMarginName> for RtoMargin {
         match name {
             RtoMarginName::Rfc6298 => Self::Rfc6298,
             RtoMarginName::Linux => Self::Linux,
+        }
+    }
+}
+
+impl From<EcnName> for EcnMode {
+    fn from(name: EcnName) -> Self {
+        match name {
+            EcnName::Off => Self::Off,
+            EcnName::Classic => Self::Classic,
+            EcnName::Dctcp => Self::Dctcp,
+            EcnName::L4s => Self::L4s,
         }
     }
 }
@@ -63,7 +74,7 @@ settings! {
     timestamps => |c, v| c.timestamps = v;
     sack => |c, v| c.sack = v;
     dsack => |c, v| c.dsack = v;
-    ecn => |c, v| c.ecn = v;
+    ecn => |c, v| c.ecn = v.into();
     dup_threshold => |c, v| c.dup_threshold = v;
     limited_transmit => |c, v| c.limited_transmit = v;
     undo => |c, v| c.undo = v;

@@ -67,6 +67,20 @@ pub enum RtoMarginName {
     Linux,
 }
 
+/// What congestion marks mean to both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EcnName {
+    /// Nothing: packets are lost, not marked.
+    Off,
+    /// One reduction in a round trip (RFC 3168).
+    Classic,
+    /// Each mark is told (RFC 8257).
+    Dctcp,
+    /// The same, with ECT(1) (RFC 9331).
+    L4s,
+}
+
 /// The initial windows of the RFCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -105,8 +119,8 @@ settings_table! {
     sack: bool;
     /// Reports of what came twice.
     dsack: bool;
-    /// Explicit congestion notification.
-    ecn: bool;
+    /// Explicit congestion notification: "off", "classic", "dctcp" or "l4s".
+    ecn: EcnName;
     /// Duplicate acknowledgements that show a loss.
     dup_threshold: u32;
     /// The first two duplicate acknowledgements let a new segment go.

@@ -8,7 +8,7 @@ use bentpipe_link::ModelSpec;
 use bentpipe_link::queue::{CodelConfig, DisciplineSpec, DualPi2Config, FqCodelConfig, PieConfig};
 use bentpipe_record::{FlowSummary, RunSummary};
 use bentpipe_sim::{FlowSpec, Observer, PacketSeen, Protocol, RunSpec, TrafficSpec, run};
-use bentpipe_transport::tcp;
+use bentpipe_transport::tcp::{self, EcnMode};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::support::*;
@@ -57,7 +57,13 @@ impl Waits {
 
 /// A flow of CUBIC from node 0 that has more to send than fits into the run.
 fn bulk(ecn: bool) -> FlowSpec {
-    let controller = Choice::new("cubic", BTreeMap::new()).expect("a controller");
+    bulk_of("cubic", &[], if ecn { EcnMode::Classic } else { EcnMode::Off })
+}
+
+/// The same of another controller.
+fn bulk_of(controller: &str, parameters: &[(&str, f64)], ecn: EcnMode) -> FlowSpec {
+    let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    let controller = Choice::new(controller, parameters).expect("a controller");
     let config = Arc::new(tcp::Config { controller, ecn, ..tcp::Config::default() });
     let mut bulk = flow("bulk", 0, 3, 100_000);
     bulk.protocol = Protocol::Tcp { sender: config.clone(), receiver: config };
@@ -151,6 +157,21 @@ fn with_ecn_a_flow_loses_nothing_and_is_marked() {
     let (run, _) = over_the_bottleneck(pie(), vec![bulk(true)]);
     let neck = channel(&run, "neck", 1);
     assert!(neck.lost_early > 0 && neck.marked > 20, "{neck:?}");
+}
+
+#[test]
+fn with_l4s_bbr3_waits_a_millisecond_in_the_queue_of_low_latency() {
+    let run = |parameters: &[(&str, f64)], ecn| {
+        let (run, waits) = over_the_bottleneck(dualpi2(), vec![bulk_of("bbr3", parameters, ecn)]);
+        let marked = channel(&run, "neck", 1).marked;
+        (filled(&run.flows[0]), waits.mean_ms(), marked)
+    };
+    let (filled, wait, marked) = run(&[("ecn_max_rtt", 1.0)], EcnMode::L4s);
+    // What ignores marks drives the queues into overload, where they drop.
+    let (deaf_filled, deaf_wait, _) = run(&[], EcnMode::L4s);
+    assert!(filled > 0.85 && marked > 100, "{filled} {marked}");
+    assert!(wait < 1.5 && deaf_wait > 10.0, "{wait} {deaf_wait}");
+    assert!(deaf_filled < 0.5, "{deaf_filled}");
 }
 
 #[test]

@@ -181,7 +181,7 @@ impl Observer for Watcher {
 fn noisy(wire: bool) -> RunSpec {
     let noise = ModelSpec::BitErrors(3e-6);
     let links = vec![link("space", [0, 1], vec![rate("4 Mbit/s", 30), noise, millis(90)])];
-    let config = Arc::new(tcp::Config { ecn: true, ..tcp::Config::default() });
+    let config = Arc::new(tcp::Config { ecn: tcp::EcnMode::Classic, ..tcp::Config::default() });
     let protocol = Protocol::Tcp { sender: config.clone(), receiver: config };
     let flow = FlowSpec { protocol, ..flow("file", 0, 1, 2_000) };
     RunSpec { wire, ..spec(2, links, vec![flow]) }

@@ -271,6 +271,7 @@ impl Sender {
                     in_recovery: in_recovery || !outcome.advanced,
                     repairing: in_recovery,
                     lost: ByteCount::ZERO,
+                    marked: ByteCount::ZERO,
                 };
                 self.paths[index].controller.on_ack(&view, &ack);
             }

@@ -15,6 +15,8 @@ pub(in crate::tcp) struct AckIn {
     pub(in crate::tcp) pure: bool,
     /// The peer has seen a congestion mark.
     pub(in crate::tcp) marked: bool,
+    /// All that it acknowledges was marked.
+    pub(in crate::tcp) tells_mark: bool,
     /// Somebody on the path says that what it asks for was damaged on a link (the corruption-experienced
     /// option of CCSDS 714.0-B).
     pub(in crate::tcp) corrupt: bool,

@@ -2,6 +2,7 @@
 
 use bentpipe_cc::Choice;
 use bentpipe_units::{ByteCount, Span};
+use bentpipe_wire::Ecn;
 
 use super::recovery::Mode;
 use crate::LEAST_MSS;
@@ -41,8 +42,8 @@ pub struct Config {
     pub sack: bool,
     /// Reports of what came twice (RFC 2883). Default on.
     pub dsack: bool,
-    /// Explicit congestion notification (RFC 3168). Default off.
-    pub ecn: bool,
+    /// Explicit congestion notification. Default off.
+    pub ecn: EcnMode,
     /// How losses are found and repaired. Default SACK.
     pub recovery: Mode,
     /// Duplicate acknowledgements that show a loss, 1..=255 (RFC 5681). Default 3.
@@ -148,6 +149,43 @@ pub enum InitialWindow {
     Rfc6928,
 }
 
+/// What marks of routers mean to both ends. They agree on marks as RFC 3168 says; how they tell each other of them is not
+/// negotiated, so that both ends must be set alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnMode {
+    /// Packets are lost, not marked.
+    #[default]
+    Off,
+    /// A mark is told until the sender has reduced its window, once in a round trip (RFC 3168).
+    Classic,
+    /// Each mark is told, and how many there were: acknowledgements say whether what they are for was marked (RFC 8257,
+    /// section 3.2).
+    Dctcp,
+    /// As [`EcnMode::Dctcp`], with packets that ask for a queue of low latency by ECT(1) (RFC 9331).
+    L4s,
+}
+
+impl EcnMode {
+    /// The ends heed marks.
+    pub const fn is_on(self) -> bool {
+        !matches!(self, Self::Off)
+    }
+
+    /// Each mark is told.
+    pub const fn tells_each(self) -> bool {
+        matches!(self, Self::Dctcp | Self::L4s)
+    }
+
+    /// The code point of data.
+    pub(super) const fn codepoint(self) -> Ecn {
+        match self {
+            Self::Off => Ecn::NotCapable,
+            Self::Classic | Self::Dctcp => Ecn::Capable0,
+            Self::L4s => Ecn::Capable1,
+        }
+    }
+}
+
 /// How much longer than the smoothed round trip the retransmission timeout is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoMargin {
@@ -183,7 +221,7 @@ impl Default for Config {
             timestamps: true,
             sack: true,
             dsack: true,
-            ecn: false,
+            ecn: EcnMode::Off,
             recovery: Mode::Sack,
             dup_threshold: 3,
             limited_transmit: true,

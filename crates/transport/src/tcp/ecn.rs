@@ -1,7 +1,9 @@
-//! Congestion marks of both directions (RFC 3168).
+//! Congestion marks of both directions (RFC 3168, RFC 8257).
 
 use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Segment};
+
+use super::EcnMode;
 
 /// What marks on our data mean, which the peer echoes.
 #[derive(Debug, Default)]
@@ -38,41 +40,96 @@ impl EcnSender {
 /// Marks on the peer's data.
 #[derive(Debug, Default)]
 pub(super) struct EcnReceiver {
-    /// Both ends heed marks.
-    agreed: bool,
-    /// A mark came and the peer has not said that it reduced its window.
+    /// What both ends agreed on.
+    mode: EcnMode,
+    /// Classic: a mark came and the peer has not said that it reduced its window. Otherwise: the last data that came
+    /// were marked (DCTCP.CE in RFC 8257).
     echo: bool,
+    /// An acknowledgement that was delayed when marks began or ended: its offset, and whether what it is for was
+    /// marked.
+    owed: Option<(u64, bool)>,
 }
 
 impl EcnReceiver {
-    /// Whether both ends heed marks.
-    pub(super) const fn agree(&mut self, agreed: bool) {
-        self.agreed = agreed;
+    /// What both ends agreed on.
+    pub(super) const fn agree(&mut self, mode: EcnMode) {
+        self.mode = mode;
     }
 
     /// Both ends heed marks.
     #[inline]
     pub(super) const fn is_agreed(&self) -> bool {
-        self.agreed
+        self.mode.is_on()
     }
 
-    /// Section 6.1.3: the echo goes on until the peer says that it reduced its window.
-    pub(super) fn take(&mut self, segment: &Segment) {
-        if self.agreed {
-            self.echo &= !segment.flags.contains(Flags::CWR);
-            self.echo |= segment.ecn == Ecn::Congestion;
+    /// Acknowledgements tell of each mark.
+    #[inline]
+    pub(super) const fn tells_each(&self) -> bool {
+        self.mode.tells_each()
+    }
+
+    /// The code point of data that leave for the first time.
+    #[inline]
+    pub(super) const fn codepoint(&self) -> Ecn {
+        self.mode.codepoint()
+    }
+
+    /// Data without a mark would change what acknowledgements say.
+    #[inline]
+    pub(super) const fn ends_with_unmarked(&self) -> bool {
+        self.echo && self.tells_each()
+    }
+
+    /// Takes a segment, before which everything up to the offset `pending` came and is not acknowledged. True when an
+    /// acknowledgement is due at once.
+    pub(super) fn take(&mut self, segment: &Segment, pending: Option<u64>) -> bool {
+        let marked = segment.ecn == Ecn::Congestion;
+        match self.mode {
+            EcnMode::Off => false,
+            EcnMode::Classic => {
+                // RFC 3168, section 6.1.3: the echo goes on until the peer says that it reduced its window.
+                self.echo &= !segment.flags.contains(Flags::CWR);
+                self.echo |= marked;
+                false
+            }
+            EcnMode::Dctcp | EcnMode::L4s => {
+                // RFC 8257, section 3.2: what came before is acknowledged with what is true of it.
+                let changes = !segment.payload.is_empty() && marked != self.echo;
+                if changes {
+                    self.owed = pending.map(|offset| (offset, self.echo)).or(self.owed);
+                    self.echo = marked;
+                }
+                changes
+            }
         }
+    }
+
+    /// An acknowledgement is to be sent before anything else.
+    #[inline]
+    pub(super) const fn owes(&self) -> bool {
+        self.owed.is_some()
+    }
+
+    /// It leaves: its offset and its flags.
+    pub(super) fn take_owed(&mut self) -> Option<(u64, Flags)> {
+        self.owed.take().map(|(offset, echo)| (offset, flags(echo)))
     }
 
     /// The flags of an acknowledgement.
     #[inline]
     pub(super) const fn flags(&self) -> Flags {
-        if self.echo { Flags::ACK.with(Flags::ECE) } else { Flags::ACK }
+        flags(self.echo)
     }
+}
+
+const fn flags(echo: bool) -> Flags {
+    if echo { Flags::ACK.with(Flags::ECE) } else { Flags::ACK }
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
 
     #[test]
@@ -88,13 +145,30 @@ mod tests {
         let marked = Segment { ecn: Ecn::Congestion, ..Segment::default() };
         let reduced = Segment { flags: Flags::ACK.with(Flags::CWR), ..Segment::default() };
         let mut ecn = EcnReceiver::default();
-        ecn.take(&marked);
+        ecn.take(&marked, None);
         assert_eq!(ecn.flags(), Flags::ACK, "marks are not heeded");
-        ecn.agree(true);
-        ecn.take(&marked);
-        ecn.take(&Segment::default());
+        ecn.agree(EcnMode::Classic);
+        ecn.take(&marked, None);
+        ecn.take(&Segment::default(), None);
         assert_eq!(ecn.flags(), Flags::ACK.with(Flags::ECE));
-        ecn.take(&reduced);
+        ecn.take(&reduced, None);
         assert_eq!(ecn.flags(), Flags::ACK);
+    }
+
+    #[test]
+    fn what_came_before_a_mark_is_acknowledged_without_it_where_each_is_told() {
+        let data = |ecn| Segment { ecn, payload: Bytes::from_static(b"x"), ..Segment::default() };
+        let mut ecn = EcnReceiver::default();
+        ecn.agree(EcnMode::L4s);
+        assert!(!ecn.take(&data(Ecn::Capable1), Some(5)) && !ecn.owes());
+        assert!(ecn.take(&data(Ecn::Congestion), Some(10)), "a mark is told at once");
+        assert_eq!(ecn.take_owed(), Some((10, Flags::ACK)));
+        assert_eq!(ecn.flags(), Flags::ACK.with(Flags::ECE));
+        assert!(!ecn.take(&data(Ecn::Congestion), Some(20)) && !ecn.owes());
+        let acknowledgement = Segment { payload: Bytes::new(), ..data(Ecn::NotCapable) };
+        assert!(!ecn.take(&acknowledgement, Some(30)), "it is not marked, whatever happens");
+        assert!(ecn.take(&data(Ecn::Capable1), Some(40)));
+        assert_eq!(ecn.take_owed(), Some((40, Flags::ACK.with(Flags::ECE))));
+        assert!(ecn.take(&data(Ecn::Congestion), None) && !ecn.owes(), "nothing waited");
     }
 }

@@ -3,9 +3,9 @@
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::tcp::{Flags, Options, ScpsCapabilities, Segment, SynOptions, Timestamps};
 
-use super::Config;
 use super::agreed::Agreed;
 use super::timers::Exhausted;
+use super::{Config, EcnMode};
 use crate::LEAST_MSS;
 
 /// Bytes of the headers of IPv4 and TCP without options.
@@ -41,7 +41,7 @@ struct Offer {
     sack: bool,
     snack: bool,
     timestamps: bool,
-    ecn: bool,
+    ecn: EcnMode,
 }
 
 impl Handshake {
@@ -128,7 +128,7 @@ impl Handshake {
             sack: syn.sack_permitted && config.sack,
             snack: syn.scps.is_some_and(|scps| scps.bits & SNACKS == SNACKS) && config.snacks(),
             timestamps: segment.timestamps.is_some() && config.timestamps,
-            ecn: marks && config.ecn,
+            ecn: if marks { config.ecn } else { EcnMode::Off },
         };
         self.answers = true;
     }
@@ -138,8 +138,8 @@ impl Handshake {
         self.offered.timestamps
     }
 
-    /// Both ends heed congestion marks.
-    pub(super) const fn has_ecn(&self) -> bool {
+    /// What congestion marks mean to both ends.
+    pub(super) const fn ecn(&self) -> EcnMode {
         self.offered.ecn
     }
 
@@ -184,7 +184,7 @@ impl Handshake {
     ) -> Segment {
         let (answers, offered) = (self.answers, self.offered);
         // RFC 3168, section 6.1.1.1: a network that drops such a SYN gets one without the offer.
-        let ecn = if answers { offered.ecn } else { config.ecn && self.sent == 0 };
+        let ecn = if answers { offered.ecn.is_on() } else { config.ecn.is_on() && self.sent == 0 };
         let mut flags = Flags::SYN;
         if answers {
             flags = flags.with(Flags::ACK);

@@ -41,7 +41,7 @@ mod timestamps;
 mod timing;
 mod window_unit;
 
-pub use config::{Config, ConfigError, InitialWindow, RtoMargin};
+pub use config::{Config, ConfigError, EcnMode, InitialWindow, RtoMargin};
 pub use connection::{Connection, FastPath};
 pub use reset::no_session_reset;
 pub use state::State;

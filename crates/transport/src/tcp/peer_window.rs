@@ -95,7 +95,16 @@ mod tests {
     use super::*;
 
     fn ack(from: u64, offset: u64, window: u64) -> AckIn {
-        AckIn { offset, from, window, pure: true, marked: false, corrupt: false, echo: None }
+        AckIn {
+            offset,
+            from,
+            window,
+            pure: true,
+            marked: false,
+            tells_mark: false,
+            corrupt: false,
+            echo: None,
+        }
     }
 
     #[test]

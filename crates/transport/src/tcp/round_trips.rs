@@ -176,7 +176,16 @@ mod tests {
 
     fn ack(echo: Option<Span>) -> AckIn {
         let echo = echo.map(|since| (0, since));
-        AckIn { offset: 1_001, from: 1, window: 1, pure: true, marked: false, corrupt: false, echo }
+        AckIn {
+            offset: 1_001,
+            from: 1,
+            window: 1,
+            pure: true,
+            marked: false,
+            tells_mark: false,
+            corrupt: false,
+            echo,
+        }
     }
 
     #[test]

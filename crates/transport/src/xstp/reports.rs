@@ -165,6 +165,7 @@ impl Sender {
             in_recovery,
             repairing: in_recovery,
             lost: ByteCount::ZERO,
+            marked: ByteCount::ZERO,
         };
         self.round.delivered += bytes.get();
         let path = self.path_view(now);
@@ -213,6 +214,7 @@ impl Sender {
             in_recovery,
             repairing: in_recovery,
             lost: ByteCount::ZERO,
+            marked: ByteCount::ZERO,
         };
         self.round.delivered += bytes.get();
         let path = self.path_view(now);

@@ -21,7 +21,8 @@ fn offered(segment: &Segment) -> SynOptions {
 
 #[test]
 fn a_syn_is_answered_with_what_both_ends_can_and_the_acknowledgement_opens() {
-    let config = Config { timestamps: true, window_scaling: true, ecn: true, ..plain() };
+    let config =
+        Config { timestamps: true, window_scaling: true, ecn: EcnMode::Classic, ..plain() };
     let asks = Segment {
         flags: flags("SEW"),
         timestamps: Some(Timestamps { value: 77, echo: 0 }),

@@ -51,7 +51,8 @@ fn windows_are_scaled_when_both_ends_say_so() {
 
 #[test]
 fn a_syn_offers_everything_and_what_the_answer_leaves_out_is_not_used() {
-    let config = Config { timestamps: true, window_scaling: true, ecn: true, ..plain() };
+    let config =
+        Config { timestamps: true, window_scaling: true, ecn: EcnMode::Classic, ..plain() };
     let mut script = Script::start(config);
     let syn = script.sent().remove(0);
     assert_eq!(syn.flags, flags("SEW"));

@@ -1,15 +1,16 @@
 //! What may leave: windows, marks, sizes.
 
 use bentpipe_transport::Inspect;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use bentpipe_cc::Choice;
+use bentpipe_cc::{Ack, Choice, Controller, Limits, Loss, PathView, Phase, Row, Snapshot};
 
 use super::support::*;
 
 #[test]
 fn a_mark_is_echoed_until_the_peer_has_reduced_and_an_echo_is_answered_by_the_next_new_segment() {
-    let mut script = Script::start(Config { ecn: true, ..plain() });
+    let mut script = Script::start(Config { ecn: EcnMode::Classic, ..plain() });
     assert_eq!(script.sent()[0].flags, flags("SEW"));
     script.pass(100);
     let answer = syn_ack(mss(1000));
@@ -28,10 +29,88 @@ fn a_mark_is_echoed_until_the_peer_has_reduced_and_an_echo_is_answered_by_the_ne
     script.expect(&[("W", 2001, 301, 1000)]);
 }
 
+#[test]
+fn where_each_mark_is_told_acknowledgements_say_which_data_were_marked() {
+    // RFC 8257, section 3.2.
+    let mut script = Script::start(Config { ecn: EcnMode::Dctcp, ack_every: 2, ..plain() });
+    assert_eq!(script.sent()[0].flags, flags("SEW"));
+    script.pass(100);
+    script.hear(Segment { flags: flags("S.E"), ..syn_ack(mss(1000)) });
+    script.sent();
+    let marked = |seq| Segment { ecn: Ecn::Congestion, ..peer(".", seq, 1, 100) };
+    script.hear(peer(".", 1, 1, 100));
+    script.hear(marked(101));
+    script.expect(&[("", 1, 101, 0), ("E", 1, 201, 0)]);
+    script.hear(marked(201));
+    script.expect(&[]);
+    script.hear(peer(".", 301, 1, 100));
+    script.expect(&[("E", 1, 301, 0), ("", 1, 401, 0)]);
+    // Marks begin while nothing waits.
+    script.hear(marked(401));
+    script.expect(&[("E", 1, 501, 0)]);
+    script.hear(peer(".W", 501, 1, 100));
+    script.expect(&[("", 1, 601, 0)]);
+}
+
+thread_local! {
+    /// What [`Listener`] was told: bytes, and how many of them were marked.
+    static TOLD: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A controller that keeps what it is told of marks.
+#[derive(Debug)]
+struct Listener;
+
+static LISTENER: Row = Row {
+    name: "listener",
+    summary: "keeps what it is told",
+    citation: "this test",
+    parameters: &[],
+    build: |_| Box::new(Listener),
+};
+
+impl Controller for Listener {
+    fn on_ack(&mut self, _path: &PathView, ack: &Ack) {
+        TOLD.with_borrow_mut(|told| told.push((ack.bytes.get(), ack.marked.get())));
+    }
+
+    fn on_loss(&mut self, _path: &PathView, _loss: &Loss) {}
+
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { phase: Phase::Other("listening"), cwnd: None, ssthresh: None, gauges: vec![] }
+    }
+}
+
+#[test]
+fn a_controller_is_told_how_much_of_what_arrived_was_marked() {
+    let controller = Choice::custom(&LISTENER, BTreeMap::new()).expect("no parameters");
+    let mut script = Script::start(Config { ecn: EcnMode::L4s, controller, ..plain() });
+    script.sent();
+    script.pass(100);
+    let answer = syn_ack(SynOptions { sack_permitted: true, ..mss(1000) });
+    script.hear(Segment { flags: flags("S.E"), ..answer });
+    script.expect(&[("", 1, 1, 0)]);
+    script.write(10_000);
+    let sent = script.sent();
+    assert!(sent.len() == 10 && sent.iter().all(|segment| segment.ecn == Ecn::Capable1));
+    script.pass(100);
+    script.hear(peer(".", 1, 2001, 0));
+    script.hear(peer(".E", 1, 5001, 0));
+    // What is reported selectively counts, too.
+    script.hear(Segment { flags: flags(".E"), ..sack(5001, &[(6001, 8001)]) });
+    script.hear(peer(".", 1, 10_001, 0));
+    let told = TOLD.take();
+    assert_eq!(told, [(2000, 0), (3000, 3000), (2000, 2000), (3000, 0)]);
+}
+
 /// Ten segments are out over a path that marks, 1 to 10001.
 fn marking() -> Script {
     let initial_window = InitialWindow::Segments(10);
-    let mut script = Script::start(Config { ecn: true, initial_window, ..plain() });
+    let mut script = Script::start(Config { ecn: EcnMode::Classic, initial_window, ..plain() });
     script.sent();
     script.pass(100);
     let answer = syn_ack(SynOptions { sack_permitted: true, ..mss(1000) });

@@ -3,7 +3,7 @@
 pub(crate) use std::sync::Arc;
 
 pub(crate) use bentpipe_transport::tcp::recovery::Mode;
-pub(crate) use bentpipe_transport::tcp::{Config, Connection, InitialWindow, State};
+pub(crate) use bentpipe_transport::tcp::{Config, Connection, EcnMode, InitialWindow, State};
 pub(crate) use bentpipe_transport::{Endpoint, Event, Failure, PathId, Ports};
 pub(crate) use bentpipe_units::{ByteCount, Instant, Seq32, Span};
 pub(crate) use bentpipe_wire::tcp::{

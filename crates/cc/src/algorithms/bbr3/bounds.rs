@@ -13,6 +13,8 @@ pub(super) struct RoundCount {
     /// Bytes delivered and lost.
     pub(super) delivered: f64,
     pub(super) lost: f64,
+    /// Of what was delivered, what routers marked.
+    pub(super) marked: f64,
     /// How many times losses were found.
     pub(super) losses: u32,
     /// The largest rate of the round in bytes per second.
@@ -65,6 +67,11 @@ impl Bounds {
         let before = |bound: f64, none: f64| if bound.is_finite() { bound } else { none };
         self.rate_short = round.rate.max(BETA * before(self.rate_short, rate));
         self.short = round.flight.max(BETA * before(self.short, cwnd));
+    }
+
+    /// A round without probing was marked, which leaves this share of the bound where a window of `cwnd` was open.
+    pub(super) fn bound_by_marks(&mut self, share: f64, cwnd: f64) {
+        self.short = share * if self.short.is_finite() { self.short } else { cwnd };
     }
 
     /// A probe begins: what the rounds since the last one said is forgotten.

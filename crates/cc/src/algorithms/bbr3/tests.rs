@@ -84,3 +84,18 @@ fn a_timeout_leaves_what_is_in_flight_and_one_segment() {
     play.lose(LossCause::Timeout);
     assert_eq!(play.segments(), 4.0);
 }
+
+/// The share of the rate that is used over a path of 50 ms that marks everything.
+fn over_a_path_that_marks(parameters: &[(&str, f64)]) -> f64 {
+    let mut link = Link::of(Play::new("bbr3", parameters), 6e6, 0.05, 1e9);
+    link.marks_above = -1.0;
+    link.run(30.0);
+    link.delivered() * 8.0 / 30.0 / 6e6
+}
+
+#[test]
+fn marks_slow_it_down_where_they_are_heeded_which_is_on_short_paths() {
+    let (ignored, heeded) =
+        (over_a_path_that_marks(&[]), over_a_path_that_marks(&[("ecn_max_rtt", 0.05)]));
+    assert!(ignored > 0.9 && heeded < 0.5, "{ignored} {heeded}");
+}

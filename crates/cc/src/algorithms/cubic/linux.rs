@@ -161,6 +161,7 @@ mod tests {
                     in_recovery: false,
                     repairing: false,
                     lost: play.bytes(0),
+                    marked: play.bytes(0),
                 };
                 module.measure(&play.path, &ack);
             }

@@ -181,6 +181,7 @@ impl World {
             in_recovery,
             repairing: in_recovery,
             lost: ByteCount::ZERO,
+            marked: ByteCount::ZERO,
         };
         flow.controller.on_ack(&path, &ack);
         if flow.lost > 0 {

@@ -1,6 +1,6 @@
 //! Writing segments.
 
-use bentpipe_units::Instant;
+use bentpipe_units::{Instant, Seq32};
 use bentpipe_wire::Ecn;
 use bentpipe_wire::tcp::{Flags, Options, Scps, Segment};
 
@@ -44,6 +44,10 @@ impl Connection {
             self.count_segment(place.wire_len());
             return true;
         }
+        if let Some((offset, flags)) = self.ecn.take_owed() {
+            self.encode_earlier_ack(now, place, offset, flags);
+            return true;
+        }
         // What is missing is told by itself: a full segment has no room for it.
         if !(self.rx.is_due() && self.rx.has_report()) {
             let wire = Segment::PLAIN_HEADER as u64 + u64::from(self.timestamps.len());
@@ -68,10 +72,23 @@ impl Connection {
     /// The parts that every segment of an open connection has.
     #[inline(always)]
     fn encode_common(&mut self, now: Instant, place: &mut Segment) {
+        let said = self.rx.take_ack();
+        self.encode_header(now, place, said, self.ecn.flags());
+    }
+
+    /// Those parts with this acknowledgement and window.
+    #[inline(always)]
+    fn encode_header(
+        &mut self,
+        now: Instant,
+        place: &mut Segment,
+        (ack, window): (Seq32, u16),
+        flags: Flags,
+    ) {
         place.source_port = self.ports.local;
         place.destination_port = self.ports.peer;
-        (place.ack, place.window) = self.rx.take_ack();
-        place.flags = self.ecn.flags();
+        (place.ack, place.window) = (ack, window);
+        place.flags = flags;
         place.ecn = Ecn::NotCapable;
         place.low_priority = false;
         place.urgent = 0;
@@ -99,7 +116,7 @@ impl Connection {
         self.write_congestion_header(now, !place.payload.is_empty());
         // RFC 3168, section 6.1.5: retransmissions are never marked.
         if self.ecn.is_agreed() && kind == Kind::New && !place.payload.is_empty() {
-            place.ecn = Ecn::Capable0;
+            place.ecn = self.ecn.codepoint();
             if self.tx.take_cwr() {
                 place.flags = place.flags.with(Flags::CWR);
             }
@@ -148,6 +165,16 @@ impl Connection {
         if self.tx.agreed().reports && self.rx.has_report() {
             self.encode_report(place);
         }
+    }
+
+    /// Writes an acknowledgement of less than what came.
+    #[cold]
+    fn encode_earlier_ack(&mut self, now: Instant, place: &mut Segment, offset: u64, flags: Flags) {
+        let said = self.rx.take_ack_of(offset);
+        self.encode_header(now, place, said, flags);
+        place.seq = self.tx.wire(self.tx.next());
+        place.payload.clear();
+        self.count_segment(place.header_len());
     }
 
     #[inline(never)]

@@ -96,7 +96,9 @@ impl Connection {
     /// The segment has a plain header with timestamps that are not old.
     #[inline]
     fn is_plain(&self, now: Instant, segment: &Segment) -> bool {
-        has_plain_header(segment) && self.timestamps.are_right(now, segment.timestamps)
+        has_plain_header(segment)
+            && !self.ecn.ends_with_unmarked()
+            && self.timestamps.are_right(now, segment.timestamps)
     }
 
     /// Takes the next data, which say nothing new to a sender that waits for nothing.
@@ -202,6 +204,9 @@ impl Connection {
     /// Something is to be said that is neither data nor an acknowledgement.
     #[inline]
     fn owes_something(&self) -> bool {
-        self.handshake.is_due() || self.ending.has_reset() || self.keepalive.is_due()
+        self.handshake.is_due()
+            || self.ending.has_reset()
+            || self.keepalive.is_due()
+            || self.ecn.owes()
     }
 }

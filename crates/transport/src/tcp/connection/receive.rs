@@ -49,7 +49,7 @@ impl Connection {
     pub(super) fn take_syn(&mut self, now: Instant, segment: &Segment) {
         self.handshake.take_offer(&self.config, segment);
         self.timestamps.agree(self.handshake.has_timestamps());
-        self.ecn.agree(self.handshake.has_ecn());
+        self.ecn.agree(self.handshake.ecn());
         if let Some(stamps) = segment.timestamps.filter(|_| self.timestamps.is_agreed()) {
             self.timestamps.take(now, stamps.value);
         }
@@ -119,7 +119,9 @@ impl Connection {
         if !self.handle_ack(now, segment, offset) {
             return;
         }
-        self.ecn.take(segment);
+        if self.ecn.take(segment, self.rx.unacknowledged()) {
+            self.rx.acknowledge_now();
+        }
         if !segment.payload.is_empty() || flags.contains(Flags::FIN) {
             self.handle_data(now, segment, offset);
         }
@@ -234,12 +236,14 @@ impl Connection {
     /// What a segment at the offset `from` says to the sender that acknowledges everything before `acked`.
     #[inline(always)]
     pub(super) fn read_ack(&self, now: Instant, segment: &Segment, acked: u64, from: u64) -> AckIn {
+        let marked = self.ecn.is_agreed() && segment.flags.contains(Flags::ECE);
         AckIn {
             offset: acked,
             from,
             window: u64::from(segment.window) * self.tx.agreed().window_unit,
             pure: segment.seq_len() == 0,
-            marked: self.ecn.is_agreed() && segment.flags.contains(Flags::ECE),
+            marked,
+            tells_mark: marked && self.ecn.tells_each(),
             corrupt: segment.scps.contains(Scps::CORRUPTION_EXPERIENCED),
             echo: self.timestamps.echo(now, segment.timestamps),
         }

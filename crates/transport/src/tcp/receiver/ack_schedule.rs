@@ -118,6 +118,11 @@ impl AckSchedule {
         self.due |= wanted;
     }
 
+    /// Something is not acknowledged yet.
+    pub(super) const fn is_pending(&self) -> bool {
+        self.pending > 0
+    }
+
     /// An acknowledgement is to be sent.
     #[inline]
     pub(super) const fn is_due(&self) -> bool {

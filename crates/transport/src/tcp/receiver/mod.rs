@@ -330,6 +330,19 @@ impl Receiver {
         (self.wire(acked), self.window.take(next, acked, self.unread()))
     }
 
+    /// The offset up to which what came could be acknowledged and is not yet.
+    pub(super) fn unacknowledged(&self) -> Option<u64> {
+        let offset = self.ack_offset();
+        (self.acks.is_pending() && offset > self.last_acked).then_some(offset)
+    }
+
+    /// An acknowledgement of less than all that came leaves: gives its number and the window field.
+    pub(super) fn take_ack_of(&mut self, offset: u64) -> (Seq32, u16) {
+        let acked = offset.max(self.last_acked);
+        self.last_acked = acked;
+        (self.wire(acked), self.window.take(self.next(), acked, self.unread()))
+    }
+
     /// Bytes that wait to be read.
     #[inline(always)]
     fn unread(&self) -> u64 {

@@ -83,6 +83,7 @@ impl Sender {
                     || acked == 0,
                 repairing: self.retransmissions.is_active(),
                 lost: ByteCount::new(found.lost),
+                marked: ByteCount::new(if ack.tells_mark { bytes } else { 0 }),
             };
             self.notify_ack(now, &told, before);
         }
@@ -136,6 +137,7 @@ impl Sender {
             in_recovery: false,
             repairing: false,
             lost: ByteCount::ZERO,
+            marked: ByteCount::ZERO,
         };
         self.notify_ack(now, &told, before);
         _ = self.episode.advanced();
