@@ -133,6 +133,11 @@ impl Choice {
     pub fn reno() -> Self {
         Self::unchecked(&reno::ROW, BTreeMap::new())
     }
+
+    /// CUBIC as RFC 9438 has it.
+    pub fn cubic() -> Self {
+        Self::unchecked(&cubic::ROW, BTreeMap::new())
+    }
 }
 
 #[cfg(test)]

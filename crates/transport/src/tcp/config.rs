@@ -301,8 +301,8 @@ impl Config {
     }
 
     /// A host with Linux 6 and its defaults: losses found by time (RFC 8985), reduced in proportion (RFC 6937), a
-    /// timeout of at least 200 ms beyond the round trip and at most 120 s, windows that grow with what is read. `fq`
-    /// is not installed, so that only BBR is paced.
+    /// timeout of at least 200 ms beyond the round trip and at most 120 s, windows that grow with what is read. The
+    /// controller is CUBIC (scenarios set its `linux = 2`). `fq` is not installed, so that only BBR is paced.
     pub fn linux() -> Self {
         Self {
             snd_buf: ByteCount::new(4 << 20),
@@ -318,6 +318,7 @@ impl Config {
             idle_halving: true,
             quick_acks: 16,
             compressed_acks: Span::from_millis(1),
+            controller: Choice::cubic(),
             ..Self::default()
         }
     }
