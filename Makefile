@@ -74,12 +74,15 @@ bench:
 validate:
 	$(CARGO) run --release --locked -p bentpipe-experiments --example validate
 
-# TCP beside that of the kernel over the emulator, point by point. Needs root; takes two hours with five seeds.
+# TCP beside that of the kernel over the emulator, point by point, with plots in out/kernel. Needs root; takes two hours
+# with five seeds.
 KERNEL_SEEDS ?= 5
 KERNEL_POINTS ?= .
 
 validate-kernel: build
-	python3 bench/kernel/validate.py --seeds $(KERNEL_SEEDS) --only '$(KERNEL_POINTS)'
+	@.venv/bin/python -c 'import matplotlib' 2>/dev/null || sh .ci/install-python matplotlib==3.10.8 'there will be no plots'
+	python=.venv/bin/python; $$python -c 'import matplotlib' 2>/dev/null && plots="--plots $(OUT)/kernel" || python=python3; \
+		$$python bench/kernel/validate.py --seeds $(KERNEL_SEEDS) --only '$(KERNEL_POINTS)' $$plots
 
 # The part of it that runs in CI: a minute.
 validate-kernel-part: build
@@ -116,7 +119,8 @@ fmt:
 setup:
 	@sh .ci/install-tools tshark:tshark ip:iproute2 unshare:util-linux nft:nftables curl:curl /usr/include/usrsctp.h:libusrsctp-dev \
 		/usr/sbin/nginx:nginx-light git:git ssh:openssh-client /usr/sbin/sshd:openssh-server rsync:rsync openssl:openssl
-	@.venv/bin/python -c 'import skyfield' 2>/dev/null || sh .ci/install-skyfield
+	@.venv/bin/python -c 'import skyfield' 2>/dev/null || \
+		sh .ci/install-python skyfield==1.55 'the test of satellite positions against it will be skipped'
 
 # What bench/programs.sh needs besides.
 programs: setup

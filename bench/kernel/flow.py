@@ -3,7 +3,8 @@
 
     flow.py receive PORT              counts what arrives, on every connection, until it is ended
     flow.py send PORT CONTROL SECONDS [BYTES [AFTER]]
-                                      sends for so long, or so many bytes, and samples TCP_INFO every 100 ms
+                                      sends for so long, or so many bytes, and samples TCP_INFO every 100 ms;
+                                      with CONTROL as `cubic:paced` the kernel paces it, as `fq` would
 
 Both print lines of JSON with the time of CLOCK_MONOTONIC, which all namespaces share. Needs nothing but Python.
 """
@@ -16,6 +17,7 @@ import sys
 import time
 
 SERVER = "10.53.0.2"
+SO_MAX_PACING_RATE = 47
 STEP = 0.1
 CHUNK = bytes(1 << 16)
 # Offsets in struct tcp_info of <linux/tcp.h>.
@@ -75,7 +77,11 @@ def receive(port):
 
 def send(port, control, seconds, size=None):
     connection = socket.socket()
+    control, _, paced = control.partition(":")
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+    if paced:
+        # Any limit makes the kernel pace; this one is never reached.
+        connection.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, struct.pack("=Q", 1 << 40))
     say(begins=True)
     began = time.monotonic()
     connection.connect((SERVER, port))

@@ -5,10 +5,11 @@ Each point runs in `bentpipe run` and, as real programs in network namespaces, i
 many seeds. The kernel's TCP_INFO is read every 100 ms. Needs root. Prints a table: goodput, share of the data
 retransmitted, mean and 95th percentile of the smoothed round trip, and what is too far apart.
 
-    validate.py [--seeds N] [--jobs N] [--only PATTERN] [--keep DIR] [--rows FILE] [--if-possible]
+    validate.py [--seeds N] [--jobs N] [--only PATTERN] [--keep DIR] [--rows FILE] [--plots DIR] [--if-possible]
 
 PATTERN chooses points by their names. DIR keeps what the kernel did, so that another run of the same points compares
-with it instead of measuring again.
+with it instead of measuring again. With --plots (and matplotlib) windows and round trips of the points without chance
+are drawn into DIR.
 """
 
 import argparse
@@ -54,12 +55,19 @@ class Point:
 
     def __init__(self, link, queue, what, controls, settings=None, size=None):
         self.rate, self.rtt = LINKS[link]
+        self.link, self.bdp = link, queue
         self.name = f"{link}, {queue} BDP, {what}, {'+'.join(controls)}"
         self.controls, self.size, self.settings = controls, size, dict(settings or {})
         self.queue = max(int(self.rate * self.rtt / 8 * queue), 20_000)
 
     def is_chancy(self):
         return any(key in self.settings for key in ("ber", "loss"))
+
+    def is_plain(self):
+        return not self.settings and self.size is None and len(self.controls) == 1
+
+    def is_paced(self):
+        return any(control.endswith(":paced") for control in self.controls)
 
     def sets(self):
         values = {
@@ -83,6 +91,10 @@ def points():
         yield Point(link, 1, "outage of 3 s", [control], OUTAGE)
         fifth = f'[{{ at = "20 s", lasts = "10 s", rate = "{LINKS[link][0] / 5e6:g} Mbit/s" }}]'
         yield Point(link, 1, "a fifth of the rate for 10 s", [control], {"fades": fifth})
+
+
+    for link, control in itertools.product(("GEO 10", "LEO 20"), ("reno", "cubic")):
+        yield Point(link, 1, "clean", [f"{control}:paced"])
 
 
 def percentile(values, share):
@@ -140,7 +152,10 @@ def simulated_run(point, seed, bentpipe):
     sets = point.sets() + [f"duration={SECONDS} s"]
     for n, control in enumerate(point.controls):
         flow = f"flows.flow{n}"
+        control, _, paced = control.partition(":")
         sets += [f"{flow}.tcp.preset=linux", f"{flow}.tcp.controller={control}", f"{flow}.tcp.snd_buf={SNDBUF} B"]
+        if paced:
+            sets += [f"{flow}.tcp.pacing=true"]
         if point.size is not None:
             sets += [f"{flow}.size={point.size} B"]
     with tempfile.TemporaryDirectory() as work:
@@ -212,6 +227,7 @@ def main():
     parser.add_argument("--only", default=".")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--rows", type=pathlib.Path)
+    parser.add_argument("--plots", type=pathlib.Path)
     parser.add_argument("--if-possible", action="store_true", help="skip, and say so, where namespaces cannot be made")
     args = parser.parse_args()
     missing = what_is_missing()
@@ -236,6 +252,11 @@ def main():
                 [pool.submit(kept, point, seed, args.keep, bentpipe) for seed in seeds],
             ))
         failures = report(runs, args.rows)
+        if args.plots:
+            # Needs matplotlib, which the table does not.
+            import plots
+
+            plots.draw(args.plots, [(point, *([run.result() for run in side] for side in sides)) for point, *sides in runs])
     sys.exit(1 if failures else 0)
 
 

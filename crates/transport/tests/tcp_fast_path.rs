@@ -200,7 +200,7 @@ fn ecn_modes() -> impl Strategy<Value = EcnMode> {
 fn configs() -> impl Strategy<Value = Config> {
     let controller = || prop::sample::select(vec!["reno", "cubic", "vegas", "bbr", "xcp"]);
     (
-        any::<[bool; 4]>(),
+        any::<[bool; 5]>(),
         prop::sample::select(&Mode::NAMES[..]),
         ecn_modes(),
         controller(),
@@ -208,7 +208,7 @@ fn configs() -> impl Strategy<Value = Config> {
         4..200u64,
     )
         .prop_map(|(flags, (recovery, _), ecn, controller, ack_every, buffer)| {
-            let [ns2, linux, timestamps, bursts] = flags;
+            let [ns2, linux, timestamps, bursts, pacing] = flags;
             let config = match (ns2, linux) {
                 (true, _) => Config::ns2(),
                 (false, true) => Config::linux(),
@@ -220,6 +220,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 recovery,
                 ack_every,
                 controller: Choice::new(controller, BTreeMap::new()).expect("a controller"),
+                pacing,
                 max_burst: if bursts { 4 } else { 0 },
                 snd_buf: ByteCount::new(1000 * buffer),
                 rcv_buf: ByteCount::new(1500 * buffer),

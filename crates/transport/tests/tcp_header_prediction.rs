@@ -142,7 +142,7 @@ fn ecn_modes() -> impl Strategy<Value = EcnMode> {
 fn configs() -> impl Strategy<Value = Config> {
     let controller = || prop::sample::select(vec!["reno", "cubic", "vegas", "westwood", "bbr"]);
     (
-        any::<[bool; 6]>(),
+        any::<[bool; 7]>(),
         prop::sample::select(&Mode::NAMES[..]),
         ecn_modes(),
         controller(),
@@ -150,7 +150,7 @@ fn configs() -> impl Strategy<Value = Config> {
         4..200u64,
     )
         .prop_map(|(flags, (recovery, _), ecn, controller, ack_every, buffer)| {
-            let [ns2, linux, timestamps, nagle, every, bursts] = flags;
+            let [ns2, linux, timestamps, nagle, every, bursts, pacing] = flags;
             let config = match (ns2, linux) {
                 (true, _) => Config::ns2(),
                 (false, true) => Config::linux(),
@@ -164,6 +164,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 ack_every,
                 controller: Choice::new(controller, BTreeMap::new()).expect("a controller"),
                 sample_every_ack: every,
+                pacing,
                 max_burst: if bursts { 4 } else { 0 },
                 snd_buf: ByteCount::new(1000 * buffer),
                 rcv_buf: ByteCount::new(1500 * buffer),

@@ -88,6 +88,7 @@ settings! {
     cwnd_max => |c, v| c.cwnd_max = Some(v.0);
     idle_restart => |c, v| c.idle_restart = v;
     idle_halving => |c, v| c.idle_halving = v;
+    pacing => |c, v| c.pacing = v;
     max_burst => |c, v| c.max_burst = v;
     nagle => |c, v| c.nagle = v;
     rto_initial => |c, v| c.rto_initial = v.0;

@@ -147,6 +147,8 @@ settings_table! {
     idle_restart: bool;
     /// It is halved for each timeout that passed in place of starting over.
     idle_halving: bool;
+    /// What leaves is spread over the round trip, as under Linux' `fq`.
+    pacing: bool;
     /// Most segments sent for one acknowledgement or timer; 0 for no limit.
     max_burst: u32;
     /// A short segment waits until nothing is unacknowledged.

@@ -79,6 +79,9 @@ pub struct Config {
     pub idle_restart: bool,
     /// It is halved for each timeout that passed in place of starting over (RFC 2861, section 3.1). Default off.
     pub idle_halving: bool,
+    /// New data and repairs are spread over the round trip where the controller has no pace of its own: at twice the window in one in
+    /// slow start, at 1.2 times after, as Linux does under the queueing discipline `fq`. Default off.
+    pub pacing: bool,
     /// Most segments sent for one acknowledgement or timer; 0 for no limit. Default 0.
     pub max_burst: u32,
     /// A short segment waits until nothing is unacknowledged (RFC 9293, section 3.7.4). Default on.
@@ -236,6 +239,7 @@ impl Default for Config {
             cwnd_max: None,
             idle_restart: true,
             idle_halving: false,
+            pacing: false,
             max_burst: 0,
             nagle: true,
             rto_initial: Span::from_secs(1),

@@ -6,6 +6,41 @@ use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 /// Segments that may leave back to back where the controller does not say.
 const BURST: u64 = 2;
 
+/// Linux' pace: so many windows in a round trip below half of the threshold, and above.
+const SLOW_START_PACE: f64 = 2.0;
+const AVOIDANCE_PACE: f64 = 1.2;
+/// What leaves at once is what the pace brings in so much time, two segments at least, and not more than that
+/// (tcp_tso_autosize, which adds to it on paths below 8 ms; that is left out).
+const GROUP_TIME: f64 = 1.0 / 1024.0;
+const LARGEST_GROUP: f64 = 65_536.0;
+
+/// What Linux paces by: bytes, and the smoothed round trip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WindowView {
+    pub(super) cwnd: u64,
+    pub(super) in_flight: u64,
+    pub(super) ssthresh: Option<u64>,
+    pub(super) srtt: Span,
+}
+
+impl WindowView {
+    /// The pace that follows from a window, of payload (tcp_update_pacing_rate).
+    pub(super) fn limits(&self, mss: u64) -> Limits {
+        let half = self.ssthresh.map_or(u64::MAX, |ssthresh| ssthresh / 2);
+        let factor = if self.cwnd < half { SLOW_START_PACE } else { AVOIDANCE_PACE };
+        let window = self.cwnd.max(self.in_flight) as f64;
+        let rate = factor * window / self.srtt.as_secs_f64().max(1e-6);
+        let group = (rate * GROUP_TIME).min(LARGEST_GROUP) as u64 / mss;
+        Limits {
+            pacing: Some(BitRate::from_bps((8.0 * rate) as u64)),
+            of_payload: true,
+            burst: Some(ByteCount::new(group.max(BURST) * mss)),
+            groups: true,
+            ..Limits::default()
+        }
+    }
+}
+
 /// How segments may leave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
@@ -189,6 +224,22 @@ mod tests {
         assert_eq!(left, [0, 0, 1, 2, 3]);
         let single = pace(Some(SEGMENT), false);
         assert_eq!(bucket.wait(now, &single), Some(now + Span::from_millis(2)));
+    }
+
+    #[test]
+    fn the_pace_of_linux_is_two_windows_in_a_round_trip_below_half_of_the_threshold() {
+        let srtt = Span::from_millis(100);
+        let view = WindowView { cwnd: 100_000, in_flight: 50_000, ssthresh: None, srtt };
+        let bps = |view: WindowView| {
+            let limits = view.limits(1000);
+            (limits.pacing.expect("a pace").as_bps(), limits.burst.expect("a group").get())
+        };
+        assert_eq!(bps(view), (16_000_000, 2000));
+        assert_eq!(bps(WindowView { ssthresh: Some(200_001), ..view }), (9_600_000, 2000));
+        assert_eq!(bps(WindowView { ssthresh: Some(200_002), ..view }), (16_000_000, 2000));
+        // What is in flight counts where it is more, and what the pace brings in a millisecond leaves at once.
+        let full = WindowView { in_flight: 1_000_000, ssthresh: Some(0), ..view };
+        assert_eq!(bps(full), (96_000_000, 11_000));
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub(super) fn waits_for_cwnd(tx: &mut Sender) -> bool {
     let full = tx.mss();
     tx.open
         && !tx.probing.is_on()
-        && tx.governor.limits().pacing.is_none()
+        && !tx.is_paced()
         && !tx.pacer.limits_bursts()
         && !tx.peer.is_probed()
         && tx.board.outstanding() > 0

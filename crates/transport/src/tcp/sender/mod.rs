@@ -117,7 +117,8 @@ impl Sender {
             self.mss = mss;
             self.governor.begin(&self.config, &Agreed { mss, ..agreed });
         }
-        self.governor.set_plain(!self.pacer.limits_bursts() && self.path_mtu.is_known());
+        let free = !self.config.pacing && !self.pacer.limits_bursts();
+        self.governor.set_plain(free && self.path_mtu.is_known());
         self.retransmissions.agree(&self.config, agreed.reports, agreed.snacks.is_some());
         self.peer = PeerWindow::open(self.board.una(), window, irs);
         self.open = true;
@@ -245,7 +246,7 @@ impl Sender {
     /// A full segment waits, and for nothing but acknowledgements.
     #[inline]
     pub(super) fn waits_for_window(&self) -> bool {
-        let timed = self.governor.limits().pacing.is_some() || self.probes.deadline().is_some();
+        let timed = self.is_paced() || self.probes.deadline().is_some();
         self.open && !timed && self.backlog.unsent() >= self.mss()
     }
 

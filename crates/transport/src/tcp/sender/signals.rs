@@ -58,7 +58,7 @@ impl Sender {
     /// What leaves next may wait for a time that an acknowledgement changes.
     #[inline]
     pub(in crate::tcp) fn is_timed(&self) -> bool {
-        self.governor.limits().pacing.is_some() || self.governor.next_timer().is_some()
+        self.is_paced() || self.governor.next_timer().is_some()
     }
 
     /// Lets the time pass.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::Sender;
 use super::header_prediction::{plain_departure, waits_for_cwnd};
-use crate::tcp::pacer::Pace;
+use crate::tcp::pacer::{Pace, WindowView};
 use crate::tcp::path_mtu::Room;
 
 /// A segment of the stream that leaves.
@@ -104,9 +104,24 @@ impl Sender {
         held_back
     }
 
+    /// There is a pace, the controller's or the window's.
+    pub(super) fn is_paced(&self) -> bool {
+        self.config.pacing || self.governor.limits().pacing.is_some()
+    }
+
     /// How segments with headers of so many bytes may leave; `None` for at once.
     fn pace(&self, wire: u64) -> Option<Pace> {
-        Pace::of(self.governor.limits(), self.mss(), wire)
+        let (limits, mss) = (self.governor.limits(), self.mss());
+        if !self.config.pacing || limits.pacing.is_some() {
+            return Pace::of(limits, mss, wire);
+        }
+        let view = WindowView {
+            cwnd: self.governor.cwnd(),
+            in_flight: self.in_flight(),
+            ssthresh: self.governor.snapshot().ssthresh.map(ByteCount::get),
+            srtt: self.round_trips.rtt().measured()?,
+        };
+        Pace::of(&view.limits(mss), mss, wire)
     }
 
     /// A segment leaves: what it costs.
