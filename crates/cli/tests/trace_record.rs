@@ -103,6 +103,9 @@ fn what_cannot_be_recorded_is_named_before_anything_is_sent() {
         assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
         assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
     }
+    let new = dir.path().join("new.csv");
+    let output = record("127.0.0.1:1", &["--out", new.to_str().expect("a path")]);
+    assert!(!output.status.success() && !new.exists(), "nor does it leave an empty one");
     let text = fs::read_to_string(&kept).expect("the file");
     assert_eq!(text, "what was measured last time", "a recording that fails takes no other");
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bentpipe_experiments::compare::{CompareOptions, compare as run_all, default_variants};
 use bentpipe_record::{Comparison, ComparisonRow, Estimate};
@@ -11,7 +11,8 @@ use bentpipe_scenario::Scenario;
 use crate::args::Compare;
 use crate::commands::{changed, print_json};
 use crate::failure::Failure;
-use crate::output::{bars, file, lines::Lines, progress::Bar, ranking};
+use crate::output::file::Reserved;
+use crate::output::{bars, lines::Lines, progress::Bar, ranking};
 
 /// Runs a scenario with each variant and prints the ranking.
 pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
@@ -45,8 +46,8 @@ pub(crate) fn compare(args: &Compare) -> Result<(), Failure> {
 
 /// The files for the results. What is in them stays there until there are some.
 struct Files<'a> {
-    csv: Option<(&'a Path, File)>,
-    svg: Option<(&'a Path, File)>,
+    csv: Option<Reserved<'a>>,
+    svg: Option<Reserved<'a>>,
 }
 
 impl<'a> Files<'a> {
@@ -56,22 +57,22 @@ impl<'a> Files<'a> {
         used.push(scenario.source().into());
         let mut open = |path: &'a Option<PathBuf>| {
             let Some(path) = path else { return Ok(None) };
-            let opened = file::reserve(path, used.iter().map(PathBuf::as_path))?;
+            let reserved = Reserved::new(path, used.iter().map(PathBuf::as_path))?;
             used.push(path.clone());
-            Ok::<_, Failure>(Some((path.as_path(), opened)))
+            Ok::<_, Failure>(Some(reserved))
         };
         Ok(Self { csv: open(&args.csv)?, svg: open(&args.svg)? })
     }
 
     fn write(self, result: &Comparison) -> Result<(), Failure> {
-        if let Some((path, out)) = self.csv {
-            let failed = |error| Failure::writing(path, error);
-            file::empty(&out).map_err(failed)?;
-            write_csv(out, result).map_err(|error| Failure::writing(path, error))?;
+        if let Some(csv) = self.csv {
+            let path = csv.path();
+            write_csv(csv.empty()?, result).map_err(|error| Failure::writing(path, error))?;
         }
-        if let Some((path, mut out)) = self.svg {
+        if let Some(svg) = self.svg {
+            let path = svg.path();
             let picture = bars::svg(result).map_err(|error| Failure::writing(path, error))?;
-            let written = file::empty(&out).and_then(|()| out.write_all(picture.as_bytes()));
+            let written = svg.empty()?.write_all(picture.as_bytes());
             written.map_err(|error| Failure::writing(path, error))?;
         }
         Ok(())

@@ -13,20 +13,19 @@ use super::trips::Trips;
 use crate::args::{Orbit, Spot};
 use crate::failure::Failure;
 use crate::output::czml::{Scene, Window};
+use crate::output::file::Reserved;
 use crate::output::map::Delays;
 use crate::output::names::Names;
-use crate::output::{file, geojson, map};
-
-type Target<'a> = (&'a Path, BufWriter<File>);
+use crate::output::{geojson, map};
 
 /// Files that were asked for, and what is kept for them while the run goes on.
 pub(super) struct Files<'a> {
     window: Window,
     samples: Option<Samples<'a>>,
-    handovers: Option<Target<'a>>,
-    svg: Option<(Target<'a>, Vec<Delays>)>,
-    czml: Option<(Target<'a>, Scene)>,
-    geojson: Option<Target<'a>>,
+    handovers: Option<Reserved<'a>>,
+    svg: Option<(Reserved<'a>, Vec<Delays>)>,
+    czml: Option<(Reserved<'a>, Scene)>,
+    geojson: Option<Reserved<'a>>,
 }
 
 impl<'a> Files<'a> {
@@ -49,9 +48,9 @@ impl<'a> Files<'a> {
         let mut reserve = |path: &'a Option<std::path::PathBuf>| {
             path.as_deref()
                 .map(|path| {
-                    let file = file::reserve(path, used.iter().copied())?;
+                    let reserved = Reserved::new(path, used.iter().copied())?;
                     used.push(path);
-                    Ok::<_, Failure>((path, BufWriter::new(file)))
+                    Ok::<_, Failure>(reserved)
                 })
                 .transpose()
         };
@@ -92,33 +91,37 @@ impl<'a> Files<'a> {
     /// Fills the files, of which some show the network as it was when it was `new`, and names them.
     pub(super) fn finish(self, run: &Run<'_>, new: &Network) -> Result<Vec<&'a Path>, Failure> {
         let (pairs, at) = (&run.trips.pairs, self.window.first);
-        let reserved = [&self.handovers, &self.geojson].into_iter().flatten();
-        let drawn = self.svg.iter().map(|(target, _)| target);
-        let scene = self.czml.iter().map(|(target, _)| target);
-        for (path, out) in reserved.chain(drawn).chain(scene) {
-            named(path, file::empty(out.get_ref()))?;
-        }
         let mut written = Vec::new();
         if let Some(samples) = self.samples {
             written.push(samples.finish()?);
         }
-        if let Some((path, out)) = self.handovers {
+        if let Some(file) = self.handovers {
+            let (path, out) = emptied(file)?;
             let done = handovers::write(out, run.names, run.trips, run.reports);
             written.push(named(path, done)?);
         }
-        if let Some(((path, mut out), delays)) = self.svg {
-            let drawn = named_by(path, map::svg(new.clone(), pairs, at, &delays))?;
+        if let Some((file, delays)) = self.svg {
+            let drawn = named_by(file.path(), map::svg(new.clone(), pairs, at, &delays))?;
+            let (path, mut out) = emptied(file)?;
             let done = out.write_all(drawn.as_bytes()).and_then(|()| out.flush());
             written.push(named(path, done)?);
         }
-        if let Some(((path, mut out), scene)) = self.czml {
+        if let Some((file, scene)) = self.czml {
+            let (path, mut out) = emptied(file)?;
             written.push(named(path, scene.write(&mut out, run.network))?);
         }
-        if let Some((path, mut out)) = self.geojson {
+        if let Some(file) = self.geojson {
+            let (path, mut out) = emptied(file)?;
             written.push(named(path, geojson::write(&mut out, new.clone(), pairs, at))?);
         }
         Ok(written)
     }
+}
+
+/// A file that is filled now.
+fn emptied(file: Reserved<'_>) -> Result<(&Path, BufWriter<File>), Failure> {
+    let path = file.path();
+    Ok((path, BufWriter::new(file.empty()?)))
 }
 
 fn named_by<T>(path: &Path, done: Result<T, impl Display>) -> Result<T, Failure> {
@@ -137,8 +140,8 @@ struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
-    fn new((path, out): Target<'a>, trips: &Trips<'_>) -> Result<Self, Failure> {
-        named(path, file::empty(out.get_ref()))?;
+    fn new(file: Reserved<'a>, trips: &Trips<'_>) -> Result<Self, Failure> {
+        let (path, out) = emptied(file)?;
         let mut writer = csv::Writer::from_writer(out);
         let pair = ["from", "to"].into_iter().filter(|_| trips.several());
         let header = pair.chain(["time_s", "delay_ms", "hops", "route"]);

@@ -1,9 +1,7 @@
 //! `bentpipe trace record` and `bentpipe trace respond`.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 
 use bentpipe_net::recording::{self, Echo, Respond, Udp};
 use bentpipe_system::Clock;
@@ -14,7 +12,7 @@ use bentpipe_units::ByteCount;
 use crate::args::{FarEnd, TraceRecord, TraceRespond, TraceWay};
 use crate::commands::{Stop, in_runtime};
 use crate::failure::Failure;
-use crate::output::file;
+use crate::output::file::Reserved;
 use crate::output::lines::Lines;
 
 /// Measures a link.
@@ -36,9 +34,7 @@ pub(crate) fn record(args: &TraceRecord) -> Result<(), Failure> {
         let plan = plan(args, to.ip());
         let wrong = |error: bentpipe_trace::record::PlanError| Failure::Input(error.to_string());
         let mut recorder = Recorder::new(plan, session, clock.now()).map_err(wrong)?;
-        let out =
-            args.out.as_deref().map(|path| Ok::<_, Failure>((path, file::reserve(path, [])?)));
-        let out = out.transpose()?;
+        let out = args.out.as_deref().map(|path| Reserved::new(path, [])).transpose()?;
         announce(args, &plan)?;
         // Whoever does not read this loses nothing.
         let begins = || drop(writeln!(anstream::stderr(), "{} answers: measuring", args.to.text));
@@ -131,12 +127,12 @@ fn conclude(recording: &Recording) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write(recording: &Recording, out: Option<(&Path, File)>) -> Result<(), Failure> {
-    let Some((path, file)) = out else {
+fn write(recording: &Recording, out: Option<Reserved<'_>>) -> Result<(), Failure> {
+    let Some(out) = out else {
         return super::write(&recording.trace, None, []);
     };
-    file::empty(&file).map_err(|error| Failure::writing(path, error))?;
-    super::fill(&recording.trace, path, file)
+    let path = out.path();
+    super::fill(&recording.trace, path, out.empty()?)
 }
 
 fn forbidden(args: &TraceRecord, error: &io::Error) -> Failure {
