@@ -192,7 +192,11 @@ impl Controller for Bbr {
             LossCause::Timeout => self.time_out(path),
             LossCause::Persistent => self.forget(),
             // The acknowledgement that showed it was told before.
-            LossCause::Gap | LossCause::Nack => {}
+            LossCause::Gap | LossCause::Nack => {
+                if loss.new_episode {
+                    self.save_window();
+                }
+            }
         }
     }
 

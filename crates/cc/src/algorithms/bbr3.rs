@@ -4,7 +4,7 @@ mod bounds;
 mod marks;
 mod state;
 
-use bentpipe_units::{Instant, Span};
+use bentpipe_units::{ByteCount, Instant, Span};
 
 use self::bounds::{Bounds, RoundCount};
 use self::marks::Marks;
@@ -331,7 +331,7 @@ impl Controller for Bbr3 {
             }
             LossCause::Gap | LossCause::Nack => {
                 self.count.lost += loss.bytes.get() as f64;
-                self.count.losses += 1;
+                self.count.losses += u32::from(loss.bytes > ByteCount::ZERO);
             }
         }
     }

@@ -115,7 +115,9 @@ impl Rack {
     /// What follows from losses.
     fn judge(&mut self, board: &Scoreboard, (lost, again): (u64, bool)) -> Found {
         let begins = match self.state {
-            State::Open => lost > 0,
+            // What was lost behind the recovery that has just ended, and is not acknowledged yet, begins the next one
+            // (tcp_time_to_recover of Linux).
+            State::Open => board.has_losses(),
             State::Repairing => false,
             // After a timeout only the loss of a retransmission is news.
             State::TimedOut(_) => again,

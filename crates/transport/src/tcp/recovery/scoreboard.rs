@@ -347,6 +347,11 @@ impl Scoreboard {
         self.lost_bytes != self.repaired_bytes
     }
 
+    /// Something lost has not arrived yet, be it repaired or not.
+    pub(crate) const fn has_losses(&self) -> bool {
+        self.lost_bytes > 0
+    }
+
     /// Retransmissions of what is lost are under way.
     pub(crate) const fn is_repairing(&self) -> bool {
         self.repaired_bytes > 0

@@ -330,7 +330,7 @@ impl Sender {
     /// Does what the recovery found to be done.
     fn follow(&mut self, now: Instant, found: &Found) {
         self.retransmissions.force(found.forced);
-        if found.lost > 0 {
+        if found.lost > 0 || found.new_episode {
             if self.path_mtu.is_probe(found, &self.board) {
                 self.episode.excuse();
             }
@@ -343,7 +343,8 @@ impl Sender {
                 self.restart_timer(now);
             }
         }
-        if found.done {
+        // Where the next one has begun the controller was told of that.
+        if found.done && !found.new_episode {
             self.signal(now, &Signal::RecoveryDone);
         }
         let reports = self.probes.take_reported();
