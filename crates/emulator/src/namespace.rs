@@ -10,9 +10,11 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use bentpipe_system::Clock;
 use bentpipe_system::programs::{ip, missing};
 use bentpipe_units::Span;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, geteuid, kill_process_group, pidfd_open, pidfd_send_signal,
     test_kill_process_group,
@@ -215,7 +217,16 @@ impl Process<'_> {
     /// # Errors
     /// When the system does not tell.
     pub fn ended_within(&self, span: Span) -> io::Result<bool> {
-        Ok(poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&timespec(span)))? > 0)
+        let clock = Clock::start();
+        let until = clock.now() + span;
+        loop {
+            let left = until.since(clock.now());
+            match poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&timespec(left))) {
+                // A signal that the caller looks at later.
+                Err(Errno::INTR) => {}
+                ready => return Ok(ready? > 0),
+            }
+        }
     }
 
     /// Asks it to stop, as Ctrl-C does.
@@ -246,7 +257,10 @@ impl Process<'_> {
             if test_kill_process_group(group).is_err() {
                 break;
             }
-            poll(&mut [], Some(&timespec(LOOK_EVERY)))?;
+            match poll(&mut [], Some(&timespec(LOOK_EVERY))) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok(())
     }
