@@ -9,7 +9,8 @@ use bentpipe_transport::tcp::{Config, ConfigError, EcnMode, InitialWindow, RtoMa
 use super::protocol::IdleTimeout;
 use super::settings::{TableError, by_new_names, settings, unfit};
 use crate::schema::tcp::{
-    EcnName, InitialWindowName, InitialWindowValue, Preset, RecoveryName, RtoMarginName, TcpTable,
+    EcnName, EcnValue, InitialWindowName, InitialWindowValue, Preset, RecoveryName, RtoMarginName,
+    TcpTable,
 };
 
 impl From<RecoveryName> for Mode {
@@ -38,8 +39,8 @@ impl From<RtoMarginName> for RtoMargin {
     }
 }
 
-impl From<EcnName> for EcnMode {
-    fn from(name: EcnName) -> Self {
+impl From<EcnValue> for EcnMode {
+    fn from(EcnValue::Name(name): EcnValue) -> Self {
         match name {
             EcnName::Off => Self::Off,
             EcnName::Classic => Self::Classic,

@@ -81,6 +81,14 @@ pub enum EcnName {
     L4s,
 }
 
+/// The same as a value, of which any other one is told what there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "\"off\", \"classic\", \"dctcp\" or \"l4s\"")]
+pub enum EcnValue {
+    /// One of the names.
+    Name(EcnName),
+}
+
 /// The initial windows of the RFCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -120,7 +128,7 @@ settings_table! {
     /// Reports of what came twice.
     dsack: bool;
     /// Explicit congestion notification: "off", "classic", "dctcp" or "l4s".
-    ecn: EcnName;
+    ecn: EcnValue;
     /// Duplicate acknowledgements that show a loss.
     dup_threshold: u32;
     /// The first two duplicate acknowledgements let a new segment go.
