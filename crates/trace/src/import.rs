@@ -9,7 +9,7 @@ pub(crate) mod probes;
 
 use bentpipe_units::Span;
 
-use crate::{Trace, TraceError};
+use crate::{Trace, TraceError, table};
 
 /// Programs whose output can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,13 +74,18 @@ pub fn import(
     text: &str,
     options: &ImportOptions,
 ) -> Result<Trace, TraceError> {
-    match source {
+    let trace = match source {
         Source::Ping => ping::import(name, text, options),
         Source::Irtt => irtt::import(name, text, options),
         Source::Iperf3 => iperf3::import(name, text),
         Source::Lens => lens::import(name, text, options),
         Source::Dish => dish::import(name, text, options),
-    }
+    }?;
+    table::check(&trace).map_err(|(column, problem)| {
+        let problem = format!("it makes a trace whose {problem}");
+        TraceError { field: Some(column), ..TraceError::whole(name, problem) }
+    })?;
+    Ok(trace)
 }
 
 impl Trace {

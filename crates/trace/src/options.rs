@@ -1,5 +1,7 @@
 //! How a trace is replayed.
 
+use std::collections::BTreeMap;
+
 use std::ops::RangeInclusive;
 
 use bentpipe_link::{ModelSpec, QueueLimit, Timeline};
@@ -108,18 +110,25 @@ impl Trace {
         match self.rate.as_ref()? {
             Rate::Steps(steps) => Some(steps.clone()),
             Rate::Opportunities(some) => {
-                let bins = some.period().as_nanos().div_ceil(BIN.as_nanos()).max(1) as usize;
-                let mut bytes = vec![0u64; bins];
+                let bins = some.period().as_nanos().div_ceil(BIN.as_nanos()).max(1);
+                let mut filled: BTreeMap<u64, u64> = BTreeMap::new();
                 for time in some.times() {
-                    let bin = (time.as_nanos() / BIN.as_nanos()) as usize;
-                    bytes[bin.min(bins - 1)] += some.bytes().get();
+                    let bin = (time.as_nanos() / BIN.as_nanos()).min(bins - 1);
+                    *filled.entry(bin).or_default() += some.bytes().get();
                 }
-                let bps =
-                    |bytes: u64| ByteCount::new(bytes).bits() * 1_000_000_000 / BIN.as_nanos();
-                let rate = |bytes: u64| (bytes > 0).then(|| BitRate::from_bps(bps(bytes)));
                 let mut steps: Vec<(Instant, Option<BitRate>)> = Vec::new();
-                for (bin, bytes) in (0..).zip(bytes) {
-                    hold(&mut steps, Instant::ZERO + BIN * bin, rate(bytes));
+                let at = |bin: u64| Instant::ZERO + BIN * bin;
+                let mut next = 0;
+                for (bin, bytes) in filled {
+                    if bin > next {
+                        hold(&mut steps, at(next), None);
+                    }
+                    let bps = ByteCount::new(bytes).bits() * 1_000_000_000 / BIN.as_nanos();
+                    hold(&mut steps, at(bin), Some(BitRate::from_bps(bps)));
+                    next = bin + 1;
+                }
+                if next < bins {
+                    hold(&mut steps, at(next), None);
                 }
                 Some(steps)
             }

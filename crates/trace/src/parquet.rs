@@ -25,6 +25,8 @@ const MAGIC: &[u8] = b"PAR1";
 const INDEX: &str = "__index_level_0__";
 /// The most rows of a trace: a year with one every 300 ms.
 const MOST_ROWS: i64 = 100_000_000;
+/// The name of the thread that reads. A panic in it is an error of the file and no fault of the program, which may leave it unsaid.
+pub const THREAD: &str = "parquet";
 /// Values that are read at once.
 const BATCH: usize = 65_536;
 
@@ -40,8 +42,14 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
 /// cannot be, with the number of the row.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Trace, TraceError> {
     // Where a page promises a dictionary and there is none, the library panics.
-    std::panic::catch_unwind(|| read_whole(file, bytes))
-        .unwrap_or_else(|_| Err(TraceError::whole(file, "it is no Parquet: a page is damaged")))
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new().name(THREAD.to_owned());
+        let read = reader.spawn_scoped(scope, || read_whole(file, bytes));
+        let broken = |problem: String| TraceError::whole(file, problem);
+        read.map_err(|error| broken(format!("there is no thread to read it: {error}")))?
+            .join()
+            .unwrap_or_else(|_| Err(broken("it is no Parquet: a page is damaged".to_owned())))
+    })
 }
 
 fn read_whole(file: &str, bytes: &[u8]) -> Result<Trace, TraceError> {

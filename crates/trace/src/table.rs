@@ -134,7 +134,8 @@ pub(crate) fn places<'a>(
     }
 }
 
-/// Which columns a trace has, and its rows. Opportunities become the rate of each tenth of a second.
+/// Which columns a trace has, and its rows. Opportunities become the rate of each tenth of a second. A trace lasts as long behind its
+/// last row as that lies behind the one before: where this is not its length, a row that changes nothing makes it so.
 pub(crate) fn rows(trace: &Trace) -> ([bool; COLUMNS.len()], Vec<Row>) {
     let rates = trace.rate_steps();
     let mut times: Vec<Instant> = Vec::new();
@@ -146,6 +147,14 @@ pub(crate) fn rows(trace: &Trace) -> ([bool; COLUMNS.len()], Vec<Row>) {
     times.dedup();
     let has =
         [true, rates.is_some(), trace.delay.is_some(), trace.loss.is_some(), trace.up.is_some()];
+    let length = Instant::ZERO + trace.length;
+    let last = times.last().copied().unwrap_or(Instant::ZERO);
+    let before = times.iter().rev().nth(1);
+    let behind = before.map_or(LEAST, |before| last.since(*before));
+    let half = Instant::since(length, last) / 2;
+    if last + behind != length && !half.is_zero() {
+        times.push(last + half);
+    }
     let rows = times.into_iter().map(|at| {
         let rate = at_time(rates.as_deref(), at);
         let rate = rate.map(|rate| rate.map_or(0, BitRate::as_bps) as f64);
@@ -154,6 +163,13 @@ pub(crate) fn rows(trace: &Trace) -> ([bool; COLUMNS.len()], Vec<Row>) {
         Row { numbers: [Some(since(at)), rate, delay, loss], up: at_time(trace.up.as_deref(), at) }
     });
     (has, rows.collect())
+}
+
+/// Whether a trace could be read again once it is written: what is wrong with the first value that could not.
+pub(crate) fn check(trace: &Trace) -> Result<(), Wrong> {
+    let mut table = Rows::default();
+    let (_, rows) = rows(trace);
+    rows.iter().try_for_each(|row| table.push(row))
 }
 
 /// What a column says at a time; nothing where it does not change.
@@ -165,4 +181,37 @@ fn at_time<T: Copy>(steps: Option<&[(Instant, T)]>, at: Instant) -> Option<T> {
 
 fn since(at: Instant) -> f64 {
     at.since(Instant::ZERO).as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Span::from_millis(ms)
+    }
+
+    fn read_again(trace: &Trace) -> Trace {
+        let mut table = Rows::default();
+        rows(trace).1.iter().for_each(|row| table.push(row).expect("a row"));
+        table.trace().expect("a trace")
+    }
+
+    #[test]
+    fn a_trace_is_as_long_when_it_is_read_again_as_it_was() {
+        let up = |steps: &[(u64, bool)]| {
+            Some(steps.iter().map(|(ms, up)| (at(*ms), *up)).collect::<Vec<_>>())
+        };
+        for (length, steps) in [
+            (1_000, &[(0, true)][..]),
+            (600_000, &[(0, true)]),
+            (60_000, &[(0, true), (5_000, false), (10_000, true)]),
+            (15_000, &[(0, true), (5_000, false), (10_000, true)]),
+            (10_000, &[(0, true), (4_001, false)]),
+            (4_002, &[(0, true), (4_001, false)]),
+        ] {
+            let trace = Trace { up: up(steps), ..Trace::silent(Span::from_millis(length)) };
+            assert_eq!(read_again(&trace), trace, "{length} ms");
+        }
+    }
 }

@@ -154,10 +154,15 @@ fn write<'a>(
 
 /// Writes a trace into an empty file and says so.
 fn fill(trace: &Trace, path: &Path, file: File) -> Result<(), Failure> {
+    // Whoever reads the trace from there reads nothing else.
+    let to_stdout = same_file::is_same_file(path, "/dev/stdout").unwrap_or(false);
     if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet")) {
         parquet::write(trace, file).map_err(|error| Failure::writing(path, error))?;
     } else {
         native::write(trace, file).map_err(|error| Failure::writing(path, error))?;
+    }
+    if to_stdout {
+        return Ok(());
     }
     Ok(writeln!(std::io::stdout(), "wrote {}", path.display())?)
 }

@@ -95,7 +95,7 @@ impl Probes for Echo {
 
     async fn receive(&self, buffer: &mut Vec<u8>) -> io::Result<()> {
         loop {
-            let mut packet = [0; LONGEST];
+            let mut packet = vec![0; LONGEST];
             let length = self.socket.recv(&mut packet).await?;
             if let Some(payload) = packet.get(..length).and_then(|packet| self.form.payload(packet))
             {

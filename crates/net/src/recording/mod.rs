@@ -12,7 +12,7 @@ use bentpipe_system::Clock;
 use bentpipe_trace::record::Recorder;
 
 /// Bytes of the longest datagram that is looked at; what is longer is cut and is none of ours.
-const LONGEST: usize = 2048;
+const LONGEST: usize = 65_536;
 
 /// What a recorder's datagrams go through.
 pub trait Probes {

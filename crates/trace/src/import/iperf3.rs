@@ -59,7 +59,12 @@ pub(super) fn import(name: &str, text: &str) -> Result<Trace, TraceError> {
             (sum.bits_per_second >= 1.0).then(|| BitRate::from_bps(sum.bits_per_second as u64));
         hold(&mut rates, at, rate);
         if let Some(percent) = sum.lost_percent {
-            hold(&mut losses, at, (percent / 100.0).clamp(0.0, 1.0));
+            if !(0.0..=100.0).contains(&percent) {
+                let problem = format!("`{percent}` is no number in 0..=100");
+                let field = Some("lost_percent");
+                return Err(TraceError { field, ..TraceError::whole(name, problem) });
+            }
+            hold(&mut losses, at, percent / 100.0);
         }
         end = sum.end;
     }

@@ -9,13 +9,13 @@ use crate::{Trace, TraceError};
 
 /// More probes than anybody sends: a year of a thousand in a second.
 const MOST: u64 = 32_000_000_000;
-/// Numbers that are not seen are probes without an answer, if there are no more in a row.
+/// Numbers that are not seen are probes without an answer, if there are no more in all.
 const MOST_MISSING: u64 = 1_000_000;
 
 /// Half of each round trip, at the time of the answer or in the order of the numbers.
 pub(super) fn import(name: &str, text: &str, options: &ImportOptions) -> Result<Trace, TraceError> {
     let mut probes: Vec<Probe> = Vec::new();
-    let (mut high, mut last) = (0u64, None);
+    let (mut high, mut last, mut missing) = (0u64, None, 0u64);
     for (number, line) in (1..).zip(text.lines()) {
         let Some(seq) = after(line, "icmp_seq=").or_else(|| after(line, "seq=")) else { continue };
         let wrong = |field, problem: String| TraceError::of(name, number, field, problem);
@@ -25,8 +25,11 @@ pub(super) fn import(name: &str, text: &str, options: &ImportOptions) -> Result<
         // The number has 16 bits on the wire, and most programs show no more.
         let wide = last.map_or(seq, |last: u64| unwrapped(last, seq));
         last = Some(wide);
-        if wide > MOST || wide.saturating_sub(high) > MOST_MISSING {
-            return Err(wrong("icmp_seq", format!("{seq} is too far from the one before it")));
+        missing += wide.saturating_sub(high + 1);
+        if wide > MOST || missing > MOST_MISSING {
+            let problem =
+                format!("{seq}: more than {MOST_MISSING} numbers up to it are not in the file");
+            return Err(wrong("icmp_seq", problem));
         }
         let stamp = line.strip_prefix('[').and_then(|rest| rest.split(']').next());
         let at = match stamp {
@@ -129,7 +132,7 @@ mod tests {
             ("icmp_seq=1 time=-3 ms", "line 1, `time`"),
             (
                 "icmp_seq=1 time=1 ms\nicmp_seq=99999999 time=1 ms",
-                "line 2, `icmp_seq`: 99999999 is too far",
+                "line 2, `icmp_seq`: 99999999: more than 1000000 numbers",
             ),
             ("[now] icmp_seq=1 time=1 ms", "line 1, `time`: `now`"),
         ] {

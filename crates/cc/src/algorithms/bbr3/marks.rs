@@ -55,7 +55,7 @@ impl Marks {
 
     /// What the round leaves of the short-term bound, if it was marked.
     pub(super) fn leave(&self, round: &RoundCount) -> Option<f64> {
-        (self.heeded && round.marked > 0.0).then(|| 1.0 - FACTOR * self.share)
+        (self.heeded && round.marked > 0.0).then_some(1.0 - FACTOR * self.share)
     }
 
     /// Mean share of marked bytes.

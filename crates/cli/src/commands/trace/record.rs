@@ -132,7 +132,10 @@ fn write(recording: &Recording, out: Option<Reserved<'_>>) -> Result<(), Failure
         return super::write(&recording.trace, None, []);
     };
     let path = out.path();
-    super::fill(&recording.trace, path, out.empty()?)
+    out.empty().and_then(|file| super::fill(&recording.trace, path, file)).inspect_err(|_| {
+        // What was measured is not measured again: it goes where there is room.
+        drop(super::write(&recording.trace, None, []));
+    })
 }
 
 fn forbidden(args: &TraceRecord, error: &io::Error) -> Failure {
