@@ -112,12 +112,12 @@ impl Rack {
         (lost, again)
     }
 
-    /// What follows from losses.
-    fn judge(&mut self, board: &Scoreboard, (lost, again): (u64, bool)) -> Found {
+    /// What follows from losses, where a recovery may just have been done.
+    fn judge(&mut self, board: &Scoreboard, (lost, again): (u64, bool), done: bool) -> Found {
         let begins = match self.state {
-            // What was lost behind the recovery that has just ended, and is not acknowledged yet, begins the next one
+            // What was lost behind the recovery that ends, and has not arrived yet, begins the next one
             // (tcp_time_to_recover of Linux).
-            State::Open => board.has_losses(),
+            State::Open => lost > 0 || done && board.has_losses(),
             State::Repairing => false,
             // After a timeout only the loss of a retransmission is news.
             State::TimedOut(_) => again,
@@ -170,7 +170,7 @@ impl Recovery for Rack {
         // What had left before the oldest segment did again proves that the path works.
         let old = |head: &Sent| ack.delivered.sent_once.is_some_and(|it| it.sent_at < head.sent_at);
         let restart_timer = ack.acked == 0 && board.head().is_some_and(old);
-        Found { done, mistaken, restart_timer, ..self.judge(board, losses) }
+        Found { done, mistaken, restart_timer, ..self.judge(board, losses, done) }
     }
 
     #[inline]
@@ -215,7 +215,7 @@ impl Recovery for Rack {
 
     fn on_timer(&mut self, board: &mut Scoreboard, path: &Path) -> Found {
         let losses = self.detect(board, path);
-        self.judge(board, losses)
+        self.judge(board, losses, false)
     }
 
     fn is_active(&self) -> bool {
