@@ -289,3 +289,19 @@ fn after_a_timeout_the_window_grows_although_duplicates_announced_what_advances(
     script.hear(peer(".", 1, 4001, 0));
     script.expect(&[("", 4001, 1, 1000), ("", 5001, 1, 1000)]);
 }
+
+#[test]
+fn what_was_lost_behind_a_recovery_begins_the_next_one_when_it_ends() {
+    let mut script = Script::ten_out(Config { recovery: Mode::Rack, ..plain() });
+    script.hear(sack(1, &[(1001, 10_001)]));
+    script.sent();
+    assert_eq!(script.end.counters().reductions, 1);
+    script.pass(50);
+    // Of what left since then the first segment is missing: that is no news yet.
+    script.hear(sack(1, &[(11_001, 14_001), (1001, 10_001)]));
+    script.sent();
+    assert_eq!(script.end.counters().reductions, 1);
+    script.pass(50);
+    script.hear(sack(10_001, &[(11_001, 14_001)]));
+    assert_eq!(script.end.counters().reductions, 2);
+}
