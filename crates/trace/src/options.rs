@@ -1,7 +1,6 @@
 //! How a trace is replayed.
 
 use std::collections::BTreeMap;
-
 use std::ops::RangeInclusive;
 
 use bentpipe_link::{ModelSpec, QueueLimit, Timeline};

@@ -191,12 +191,9 @@ impl Controller for Bbr {
         match loss.cause {
             LossCause::Timeout => self.time_out(path),
             LossCause::Persistent => self.forget(),
-            // The acknowledgement that showed it was told before.
-            LossCause::Gap | LossCause::Nack => {
-                if loss.new_episode {
-                    self.save_window();
-                }
-            }
+            // The acknowledgement that showed it was told before. Where repairs go on a window that has grown since is kept.
+            LossCause::Gap | LossCause::Nack if loss.new_episode => self.save_window(),
+            LossCause::Gap | LossCause::Nack => {}
         }
     }
 

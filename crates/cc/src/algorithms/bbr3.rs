@@ -182,22 +182,13 @@ impl Bbr3 {
                 self.bounds.raise(self.window.mss());
             }
             State::Startup | State::Refill | State::Up => {}
-            _ => self.bound_short_term(),
+            _ => {
+                let (rate, cwnd) = (self.rate.get(), self.window.cwnd());
+                let left = self.marks.leave(&self.count);
+                self.bounds.bound_short_term(&self.count, rate, cwnd, left);
+            }
         }
         self.count = RoundCount { number: path.round, ..RoundCount::default() };
-    }
-
-    /// A round without probing may have lost something or been marked: the lower bound counts.
-    fn bound_short_term(&mut self) {
-        let (cwnd, before) = (self.window.cwnd(), self.bounds.short);
-        if let Some(share) = self.marks.leave(&self.count) {
-            self.bounds.bound_by_marks(share, cwnd);
-        }
-        if self.count.lost > 0.0 {
-            let marked = std::mem::replace(&mut self.bounds.short, before);
-            self.bounds.bound_short_term(&self.count, self.rate.get(), cwnd);
-            self.bounds.short = self.bounds.short.min(marked);
-        }
     }
 
     fn follow(&mut self, path: &PathView, app_limited: bool) {

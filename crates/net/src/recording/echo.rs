@@ -94,8 +94,8 @@ impl Probes for Echo {
     }
 
     async fn receive(&self, buffer: &mut Vec<u8>) -> io::Result<()> {
+        let mut packet = vec![0; LONGEST];
         loop {
-            let mut packet = vec![0; LONGEST];
             let length = self.socket.recv(&mut packet).await?;
             if let Some(payload) = packet.get(..length).and_then(|packet| self.form.payload(packet))
             {

@@ -11,7 +11,7 @@ use std::io;
 use bentpipe_system::Clock;
 use bentpipe_trace::record::Recorder;
 
-/// Bytes of the longest datagram that is looked at; what is longer is cut and is none of ours.
+/// Room for any datagram: all that comes counts, whoever sent it.
 const LONGEST: usize = 65_536;
 
 /// What a recorder's datagrams go through.

@@ -62,16 +62,25 @@ impl Bounds {
         self.long = round.flight.max(target * BETA);
     }
 
-    /// A round without probing lost something, sending at `rate` with a window of `cwnd`.
-    pub(super) fn bound_short_term(&mut self, round: &RoundCount, rate: f64, cwnd: f64) {
-        let before = |bound: f64, none: f64| if bound.is_finite() { bound } else { none };
-        self.rate_short = round.rate.max(BETA * before(self.rate_short, rate));
-        self.short = round.flight.max(BETA * before(self.short, cwnd));
-    }
-
-    /// A round without probing was marked, which leaves this share of the bound where a window of `cwnd` was open.
-    pub(super) fn bound_by_marks(&mut self, share: f64, cwnd: f64) {
-        self.short = share * if self.short.is_finite() { self.short } else { cwnd };
+    /// A round without probing lost something or was marked, sending at `rate` with a window of `cwnd`; `left` is what its marks
+    /// leave, if it had some.
+    pub(super) fn bound_short_term(
+        &mut self,
+        round: &RoundCount,
+        rate: f64,
+        cwnd: f64,
+        left: Option<f64>,
+    ) {
+        let known = |bound: f64, none: f64| if bound.is_finite() { bound } else { none };
+        let before = known(self.short, cwnd);
+        if let Some(left) = left {
+            self.short = left * before;
+        }
+        if round.lost > 0.0 {
+            self.rate_short = round.rate.max(BETA * known(self.rate_short, rate));
+            let short = round.flight.max(BETA * before);
+            self.short = left.map_or(short, |left| short.min(left * before));
+        }
     }
 
     /// A probe begins: what the rounds since the last one said is forgotten.
@@ -98,13 +107,23 @@ mod tests {
     #[test]
     fn short_term_bounds_fall_to_seven_tenths_at_most_and_are_forgotten() {
         let mut bounds = Bounds::default();
-        let round = RoundCount { rate: 10.0, flight: 900.0, ..RoundCount::default() };
-        bounds.bound_short_term(&round, 100.0, 1000.0);
+        let round = RoundCount { lost: 1.0, rate: 10.0, flight: 900.0, ..RoundCount::default() };
+        bounds.bound_short_term(&round, 100.0, 1000.0, None);
         assert_eq!((bounds.rate_short, bounds.short), (70.0, 900.0));
-        bounds.bound_short_term(&round, 100.0, 1000.0);
+        bounds.bound_short_term(&round, 100.0, 1000.0, None);
         assert_eq!((bounds.rate_short, bounds.short), (49.0, 900.0));
         bounds.forget_short_term();
         assert!(bounds.rate_short.is_infinite() && bounds.short.is_infinite());
+    }
+
+    #[test]
+    fn of_what_losses_and_marks_leave_the_lesser_counts() {
+        let round = |lost| RoundCount { lost, flight: 500.0, ..RoundCount::default() };
+        for (lost, left, short) in [(0.0, 0.9, 900.0), (1.0, 0.9, 700.0), (1.0, 0.6, 600.0)] {
+            let mut bounds = Bounds::default();
+            bounds.bound_short_term(&round(lost), 100.0, 1000.0, Some(left));
+            assert_eq!((bounds.short, bounds.rate_short.is_finite()), (short, lost > 0.0));
+        }
     }
 
     #[test]
