@@ -4,7 +4,7 @@ use bentpipe_link::LossCause;
 use bentpipe_link::queue::{Cumulative, FlowKey, Held, Packets};
 use bentpipe_units::{ByteCount, Instant, Seq32};
 use bentpipe_wire::xcp::{RateChange, Request};
-use bentpipe_wire::{Ecn, Segment, tcp};
+use bentpipe_wire::{Segment, tcp};
 
 use crate::channel::Channel;
 use crate::packet::{Arena, Packet, PacketId};
@@ -57,13 +57,9 @@ impl Packets for InMac<'_> {
     }
 
     fn mark(&mut self, packet: &Held) {
-        // The mark is in the IP header, which no checksum of the segment covers.
-        match &mut self.arena.get_mut(packet.id).segment {
-            Segment::Tcp(segment) => segment.ecn = Ecn::Congestion,
-            Segment::Sctp(packet) => packet.ecn = Ecn::Congestion,
-            Segment::Xstp(_) | Segment::Udp(_) | Segment::Icmp(_) => return,
+        if self.arena.get_mut(packet.id).segment.mark() {
+            self.channel(packet).summary.marked += 1;
         }
-        self.channel(packet).summary.marked += 1;
     }
 
     fn request(&self, packet: &Held) -> Option<Request> {

@@ -40,18 +40,6 @@ pub struct Crossing<P: Protocol = Xstp> {
     pub fate: Fate,
 }
 
-/// A router marks a segment of a sender that heeds marks.
-fn mark(segment: &mut Segment) {
-    if segment.ecn() == Ecn::NotCapable {
-        return;
-    }
-    match segment {
-        Segment::Tcp(segment) => segment.ecn = Ecn::Congestion,
-        Segment::Sctp(packet) => packet.ecn = Ecn::Congestion,
-        Segment::Xstp(_) | Segment::Udp(_) | Segment::Icmp(_) => {}
-    }
-}
-
 impl<P: Protocol> Crossing<P> {
     /// True when the segment carries all of `kind`.
     pub fn has(&self, kind: Kind) -> bool {
@@ -276,8 +264,8 @@ impl<P: Protocol> Pair<P> {
         crossing.fate = (self.script)(&crossing);
         let arrives = self.now + self.delay[direction as usize];
         let mut carried = P::into_any(crossing.segment.clone());
-        if crossing.fate == Fate::Marked {
-            mark(&mut carried);
+        if crossing.fate == Fate::Marked && carried.ecn() != Ecn::NotCapable {
+            carried.mark();
         }
         let mut put = |at: Instant| {
             self.serial += 1;

@@ -104,6 +104,17 @@ impl Segment {
         }
     }
 
+    /// A congested router marks it, in the IP header, which no checksum of the segment covers. False when nobody would heed a mark.
+    #[inline]
+    pub fn mark(&mut self) -> bool {
+        match self {
+            Self::Xstp(_) | Self::Udp(_) | Self::Icmp(_) => return false,
+            Self::Tcp(segment) => segment.ecn = Ecn::Congestion,
+            Self::Sctp(packet) => packet.ecn = Ecn::Congestion,
+        }
+        true
+    }
+
     /// Source and destination port; a message of ICMP goes to the end that had sent what it quotes.
     #[inline]
     pub const fn ports(&self) -> (u16, u16) {

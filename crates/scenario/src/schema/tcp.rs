@@ -81,7 +81,7 @@ pub enum EcnName {
     L4s,
 }
 
-/// The same as a value, of which any other one is told what there is.
+/// The same as a value. It was a truth before: whoever writes one is told what there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "\"off\", \"classic\", \"dctcp\" or \"l4s\"")]
 pub enum EcnValue {

@@ -86,7 +86,7 @@ impl Recorder {
             samples: Samples::default(),
             load: None,
             arrivals: Arrivals::default(),
-            reported: Reported::new(),
+            reported: Reported::default(),
             sent: ByteCount::ZERO,
             received: ByteCount::ZERO,
             early: None,

@@ -12,7 +12,7 @@ const BACK: Span = Span::from_secs(1);
 const MOST_CLOCKS: usize = 16;
 
 /// Counts of the bins of other clocks, one for each responder that answered.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reported {
     /// Those that are gone, and the one that answers now.
     gone: Vec<Counts>,
@@ -33,11 +33,6 @@ struct Counts {
 }
 
 impl Reported {
-    /// Nothing yet.
-    pub(super) fn new() -> Self {
-        Self { gone: Vec::new(), counts: Counts::default() }
-    }
-
     /// The first bin that is not known.
     pub(super) const fn want(&self) -> u64 {
         self.counts.want
@@ -150,7 +145,7 @@ mod tests {
 
     #[test]
     fn counts_of_another_clock_are_at_the_time_at_which_a_probe_left() {
-        let mut reported = Reported::new();
+        let mut reported = Reported::default();
         let length = Span::from_secs(10);
         reported.told(&answer(50_050, 0, &[]), Some(at(1_000)), at(1_600), length);
         reported.told(&answer(50_310, 501, &[10, 20]), Some(at(1_300)), at(1_800), length);
@@ -163,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_responder_that_was_started_again_counts_on_with_a_clock_of_its_own() {
-        let mut reported = Reported::new();
+        let mut reported = Reported::default();
         let length = Span::from_secs(10);
         reported.told(&numbered(1, 50_000, 500, &[10, 20]), Some(at(0)), at(10), length);
         // One that was overtaken.
@@ -179,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_responder_that_is_started_again_and_again_takes_no_memory() {
-        let mut reported = Reported::new();
+        let mut reported = Reported::default();
         for seq in 0..1000 {
             let clock = if seq % 2 == 0 { 1_000_000 } else { 0 };
             let answer = numbered(seq, clock, clock / 100, &[1; 16]);
@@ -190,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_responder_that_makes_bins_up_takes_no_memory() {
-        let mut reported = Reported::new();
+        let mut reported = Reported::default();
         for place in (0..u64::MAX).step_by(1 << 50).chain([u64::MAX - 1]) {
             let answer = answer(u64::MAX / 1_000_000, place, &[1; 16]);
             reported.told(&answer, Some(at(0)), at(1), Span::from_secs(1));
