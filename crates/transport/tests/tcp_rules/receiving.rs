@@ -108,6 +108,22 @@ fn an_echo_is_the_stamp_of_the_first_segment_that_waited_for_the_acknowledgement
 }
 
 #[test]
+fn the_answer_to_a_retransmission_of_the_last_segment_echoes_its_stamp() {
+    // As in Linux (`tcp_sequence`): the acknowledgement was lost, and a long timeout is no round trip.
+    let mut script = stamped(plain());
+    let echo = |sent: Vec<Segment>| sent[0].timestamps.map(|stamps| stamps.echo);
+    for (value, first) in [(2_000, 1), (2_001, 1001)] {
+        script.hear(stamp(value, peer(".", first, 1, 1000)));
+        script.expect(&[("", 1, first + 1000, 0)]);
+    }
+    script.hear(stamp(9_000, peer(".", 1001, 1, 1000)));
+    assert_eq!(echo(script.expect(&[("", 1, 2001, 0)])), Some(9_000));
+    // One that ends before says nothing new of it.
+    script.hear(stamp(9_500, peer(".", 1, 1, 1000)));
+    assert_eq!(echo(script.expect(&[("", 1, 2001, 0)])), Some(9_000));
+}
+
+#[test]
 fn a_reset_counts_whatever_its_stamp() {
     // RFC 7323, section 5.2.
     let mut script = stamped(plain());

@@ -99,7 +99,7 @@ impl Connection {
             return;
         }
         if !self.rx.accepts(offset, len) {
-            return self.handle_unacceptable(now, segment, len);
+            return self.handle_unacceptable(now, segment, offset);
         }
         if flags.contains(Flags::RST) {
             return self.handle_reset(now, offset);
@@ -161,12 +161,18 @@ impl Connection {
         true
     }
 
-    fn handle_unacceptable(&mut self, now: Instant, segment: &Segment, len: u32) {
+    fn handle_unacceptable(&mut self, now: Instant, segment: &Segment, offset: i64) {
         if self.stage == Stage::TimeWait && self.is_reopening(segment) {
             return self.drop_connection(None);
         }
         if segment.flags.contains(Flags::RST) {
             return self.ignore();
+        }
+        let len = segment.seq_len();
+        if self.rx.is_acked_last(offset + i64::from(len)) {
+            // The acknowledgement of this segment was lost, and this is its retransmission: the answer echoes its stamp.
+            // The first one's is from before a timeout, which the peer would take for the round trip. Linux does alike.
+            self.take_timestamps(now, segment, offset);
         }
         if segment.payload.is_empty() {
             self.ignore();

@@ -160,6 +160,11 @@ impl Receiver {
         offset <= self.last_acked as i64
     }
 
+    /// Whether what was acknowledged last ends at an offset.
+    pub(super) const fn is_acked_last(&self, offset: i64) -> bool {
+        offset == self.last_acked as i64
+    }
+
     /// Takes the acceptable segment whose first byte is at `offset`.
     #[inline]
     pub(super) fn handle_data(
