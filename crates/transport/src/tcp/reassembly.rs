@@ -80,6 +80,11 @@ impl Reassembly {
         self.pieces.is_empty()
     }
 
+    /// Bytes that wait out of order.
+    pub(super) const fn kept(&self) -> u64 {
+        self.kept
+    }
+
     /// The most bytes that waited out of order at a time.
     pub(super) const fn most_kept(&self) -> u64 {
         self.most_kept

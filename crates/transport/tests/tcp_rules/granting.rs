@@ -98,3 +98,23 @@ fn a_probe_of_a_closed_window_is_answered_with_it_and_its_byte_thrown_away() {
     script.hear(peer(".", 4001, 1, 1));
     assert_eq!(script.sent()[0].ack, Seq32::new(IRS).plus(4002));
 }
+
+#[test]
+fn what_came_behind_a_missing_segment_narrows_a_window_that_grows() {
+    // As in Linux, whose `tcp_space` leaves out what waits out of order although it lies within the window.
+    let first = ByteCount::new(20_000);
+    let config = Config { rcv_buf_initial: Some(first), ack_disorder_at_once: true, ..plain() };
+    let mut script = Script::open(Config { window_scaling: false, ..config });
+    script.hear(peer(".", 1, 1, 1000));
+    assert_eq!(windows(&script.sent()), [(1001, 22_000 - 2_000)]);
+    let mut last = Vec::new();
+    for n in 2..20 {
+        script.hear(peer(".", 1 + 1000 * n, 1, 1000));
+        last = windows(&script.sent());
+    }
+    // Ten segments count as the first flight: twice those, and the missing one.
+    assert_eq!(last, [(1001, 21_000)]);
+    // What was missing comes, and nothing takes room any more: 20 segments came, and each widened the window by two.
+    script.hear(peer(".", 1001, 1, 1000));
+    assert_eq!(windows(&script.sent()), [(20_001, 39_000)]);
+}

@@ -348,10 +348,16 @@ impl Receiver {
         (self.wire(acked), self.window.take(self.next(), acked, self.unread()))
     }
 
-    /// Bytes that wait to be read.
+    /// Bytes of the buffer that are taken.
     #[inline(always)]
     fn unread(&self) -> u64 {
-        self.data.ready_bytes() as u64
+        let unread = self.data.ready_bytes() as u64;
+        match &self.sizing {
+            Some(sizing) if !self.data.is_complete() => {
+                unread + sizing.narrowed_by(self.data.kept())
+            }
+            _ => unread,
+        }
     }
 
     /// So many bytes that were read count as unread.

@@ -45,6 +45,10 @@ impl RightSizing {
         if self.rtt.is_some_and(|rtt| now.since(self.began) >= rtt) {
             self.grow(now, offset, waiting);
         }
+        if waiting > 0 {
+            // What came already is no room for what comes while the missing segment is sent again.
+            self.reach((2 * self.arrived).saturating_add(waiting));
+        }
         let wider = (self.stated + WIDENED_BY * self.mss).min(self.size);
         (wider > self.stated).then(|| {
             self.stated = wider;
@@ -66,7 +70,19 @@ impl RightSizing {
         let growth = u128::from(window) * more / u128::from(self.arrived);
         self.arrived = arrived;
         let size = u128::from(window) + 2 * growth + u128::from(waiting);
-        self.size = self.size.max(size.min(self.most.into()) as u64);
+        self.reach(size.min(self.most.into()) as u64);
+    }
+
+    /// The buffer has this size if that is more than before.
+    fn reach(&mut self, size: u64) {
+        self.size = self.size.max(size.min(self.most));
+    }
+
+    /// By how much the window is narrower while so many bytes are kept out of order, as Linux counts them as taken
+    /// although they lie within the window.
+    #[inline]
+    pub(super) const fn narrowed_by(&self, kept: u64) -> u64 {
+        kept.saturating_sub(self.size - self.stated)
     }
 }
 
@@ -90,6 +106,16 @@ mod tests {
         sizing.follow(at(1_800), 50_001, 0);
         assert_eq!(sizing.size, 120_500, "as much as before");
         sizing.follow(at(2_400), 950_001, 0);
+        assert_eq!(sizing.size, 1_000_000, "no more than it may");
+    }
+
+    #[test]
+    fn what_is_kept_behind_a_missing_segment_narrows_the_window_where_the_buffer_has_no_more() {
+        let mut sizing = RightSizing::new(60_000, 1_000_000, 1_000);
+        assert_eq!(sizing.follow(at(1), 1, 80_000), Some(62_000));
+        assert_eq!((sizing.size, sizing.narrowed_by(38_000)), (100_000, 0));
+        assert_eq!(sizing.narrowed_by(50_000), 12_000, "50,000 are left");
+        sizing.follow(at(1), 1, u64::MAX / 2);
         assert_eq!(sizing.size, 1_000_000, "no more than it may");
     }
 
