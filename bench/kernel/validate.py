@@ -43,7 +43,10 @@ LINKS = {
 }
 # The default of 4 MiB holds less than the paths of the table: what is compared is the window, not the buffer.
 SNDBUF = 64 << 20
-TUNE = f'sysctl -qw net.ipv4.tcp_wmem="4096 16384 {SNDBUF}"'
+RCVBUF = 32 << 20
+TUNE = f'sysctl -qw net.ipv4.tcp_wmem="4096 16384 {SNDBUF}" net.ipv4.tcp_rmem="4096 131072 {RCVBUF}"'
+# Where merged segments arrive, as here, five eighths of the kernel's receive buffer are window: the most that was under way in any run.
+WINDOW = RCVBUF * 5 // 8
 NOISE = {"clean": {}, "BER 1e-6": {"ber": "1e-6"}, "1 % loss": {"loss": "0.01"}}
 QUEUES = (0.25, 1, 2)
 CONTROLS = ("reno", "cubic", "bbr")
@@ -91,8 +94,6 @@ def points():
         yield Point(link, 1, "outage of 3 s", [control], OUTAGE)
         fifth = f'[{{ at = "20 s", lasts = "10 s", rate = "{LINKS[link][0] / 5e6:g} Mbit/s" }}]'
         yield Point(link, 1, "a fifth of the rate for 10 s", [control], {"fades": fifth})
-
-
     for link, control in itertools.product(("GEO 10", "LEO 20"), ("reno", "cubic")):
         yield Point(link, 1, "clean", [f"{control}:paced"])
 
@@ -113,11 +114,13 @@ def kernel_run(point, seed, bentpipe):
             for port, control in zip(ports, point.controls)
         ]
         command = [bentpipe, "emulate", f"{HERE}/link.toml", *sets, "--swap", "--seed", str(seed), "--netns"]
-        command += ["--server", f"{serve} & wait", "--", "bash", "-c", f"{TUNE}; " + " & ".join(senders) + " & wait"]
+        command += ["--server", f"{TUNE}; {serve} & wait", "--", "bash", "-c", f"{TUNE}; " + " & ".join(senders) + " & wait"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"{point.name}, seed {seed}: {done.stderr}")
-        return [kernel_flow(point, f"{work}/tx-{port}", f"{work}/rx-{port}") for port in ports]
+        flows = [kernel_flow(point, f"{work}/tx-{port}", f"{work}/rx-{port}") for port in ports]
+    first = min(flow["began"] for flow in flows)
+    return [{**flow, "began": flow["began"] - first} for flow in flows]
 
 
 def lines(path):
@@ -137,6 +140,7 @@ def kernel_flow(point, sent, received):
         goodput = point.size * 8 / ended[0] if ended else 0.0
     srtts = [state["srtt"] / 1e6 for _, state in states if state["srtt"]]
     return {
+        "began": begin,
         "goodput": goodput,
         "resent": last["total_retrans"] / max(last["segments"], 1),
         "srtt": statistics.fmean(srtts),
@@ -148,12 +152,14 @@ def kernel_flow(point, sent, received):
     }
 
 
-def simulated_run(point, seed, bentpipe):
+def simulated_run(point, seed, bentpipe, starts=(0.0,)):
     sets = point.sets() + [f"duration={SECONDS} s"]
     for n, control in enumerate(point.controls):
         flow = f"flows.flow{n}"
         control, _, paced = control.partition(":")
-        sets += [f"{flow}.tcp.preset=linux", f"{flow}.tcp.controller={control}", f"{flow}.tcp.snd_buf={SNDBUF} B"]
+        sets += [f"{flow}.tcp.preset=linux", f"{flow}.tcp.controller={control}"]
+        sets += [f"{flow}.tcp.snd_buf={SNDBUF} B", f"{flow}.tcp.rcv_buf={WINDOW} B"]
+        sets += [f"{flow}.start={round(starts[n] * 1e9)} ns"]
         if paced:
             sets += [f"{flow}.tcp.pacing=true"]
         if point.size is not None:
@@ -199,6 +205,11 @@ def kept(point, seed, keep, bentpipe):
     return json.loads(place.read_text(encoding="utf-8"))
 
 
+def simulated_like(point, seed, bentpipe, kernel):
+    """Two flows begin as far apart as the kernel's did: by some milliseconds, which decide who is ahead."""
+    return simulated_run(point, seed, bentpipe, [flow["began"] for flow in kernel.result()])
+
+
 def means(runs, flow, key):
     return statistics.fmean(run[flow][key] for run in runs)
 
@@ -242,15 +253,16 @@ def main():
         args.keep.mkdir(parents=True, exist_ok=True)
     chosen = [point for point in points() if re.search(args.only, point.name)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        seeds = range(1, args.seeds + 1)
+        kernels = {point: [pool.submit(kept, point, seed, args.keep, bentpipe) for seed in seeds] for point in chosen}
         runs = []
-        for point in chosen:
-            seeds = range(1, args.seeds + 1)
-            ours = range(1, args.seeds + 1) if point.is_chancy() else range(1, 2)
-            runs.append((
-                point,
-                [pool.submit(simulated_run, point, seed, simulator) for seed in ours],
-                [pool.submit(kept, point, seed, args.keep, bentpipe) for seed in seeds],
-            ))
+        for point, real in kernels.items():
+            if len(point.controls) > 1:
+                ours = [pool.submit(simulated_like, point, seed, simulator, run) for seed, run in zip(seeds, real)]
+            else:
+                some = seeds if point.is_chancy() else seeds[:1]
+                ours = [pool.submit(simulated_run, point, seed, simulator) for seed in some]
+            runs.append((point, ours, real))
         failures = report(runs, args.rows)
         if args.plots:
             # Needs matplotlib, which the table does not.
