@@ -6,19 +6,23 @@
 
 mod episode;
 mod progress;
+mod resume;
 mod split;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bentpipe_units::{BitRate, ByteCount, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use self::episode::Episode;
 use self::progress::Progress;
+use self::resume::Resume;
 use self::split::{Part, Split};
 use crate::choice::Choice;
 use crate::{
     Ack, Controller, Limits, Loss, LossCause, PathView, RateSample, Sent, Signal, Snapshot,
 };
+
+pub use self::resume::KnownPath;
 
 /// What is known of a path counts for so long after the last acknowledgement (RFC 7661, section 4.4).
 const VALID: Span = Span::from_secs(300);
@@ -49,6 +53,7 @@ struct State {
     split: Split,
     episode: Episode,
     progress: Progress,
+    resume: Resume,
 }
 
 /// A connection's controller.
@@ -77,7 +82,14 @@ impl Ensemble {
             split: Split::default(),
             episode: Episode::default(),
             progress: Progress::default(),
+            resume: Resume::default(),
         })))
+    }
+
+    /// The path was found to carry this, otherwise than by its connections. The next one that begins while nobody sends
+    /// has a window of that size, and falls back if the path does not carry it.
+    pub fn know(&self, now: Instant, path: KnownPath) {
+        self.lock().resume.know(now, path);
     }
 
     /// The controller of another connection. It has weight 1 until a [`Signal::Weight`] says otherwise, and
@@ -111,11 +123,29 @@ impl State {
         if !hungry && in_flight == 0 {
             return self.split.leave(id);
         }
-        if self.split.is_empty() && self.progress.is_over(path.now, VALID) {
+        let is_first = self.split.is_empty();
+        if is_first && self.progress.is_over(path.now, VALID) {
             self.controller = self.recipe.build();
             self.progress = Progress::default();
         }
         self.split.set(id, Part { weight, in_flight, hungry });
+        if is_first {
+            self.jump(path);
+        }
+    }
+
+    /// Nobody sent, and somebody begins: the window is what the path is known to carry.
+    fn jump(&mut self, path: &PathView) {
+        let Some(window) = self.controller.limits().window else { return };
+        if let Some(product) = self.resume.begin(path.now, window, self.progress.delivered()) {
+            self.resume_at(path, product, product);
+        }
+    }
+
+    fn resume_at(&mut self, path: &PathView, window: ByteCount, ssthresh: ByteCount) {
+        let view = self.view(path, ByteCount::ZERO);
+        self.controller.on_signal(&view, &Signal::Resume { window, ssthresh });
+        self.split.refresh();
     }
 
     /// The path as all of them see it together, when so much is acknowledged.
@@ -141,6 +171,7 @@ impl Controller for Member {
         if state.progress.acknowledged(path, ack.bytes) {
             state.split.refresh();
         }
+        state.resume.delivered(state.progress.delivered());
         let hungry = state.split.is_hungry();
         let rate_sample = ack.rate_sample.map(|own| {
             let all = state.progress.sample(path.now, own);
@@ -159,6 +190,9 @@ impl Controller for Member {
         let new_episode = asks && state.episode.begin(path);
         let view = state.view(path, ByteCount::ZERO);
         state.controller.on_loss(&view, &Loss { new_episode, ..*loss });
+        if new_episode && let Some(retreat) = state.resume.lost(state.progress.delivered()) {
+            state.resume_at(path, retreat.window, retreat.ssthresh);
+        }
     }
 
     fn limits(&self) -> Limits {

@@ -120,6 +120,14 @@ pub enum Signal {
     /// Nothing was under way or waited, and something is about to be sent. Told by senders that may share
     /// a window.
     Begins,
+    /// The window is this from now on, and slow start ends at `ssthresh`: what is known of the path allows it, or what
+    /// was known turned out to be wrong (draft-ietf-tsvwg-careful-resume).
+    Resume {
+        /// The congestion window.
+        window: ByteCount,
+        /// The slow start threshold.
+        ssthresh: ByteCount,
+    },
     /// The connection has this weight, at least 1, among those that it shares a window with.
     Weight(u32),
     /// The link went up or down.

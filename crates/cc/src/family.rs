@@ -239,6 +239,10 @@ impl<L: Algorithm> Controller for Windowed<L> {
             Signal::Idle { halvings: Some(times) } => self.window.halve(*times),
             Signal::Idle { halvings: None } => self.algorithm.idle(&mut self.window, path),
             Signal::MtuChanged { mss } => self.window.change_mss(*mss),
+            Signal::Resume { window, ssthresh } => {
+                self.window.resume(*window, *ssthresh);
+                self.algorithm.restart();
+            }
             _ => {}
         }
         self.algorithm.signal(&mut self.window, path, signal);

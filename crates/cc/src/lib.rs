@@ -89,7 +89,7 @@ pub use choice::{BuildError, Choice};
 pub use controller::{
     Controller, Copies, Gauge, Limits, LowPriority, PathRequest, PathView, Phase, Repair, Snapshot,
 };
-pub use ensemble::Ensemble;
+pub use ensemble::{Ensemble, KnownPath};
 pub use event::{Ack, Loss, LossCause, QueueLevel, RateSample, Sent, Signal};
 pub use registry::{NameTaken, Registry, rows};
 pub use row::{Build, Parameter, Row};

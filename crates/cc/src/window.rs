@@ -290,6 +290,13 @@ impl Window {
         self.set(self.init);
     }
 
+    /// Window and threshold are what is known of the path (draft-ietf-tsvwg-careful-resume).
+    pub(crate) fn resume(&mut self, window: ByteCount, ssthresh: ByteCount) {
+        self.before = None;
+        self.set_ssthresh(ssthresh.get() as f64);
+        self.set(window.get() as f64);
+    }
+
     /// The restart window after idle time (RFC 5681, section 4.1).
     pub(crate) fn idle(&mut self) {
         self.set(self.cwnd.min(self.init));
