@@ -2,6 +2,7 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
+use super::capacity::{CapacityProbe, CapacityReport};
 use super::fragments::Fragment;
 use super::number::{CONTROL, has_content, put_number, take_number};
 use super::parity::{Parity, Received};
@@ -25,6 +26,8 @@ const DATAGRAM: u8 = 12;
 const SHUTDOWN: u8 = 13;
 const CHALLENGE: u8 = 14;
 const CHALLENGE_ANSWER: u8 = 15;
+const CAPACITY_PROBE: u8 = 16;
+const CAPACITY_REPORT: u8 = 17;
 
 /// Whether what was cut in two may be this: segments and datagrams of applications are, and messages about
 /// the association never.
@@ -63,6 +66,10 @@ pub(super) enum Control {
     Challenge(u64),
     /// A challenge came.
     ChallengeAnswer(u64),
+    /// A datagram of a packet train.
+    CapacityProbe(CapacityProbe),
+    /// What arrived of a packet train.
+    CapacityReport(CapacityReport),
     /// The host ends, and all connections with it.
     Shutdown,
 }
@@ -139,6 +146,14 @@ impl Control {
                 out.put_u8(CHALLENGE_ANSWER);
                 out.put_u64(*token);
             }
+            Self::CapacityProbe(probe) => {
+                out.put_u8(CAPACITY_PROBE);
+                probe.put(start, out);
+            }
+            Self::CapacityReport(report) => {
+                out.put_u8(CAPACITY_REPORT);
+                report.put(out);
+            }
             Self::Shutdown => out.put_u8(SHUTDOWN),
         }
     }
@@ -185,6 +200,8 @@ impl Control {
             DATAGRAM => Self::Datagram(plain),
             CHALLENGE => Self::Challenge(plain.try_get_u64().ok()?),
             CHALLENGE_ANSWER => Self::ChallengeAnswer(plain.try_get_u64().ok()?),
+            CAPACITY_PROBE => Self::CapacityProbe(CapacityProbe::take(before, plain)?),
+            CAPACITY_REPORT => Self::CapacityReport(CapacityReport::take(plain)?),
             SHUTDOWN => Self::Shutdown,
             _ => return None,
         })
@@ -195,6 +212,7 @@ impl Control {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::capacity::Arrival;
     use super::*;
 
     #[test]
@@ -226,6 +244,15 @@ mod tests {
             Control::Challenge(1 << 63),
             Control::ChallengeAnswer(7),
             Control::PathProbeAnswer(PathProbeAnswer { path: 3, serial: 1 << 31, main: 2 }),
+            Control::CapacityProbe(CapacityProbe { serial: 9, index: 23, count: 24, len: 1_449 }),
+            Control::CapacityReport(CapacityReport {
+                serial: 1 << 31,
+                held: 70_000,
+                arrivals: vec![
+                    Arrival { index: 1, after: 0 },
+                    Arrival { index: 0, after: 1 << 20 },
+                ],
+            }),
         ] {
             let mut bytes = BytesMut::new();
             message.put(&mut bytes);

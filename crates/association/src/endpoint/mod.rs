@@ -31,6 +31,7 @@
 //! and wait for its round on a link of a known rate (`shaper.rs`).
 
 mod association;
+mod capacity;
 mod connection;
 mod connections;
 mod control;
@@ -172,6 +173,12 @@ impl Endpoint {
     /// Whether what this host sends is protected by parity, in associations that begin from now on.
     pub fn set_fec(&mut self, fec: Fec) {
         self.settings.set_fec(fec);
+    }
+
+    /// What it may cost in an hour, for each peer, to find out by packet trains what a path carries whose rate is not known,
+    /// in associations that begin from now on. Nothing is found out without a word.
+    pub fn set_learning(&mut self, an_hour: ByteCount) {
+        self.settings.set_learning(an_hour);
     }
 
     /// What the connections of one peer, at most so many, may hold together, in associations that begin from now

@@ -188,6 +188,8 @@ impl Endpoint {
                     PathChange::Theirs => self.context(id).follow_answers(now),
                 }
             }
+            Control::CapacityProbe(probe) => association.handle_capacity_probe(now, &probe),
+            Control::CapacityReport(report) => association.handle_capacity_report(now, &report),
             Control::Datagram(bytes) => self.inbox.push(association.peer(), &bytes),
             Control::Challenge(token) => association.handle_challenge(now, from, token, outbox),
             Control::ChallengeAnswer(token) => {

@@ -22,6 +22,8 @@ pub(super) struct Settings {
     /// Of connections that peers open; none when nobody may.
     listens: Option<Arc<Config>>,
     fec: Fec,
+    /// What finding out the rates of links may cost in an hour, for each peer.
+    learns: ByteCount,
     allowance: Allowance,
     /// How many associations are short of memory.
     tight: Arc<AtomicUsize>,
@@ -34,6 +36,7 @@ impl Default for Settings {
         Self {
             listens: None,
             fec: Fec::Auto,
+            learns: ByteCount::ZERO,
             allowance: Allowance::UNLIMITED,
             tight: Arc::default(),
             plans: BTreeMap::new(),
@@ -44,6 +47,10 @@ impl Default for Settings {
 impl Settings {
     pub(super) fn set_fec(&mut self, fec: Fec) {
         self.fec = fec;
+    }
+
+    pub(super) fn set_learning(&mut self, an_hour: ByteCount) {
+        self.learns = an_hour;
     }
 
     /// What the connections of one peer, at most so many, may hold.
@@ -86,6 +93,6 @@ impl Settings {
             None => Paths::single(route),
         };
         let memory = Memory::new(self.allowance, self.tight.clone());
-        Association::new(peer, us > peer, paths, numbering, self.fec, memory)
+        Association::new(peer, us > peer, paths, numbering, self.fec, memory, self.learns)
     }
 }

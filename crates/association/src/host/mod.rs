@@ -58,6 +58,13 @@ impl Host {
         self.handle.shared.endpoint().set_fec(fec);
     }
 
+    /// What it may cost in an hour, for each peer, to find out what a path carries while nobody uses it, in associations
+    /// that begin from now on: short packet trains, over links whose rate is not known. Connections then begin with what
+    /// the path carries, in place of slow start. Nothing is found out without a word.
+    pub fn set_learning(&self, an_hour: ByteCount) {
+        self.handle.shared.endpoint().set_learning(an_hour);
+    }
+
     /// What the connections of one peer, at most so many, may hold together: bytes that wait to be sent,
     /// acknowledged or read. Half of it is split evenly between them, the other half is for whoever needs more.
     /// Without a word nothing but the buffer of each bounds it. It holds for associations that begin from now on.

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bentpipe_cc::{Controller, Ensemble};
-use bentpipe_units::ByteCount;
+use bentpipe_cc::{Controller, Ensemble, KnownPath};
+use bentpipe_units::{BitRate, ByteCount, Instant};
 
 use super::Config;
 use super::queue_watch::QueueWatch;
@@ -32,6 +32,17 @@ impl SharedPath {
         let (init, min) = (segments(config.cwnd_init), segments(config.cwnd_min));
         let ensemble = Ensemble::new(&config.controller, segments(1), init, min, WINDOW_MAX);
         Self { config, ensemble, queue: SharedWatch::new() }
+    }
+
+    /// The path was found to carry this, headers of all layers included, while no session used it. The next one that
+    /// begins has a window of that size, and falls back if the path does not carry it.
+    pub fn know(&self, now: Instant, path: KnownPath) {
+        let payload = u64::from(self.config.mss);
+        let whole = payload + self.config.overhead.get();
+        let rate = u128::from(path.rate.as_bps()) * u128::from(payload) / u128::from(whole);
+        let rate = BitRate::from_bps(rate as u64);
+        self.ensemble.know(now, KnownPath { rate, ..path });
+        self.queue.get().measured(now, path.round_trip);
     }
 
     /// Whether a session with this configuration, which [is one for it](Self::is_for), has the same controller.

@@ -4,8 +4,10 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
+use super::super::capacity::{CapacityProbe, CapacityReport};
 use super::super::control::{Control, may_be_cut};
 use super::super::fragments::Fragment;
+use super::super::number::has_content;
 use super::super::outbox::Outbox;
 use super::super::parity::{Parity, Received};
 use super::super::path::{PathProbe, PathProbeAnswer};
@@ -26,6 +28,9 @@ impl Association {
     ) -> Vec<Bytes> {
         if ecn == Ecn::Congestion {
             self.ecn_feedback.saw();
+        }
+        if has_content(plain) {
+            self.prober.used(now);
         }
         self.fec.arrived(now, keys, number, plain)
     }
@@ -122,6 +127,28 @@ impl Association {
         answer: PathProbeAnswer,
     ) -> PathChange {
         self.paths.handle_answer(now, answer)
+    }
+
+    /// A datagram of a packet train came.
+    pub(in crate::endpoint) fn handle_capacity_probe(
+        &mut self,
+        now: Instant,
+        probe: &CapacityProbe,
+    ) {
+        self.arrivals.arrived(now, probe);
+    }
+
+    /// The peer tells what arrived of a packet train: the next connection begins with what the path carries.
+    pub(in crate::endpoint) fn handle_capacity_report(
+        &mut self,
+        now: Instant,
+        report: &CapacityReport,
+    ) {
+        if let Some(learned) = self.prober.reported(now, report)
+            && let Some(window) = self.shared.get(learned.path).and_then(Option::as_ref)
+        {
+            window.know(learned.at, learned.known);
+        }
     }
 
     /// Somebody asks by this route whether this host is there.

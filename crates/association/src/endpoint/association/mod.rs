@@ -11,12 +11,13 @@ mod switch;
 mod transmit;
 
 use bentpipe_transport::xstp::SharedPath;
-use bentpipe_units::Instant;
+use bentpipe_units::{ByteCount, Instant};
 use bentpipe_wire::xstp::PLAIN_HEADER;
 use bytes::{Bytes, BytesMut};
 
 pub(super) use self::context::PeerContext;
 pub(super) use self::drain::Scratch;
+use super::capacity::{Arrivals, Prober};
 use super::early::Early;
 use super::ecn_feedback::EcnFeedback;
 use super::fragments::Fragments;
@@ -27,7 +28,7 @@ use super::numbering::Numbering;
 use super::parity::{Fec, FecState, PARITY_HEADER};
 use super::paths::{LINKS, MAX_PATHS, Paths};
 use super::roster::Roster;
-use super::route::Route;
+use super::route::{Outer, Route};
 use super::shaper::{PeerShaper, Shapers, Share};
 use super::status::{PeerState, RecoveryCounters};
 use super::switch_pause::SwitchPause;
@@ -78,6 +79,9 @@ pub(super) struct Association {
     memory: Memory,
     /// What the connections over each direction share where the rate is not known.
     shared: [Option<SharedPath>; MAX_PATHS],
+    /// Trains that tell what the path in use carries where the rate is not known, and those of the peer.
+    prober: Prober,
+    arrivals: Arrivals,
     switch_pause: SwitchPause,
     /// The shapers to the peer over each link whose rate is known.
     shapers: Shapers,
@@ -97,6 +101,7 @@ impl Association {
         numbering: Numbering,
         fec: Fec,
         memory: Memory,
+        learns: ByteCount,
     ) -> Self {
         Self {
             peer,
@@ -112,6 +117,8 @@ impl Association {
             fec: FecState::new(fec, memory.for_parity()),
             memory,
             shared: [const { None }; MAX_PATHS],
+            prober: Prober::new(learns),
+            arrivals: Arrivals::default(),
             switch_pause: SwitchPause::default(),
             shapers: [const { None }; LINKS],
             recovery: RecoveryCounters::default(),
@@ -181,7 +188,7 @@ impl Association {
             srtt: monitored.or(self.fec.round_trip()),
             loss: self.fec.measured_losses(),
             connections: self.roster.len(),
-            held: bentpipe_units::ByteCount::new(self.held() as u64),
+            held: ByteCount::new(self.held() as u64),
             share: shares[link],
             link,
             outer: main.route().outer,
@@ -198,6 +205,12 @@ impl Association {
     fn payload_room(&self, number: u32, path: usize) -> u16 {
         let around = OVERHEAD + number_len(number) + PLAIN_HEADER + POLL;
         self.paths.get(path).most() - around as u16
+    }
+
+    /// Whether packet trains tell something of the path in use that is not known: TCP would make a train of its own.
+    fn may_learn(&self) -> bool {
+        let main = self.paths.get(self.paths.main());
+        main.route().outer == Outer::Udp && self.shapers[main.link()].is_none()
     }
 
     /// Bytes of parity that the path carries in a datagram.
@@ -270,6 +283,8 @@ impl Association {
         let paths = Instant::earliest(self.paths.deadline(), self.ecn_feedback.due());
         let paths = Instant::earliest(paths, self.fec.deadline());
         let paths = Instant::earliest(paths, self.switch_pause.due());
+        let paths = Instant::earliest(paths, self.arrivals.due());
+        let paths = Instant::earliest(paths, self.prober.due().filter(|_| self.may_learn()));
         let shapers = self.shapers.iter().flatten().map(PeerShaper::due);
         let paths = shapers.fold(paths, Instant::earliest);
         Instant::earliest(Instant::earliest(keys, answer), paths.filter(|_| self.is_up()))

@@ -81,7 +81,13 @@ impl PeerContext<'_> {
         if !SharedPath::is_for(config) {
             return;
         }
-        let window = slot.get_or_insert_with(|| SharedPath::new(config.clone()));
+        let window = slot.get_or_insert_with(|| {
+            let window = SharedPath::new(config.clone());
+            if let Some(learned) = self.association.prober.learned(path) {
+                window.know(learned.at, learned.known);
+            }
+            window
+        });
         if window.suits(config) {
             connection.share_window(now, window);
         }

@@ -4,6 +4,7 @@ use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_units::Instant;
 use bytes::{BufMut as _, Bytes, BytesMut};
 
+use super::super::capacity::{CapacityProbe, Train};
 use super::super::control::{Control, FRAGMENT_HEADER};
 use super::super::fragments::Fragment;
 use super::super::number::has_content;
@@ -37,6 +38,7 @@ impl Association {
         }
         if weighty {
             self.paths.used(now);
+            self.prober.used(now);
             if self.fec.notice(now) {
                 self.send_control(now, &Control::Protects, outbox);
             }
@@ -153,6 +155,22 @@ impl Association {
         self.send_control_by(now, path, &Control::MtuProbe(len - OVERHEAD as u16), outbox);
     }
 
+    /// Sends a packet train if nobody uses the path and what it carries is to be found out.
+    fn send_train(&mut self, now: Instant, outbox: &mut Outbox) {
+        let path = self.paths.main();
+        let (most, headers) = (self.paths.get(path).most(), self.paths.get(path).route().headers());
+        let each = usize::from(most) + headers;
+        if !self.is_up() || !self.may_learn() || outbox.is_crowded() {
+            return;
+        }
+        let Some(Train { serial, count }) = self.prober.train(now, path, each) else { return };
+        let len = most - OVERHEAD as u16;
+        for index in 0..count {
+            let probe = Control::CapacityProbe(CapacityProbe { serial, index, count, len });
+            self.send_control_by(now, path, &probe, outbox);
+        }
+    }
+
     /// Sends parity if it is due.
     fn protect(&mut self, now: Instant, outbox: &mut Outbox) {
         for parity in self.fec.parity(now, self.parity_room()) {
@@ -169,6 +187,10 @@ impl Association {
         if let Some(received) = self.fec.news(now) {
             self.send_control(now, &Control::Received(received), outbox);
         }
+        if let Some(report) = self.arrivals.report(now) {
+            self.send_control(now, &Control::CapacityReport(report), outbox);
+        }
+        self.send_train(now, outbox);
         self.protect(now, outbox);
         self.fec.handle_timeout(now);
         let mut changed = self.switch_pause.take_due(now);

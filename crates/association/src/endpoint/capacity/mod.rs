@@ -1,0 +1,17 @@
+//! What a path carries, found out while nobody uses it.
+//!
+//! A packet train is some datagrams as long as the path allows, sent at once. The bottleneck lets one after the other
+//! through, so that the times at which they arrive tell its rate (packet dispersion). The host that sent them is told
+//! these times, and its next connection begins with a window of that size (careful resume) in place of slow start.
+//!
+//! Trains become longer, so that no slow link is busy for long; they cost so many bytes in an hour at most.
+
+mod arrivals;
+mod message;
+mod prober;
+
+pub(super) use self::arrivals::Arrivals;
+#[cfg(test)]
+pub(super) use self::message::Arrival;
+pub(super) use self::message::{CapacityProbe, CapacityReport};
+pub(super) use self::prober::{Prober, Train};
