@@ -93,6 +93,7 @@ impl<N: Network> Gateway<N> {
     /// When the settings of its connections cannot be.
     pub fn new(config: Config, host: Host, network: N, unknown: usize) -> io::Result<Self> {
         host.set_fec(config.link.fec.0);
+        host.set_learning(config.link.learning());
         host.limit_memory(config.limits.memory.0, config.limits.connections);
         share(&host, &config);
         let mut peers = BTreeMap::new();

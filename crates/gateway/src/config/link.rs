@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use bentpipe_units::BitRate;
+use bentpipe_units::{BitRate, ByteCount};
 use serde::Deserialize;
 
 use super::check::Found;
@@ -37,6 +37,21 @@ pub struct LinkConfig {
     /// Parity.
     #[serde(default)]
     pub fec: Parsed<Fec>,
+    /// What finding out the rate of a shared link may cost in an hour, for each peer (default: 100 kB).
+    pub learn: Option<Parsed<ByteCount>>,
+    /// Each byte costs: nothing is sent that nobody asked for.
+    #[serde(default)]
+    pub metered: bool,
+}
+
+impl LinkConfig {
+    /// What finding out the rate of a shared link costs in an hour, unless it is said otherwise.
+    pub const LEARN: ByteCount = ByteCount::new(100_000);
+
+    /// What finding out the rate of the link may cost in an hour.
+    pub(crate) fn learning(&self) -> ByteCount {
+        if self.metered { ByteCount::ZERO } else { self.learn.map_or(Self::LEARN, |learn| learn.0) }
+    }
 }
 
 /// A second link as this end sends on it. It has the mode of the first one.
@@ -106,6 +121,9 @@ impl Config {
             }
             (Mode::Shared, Some(_), _) => {
                 found.add("link.rate", "it needs mode = \"dedicated\"");
+            }
+            (Mode::Dedicated, _, _) if self.link.learn.is_some() => {
+                found.add("link.learn", "the rate of a dedicated link is known");
             }
             _ => {
                 if let Err(error) = super::tuning::flows(self).config() {

@@ -29,6 +29,11 @@ fn what_is_wrong_is_named_with_its_place() {
         (format!("{peer}[link]\nfec = \"often\""), "line 8, `link.fec`: it is `auto`, `off` or"),
         (format!("{peer}[link]\nfec = 1.5"), "line 8, `link.fec`: it is `auto`, `off` or"),
         (format!("{peer}[link]\nrate = 10"), "line 8, `link.rate`: "),
+        (format!("{peer}[link]\nlearn = \"100 kbit\""), "line 8, `link.learn`: "),
+        (
+            format!("{peer}[link]\nmode = \"dedicated\"\nrate = \"1 Mbit/s\"\nlearn = \"0 B\""),
+            "`link.learn`: the rate of a dedicated link is known",
+        ),
         (
             format!("{peer}[limits]\nnew_per_second = -1"),
             "`limits.new_per_second`: invalid value: integer `-1`, expected a whole number from 0",
@@ -66,6 +71,17 @@ fn what_is_wrong_is_named_with_its_place() {
         let error = parse(&text).expect_err(says);
         assert!(error.starts_with("gateway.toml") && error.contains(says), "{error}");
     }
+}
+
+#[test]
+fn finding_out_the_rate_costs_what_the_configuration_says_and_nothing_where_bytes_cost() {
+    let learns = |link: &str| {
+        let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"\n";
+        parse(&format!("{peer}[link]\n{link}")).expect("one").link.learning().get()
+    };
+    assert_eq!(learns(""), 100_000);
+    assert_eq!(learns("learn = \"2 MB\""), 2_000_000);
+    assert_eq!(learns("learn = \"2 MB\"\nmetered = true"), 0);
 }
 
 #[test]

@@ -148,6 +148,17 @@ fn gateways_carry_tcp_whole_and_the_same_again_and_end_with_it() {
 }
 
 #[test]
+fn a_download_over_a_link_whose_rate_nobody_told_begins_with_what_it_carries() {
+    // The gateways were up for 5 s and found it out. Slow start from ten segments would take 3 s more.
+    for (loss, most) in [(0.0, 5.0), (0.01, 5.4)] {
+        let run = outcome(&through_gateways(loss, false, download(5_000)));
+        let time = run.flows[0].metrics.connection_time.expect("a time");
+        assert!(time < most, "{time} s for 4.2 s of packets and a round trip");
+        assert_eq!(channel(&run, "space", 1).lost_queue_full, 0);
+    }
+}
+
+#[test]
 fn a_server_that_cannot_be_reached_is_no_answer_at_the_client() {
     let mut spec = through_gateways(0.0, false, download(100));
     spec.links[2].forward_link.push(ModelSpec::RandomLoss(1.0));
