@@ -141,6 +141,7 @@ mod tests {
             ("time_s,rate_bps\n0,fast\n", "line 2, `rate_bps`: `fast` is no number"),
             ("time_s,rate_bps\n0,nan\n", "line 2, `rate_bps`: `nan` is no number"),
             ("time_s,rate_bps\n0,0\n", "`rate_bps` is nowhere above zero"),
+            ("time_s,loss,up\n0,,\n1,,\n", "no line has a value besides `time_s`"),
             ("time_s,delay_s\n0,61\n", "line 2, `delay_s`: `61` is no number in 0..=60"),
             ("time_s,up\n0,2\n", "line 2, `up`: `2` is neither"),
             ("time_s,up\n0,1\n1\n", "line 3: it is no CSV"),

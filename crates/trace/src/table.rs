@@ -84,11 +84,18 @@ impl Rows {
     /// The trace of these rows.
     ///
     /// # Errors
-    /// When there is none, or there is no time at which something can be sent.
+    /// When there is none, they tell nothing, or there is no time at which something can be sent.
     pub(crate) fn trace(self) -> Result<Trace, String> {
         let Some(last) = self.last else {
             return Err("it has no line behind its header".to_owned());
         };
+        if self.rate.is_empty()
+            && self.delay.is_empty()
+            && self.loss.is_empty()
+            && self.up.is_empty()
+        {
+            return Err("no line has a value besides `time_s`".to_owned());
+        }
         if !self.rate.is_empty() && self.rate.iter().all(|(_, rate)| rate.is_none()) {
             return Err("`rate_bps` is nowhere above zero".to_owned());
         }

@@ -94,6 +94,7 @@ fn what_is_no_trace_is_named_with_row_and_column() {
         ),
         (file(&[("time_s", &times), ("rate_bps", &zeros)]), "`rate_bps` is nowhere above zero"),
         (file(&[("time_s", &[]), ("loss", &[])]), "it has no line"),
+        (file(&[("time_s", &times), ("loss", &[None, None])]), "no line has a value besides"),
         (b"PAR1 and nothing else".to_vec(), "it is no Parquet"),
     ] {
         let error = read("own.parquet", &bytes).expect_err(said).to_string();
