@@ -3,7 +3,7 @@
 mod namespaces;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -95,14 +95,24 @@ fn udp(process: u32, address: &str) -> UdpSocket {
     socket
 }
 
+/// The next datagram. A process that is stopped and goes on finds its calls interrupted.
+fn received(socket: &UdpSocket, buffer: &mut [u8]) -> (usize, SocketAddr) {
+    loop {
+        match socket.recv_from(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            datagram => return datagram.expect("a datagram"),
+        }
+    }
+}
+
 /// The round trip of a datagram between two sockets.
 fn round_trip(client: &UdpSocket, server: &UdpSocket) -> Duration {
     let mut buffer = [0; 100];
     let began = Instant::now();
     client.send_to(b"ping", server.local_addr().expect("an address")).expect("sent");
-    let (length, from) = server.recv_from(&mut buffer).expect("a datagram");
+    let (length, from) = received(server, &mut buffer);
     server.send_to(&buffer[..length], from).expect("sent");
-    let length = client.recv(&mut buffer).expect("an answer");
+    let (length, _) = received(client, &mut buffer);
     assert_eq!(&buffer[..length], b"ping");
     began.elapsed()
 }
