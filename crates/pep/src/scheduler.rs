@@ -25,6 +25,10 @@ const SCALE: u64 = 1 << 20;
 /// Nobody knows how long a segment is before it is there: this orders those who ask.
 const SEGMENT: u64 = 1500;
 
+/// What leaves out of turn, or a rate that falls, keeps the line busy for no longer than this after the last turn: a link
+/// on which all the rate goes to such things would carry nothing else, for ever.
+const PATIENCE: Span = Span::from_secs(2);
+
 /// A scheduler of the connections that share a link.
 #[derive(Debug)]
 pub struct Scheduler {
@@ -36,6 +40,8 @@ pub struct Scheduler {
     awake: BTreeSet<Turn>,
     /// When the line has sent what it was given.
     free_at: Instant,
+    /// When somebody had the last turn.
+    served_at: Instant,
     /// Virtual time: the start of the segment that was given last.
     virtual_now: u64,
     /// Turns given so far, which orders those that start at the same virtual time.
@@ -71,6 +77,7 @@ impl Scheduler {
             members: Slab::new(),
             awake: BTreeSet::new(),
             free_at: Instant::ZERO,
+            served_at: Instant::ZERO,
             virtual_now: 0,
             given: 0,
         }
@@ -91,7 +98,9 @@ impl Scheduler {
             // Without a bound nothing is owed: what time there is comes from rounding.
             let is_bounded = self.rate.as_bps() < u64::MAX;
             let owed = if is_bounded { self.free_at.since(now) } else { Span::ZERO };
-            self.free_at = now + owed.mul_div(self.rate.as_bps(), rate.as_bps());
+            let scaled = now + owed.mul_div(self.rate.as_bps(), rate.as_bps());
+            // A rate that rises makes it shorter anyhow.
+            self.free_at = scaled.min(self.latest().max(self.free_at));
         }
         self.rate = rate;
     }
@@ -146,7 +155,8 @@ impl Scheduler {
 
     /// The connection that was asked sent so many bytes, all headers included.
     pub fn sent(&mut self, now: Instant, member: u32, bytes: ByteCount) {
-        self.charge(now, bytes);
+        self.occupy(now, bytes);
+        self.served_at = now;
         let this = &mut self.members[member as usize];
         if let Some(turn) = this.turn.take() {
             self.awake.remove(&turn);
@@ -157,8 +167,20 @@ impl Scheduler {
         self.enqueue(member, self.members[member as usize].finish);
     }
 
-    /// So many bytes were sent out of turn: the line is busy for as long.
+    /// So many bytes were sent out of turn: the line is busy for as long, but whoever waits has a turn two seconds after the
+    /// last one.
     pub fn charge(&mut self, now: Instant, bytes: ByteCount) {
+        let before = self.free_at;
+        self.occupy(now, bytes);
+        self.free_at = self.free_at.min(self.latest().max(before));
+    }
+
+    /// When the line is free for the next turn at the latest.
+    fn latest(&self) -> Instant {
+        self.served_at + PATIENCE
+    }
+
+    fn occupy(&mut self, now: Instant, bytes: ByteCount) {
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(self.catch_up.as_nanos()));
         self.free_at = self.free_at.max(earliest) + self.rate.time_for(bytes);
     }
@@ -246,6 +268,33 @@ mod tests {
         assert_eq!(scheduler.next(free), Some(1));
         scheduler.passed(1);
         assert_eq!(scheduler.poll_timeout(), None);
+    }
+
+    #[test]
+    fn what_leaves_out_of_turn_takes_nobody_the_line_for_ever() {
+        let mut scheduler = scheduler(Discipline::Weighted, &[1]);
+        scheduler.set_rate(Instant::ZERO, BitRate::from_bps(10_000));
+        let (mut turns, mut now) = (0, Instant::ZERO);
+        for _ in 0..600 {
+            now += Span::from_millis(100);
+            // Four times what the line carries.
+            scheduler.charge(now, ByteCount::new(500));
+            scheduler.wake(0);
+            if scheduler.next(now).is_some() {
+                scheduler.sent(now, 0, ByteCount::new(500));
+                turns += 1;
+            }
+        }
+        assert!((25..=30).contains(&turns), "{turns} in a minute");
+    }
+
+    #[test]
+    fn what_is_owed_when_the_rate_falls_is_owed_for_two_seconds() {
+        let mut scheduler = scheduler(Discipline::Weighted, &[1]);
+        scheduler.set_rate(Instant::ZERO, BitRate::from_bps(1_000_000));
+        scheduler.sent(Instant::ZERO, 0, ByteCount::new(125_000));
+        scheduler.set_rate(Instant::ZERO, BitRate::from_bps(10_000));
+        assert_eq!(scheduler.busy_for(Instant::ZERO), PATIENCE);
     }
 
     #[test]
