@@ -19,8 +19,9 @@ pub(super) struct Governor {
     /// Retransmissions count against a burst like everything else: the controller gives a rate, or the settings
     /// say so.
     paced: bool,
-    /// W without the peer's part, in segments.
+    /// W without the peer's part, in segments, and the window that it follows from, in bytes.
     cwnd: u32,
+    window: u64,
     queue: SharedWatch,
     /// VT(S) at the last reduction: losses before it belong to that reduction.
     recover: Seq32,
@@ -37,6 +38,7 @@ impl Governor {
             controller,
             paced: false,
             cwnd: 1,
+            window: 0,
             queue: SharedWatch::new(),
             recover: first,
             reductions: 0,
@@ -81,6 +83,12 @@ impl Governor {
         let window = limits.window.map_or(u64::MAX, ByteCount::get);
         let segments = window / u64::from(payload);
         self.cwnd = segments.clamp(1, config.cwnd_max(payload)) as u32;
+        self.window = u64::from(self.cwnd) * u64::from(payload);
+    }
+
+    /// W without the peer's part in bytes.
+    pub(super) const fn window(&self) -> u64 {
+        self.window
     }
 
     #[inline]

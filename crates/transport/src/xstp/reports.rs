@@ -192,7 +192,7 @@ impl Sender {
         };
         let segments = newly + more;
         self.governor.queue().delivered(segments);
-        let payload = u64::from(self.payload.get());
+        let payload = self.mean_payload();
         let rate_sample = flight.map(|flight| RateSample {
             delivered: ByteCount::new(flight.segments * payload),
             interval: flight.span,

@@ -216,7 +216,37 @@ impl Sender {
     /// Segments from VT(A) on that may be sent: the window, and what the peer has of them already.
     #[inline]
     pub(super) fn reach(&self) -> u32 {
-        (self.governor.cwnd() + self.delivery.beyond()).min(self.credit())
+        let window = if self.has_other_lengths() {
+            // What is under way are segments of other lengths than those that follow.
+            let room = self.governor.window().saturating_sub(self.in_flight())
+                / u64::from(self.payload.get());
+            self.cache.len().saturating_sub(self.delivery.beyond()) + room as u32
+        } else {
+            self.governor.cwnd()
+        };
+        (window + self.delivery.beyond()).min(self.credit())
+    }
+
+    /// Whether segments of a length that is not that of now are outstanding.
+    #[inline]
+    fn has_other_lengths(&self) -> bool {
+        let full = u64::from(self.cache.len()) * u64::from(self.payload.get());
+        self.config.adapt_payload && self.cache.bytes() as u64 != full
+    }
+
+    /// Payload of the segments that are outstanding, on average.
+    pub(super) fn mean_payload(&self) -> u64 {
+        let segments = u64::from(self.cache.len());
+        if segments == 0 || !self.has_other_lengths() {
+            return self.payload.get().into();
+        }
+        (self.cache.bytes() as u64 / segments).max(1)
+    }
+
+    /// Bytes that are under way: outstanding, and not beyond a gap.
+    fn in_flight(&self) -> u64 {
+        let beyond = u64::from(self.delivery.beyond()) * self.mean_payload();
+        (self.cache.bytes() as u64).saturating_sub(beyond)
     }
 
     /// Segments that the peer allows from VT(A) on.
@@ -417,12 +447,10 @@ impl Sender {
     /// The path as the controller sees it.
     pub(super) fn path_view(&self, now: Instant) -> PathView {
         let mss = u64::from(self.mss);
-        let beyond = u64::from(self.delivery.beyond()) * u64::from(self.payload.get());
-        let in_flight = (self.cache.bytes() as u64).saturating_sub(beyond);
         PathView {
             now,
             mss: ByteCount::new(u64::from(self.payload.get())),
-            in_flight: ByteCount::new(in_flight),
+            in_flight: ByteCount::new(self.in_flight()),
             peer_window: ByteCount::new(u64::from(self.credit()) * mss),
             srtt: self.rtt.srtt(),
             latest_rtt: self.rtt.latest(),
@@ -496,5 +524,19 @@ mod tests {
         sender.governor.begin(&config, config.mss);
         sender.follow_controller();
         assert_eq!(sender.write(&mut data), 7_000, "two windows of four segments");
+    }
+
+    #[test]
+    fn where_segments_were_shorter_before_the_window_counts_their_bytes() {
+        // 20 segments of 500 bytes are under way, and full ones have 1,000 by now.
+        let reach = |adapt_payload| {
+            let config = Config { mss: 1_000, cwnd_init: 20, adapt_payload, ..Config::default() };
+            let mut sender = Sender::new(Arc::new(config), Seq32::default());
+            sender.open(Instant::ZERO, 1_000, 1_000);
+            (0..20).for_each(|n| sender.cache.push(500 * n, 500, Instant::ZERO));
+            (sender.path_view(Instant::ZERO).in_flight, sender.reach())
+        };
+        assert_eq!(reach(true), (ByteCount::new(10_000), 30), "ten more");
+        assert_eq!(reach(false), (ByteCount::new(10_000), 20), "segments count, as in the paper");
     }
 }
