@@ -15,7 +15,7 @@ use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use self::episode::Episode;
 use self::progress::Progress;
-use self::resume::Resume;
+use self::resume::{Resume, Target};
 use self::split::{Part, Split};
 use crate::choice::Choice;
 use crate::{
@@ -136,16 +136,24 @@ impl State {
 
     /// Nobody sent, and somebody begins: the window is what the path is known to carry.
     fn jump(&mut self, path: &PathView) {
+        self.tell_capacity(path);
         let Some(window) = self.controller.limits().window else { return };
-        if let Some(product) = self.resume.begin(path.now, window, self.progress.delivered()) {
-            self.resume_at(path, product, product);
+        if let Some(target) = self.resume.begin(path.now, window, self.progress.delivered()) {
+            self.resume_at(path, target);
         }
     }
 
-    fn resume_at(&mut self, path: &PathView, window: ByteCount, ssthresh: ByteCount) {
+    fn resume_at(&mut self, path: &PathView, Target { window, ssthresh }: Target) {
         let view = self.view(path, ByteCount::ZERO);
         self.controller.on_signal(&view, &Signal::Resume { window, ssthresh });
         self.split.refresh();
+    }
+
+    /// The controller is told what the path is known to carry.
+    fn tell_capacity(&mut self, path: &PathView) {
+        let known = self.resume.known(path.now).filter(|known| !known.at_least);
+        let view = self.view(path, ByteCount::ZERO);
+        self.controller.on_signal(&view, &Signal::Capacity(known.map(|known| known.rate)));
     }
 
     /// The path as all of them see it together, when so much is acknowledged.
@@ -171,7 +179,11 @@ impl Controller for Member {
         if state.progress.acknowledged(path, ack.bytes) {
             state.split.refresh();
         }
-        state.resume.delivered(state.progress.delivered());
+        let delivered = state.progress.delivered();
+        if let Some(retreat) = state.resume.delivered(path.now, path.latest_rtt, delivered) {
+            state.tell_capacity(path);
+            state.resume_at(path, retreat);
+        }
         let hungry = state.split.is_hungry();
         let rate_sample = ack.rate_sample.map(|own| {
             let all = state.progress.sample(path.now, own);
@@ -187,12 +199,14 @@ impl Controller for Member {
         // The connection's own episodes end when all is repaired. Repairs that are lost in the meantime are losses
         // like others (RFC 9002, section 7.3.2): otherwise a window that is too large stays so for long.
         let asks = !loss.looks_corrupt || loss.cause == LossCause::Persistent;
+        if matches!(loss.cause, LossCause::Timeout | LossCause::Persistent) {
+            state.resume.give_up();
+        } else if state.resume.absorbs_loss(loss.bytes) {
+            return;
+        }
         let new_episode = asks && state.episode.begin(path);
         let view = state.view(path, ByteCount::ZERO);
         state.controller.on_loss(&view, &Loss { new_episode, ..*loss });
-        if new_episode && let Some(retreat) = state.resume.lost(state.progress.delivered()) {
-            state.resume_at(path, retreat.window, retreat.ssthresh);
-        }
     }
 
     fn limits(&self) -> Limits {

@@ -128,6 +128,8 @@ pub enum Signal {
         /// The slow start threshold.
         ssthresh: ByteCount,
     },
+    /// The path was found to carry so much payload, or nothing is known of it any more.
+    Capacity(Option<BitRate>),
     /// The connection has this weight, at least 1, among those that it shares a window with.
     Weight(u32),
     /// The link went up or down.

@@ -3,7 +3,7 @@
 mod kernel;
 mod linux;
 
-use bentpipe_units::Instant;
+use bentpipe_units::{Instant, Span};
 
 use crate::bottleneck::{Deliveries, PeriodMax};
 use crate::delay_probe_start::{DELAY_PROBE_START, DelayProbeStart};
@@ -11,7 +11,7 @@ use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::hystart::{HYSTART, HyStart};
 use crate::row::{Build, Parameter, Row};
 use crate::window::{ABC_LIMIT, INITIAL_SSTHRESH, LINUX, Window, linux_form};
-use crate::{Ack, Gauge, PathView};
+use crate::{Ack, Gauge, PathView, Signal};
 
 /// The registry row.
 pub(crate) const ROW: Row = Row {
@@ -46,7 +46,7 @@ pub(crate) const ROW: Row = Row {
             unit: "1",
             default: 0.0,
             range: (0.0, 1.0),
-            summary: "1: a loss leaves at least what arrives in a round trip without a queue and an eighth more, \
+            summary: "1: a loss leaves at least what arrives in a round trip without a queue and three sixteenths more, \
                       after TCP Westwood (this project's)",
         },
         HYSTART,
@@ -86,6 +86,8 @@ struct Cubic {
     start: HyStart,
     start_probe: DelayProbeStart,
     floor: Option<DeliveredFloor>,
+    /// What the path is known to carry, in bytes per second.
+    capacity: Option<f64>,
     seen: Instant,
     form: Form,
 }
@@ -124,6 +126,7 @@ impl Cubic {
             start: HyStart::new(build.parameter(&ROW, HYSTART.name) >= 0.5),
             start_probe: DelayProbeStart::new(build.parameter(&ROW, DELAY_PROBE_START.name) >= 0.5),
             floor: (build.parameter(&ROW, "floor_to_delivered") >= 0.5).then(DeliveredFloor::new),
+            capacity: None,
             seen: Instant::ZERO,
             form: match linux_form(build, &ROW) {
                 0 => Form::Rfc,
@@ -145,6 +148,14 @@ impl Cubic {
         }
     }
 
+    /// The path is known to carry no more than what arrives, and the rest of the window stands in a queue: nobody else
+    /// takes part of the path, from whom a larger window would win something.
+    fn is_full_of_ours(&self, path: &PathView) -> bool {
+        let (Some(capacity), Some(floor)) = (self.capacity, &self.floor) else { return false };
+        let queue = path.latest_rtt.saturating_sub(path.min_rtt);
+        queue > (path.min_rtt / QUEUE_SHARE).max(QUEUE_MIN) && floor.fastest.get() >= ALL * capacity
+    }
+
     fn begin(&self, now: Instant, cwnd: f64) -> Epoch {
         let w_max = self.w_max.max(cwnd);
         let k = libm::cbrt((w_max - cwnd) / self.c);
@@ -152,8 +163,14 @@ impl Cubic {
     }
 }
 
+/// A queue of this part of the shortest round trip, and no shorter one, keeps a path full.
+const QUEUE_SHARE: u64 = 16;
+const QUEUE_MIN: Span = Span::from_millis(4);
+/// The part of what a path carries that is all of it.
+const ALL: f64 = 0.9;
+
 /// Besides what fills the path: it shall not run dry between two reports.
-const SPARE: f64 = 1.125;
+const SPARE: f64 = 1.1875;
 
 /// What the path carried of late.
 #[derive(Debug)]
@@ -205,8 +222,9 @@ impl Algorithm for Cubic {
         if let Some(floor) = &mut self.floor {
             floor.measure(path, ack);
         }
-        // Time in which the application was the limit does not count (section 5.8).
-        if !path.cwnd_limited {
+        // Time in which the application was the limit does not count (section 5.8), nor does that in which the window
+        // was large enough.
+        if !path.cwnd_limited || self.is_full_of_ours(path) {
             self.rest(path.now);
         }
         self.seen = path.now;
@@ -215,6 +233,9 @@ impl Algorithm for Cubic {
     fn grow(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         let segments = window.slow_start_by(self.start.growth() * self.start_probe.growth(), ack);
         if segments <= 0.0 {
+            return;
+        }
+        if self.is_full_of_ours(path) {
             return;
         }
         let cwnd = window.segments();
@@ -268,7 +289,8 @@ impl Algorithm for Cubic {
         let Some(floor) = self.floor.as_ref().filter(|_| event.cause != Cause::Timeout) else {
             return Some(left);
         };
-        Some(left.max(floor.without_queue(path).min(event.flight)))
+        // Not what is under way: where the application was the limit that says nothing.
+        Some(left.max(floor.without_queue(path).min(window.cwnd())))
     }
 
     fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
@@ -289,6 +311,12 @@ impl Algorithm for Cubic {
         window.ssthresh()
     }
 
+    fn signal(&mut self, _window: &mut Window, _path: &PathView, signal: &Signal) {
+        if let Signal::Capacity(capacity) = signal {
+            self.capacity = capacity.map(|rate| rate.as_bps() as f64 / 8.0);
+        }
+    }
+
     fn restart(&mut self) {
         (self.w_max, self.prior, self.epoch) = (0.0, 0.0, None);
         self.form.forget();
@@ -307,7 +335,9 @@ impl Algorithm for Cubic {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::Play;
+    use bentpipe_units::{BitRate, ByteCount};
+
+    use crate::testing::{Link, Play};
     use crate::{LossCause, Signal};
 
     /// A window of 1024 segments that just lost one.
@@ -318,6 +348,31 @@ mod tests {
         play.lose(LossCause::Gap);
         play.recovered();
         play
+    }
+
+    /// The longest queue in seconds of a minute over 10 Mbit/s and 600 ms with a queue of one product, which the sender jumped
+    /// to and takes for a path of this capacity.
+    fn queue(capacity: Option<u64>) -> f64 {
+        let mut play = Play::new("cubic", &[("floor_to_delivered", 1.0)]);
+        let window = ByteCount::new(797_000);
+        play.signal(Signal::Resume { window, ssthresh: window });
+        play.signal(Signal::Capacity(capacity.map(|mbps| BitRate::from_bps(mbps * 1_000_000))));
+        let mut link = Link::of(play, 10e6, 0.6, 750e3);
+        // The whole window left at once.
+        link.run(3.0);
+        let seconds = (0..120).map(|_| {
+            link.run(0.5);
+            link.queue_seconds()
+        });
+        seconds.fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn a_window_that_fills_a_path_of_known_capacity_stands_still() {
+        let known = queue(Some(10));
+        assert!((0.03..0.06).contains(&known), "{known} s");
+        assert!(queue(None) > 0.5, "it grows until the queue is full");
+        assert!(queue(Some(15)) > 0.5, "somebody else has a part of it");
     }
 
     #[test]
@@ -331,8 +386,8 @@ mod tests {
 
     #[test]
     fn with_carried_a_loss_leaves_what_fills_the_path() {
-        // 1,200 segments a second in 600 ms without a queue are 720, and an eighth more 810.
-        for (rate, left) in [(1_200.0, 810.0), (2_000.0, 1_024.0), (600.0, 716.8)] {
+        // 1,200 segments a second in 600 ms without a queue are 720, and three sixteenths more 855.
+        for (rate, left) in [(1_200.0, 855.0), (2_000.0, 1_024.0), (600.0, 716.8)] {
             let mut play =
                 Play::new("cubic", &[("initial_ssthresh", 1024.0), ("floor_to_delivered", 1.0)]);
             play.rounds(9);

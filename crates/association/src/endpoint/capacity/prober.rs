@@ -13,14 +13,17 @@ const SIZES: [u8; 3] = [4, 8, 24];
 const LONGEST: Span = Span::from_millis(500);
 /// Fewest arrivals that tell something, and the shortest time: a host cannot tell apart what comes within less.
 const ARRIVALS: usize = 3;
-const SHORTEST: f64 = 0.002;
+const SHORTEST: f64 = 0.001;
 /// So long after content was sent or came nobody uses the path.
 const QUIET: Span = Span::from_secs(1);
-/// Time between trains once a path is known, and after one of which nothing was heard.
+/// Time between trains once a path is known, and after so many in a row that told nothing.
 const AGAIN: Span = Span::from_secs(1_200);
 const RETRY: Span = Span::from_secs(60);
-/// A report does not come later than this.
+const FAILURES: u32 = 3;
+/// A report does not come later than this, or three round trips after a train if that is less, but not less than half a
+/// second.
 const LATE: Span = Span::from_secs(5);
+const LATE_MIN: Span = Span::from_millis(500);
 /// The bound on what trains cost is for this time.
 const HOUR: Span = Span::from_secs(3_600);
 
@@ -60,6 +63,8 @@ pub(in crate::endpoint) struct Prober {
     /// Which of the sizes is next.
     step: usize,
     next: Instant,
+    /// Trains in a row that told nothing.
+    failures: u32,
     used: Option<Instant>,
     sent: Option<Sent>,
     learned: Option<Learned>,
@@ -74,6 +79,7 @@ impl Prober {
             serial: 0,
             step: 0,
             next: Instant::ZERO,
+            failures: 0,
             used: None,
             sent: None,
             learned: None,
@@ -98,10 +104,10 @@ impl Prober {
         path: usize,
         each: usize,
     ) -> Option<Train> {
-        if self.sent.is_some_and(|sent| sent.at + LATE <= now) {
+        if self.sent.is_some_and(|sent| self.is_late_at(sent.at) <= now) {
             // It was lost, or the report was.
             self.sent = None;
-            self.next = now + RETRY;
+            self.failed(now);
         }
         if self.due().is_none_or(|due| due > now) || self.sent.is_some() {
             return None;
@@ -119,6 +125,21 @@ impl Prober {
         self.spent.push_back((now, bytes));
         self.sent = Some(Sent { train, path, at: now, each });
         Some(train)
+    }
+
+    /// A train told nothing: it is sent again, but a path that carries none is left alone.
+    fn failed(&mut self, now: Instant) {
+        self.failures += 1;
+        self.next = now;
+        if self.failures >= FAILURES {
+            (self.failures, self.next) = (0, now + RETRY);
+        }
+    }
+
+    /// When the report of a train that left at a time does not come any more.
+    fn is_late_at(&self, left: Instant) -> Instant {
+        let trips = self.learned.map(|learned| learned.known.round_trip * 3 + LONGEST);
+        left + trips.map_or(LATE, |trips| trips.max(LATE_MIN).min(LATE))
     }
 
     /// Whether so many bytes may be spent; if not, it is looked at again when they may.
@@ -143,7 +164,7 @@ impl Prober {
         let sent = self.sent.take_if(|sent| sent.train.serial == report.serial)?;
         let is_of_it = report.arrivals.len() <= usize::from(sent.train.count);
         let Some(rate) = rate(report, sent.each).filter(|_| is_of_it) else {
-            self.next = now + RETRY;
+            self.failed(now);
             return None;
         };
         let waited = report.arrivals.last().map_or(0, |last| last.after);
@@ -151,19 +172,22 @@ impl Prober {
         let round_trip = now.since(sent.at).saturating_sub(since);
         if round_trip.is_zero() {
             // It answered sooner than it can have heard.
-            self.next = now + RETRY;
+            self.failed(now);
             return None;
         }
-        let known = KnownPath { rate, round_trip };
-        self.learned = Some(Learned { path: sent.path, at: now, known });
+        self.failures = 0;
         let larger = SIZES.get(self.step + 1).map(|count| u64::from(*count) * sent.each);
         let is_short = |bytes: u64| rate.time_for(ByteCount::new(bytes)) <= LONGEST;
-        if larger.is_some_and(is_short) {
+        let goes_on = larger.is_some_and(is_short);
+        if goes_on {
             self.step += 1;
             self.next = now;
         } else {
             self.next = now + AGAIN;
         }
+        let lasted = Span::from_micros(waited.into()).as_secs_f64();
+        let known = KnownPath { rate, round_trip, at_least: goes_on || lasted < SHORTEST };
+        self.learned = Some(Learned { path: sent.path, at: now, known });
         self.learned
     }
 
@@ -173,7 +197,7 @@ impl Prober {
             return None;
         }
         let quiet = self.used.map_or(Instant::ZERO, |used| used + QUIET);
-        let free = self.sent.map_or(Instant::ZERO, |sent| sent.at + LATE);
+        let free = self.sent.map_or(Instant::ZERO, |sent| self.is_late_at(sent.at));
         Some(self.next.max(quiet).max(free))
     }
 }
@@ -250,9 +274,19 @@ mod tests {
         // 1.2 ms for 1,500 bytes, and the report waited 50 ms.
         let report = CapacityReport { held: 50_000, ..report(train, 1_200) };
         let at = at(0) + RTT + Span::from_micros(3 * 1_200 + 50_000);
-        let known = KnownPath { rate: BitRate::from_bps(10_000_000), round_trip: RTT };
+        let rate = BitRate::from_bps(10_000_000);
+        let known = KnownPath { rate, round_trip: RTT, at_least: true };
         assert_eq!(prober.reported(at, &report), Some(Learned { path: 0, at, known }));
         assert_eq!(prober.learned(1), None, "of another path nothing is known");
+        let whole = |each| {
+            let mut prober = Prober::new(ByteCount::new(100_000));
+            run(&mut prober, 10, each);
+            prober.learned(0).map(|learned| !learned.known.at_least)
+        };
+        assert_eq!(
+            (whole(1_200), whole(187_500), whole(10)),
+            (Some(true), Some(true), Some(false))
+        );
     }
 
     #[test]
@@ -267,7 +301,7 @@ mod tests {
     #[test]
     fn what_comes_faster_than_a_host_can_tell_is_as_fast_as_it_can() {
         let train = Train { serial: 1, count: 24 };
-        let most = 23.0 * 1_500.0 * 8.0 / 0.002;
+        let most = 23.0 * 1_500.0 * 8.0 / 0.001;
         assert_eq!(rate(&report(train, 0), BYTES), Some(BitRate::from_bps(most as u64)));
     }
 
@@ -305,15 +339,34 @@ mod tests {
     }
 
     #[test]
-    fn a_train_of_which_nothing_is_heard_is_repeated_after_a_minute() {
+    fn a_train_of_which_nothing_is_heard_is_repeated_and_after_three_a_minute_later() {
         let mut prober = prober();
-        let first = prober.train(at(0), 0, BYTES as usize).expect("a train");
-        assert_eq!(prober.due(), Some(at(5_000)));
-        assert_eq!(prober.train(at(5_000), 0, BYTES as usize), None);
-        assert_eq!(prober.due(), Some(at(65_000)));
-        let second = prober.train(at(65_000), 0, BYTES as usize).expect("a train");
-        assert_eq!(prober.reported(at(65_500), &report(first, 1_200)), None, "it came too late");
-        assert!(prober.reported(at(65_700), &report(second, 1_200)).is_some());
+        let mut left = Vec::new();
+        for ms in 0..80_000 {
+            if prober.due().is_some_and(|due| due <= at(ms))
+                && prober.train(at(ms), 0, BYTES as usize).is_some()
+            {
+                left.push(ms);
+            }
+        }
+        assert_eq!(left, [0, 5_000, 10_000, 75_000]);
+        let first = Train { serial: 1, count: 4 };
+        assert_eq!(prober.reported(at(80_000), &report(first, 1_200)), None, "it comes too late");
+        let last = Train { serial: 4, count: 4 };
+        assert!(prober.reported(at(80_000), &report(last, 1_200)).is_some());
+    }
+
+    #[test]
+    fn where_the_round_trip_is_known_nobody_waits_for_seconds() {
+        let mut prober = prober();
+        let train = prober.train(at(0), 0, BYTES as usize).expect("a train");
+        prober.reported(at(604), &report(train, 1_200));
+        assert!(prober.train(at(604), 0, BYTES as usize).is_some());
+        assert_eq!(prober.train(at(2_903), 0, BYTES as usize), None);
+        assert!(
+            prober.train(at(2_906), 0, BYTES as usize).is_some(),
+            "three round trips and half a second"
+        );
     }
 
     #[test]
@@ -326,7 +379,7 @@ mod tests {
             let learned = prober.reported(at(700), &report);
             (learned.is_none(), prober.due())
         };
-        let again = (true, Some(at(60_700)));
+        let again = (true, Some(at(700)));
         assert_eq!(wrong(|report| report.arrivals.truncate(2)), again);
         assert_eq!(wrong(|report| report.arrivals.swap(0, 3)), again, "time does not run back");
         let more = |report: &mut CapacityReport| report.arrivals.extend_from_within(3..);
