@@ -146,7 +146,10 @@ local a = {
   connection = ProtoField.uint32("bentpipe.connection", "Connection"),
   control = ProtoField.uint8("bentpipe.control", "Message", base.DEC, {
     [1] = "no such connection", [2] = "refused", [3] = "marks seen", [4] = "probe",
-    [5] = "probe arrived", [6] = "half a datagram",
+    [5] = "probe arrived", [6] = "half a datagram", [7] = "received", [8] = "parity will come",
+    [9] = "parity", [10] = "path probe", [11] = "path probe answered", [12] = "application's datagram",
+    [13] = "shutdown", [14] = "challenge", [15] = "challenge answered", [16] = "capacity probe",
+    [17] = "capacity report",
   }),
   flags = ProtoField.uint8("bentpipe.flags", "Flags", base.HEX),
   low = ProtoField.uint24("bentpipe.seq", "N(S), lower 24 bits"),

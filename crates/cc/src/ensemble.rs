@@ -205,6 +205,9 @@ impl Controller for Member {
             return;
         }
         let new_episode = asks && state.episode.begin(path);
+        if new_episode {
+            state.resume.congested(path.now);
+        }
         let view = state.view(path, ByteCount::ZERO);
         state.controller.on_loss(&view, &Loss { new_episode, ..*loss });
     }
@@ -250,6 +253,7 @@ impl Controller for Member {
                 return state.split.weigh(self.id, self.weight);
             }
             Signal::EcnCe if !state.episode.begin(path) => return,
+            Signal::EcnCe => state.resume.congested(path.now),
             // Only of interest if all of them were.
             Signal::Idle { .. } if state.split.others(self.id) > 0 => return,
             _ => {}

@@ -25,7 +25,7 @@ pub fn control_message(input: &[u8]) {
 /// One of each message.
 pub fn control_seeds() -> Vec<Vec<u8>> {
     let with = |code: u8, rest: &[u8]| [&[code], rest].concat();
-    (0..17)
+    (0..18)
         .map(|code| with(code, &[0, 0, 1, 44, 0, 3, 0, 2, 4, 0, 0, 0, 0, 0, 0, 0, 9]))
         .chain([with(0, &[3, 1, 2, 3, 0, 2, 7, 8])])
         .collect()

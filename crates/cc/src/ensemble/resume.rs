@@ -9,6 +9,8 @@ use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 /// What was measured longer ago says nothing of the path of now.
 const VALID: Span = Span::from_secs(3_600);
+/// The controller knows better than what was measured before for so long after congestion.
+const CONGESTED: Span = Span::from_secs(10);
 /// Sixteenths of the product: the path shall not run dry between two reports.
 const SPARE: u64 = 17;
 /// A jump is too far if more than one byte in so many is lost.
@@ -40,6 +42,7 @@ impl KnownPath {
 pub(super) struct Resume {
     known: Option<(Instant, KnownPath)>,
     jump: Option<Jump>,
+    congested: Option<Instant>,
 }
 
 /// A jump that is not validated yet.
@@ -65,6 +68,11 @@ impl Resume {
         self.known = Some((now, path));
     }
 
+    /// The controller answered congestion.
+    pub(super) const fn congested(&mut self, now: Instant) {
+        self.congested = Some(now);
+    }
+
     /// What is known, if it is not too old.
     pub(super) fn known(&mut self, now: Instant) -> Option<KnownPath> {
         self.known = self.known.filter(|(at, _)| now.since(*at) <= VALID);
@@ -81,7 +89,8 @@ impl Resume {
         self.jump = None;
         let path = self.known(now)?;
         let product = path.product();
-        if product <= window {
+        let knows_better = self.congested.is_some_and(|at| now.since(at) < CONGESTED);
+        if product <= window || knows_better {
             return None;
         }
         self.jump = Some(Jump { before: delivered, ends: None, lost: ByteCount::ZERO });
@@ -191,6 +200,14 @@ mod tests {
     fn a_jump_of_which_many_are_lost_leaves_half_of_what_arrived_and_what_was_known_is_forgotten() {
         let retreat = Target { window: bytes(50_000), ssthresh: bytes(70_000) };
         assert_eq!(judged(100_000, 500_000), (Some(retreat), false));
+    }
+
+    #[test]
+    fn nothing_jumps_for_ten_seconds_after_congestion() {
+        let mut resume = known();
+        resume.congested(at(20));
+        assert_eq!(resume.begin(at(29), bytes(14_400), bytes(0)), None);
+        assert!(resume.begin(at(30), bytes(14_400), bytes(0)).is_some());
     }
 
     #[test]
