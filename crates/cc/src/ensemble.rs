@@ -92,6 +92,11 @@ impl Ensemble {
         self.lock().resume.know(now, path);
     }
 
+    /// What was told of the path by [`Ensemble::know`] is not true any more.
+    pub fn forget(&self) {
+        self.lock().resume = Resume::default();
+    }
+
     /// The controller of another connection. It has weight 1 until a [`Signal::Weight`] says otherwise, and
     /// a part from [`Signal::Begins`] on until nothing of it is under way or waits.
     ///

@@ -1,8 +1,8 @@
-use bentpipe_units::{ByteCount, Span};
+use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use crate::choice::Choice;
 use crate::testing::Play;
-use crate::{Ensemble, LossCause, Phase, RateSample, Signal};
+use crate::{Ensemble, KnownPath, LossCause, Phase, RateSample, Signal};
 
 fn ensemble(name: &str) -> Ensemble {
     let kb = |n: u64| ByteCount::new(1000 * n);
@@ -35,6 +35,50 @@ fn alone_in_it_a_connection_has_the_window_that_it_would_have() {
         assert_eq!(alone.segments(), shared.segments(), "{name}");
         assert_eq!(alone.ssthresh(), shared.ssthresh(), "{name}");
     }
+}
+
+/// A path that carries 100 segments in 600 ms.
+fn knows(name: &str) -> Ensemble {
+    let table = ensemble(name);
+    let rate = BitRate::from_bps(8 * 100_000 * 10 / 6);
+    let path = KnownPath { rate, round_trip: Span::from_millis(600), at_least: false };
+    table.know(Instant::ZERO, path);
+    table
+}
+
+#[test]
+fn the_first_of_all_begins_with_what_the_path_is_known_to_carry() {
+    for name in ["reno", "cubic", "highspeed", "scalable", "westwood"] {
+        let table = knows(name);
+        let first = begin(&table, None);
+        assert!((105.0..107.0).contains(&first.segments()), "{name}: {}", first.segments());
+        assert_eq!(first.ssthresh(), first.segments(), "{name}");
+        let second = begin(&table, None);
+        assert!((52.0..54.0).contains(&second.segments()), "{name}: its part");
+    }
+    let table = knows("reno");
+    table.forget();
+    assert_eq!(begin(&table, None).segments(), 2.0);
+}
+
+#[test]
+fn a_bit_error_in_the_first_round_trip_changes_nothing_and_many_losses_leave_half_of_what_arrives()
+{
+    let lost = |segments: u64| {
+        let mut first = begin(&knows("reno"), None);
+        first.path.in_flight = first.bytes(100);
+        first.wait(0.6);
+        first.ack_at_once(1);
+        (0..segments).for_each(|_| first.lose(LossCause::Nack));
+        first.recovered();
+        assert!(first.segments() > 100.0, "nothing is decided");
+        first.wait(0.7);
+        first.ack_at_once(59);
+        (first.segments(), first.ssthresh())
+    };
+    assert!(lost(1).0 > 100.0);
+    // Half of 60, and two for the acknowledgement that showed it.
+    assert_eq!(lost(40), (32.0, 42.0));
 }
 
 #[test]

@@ -45,6 +45,11 @@ impl SharedPath {
         self.queue.get().measured(now, path.round_trip);
     }
 
+    /// What was told of the path by [`SharedPath::know`] is not true any more.
+    pub fn forget(&self) {
+        self.ensemble.forget();
+    }
+
     /// Whether a session with this configuration, which [is one for it](Self::is_for), has the same controller.
     pub fn suits(&self, config: &Config) -> bool {
         self.config.controller.is_like(&config.controller)

@@ -1,5 +1,6 @@
 //! What messages of the peer change in an association, before any connection hears of it.
 
+use bentpipe_transport::xstp::SharedPath;
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
@@ -151,6 +152,12 @@ impl Association {
         }
     }
 
+    /// A path leads elsewhere: what it carries is not known.
+    fn forget_capacity(&mut self, now: Instant) {
+        self.prober.forget(now);
+        self.shared.iter().flatten().for_each(SharedPath::forget);
+    }
+
     /// Somebody asks by this route whether this host is there.
     pub(in crate::endpoint) fn handle_challenge(
         &mut self,
@@ -169,6 +176,10 @@ impl Association {
         from: Route,
         token: u64,
     ) -> bool {
-        self.paths.proved(token, from) && self.switch_pause.may_switch(now)
+        let moved = self.paths.proved(token, from);
+        if moved {
+            self.forget_capacity(now);
+        }
+        moved && self.switch_pause.may_switch(now)
     }
 }

@@ -160,8 +160,12 @@ impl Association {
         let path = self.paths.main();
         let (most, headers) = (self.paths.get(path).most(), self.paths.get(path).route().headers());
         let each = usize::from(most) + headers;
-        if !self.is_up() || !self.may_learn() || outbox.is_crowded() {
+        if !self.is_up() || !self.may_learn() {
             return;
+        }
+        if outbox.is_crowded() {
+            // A train would wait with what is there, and what it told would be of the socket.
+            return self.prober.used(now);
         }
         let Some(Train { serial, count }) = self.prober.train(now, path, each) else { return };
         let len = most - OVERHEAD as u16;

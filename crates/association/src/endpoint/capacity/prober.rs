@@ -92,6 +92,12 @@ impl Prober {
         self.used = Some(now);
     }
 
+    /// The path leads elsewhere: nothing is known of it.
+    pub(in crate::endpoint) const fn forget(&mut self, now: Instant) {
+        (self.learned, self.sent, self.step) = (None, None, 0);
+        (self.failures, self.next) = (0, now);
+    }
+
     /// What is known of the path in use, which is this one.
     pub(in crate::endpoint) fn learned(&self, path: usize) -> Option<Learned> {
         self.learned.filter(|learned| learned.path == path)
@@ -386,6 +392,15 @@ mod tests {
         assert_eq!(wrong(more), again, "more than was sent");
         assert_eq!(wrong(|report| report.held = 700_000), again, "it was held before it was sent");
         assert_eq!(wrong(|report| report.serial += 1), (true, Some(at(5_000))));
+    }
+
+    #[test]
+    fn a_path_that_leads_elsewhere_is_learned_anew() {
+        let mut prober = prober();
+        run(&mut prober, 10, 1_200);
+        prober.forget(at(10_000));
+        assert_eq!((prober.learned(0), prober.due()), (None, Some(at(10_000))));
+        assert_eq!(prober.train(at(10_000), 0, BYTES as usize).map(|train| train.count), Some(4));
     }
 
     #[test]
