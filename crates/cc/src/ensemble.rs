@@ -86,7 +86,7 @@ impl Ensemble {
         })))
     }
 
-    /// The path was found to carry this, otherwise than by its connections. The next one that begins while nobody sends
+    /// The path was found to carry this, a rate of payload, otherwise than by its connections. The next one that begins while nobody sends
     /// has a window of that size, and falls back if the path does not carry it.
     pub fn know(&self, now: Instant, path: KnownPath) {
         self.lock().resume.know(now, path);

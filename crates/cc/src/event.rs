@@ -125,8 +125,8 @@ pub enum Signal {
     Resume {
         /// The congestion window.
         window: ByteCount,
-        /// The slow start threshold.
-        ssthresh: ByteCount,
+        /// The slow start threshold; none where the path may carry more.
+        ssthresh: Option<ByteCount>,
     },
     /// The path was found to carry so much payload, or nothing is known of it any more.
     Capacity(Option<BitRate>),

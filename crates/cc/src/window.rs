@@ -291,9 +291,9 @@ impl Window {
     }
 
     /// Window and threshold are what is known of the path (draft-ietf-tsvwg-careful-resume).
-    pub(crate) fn resume(&mut self, window: ByteCount, ssthresh: ByteCount) {
+    pub(crate) fn resume(&mut self, window: ByteCount, ssthresh: Option<ByteCount>) {
         self.before = None;
-        self.set_ssthresh(ssthresh.get() as f64);
+        self.set_ssthresh(ssthresh.map_or(f64::INFINITY, |bytes| bytes.get() as f64));
         self.set(window.get() as f64);
     }
 

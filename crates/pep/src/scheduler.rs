@@ -27,7 +27,7 @@ const SEGMENT: u64 = 1500;
 
 /// What leaves out of turn, or a rate that falls, keeps the line busy for no longer than this after the last turn: a link
 /// on which all the rate goes to such things would carry nothing else, for ever.
-const PATIENCE: Span = Span::from_secs(2);
+const LONGEST_WAIT: Span = Span::from_secs(2);
 
 /// A scheduler of the connections that share a link.
 #[derive(Debug)]
@@ -177,7 +177,7 @@ impl Scheduler {
 
     /// When the line is free for the next turn at the latest.
     fn latest(&self) -> Instant {
-        self.served_at + PATIENCE
+        self.served_at + LONGEST_WAIT
     }
 
     fn occupy(&mut self, now: Instant, bytes: ByteCount) {
@@ -294,7 +294,7 @@ mod tests {
         scheduler.set_rate(Instant::ZERO, BitRate::from_bps(1_000_000));
         scheduler.sent(Instant::ZERO, 0, ByteCount::new(125_000));
         scheduler.set_rate(Instant::ZERO, BitRate::from_bps(10_000));
-        assert_eq!(scheduler.busy_for(Instant::ZERO), PATIENCE);
+        assert_eq!(scheduler.busy_for(Instant::ZERO), LONGEST_WAIT);
     }
 
     #[test]

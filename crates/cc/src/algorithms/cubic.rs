@@ -355,7 +355,7 @@ mod tests {
     fn queue(capacity: Option<u64>) -> f64 {
         let mut play = Play::new("cubic", &[("floor_to_delivered", 1.0)]);
         let window = ByteCount::new(797_000);
-        play.signal(Signal::Resume { window, ssthresh: window });
+        play.signal(Signal::Resume { window, ssthresh: Some(window) });
         play.signal(Signal::Capacity(capacity.map(|mbps| BitRate::from_bps(mbps * 1_000_000))));
         let mut link = Link::of(play, 10e6, 0.6, 750e3);
         // The whole window left at once.

@@ -22,7 +22,7 @@ const THRESHOLD: f64 = 0.7;
 /// What a path was found to carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownPath {
-    /// Payload of all connections together.
+    /// What all connections together may send.
     pub rate: BitRate,
     /// The round trip without a queue.
     pub round_trip: Span,
@@ -59,7 +59,7 @@ struct Jump {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) window: ByteCount,
-    pub(super) ssthresh: ByteCount,
+    pub(super) ssthresh: Option<ByteCount>,
 }
 
 impl Resume {
@@ -95,7 +95,7 @@ impl Resume {
         }
         self.jump = Some(Jump { before: delivered, ends: None, lost: ByteCount::ZERO });
         // Where the path may carry more, slow start goes on.
-        let ssthresh = if path.at_least { ByteCount::new(u64::MAX) } else { product };
+        let ssthresh = (!path.at_least).then_some(product);
         Some(Target { window: product, ssthresh })
     }
 
@@ -119,7 +119,7 @@ impl Resume {
         }
         self.known = None;
         let part = |share: f64| ByteCount::new((pipe as f64 * share) as u64);
-        Some(Target { window: part(RETREAT), ssthresh: part(THRESHOLD) })
+        Some(Target { window: part(RETREAT), ssthresh: Some(part(THRESHOLD)) })
     }
 
     /// So much was lost. True if that decides nothing yet.
@@ -162,12 +162,12 @@ mod tests {
     #[test]
     fn a_window_jumps_to_the_product_unless_it_is_larger_or_the_knowledge_old() {
         assert_eq!(Resume::default().begin(at(0), bytes(1), bytes(0)), None);
-        let target = Target { window: bytes(637_500), ssthresh: bytes(637_500) };
+        let target = Target { window: bytes(637_500), ssthresh: Some(bytes(637_500)) };
         assert_eq!(known().begin(at(3_600), bytes(14_400), bytes(0)), Some(target));
         let open = KnownPath { at_least: true, ..PATH };
         let mut resume = Resume::default();
         resume.know(at(0), open);
-        let target = Target { ssthresh: bytes(u64::MAX), ..target };
+        let target = Target { ssthresh: None, ..target };
         assert_eq!(
             resume.begin(at(0), bytes(14_400), bytes(0)),
             Some(target),
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_jump_of_which_many_are_lost_leaves_half_of_what_arrived_and_what_was_known_is_forgotten() {
-        let retreat = Target { window: bytes(50_000), ssthresh: bytes(70_000) };
+        let retreat = Target { window: bytes(50_000), ssthresh: Some(bytes(70_000)) };
         assert_eq!(judged(100_000, 500_000), (Some(retreat), false));
     }
 

@@ -39,7 +39,7 @@ pub struct LinkConfig {
     pub fec: Parsed<Fec>,
     /// What finding out the rate of a shared link may cost in an hour, for each peer (default: 100 kB).
     pub learn: Option<Parsed<ByteCount>>,
-    /// Each byte costs: nothing is sent that nobody asked for.
+    /// Each byte costs: nothing is sent to find out the rate.
     #[serde(default)]
     pub metered: bool,
 }

@@ -6,7 +6,7 @@ use super::message::{Arrival, CapacityProbe, CapacityReport};
 
 /// The report waits for what is missing of a train for so long at least and at most, and for this many times the time
 /// between two of its datagrams.
-const PATIENCE: (Span, Span) = (Span::from_millis(100), Span::from_secs(2));
+const REPORT_WAIT: (Span, Span) = (Span::from_millis(100), Span::from_secs(2));
 const GAPS: u64 = 4;
 
 /// What arrived of the train that came last.
@@ -30,7 +30,7 @@ impl Arrived {
     fn due(&self) -> Instant {
         let gaps = (self.list.len() as u64 - 1).max(1);
         let apart = self.last.since(self.first) / gaps;
-        self.last + (apart * GAPS).max(PATIENCE.0).min(PATIENCE.1)
+        self.last + (apart * GAPS).max(REPORT_WAIT.0).min(REPORT_WAIT.1)
     }
 }
 

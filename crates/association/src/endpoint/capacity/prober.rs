@@ -133,7 +133,7 @@ impl Prober {
         Some(train)
     }
 
-    /// A train told nothing: it is sent again, but a path that carries none is left alone.
+    /// A train told nothing: it is repeated, but a path that carries none is left alone.
     fn failed(&mut self, now: Instant) {
         self.failures += 1;
         self.next = now;

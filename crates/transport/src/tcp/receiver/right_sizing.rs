@@ -46,7 +46,7 @@ impl RightSizing {
             self.grow(now, offset, waiting);
         }
         if waiting > 0 {
-            // What came already is no room for what comes while the missing segment is sent again.
+            // What came already is no room for what comes while the missing segment is retransmitted.
             self.reach((2 * self.arrived).saturating_add(waiting));
         }
         let wider = (self.stated + WIDENED_BY * self.mss).min(self.size);
