@@ -85,6 +85,16 @@ impl FqCodel {
         }
     }
 
+    /// CoDel has these settings from now on, in every queue.
+    pub const fn set_codel(&mut self, codel: CodelConfig) {
+        self.config.codel = codel;
+    }
+
+    /// So much may wait from now on. What is too much goes when the next packet comes.
+    pub const fn set_limit(&mut self, limit: QueueLimit) {
+        self.limit = limit;
+    }
+
     fn queue_of(&self, flow: FlowKey) -> u32 {
         // The finalizer of splitmix64: each bit of the key changes each bit of the hash.
         let mut hash = flow.0 ^ self.perturbation;

@@ -30,6 +30,7 @@ mod send_cache;
 mod send_timer;
 mod sender;
 mod session;
+mod shared_member;
 mod shared_path;
 mod silence;
 mod state;
@@ -39,5 +40,6 @@ mod transmit;
 
 pub use config::{Config, ConfigError, ProbingConfig, StatRule};
 pub use session::{Session, no_session_reset};
+pub use shared_member::SharedMember;
 pub use shared_path::SharedPath;
 pub use state::State;

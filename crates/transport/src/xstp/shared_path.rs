@@ -61,6 +61,11 @@ impl SharedPath {
         config.selective && !config.probing && config.controller.name() != "rate"
     }
 
+    /// Payload of a full segment.
+    pub(super) fn mss(&self) -> ByteCount {
+        ByteCount::new(u64::from(self.config.mss))
+    }
+
     /// The controller of another session.
     pub(super) fn controller(&self) -> Box<dyn Controller> {
         self.ensemble.join()

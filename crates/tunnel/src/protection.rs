@@ -1,0 +1,83 @@
+//! How much parity a block gets.
+
+/// Of so many blocks one may lack parity: what is lost of it is retransmitted.
+const SHORT: f64 = 0.01;
+/// Shares of losses above this are congestion or an outage: no parity helps.
+const SHARE_MAX: f64 = 0.3;
+/// Most parity packets of a block.
+pub(crate) const MOST_PARITY: u8 = 120;
+
+/// What is done against losses before they happen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Protection {
+    /// Nothing: what is lost is retransmitted.
+    #[default]
+    Off,
+    /// Parity against this share of losses, so that one block in a hundred lacks some, and datagrams of sparse flows
+    /// twice.
+    Against(f64),
+    /// So much parity for each packet, from 0 to 1, whatever is lost.
+    Ratio(f64),
+}
+
+impl Protection {
+    /// Whether datagrams of sparse flows go twice.
+    pub(crate) fn repeats(self) -> bool {
+        matches!(self, Self::Against(share) if share <= SHARE_MAX)
+    }
+
+    /// Parity packets for a block of so many.
+    pub(crate) fn count(self, of: usize) -> u8 {
+        match self {
+            Self::Off => 0,
+            Self::Against(share) if share > SHARE_MAX || share.is_nan() => 0,
+            Self::Against(share) => against(share.max(0.0), of),
+            Self::Ratio(ratio) => (ratio * of as f64).ceil().min(f64::from(MOST_PARITY)) as u8,
+        }
+    }
+}
+
+/// The least parity with which no more is lost in all but [`SHORT`] of the blocks.
+fn against(share: f64, of: usize) -> u8 {
+    let enough = |count: &u8| more_than(*count, of + usize::from(*count), share) <= SHORT;
+    (1..=MOST_PARITY).find(enough).unwrap_or(MOST_PARITY)
+}
+
+/// The probability that of `n` packets more than `k` are lost.
+fn more_than(k: u8, n: usize, share: f64) -> f64 {
+    let mut term = libm::pow(1.0 - share, n as f64);
+    let mut sum = term;
+    for lost in 1..=usize::from(k) {
+        term *= share / (1.0 - share) * (n + 1 - lost) as f64 / lost as f64;
+        sum += term;
+    }
+    1.0 - sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parity_is_enough_for_all_but_one_block_in_a_hundred() {
+        // The tail of the binomial distribution, as tables have it.
+        assert!((more_than(1, 10, 0.1) - 0.2639).abs() < 1e-4);
+        assert_eq!(Protection::Against(0.01).count(1), 1);
+        assert_eq!(Protection::Against(0.01).count(100), 4);
+        assert_eq!(Protection::Against(0.11).count(83), 19);
+        for (share, of) in [(0.01, 40), (0.11, 83), (0.3, 128)] {
+            let count = Protection::Against(share).count(of);
+            assert!(more_than(count, of + usize::from(count), share) <= SHORT);
+            assert!(more_than(count - 1, of + usize::from(count) - 1, share) > SHORT);
+        }
+    }
+
+    #[test]
+    fn a_clean_path_a_dead_one_and_nonsense_get_none() {
+        assert_eq!(Protection::Off.count(100), 0);
+        assert_eq!(Protection::Against(0.31).count(100), 0);
+        assert_eq!(Protection::Against(f64::NAN).count(100), 0);
+        assert_eq!(Protection::Ratio(0.2).count(50), 10);
+        assert_eq!(Protection::Ratio(1.0).count(255), MOST_PARITY);
+    }
+}

@@ -1,0 +1,106 @@
+//! A datagram as it lies in packets.
+
+use bentpipe_wire::Ecn;
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
+
+/// Bytes in front of a datagram.
+pub(crate) const RECORD_HEADER: usize = 7;
+/// Set for a datagram of a sparse flow.
+const SPARSE: u8 = 0b100;
+
+/// A datagram of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Whose it is: those of one flow are handed over in order. Flows of one number are taken for one.
+    pub flow: u16,
+    /// The ECN field of the IP header around it.
+    pub ecn: Ecn,
+    /// Its bytes.
+    pub bytes: Bytes,
+}
+
+/// A datagram with its place in its flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) datagram: Datagram,
+    /// Its number in the flow.
+    pub(crate) order: u16,
+    /// Its flow sends little: nobody waits for what comes before it, and it may come twice.
+    pub(crate) is_sparse: bool,
+}
+
+/// What stands in front of a datagram.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header {
+    flow: u16,
+    order: u16,
+    len: u16,
+    flags: u8,
+}
+
+impl Record {
+    /// Bytes that it takes.
+    pub(crate) fn len(&self) -> usize {
+        RECORD_HEADER + self.datagram.bytes.len()
+    }
+
+    pub(crate) fn put(&self, out: &mut BytesMut) {
+        out.put_u16(self.datagram.flow);
+        out.put_u16(self.order);
+        out.put_u16(self.datagram.bytes.len() as u16);
+        out.put_u8(self.datagram.ecn.bits() | if self.is_sparse { SPARSE } else { 0 });
+        out.extend_from_slice(&self.datagram.bytes);
+    }
+}
+
+impl Header {
+    /// Reads one; `None` where there are too few bytes, which more may follow.
+    pub(crate) fn read(mut bytes: &[u8]) -> Option<Self> {
+        let (flow, order) = (bytes.try_get_u16().ok()?, bytes.try_get_u16().ok()?);
+        let (len, flags) = (bytes.try_get_u16().ok()?, bytes.try_get_u8().ok()?);
+        Some(Self { flow, order, len, flags })
+    }
+
+    /// Bytes of the record, with the header.
+    pub(crate) const fn whole(self) -> usize {
+        RECORD_HEADER + self.len as usize
+    }
+
+    /// The record whose header this is and whose datagram these bytes are. A router marked one of the packets
+    /// that it came in: what it marked is the datagram (RFC 6040, section 4.2).
+    pub(crate) fn record(self, bytes: Bytes, marked: bool) -> Record {
+        let inner = Ecn::from_bits(self.flags);
+        let ecn = if marked && inner != Ecn::NotCapable { Ecn::Congestion } else { inner };
+        Record {
+            datagram: Datagram { flow: self.flow, ecn, bytes },
+            order: self.order,
+            is_sparse: self.flags & SPARSE != 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_takes_a_mark_if_its_sender_understands_marks() {
+        for (ecn, marked) in [
+            (Ecn::NotCapable, Ecn::NotCapable),
+            (Ecn::Capable0, Ecn::Congestion),
+            (Ecn::Capable1, Ecn::Congestion),
+        ] {
+            let datagram = Datagram { flow: 300, ecn, bytes: Bytes::from_static(b"data") };
+            let record = Record { datagram, order: 65_535, is_sparse: true };
+            let mut out = BytesMut::new();
+            record.put(&mut out);
+            let mut bytes = out.freeze();
+            let header = Header::read(&bytes).expect("a header");
+            assert_eq!((header.whole(), record.len()), (bytes.len(), bytes.len()));
+            bytes.advance(RECORD_HEADER);
+            assert_eq!(header.record(bytes.clone(), false), record);
+            assert_eq!(header.record(bytes, true).datagram.ecn, marked);
+        }
+        assert!(Header::read(&[0; RECORD_HEADER - 1]).is_none());
+    }
+}

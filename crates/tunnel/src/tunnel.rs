@@ -1,0 +1,143 @@
+//! Both directions of a tunnel.
+
+use bentpipe_transport::xstp::SharedMember;
+use bentpipe_units::{Instant, Span};
+use bentpipe_wire::Ecn;
+
+use crate::incoming::Incoming;
+use crate::message::Message;
+use crate::outgoing::Outgoing;
+use crate::protection::Protection;
+use crate::record::Datagram;
+
+/// Longest datagram that is carried: what UDP over IPv4 may carry at most, and some bytes that say whose it is.
+pub const MOST_DATAGRAM: usize = 65_535;
+/// Bytes that a packet must have room for.
+const ROOM_MIN: usize = 64;
+
+/// What a tunnel is told at its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// How long a lost datagram is worth waiting for: until then it is retransmitted, and what follows it in its flow is
+    /// held back. None for one and a half round trips of the path, zero for no retransmission.
+    pub deadline: Option<Span>,
+}
+
+/// What was done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets sent for the first time.
+    pub packets: u64,
+    /// Packets sent a second time.
+    pub retransmitted: u64,
+    /// Parity packets sent.
+    pub parity: u64,
+    /// Packets that came back from parity, of the peer's.
+    pub recovered: u64,
+    /// Datagrams that waited for too long, or of which too many waited, and were dropped.
+    pub dropped: u64,
+    /// Datagrams that waited for too long and were marked (RFC 3168).
+    pub marked: u64,
+}
+
+/// A tunnel for datagrams between two hosts.
+#[derive(Debug)]
+pub struct Tunnel {
+    outgoing: Outgoing,
+    incoming: Incoming,
+}
+
+impl Tunnel {
+    /// A tunnel through which nothing came yet. Which flows share a queue follows from the seed.
+    pub fn new(config: Config, seed: u64) -> Self {
+        Self { outgoing: Outgoing::new(config.deadline, seed), incoming: Incoming::default() }
+    }
+
+    /// What is done against losses, from now on.
+    pub fn set_protection(&mut self, protection: Protection) {
+        self.outgoing.set_protection(protection);
+    }
+
+    /// What leaves is a part of the window of a path that others share. Without one somebody else says when something
+    /// leaves.
+    pub fn set_window(&mut self, member: Option<SharedMember>) {
+        self.outgoing.window().set(member);
+    }
+
+    /// A datagram is to be carried. False if it is longer than [`MOST_DATAGRAM`].
+    pub fn offer(&mut self, now: Instant, datagram: Datagram) -> bool {
+        let fits = datagram.bytes.len() <= MOST_DATAGRAM;
+        if fits {
+            self.outgoing.push(now, datagram);
+        }
+        fits
+    }
+
+    /// What the receiver's part has to tell, which is short and waits for nobody.
+    pub fn poll_report(&mut self, now: Instant) -> Option<Message> {
+        self.incoming.report(now).map(Message::Report)
+    }
+
+    /// The next message with datagrams or parity, in at most `room` bytes, of which there must be 64; without the time of
+    /// [`Tunnel::deadline`] nothing leaves.
+    pub fn poll_transmit(&mut self, now: Instant, room: usize) -> Option<Message> {
+        self.outgoing.poll(now, room.max(ROOM_MIN))
+    }
+
+    /// Whether [`Tunnel::poll_transmit`] has something now.
+    pub fn is_ready(&self, now: Instant, room: usize) -> bool {
+        self.outgoing.due(room.max(ROOM_MIN)).is_some_and(|due| due <= now)
+    }
+
+    /// A message came, with this mark in the IP header around it.
+    pub fn handle_message(&mut self, now: Instant, ecn: Ecn, message: Message) {
+        match message {
+            Message::Packet(packet) => {
+                self.incoming.handle_packet(now, &packet, ecn == Ecn::Congestion);
+            }
+            Message::Parity(parity) => self.incoming.handle_parity(now, parity),
+            Message::Report(report) => self.outgoing.handle_report(now, &report),
+        }
+    }
+
+    /// The next datagram that came.
+    pub fn poll_datagram(&mut self) -> Option<Datagram> {
+        self.incoming.pop()
+    }
+
+    /// When [`Tunnel::handle_timeout`] must be called, and messages asked for.
+    pub fn deadline(&self, room: usize) -> Option<Instant> {
+        Instant::earliest(self.outgoing.due(room.max(ROOM_MIN)), self.timers_due())
+    }
+
+    /// The same without what leaves as soon as somebody asks for it.
+    pub fn timers_due(&self) -> Option<Instant> {
+        Instant::earliest(self.outgoing.tail_due(), self.incoming.deadline())
+    }
+
+    /// Something of a flow waits that sends little, such as a call.
+    pub fn is_urgent(&self) -> bool {
+        self.outgoing.has_sparse()
+    }
+
+    /// Flows of which something waits.
+    pub fn flows_waiting(&self) -> usize {
+        self.outgoing.flows_waiting()
+    }
+
+    /// The time passes.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.outgoing.handle_timeout(now);
+        self.incoming.handle_timeout(now);
+    }
+
+    /// The round trip, if one was measured.
+    pub const fn round_trip(&self) -> Option<Span> {
+        self.outgoing.round_trip()
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> Counters {
+        Counters { recovered: self.incoming.recovered(), ..self.outgoing.counters() }
+    }
+}
