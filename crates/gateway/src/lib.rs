@@ -34,6 +34,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bentpipe_association::endpoint::Datagrams;
 use bentpipe_association::host::Host;
 use bentpipe_transport::xstp;
 use bentpipe_units::Instant;
@@ -44,12 +45,12 @@ use self::places::{Places, Rule};
 
 pub use self::config::{
     Backup, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig, Mode, Ops,
-    OuterMode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, Udp as UdpMode,
+    OuterMode, Parsed, Password, Peer, Protocol, Proxy, Role, Transparent, UdpConfig, UdpMode,
     old_keys,
 };
 pub use self::counters::Counters;
 pub use self::flow::{Begun, Reach};
-pub use self::network::{Network, Surroundings, Tasks, Tcp, TcpReader, Udp};
+pub use self::network::{Network, Received, Surroundings, Tasks, Tcp, TcpReader, Udp};
 pub use self::open::{Destination, Verdict};
 pub use self::policy::Range;
 #[doc(hidden)]
@@ -105,6 +106,8 @@ impl<N: Network> Gateway<N> {
         }
         let tuning = config::tuning::flows(&config).config().map_err(io::Error::other)?;
         host.listen(tuning.clone());
+        let window = Some(tuning.clone());
+        host.set_datagrams(Datagrams { deadline: config.udp.deadline, window });
         let allowed = config.allow.iter().map(|range| range.0).collect();
         Ok(Self {
             places: Places::new(config.limits.connections, Rule::Fair),
@@ -127,7 +130,7 @@ impl<N: Network> Gateway<N> {
     /// What it does beside letting clients in: futures that never end, unless something fails that it cannot do without.
     pub fn work(self: &Arc<Self>) -> Vec<Work> {
         let mut work: Vec<Work> = vec![Box::pin(accept::serve(self.clone()))];
-        if self.config.udp == UdpMode::Tunnel {
+        if self.config.udp.mode == UdpMode::Tunnel {
             work.push(Box::pin(udp::serve(self.clone())));
         }
         if self.config.role == Role::Terminal {

@@ -5,6 +5,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use bentpipe_association::host::Runtime;
+use bentpipe_wire::Ecn;
+use bytes::Bytes;
 use ipnet::IpNet;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -119,14 +121,22 @@ pub trait TcpReader: AsyncRead + Unpin + Send {
     fn readable(&self) -> impl Future<Output = io::Result<()>> + Send;
 }
 
+/// A datagram of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// Its bytes.
+    pub bytes: Bytes,
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
+}
+
 /// A UDP socket of one flow.
 pub trait Udp: Send + Sync + 'static {
-    /// Sends a datagram to whom the socket leads.
-    fn send(&self, datagram: &[u8]) -> impl Future<Output = io::Result<usize>> + Send;
+    /// Sends a datagram to whom the socket leads, with this ECN field in its IP header.
+    fn send(&self, datagram: &[u8], ecn: Ecn) -> impl Future<Output = io::Result<usize>> + Send;
 
-    /// The next datagram, its length and where it came from.
-    fn recv_from(
-        &self,
-        buffer: &mut [u8],
-    ) -> impl Future<Output = io::Result<(usize, SocketAddr)>> + Send;
+    /// The next datagram.
+    fn recv(&self) -> impl Future<Output = io::Result<Received>> + Send;
 }

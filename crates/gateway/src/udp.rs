@@ -6,11 +6,14 @@
 //! remember anything for the other one.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use bytes::{Bytes, BytesMut};
+use bentpipe_tunnel::Datagram;
+use bentpipe_wire::Ecn;
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -18,17 +21,17 @@ use crate::flows::{Flow, Room};
 use crate::open::{Destination, Verdict};
 use crate::peer::Remote;
 use crate::places::Kind;
-use crate::{Gateway, Network, Role, Tasks as _, Udp as _};
-use bentpipe_association::endpoint::MOST_DATAGRAM;
+use crate::{Gateway, Network, Received, Role, Tasks as _, Udp as _};
 use bentpipe_association::host::lock;
 use bentpipe_units::Span;
 
 /// A flow ends after this time without a datagram.
 const IDLE: Span = Span::from_secs(120);
-/// Datagrams that wait for one flow's socket.
-const WAITING: usize = 64;
-/// What is longer than this cannot be carried and is lost.
-const LONGEST: usize = MOST_DATAGRAM + 1;
+/// Datagrams that wait for one flow's socket: as many as may come at once when one that they waited for is there.
+const WAITING: usize = 4_096;
+/// So many go to a host at once, and then it has a moment to read them.
+const BURST: usize = 64;
+const MOMENT: Span = Span::from_millis(1);
 
 /// Whose a datagram is: this goes in front of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +43,13 @@ pub(crate) struct Whose {
 }
 
 impl Whose {
+    /// A datagram of this flow on its way to the remote gateway. Its number is for the order within the flow alone.
+    fn datagram(&self, bytes: &[u8], ecn: Ecn) -> Datagram {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        Datagram { flow: hasher.finish() as u16, ecn, bytes: self.label(bytes) }
+    }
+
     /// A datagram that says whose it is.
     pub(crate) fn label(&self, datagram: &[u8]) -> Bytes {
         let mut labelled = postcard::to_stdvec(self).expect("there are no unusual types in it");
@@ -63,14 +73,18 @@ pub struct Here {
     pub transparent: bool,
 }
 
+/// Datagrams that go to a flow's socket, each with its ECN field.
+type Queue = mpsc::Sender<(Bytes, Ecn)>;
+type Waiting = mpsc::Receiver<(Bytes, Ecn)>;
+
 /// The flows of a gateway: where their datagrams from the remote gateway go.
 #[derive(Debug, Default)]
 pub(crate) struct Tunnel {
-    flows: Mutex<HashMap<(String, Whose), mpsc::Sender<Bytes>>>,
+    flows: Mutex<HashMap<(String, Whose), Queue>>,
 }
 
 impl Tunnel {
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, Whose), mpsc::Sender<Bytes>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, Whose), Queue>> {
         // A panic elsewhere leaves it as it was between two calls.
         lock(&self.flows)
     }
@@ -81,13 +95,13 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
     // With this future end all flows that began there.
     let mut flows = inner.network.tasks();
     loop {
-        let (peer, labelled) = tokio::select! {
+        let (peer, came) = tokio::select! {
             biased;
             () = flows.ended() => continue,
             came = inner.host.recv_datagram() => came,
         };
         let remote = inner.peers.values().find(|remote| remote.key == peer);
-        let (Some(remote), Some((whose, datagram))) = (remote, Whose::read(&labelled)) else {
+        let (Some(remote), Some((whose, datagram))) = (remote, Whose::read(&came.bytes)) else {
             continue;
         };
         let key = (remote.name.clone(), whose);
@@ -108,7 +122,7 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
             // An answer that comes too late.
             None => continue,
         };
-        let _ = queue.try_send(datagram);
+        let _ = queue.try_send((datagram, came.ecn));
     }
 }
 
@@ -117,7 +131,7 @@ fn begin<N: Network>(
     inner: &Gateway<N>,
     remote: &Remote,
     whose: &Whose,
-) -> Option<(Flow, mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>)> {
+) -> Option<(Flow, Queue, Waiting)> {
     // Datagrams do not wait.
     remote.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, Span::ZERO)?;
     let room = if inner.config.role == Role::Hub {
@@ -138,7 +152,7 @@ async fn lead<N: Network>(
     remote: &Remote,
     whose: Whose,
     flow: Flow,
-    waiting: mpsc::Receiver<Bytes>,
+    waiting: Waiting,
 ) {
     let source = inner.source(whose.client);
     let led = async {
@@ -166,7 +180,7 @@ impl<N: Network> Gateway<N> {
         client: SocketAddr,
         here: Here,
         to: Destination,
-        datagram: &[u8],
+        (datagram, ecn): (&[u8], Ecn),
     ) {
         flows.reap();
         let remote = &self.peers[peer];
@@ -185,7 +199,7 @@ impl<N: Network> Gateway<N> {
                 inner.tunnel.lock().remove(&(peer, whose));
             });
         }
-        self.host.send_datagram(remote.key, whose.label(datagram));
+        self.host.send_datagram(remote.key, whose.datagram(datagram, ecn));
     }
 }
 
@@ -196,9 +210,9 @@ async fn carry<N: Network>(
     whose: &Whose,
     flow: &Flow,
     (socket, with): (N::Udp, SocketAddr),
-    mut waiting: mpsc::Receiver<Bytes>,
+    mut waiting: Waiting,
 ) {
-    let mut buffer = BytesMut::zeroed(LONGEST);
+    let mut burst = 0;
     let stay = flow.stay();
     let over = async {
         match &stay {
@@ -212,20 +226,25 @@ async fn carry<N: Network>(
             biased;
             () = &mut over => return,
             datagram = waiting.recv() => {
-                let Some(datagram) = datagram else { return };
+                let Some((datagram, ecn)) = datagram else { return };
                 flow.received(datagram.len());
                 // One that cannot be sent is as good as lost.
-                let _ = socket.send(&datagram).await;
+                let _ = socket.send(&datagram, ecn).await;
+                burst = if waiting.is_empty() { 0 } else { burst + 1 };
+                if burst == BURST {
+                    burst = 0;
+                    inner.network.sleep(MOMENT).await;
+                }
             }
-            heard = socket.recv_from(&mut buffer) => {
+            heard = socket.recv() => {
                 // An error is an answer to a datagram before, such as that nobody listens there.
-                let Ok((len, from)) = heard else { continue };
+                let Ok(Received { bytes, from, ecn }) = heard else { continue };
                 // What came before the socket was this flow's alone may be another one's.
                 if from != with {
                     continue;
                 }
-                flow.sent(len);
-                inner.host.send_datagram(remote.key, whose.label(&buffer[..len]));
+                flow.sent(bytes.len());
+                inner.host.send_datagram(remote.key, whose.datagram(&bytes, ecn));
             }
             () = inner.network.sleep(IDLE) => return,
         }

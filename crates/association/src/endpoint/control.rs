@@ -1,5 +1,6 @@
 //! What hosts say to each other about an association and its connections.
 
+use bentpipe_tunnel::{Message, Packet, Parity as TunnelParity, Report};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use super::capacity::{CapacityProbe, CapacityReport};
@@ -22,17 +23,22 @@ const PROTECTS: u8 = 8;
 const PARITY: u8 = 9;
 const PATH_PROBE: u8 = 10;
 const PATH_PROBE_ANSWER: u8 = 11;
-const DATAGRAM: u8 = 12;
+const TUNNEL_PACKET: u8 = 12;
 const SHUTDOWN: u8 = 13;
 const CHALLENGE: u8 = 14;
 const CHALLENGE_ANSWER: u8 = 15;
 const CAPACITY_PROBE: u8 = 16;
 const CAPACITY_REPORT: u8 = 17;
+const TUNNEL_PARITY: u8 = 18;
+const TUNNEL_REPORT: u8 = 19;
 
-/// Whether what was cut in two may be this: segments and datagrams of applications are, and messages about
-/// the association never.
-pub(super) fn may_be_cut(plain: &[u8]) -> bool {
-    has_content(plain) || plain.get(1) == Some(&DATAGRAM)
+/// Bytes in front of a message: the number of no connection, and which message it is.
+pub(super) const MESSAGE_HEADER: usize = 2;
+
+/// Whether it is of an application, so that its arrival or loss tells of the path, and it may be cut in two where it is too
+/// long: messages about the association never are.
+pub(super) fn carries_data(plain: &[u8]) -> bool {
+    has_content(plain) || matches!(plain.get(1), Some(&(TUNNEL_PACKET | TUNNEL_PARITY)))
 }
 
 /// One message.
@@ -60,8 +66,8 @@ pub(super) enum Control {
     PathProbe(PathProbe),
     /// A probe came.
     PathProbeAnswer(PathProbeAnswer),
-    /// A datagram of the application.
-    Datagram(Bytes),
+    /// Datagrams of applications, what brings back lost ones, or what came of them.
+    Tunnel(Message),
     /// Who receives this where it was sent says so by the same path.
     Challenge(u64),
     /// A challenge came.
@@ -134,9 +140,17 @@ impl Control {
                 out.put_u32(answer.serial);
                 out.put_u8(answer.main);
             }
-            Self::Datagram(bytes) => {
-                out.put_u8(DATAGRAM);
-                out.extend_from_slice(bytes);
+            Self::Tunnel(Message::Packet(packet)) => {
+                out.put_u8(TUNNEL_PACKET);
+                packet.put(out);
+            }
+            Self::Tunnel(Message::Parity(parity)) => {
+                out.put_u8(TUNNEL_PARITY);
+                parity.put(out);
+            }
+            Self::Tunnel(Message::Report(report)) => {
+                out.put_u8(TUNNEL_REPORT);
+                report.put(out);
             }
             Self::Challenge(token) => {
                 out.put_u8(CHALLENGE);
@@ -197,7 +211,9 @@ impl Control {
                 serial: plain.try_get_u32().ok()?,
                 main: plain.try_get_u8().ok()?,
             }),
-            DATAGRAM => Self::Datagram(plain),
+            TUNNEL_PACKET => Self::Tunnel(Message::Packet(Packet::take(plain)?)),
+            TUNNEL_PARITY => Self::Tunnel(Message::Parity(TunnelParity::take(plain)?)),
+            TUNNEL_REPORT => Self::Tunnel(Message::Report(Report::take(plain)?)),
             CHALLENGE => Self::Challenge(plain.try_get_u64().ok()?),
             CHALLENGE_ANSWER => Self::ChallengeAnswer(plain.try_get_u64().ok()?),
             CAPACITY_PROBE => Self::CapacityProbe(CapacityProbe::take(before, plain)?),
@@ -211,6 +227,9 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use bentpipe_tunnel::Range;
+    use bentpipe_units::Seq32;
 
     use super::super::capacity::Arrival;
     use super::*;
@@ -239,7 +258,26 @@ mod tests {
                 up: 13,
                 spread: true,
             }),
-            Control::Datagram(Bytes::from_static(b"hello")),
+            Control::Tunnel(Message::Packet(Packet {
+                run: 1,
+                seq: Seq32::new(2),
+                hold: 900,
+                body: Bytes::from_static(b"hello"),
+            })),
+            Control::Tunnel(Message::Parity(TunnelParity {
+                run: 1,
+                seq: Seq32::new(3),
+                of: 1,
+                count: 1,
+                index: 0,
+                shard: Bytes::from_static(b"shards"),
+            })),
+            Control::Tunnel(Message::Report(Report {
+                run: 1,
+                next: Seq32::new(4),
+                held: 5,
+                missing: vec![Range { before: 2, count: 1 }],
+            })),
             Control::Shutdown,
             Control::Challenge(1 << 63),
             Control::ChallengeAnswer(7),

@@ -29,9 +29,11 @@ impl Endpoint {
         if !self.directory.contains(id) {
             return;
         }
-        let mut context = self.context(id);
-        if !context.maintain(now) {
-            context.leave_shapers();
+        let goes_on = self.context(id).maintain(now);
+        let association = self.directory.get_mut(id);
+        self.inbox.take(association.peer(), association.carried().tunnel());
+        if !goes_on {
+            self.context(id).leave_shapers();
             self.directory.remove(id);
             self.timers.set(Owner::Association(id), None);
         }

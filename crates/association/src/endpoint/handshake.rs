@@ -8,7 +8,7 @@ use super::Endpoint;
 use super::association::Held;
 use super::early::segments;
 use super::names::AssociationId;
-use super::receive::NO_DATAGRAM;
+use super::receive::Envelope;
 use super::route::Route;
 use crate::secure::{Index, Init};
 
@@ -70,7 +70,7 @@ impl Endpoint {
         }
         self.directory.get_mut(id).set_collects(true);
         for segment in segments {
-            self.handle_plain(now, id, NO_DATAGRAM, from, segment);
+            self.handle_plain(now, id, Envelope::NONE, from, segment);
         }
         self.flush(now);
         self.directory.get_mut(id).set_collects(false);
@@ -111,7 +111,7 @@ impl Endpoint {
             return None;
         }
         for segment in segments(early) {
-            self.handle_plain(now, id, NO_DATAGRAM, from, Bytes::copy_from_slice(segment));
+            self.handle_plain(now, id, Envelope::NONE, from, Bytes::copy_from_slice(segment));
         }
         let mut context = self.context(id);
         // What waited for keys can go, by the path that was answered.

@@ -32,6 +32,7 @@
 
 mod association;
 mod capacity;
+mod carried;
 mod connection;
 mod connections;
 mod control;
@@ -78,8 +79,9 @@ use std::task::{Context, Poll};
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::xstp::{Config, Session};
 use bentpipe_transport::{Inspect as _, PathId, Ports, SenderState};
+use bentpipe_tunnel::Datagram;
 use bentpipe_units::{BitRate, ByteCount, Instant};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 
 use self::association::{PeerContext, Scratch};
 use self::connections::Connections;
@@ -94,7 +96,7 @@ use crate::key::{PublicKey, SecretKey};
 use crate::secure::{Admission, Responder, Security};
 use crate::stream::Accepted;
 
-pub use self::datagrams::MOST_DATAGRAM;
+pub use self::datagrams::Datagrams;
 pub use self::identity::Entropy;
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
@@ -250,7 +252,8 @@ impl Endpoint {
     fn associate(&mut self, now: Instant, peer: PublicKey, route: Route) -> AssociationId {
         let numbering = self.directory.take_numbering(peer);
         let us = self.identity.public_key();
-        let association = self.settings.associate(now, us, peer, route, numbering);
+        let seed = self.identity.draw();
+        let association = self.settings.associate(now, us, peer, route, numbering, seed);
         let id = self.directory.insert(association);
         self.context(id).apply_shares(now);
         id
@@ -305,15 +308,20 @@ impl Endpoint {
         self.egress.link_rate()
     }
 
-    /// Sends a datagram of at most [`MOST_DATAGRAM`] bytes to a peer. False if it is lost already: it is too
-    /// long, there is no association, or the link has no room.
-    pub fn send_datagram(&mut self, now: Instant, peer: PublicKey, datagram: Bytes) -> bool {
+    /// How datagrams of applications are carried, in associations that begin from now on.
+    pub fn set_datagrams(&mut self, datagrams: Datagrams) {
+        self.settings.set_datagrams(datagrams);
+    }
+
+    /// Carries a datagram to a peer. False if it is lost already: it is longer than
+    /// [`MOST_DATAGRAM`](bentpipe_tunnel::MOST_DATAGRAM), or there is no association.
+    pub fn send_datagram(&mut self, now: Instant, peer: PublicKey, datagram: Datagram) -> bool {
         let Some(id) = self.directory.of_peer(peer) else { return false };
         self.context(id).send_datagram(now, datagram)
     }
 
     /// The next datagram that has come, and from whom.
-    pub fn poll_datagram(&mut self, cx: &Context<'_>) -> Poll<(PublicKey, Bytes)> {
+    pub fn poll_datagram(&mut self, cx: &Context<'_>) -> Poll<(PublicKey, Datagram)> {
         self.inbox.poll(cx)
     }
 

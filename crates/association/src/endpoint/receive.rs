@@ -15,8 +15,19 @@ use super::paths::PathChange;
 use super::route::Route;
 use crate::secure::{Datagram, Index, parse};
 
-/// The number of what came by itself in no datagram; nothing lies before it that parity could cover.
-pub(super) const NO_DATAGRAM: u64 = 0;
+/// What was around something that came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Envelope {
+    /// The number of the datagram. Before that of none there is nothing that parity could cover.
+    number: u64,
+    /// The mark in its IP header.
+    ecn: Ecn,
+}
+
+impl Envelope {
+    /// Of what came by itself in no datagram.
+    pub(super) const NONE: Self = Self { number: 0, ecn: Ecn::NotCapable };
+}
 
 impl Endpoint {
     /// A datagram arrived by this route, with this mark in its IP header. What is not authentic gets no
@@ -65,13 +76,13 @@ impl Endpoint {
         if let Some(agreed) = agreed {
             let held = self.context(id).handle_agreed(now, agreed, had_keys);
             for segment in held.segments {
-                self.handle_plain(now, id, NO_DATAGRAM, held.route, segment);
+                self.handle_plain(now, id, Envelope::NONE, held.route, segment);
             }
         } else if is_newest {
             // An older one may have been on its way since the peer was elsewhere.
             association.came_by(now, from, || self.identity.draw());
         }
-        self.handle_plain(now, id, number, from, plain);
+        self.handle_plain(now, id, Envelope { number, ecn }, from, plain);
         self.handle_recovered(now, id, from, recovered);
         self.context(id).set_timer(now);
         Some(())
@@ -86,23 +97,23 @@ impl Endpoint {
         recovered: Vec<Bytes>,
     ) {
         for plain in recovered {
-            self.handle_plain(now, id, NO_DATAGRAM, from, plain);
+            self.handle_plain(now, id, Envelope::NONE, from, plain);
         }
     }
 
-    /// What the authentic datagram of this number carries, which came by this route.
+    /// What an authentic datagram carries, which came by this route.
     pub(super) fn handle_plain(
         &mut self,
         now: Instant,
         id: AssociationId,
-        datagram: u64,
+        envelope: Envelope,
         from: Route,
         mut plain: Bytes,
     ) {
         let Some((number, len)) = take_number(&plain) else { return };
         plain.advance(len);
         if number == CONTROL {
-            return self.handle_control(now, id, datagram, from, plain);
+            return self.handle_control(now, id, envelope, from, plain);
         }
         match self.directory.get(id).find(number) {
             Some(connection) => self.context(id).receive(now, connection, plain),
@@ -139,7 +150,7 @@ impl Endpoint {
         &mut self,
         now: Instant,
         id: AssociationId,
-        datagram: u64,
+        envelope: Envelope,
         from: Route,
         plain: Bytes,
     ) {
@@ -166,13 +177,13 @@ impl Endpoint {
             }
             Control::Fragment(fragment) => {
                 if let Some(whole) = association.handle_fragment(fragment) {
-                    self.handle_plain(now, id, NO_DATAGRAM, from, whole);
+                    self.handle_plain(now, id, Envelope::NONE, from, whole);
                 }
             }
             Control::Received(received) => association.handle_received(received),
             Control::Protects => association.expect_parity(now),
             Control::Parity(parity) => {
-                let recovered = association.handle_parity(now, datagram, parity);
+                let recovered = association.handle_parity(now, envelope.number, parity);
                 self.handle_recovered(now, id, from, recovered);
             }
             Control::PathProbe(probe) => {
@@ -190,7 +201,11 @@ impl Endpoint {
             }
             Control::CapacityProbe(probe) => association.handle_capacity_probe(now, &probe),
             Control::CapacityReport(report) => association.handle_capacity_report(now, &report),
-            Control::Datagram(bytes) => self.inbox.push(association.peer(), &bytes),
+            Control::Tunnel(message) => {
+                association.carried().handle(now, envelope.ecn, message);
+                self.inbox.take(association.peer(), association.carried().tunnel());
+                self.context(id).wake_tunnel(now);
+            }
             Control::Challenge(token) => association.handle_challenge(now, from, token, outbox),
             Control::ChallengeAnswer(token) => {
                 if association.handle_challenge_answer(now, from, token) {

@@ -8,6 +8,8 @@ use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant};
 
 use super::association::Association;
+use super::carried::Carried;
+use super::datagrams::Datagrams;
 use super::memory::{Allowance, Memory};
 use super::numbering::Numbering;
 use super::parity::Fec;
@@ -24,6 +26,7 @@ pub(super) struct Settings {
     fec: Fec,
     /// What finding out the rates of links may cost in an hour, for each peer.
     learns: ByteCount,
+    datagrams: Datagrams,
     allowance: Allowance,
     /// How many associations are short of memory.
     tight: Arc<AtomicUsize>,
@@ -37,6 +40,7 @@ impl Default for Settings {
             listens: None,
             fec: Fec::Auto,
             learns: ByteCount::ZERO,
+            datagrams: Datagrams::default(),
             allowance: Allowance::UNLIMITED,
             tight: Arc::default(),
             plans: BTreeMap::new(),
@@ -51,6 +55,10 @@ impl Settings {
 
     pub(super) fn set_learning(&mut self, an_hour: ByteCount) {
         self.learns = an_hour;
+    }
+
+    pub(super) fn set_datagrams(&mut self, datagrams: Datagrams) {
+        self.datagrams = datagrams;
     }
 
     /// What the connections of one peer, at most so many, may hold.
@@ -76,7 +84,8 @@ impl Settings {
         self.tight.clone()
     }
 
-    /// An association of host `us` with a peer, which is reached by `route` where there is no plan.
+    /// An association of host `us` with a peer, which is reached by `route` where there is no plan. The seed tells its
+    /// tunnel from others.
     pub(super) fn associate(
         &self,
         now: Instant,
@@ -84,6 +93,7 @@ impl Settings {
         peer: PublicKey,
         route: Route,
         numbering: Option<Numbering>,
+        seed: u64,
     ) -> Association {
         // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
         let first = if us < peer { 2 } else { 1 };
@@ -93,6 +103,7 @@ impl Settings {
             None => Paths::single(route),
         };
         let memory = Memory::new(self.allowance, self.tight.clone());
-        Association::new(peer, us > peer, paths, numbering, self.fec, memory, self.learns)
+        let ways = (paths, Carried::new(&self.datagrams, seed));
+        Association::new(peer, us > peer, ways, numbering, self.fec, memory, self.learns)
     }
 }

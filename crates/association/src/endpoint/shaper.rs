@@ -8,9 +8,7 @@
 use bentpipe_cc::DedicatedLink;
 use bentpipe_pep::scheduler::{Discipline, Scheduler};
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
-use bytes::Bytes;
 
-use super::datagrams::Queue;
 use super::paths::LINKS;
 
 /// A timer may be late by this without loss of rate.
@@ -21,8 +19,6 @@ const ANSWER_WAIT: Span = Span::from_millis(20);
 const ANSWERS: ByteCount = ByteCount::new(3_000);
 /// How much ahead of bulk repairs and short objects are.
 pub(super) const AHEAD: u32 = 16;
-/// How much ahead of it all datagrams of applications together are.
-const DATAGRAMS: u32 = 4;
 
 /// The part of a link that a peer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +37,9 @@ pub(super) struct PeerShaper {
     link: DedicatedLink,
     /// Its number on the shaper of the host.
     member: u32,
-    /// Datagrams of applications that wait, and their number on the shaper.
-    datagrams: Queue,
-    asks: Option<u32>,
+    /// The number on it of datagrams of applications, and whether some wait.
+    datagrams: Option<u32>,
+    datagrams_wait: bool,
     /// What was sent and not yet charged, headers of IP and UDP included.
     on_wire: ByteCount,
     /// Of answers that left at once since the last round.
@@ -67,8 +63,8 @@ impl PeerShaper {
             shaper: Shaper::new(share.rate),
             link: DedicatedLink::new(share.rate),
             member,
-            datagrams: Queue::new(),
-            asks: None,
+            datagrams: None,
+            datagrams_wait: false,
             // What was sent before there was a shaper is no debt.
             on_wire: ByteCount::ZERO,
             answers: ByteCount::ZERO,
@@ -105,18 +101,25 @@ impl PeerShaper {
         self.shaper.wake(member);
     }
 
-    /// A datagram of an application waits for its round; false if there is no room.
-    pub(super) fn offer(&mut self, datagram: Bytes) -> bool {
-        let fits = self.datagrams.push(datagram, self.link.carried());
+    /// Datagrams of applications wait for their round.
+    pub(super) fn wake_datagrams(&mut self, weight: u32) {
         let shaper = &mut self.shaper;
-        let member = *self.asks.get_or_insert_with(|| shaper.join(Member::Datagrams, DATAGRAMS));
+        let member = *self.datagrams.get_or_insert_with(|| shaper.join(Member::Datagrams, weight));
+        if !self.datagrams_wait {
+            shaper.set_weight(member, weight);
+        }
         shaper.wake(member);
-        fits
+        self.datagrams_wait = true;
     }
 
-    /// The next datagram of an application.
-    pub(super) fn next_datagram(&mut self) -> Option<Bytes> {
-        self.datagrams.pop()
+    /// Whether datagrams of applications wait for their round.
+    pub(super) const fn datagrams_wait(&self) -> bool {
+        self.datagrams_wait
+    }
+
+    /// None waits any more.
+    pub(super) const fn datagrams_left(&mut self) {
+        self.datagrams_wait = false;
     }
 
     /// A datagram of so many bytes leaves, headers of IP and UDP included.
@@ -153,22 +156,15 @@ impl PeerShaper {
         now: Instant,
         member: u32,
         sent: bool,
-        weight: Option<u32>,
+        weight: u32,
     ) -> ByteCount {
         let bytes = self.take_sent(now);
         self.answers = ByteCount::ZERO;
-        if sent && let Some(weight) = weight {
+        if sent {
             self.shaper.set_weight(member, weight);
         }
         self.shaper.end_round(now, member, sent.then_some(bytes));
         bytes
-    }
-
-    /// Datagrams of applications that still wait ask again.
-    pub(super) fn wake_datagrams(&mut self, member: u32) {
-        if !self.datagrams.is_empty() {
-            self.shaper.wake(member);
-        }
     }
 
     /// Whether an answer leaves without a round: it would wait for so long that the peer takes it for a queue in the
@@ -310,7 +306,7 @@ mod tests {
         let later = NOW + Span::from_secs(2);
         assert!(own.next(later).is_some());
         own.count_sent(1_500);
-        own.end_round(later, member, true, None);
+        own.end_round(later, member, true, 1);
         assert!(own.answers_at_once(later), "they had nothing of this round yet");
     }
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use bentpipe_record::TransportCounters;
+use bentpipe_tunnel::Counters;
 use bentpipe_units::{ByteCount, Span};
 
 use super::route::Outer;
@@ -49,6 +50,8 @@ pub struct PeerState {
     pub share: Option<Share>,
     /// What was sent to it beyond the data themselves.
     pub recovery: RecoveryCounters,
+    /// What was done for datagrams of applications.
+    pub tunnel: Counters,
 }
 
 /// What was sent to a peer so that losses do not matter, since the association with it began.

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use bentpipe_record::TransportCounters;
 use bentpipe_transport::SenderState;
 use bentpipe_transport::xstp::Config;
+use bentpipe_tunnel::Datagram;
 use bentpipe_units::{BitRate, ByteCount, Instant};
-use bytes::Bytes;
 
-use crate::endpoint::{ConnectionRef, Endpoint, Fec, PeerState, Plan, Share};
+use crate::endpoint::{ConnectionRef, Datagrams, Endpoint, Fec, PeerState, Plan, Share};
 use crate::key::PublicKey;
 
 pub use self::connection::Connection;
@@ -128,9 +128,14 @@ impl Host {
         Connection::new(self.handle.clone(), id)
     }
 
-    /// Sends a datagram of at most [`MOST_DATAGRAM`](crate::endpoint::MOST_DATAGRAM) bytes to a peer with which there
+    /// How datagrams of applications are carried, in associations that begin from now on.
+    pub fn set_datagrams(&self, datagrams: Datagrams) {
+        self.handle.shared.endpoint().set_datagrams(datagrams);
+    }
+
+    /// Carries a datagram of at most [`MOST_DATAGRAM`](bentpipe_tunnel::MOST_DATAGRAM) bytes to a peer with which there
     /// is an association. It may be lost; false if it is already.
-    pub fn send_datagram(&self, peer: PublicKey, datagram: Bytes) -> bool {
+    pub fn send_datagram(&self, peer: PublicKey, datagram: Datagram) -> bool {
         let shared = &self.handle.shared;
         let sent = shared.endpoint().send_datagram(shared.now(), peer, datagram);
         shared.changed.notify_one();
@@ -138,7 +143,7 @@ impl Host {
     }
 
     /// The next datagram that a peer sent. What nobody reads is lost.
-    pub async fn recv_datagram(&self) -> (PublicKey, Bytes) {
+    pub async fn recv_datagram(&self) -> (PublicKey, Datagram) {
         poll_fn(|cx| self.handle.shared.endpoint().poll_datagram(cx)).await
     }
 

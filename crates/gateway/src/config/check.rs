@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use bentpipe_units::ByteCount;
 
-use super::{Config, Parsed, Password, Protocol, Proxy, Role, Udp};
+use super::{Config, Parsed, Password, Protocol, Proxy, Role, UdpMode};
 use crate::Ops;
 
 /// What `limits.memory` is at least for each of `limits.connections`.
@@ -102,7 +102,7 @@ impl Config {
             found.add("transparent.interfaces", message);
         }
         for (n, forward) in self.forward.iter().enumerate() {
-            if forward.protocol == Protocol::Udp && self.udp != Udp::Tunnel {
+            if forward.protocol == Protocol::Udp && self.udp.mode != UdpMode::Tunnel {
                 found.add(format!("forward[{n}].protocol"), "UDP needs udp = \"tunnel\"");
             }
             if !forward.to.0.leads_anywhere() {

@@ -6,6 +6,7 @@ mod link;
 mod old_keys;
 mod ops;
 pub(crate) mod tuning;
+mod udp;
 mod values;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub use self::error::{ConfigError, ConfigErrors};
 pub use self::link::{Backup, LinkConfig, Mode, OuterMode};
 pub use self::old_keys::old_keys;
 pub use self::ops::Ops;
+pub use self::udp::{UdpConfig, UdpMode};
 pub use self::values::{Parsed, Password};
 use crate::open::Destination;
 use crate::policy::Range;
@@ -44,17 +46,6 @@ pub enum Fallback {
     Wait,
     /// They go on without it.
     Direct,
-}
-
-/// What becomes of UDP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Udp {
-    /// It passes by.
-    #[default]
-    Pass,
-    /// It travels between the gateways inside the association, and is not made reliable.
-    Tunnel,
 }
 
 /// What a forwarded port is for.
@@ -88,7 +79,7 @@ pub struct Config {
     pub fallback: Fallback,
     /// What becomes of UDP.
     #[serde(default)]
-    pub udp: Udp,
+    pub udp: UdpConfig,
     /// Connections to servers come from the address of the client.
     #[serde(default)]
     pub transparent_source: bool,

@@ -115,7 +115,7 @@ impl Firewall {
                      {from}{first} meta mark set {HELD_MARK:#x} accept"
                 )
             };
-            if config.udp == UdpMode::Tunnel {
+            if config.udp.mode == UdpMode::Tunnel {
                 let _ = writeln!(
                     rules,
                     "    {from}meta l4proto udp tproxy to :{} meta mark set {MARK:#x} accept",

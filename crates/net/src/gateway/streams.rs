@@ -1,16 +1,16 @@
 //! Sockets of hosts, as the gateway sees them.
 
 use std::io::{self, IoSlice};
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bentpipe_gateway::{Tcp, TcpReader, Udp};
+use bentpipe_gateway::{Received, Tcp, TcpReader, Udp};
+use bentpipe_wire::Ecn;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpStream, UdpSocket};
 
-use crate::sockets;
+use crate::{sockets, udp_sockets};
 
 /// A TCP connection of a host.
 #[derive(Debug)]
@@ -107,11 +107,11 @@ impl AsyncRead for Reader<'_> {
 pub(super) struct Datagrams(pub(super) UdpSocket);
 
 impl Udp for Datagrams {
-    async fn send(&self, datagram: &[u8]) -> io::Result<usize> {
-        self.0.send(datagram).await
+    async fn send(&self, datagram: &[u8], ecn: Ecn) -> io::Result<usize> {
+        udp_sockets::send(&self.0, datagram, ecn).await
     }
 
-    async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.0.recv_from(buffer).await
+    async fn recv(&self) -> io::Result<Received> {
+        udp_sockets::receive(&self.0).await
     }
 }

@@ -4,9 +4,9 @@ mod pipe;
 mod udp;
 
 use std::io;
-use std::net::SocketAddr;
 
-use bentpipe_gateway::{Tasks, Udp};
+use bentpipe_gateway::{Received, Tasks, Udp};
+use bentpipe_wire::Ecn;
 
 use crate::program::{Task, Virtual};
 
@@ -48,11 +48,11 @@ impl Tasks for Running {
 pub(crate) enum NoUdp {}
 
 impl Udp for NoUdp {
-    async fn send(&self, _: &[u8]) -> io::Result<usize> {
+    async fn send(&self, _: &[u8], _: Ecn) -> io::Result<usize> {
         match *self {}
     }
 
-    async fn recv_from(&self, _: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+    async fn recv(&self) -> io::Result<Received> {
         match *self {}
     }
 }

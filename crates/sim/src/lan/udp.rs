@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
 use bentpipe_association::host::lock;
-use bentpipe_gateway::Udp;
+use bentpipe_gateway::{Received, Udp};
+use bentpipe_wire::Ecn;
 
 /// Datagrams that wait at an end; those that follow are lost.
 const WAITING: usize = 32;
@@ -61,12 +62,12 @@ impl Socket {
 }
 
 impl Udp for Socket {
-    async fn send(&self, datagram: &[u8]) -> io::Result<usize> {
+    async fn send(&self, datagram: &[u8], _: Ecn) -> io::Result<usize> {
         self.put(datagram);
         Ok(datagram.len())
     }
 
-    async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+    async fn recv(&self) -> io::Result<Received> {
         let datagram = std::future::poll_fn(|cx| {
             let mut queues = self.queues();
             let queue = &mut queues[self.side];
@@ -78,10 +79,7 @@ impl Udp for Socket {
                 }
             }
         });
-        let datagram = datagram.await;
-        // What does not fit is cut off, as by the system.
-        let len = datagram.len().min(buffer.len());
-        buffer[..len].copy_from_slice(&datagram[..len]);
-        Ok((len, self.with))
+        let bytes = datagram.await.into();
+        Ok(Received { bytes, from: self.with, ecn: Ecn::NotCapable })
     }
 }

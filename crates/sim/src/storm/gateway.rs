@@ -7,6 +7,7 @@ use bentpipe_gateway::places::Kind;
 use bentpipe_gateway::{Config, Destination, Gateway, Here, Network as _};
 use bentpipe_link::{Stream, Streams};
 use bentpipe_units::{Instant, Span};
+use bentpipe_wire::Ecn;
 
 use super::config::Configured;
 use super::flood::Flood;
@@ -258,7 +259,14 @@ impl World {
         };
         let to = SocketAddr::new(SERVER, SERVES);
         let here = Here { address: to, transparent: true };
-        machine.carry_datagram(carries, "hub", first.client, here, to.into(), &first.datagram);
+        machine.carry_datagram(
+            carries,
+            "hub",
+            first.client,
+            here,
+            to.into(),
+            (&first.datagram, Ecn::NotCapable),
+        );
     }
 
     /// A client opens a flow at the terminal.

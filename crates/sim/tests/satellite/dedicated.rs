@@ -124,7 +124,7 @@ fn datagrams_beside_bulk(bytes: usize, pause: Span) -> (Vec<Span>, usize, f64) {
         sent += 1;
         meanwhile(&mut world, &mut bulk, pause);
         while let Poll::Ready((_, datagram)) = world.endpoints[TERMINAL].poll_datagram(cx) {
-            let at = u64::from_be_bytes(*datagram.first_chunk().expect("a time"));
+            let at = u64::from_be_bytes(*datagram.bytes.first_chunk().expect("a time"));
             // It came within the last pause.
             took.push(world.now.since(Instant::from_nanos(at)));
         }
@@ -152,7 +152,8 @@ fn a_flood_of_datagrams_leaves_the_others_their_turns_and_waits_for_nothing_long
     let worst = took.iter().max().expect("datagrams");
     println!("{} of {sent}, {worst:?} at most, {rate:.2} Mbit/s beside them", took.len());
     assert!(took.len() * 5 < sent * 4, "{} of {sent}", took.len());
-    assert!(*worst <= Span::from_millis(300 + 450), "{worst:?}");
-    // Of six parts four are the datagrams'.
-    assert!((3.0..3.5).contains(&rate), "{rate}");
+    // Two round trips of the path in the queue of a flow that does not answer to anything.
+    assert!(*worst <= Span::from_millis(300 + 1_300), "{worst:?}");
+    // Of three parts two are the downloads'.
+    assert!((5.9..6.5).contains(&rate), "{rate}");
 }

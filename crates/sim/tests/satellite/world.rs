@@ -7,6 +7,7 @@ use bentpipe_association::endpoint::{ConnectionId, Endpoint};
 use bentpipe_association::{KnownLink, SecretKey, Security, Share, Tuning};
 use bentpipe_link::{Carried, Description, Direction, Hop, ModelSpec, Path, QueueLimit};
 use bentpipe_transport::xstp::Config;
+
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
@@ -168,7 +169,8 @@ impl World {
 
     /// The server sends a datagram to the terminal.
     pub(crate) fn send_datagram(&mut self, bytes: Bytes) -> bool {
-        self.endpoints[SERVER].send_datagram(self.now, key(TERMINAL).public(), bytes)
+        let datagram = bentpipe_tunnel::Datagram { flow: 1, ecn: Ecn::NotCapable, bytes };
+        self.endpoints[SERVER].send_datagram(self.now, key(TERMINAL).public(), datagram)
     }
 
     pub(crate) fn open(&mut self) -> ConnectionId {

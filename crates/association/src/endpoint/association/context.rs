@@ -4,6 +4,7 @@
 //! count, mark and name what follows from it.
 
 use bentpipe_transport::xstp::Session;
+use bentpipe_tunnel::Datagram;
 use bentpipe_units::{Instant, Seq32};
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
@@ -11,7 +12,6 @@ use bytes::Bytes;
 use super::super::connection::Connection;
 use super::super::connections::Connections;
 use super::super::control::Control;
-use super::super::datagrams::MOST_DATAGRAM;
 use super::super::egress::Egress;
 use super::super::identity::Identity;
 use super::super::names::{AssociationId, Names, Owner};
@@ -129,19 +129,34 @@ impl<'a> PeerContext<'a> {
         self.with_sessions(|session| session.handle_mark(now));
     }
 
-    /// Sends a datagram of an application. False if it is lost already.
-    pub(in crate::endpoint) fn send_datagram(&mut self, now: Instant, datagram: Bytes) -> bool {
-        if datagram.len() > MOST_DATAGRAM || !self.association.is_up() {
-            return false;
+    /// Carries a datagram of an application. False if it is lost already.
+    pub(in crate::endpoint) fn send_datagram(&mut self, now: Instant, datagram: Datagram) -> bool {
+        let carried = self.association.is_up() && self.association.carried.offer(now, datagram);
+        if carried {
+            self.wake_tunnel(now);
+            self.set_timer(now);
         }
-        let link = self.association.paths.get(self.association.paths.main()).link();
-        let Some(own) = &mut self.association.shapers[link] else {
-            self.association.send_datagram(now, datagram, self.egress.outbox());
-            return true;
-        };
-        let fits = own.offer(datagram);
-        self.egress.wake(link, own);
-        fits
+        carried
+    }
+
+    /// What the tunnel has to send leaves, or waits for its round on a shaper.
+    pub(in crate::endpoint) fn wake_tunnel(&mut self, now: Instant) {
+        let association = &mut *self.association;
+        let path = association.paths.main();
+        let link = association.paths.get(path).link();
+        let room = association.tunnel_room();
+        if let Some(own) = &mut association.shapers[link] {
+            association.carried.leave_window();
+            if association.carried.is_ready(now, room) {
+                own.wake_datagrams(association.carried.weight());
+                self.egress.wake(link, own);
+            }
+        } else {
+            if let Some(window) = association.shared.get_mut(path) {
+                association.carried.share_window(path, window);
+            }
+            while association.send_tunnelled(now, self.egress.outbox()) {}
+        }
     }
 
     /// Asks the peer for keys.
@@ -306,6 +321,7 @@ impl<'a> PeerContext<'a> {
         if changed {
             self.switch(now);
         }
+        self.wake_tunnel(now);
         self.wake_shapers(now);
         self.set_timer(now);
         true

@@ -205,9 +205,12 @@ impl PeerContext<'_> {
             let (sent, weight) = match who {
                 Member::Connection(id) => {
                     let sent = self.send_one(now, id);
-                    (sent, Some(self.connections.get(id).round_weight()))
+                    (sent, self.connections.get(id).round_weight())
                 }
-                Member::Datagrams => (self.send_queued(now, link), None),
+                Member::Datagrams => {
+                    let sent = self.association.send_tunnelled(now, self.egress.outbox());
+                    (sent, self.association.carried().weight())
+                }
             };
             let own = self.association.shapers[link].as_mut()?;
             let bytes = own.end_round(now, member, sent, weight);
@@ -217,8 +220,12 @@ impl PeerContext<'_> {
                     let deadline = poll_events(session, now, &mut context);
                     self.after_drain(now, id, deadline);
                 }
-                // The next one asks again.
-                Member::Datagrams => own.wake_datagrams(member),
+                Member::Datagrams => {
+                    own.datagrams_left();
+                    if sent {
+                        self.wake_tunnel(now);
+                    }
+                }
             }
             if sent {
                 return Some(bytes);
@@ -240,15 +247,5 @@ impl PeerContext<'_> {
             context.transmit(now, path);
         }
         path.is_some()
-    }
-
-    /// Sends the next datagram that waits for its round; false when there is none.
-    fn send_queued(&mut self, now: Instant, link: usize) -> bool {
-        let next = self.association.shapers[link].as_mut().and_then(PeerShaper::next_datagram);
-        let sends = next.is_some();
-        if let Some(datagram) = next {
-            self.association.send_datagram(now, datagram, self.egress.outbox());
-        }
-        sends
     }
 }

@@ -33,6 +33,7 @@ impl PeerContext<'_> {
         association.paths.forget(route);
         association.fragments = Fragments::default();
         association.ecn_feedback = EcnFeedback::default();
+        association.carried.begin_anew(self.identity.draw());
         tracing::info!(peer = %association.peer, address = %route.address, "peer restarted");
         self.end_connections(now, Ending::Known);
     }

@@ -6,7 +6,7 @@ use bentpipe_wire::Ecn;
 use bytes::Bytes;
 
 use super::super::capacity::{CapacityProbe, CapacityReport};
-use super::super::control::{Control, may_be_cut};
+use super::super::control::{Control, carries_data};
 use super::super::fragments::Fragment;
 use super::super::number::has_content;
 use super::super::outbox::Outbox;
@@ -33,7 +33,7 @@ impl Association {
         if has_content(plain) {
             self.prober.used(now);
         }
-        self.fec.arrived(now, keys, number, plain)
+        self.fec.arrived(now, keys, number, plain, carries_data(plain))
     }
 
     /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.
@@ -77,7 +77,7 @@ impl Association {
     /// A fragment of something came. Returns the whole once both are here.
     pub(in crate::endpoint) fn handle_fragment(&mut self, fragment: Fragment) -> Option<Bytes> {
         // A whole that is itself a fragment is nobody's: nothing is cut twice.
-        self.fragments.join(fragment).filter(|whole| may_be_cut(whole))
+        self.fragments.join(fragment).filter(|whole| carries_data(whole))
     }
 
     /// The peer tells what it received.

@@ -18,6 +18,8 @@ use bytes::{Bytes, BytesMut};
 pub(super) use self::context::PeerContext;
 pub(super) use self::drain::Scratch;
 use super::capacity::{Arrivals, Prober};
+use super::carried::Carried;
+use super::control::MESSAGE_HEADER;
 use super::early::Early;
 use super::ecn_feedback::EcnFeedback;
 use super::fragments::Fragments;
@@ -83,6 +85,8 @@ pub(super) struct Association {
     prober: Prober,
     arrivals: Arrivals,
     switch_pause: SwitchPause,
+    /// Datagrams of applications.
+    carried: Carried,
     /// The shapers to the peer over each link whose rate is known.
     shapers: Shapers,
     /// Connections that are forgotten, and parity.
@@ -97,7 +101,7 @@ impl Association {
     pub(super) fn new(
         peer: PublicKey,
         is_larger: bool,
-        paths: Paths,
+        (paths, carried): (Paths, Carried),
         numbering: Numbering,
         fec: Fec,
         memory: Memory,
@@ -120,6 +124,7 @@ impl Association {
             prober: Prober::new(learns),
             arrivals: Arrivals::default(),
             switch_pause: SwitchPause::default(),
+            carried,
             shapers: [const { None }; LINKS],
             recovery: RecoveryCounters::default(),
         }
@@ -193,6 +198,7 @@ impl Association {
             link,
             outer: main.route().outer,
             recovery: self.recovery,
+            tunnel: self.carried.counters(),
         }
     }
 
@@ -211,6 +217,17 @@ impl Association {
     fn may_learn(&self) -> bool {
         let main = self.paths.get(self.paths.main());
         main.route().outer == Outer::Udp && self.shapers[main.link()].is_none()
+    }
+
+    /// Datagrams of applications.
+    pub(super) const fn carried(&mut self) -> &mut Carried {
+        &mut self.carried
+    }
+
+    /// Bytes of a message of the tunnel that the path carries in a datagram.
+    fn tunnel_room(&self) -> usize {
+        let main = self.paths.get(self.paths.main());
+        usize::from(main.most()) - OVERHEAD - MESSAGE_HEADER
     }
 
     /// Bytes of parity that the path carries in a datagram.
@@ -276,6 +293,13 @@ impl Association {
         self.keys.renewal(self.liveness.silent_at())
     }
 
+    /// When the tunnel has to be looked after. What waits for a round on a shaper waits for that.
+    fn tunnel_due(&self) -> Option<Instant> {
+        let main = self.paths.get(self.paths.main());
+        let waits = self.shapers[main.link()].as_ref().is_some_and(PeerShaper::datagrams_wait);
+        if waits { self.carried.timers_due() } else { self.carried.deadline(self.tunnel_room()) }
+    }
+
     /// When something has to be done.
     fn deadline(&self) -> Option<Instant> {
         let keys = Instant::earliest(self.renewal(), self.keys.expiry());
@@ -284,6 +308,7 @@ impl Association {
         let paths = Instant::earliest(paths, self.fec.deadline());
         let paths = Instant::earliest(paths, self.switch_pause.due());
         let paths = Instant::earliest(paths, self.arrivals.due());
+        let paths = Instant::earliest(paths, self.tunnel_due());
         let paths = Instant::earliest(paths, self.prober.due().filter(|_| self.may_learn()));
         let shapers = self.shapers.iter().flatten().map(PeerShaper::due);
         let paths = shapers.fold(paths, Instant::earliest);

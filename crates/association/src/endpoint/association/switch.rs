@@ -97,6 +97,7 @@ impl PeerContext<'_> {
     fn forget_window(&mut self, path: usize) {
         if let Some(slot) = self.association.shared.get_mut(path) {
             *slot = None;
+            self.association.carried.forget_window(path);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_units::Instant;
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::{BufMut as _, BytesMut};
 
 use super::super::capacity::{CapacityProbe, Train};
 use super::super::control::{Control, FRAGMENT_HEADER};
@@ -56,11 +56,18 @@ impl Association {
         }
     }
 
-    /// Sends a datagram of an application.
-    pub(super) fn send_datagram(&mut self, now: Instant, datagram: Bytes, outbox: &mut Outbox) {
+    /// Sends the next message of the tunnel. False where there is none that may leave.
+    pub(super) fn send_tunnelled(&mut self, now: Instant, outbox: &mut Outbox) -> bool {
+        let (room, protection) = (self.tunnel_room(), self.fec.protection());
+        if !self.is_up() {
+            return false;
+        }
+        let Some(message) = self.carried.poll(now, room, protection) else { return false };
         self.paths.used(now);
-        let message = Control::Datagram(datagram);
+        self.prober.used(now);
+        let message = Control::Tunnel(message);
         self.send(now, self.paths.main(), false, outbox, |out| message.put(out));
+        true
     }
 
     /// Sends the draft, which the path does not carry in one datagram, in two, the first one full.
@@ -194,9 +201,13 @@ impl Association {
         if let Some(report) = self.arrivals.report(now) {
             self.send_control(now, &Control::CapacityReport(report), outbox);
         }
+        if let Some(report) = self.carried.poll_report(now) {
+            self.send_control(now, &Control::Tunnel(report), outbox);
+        }
         self.send_train(now, outbox);
         self.protect(now, outbox);
         self.fec.handle_timeout(now);
+        self.carried.handle_timeout(now);
         let mut changed = self.switch_pause.take_due(now);
         for (path, unanswered) in self.paths.handle_mtu_timeouts(now) {
             match unanswered {

@@ -1,5 +1,6 @@
 //! What an association does against losses.
 
+use bentpipe_tunnel::Protection;
 use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 
@@ -42,6 +43,15 @@ impl FecState {
     /// Whether what is sent now is protected.
     pub(in crate::endpoint) const fn protects(&self) -> bool {
         self.fec.protects(&self.losses)
+    }
+
+    /// How datagrams of applications are protected.
+    pub(in crate::endpoint) fn protection(&self) -> Protection {
+        match self.fec {
+            Fec::Ratio(ratio) => Protection::Ratio(ratio),
+            Fec::Auto if self.losses.are_noticed() => Protection::Against(self.losses.share()),
+            Fec::Auto | Fec::Off => Protection::Off,
+        }
     }
 
     /// Content is about to be sent: whether to tell the peer that parity will come.
@@ -108,16 +118,17 @@ impl FecState {
         self.encoder.parity(|of| fec.count(losses, of), room)
     }
 
-    /// An authentic datagram carries this. Returns what was lost and can be recovered now.
+    /// An authentic datagram carries this, of an application or not. Returns what was lost and can be recovered now.
     pub(in crate::endpoint) fn arrived(
         &mut self,
         now: Instant,
         keys: Index,
         number: u64,
         plain: &Bytes,
+        is_data: bool,
     ) -> Vec<Bytes> {
         let content = has_content(plain);
-        self.losses.saw(now, keys, number, content);
+        self.losses.saw(now, keys, number, is_data);
         self.decoder.received(keys, number, if content { plain } else { &[] })
     }
 

@@ -9,9 +9,8 @@ use tokio::task::JoinSet;
 use super::{Inner, PAUSE};
 use crate::gateway::system::Running;
 use crate::udp_sockets;
-use bentpipe_association::endpoint::MOST_DATAGRAM;
 use bentpipe_gateway::Destination;
-use bentpipe_gateway::Here;
+use bentpipe_gateway::{Here, Received};
 
 /// Opens a port whose datagrams lead to one destination.
 pub(super) fn forward(
@@ -27,13 +26,12 @@ pub(super) fn forward(
         let here = Here { address: socket.local_addr()?, transparent: false };
         // With this future end all flows.
         let mut flows = Running::default();
-        let mut buffer = vec![0; MOST_DATAGRAM + 1];
         loop {
-            let Ok((len, client)) = socket.recv_from(&mut buffer).await else {
+            let Ok(Received { bytes, from, ecn }) = udp_sockets::receive(&socket).await else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
-            inner.carry_datagram(&mut flows, &peer, client, here, to.clone(), &buffer[..len]);
+            inner.carry_datagram(&mut flows, &peer, from, here, to.clone(), (&bytes, ecn));
         }
     });
     Ok(())
@@ -50,10 +48,9 @@ pub(super) fn transparent(
     let inner = inner.clone();
     tasks.spawn(async move {
         let mut flows = Running::default();
-        let mut buffer = vec![0; MOST_DATAGRAM + 1];
         loop {
-            let led = udp_sockets::receive_led(&socket, &mut buffer).await;
-            let Ok((len, client, meant)) = led else {
+            let led = udp_sockets::receive_led(&socket).await;
+            let Ok((Received { bytes, from: client, ecn }, meant)) = led else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
@@ -62,7 +59,7 @@ pub(super) fn transparent(
                 continue;
             }
             let here = Here { address: meant, transparent: true };
-            inner.carry_datagram(&mut flows, &peer, client, here, meant.into(), &buffer[..len]);
+            inner.carry_datagram(&mut flows, &peer, client, here, meant.into(), (&bytes, ecn));
         }
     });
     Ok(())

@@ -34,7 +34,7 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
             }
             listener => listener?,
         };
-        if inner.config().udp == UdpMode::Tunnel {
+        if inner.config().udp.mode == UdpMode::Tunnel {
             datagrams::transparent(inner, tasks, address, peer.clone())?;
         }
         let (inner, peer, held) = (inner.clone(), peer.clone(), held.clone());
