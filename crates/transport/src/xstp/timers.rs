@@ -39,7 +39,9 @@ impl Sender {
 
     /// A burst of new data is due.
     fn tick(&mut self, now: Instant) {
-        if self.timer.is_idle(now, self.config.idle_threshold) {
+        // Who repairs what was lost is not idle, however long new data wait for it.
+        let is_repairing = !self.retransmissions.is_empty();
+        if !is_repairing && self.timer.is_idle(now, self.config.idle_threshold) {
             self.signal(now, &Signal::Idle { halvings: None });
             self.set_timer(now);
         }
