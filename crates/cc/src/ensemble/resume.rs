@@ -2,7 +2,7 @@
 //! (draft-ietf-tsvwg-careful-resume).
 //!
 //! What is known was measured on the path itself a while ago, with nobody waiting for it: that is the draft's
-//! reconnaissance. A jump is not validated before a round trip has shown what arrives of it. A loss until then decides
+//! reconnaissance. A jump is not validated before it is known of a whole window what arrived of it. A loss until then decides
 //! nothing by itself, as one of the first packets may be a bit error: how many there are does.
 
 use bentpipe_units::{BitRate, ByteCount, Instant, Span};
@@ -13,6 +13,8 @@ const VALID: Span = Span::from_secs(3_600);
 const CONGESTED: Span = Span::from_secs(10);
 /// Sixteenths of the product: the path shall not run dry between two reports.
 const SPARE: u64 = 17;
+/// A jump is validated by what was sent in so many round trips, or by a whole window if that is known sooner.
+const TRIPS: u64 = 2;
 /// A jump is too far if more than one byte in so many is lost.
 const TOO_MANY: u64 = 5;
 /// What is left of what arrived when a jump turns out to be too far, and the threshold then.
@@ -48,11 +50,13 @@ pub(super) struct Resume {
 /// A jump that is not validated yet.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
+    began: Instant,
+    window: ByteCount,
     /// What had been delivered before.
     before: ByteCount,
-    /// When the round trip is over in which it is validated: after the first acknowledgement.
-    ends: Option<Instant>,
     lost: ByteCount,
+    /// All of it is known that will be.
+    is_over: bool,
 }
 
 /// A window to jump or to retreat to.
@@ -93,28 +97,39 @@ impl Resume {
         if product <= window || knows_better {
             return None;
         }
-        self.jump = Some(Jump { before: delivered, ends: None, lost: ByteCount::ZERO });
+        self.jump = Some(Jump {
+            began: now,
+            window: product,
+            before: delivered,
+            lost: ByteCount::ZERO,
+            is_over: false,
+        });
         // Where the path may carry more, slow start goes on.
         let ssthresh = (!path.at_least).then_some(product);
         Some(Target { window: product, ssthresh })
     }
 
-    /// So much has been delivered by now, which took a round trip. Where to retreat if that shows that a jump was too far;
-    /// what was known is forgotten then.
+    /// So much has been delivered by now, and what was sent until then. Where to retreat if that shows that a jump was too
+    /// far; what was known is forgotten then.
     pub(super) fn delivered(
         &mut self,
-        now: Instant,
+        sent: Instant,
         round_trip: Span,
         delivered: ByteCount,
     ) -> Option<Target> {
         let jump = self.jump.as_mut()?;
-        let ends = *jump.ends.get_or_insert(now + round_trip);
-        if now < ends {
+        let (lost, pipe) = (jump.lost.get(), delivered.get().saturating_sub(jump.before.get()));
+        let is_refuted = lost.saturating_mul(TOO_MANY) > lost + pipe;
+        // Who opens a connection has little to send in the first round trip.
+        let is_over = lost + pipe >= jump.window.get() || sent >= jump.began + round_trip * TRIPS;
+        let too_many = is_refuted && lost.saturating_mul(TOO_MANY) > jump.window.get();
+        // A report tells first what arrived and then what is missing: the next one judges.
+        let was_over = std::mem::replace(&mut jump.is_over, is_over);
+        if !was_over && !too_many {
             return None;
         }
-        let Jump { before, lost, .. } = self.jump.take()?;
-        let pipe = delivered.get().saturating_sub(before.get());
-        if lost.get().saturating_mul(TOO_MANY) <= lost.get() + pipe {
+        self.jump = None;
+        if !is_refuted {
             return None;
         }
         self.known = None;
@@ -177,17 +192,33 @@ mod tests {
         assert_eq!(known().begin(at(1), bytes(637_500), bytes(0)), None);
     }
 
-    /// A jump, of which so much arrived in the round trip that validates it and so much was lost.
+    /// A jump, of which so much arrived and so much was lost.
     fn judged(arrived: u64, lost: u64) -> (Option<Target>, bool) {
         let (mut resume, trip) = (known(), PATH.round_trip);
         resume.begin(at(1), bytes(14_400), bytes(7_000));
-        let first = at(1) + trip;
-        assert_eq!(resume.delivered(first, trip, bytes(8_000)), None);
+        assert_eq!(resume.delivered(at(1), trip, bytes(8_000)), None);
         assert!(resume.absorbs_loss(bytes(lost)));
-        assert_eq!(resume.delivered(first + trip / 2, trip, bytes(9_000)), None);
-        let retreat = resume.delivered(first + trip, trip, bytes(7_000 + arrived));
+        let later = at(1) + trip * TRIPS;
+        let first = resume.delivered(later, trip, bytes(7_000 + arrived));
+        let retreat = first.or_else(|| resume.delivered(later, trip, bytes(7_000 + arrived)));
         assert!(!resume.absorbs_loss(bytes(1)), "it is over");
         (retreat, resume.begin(at(9), bytes(14_400), bytes(0)).is_some())
+    }
+
+    #[test]
+    fn a_jump_is_judged_when_all_of_it_is_known_or_too_much_is_lost() {
+        let trip = PATH.round_trip;
+        let mut resume = known();
+        resume.begin(at(1), bytes(14_400), bytes(0));
+        assert!(resume.absorbs_loss(bytes(100_000)));
+        assert_eq!(resume.delivered(at(1), trip, bytes(300_000)), None, "a sixth of the window");
+        assert!(resume.absorbs_loss(bytes(100_000)));
+        assert!(resume.delivered(at(1), trip, bytes(300_000)).is_some());
+        let mut resume = known();
+        resume.begin(at(1), bytes(14_400), bytes(0));
+        assert_eq!(resume.delivered(at(1), trip, bytes(637_500)), None);
+        assert_eq!(resume.delivered(at(1), trip, bytes(638_000)), None);
+        assert!(!resume.absorbs_loss(bytes(1)), "a whole window arrived");
     }
 
     #[test]

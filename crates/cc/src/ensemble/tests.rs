@@ -248,3 +248,42 @@ fn a_rate_is_measured_of_all_connections_and_split_between_them() {
         .map(|play| play.controller.limits().pacing.expect("a rate").as_bps() as f64 / 8_000.0);
     assert!(rates.iter().all(|rate| (70.0..=130.0).contains(rate)), "{rates:?}");
 }
+
+/// Seconds until nine tenths of `to` Mbit/s are used, of a path that carried `from` in `rtt` seconds as it was known to and is `longer`
+/// and faster from now on.
+fn seconds_until_used(rtt: f64, longer: f64, from: f64, to: f64) -> u64 {
+    let bytes = |kb: u64| ByteCount::new(1_000 * kb);
+    let on = ["floor_to_delivered", "delay_probe_start"].map(|name| (name.to_owned(), 1.0));
+    let choice = Choice::new("cubic", on.into()).expect("a registered name");
+    let ensemble = Ensemble::new(&choice, bytes(1), bytes(10), bytes(1), bytes(1 << 30));
+    let (rate, round_trip) = (BitRate::from_bps((from * 1e6) as u64), Span::from_secs_f64(rtt));
+    ensemble.know(Instant::ZERO, KnownPath { rate, round_trip, at_least: false });
+    let mut play = Play::of(ensemble.join());
+    play.set_rtt(rtt);
+    play.path.min_rtt = round_trip;
+    play.signal(Signal::Begins);
+    let mut link = crate::testing::Link::of(play, from * 1e6, rtt, from * 1e6 / 8.0 * rtt);
+    link.run(60.0);
+    link.rate = to * 1e6 / 8.0;
+    link.lengthen(longer);
+    (0..600)
+        .find(|_| {
+            let before = link.delivered();
+            link.run(1.0);
+            (link.delivered() - before) * 8.0 / 1e6 >= 0.9 * to
+        })
+        .unwrap_or(600)
+}
+
+#[test]
+fn a_path_that_becomes_longer_and_faster_is_used() {
+    for (rtt, longer, from, to) in [
+        (0.6, 0.0, 10.0, 100.0),
+        (0.6, 0.045, 10.0, 100.0),
+        (0.6, 0.2, 10.0, 100.0),
+        (0.04, 0.01, 20.0, 200.0),
+    ] {
+        let seconds = seconds_until_used(rtt, longer, from, to);
+        assert!(seconds < 90, "{rtt} and {longer} s: {seconds} s");
+    }
+}

@@ -18,7 +18,7 @@ pub(crate) struct Link {
     pub(crate) loss: f64,
     /// Bytes in the queue above which everything that joins it is marked.
     pub(crate) marks_above: f64,
-    rate: f64,
+    pub(crate) rate: f64,
     /// Round trip without a queue.
     pub(crate) base: f64,
     room: f64,
@@ -60,6 +60,13 @@ impl Link {
             round_ends: 0.0,
             quiet_until: 0.0,
         }
+    }
+
+    /// The path is so many seconds longer from now on.
+    pub(crate) fn lengthen(&mut self, seconds: f64) {
+        self.base += seconds;
+        let more = (seconds / STEP).round() as usize;
+        self.pipe.extend(std::iter::repeat_n((0.0, self.base, false), more));
     }
 
     /// Bytes delivered so far.
