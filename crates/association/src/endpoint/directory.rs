@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use slotmap::SlotMap;
 
 use super::association::Association;
+use super::capacity::Ledger;
 use super::names::{AssociationId, Names};
 use super::numbering::Numbering;
 use crate::key::PublicKey;
@@ -16,7 +17,16 @@ pub(super) struct Directory {
     by_peer: BTreeMap<PublicKey, AssociationId>,
     names: Names,
     /// Numbers of connections between this host and peers without an association: none is used twice.
-    numbered: BTreeMap<PublicKey, Numbering>,
+    lasting: BTreeMap<PublicKey, Lasting>,
+}
+
+/// What outlives an association with a peer.
+#[derive(Debug)]
+pub(super) struct Lasting {
+    /// Numbers of connections go on where they were.
+    pub(super) numbering: Numbering,
+    /// What was spent on finding out what paths carry.
+    pub(super) ledger: Ledger,
 }
 
 impl Directory {
@@ -61,9 +71,9 @@ impl Directory {
         self.associations.keys().collect()
     }
 
-    /// The numbers of connections with a peer go on from here in its next association.
-    pub(super) fn take_numbering(&mut self, peer: PublicKey) -> Option<Numbering> {
-        self.numbered.remove(&peer)
+    /// What its last association left to the next one with a peer.
+    pub(super) fn take_lasting(&mut self, peer: PublicKey) -> Option<Lasting> {
+        self.lasting.remove(&peer)
     }
 
     /// An association more.
@@ -79,7 +89,7 @@ impl Directory {
         if let Some(association) = self.associations.remove(id) {
             let peer = association.peer();
             self.by_peer.remove(&peer);
-            self.numbered.insert(peer, association.into_numbering());
+            self.lasting.insert(peer, association.into_lasting());
         }
     }
 }

@@ -250,10 +250,10 @@ impl Endpoint {
     }
 
     fn associate(&mut self, now: Instant, peer: PublicKey, route: Route) -> AssociationId {
-        let numbering = self.directory.take_numbering(peer);
+        let lasting = self.directory.take_lasting(peer);
         let us = self.identity.public_key();
         let seed = self.identity.draw();
-        let association = self.settings.associate(now, us, peer, route, numbering, seed);
+        let association = self.settings.associate(now, us, peer, route, lasting, seed);
         let id = self.directory.insert(association);
         self.context(id).apply_shares(now);
         id

@@ -8,8 +8,10 @@ use bentpipe_transport::xstp::Config;
 use bentpipe_units::{ByteCount, Instant};
 
 use super::association::Association;
+use super::capacity::Ledger;
 use super::carried::Carried;
 use super::datagrams::Datagrams;
+use super::directory::Lasting;
 use super::memory::{Allowance, Memory};
 use super::numbering::Numbering;
 use super::parity::Fec;
@@ -92,18 +94,22 @@ impl Settings {
         us: PublicKey,
         peer: PublicKey,
         route: Route,
-        numbering: Option<Numbering>,
+        lasting: Option<Lasting>,
         seed: u64,
     ) -> Association {
         // Of the two hosts one takes even numbers. None is used twice, or the peer mixes them up.
         let first = if us < peer { 2 } else { 1 };
-        let numbering = numbering.unwrap_or_else(|| Numbering::new(first));
+        let (numbering, ledger) = match lasting {
+            Some(Lasting { numbering, ledger }) => (numbering, ledger),
+            None => (Numbering::new(first), Ledger::default()),
+        };
+        let lasting = Lasting { numbering, ledger: ledger.with_budget(self.learns) };
         let paths = match self.plans.get(&peer) {
             Some(plan) => Paths::planned(now, plan),
             None => Paths::single(route),
         };
         let memory = Memory::new(self.allowance, self.tight.clone());
         let ways = (paths, Carried::new(&self.datagrams, seed));
-        Association::new(peer, us > peer, ways, numbering, self.fec, memory, self.learns)
+        Association::new(peer, us > peer, ways, lasting, self.fec, memory)
     }
 }

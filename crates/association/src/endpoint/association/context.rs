@@ -240,6 +240,7 @@ impl<'a> PeerContext<'a> {
             self.begin_epoch(now, route);
         } else if self.association.paths.is_at(route) {
             // The answer arrived there.
+            self.association.forget_capacity(now);
             self.switch(now);
         }
         self.go_on(had_keys);

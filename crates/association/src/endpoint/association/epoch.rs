@@ -30,6 +30,10 @@ impl PeerContext<'_> {
     /// their numbers will mean others.
     pub(super) fn begin_epoch(&mut self, now: Instant, route: Route) {
         let association = &mut *self.association;
+        let main = association.paths.main();
+        if !association.paths.get(main).ends_like(&route) {
+            association.forget_capacity(now);
+        }
         association.paths.forget(route);
         association.fragments = Fragments::default();
         association.ecn_feedback = EcnFeedback::default();

@@ -153,12 +153,12 @@ impl Association {
     }
 
     /// A path leads elsewhere: what it carries is not known.
-    fn forget_capacity(&mut self, now: Instant) {
+    pub(super) fn forget_capacity(&mut self, now: Instant) {
         self.prober.forget(now);
         self.shared.iter().flatten().for_each(SharedPath::forget);
     }
 
-    /// Somebody asks by this route whether this host is there.
+    /// Somebody asks by this route whether this host is there: it has seen it come from elsewhere.
     pub(in crate::endpoint) fn handle_challenge(
         &mut self,
         now: Instant,
@@ -166,6 +166,7 @@ impl Association {
         token: u64,
         outbox: &mut Outbox,
     ) {
+        self.forget_capacity(now);
         self.send_control_to(now, from, &Control::ChallengeAnswer(token), outbox);
     }
 

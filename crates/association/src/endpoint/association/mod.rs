@@ -20,13 +20,13 @@ pub(super) use self::drain::Scratch;
 use super::capacity::{Arrivals, Prober};
 use super::carried::Carried;
 use super::control::MESSAGE_HEADER;
+use super::directory::Lasting;
 use super::early::Early;
 use super::ecn_feedback::EcnFeedback;
 use super::fragments::Fragments;
 use super::liveness::Liveness;
 use super::memory::Memory;
 use super::number::number_len;
-use super::numbering::Numbering;
 use super::parity::{Fec, FecState, PARITY_HEADER};
 use super::paths::{LINKS, MAX_PATHS, Paths};
 use super::roster::Roster;
@@ -102,10 +102,9 @@ impl Association {
         peer: PublicKey,
         is_larger: bool,
         (paths, carried): (Paths, Carried),
-        numbering: Numbering,
+        lasting: Lasting,
         fec: Fec,
         memory: Memory,
-        learns: ByteCount,
     ) -> Self {
         Self {
             peer,
@@ -114,14 +113,14 @@ impl Association {
             unproven: None,
             asked_by: None,
             early: Early::default(),
-            roster: Roster::new(numbering),
+            roster: Roster::new(lasting.numbering),
             liveness: Liveness::default(),
             fragments: Fragments::default(),
             ecn_feedback: EcnFeedback::default(),
             fec: FecState::new(fec, memory.for_parity()),
             memory,
             shared: [const { None }; MAX_PATHS],
-            prober: Prober::new(learns),
+            prober: Prober::new(lasting.ledger),
             arrivals: Arrivals::default(),
             switch_pause: SwitchPause::default(),
             carried,
@@ -134,9 +133,9 @@ impl Association {
         self.peer
     }
 
-    /// The numbers of its connections, which outlive it.
-    pub(super) fn into_numbering(self) -> Numbering {
-        self.roster.into_numbering()
+    /// What outlives it.
+    pub(super) fn into_lasting(self) -> Lasting {
+        Lasting { numbering: self.roster.into_numbering(), ledger: self.prober.into_ledger() }
     }
 
     /// An application of this host says that the peer is there.

@@ -40,6 +40,8 @@ impl PeerContext<'_> {
     /// Paths to the peer have changed: connections whose path does not work take another one, and segments are
     /// as long as theirs carries.
     pub(in crate::endpoint) fn switch(&mut self, now: Instant) {
+        let main = self.association.paths.main();
+        self.association.prober.uses(now, main);
         for id in self.association.roster.all() {
             let before = self.connections.get(id).path();
             if self.association.paths.must_leave(before) {

@@ -174,8 +174,9 @@ impl Association {
             // A train would wait with what is there, and what it told would be of the socket.
             return self.prober.used(now);
         }
-        let Some(Train { serial, count }) = self.prober.train(now, path, each) else { return };
-        let len = most - OVERHEAD as u16;
+        let Some(train) = self.prober.train(now, path, each) else { return };
+        let Train { serial, count, each } = train;
+        let len = (each as usize).saturating_sub(headers + OVERHEAD) as u16;
         for index in 0..count {
             let probe = Control::CapacityProbe(CapacityProbe { serial, index, count, len });
             self.send_control_by(now, path, &probe, outbox);

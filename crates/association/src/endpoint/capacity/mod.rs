@@ -7,10 +7,12 @@
 //! Trains become longer, so that no slow link is busy for long; they cost so many bytes in an hour at most.
 
 mod arrivals;
+mod ledger;
 mod message;
 mod prober;
 
 pub(super) use self::arrivals::Arrivals;
+pub(super) use self::ledger::Ledger;
 #[cfg(test)]
 pub(super) use self::message::Arrival;
 pub(super) use self::message::{CapacityProbe, CapacityReport};
