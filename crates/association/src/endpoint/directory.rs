@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use slotmap::SlotMap;
 
 use super::association::Association;
-use super::capacity::Ledger;
+use super::lasting::Lasting;
 use super::names::{AssociationId, Names};
-use super::numbering::Numbering;
 use crate::key::PublicKey;
 
 /// All associations.
@@ -18,15 +17,6 @@ pub(super) struct Directory {
     names: Names,
     /// Numbers of connections between this host and peers without an association: none is used twice.
     lasting: BTreeMap<PublicKey, Lasting>,
-}
-
-/// What outlives an association with a peer.
-#[derive(Debug)]
-pub(super) struct Lasting {
-    /// Numbers of connections go on where they were.
-    pub(super) numbering: Numbering,
-    /// What was spent on finding out what paths carry.
-    pub(super) ledger: Ledger,
 }
 
 impl Directory {

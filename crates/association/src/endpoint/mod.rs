@@ -49,6 +49,7 @@ pub mod fuzz;
 mod gate;
 mod handshake;
 mod identity;
+mod lasting;
 mod liveness;
 mod memory;
 mod names;

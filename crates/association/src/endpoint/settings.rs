@@ -11,7 +11,7 @@ use super::association::Association;
 use super::capacity::Ledger;
 use super::carried::Carried;
 use super::datagrams::Datagrams;
-use super::directory::Lasting;
+use super::lasting::Lasting;
 use super::memory::{Allowance, Memory};
 use super::numbering::Numbering;
 use super::parity::Fec;
