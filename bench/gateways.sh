@@ -7,7 +7,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # Where the server is.
 # shellcheck disable=SC2034 # those who source this use it
 site=10.61.3.2
-# Further lines of both configurations under [limits].
+# Further lines at the top of both configurations, under [link] and under [limits].
+everywhere=
+link_settings=
 limits='buffer = "20 MB"'
 # What runs beside each gateway, told its name.
 beside=
@@ -41,9 +43,11 @@ configure() {
 role = "$1"
 key = "$work/$1.key"
 listen = "0.0.0.0:25300"
+$everywhere
 $3
 [link]
 $link
+$link_settings
 [limits]
 $limits
 [ops]

@@ -37,6 +37,7 @@ mod order;
 mod outgoing;
 mod protection;
 mod record;
+mod slots;
 mod tunnel;
 mod under_way;
 mod window;

@@ -1,15 +1,17 @@
 //! Downloads a number of bytes from a server and says how long that took, from the call to the last
-//! byte: over Bentpipe, on an association that is up or without one, or over the kernel's TCP. `bench/satellite.sh` runs
+//! byte: over Bentpipe, on an association that is up or without one, over the kernel's TCP, or over QUIC (quinn). `bench/satellite.sh` runs
 //! both ends behind an emulated link. A crowd is many connections that come and go, each with small downloads.
 
 mod content;
 mod crowd;
+mod quic;
 mod tcp;
 mod xstp;
 
 use std::error::Error;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bentpipe_units::BitRate;
@@ -33,9 +35,12 @@ struct Args {
     /// itself.
     #[arg(long)]
     rate: Option<BitRate>,
-    /// The congestion control of TCP; the system's own choice without one.
+    /// The congestion control of TCP, the system's own choice without one, or of QUIC, cubic without one.
     #[arg(long)]
     control: Option<String>,
+    /// A file with the certificate of a server of QUIC, which writes it.
+    #[arg(long)]
+    certificate: Option<PathBuf>,
     /// How many bytes the client wants in each download.
     #[arg(long, default_value_t = 1_000_000)]
     bytes: u64,
@@ -66,6 +71,13 @@ struct Args {
 enum Transport {
     Bentpipe,
     Tcp,
+    Quic,
+}
+
+impl Args {
+    fn certificate(&self) -> Outcome<&PathBuf> {
+        self.certificate.as_ref().ok_or_else(|| "QUIC needs --certificate".into())
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -81,10 +93,12 @@ async fn main() -> Outcome<()> {
     match (args.transport, args.role) {
         (Transport::Bentpipe, Role::Server) => xstp::serve(&args).await,
         (Transport::Tcp, Role::Server) => tcp::serve(&args).await,
+        (Transport::Quic, Role::Server) => quic::serve(&args).await,
+        (Transport::Quic, Role::Client) => report(quic::download(&args).await?),
         (Transport::Bentpipe, Role::Client) => report(xstp::download(&args).await?),
         (Transport::Tcp, Role::Client) => report(tcp::download(&args).await?),
         (Transport::Tcp, Role::Crowd) => crowd::run(&args).await,
-        (Transport::Bentpipe, Role::Crowd) => Err("a crowd is one of TCP".into()),
+        (Transport::Bentpipe | Transport::Quic, Role::Crowd) => Err("a crowd is one of TCP".into()),
     }
 }
 

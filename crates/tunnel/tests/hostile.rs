@@ -1,0 +1,120 @@
+//! A peer that says anything: nothing panics, hangs or grows.
+
+use bentpipe_tunnel::{
+    Config, Datagram, Message, Packet, Parity, Protection, Range, Report, Tunnel,
+};
+use bentpipe_units::{Instant, Seq32, Span};
+use bentpipe_wire::Ecn;
+use bytes::Bytes;
+use proptest::prelude::*;
+
+const ROOM: usize = 1_430;
+
+/// What may happen.
+#[derive(Clone, Debug)]
+enum Event {
+    Said(Message, bool),
+    Offered(u16, usize),
+    Passed(u64),
+    Turn,
+}
+
+/// Numbers near zero, near those in use, and anywhere.
+fn seq() -> impl Strategy<Value = Seq32> {
+    prop_oneof![0u32..40, 0u32..20_000, any::<u32>()].prop_map(Seq32::new)
+}
+
+fn run() -> impl Strategy<Value = u16> {
+    prop_oneof![9 => Just(1u16), 1 => any::<u16>()]
+}
+
+/// A body that is nearly one: some bytes that may be headers.
+fn body() -> impl Strategy<Value = Bytes> {
+    let head = (0u8..4, prop_oneof![Just(0u16), 0u16..20, any::<u16>()]);
+    (head, prop::collection::vec(prop_oneof![Just(0u8), 0u8..20, any::<u8>()], 0..200))
+        .prop_map(|((back, head), rest)| [&[back][..], &head.to_be_bytes(), &rest].concat().into())
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    let packet = (run(), seq(), any::<u16>(), body())
+        .prop_map(|(run, seq, hold, body)| Message::Packet(Packet { run, seq, hold, body }));
+    let shard = prop::collection::vec(any::<u8>(), 2..100);
+    let parity = (run(), seq(), 1u8.., any::<u8>(), any::<u8>(), shard).prop_filter_map(
+        "the index is one of them",
+        |(run, seq, of, count, index, half)| {
+            let shard = Bytes::from([&half[..], &half].concat());
+            let parity = Parity { run, seq, of, count, index, shard };
+            (index < count).then_some(Message::Parity(parity))
+        },
+    );
+    let range = (any::<u16>(), any::<u16>()).prop_map(|(before, count)| Range { before, count });
+    let report = (run(), seq(), any::<u32>(), prop::collection::vec(range, 0..9)).prop_map(
+        |(run, next, held, missing)| Message::Report(Report { run, next, held, missing }),
+    );
+    prop_oneof![4 => packet, 2 => parity, 2 => report]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        6 => (message(), any::<bool>()).prop_map(|(message, marked)| Event::Said(message, marked)),
+        3 => (0u16..4, 0usize..4_000).prop_map(|(flow, len)| Event::Offered(flow, len)),
+        2 => (0u64..2_000).prop_map(Event::Passed),
+        2 => Just(Event::Turn),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_said_no_more_is_sent_than_was_offered_and_all_ends(
+        events in prop::collection::vec(event(), 0..200),
+        share in 0.0f64..0.4,
+    ) {
+        let mut tunnel = Tunnel::new(Config::default(), 1);
+        tunnel.set_protection(Protection::Against(share));
+        let (mut now, mut offered, mut sent, mut reports) = (Instant::ZERO, 0, 0, 0);
+        let mut heard = 0;
+        let step = |tunnel: &mut Tunnel, now: Instant| {
+            tunnel.handle_timeout(now);
+            let reports = usize::from(tunnel.poll_report(now).is_some());
+            let mut bytes = 0;
+            while let Some(message) = tunnel.poll_transmit(now, ROOM) {
+                bytes += match message {
+                    Message::Packet(packet) => packet.body.len(),
+                    Message::Parity(parity) => parity.shard.len(),
+                    Message::Report(_) => 0,
+                };
+            }
+            while tunnel.poll_datagram().is_some() {}
+            (bytes, reports)
+        };
+        for event in events {
+            match event {
+                Event::Said(message, marked) => {
+                    heard += 1;
+                    let ecn = if marked { Ecn::Congestion } else { Ecn::NotCapable };
+                    tunnel.handle_message(now, ecn, message);
+                }
+                Event::Offered(flow, len) => {
+                    offered += len + 40;
+                    let bytes = Bytes::from(vec![flow as u8; len]);
+                    tunnel.offer(now, Datagram { flow, ecn: Ecn::Capable0, bytes });
+                }
+                Event::Passed(millis) => now += Span::from_millis(millis),
+                Event::Turn => {}
+            }
+            let (bytes, told) = step(&mut tunnel, now);
+            (sent, reports) = (sent + bytes, reports + told);
+        }
+        // Everything is over after a while, however it began.
+        for _ in 0..1_000 {
+            let Some(due) = tunnel.deadline(ROOM) else { break };
+            now = now.max(due) + Span::from_nanos(1);
+            let (bytes, told) = step(&mut tunnel, now);
+            (sent, reports) = (sent + bytes, reports + told);
+        }
+        prop_assert_eq!(tunnel.deadline(ROOM), None);
+        // Once, a sparse datagram twice, once more, and parity that is as long as the longest packet of a block.
+        prop_assert!(sent <= 10 * offered + 2_000, "{sent} bytes for {offered}");
+        prop_assert!(reports <= heard, "{reports} reports of {heard} messages");
+    }
+}
