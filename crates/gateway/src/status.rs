@@ -153,6 +153,9 @@ pub struct PeerStatus {
     /// Bytes of them, UDP payload.
     #[serde(rename = "parity_bytes", with = "plain", default)]
     pub parity: ByteCount,
+    /// What was done for datagrams in the tunnel for UDP.
+    #[serde(default)]
+    pub tunnel: bentpipe_tunnel::Counters,
     /// Bytes of flows taken from TCP for it.
     #[serde(rename = "sent_bytes", with = "plain")]
     pub sent: ByteCount,
@@ -264,6 +267,7 @@ impl PeerStatus {
             retransmitted: known.recovery.retransmitted,
             parity_datagrams: known.recovery.parity_datagrams,
             parity: known.recovery.parity,
+            tunnel: known.tunnel,
             sent: load(&remote.traffic.sent),
             received: load(&remote.traffic.received),
         }
@@ -315,6 +319,7 @@ pub mod testing {
             retransmitted: ByteCount::ZERO,
             parity_datagrams: 0,
             parity: ByteCount::ZERO,
+            tunnel: bentpipe_tunnel::Counters::default(),
             sent: ByteCount::ZERO,
             received: ByteCount::ZERO,
         }

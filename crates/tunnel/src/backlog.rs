@@ -27,8 +27,9 @@ const HEADERS: u64 = 28;
 /// Without a round trip that was measured CoDel has its usual settings.
 const INTERVAL: Span = Span::from_millis(100);
 const TARGET: Span = Span::from_millis(5);
-/// The target as a part of the interval (RFC 8289, section 4.3).
-const PART: u64 = 10;
+/// The target as a part of the interval. RFC 8289, section 4.3, has a tenth; over one round trip alone a flow of CUBIC needs
+/// three sevenths to keep the path full when it answers a drop, and others do not wait in its queue.
+const PART: u64 = 3;
 /// A datagram of a sparse flow goes a second time after so long.
 pub(crate) const REPEAT: Span = Span::from_millis(10);
 
@@ -261,13 +262,13 @@ mod tests {
     fn who_understands_marks_is_marked_after_a_round_trip_of_standing_queue() {
         let mut backlog = Backlog::new(1);
         backlog.set_round_trip(Span::from_millis(600));
-        for _ in 0..800 {
+        for _ in 0..850 {
             backlog.push(at(0), datagram(1, 1_200, Ecn::Capable0));
         }
-        let marked = (0..800).map(|n| (n, backlog.pop(at(n), false)));
+        let marked = (0..850).map(|n| (n, backlog.pop(at(n), false)));
         let first = marked
             .filter_map(|(n, record)| (record?.datagram.ecn == Ecn::Congestion).then_some(n))
             .next();
-        assert_eq!((first, backlog.hits()), (Some(660), (0, 1)));
+        assert_eq!((first, backlog.hits()), (Some(800), (0, 1)));
     }
 }

@@ -1,7 +1,8 @@
 //! How much parity a block gets.
 
-/// Of so many blocks one may lack parity: what is lost of it is retransmitted.
-const SHORT: f64 = 0.01;
+/// The part of blocks that may lack parity. What is lost of them is retransmitted, and until it is there nothing of its flow
+/// is handed over: a congestion controller that hears nothing for a round trip sends a burst afterwards.
+const SHORT: f64 = 0.001;
 /// Shares of losses above this are congestion or an outage: no parity helps.
 const SHARE_MAX: f64 = 0.3;
 /// Most parity packets of a block.
@@ -13,7 +14,7 @@ pub enum Protection {
     /// Nothing: what is lost is retransmitted.
     #[default]
     Off,
-    /// Parity against this share of losses, so that one block in a hundred lacks some, and datagrams of sparse flows
+    /// Parity against this share of losses, so that one block in a thousand lacks some, and datagrams of sparse flows
     /// twice.
     Against(f64),
     /// So much parity for each packet, from 0 to 1, whatever is lost.
@@ -59,12 +60,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parity_is_enough_for_all_but_one_block_in_a_hundred() {
+    fn parity_is_enough_for_all_but_one_block_in_a_thousand() {
         // The tail of the binomial distribution, as tables have it.
         assert!((more_than(1, 10, 0.1) - 0.2639).abs() < 1e-4);
         assert_eq!(Protection::Against(0.01).count(1), 1);
-        assert_eq!(Protection::Against(0.01).count(100), 4);
-        assert_eq!(Protection::Against(0.11).count(83), 19);
+        assert_eq!(Protection::Against(0.01).count(100), 5);
+        assert_eq!(Protection::Against(0.11).count(83), 22);
         for (share, of) in [(0.01, 40), (0.11, 83), (0.3, 128)] {
             let count = Protection::Against(share).count(of);
             assert!(more_than(count, of + usize::from(count), share) <= SHORT);

@@ -3,6 +3,7 @@
 use bentpipe_transport::xstp::SharedMember;
 use bentpipe_units::{Instant, Span};
 use bentpipe_wire::Ecn;
+use serde::{Deserialize, Serialize};
 
 use crate::incoming::Incoming;
 use crate::message::Message;
@@ -24,7 +25,7 @@ pub struct Config {
 }
 
 /// What was done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Packets sent for the first time.
     pub packets: u64,

@@ -237,3 +237,22 @@ fn a_password_that_stands_in_the_wrong_place_is_not_repeated() {
     let message = parse(text).expect_err("no users");
     assert!(message.contains("users") && !message.contains("hunter2"), "{message}");
 }
+
+#[test]
+fn udp_is_a_word_or_a_table() {
+    let udp = |line: &str| {
+        let peer = "[peers.hub]\nkey = \"KEY\"\naddress = \"192.0.2.1:25300\"";
+        parse(&format!("{line}\n{peer}")).map(|config| config.udp)
+    };
+    let tunnel = UdpConfig { mode: UdpMode::Tunnel, deadline: None };
+    assert_eq!(udp(""), Ok(UdpConfig::default()));
+    assert_eq!(udp("udp = \"tunnel\""), Ok(tunnel));
+    assert_eq!(udp("udp = { mode = \"tunnel\" }"), Ok(tunnel));
+    let deadline = Some(Span::from_millis(300));
+    let line = "udp = { mode = \"tunnel\", deadline = \"300 ms\" }";
+    assert_eq!(udp(line), Ok(UdpConfig { deadline, ..tunnel }));
+    for wrong in ["udp = \"tunel\"", "udp = { dead = 1 }", "udp = { deadline = \"often\" }"] {
+        let error = udp(wrong).expect_err("wrong");
+        assert!(error.contains("`udp`") && error.contains("`deadline`"), "{error}");
+    }
+}

@@ -252,6 +252,7 @@ pub(super) mod tests {
             retransmitted: ByteCount::ZERO,
             parity_datagrams: 0,
             parity: ByteCount::ZERO,
+            tunnel: Default::default(),
             sent: ByteCount::ZERO,
             received: ByteCount::new(seconds * 1_000_000),
         };

@@ -84,6 +84,28 @@ impl Collector for Metrics {
             }),
         )?;
         out.counters(
+            "peer_tunnel_packets",
+            "Packets of the tunnel for UDP since the association with the remote gateway began",
+            peers.iter().flat_map(|peer| {
+                let tunnel = peer.tunnel;
+                [
+                    ("sent", tunnel.packets),
+                    ("retransmitted", tunnel.retransmitted),
+                    ("parity", tunnel.parity),
+                    ("recovered", tunnel.recovered),
+                ]
+                .map(|(kind, count)| ([("peer", peer.name.as_str()), ("kind", kind)], count))
+            }),
+        )?;
+        out.counters(
+            "peer_tunnel_queue_datagrams",
+            "Datagrams that waited for too long in the queue of the tunnel for UDP",
+            peers.iter().flat_map(|peer| {
+                [("dropped", peer.tunnel.dropped), ("marked", peer.tunnel.marked)]
+                    .map(|(fate, count)| ([("peer", peer.name.as_str()), ("fate", fate)], count))
+            }),
+        )?;
+        out.counters(
             "peer_bytes",
             "Bytes of flows by remote gateway: sent was taken from TCP, received was given to TCP",
             peers.iter().flat_map(|peer| {
