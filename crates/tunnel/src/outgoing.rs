@@ -97,10 +97,6 @@ impl Outgoing {
         Counters { dropped, marked, ..self.counters }
     }
 
-    pub(crate) const fn round_trip(&self) -> Option<Span> {
-        self.srtt
-    }
-
     /// A datagram waits.
     pub(crate) fn push(&mut self, now: Instant, datagram: Datagram) {
         self.backlog.push(now, datagram);
@@ -131,7 +127,12 @@ impl Outgoing {
         if !self.may_pack(now, most) || !self.window.is_open(now, room as u64, self.has_sparse()) {
             return None;
         }
-        let body = self.pack(now, most)?;
+        let Some(body) = self.pack(now, most) else {
+            // The queue has dropped all that waited.
+            self.waits_since = None;
+            self.window.set_hungry(now, false);
+            return None;
+        };
         self.waits_since = self.has_more().then_some(now);
         if self.bodies.is_empty() {
             (self.first, self.began) = (self.under_way.next(), now);
@@ -176,8 +177,7 @@ impl Outgoing {
         let forgotten = self.under_way.sent(now, body, bytes);
         self.give_up(forgotten);
         self.window.sent(now, bytes, true);
-        let round_trip = self.srtt.unwrap_or(UNKNOWN);
-        self.tail_due = Some(now + round_trip + round_trip / 8 + REPORT_WAIT);
+        self.tail_due = Some(now + self.report_wait());
         seq
     }
 
@@ -310,15 +310,14 @@ impl Outgoing {
         }
         self.retransmit.extend(news.retransmit);
         self.forget(now);
-        if !self.under_way.is_open() {
-            self.tail_due = None;
-        }
+        // The round trip may be another one by now.
+        let wait = self.report_wait();
+        self.tail_due = self.under_way.last_sent().map(|at| at + wait);
     }
 
     /// Forgets what is too old to be repaired.
     fn forget(&mut self, now: Instant) {
-        let round_trip = self.srtt.unwrap_or(UNKNOWN);
-        let unknown = self.under_way.forget(now.before(self.hold() + round_trip));
+        let unknown = self.under_way.forget(now.before(self.hold() + self.report_wait() * 2));
         self.give_up(unknown);
     }
 
@@ -347,13 +346,23 @@ impl Outgoing {
 
     /// The time passes.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        if self.tail_due.is_some_and(|due| due <= now) {
-            self.tail_due = None;
-            let hold = self.hold();
-            self.retransmit.extend(self.under_way.newest(now.before(hold)));
-            self.forget(now);
-            // Nobody answers: what is under way ends some time.
-            self.tail_due = self.under_way.is_open().then_some(now + hold);
+        if self.tail_due.is_none_or(|due| due > now) {
+            return;
         }
+        // Nothing that follows is held up by it: a round trip later than others is in time where no deadline was given.
+        let late = if self.useful.is_none() { self.report_wait() * 2 } else { Span::ZERO };
+        let picked = self.under_way.tail(now.before(self.hold() + late));
+        let repairs = !picked.is_empty();
+        self.retransmit.extend(picked);
+        self.forget(now);
+        // Where nobody answers what is under way ends some time.
+        let wait = if repairs { self.report_wait() } else { self.hold() };
+        self.tail_due = self.under_way.is_open().then_some(now + wait);
+    }
+
+    /// A report of what was sent last has come after so long.
+    fn report_wait(&self) -> Span {
+        let round_trip = self.srtt.unwrap_or(UNKNOWN);
+        round_trip + round_trip / 8 + REPORT_WAIT
     }
 }

@@ -132,11 +132,6 @@ impl Tunnel {
         self.incoming.handle_timeout(now);
     }
 
-    /// The round trip, if one was measured.
-    pub const fn round_trip(&self) -> Option<Span> {
-        self.outgoing.round_trip()
-    }
-
     /// What was done so far.
     pub fn counters(&self) -> Counters {
         Counters { recovered: self.incoming.recovered(), ..self.outgoing.counters() }

@@ -121,18 +121,36 @@ impl UnderWay {
         (!sent.arrived && !sent.body.is_empty()).then(|| sent.body.clone())
     }
 
-    /// The newest packet of which nothing is known: its arrival would show what is missing before it.
-    pub(crate) fn newest(&mut self, not_before: Instant) -> Option<Seq32> {
-        let (offset, sent) =
-            self.sent.iter_mut().enumerate().rev().find(|(_, sent)| !sent.body.is_empty())?;
-        let may = !sent.arrived && !sent.retransmitted && sent.at >= not_before;
-        sent.retransmitted |= may;
-        may.then(|| self.first.plus(offset as u32))
+    /// Nothing was sent for longer than a report takes: what is missing is not late. Of what is known to be missing all is
+    /// retransmitted, and besides the newest packet that did not arrive, which shows what else is missing.
+    pub(crate) fn tail(&mut self, not_before: Instant) -> Vec<Seq32> {
+        let known = self.known.distance_from(self.first);
+        let known = if known > self.sent.len() as u32 { 0 } else { known };
+        let mut picked = Vec::new();
+        let mut is_newest = true;
+        for (offset, sent) in self.sent.iter_mut().enumerate().rev() {
+            let offset = offset as u32;
+            if sent.arrived || sent.body.is_empty() {
+                continue;
+            }
+            let is_candidate = offset < known || std::mem::take(&mut is_newest);
+            if is_candidate && !sent.retransmitted && sent.at >= not_before {
+                sent.retransmitted = true;
+                picked.push(self.first.plus(offset));
+            }
+        }
+        picked.reverse();
+        picked
     }
 
-    /// Whether nothing is known of the last one sent.
+    /// When the last of all was sent, if a packet may still be missing.
+    pub(crate) fn last_sent(&self) -> Option<Instant> {
+        self.sent.back().filter(|_| self.is_open()).map(|sent| sent.at)
+    }
+
+    /// Whether a packet may still be missing.
     pub(crate) fn is_open(&self) -> bool {
-        self.sent.back().is_some_and(|sent| !sent.arrived)
+        self.sent.iter().rev().any(|sent| !sent.arrived && !sent.body.is_empty())
     }
 
     /// Forgets what was sent before then. Returns bytes of which it is not known what became of them.
@@ -353,10 +371,15 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_packet_is_retransmitted_once_to_show_what_is_missing() {
+    fn after_a_pause_what_is_missing_is_retransmitted_and_the_newest_packet_to_show_what_is() {
         let mut under_way = block(0);
-        assert_eq!(under_way.newest(at(0)), Some(Seq32::new(9)));
-        assert_eq!(under_way.newest(at(0)), None);
+        assert_eq!(under_way.tail(at(0)), [Seq32::new(9)]);
+        assert!(under_way.tail(at(0)).is_empty() && under_way.is_open());
         assert_eq!(under_way.forget(at(100)), 1_000);
+        let mut under_way = block(0);
+        assert!(numbers(&under_way.report(at(600), &report(10, &[8]), &terms(0))).is_empty());
+        assert_eq!(under_way.tail(at(0)), [Seq32::new(8)], "nothing overtook it by three");
+        under_way.report(at(900), &report(10, &[]), &terms(0));
+        assert!(!under_way.is_open());
     }
 }

@@ -17,8 +17,8 @@ struct Way {
     loss: f64,
     jitter: Span,
     free_at: Instant,
-    /// Messages under way, by arrival.
-    flying: BTreeMap<(Instant, u64), Message>,
+    /// Messages in flight, by arrival.
+    in_flight: BTreeMap<(Instant, u64), Message>,
     sent: u64,
     bytes: u64,
     stream: Stream,
@@ -37,7 +37,7 @@ impl Way {
         self.sent += 1;
         let jitter = Span::from_nanos(self.stream.below(self.jitter.as_nanos().max(1)));
         if !self.stream.chance(self.loss) {
-            self.flying.insert((self.free_at + self.delay + jitter, self.sent), message);
+            self.in_flight.insert((self.free_at + self.delay + jitter, self.sent), message);
         }
     }
 
@@ -61,7 +61,7 @@ impl World {
             loss,
             jitter: Span::from_millis(jitter),
             free_at: Instant::ZERO,
-            flying: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             sent: 0,
             bytes: 0,
             stream: Streams::new(seed).stream(name),
@@ -84,7 +84,7 @@ impl World {
                 }
             }
             for (from, to) in [(0, 1), (1, 0)] {
-                while let Some(first) = self.ways[from].flying.first_entry()
+                while let Some(first) = self.ways[from].in_flight.first_entry()
                     && first.key().0 <= self.now
                 {
                     let message = first.remove();
@@ -108,7 +108,7 @@ impl World {
             let mut next = next_offer.min(end);
             for (tunnel, way) in self.tunnels.iter().zip(&self.ways) {
                 let due = tunnel.deadline(ROOM).map(|due| due.max(way.free_at).max(self.now));
-                let arrival = way.flying.first_key_value().map(|((at, _), _)| *at);
+                let arrival = way.in_flight.first_key_value().map(|((at, _), _)| *at);
                 next = [due, arrival].into_iter().flatten().fold(next, Instant::min);
             }
             self.now = if next <= self.now { self.now + Span::from_micros(10) } else { next };
@@ -146,7 +146,7 @@ fn download(mut world: World, count: u32, len: usize, mbit: f64) -> World {
 }
 
 #[test]
-fn a_clean_path_carries_whole_mtus_with_two_per_cent_of_overhead() {
+fn a_clean_path_carries_whole_mtus_with_six_per_cent_of_overhead() {
     let world = download(World::new(1, 10, 300, 0.0, 0, Config::default()), 5_000, 1_472, 9.0);
     let numbers: Vec<u32> = world.out.iter().map(|(_, datagram)| number(datagram)).collect();
     assert!(numbers.iter().copied().eq(0..5_000));
@@ -231,22 +231,23 @@ fn without_a_deadline_nothing_is_retransmitted_or_held_back() {
     let world = download(world, 5_000, 1_200, 10.0);
     assert_eq!(world.tunnels[0].counters().retransmitted, 0);
     let arrived = world.out.len();
-    assert!((4_800..5_000).contains(&arrived) || arrived == 5_000, "{arrived}");
+    assert!((4_800..=5_000).contains(&arrived), "{arrived}");
 }
 
 #[test]
 fn the_last_datagram_arrives_although_nothing_follows() {
-    for seed in 0..50 {
-        let mut world = World::new(seed, 10, 50, 0.2, 0, Config::default());
+    let mut arrived = 0;
+    for seed in 0..200 {
+        let mut world = World::new(seed, 10, 50, 0.05, 0, Config::default());
         world.tunnels[0].set_protection(Protection::Off);
         let mut first = true;
         world.run(at(6_000), &mut |_| {
-            let datagrams =
-                if std::mem::take(&mut first) { vec![datagram(1, 0, 5_000)] } else { Vec::new() };
-            (datagrams, at(6_000))
+            let one = std::mem::take(&mut first).then(|| datagram(1, 0, 5_000));
+            (one.into_iter().collect(), at(6_000))
         });
-        // All of its four packets and their repair: 0.96 to the fourth power, about.
-        assert!(world.out.len() <= 1);
+        arrived += world.out.len();
         assert_eq!(world.tunnels[0].deadline(ROOM), None, "nothing is under way any more");
     }
+    // Four packets, none lost: 0.81. Each once more: 0.99, less where reports are lost.
+    assert!(arrived >= 195, "{arrived}");
 }
