@@ -152,8 +152,8 @@ fn a_flood_of_datagrams_leaves_the_others_their_turns_and_waits_for_nothing_long
     let worst = took.iter().max().expect("datagrams");
     println!("{} of {sent}, {worst:?} at most, {rate:.2} Mbit/s beside them", took.len());
     assert!(took.len() * 5 < sent * 4, "{} of {sent}", took.len());
-    // Two round trips of the path in the queue of a flow that does not answer to anything.
-    assert!(*worst <= Span::from_millis(300 + 1_300), "{worst:?}");
+    // The queue of a flow that does not answer to anything is bounded by what leaves in two round trips.
+    assert!(*worst <= Span::from_millis(300 + 700), "{worst:?}");
     // Of three parts two are the downloads'.
-    assert!((5.9..6.5).contains(&rate), "{rate}");
+    assert!((6.2..6.7).contains(&rate), "{rate}");
 }
