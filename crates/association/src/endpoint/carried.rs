@@ -1,6 +1,8 @@
 //! The tunnel of an association, and whose window its packets are counted against.
 
-use bentpipe_transport::xstp::{SharedMember, SharedPath};
+use std::sync::Arc;
+
+use bentpipe_transport::xstp::{self, SharedMember, SharedPath};
 use bentpipe_tunnel::{Config, Counters, Datagram, Message, Protection, Tunnel};
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
@@ -54,13 +56,14 @@ impl Carried {
         }
     }
 
+    /// The settings of the window of this path, if what leaves by it is to be a part of that and is not yet.
+    pub(super) fn wants_window(&self, path: usize) -> Option<Arc<xstp::Config>> {
+        let wants = self.used && self.shares != Some(path);
+        self.settings.window.clone().filter(|config| wants && SharedPath::is_for(config))
+    }
+
     /// What leaves by this path is a part of the window of all that leave by it.
-    pub(super) fn share_window(&mut self, path: usize, window: &mut Option<SharedPath>) {
-        if self.shares == Some(path) && window.is_some() {
-            return;
-        }
-        let Some(config) = &self.settings.window else { return };
-        let window = window.get_or_insert_with(|| SharedPath::new(config.clone()));
+    pub(super) fn share_window(&mut self, path: usize, window: &SharedPath) {
         self.tunnel.set_window(Some(SharedMember::new(window)));
         self.shares = Some(path);
     }

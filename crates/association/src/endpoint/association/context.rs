@@ -152,8 +152,10 @@ impl<'a> PeerContext<'a> {
                 self.egress.wake(link, own);
             }
         } else {
-            if let Some(window) = association.shared.get_mut(path) {
-                association.carried.share_window(path, window);
+            if let Some(config) = association.carried.wants_window(path)
+                && let Some(window) = association.window(path, &config).cloned()
+            {
+                association.carried.share_window(path, &window);
             }
             while association.send_tunnelled(now, self.egress.outbox()) {}
         }

@@ -4,11 +4,29 @@
 //! Each for itself, they would fill the queue of the link together and a new one would have to find out in many
 //! round trips what the others know.
 
-use bentpipe_transport::xstp::SharedPath;
+use std::sync::Arc;
+
+use bentpipe_transport::xstp::{Config, SharedPath};
 use bentpipe_units::Instant;
 
 use super::super::paths::LINKS;
+use super::Association;
 use super::context::PeerContext;
+
+impl Association {
+    /// The window that all share who leave by this path. Where there is none yet it has these settings, and begins with
+    /// what the path is known to carry.
+    pub(super) fn window(&mut self, path: usize, config: &Arc<Config>) -> Option<&SharedPath> {
+        let slot = self.shared.get_mut(path)?;
+        Some(slot.get_or_insert_with(|| {
+            let window = SharedPath::new(config.clone());
+            if let Some(learned) = self.prober.learned(path) {
+                window.know(learned.at, learned.known);
+            }
+            window
+        }))
+    }
+}
 
 impl PeerContext<'_> {
     /// The path for another connection: the one in use, or the one with the fewest connections for its rate if they
@@ -79,18 +97,12 @@ impl PeerContext<'_> {
             return;
         }
         let config = connection.session().config();
-        let Some(slot) = self.association.shared.get_mut(path) else { return };
         if !SharedPath::is_for(config) {
             return;
         }
-        let window = slot.get_or_insert_with(|| {
-            let window = SharedPath::new(config.clone());
-            if let Some(learned) = self.association.prober.learned(path) {
-                window.know(learned.at, learned.known);
-            }
-            window
-        });
-        if window.suits(config) {
+        if let Some(window) = self.association.window(path, config)
+            && window.suits(config)
+        {
             connection.share_window(now, window);
         }
     }
