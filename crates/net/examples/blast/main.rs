@@ -1,6 +1,8 @@
 //! Sends a number of bytes from a client to a server as fast as it goes, over Bentpipe or QUIC, and says
 //! what it took. `bench/fastpath.sh` runs both ends in two network namespaces.
 
+#[path = "../common/quic.rs"]
+mod common;
 mod quic;
 mod xstp;
 

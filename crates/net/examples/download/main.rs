@@ -2,6 +2,8 @@
 //! byte: over Bentpipe, on an association that is up or without one, over the kernel's TCP, or over QUIC (quinn). `bench/satellite.sh` runs
 //! both ends behind an emulated link. A crowd is many connections that come and go, each with small downloads.
 
+#[path = "../common/quic.rs"]
+mod common;
 mod content;
 mod crowd;
 mod quic;

@@ -1,21 +1,16 @@
 //! Over QUIC, by quinn with windows that limit nothing.
 
-use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig};
-use quinn::rustls::RootCertStore;
-use quinn::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use quinn::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig, VarInt};
-use quinn_udp::UdpSocketState;
+use quinn::{TransportConfig, VarInt};
 use tokio::task::JoinSet;
 
+use crate::common::{NAME, client, server, towards};
 use crate::content::{Checker, chunks};
 use crate::{Args, Outcome, within};
 
-/// The name in the certificate.
-const NAME: &str = "download";
 const WINDOW: u32 = 64_000_000;
 const KERNEL_BUFFER: usize = 4_000_000;
 
@@ -34,25 +29,9 @@ fn transport(args: &Args) -> Outcome<Arc<TransportConfig>> {
     Ok(Arc::new(config))
 }
 
-#[expect(clippy::disallowed_methods, reason = "an example with a socket of its own")]
-fn endpoint(address: SocketAddr, server: Option<ServerConfig>) -> Outcome<Endpoint> {
-    let socket = UdpSocket::bind(address)?;
-    let state = UdpSocketState::new((&socket).into())?;
-    // Less than asked for is fine.
-    let _ = state.set_send_buffer_size((&socket).into(), KERNEL_BUFFER);
-    let _ = state.set_recv_buffer_size((&socket).into(), KERNEL_BUFFER);
-    let runtime = Arc::new(quinn::TokioRuntime);
-    Ok(Endpoint::new(EndpointConfig::default(), server, socket, runtime)?)
-}
-
 /// Answers the number of each stream with as many bytes.
 pub(crate) async fn serve(args: &Args) -> Outcome<()> {
-    let signed = rcgen::generate_simple_self_signed([NAME.to_owned()])?;
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der()));
-    std::fs::write(args.certificate()?, signed.cert.der())?;
-    let mut config = ServerConfig::with_single_cert(vec![signed.cert.der().clone()], key)?;
-    config.transport_config(transport(args)?);
-    let endpoint = endpoint(args.address, Some(config))?;
+    let endpoint = server(args.address, args.certificate()?, transport(args)?, KERNEL_BUFFER)?;
     while let Some(incoming) = endpoint.accept().await {
         tokio::spawn(async move {
             let connection = incoming.await?;
@@ -72,15 +51,11 @@ pub(crate) async fn serve(args: &Args) -> Outcome<()> {
 
 /// Downloads, each flow over a connection of its own.
 pub(crate) async fn download(args: &Args) -> Outcome<Vec<(u64, Duration)>> {
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from(std::fs::read(args.certificate()?)?))?;
-    let mut config = ClientConfig::with_root_certificates(Arc::new(roots))?;
-    config.transport_config(transport(args)?);
-    let any = (if args.address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }).parse()?;
+    let config = client(args.certificate()?, transport(args)?)?;
     let mut flows = JoinSet::new();
     for _ in 0..args.flows {
         let (address, bytes, time_limit) = (args.address, args.bytes, args.time_limit);
-        let (config, endpoint) = (config.clone(), endpoint(any, None)?);
+        let (config, endpoint) = (config.clone(), towards(address, KERNEL_BUFFER)?);
         flows.spawn(async move {
             let checker = Checker::default();
             let all = async {
