@@ -1,0 +1,109 @@
+//! Datagrams of applications between two hosts: bytes are compared, whatever happens to the link and to the hosts.
+
+mod world;
+
+use std::collections::BTreeSet;
+use std::task::{Context, Poll, Waker};
+
+use bentpipe_association::endpoint::Datagrams;
+use bentpipe_testkit::pattern;
+use bentpipe_tunnel::Datagram;
+use bentpipe_units::Span;
+use bentpipe_wire::Ecn;
+use bytes::Bytes;
+
+use world::{CLIENT, DELAY, SERVER, World, secs};
+
+/// A datagram of this number, as long as the number says.
+fn datagram(flow: u16, number: u32) -> Datagram {
+    let rest = pattern(number as usize * 37 % 3_000);
+    let bytes = Bytes::from([&number.to_be_bytes()[..], &rest].concat());
+    Datagram { flow, ecn: Ecn::NotCapable, bytes }
+}
+
+/// Datagrams share the window of the path, or leave as they come.
+fn settle(world: &mut World, shares: bool) {
+    let window = shares.then(|| world.config.clone());
+    for end in [CLIENT, SERVER] {
+        world.endpoints[end].set_datagrams(Datagrams { deadline: None, window: window.clone() });
+    }
+}
+
+/// Sends these, ten milliseconds apart, and waits. Returns the numbers of those that came to the other end whole.
+fn send(world: &mut World, from: usize, numbers: std::ops::Range<u32>) -> BTreeSet<u32> {
+    let cx = &mut Context::from_waker(Waker::noop());
+    let mut came = BTreeSet::new();
+    for step in 0..numbers.len() as u32 + 500 {
+        let number = numbers.start + step;
+        if numbers.contains(&number) {
+            let (now, peer) = (world.now, world.peer_of(from));
+            world.endpoints[from].send_datagram(now, peer, datagram(1, number));
+        }
+        world.run(Span::from_millis(10));
+        while let Poll::Ready((_, got)) = world.endpoints[1 - from].poll_datagram(cx) {
+            let number = u32::from_be_bytes(got.bytes[..4].try_into().expect("four bytes"));
+            assert_eq!(got, datagram(1, number));
+            assert!(came.insert(number), "{number} came twice");
+        }
+    }
+    came
+}
+
+/// A wire that loses one datagram of so many, evenly.
+fn lossy(one_of: u64) -> impl FnMut(usize, &mut Vec<u8>) -> Vec<Span> {
+    let mut state = 1u64;
+    move |_, _| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if (state >> 33) % one_of == 0 { Vec::new() } else { vec![DELAY] }
+    }
+}
+
+#[test]
+fn over_a_path_that_loses_one_in_twenty_all_but_a_few_come_whole_and_once() {
+    for mut world in World::of_both_orders() {
+        settle(&mut world, true);
+        world.connect();
+        world.run(secs(3));
+        world.wire = Box::new(lossy(20));
+        for from in [CLIENT, SERVER] {
+            let came = send(&mut world, from, 0..1_000);
+            assert!(came.len() >= 990, "{} of 1,000", came.len());
+        }
+    }
+}
+
+#[test]
+fn datagrams_go_on_after_either_host_was_started_anew() {
+    for mut world in World::of_both_orders() {
+        settle(&mut world, false);
+        world.connect();
+        world.run(secs(3));
+        for restarted in [CLIENT, SERVER, CLIENT] {
+            assert_eq!(send(&mut world, CLIENT, 0..200).len(), 200);
+            assert_eq!(send(&mut world, SERVER, 0..200).len(), 200);
+            world.restart(restarted);
+            settle(&mut world, false);
+            world.connect();
+            // Whoever goes on finds out by silence.
+            world.run(secs(20));
+        }
+        assert_eq!(send(&mut world, CLIENT, 0..200).len(), 200);
+        assert_eq!(send(&mut world, SERVER, 0..200).len(), 200);
+    }
+}
+
+#[test]
+fn an_outage_of_five_seconds_costs_what_was_sent_in_it_and_no_more() {
+    let mut world = World::new();
+    settle(&mut world, true);
+    world.connect();
+    world.run(secs(3));
+    assert_eq!(send(&mut world, CLIENT, 0..100).len(), 100);
+    world.wire = Box::new(|_, _| Vec::new());
+    let lost = send(&mut world, CLIENT, 100..110);
+    assert!(lost.is_empty());
+    world.wire = Box::new(|_, _| vec![DELAY]);
+    let came = send(&mut world, CLIENT, 110..310);
+    assert!((110..310).all(|number| came.contains(&number)), "{came:?}");
+}
