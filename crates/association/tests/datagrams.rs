@@ -55,7 +55,7 @@ fn lossy(one_of: u64) -> impl FnMut(usize, &mut Vec<u8>) -> Vec<Span> {
     move |_, _| {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if (state >> 33) % one_of == 0 { Vec::new() } else { vec![DELAY] }
+        if (state >> 33).is_multiple_of(one_of) { Vec::new() } else { vec![DELAY] }
     }
 }
 
