@@ -94,6 +94,40 @@ fn datagrams_go_on_after_either_host_was_started_anew() {
 }
 
 #[test]
+fn what_came_before_a_host_ended_does_not_come_to_it_again() {
+    for mut world in World::of_both_orders() {
+        settle(&mut world, false);
+        world.connect();
+        world.run(secs(3));
+        assert_eq!(send(&mut world, SERVER, 0..100).len(), 100);
+        // Nobody tells the server what came.
+        world.wire = Box::new(|from, _| if from == CLIENT { Vec::new() } else { vec![DELAY] });
+        let peer = world.peer_of(SERVER);
+        for number in 100..110 {
+            let now = world.now;
+            world.endpoints[SERVER].send_datagram(now, peer, datagram(1, number));
+        }
+        world.run(DELAY + Span::from_millis(5));
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut came = 0;
+        while world.endpoints[CLIENT].poll_datagram(cx).is_ready() {
+            came += 1;
+        }
+        assert_eq!(came, 10);
+        world.wire = Box::new(|_, _| vec![DELAY]);
+        let now = world.now;
+        world.endpoints[CLIENT].shut_down(now);
+        world.pump();
+        world.restart(CLIENT);
+        settle(&mut world, false);
+        world.connect();
+        world.run(secs(20));
+        assert!(world.endpoints[CLIENT].poll_datagram(cx).is_pending());
+        assert_eq!(send(&mut world, SERVER, 200..300).len(), 100);
+    }
+}
+
+#[test]
 fn an_outage_of_five_seconds_costs_what_was_sent_in_it_and_no_more() {
     let mut world = World::new();
     settle(&mut world, true);

@@ -87,6 +87,8 @@ impl PeerContext<'_> {
         let paths = &mut self.association.paths;
         // What it said of its paths was said by this epoch.
         paths.forget(paths.get(paths.main()).route());
+        // The next one would take what this one has for new.
+        self.association.carried.begin_anew(self.identity.draw());
         self.end_connections(now, Ending::Known);
         self.forget_keys(now);
     }
