@@ -3,7 +3,7 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Every crate and its layer, bottom up. Nothing may depend on one without a layer, except in tests.
-const TABLE: [(&str, Option<u8>); 22] = [
+const TABLE: [(&str, Option<u8>); 23] = [
     ("units", Some(0)),
     ("wire", Some(1)),
     ("cc", Some(1)),
@@ -14,6 +14,7 @@ const TABLE: [(&str, Option<u8>); 22] = [
     ("pep", Some(3)),
     ("trace", Some(3)),
     ("tunnel", Some(3)),
+    ("bond", Some(3)),
     ("association", Some(4)),
     ("transfer", Some(5)),
     ("gateway", Some(5)),

@@ -1,0 +1,229 @@
+//! A stream over several connections.
+
+use bentpipe_units::{ByteCount, Instant, Span};
+use bytes::Bytes;
+
+use crate::frame::{Frame, data_header, end, status};
+use crate::incoming::Incoming;
+use crate::member::{Member, Observed, SLACK};
+use crate::outgoing::{Outgoing, Work};
+
+/// Shortest and longest wait until there may be room on a link.
+const WAIT_MIN: Span = Span::from_millis(1);
+const WAIT_MAX: Span = Span::from_millis(10);
+
+/// What a peer did that it must not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BondError {
+    /// What came is no frame.
+    #[error("the peer sent something that is no frame of a bond")]
+    Frame,
+    /// More came than may.
+    #[error("the peer sent more than the window of the bond")]
+    Window,
+    /// The stream has ended elsewhere.
+    #[error("the peer named two ends of a bond")]
+    End,
+    /// It has what was never sent.
+    #[error("the peer acknowledged what was never sent")]
+    Status,
+}
+
+/// What is to be written to a connection, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// The connection.
+    pub member: usize,
+    /// The bytes; the second one may be empty.
+    pub bytes: [Bytes; 2],
+}
+
+/// One end of a byte stream, both directions, over several connections.
+#[derive(Debug)]
+pub struct Bond {
+    members: Vec<Member>,
+    outgoing: Outgoing,
+    incoming: Incoming,
+    /// When there may be room on a link.
+    room_at: Option<Instant>,
+}
+
+impl Bond {
+    /// A bond without connections. `here` is how much of the stream this end takes beyond what its application has
+    /// read, `there` the same of the peer.
+    pub fn new(here: ByteCount, there: ByteCount) -> Self {
+        Self {
+            members: Vec::new(),
+            outgoing: Outgoing::new(there.get()),
+            incoming: Incoming::new(here.get()),
+            room_at: None,
+        }
+    }
+
+    /// One connection more, of this number.
+    pub fn join(&mut self, member: usize) {
+        self.members.push(Member::new(member));
+    }
+
+    /// A connection is gone. What it had goes by the others.
+    pub fn leave(&mut self, member: usize) {
+        self.members.retain(|known| known.id != member);
+        self.outgoing.handle_left(member);
+    }
+
+    /// Connections that there are.
+    pub fn members(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether this connection is one of them and goes on.
+    pub fn goes_on(&self, member: usize) -> bool {
+        self.members.iter().any(|known| known.id == member && !known.is_stalled())
+    }
+
+    /// A connection says this of itself.
+    pub fn observe(&mut self, now: Instant, member: usize, observed: Observed) {
+        let Some(known) = self.members.iter_mut().find(|known| known.id == member) else { return };
+        known.observe(now, observed);
+        if known.is_empty() && self.outgoing.is_on(member) {
+            self.outgoing.handle_arrived(member);
+        }
+    }
+
+    /// A connection carried this.
+    ///
+    /// # Errors
+    /// When the peer breaks the rules. The bond is of no use then.
+    pub fn handle_bytes(&mut self, member: usize, mut bytes: Bytes) -> Result<(), BondError> {
+        let known = self.members.iter_mut().find(|known| known.id == member);
+        let Some(known) = known else { return Ok(()) };
+        while let Some(frame) = known.frames.take(&mut bytes)? {
+            match frame {
+                Frame::Data { offset, bytes } => self.incoming.handle_data(offset, bytes)?,
+                Frame::Status { delivered, limit } => {
+                    self.outgoing.handle_status(delivered, limit)?;
+                }
+                Frame::End { total } => self.incoming.handle_end(total)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// These bytes are to be carried. Who writes more than [`Bond::pending`] allows is to wait.
+    pub fn write(&mut self, bytes: Bytes) {
+        self.outgoing.write(bytes);
+    }
+
+    /// Nothing more is written.
+    pub const fn close(&mut self) {
+        self.outgoing.close();
+    }
+
+    /// The next bytes that came, in order.
+    pub fn read(&mut self) -> Option<Bytes> {
+        self.incoming.read()
+    }
+
+    /// The peer has closed, and all was read.
+    pub fn has_ended(&self) -> bool {
+        self.incoming.has_ended()
+    }
+
+    /// The peer has closed, and all has come.
+    pub fn is_complete(&self) -> bool {
+        self.incoming.is_complete()
+    }
+
+    /// Bytes that were written and wait for a connection.
+    pub const fn pending(&self) -> usize {
+        self.outgoing.pending()
+    }
+
+    /// All that was written has arrived.
+    pub fn is_delivered(&self) -> bool {
+        self.outgoing.is_delivered()
+    }
+
+    /// Bytes that were written and that came so far.
+    pub const fn carried(&self) -> u64 {
+        self.outgoing.written() + self.incoming.delivered()
+    }
+
+    /// Bytes that are kept here: what may have to be sent by another link, and what waits for its turn or its reader.
+    pub fn held(&self) -> usize {
+        self.outgoing.held() + self.incoming.held()
+    }
+
+    /// What is written next, if anything may be.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        self.poll_status().or_else(|| self.poll_end()).or_else(|| self.poll_data(now))
+    }
+
+    /// The receiver's word goes by the nearest link, and by another one when that stalls.
+    fn poll_status(&mut self) -> Option<Transmit> {
+        let news = self.incoming.status();
+        let is_lost = |member: &Member| member.has_status && member.is_stalled();
+        let status_of =
+            news.or_else(|| self.members.iter().any(is_lost).then_some(self.incoming.told()))?;
+        let going = self.members.iter_mut().filter(|member| !member.is_stalled());
+        let nearest = going.min_by_key(|member| member.round_trip())?.id;
+        self.incoming.tell(status_of);
+        for member in &mut self.members {
+            member.has_status = member.id == nearest;
+        }
+        Some(self.transmit(nearest, [status(status_of.0, status_of.1), Bytes::new()]))
+    }
+
+    /// Every connection tells where the stream ends.
+    fn poll_end(&mut self) -> Option<Transmit> {
+        let total = self.outgoing.total()?;
+        let member = self.members.iter_mut().find(|member| !member.knows_end)?;
+        member.knows_end = true;
+        let id = member.id;
+        Some(self.transmit(id, [end(total), Bytes::new()]))
+    }
+
+    fn poll_data(&mut self, now: Instant) -> Option<Transmit> {
+        self.room_at = None;
+        let work = self.outgoing.work(now, &self.members)?;
+        let not_by = match work {
+            Work::New => None,
+            Work::Again { not_by, .. } => not_by,
+        };
+        let may = |member: &&Member| !member.is_stalled() && Some(member.id) != not_by;
+        let farthest = self.members.iter().filter(may).map(Member::one_way).max()?;
+        let member = self
+            .members
+            .iter()
+            .filter(may)
+            .min_by_key(|member| member.arrives_after(member.chunk()))?;
+        let (unsent, limit) = (member.unsent() as u64, member.limit(farthest));
+        if unsent >= limit {
+            // Waiting for it is still better than any other one.
+            let excess = ByteCount::new(unsent - limit / 2);
+            let wait = member.rate().time_for(excess).clamp(WAIT_MIN, WAIT_MAX);
+            self.room_at = Some(now + wait);
+            return None;
+        }
+        let chunk = member.chunk();
+        let due = now + member.arrives_after(chunk) + member.round_trip() + SLACK;
+        let id = member.id;
+        let (offset, bytes) = self.outgoing.take(work, chunk, id, due);
+        Some(self.transmit(id, [data_header(offset, bytes.len()), bytes]))
+    }
+
+    fn transmit(&mut self, member: usize, bytes: [Bytes; 2]) -> Transmit {
+        let len = bytes.iter().map(Bytes::len).sum();
+        if let Some(known) = self.members.iter_mut().find(|known| known.id == member) {
+            known.write(len);
+        }
+        Transmit { member, bytes }
+    }
+
+    /// When [`Bond::observe`] and then [`Bond::poll_transmit`] are to be called if nothing happens.
+    pub fn deadline(&self) -> Option<Instant> {
+        let stalls = self.members.iter().map(Member::looks_at);
+        let late = Instant::earliest(self.room_at, self.outgoing.late_at());
+        stalls.fold(late, Instant::earliest)
+    }
+}

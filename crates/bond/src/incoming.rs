@@ -1,0 +1,220 @@
+//! The receiver's part: chunks are put in order, and the sender is told how much may come.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::{Buf as _, Bytes};
+
+use crate::bond::BondError;
+
+/// What a piece that waits costs besides its bytes.
+const AROUND: u64 = 64;
+/// Most bytes that have come in order and of which the sender is not told; a part of the window where that is less.
+const SILENT: u64 = 128 * 1024;
+const PART: u64 = 8;
+
+/// What came of a stream.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    window: u64,
+    /// All before this has come in order, and all before that was read.
+    next: u64,
+    read: u64,
+    /// Pieces behind `next`. They do not overlap.
+    waiting: BTreeMap<u64, Bytes>,
+    /// What they cost.
+    cost: u64,
+    ready: VecDeque<Bytes>,
+    total: Option<u64>,
+    /// What the sender was told: delivered, and the limit.
+    told: (u64, u64),
+}
+
+impl Incoming {
+    pub(crate) fn new(window: u64) -> Self {
+        Self {
+            window,
+            next: 0,
+            read: 0,
+            waiting: BTreeMap::new(),
+            cost: 0,
+            ready: VecDeque::new(),
+            total: None,
+            told: (0, window),
+        }
+    }
+
+    /// A piece of the stream came. What came before is no news.
+    pub(crate) fn handle_data(&mut self, offset: u64, bytes: Bytes) -> Result<(), BondError> {
+        let end = offset + bytes.len() as u64;
+        if end > self.told.1 || self.total.is_some_and(|total| end > total) {
+            return Err(BondError::Window);
+        }
+        let (mut offset, mut bytes) = (offset, bytes);
+        if offset < self.next {
+            bytes.advance((self.next.min(end) - offset) as usize);
+            offset = self.next;
+        }
+        if offset == self.next && self.waiting.is_empty() {
+            if !bytes.is_empty() {
+                self.next = end;
+                self.ready.push_back(bytes);
+            }
+            return Ok(());
+        }
+        self.insert(offset, bytes);
+        // Each honest piece is at least a chunk's part of a segment long.
+        if self.cost > 2 * self.window + AROUND {
+            return Err(BondError::Window);
+        }
+        while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() == self.next)
+        {
+            let bytes = first.remove();
+            self.cost -= bytes.len() as u64 + AROUND;
+            self.next += bytes.len() as u64;
+            self.ready.push_back(bytes);
+        }
+        Ok(())
+    }
+
+    /// Keeps of a piece what is not known yet.
+    fn insert(&mut self, mut offset: u64, mut bytes: Bytes) {
+        while !bytes.is_empty() {
+            if let Some((known, piece)) = self.waiting.range(..=offset).next_back() {
+                let behind = (known + piece.len() as u64).saturating_sub(offset);
+                let cut = behind.min(bytes.len() as u64);
+                bytes.advance(cut as usize);
+                offset += cut;
+            }
+            let next = self.waiting.range(offset..).next().map_or(u64::MAX, |(next, _)| *next);
+            let len = (next - offset).min(bytes.len() as u64);
+            let piece = bytes.split_to(len as usize);
+            if !piece.is_empty() {
+                self.cost += len + AROUND;
+                self.waiting.insert(offset, piece);
+                offset += len;
+            }
+        }
+    }
+
+    /// The stream has this length.
+    pub(crate) fn handle_end(&mut self, total: u64) -> Result<(), BondError> {
+        let highest = self.waiting.last_key_value();
+        let highest = highest.map_or(self.next, |(offset, piece)| offset + piece.len() as u64);
+        if total < highest || self.total.is_some_and(|known| known != total) {
+            return Err(BondError::End);
+        }
+        self.total = Some(total);
+        Ok(())
+    }
+
+    /// The next bytes in order.
+    pub(crate) fn read(&mut self) -> Option<Bytes> {
+        let bytes = self.ready.pop_front()?;
+        self.read += bytes.len() as u64;
+        Some(bytes)
+    }
+
+    /// Whether everything has come.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.total == Some(self.next)
+    }
+
+    /// Whether everything was read.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.total == Some(self.read)
+    }
+
+    /// Bytes that came in order.
+    pub(crate) const fn delivered(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes that wait here.
+    pub(crate) fn held(&self) -> usize {
+        (self.cost + self.next - self.read) as usize
+    }
+
+    /// Delivered and limit, if the sender is to be told.
+    pub(crate) fn status(&self) -> Option<(u64, u64)> {
+        let now = (self.next, self.read.saturating_add(self.window));
+        let step = (self.window / PART).clamp(1, SILENT);
+        let is_news = match self.is_complete() {
+            true => now.0 > self.told.0,
+            false => now.0 - self.told.0 >= step || now.1 - self.told.1 >= step,
+        };
+        is_news.then_some(now)
+    }
+
+    /// The sender is told this.
+    pub(crate) const fn tell(&mut self, status: (u64, u64)) {
+        self.told = status;
+    }
+
+    /// What the sender was told last may not reach it.
+    pub(crate) const fn told(&self) -> (u64, u64) {
+        self.told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const WINDOW: u64 = 1_000;
+
+    fn all(incoming: &mut Incoming) -> Vec<u8> {
+        std::iter::from_fn(|| incoming.read()).flatten().collect()
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_that_overlap_and_come_in_any_order_make_the_stream(
+            pieces in prop::collection::vec((0usize..300, 1usize..80), 1..60),
+        ) {
+            let stream: Vec<u8> = (0..300u32).map(|n| (n * 7) as u8).collect();
+            let mut incoming = Incoming::new(WINDOW);
+            let mut read = Vec::new();
+            let whole = [(0, 150), (150, 150)];
+            for (offset, len) in pieces.into_iter().chain(whole) {
+                let piece = &stream[offset..(offset + len).min(300)];
+                incoming.handle_data(offset as u64, Bytes::copy_from_slice(piece)).expect("room");
+                read.extend(all(&mut incoming));
+                prop_assert_eq!(&read[..], &stream[..read.len()]);
+            }
+            prop_assert_eq!(read, stream);
+            prop_assert_eq!((incoming.held(), incoming.delivered()), (0, 300));
+        }
+    }
+
+    #[test]
+    fn what_exceeds_the_window_or_the_end_is_refused() {
+        let mut incoming = Incoming::new(WINDOW);
+        let piece = |len| Bytes::from(vec![0; len]);
+        assert_eq!(incoming.handle_data(990, piece(11)), Err(BondError::Window));
+        assert_eq!(incoming.handle_data(990, piece(10)), Ok(()));
+        assert_eq!(incoming.handle_end(999), Err(BondError::End));
+        assert_eq!(incoming.handle_end(1_000), Ok(()));
+        assert_eq!(incoming.handle_end(1_001), Err(BondError::End));
+        let mut incoming = Incoming::new(WINDOW);
+        let single = (1..WINDOW).map(|at| incoming.handle_data(at, piece(1)));
+        assert!(single.into_iter().any(|taken| taken.is_err()), "each costs more than a byte");
+    }
+
+    #[test]
+    fn the_sender_is_told_after_an_eighth_of_the_window_and_at_the_end() {
+        let mut incoming = Incoming::new(WINDOW);
+        incoming.handle_data(0, Bytes::from(vec![0; 124])).expect("room");
+        assert_eq!(incoming.status(), None);
+        incoming.handle_end(125).expect("an end");
+        incoming.handle_data(124, Bytes::from(vec![0; 1])).expect("room");
+        assert_eq!(incoming.status(), Some((125, WINDOW)));
+        incoming.tell((125, WINDOW));
+        assert_eq!(incoming.status(), None);
+        assert!(incoming.is_complete() && !incoming.has_ended());
+        all(&mut incoming);
+        assert!(incoming.has_ended());
+        assert_eq!(incoming.status(), None, "nothing more may come");
+    }
+}
