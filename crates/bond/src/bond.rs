@@ -49,13 +49,12 @@ pub struct Bond {
 }
 
 impl Bond {
-    /// A bond without connections. `here` is how much of the stream this end takes beyond what its application has
-    /// read, `there` the same of the peer.
-    pub fn new(here: ByteCount, there: ByteCount) -> Self {
+    /// A bond without connections. This end takes so much of the stream beyond what its application has read.
+    pub fn new(window: ByteCount) -> Self {
         Self {
             members: Vec::new(),
-            outgoing: Outgoing::new(there.get()),
-            incoming: Incoming::new(here.get()),
+            outgoing: Outgoing::new(),
+            incoming: Incoming::new(window.get()),
             room_at: None,
         }
     }
@@ -117,6 +116,11 @@ impl Bond {
     /// Nothing more is written.
     pub const fn close(&mut self) {
         self.outgoing.close();
+    }
+
+    /// Nothing more is to be written here.
+    pub fn has_closed(&self) -> bool {
+        self.outgoing.total().is_some()
     }
 
     /// The next bytes that came, in order.

@@ -11,6 +11,8 @@ const AROUND: u64 = 64;
 /// Most bytes that have come in order and of which the sender is not told; a part of the window where that is less.
 const SILENT: u64 = 128 * 1024;
 const PART: u64 = 8;
+/// How much may come before the sender has been told anything.
+pub(crate) const INITIAL: u64 = 256 * 1024;
 
 /// What came of a stream.
 #[derive(Debug)]
@@ -39,7 +41,7 @@ impl Incoming {
             cost: 0,
             ready: VecDeque::new(),
             total: None,
-            told: (0, window),
+            told: (0, INITIAL),
         }
     }
 
@@ -63,7 +65,7 @@ impl Incoming {
         }
         self.insert(offset, bytes);
         // Each honest piece is at least a chunk's part of a segment long.
-        if self.cost > 2 * self.window + AROUND {
+        if self.cost > 2 * self.window.max(INITIAL) {
             return Err(BondError::Window);
         }
         while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() == self.next)
@@ -136,7 +138,7 @@ impl Incoming {
 
     /// Delivered and limit, if the sender is to be told.
     pub(crate) fn status(&self) -> Option<(u64, u64)> {
-        let now = (self.next, self.read.saturating_add(self.window));
+        let now = (self.next, self.read.saturating_add(self.window).max(self.told.1));
         let step = (self.window / PART).clamp(1, SILENT);
         let is_news = match self.is_complete() {
             true => now.0 > self.told.0,
@@ -162,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    const WINDOW: u64 = 1_000;
+    const WINDOW: u64 = 1_000_000;
 
     fn all(incoming: &mut Incoming) -> Vec<u8> {
         std::iter::from_fn(|| incoming.read()).flatten().collect()
@@ -192,26 +194,27 @@ mod tests {
     fn what_exceeds_the_window_or_the_end_is_refused() {
         let mut incoming = Incoming::new(WINDOW);
         let piece = |len| Bytes::from(vec![0; len]);
-        assert_eq!(incoming.handle_data(990, piece(11)), Err(BondError::Window));
-        assert_eq!(incoming.handle_data(990, piece(10)), Ok(()));
-        assert_eq!(incoming.handle_end(999), Err(BondError::End));
-        assert_eq!(incoming.handle_end(1_000), Ok(()));
-        assert_eq!(incoming.handle_end(1_001), Err(BondError::End));
-        let mut incoming = Incoming::new(WINDOW);
-        let single = (1..WINDOW).map(|at| incoming.handle_data(at, piece(1)));
+        assert_eq!(incoming.handle_data(INITIAL - 10, piece(11)), Err(BondError::Window));
+        assert_eq!(incoming.handle_data(INITIAL - 10, piece(10)), Ok(()));
+        assert_eq!(incoming.handle_end(INITIAL - 1), Err(BondError::End));
+        assert_eq!(incoming.handle_end(INITIAL), Ok(()));
+        assert_eq!(incoming.handle_end(INITIAL + 1), Err(BondError::End));
+        let mut incoming = Incoming::new(INITIAL);
+        let single = (1..INITIAL).map(|at| incoming.handle_data(at, piece(1)));
         assert!(single.into_iter().any(|taken| taken.is_err()), "each costs more than a byte");
     }
 
     #[test]
-    fn the_sender_is_told_after_an_eighth_of_the_window_and_at_the_end() {
+    fn the_sender_is_told_the_window_and_how_far_it_is_and_the_end() {
         let mut incoming = Incoming::new(WINDOW);
-        incoming.handle_data(0, Bytes::from(vec![0; 124])).expect("room");
+        assert_eq!(incoming.status(), Some((0, WINDOW)));
+        incoming.tell((0, WINDOW));
+        incoming.handle_data(0, Bytes::from(vec![0; 124_000])).expect("room");
         assert_eq!(incoming.status(), None);
-        incoming.handle_end(125).expect("an end");
-        incoming.handle_data(124, Bytes::from(vec![0; 1])).expect("room");
-        assert_eq!(incoming.status(), Some((125, WINDOW)));
-        incoming.tell((125, WINDOW));
-        assert_eq!(incoming.status(), None);
+        incoming.handle_end(124_001).expect("an end");
+        incoming.handle_data(124_000, Bytes::from(vec![0; 1])).expect("room");
+        assert_eq!(incoming.status(), Some((124_001, WINDOW)));
+        incoming.tell((124_001, WINDOW));
         assert!(incoming.is_complete() && !incoming.has_ended());
         all(&mut incoming);
         assert!(incoming.has_ended());

@@ -12,7 +12,7 @@
 //! use bentpipe_units::{ByteCount, Instant};
 //!
 //! let window = ByteCount::new(1_000_000);
-//! let [mut here, mut there] = [Bond::new(window, window), Bond::new(window, window)];
+//! let [mut here, mut there] = [Bond::new(window), Bond::new(window)];
 //! here.join(0);
 //! there.join(0);
 //! here.write("a stream".into());

@@ -6,6 +6,7 @@ use bentpipe_units::Instant;
 use bytes::Bytes;
 
 use crate::bond::BondError;
+use crate::incoming::INITIAL;
 use crate::member::Member;
 
 /// A chunk that was written to a connection.
@@ -45,7 +46,7 @@ pub(crate) enum Work {
 }
 
 impl Outgoing {
-    pub(crate) const fn new(limit: u64) -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             pending: VecDeque::new(),
             pending_len: 0,
@@ -53,7 +54,7 @@ impl Outgoing {
             under_way: BTreeMap::new(),
             under_way_len: 0,
             has_orphans: false,
-            limit,
+            limit: INITIAL,
             is_closed: false,
         }
     }

@@ -52,8 +52,8 @@ impl Connection {
     /// A step of time. Returns what arrives.
     fn step(&mut self, now: Instant) -> Vec<Bytes> {
         if self.is_cut {
-            self.under_way.iter_mut().for_each(|(at, _)| *at = *at + STEP);
-            self.heard.iter_mut().for_each(|(at, _)| *at = *at + STEP);
+            self.under_way.iter_mut().for_each(|(at, _)| *at += STEP);
+            self.heard.iter_mut().for_each(|(at, _)| *at += STEP);
             return Vec::new();
         }
         self.credit += self.rate.as_bps() as f64 / 8.0 * STEP.as_secs_f64();
@@ -92,7 +92,7 @@ struct World {
 impl World {
     /// Links of these megabits per second and milliseconds of delay.
     fn new(links: &[(u64, u64)]) -> Self {
-        let mut bonds = [Bond::new(WINDOW, WINDOW), Bond::new(WINDOW, WINDOW)];
+        let mut bonds = [Bond::new(WINDOW), Bond::new(WINDOW)];
         for bond in &mut bonds {
             (0..links.len()).for_each(|link| bond.join(link));
         }
@@ -101,7 +101,7 @@ impl World {
     }
 
     fn step(&mut self) {
-        self.now = self.now + STEP;
+        self.now += STEP;
         for end in 0..2 {
             for (link, connection) in self.connections[end].iter_mut().enumerate() {
                 for bytes in connection.step(self.now) {

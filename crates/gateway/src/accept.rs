@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bentpipe_units::{Instant, Span};
 use bytes::Bytes;
 
+use crate::carrier::Carrier;
 use crate::flow::Reach;
 use crate::flows::{Flow, Room};
 use crate::open::{self, Destination, Open, Verdict};
 use crate::peer::Remote;
 use crate::{Gateway, Network, Tasks as _, Tcp as _, relay};
-use bentpipe_association::host::Connection;
+use bentpipe_association::host::{Connection, Joining};
 
 /// Time for a remote gateway to say what it wants.
 const OPEN_TIMEOUT: Span = Span::from_secs(60);
@@ -52,8 +53,10 @@ async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Re
         connection.abort();
         return Ok(());
     };
-    let opening = inner.network.timeout(OPEN_TIMEOUT, open::read(&connection)).await;
+    let carrier = Carrier::Single(connection);
+    let opening = inner.network.timeout(OPEN_TIMEOUT, open::read(&carrier)).await;
     let (open, first) = opening.ok_or(io::ErrorKind::TimedOut)??;
+    let Carrier::Single(connection) = carrier else { return Ok(()) };
     match open {
         Open::Hold => {
             if !remote.is_up.swap(true, Ordering::Relaxed) {
@@ -77,7 +80,23 @@ async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Re
             }
             Ok(())
         }
-        Open::Flow { to, from } => serve_flow(inner, remote, connection, first, to, from).await,
+        Open::Flow { to, from } => {
+            serve_flow(inner, remote, Carrier::Single(connection), first, to, from).await
+        }
+        Open::Bonded { to, from, link } => {
+            let (link, greeting) = (usize::from(link), Bytes::new());
+            let carrier = inner.bond(Joining { connection, link, greeting }, first)?;
+            let _listed = remote.bonds.add(&carrier);
+            let bonded = carrier.bonded();
+            let served = serve_flow(inner, remote, carrier, Bytes::new(), to, from);
+            inner.driven_by(bonded, None, served).await
+        }
+        Open::Join { first: number, link } => {
+            // Where the flow has ended by now the end of this connection says nothing of it.
+            let Some(bonded) = remote.bonds.find(number) else { return Ok(()) };
+            let (link, greeting) = (usize::from(link), Bytes::new());
+            bonded.join(Joining { connection, link, greeting }, first)
+        }
     }
 }
 
@@ -85,14 +104,14 @@ async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Re
 async fn serve_flow<N: Network>(
     inner: &Gateway<N>,
     remote: &Remote,
-    connection: Connection,
+    carrier: Carrier,
     first: Bytes,
     to: Destination,
     from: SocketAddr,
 ) -> io::Result<()> {
     let refuse = async |verdict: Verdict| {
         inner.refused(&remote.name, from, &to, verdict);
-        connection.write_bytes(open::frame(&verdict)).await
+        carrier.write_bytes(open::frame(&verdict)).await
     };
     let Some(wait) =
         remote.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, BURST)
@@ -105,16 +124,15 @@ async fn serve_flow<N: Network>(
     let permit = remote.places.clone().try_acquire_owned();
     let Ok(permit) = permit else { return refuse(Verdict::Busy).await };
     let flow = Flow::begin(inner, remote, from, to.clone(), Room::There { _permit: permit });
-    flow.goes_by(&connection);
+    flow.goes_by(&carrier);
     let source = inner.source(from);
     let mut tcp = match inner.connect_allowed(&remote.name, &to, source).await {
         Ok(tcp) => tcp,
         Err(verdict) => return refuse(verdict).await,
     };
-    connection.write_bytes(open::frame(&Verdict::Connected)).await?;
+    carrier.write_bytes(open::frame(&Verdict::Connected)).await?;
     let ended =
-        relay::relay(&inner.network, &mut tcp, connection, relay::Before::Bytes(first), &flow)
-            .await;
+        relay::relay(&inner.network, &mut tcp, carrier, relay::Before::Bytes(first), &flow).await;
     inner.note(ended, &flow)
 }
 

@@ -7,14 +7,14 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use tokio::io::AsyncWriteExt as _;
 
+use crate::carrier::Carrier;
 use crate::counters::Counters;
 use crate::flows::{Flow, Room};
-use crate::open::{self, Destination, Open, Verdict};
+use crate::open::{self, Destination, Verdict};
 use crate::peer::Remote;
 use crate::places::{Kind, Place};
 use crate::relay::{self, Before, Ended};
 use crate::{Fallback, Gateway, Network, Tcp as _};
-use bentpipe_association::host::Connection;
 
 /// Where a flow may lead that goes without the remote gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +29,15 @@ pub enum Reach {
 #[derive(Debug)]
 pub struct Begun<T> {
     flow: Flow,
+    /// The remote gateway's name.
+    peer: String,
     path: Path<T>,
 }
 
 #[derive(Debug)]
 enum Path<T> {
     /// To the remote gateway, which has said this so far.
-    Remote(Connection, Before),
+    Remote(Carrier, Before),
     /// Without it.
     Direct(T),
 }
@@ -48,8 +50,8 @@ impl<T> Begun<T> {
 
     /// Nobody wants it any more: the server sees a reset.
     pub fn give_up(self) {
-        if let Path::Remote(connection, _) = self.path {
-            connection.abort();
+        if let Path::Remote(carrier, _) = self.path {
+            carrier.abort();
         }
     }
 }
@@ -111,27 +113,26 @@ impl<N: Network> Gateway<N> {
         if self.config.fallback == Fallback::Direct && !remote.is_up.load(Ordering::Relaxed) {
             flow.goes_directly();
             let path = Path::Direct(self.connect_directly(&to, from, reach).await?);
-            return Ok(Begun { flow, path });
+            return Ok(Begun { flow, peer: remote.name.clone(), path });
         }
         // Whose place is looked up still is not waited for longer than for one that does not answer.
         let idle_timeout = self.config.limits.idle_timeout.0;
         let located = self.network.timeout(idle_timeout, remote.located.known()).await;
         located.ok_or(Verdict::Unreachable)?;
-        let connection =
-            self.host.open(remote.address(), remote.key, crate::PORT, self.tuning.clone());
-        flow.goes_by(&connection);
-        let opening = open::frame(&Open::Flow { to, from });
-        connection.write_bytes(opening).await.map_err(|_| Verdict::TimedOut)?;
+        let opened = self.open_carrier(remote, to, from).await;
+        let carrier = opened.map_err(|_| Verdict::TimedOut)?;
+        flow.goes_by(&carrier);
+        let peer = remote.name.clone();
         if self.config.early_accept {
-            return Ok(Begun { flow, path: Path::Remote(connection, Before::Verdict) });
+            return Ok(Begun { flow, peer, path: Path::Remote(carrier, Before::Verdict) });
         }
-        let said = open::read(&connection).await;
+        let said = self.driven(&carrier, Some(remote), open::read(&carrier)).await;
         let (verdict, first) = said.unwrap_or((Verdict::TimedOut, Bytes::new()));
         if verdict != Verdict::Connected {
-            connection.abort();
+            carrier.abort();
             return Err(verdict);
         }
-        Ok(Begun { flow, path: Path::Remote(connection, Before::Bytes(first)) })
+        Ok(Begun { flow, peer, path: Path::Remote(carrier, Before::Bytes(first)) })
     }
 
     /// Carries a connection whose client was never told of a gateway: until there is a flow, and from then on to its end.
@@ -167,11 +168,11 @@ impl<N: Network> Gateway<N> {
     ) -> io::Result<()> {
         tcp.prepare()?;
         tcp.guard()?;
-        let Begun { flow, path } = begun;
+        let Begun { flow, peer, path } = begun;
         let Some(stay) = flow.stay() else { return Ok(()) };
         tokio::select! {
             biased;
-            ended = self.carry_by(path, &flow, &mut tcp, first) => ended,
+            ended = self.carry_by(path, &self.peers[&peer], &flow, &mut tcp, first) => ended,
             () = stay.over() => self.note(Err(io::Error::other("its place went to another client")), &flow),
         }
     }
@@ -179,6 +180,7 @@ impl<N: Network> Gateway<N> {
     async fn carry_by(
         &self,
         path: Path<N::Tcp>,
+        remote: &Remote,
         flow: &Flow,
         tcp: &mut N::Tcp,
         first: Bytes,
@@ -192,9 +194,13 @@ impl<N: Network> Gateway<N> {
                 tcp.complete()?;
                 server.complete()
             }
-            Path::Remote(connection, before) => {
-                relay::send_first(&connection, first, flow).await?;
-                self.note(relay::relay(&self.network, tcp, connection, before, flow).await, flow)
+            Path::Remote(carrier, before) => {
+                let bonded = carrier.bonded();
+                let carried = async {
+                    relay::send_first(&carrier, first, flow).await?;
+                    relay::relay(&self.network, tcp, carrier, before, flow).await
+                };
+                self.note(self.driven_by(bonded, Some(remote), carried).await, flow)
             }
         }
     }

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::carrier::Carrier;
 use crate::counters::{Counters, Traffic};
 use crate::open::Destination;
 use crate::peer::Remote;
 use crate::places::{Place, Stay};
 use crate::{Gateway, Network};
 use bentpipe_association::endpoint::ConnectionRef;
+use bentpipe_association::host::Host;
 use bentpipe_association::host::lock;
-use bentpipe_association::host::{Connection, Host};
 use bentpipe_units::Instant;
 
 /// The flows that are open, by number. Each has a permit, so that there are never more than may be open.
@@ -136,9 +137,11 @@ impl Flow {
         }
     }
 
-    /// It goes by this connection.
-    pub(crate) fn goes_by(&self, connection: &Connection) {
-        let _ = self.entry.path.set(Path::Remote(connection.reference()));
+    /// It goes by this.
+    pub(crate) fn goes_by(&self, carrier: &Carrier) {
+        if let Some(connection) = carrier.reference() {
+            let _ = self.entry.path.set(Path::Remote(connection));
+        }
     }
 
     /// It goes without the remote gateway.

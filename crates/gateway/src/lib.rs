@@ -8,6 +8,7 @@
 //! threads, `bentpipe-sim` gives it simulated ones.
 
 mod accept;
+mod carrier;
 mod config;
 mod counters;
 mod flow;

@@ -37,6 +37,11 @@ impl Located {
         self.found.borrow()[0]
     }
 
+    /// Whether it has an address over the second link.
+    pub(crate) const fn has_backup(&self) -> bool {
+        self.configured[1].is_some()
+    }
+
     /// Whether it has to be looked up.
     pub(crate) fn by_name(&self) -> bool {
         self.configured.iter().flatten().any(|configured| configured.address().is_none())

@@ -8,8 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
-use bentpipe_association::host::Connection;
-use bentpipe_association::stream::Streams;
+use crate::carrier::Carrier;
 
 /// Longest message: a name has 255 bytes at most.
 const MOST: usize = 512;
@@ -90,6 +89,22 @@ pub(crate) enum Open {
         /// Whose it is.
         from: SocketAddr,
     },
+    /// A flow whose bytes go over several links, as frames of a bond.
+    Bonded {
+        /// Where it leads.
+        to: Destination,
+        /// Whose it is.
+        from: SocketAddr,
+        /// The link that this connection goes by.
+        link: u8,
+    },
+    /// One connection more of such a flow.
+    Join {
+        /// The number of the flow's first connection.
+        first: u32,
+        /// The link that this connection goes by.
+        link: u8,
+    },
 }
 
 /// What became of a flow, the first message in the other direction.
@@ -153,15 +168,13 @@ pub(crate) fn frame(message: &impl Serialize) -> Bytes {
 ///
 /// # Errors
 /// When the connection ends before, or what comes is none.
-pub(crate) async fn read<M: for<'a> Deserialize<'a>>(
-    connection: &Connection<impl Streams>,
-) -> io::Result<(M, Bytes)> {
+pub(crate) async fn read<M: for<'a> Deserialize<'a>>(carrier: &Carrier) -> io::Result<(M, Bytes)> {
     let mut read = BytesMut::new();
     loop {
         if let Some(message) = take(&mut read)? {
             return Ok((message, read.freeze()));
         }
-        match connection.read_bytes().await? {
+        match carrier.read_bytes().await? {
             Some(bytes) => read.extend_from_slice(&bytes),
             None => return Err(io::ErrorKind::UnexpectedEof.into()),
         }

@@ -10,6 +10,7 @@ use bentpipe_units::Span;
 use tokio::sync::Semaphore;
 
 use crate::accept::Pace;
+use crate::carrier::Bonds;
 use crate::config::{Config, tuning};
 use crate::counters::Traffic;
 use crate::location::Located;
@@ -27,6 +28,8 @@ pub(crate) struct Remote {
     pub(crate) name: String,
     pub(crate) key: PublicKey,
     pub(crate) located: Located,
+    /// Bonds of flows that it has begun.
+    pub(crate) bonds: Bonds,
     /// It answers.
     pub(crate) is_up: AtomicBool,
     /// Connections that it holds up here.
@@ -84,6 +87,7 @@ impl Remote {
             name: name.to_owned(),
             key: peer.key.0,
             located: Located::new(known),
+            bonds: Bonds::default(),
             is_up: AtomicBool::new(false),
             holds: AtomicUsize::new(0),
             rivals: Rivals::default(),

@@ -29,12 +29,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use buffer::Buffer;
 use frames::{DATA, END, Frames, HEADER, RESET, put_header};
 
+use crate::carrier::Carrier;
 use crate::flows::Flow;
 use crate::open::{self, Verdict};
 use crate::{Tcp, TcpReader};
 
-use bentpipe_association::host::{Connection, Runtime};
-use bentpipe_association::stream::Streams;
+use bentpipe_association::host::Runtime;
 use bentpipe_units::Span;
 
 /// Most frames given to TCP at once.
@@ -79,19 +79,15 @@ pub(crate) enum Ended {
 ///
 /// # Errors
 /// When the connection failed.
-pub(crate) async fn send_first(
-    connection: &Connection<impl Streams>,
-    first: Bytes,
-    flow: &Flow,
-) -> io::Result<()> {
+pub(crate) async fn send_first(carrier: &Carrier, first: Bytes, flow: &Flow) -> io::Result<()> {
     if first.is_empty() {
         return Ok(());
     }
     flow.sent(first.len());
     let mut header = BytesMut::zeroed(HEADER);
     put_header(&mut header, DATA, first.len());
-    connection.write_bytes(header.freeze()).await?;
-    connection.write_bytes(first).await
+    carrier.write_bytes(header.freeze()).await?;
+    carrier.write_bytes(first).await
 }
 
 /// Carries a flow until both directions have ended.
@@ -101,49 +97,49 @@ pub(crate) async fn send_first(
 pub(crate) async fn relay<T: Tcp>(
     runtime: &impl Runtime,
     tcp: &mut T,
-    connection: Connection<impl Streams>,
+    carrier: Carrier,
     before: Before,
     flow: &Flow,
 ) -> io::Result<Ended> {
     tcp.guard()?;
     let outcome = {
         let (reader, writer) = tcp.split();
-        let up = upward(reader, &connection, flow);
+        let up = upward(reader, &carrier, flow);
         let down = async {
-            let ending = downward(&connection, before, writer, flow).await;
-            connection.has_passed_on();
+            let ending = downward(&carrier, before, writer, flow).await;
+            carrier.has_passed_on();
             ending
         };
-        both(up, down, connection.failed()).await
+        both(up, down, carrier.failed()).await
     };
-    connection.keeps_nothing();
+    carrier.keeps_nothing();
     match outcome {
         Ok(Both::Ended(Ending::End)) => {
             tcp.complete()?;
-            let _ = connection.finish().await;
+            let _ = carrier.finish().await;
             Ok(Ended::Carried)
         }
         Ok(Both::Ended(_)) => {
             // The host is gone, but what it sent before is still delivered.
-            let _ = runtime.timeout(LINGER, delivered(runtime, &connection)).await;
-            connection.abort();
+            let _ = runtime.timeout(LINGER, carrier.delivered(runtime)).await;
+            carrier.abort();
             Ok(Ended::Carried)
         }
         Ok(Both::ResetHere) => {
-            let _ = runtime.timeout(LINGER, connection.finish()).await;
+            let _ = runtime.timeout(LINGER, carrier.finish()).await;
             Ok(Ended::Carried)
         }
         Ok(Both::NotConnected(verdict)) => {
-            connection.abort();
+            carrier.abort();
             Ok(Ended::NotConnected(verdict))
         }
         Ok(Both::ResetThere) => {
             let _ = runtime.timeout(LINGER, taken(runtime, tcp)).await;
-            let _ = runtime.timeout(LINGER, connection.finish()).await;
+            let _ = runtime.timeout(LINGER, carrier.finish()).await;
             Ok(Ended::Carried)
         }
         Err(error) => {
-            connection.abort();
+            carrier.abort();
             Err(error)
         }
     }
@@ -199,26 +195,22 @@ async fn taken(runtime: &impl Runtime, tcp: &mut impl Tcp) {
 }
 
 /// From TCP to the remote gateway.
-async fn upward(
-    mut tcp: impl TcpReader,
-    connection: &Connection<impl Streams>,
-    flow: &Flow,
-) -> io::Result<Ending> {
+async fn upward(mut tcp: impl TcpReader, carrier: &Carrier, flow: &Flow) -> io::Result<Ending> {
     let mut buffer = Buffer::new();
     let (kind, ending) = loop {
-        match read(&mut tcp, connection, &mut buffer).await {
+        match read(&mut tcp, carrier, &mut buffer).await {
             Ok(0) => break (END, Ending::End),
             Err(_) => break (RESET, Ending::Reset),
             Ok(len) => {
                 flow.sent(len);
-                connection.write_bytes(buffer.take_frame(len)).await?;
+                carrier.write_bytes(buffer.take_frame(len)).await?;
             }
         }
     };
     let mut last = BytesMut::zeroed(HEADER);
     put_header(&mut last, kind, 0);
-    connection.write_bytes(last.freeze()).await?;
-    connection.close();
+    carrier.write_bytes(last.freeze()).await?;
+    carrier.close();
     Ok(ending)
 }
 
@@ -226,12 +218,12 @@ async fn upward(
 /// nothing comes no memory is kept.
 async fn read(
     tcp: &mut impl TcpReader,
-    connection: &Connection<impl Streams>,
+    carrier: &Carrier,
     buffer: &mut Buffer,
 ) -> io::Result<usize> {
     buffer.released_during(tcp.readable()).await?;
     poll_fn(|cx| {
-        let polled = match connection.poll_room(cx) {
+        let polled = match carrier.poll_room(cx) {
             Poll::Ready(room) => {
                 let mut bytes = buffer.prepare(room).limit(room);
                 pin!(tcp.read_buf(&mut bytes)).poll(cx)
@@ -249,14 +241,14 @@ async fn read(
 
 /// From the remote gateway to TCP.
 async fn downward(
-    connection: &Connection<impl Streams>,
+    carrier: &Carrier,
     before: Before,
     mut tcp: impl AsyncWrite + Unpin,
     flow: &Flow,
 ) -> io::Result<Ending> {
     let first = match before {
         Before::Bytes(first) => first,
-        Before::Verdict => match open::read(connection).await? {
+        Before::Verdict => match open::read(carrier).await? {
             (Verdict::Connected, first) => first,
             (verdict, _) => return Ok(Ending::NotConnected(verdict)),
         },
@@ -287,7 +279,7 @@ async fn downward(
             Some(_) => return Ok(Ending::Reset),
             None => {}
         }
-        if !connection.read_chunks(&mut arrived, GATHER).await? {
+        if !carrier.read_chunks(&mut arrived, GATHER).await? {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     }
@@ -322,11 +314,4 @@ async fn write_all(
         }
     }
     Ok(())
-}
-
-/// Waits until the remote gateway has everything.
-async fn delivered(runtime: &impl Runtime, connection: &Connection<impl Streams>) {
-    while connection.unsent() > 0 || connection.state().0.in_flight.get() > 0 {
-        runtime.sleep(LOOK).await;
-    }
 }

@@ -152,3 +152,30 @@ async fn flows_are_spread_over_both_links_if_that_is_wanted_and_outlive_either_o
     assert!(carried > half / 4, "{carried} bytes by the second link");
     assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bonded_flow_uses_both_links_at_once_and_outlives_either_of_them() {
+    let to = server(echo).await;
+    let [first, second] = free().await;
+    let settings = ["outer = \"udp\"\n[backup]\nbond = true", &format!("{OPEN}\n[backup]")];
+    let site = Site::new(&to.to_string(), Some(first), settings).await;
+    let site = site.with_peer(&format!("backup = \"{second}\""));
+    let link = |listen, millis| Link::new(listen, site.udp, 50, Span::from_millis(millis), 0.0);
+    let (near, far) = (link(first, 5), link(second, 25));
+    let (_hub, terminal) = (site.hub(), site.terminal());
+    until(&terminal, |peer| peer.up).await;
+    let mut tcp = TcpStream::connect(site.forward).await.expect("a connection");
+    // The second link has answered three times by the end of these.
+    for _ in 0..4 {
+        round(&mut tcp, 10_000_000).await;
+    }
+    let carried = far.end().bytes;
+    assert!(carried > 8_000_000, "{carried} bytes by the second link");
+    round(&mut tcp, 5_000_000).await;
+    let _far = link(second, 25);
+    round(&mut tcp, 5_000_000).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    near.end();
+    round(&mut tcp, 5_000_000).await;
+    assert_eq!(terminal.counters().cut.load(std::sync::atomic::Ordering::Relaxed), 0);
+}

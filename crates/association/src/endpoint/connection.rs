@@ -40,6 +40,8 @@ pub(super) struct Connection {
     dirty: bool,
     /// The path that it takes to the peer.
     path: usize,
+    /// The link that it keeps to, whether that works or not.
+    bound: Option<usize>,
     /// The link on whose shaper of the association it waits for its rounds, and its number there.
     member: Option<(usize, u32)>,
     /// It gets more of a shared window than others.
@@ -81,6 +83,7 @@ impl Connection {
             waits: false,
             dirty: false,
             path,
+            bound: None,
             member: None,
             ahead: false,
             object: Object::NONE,
@@ -98,6 +101,16 @@ impl Connection {
     /// The path that it takes to the peer.
     pub(super) const fn path(&self) -> usize {
         self.path
+    }
+
+    /// It keeps to this link from now on.
+    pub(super) const fn bind(&mut self, link: usize) {
+        self.bound = Some(link);
+    }
+
+    /// The link that it keeps to.
+    pub(super) const fn bound(&self) -> Option<usize> {
+        self.bound
     }
 
     /// Whether it waits for its rounds on a shaper.

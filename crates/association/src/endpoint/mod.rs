@@ -250,6 +250,19 @@ impl Endpoint {
         ConnectionId(self.context(id).add(now, number, session, None))
     }
 
+    /// A connection keeps to this link, 0 or 1: what it sends goes by no other one, and waits while that does not work.
+    pub fn bind(&mut self, now: Instant, id: ConnectionId, link: usize) {
+        let association = self.connections.get(id.0).association();
+        self.context(association).bind(now, id.0, link);
+    }
+
+    /// The links by which a peer is reached now, as far as is known.
+    pub fn links(&self, peer: PublicKey) -> Vec<usize> {
+        let Some(id) = self.directory.of_peer(peer) else { return Vec::new() };
+        let association = self.directory.get(id);
+        (0..LINKS).filter(|link| association.reaches_by(*link)).collect()
+    }
+
     fn associate(&mut self, now: Instant, peer: PublicKey, route: Route) -> AssociationId {
         let lasting = self.directory.take_lasting(peer);
         let us = self.identity.public_key();

@@ -162,10 +162,13 @@ impl Paths {
         if !self.spread {
             return vec![self.main];
         }
-        let best =
-            |link| (0..self.list.len()).find(|&w| self.is_up(w) && self.list[w].link() == link);
-        let all: Vec<usize> = (0..LINKS).filter_map(best).collect();
+        let all: Vec<usize> = (0..LINKS).filter_map(|link| self.by_link(link)).collect();
         if all.is_empty() { vec![self.main] } else { all }
+    }
+
+    /// The best path over this link that works.
+    pub(super) fn by_link(&self, link: usize) -> Option<usize> {
+        (0..self.list.len()).find(|&path| self.is_up(path) && self.list[path].link() == link)
     }
 
     /// Whether a connection on this path has to take another one.

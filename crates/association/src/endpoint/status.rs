@@ -23,6 +23,11 @@ impl ConnectionRef {
         Self { id, peer, number }
     }
 
+    /// Its number in the association, by which both hosts know it.
+    pub const fn number(self) -> u32 {
+        self.number
+    }
+
     /// Its number in the endpoint, which another one may have by now.
     pub(super) const fn id(self) -> usize {
         self.id

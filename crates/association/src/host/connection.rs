@@ -35,6 +35,13 @@ impl Connection {
         self.handle.shared.endpoint().peer(self.id)
     }
 
+    /// What is sent goes by this link, 0 or 1, and by no other one, whether it works or not.
+    pub fn bind(&self, link: usize) {
+        let shared = &self.handle.shared;
+        shared.endpoint().bind(shared.now(), self.id, link);
+        shared.changed.notify_one();
+    }
+
     /// A reference to it, for those who look on.
     pub fn reference(&self) -> ConnectionRef {
         self.handle.shared.endpoint().reference(self.id)
@@ -45,6 +52,11 @@ impl<S: Streams> Connection<S> {
     /// The connection of this number, of the host that the handle leads to.
     pub fn new(handle: Arc<Handle<S>>, id: ConnectionId) -> Self {
         Self { handle, id, unread: Mutex::new(Bytes::new()) }
+    }
+
+    /// Whether the peer has answered.
+    pub(super) fn has_opened(&self) -> bool {
+        self.endpoint().stream(self.id).status.connected
     }
 
     /// Waits until the peer has answered.
@@ -219,14 +231,18 @@ impl<S: Streams> Connection<S> {
         shared.changed.notify_one();
     }
 
-    fn poll_write_bytes(&self, cx: &Context<'_>, bytes: &mut Bytes) -> Poll<io::Result<usize>> {
+    pub(super) fn poll_write_bytes(
+        &self,
+        cx: &Context<'_>,
+        bytes: &mut Bytes,
+    ) -> Poll<io::Result<usize>> {
         let shared = &self.handle.shared;
         let written = ready!(shared.endpoint().poll_write(shared.now(), self.id, bytes, cx));
         shared.changed.notify_one();
         Poll::Ready(written.map_err(io::Error::from))
     }
 
-    fn poll_read_bytes(&self, cx: &Context<'_>) -> Poll<io::Result<Option<Bytes>>> {
+    pub(super) fn poll_read_bytes(&self, cx: &Context<'_>) -> Poll<io::Result<Option<Bytes>>> {
         let shared = &self.handle.shared;
         let read = ready!(shared.endpoint().poll_read(shared.now(), self.id, cx));
         if matches!(read, Ok(Some(_))) {

@@ -2,6 +2,7 @@
 //!
 //! Somebody runs the machine behind it: `bentpipe-net` on a socket, `bentpipe-sim` in virtual time.
 
+mod bonded;
 mod connection;
 mod runtime;
 mod shared;
@@ -20,6 +21,7 @@ use bentpipe_units::{BitRate, ByteCount, Instant};
 use crate::endpoint::{ConnectionRef, Datagrams, Endpoint, Fec, PeerState, Plan, Share};
 use crate::key::PublicKey;
 
+pub use self::bonded::{Bonded, Joining};
 pub use self::connection::Connection;
 pub use self::runtime::Runtime;
 pub use self::shared::{Clock, Handle, Shared, lock};
@@ -91,6 +93,11 @@ impl Host {
     /// monitors them; both send by the first one that works.
     pub fn plan(&self, peer: PublicKey, plan: Plan) {
         self.handle.shared.endpoint().plan(peer, plan);
+    }
+
+    /// The links, of 0 and 1, by which a peer is reached now, as far as is known.
+    pub fn links(&self, peer: PublicKey) -> Vec<usize> {
+        self.handle.shared.endpoint().links(peer)
     }
 
     /// What is known of a peer.

@@ -65,6 +65,9 @@ pub struct Backup {
     /// Flows are spread over both links while both work.
     #[serde(default, alias = "aggregate")]
     pub load_balance: bool,
+    /// Each flow uses both links at once.
+    #[serde(default)]
+    pub bond: bool,
 }
 
 /// Which outer transports there are between gateways.
@@ -175,9 +178,15 @@ impl Config {
             }
             _ => {}
         }
+        if backup.load_balance && backup.bond {
+            let message = "with bond = true each flow uses both links: leave load_balance out";
+            found.add("backup.load_balance", message);
+        }
         if self.role == Role::Hub {
-            if backup.load_balance {
-                found.add("backup.load_balance", "the terminal decides: say it there");
+            for (key, is_set) in [("load_balance", backup.load_balance), ("bond", backup.bond)] {
+                if is_set {
+                    found.add(format!("backup.{key}"), "the terminal decides: say it there");
+                }
             }
             return;
         }

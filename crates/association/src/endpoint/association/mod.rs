@@ -201,6 +201,11 @@ impl Association {
         }
     }
 
+    /// Whether a path over this link works.
+    pub(super) fn reaches_by(&self, link: usize) -> bool {
+        self.paths.by_link(link).is_some()
+    }
+
     /// Its connections.
     pub(super) fn connections(&self) -> impl Iterator<Item = usize> {
         self.roster.all().into_iter()

@@ -55,6 +55,21 @@ impl PeerContext<'_> {
         paths.iter().copied().min_by(less).unwrap_or(association.paths.main())
     }
 
+    /// The path that a connection has to take in place of its own. One that is bound to a link waits until that works.
+    fn better_path(&self, id: usize) -> Option<usize> {
+        let (connection, paths) = (self.connections.get(id), &self.association.paths);
+        match connection.bound() {
+            Some(link) => paths.by_link(link).filter(|path| *path != connection.path()),
+            None => paths.must_leave(connection.path()).then(|| self.choose_path()),
+        }
+    }
+
+    /// A connection keeps to this link from now on.
+    pub(in crate::endpoint) fn bind(&mut self, now: Instant, id: usize, link: usize) {
+        self.connections.get_mut(id).bind(link);
+        self.switch(now);
+    }
+
     /// Paths to the peer have changed: connections whose path does not work take another one, and segments are
     /// as long as theirs carries.
     pub(in crate::endpoint) fn switch(&mut self, now: Instant) {
@@ -62,10 +77,11 @@ impl PeerContext<'_> {
         self.association.prober.uses(now, main);
         for id in self.association.roster.all() {
             let before = self.connections.get(id).path();
-            if self.association.paths.must_leave(before) {
+            if let Some(path) = self.better_path(id) {
                 self.leave_shaper(id);
-                self.forget_window(before);
-                let path = self.choose_path();
+                if self.connections.get(id).bound().is_none() {
+                    self.forget_window(before);
+                }
                 self.connections.get_mut(id).take_path(now, path);
                 self.join_others(now, id);
                 self.connections.mark_dirty(id);

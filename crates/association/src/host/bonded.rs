@@ -1,0 +1,436 @@
+//! A byte stream over connections by several links ([`bentpipe_bond`]).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+
+use bentpipe_bond::{Bond, Observed, Transmit};
+use bentpipe_cc::Phase;
+use bentpipe_transport::Inspect as _;
+use bentpipe_units::{ByteCount, Instant, Span};
+use bytes::Bytes;
+
+use super::connection::Connection;
+use super::runtime::Runtime;
+use super::shared::lock;
+use crate::endpoint::ConnectionRef;
+use crate::stream::{Kept, Streams as _};
+
+/// Bytes that wait for a link before a writer waits.
+const PENDING: usize = 256 * 1024;
+/// A stream that has carried less takes one link: for an object that is short a second one is not worth its opening.
+const JOIN_AFTER: u64 = 256 * 1024;
+/// Time until another connection is tried by a link by which none could be opened.
+const RETRY: Span = Span::from_secs(10);
+/// Time between two looks while something is under way, and while nothing is.
+const LOOK: Span = Span::from_millis(20);
+const IDLE: Span = Span::from_secs(1);
+
+/// A byte stream to a peer over connections that are bound to a link each. Clones are the same one.
+///
+/// Somebody has to poll [`Bonded::drive`] while it is used. When the last clone is gone all connections are closed; what was
+/// written is still delivered.
+#[derive(Clone, Debug)]
+pub struct Bonded {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    bond: Bond,
+    members: Vec<Member>,
+    /// The number of the next member.
+    next: usize,
+    /// Links by which no connection could be opened, and until when none is tried.
+    refused: BTreeMap<usize, Instant>,
+    failed: Option<io::ErrorKind>,
+    /// Everything has come at both ends: how connections end tells nothing any more.
+    is_over: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+    watcher: Option<Waker>,
+    driver: Option<Waker>,
+}
+
+#[derive(Debug)]
+struct Member {
+    number: usize,
+    link: usize,
+    connection: Connection,
+    /// What the connection has not taken yet.
+    backlog: VecDeque<Bytes>,
+    /// The peer has closed it.
+    has_ended: bool,
+}
+
+/// A connection more, over a link.
+#[derive(Debug)]
+pub struct Joining {
+    /// The connection.
+    pub connection: Connection,
+    /// The link.
+    pub link: usize,
+    /// What is written to it first.
+    pub greeting: Bytes,
+}
+
+impl State {
+    fn join(&mut self, joining: Joining, first: Bytes) -> io::Result<()> {
+        let Joining { connection, link, greeting } = joining;
+        connection.bind(link);
+        let (number, backlog) = (self.next, VecDeque::from([greeting]));
+        self.next += 1;
+        self.bond.join(number);
+        self.members.push(Member { number, link, connection, backlog, has_ended: false });
+        self.bond.handle_bytes(number, first).map_err(io::Error::other)?;
+        self.wake();
+        Ok(())
+    }
+
+    /// Whoever waits looks again.
+    fn wake(&mut self) {
+        for waiting in [&mut self.reader, &mut self.writer, &mut self.watcher, &mut self.driver] {
+            if let Some(waker) = waiting.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    fn wake_driver(&mut self) {
+        if let Some(waker) = self.driver.take() {
+            waker.wake();
+        }
+    }
+
+    /// It ends before its end.
+    fn fail(&mut self, why: io::ErrorKind) {
+        if self.is_over {
+            return;
+        }
+        self.failed = self.failed.or(Some(why));
+        for member in self.members.drain(..) {
+            member.connection.abort();
+        }
+        self.wake();
+    }
+
+    /// A connection has failed. Where nobody answered, or none more may be opened, the others go on without it.
+    fn member_failed(&mut self, now: Instant, at: usize, why: io::ErrorKind) {
+        let member = &self.members[at];
+        let goes_on = why == io::ErrorKind::TimedOut || !member.connection.has_opened();
+        if self.members.len() == 1 || !goes_on {
+            return self.fail(why);
+        }
+        let member = self.members.remove(at);
+        self.refused.insert(member.link, now + RETRY);
+        self.bond.leave(member.number);
+        self.wake();
+    }
+
+    /// Reads what connections brought. True if there was something.
+    fn poll_read(&mut self, now: Instant, cx: &Context<'_>) -> bool {
+        let (mut came, mut at) = (false, 0);
+        while at < self.members.len() {
+            let member = &mut self.members[at];
+            at += 1;
+            while !member.has_ended {
+                match member.connection.poll_read_bytes(cx) {
+                    Poll::Pending => break,
+                    Poll::Ready(Ok(Some(bytes))) => {
+                        came = true;
+                        if self.bond.handle_bytes(member.number, bytes).is_err() {
+                            self.fail(io::ErrorKind::InvalidData);
+                            return true;
+                        }
+                    }
+                    Poll::Ready(Ok(None)) => member.has_ended = true,
+                    Poll::Ready(Err(error)) => {
+                        self.member_failed(now, at - 1, error.kind());
+                        // Whoever has its place now is looked at as well.
+                        at -= 1;
+                        came = true;
+                        break;
+                    }
+                }
+            }
+        }
+        let are_gone = self.members.iter().all(|member| member.has_ended);
+        if are_gone && !self.bond.is_complete() && self.failed.is_none() {
+            self.fail(io::ErrorKind::UnexpectedEof);
+        }
+        came
+    }
+
+    /// Writes what is to be written.
+    fn transmit(&mut self, now: Instant, cx: &Context<'_>) {
+        for member in &mut self.members {
+            member.write(cx);
+            self.bond.observe(now, member.number, member.observed());
+        }
+        while let Some(Transmit { member, bytes }) = self.bond.poll_transmit(now) {
+            let Some(member) = self.members.iter_mut().find(|known| known.number == member) else {
+                continue;
+            };
+            member.backlog.extend(bytes.into_iter().filter(|bytes| !bytes.is_empty()));
+            member.write(cx);
+        }
+        if let Some(first) = self.members.first() {
+            first.connection.endpoint().keeps(first.connection.id(), Kept::Read(self.bond.held()));
+        }
+        if self.bond.is_delivered() && self.bond.is_complete() && !self.is_over {
+            self.is_over = self.bond.has_closed();
+        }
+    }
+
+    /// Reads and writes, and returns when to look again; what connections tell before wakes the task.
+    fn step(&mut self, now: Instant, cx: &Context<'_>) -> Instant {
+        self.driver = Some(cx.waker().clone());
+        let before = (self.bond.is_delivered(), self.is_over);
+        let came = self.poll_read(now, cx);
+        self.transmit(now, cx);
+        let is_news = before != (self.bond.is_delivered(), self.is_over);
+        for (waiting, is_woken) in [
+            (&mut self.reader, came),
+            (&mut self.writer, self.bond.pending() < PENDING),
+            (&mut self.watcher, is_news),
+        ] {
+            if is_woken && let Some(waker) = waiting.take() {
+                waker.wake();
+            }
+        }
+        let pause = if self.bond.is_delivered() { IDLE } else { LOOK };
+        self.bond.deadline().map_or(now + pause, |due| due.clamp(now, now + pause))
+    }
+
+    /// Whether the stream is long enough for another connection.
+    fn is_long(&self) -> bool {
+        self.bond.carried() >= JOIN_AFTER && !self.is_over && self.failed.is_none()
+    }
+
+    /// Whether a connection by this link may be tried.
+    fn is_free(&self, now: Instant, link: usize) -> bool {
+        let is_refused = self.refused.get(&link).is_some_and(|until| *until > now);
+        !is_refused && self.members.iter().all(|member| member.link != link)
+    }
+
+    fn error(&self) -> Option<io::Error> {
+        self.failed.map(io::Error::from)
+    }
+}
+
+impl Member {
+    /// The connection takes what it can of the backlog.
+    fn write(&mut self, cx: &Context<'_>) {
+        while let Some(front) = self.backlog.front_mut() {
+            match self.connection.poll_write_bytes(cx, front) {
+                Poll::Ready(Ok(_)) if front.is_empty() => drop(self.backlog.pop_front()),
+                Poll::Ready(Ok(_)) => {}
+                // Its reader is told of failures.
+                Poll::Ready(Err(_)) | Poll::Pending => break,
+            }
+        }
+    }
+
+    fn observed(&self) -> Observed {
+        let backlog: usize = self.backlog.iter().map(Bytes::len).sum();
+        let endpoint = self.connection.endpoint();
+        let connection = &endpoint.stream(self.connection.id()).endpoint;
+        let state = connection.sender_state();
+        Observed {
+            round_trip: state.srtt,
+            cwnd: state.cwnd,
+            is_settled: state.phase != Phase::SlowStart,
+            unsent: endpoint.unsent(self.connection.id()) + backlog,
+            in_flight: state.in_flight.get() as usize,
+        }
+    }
+}
+
+impl Bonded {
+    /// A stream over this connection, bound to a link, which has brought `first` already. This end takes so much of the stream
+    /// beyond what was read.
+    ///
+    /// # Errors
+    /// When what came is nothing that a peer may send.
+    pub fn new(first: Joining, came: Bytes, window: ByteCount) -> io::Result<Self> {
+        let mut state = State {
+            bond: Bond::new(window),
+            members: Vec::new(),
+            next: 0,
+            refused: BTreeMap::new(),
+            failed: None,
+            is_over: false,
+            reader: None,
+            writer: None,
+            watcher: None,
+            driver: None,
+        };
+        state.join(first, came)?;
+        Ok(Self { state: Arc::new(Mutex::new(state)) })
+    }
+
+    /// A connection more, which has brought `first` already.
+    ///
+    /// # Errors
+    /// When what came is nothing that a peer may send.
+    pub fn join(&self, joining: Joining, came: Bytes) -> io::Result<()> {
+        self.lock().join(joining, came)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Carries what is written and brings what comes, for ever. `join` opens a connection by a link that has none, once the
+    /// stream is long enough; `links` are those that work.
+    pub async fn drive(
+        &self,
+        runtime: &impl Runtime,
+        links: impl Fn() -> Vec<usize>,
+        join: impl Fn(usize) -> Option<Joining>,
+    ) {
+        loop {
+            let due = poll_fn(|cx| Poll::Ready(self.lock().step(runtime.now(), cx))).await;
+            if self.lock().is_long() {
+                let free =
+                    links().into_iter().find(|link| self.lock().is_free(runtime.now(), *link));
+                if let Some(joining) = free.and_then(&join) {
+                    // A connection that is new has brought nothing wrong.
+                    let _ = self.join(joining, Bytes::new());
+                    continue;
+                }
+            }
+            let mut sleep = pin!(runtime.sleep(due.since(runtime.now())));
+            let mut is_registered = false;
+            poll_fn(|cx| {
+                if std::mem::replace(&mut is_registered, true) {
+                    return Poll::Ready(());
+                }
+                sleep.as_mut().poll(cx)
+            })
+            .await;
+        }
+    }
+
+    /// Writes a piece of bytes without copying it.
+    ///
+    /// # Errors
+    /// When all connections failed, or the stream is closed.
+    pub async fn write_bytes(&self, bytes: Bytes) -> io::Result<()> {
+        let mut bytes = Some(bytes);
+        poll_fn(|cx| {
+            let mut state = self.lock();
+            if let Some(error) = state.error() {
+                return Poll::Ready(Err(error));
+            }
+            if state.bond.has_closed() {
+                return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+            }
+            if state.bond.pending() >= PENDING {
+                state.writer = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+            state.bond.write(bytes.take().unwrap_or_default());
+            state.wake_driver();
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    /// Appends the chunks of bytes that have arrived, at least one and at most `most`; false at the end.
+    ///
+    /// # Errors
+    /// When all connections failed.
+    pub async fn read_chunks(&self, chunks: &mut Vec<Bytes>, most: usize) -> io::Result<bool> {
+        poll_fn(|cx| {
+            let mut state = self.lock();
+            let before = chunks.len();
+            chunks.extend(std::iter::from_fn(|| state.bond.read()).take(most));
+            if chunks.len() > before {
+                // The peer may send more.
+                state.wake_driver();
+                return Poll::Ready(Ok(true));
+            }
+            if state.bond.has_ended() {
+                return Poll::Ready(Ok(false));
+            }
+            if let Some(error) = state.error() {
+                return Poll::Ready(Err(error));
+            }
+            state.reader = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// A reference to its first connection, for those who look on.
+    pub fn reference(&self) -> Option<ConnectionRef> {
+        self.lock().members.first().map(|member| member.connection.reference())
+    }
+
+    /// No more writes: once everything was delivered, the peer is told.
+    pub fn close(&self) {
+        let mut state = self.lock();
+        state.bond.close();
+        state.wake_driver();
+    }
+
+    /// Waits until all connections have failed.
+    pub async fn failed(&self) -> io::Error {
+        poll_fn(|cx| {
+            let mut state = self.lock();
+            state.watcher = Some(cx.waker().clone());
+            state.error().map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
+    }
+
+    /// Waits until everything that was written is delivered.
+    ///
+    /// # Errors
+    /// When all connections failed before.
+    pub async fn delivered(&self) -> io::Result<()> {
+        self.until(|state| state.bond.is_delivered()).await
+    }
+
+    /// Closes for writing and waits until both ends are closed and everything was delivered.
+    ///
+    /// # Errors
+    /// When all connections failed before.
+    pub async fn finish(self) -> io::Result<()> {
+        self.close();
+        self.until(|state| state.is_over).await
+    }
+
+    async fn until(&self, holds: impl Fn(&State) -> bool) -> io::Result<()> {
+        poll_fn(|cx| {
+            let mut state = self.lock();
+            if let Some(error) = state.error() {
+                return Poll::Ready(Err(error));
+            }
+            if holds(&state) {
+                return Poll::Ready(Ok(()));
+            }
+            state.watcher = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Waits until the host has memory for something to be written, and says for how much.
+    pub fn poll_room(&self, cx: &Context<'_>) -> Poll<usize> {
+        let state = self.lock();
+        state
+            .members
+            .first()
+            .map_or(Poll::Ready(usize::MAX), |first| first.connection.poll_room(cx))
+    }
+
+    /// Gives up at once and tells the peer.
+    pub fn abort(self) {
+        self.lock().fail(io::ErrorKind::ConnectionAborted);
+    }
+}
