@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use bentpipe_association::endpoint::{ConnectionId, Outer, Plan, PlannedPath, Route, Streams as _};
+use bentpipe_association::endpoint::{
+    ConnectionId, Multipath, Outer, Plan, PlannedPath, Route, Streams as _,
+};
 use bentpipe_association::{Share, Tuning};
 use bentpipe_testkit::pattern;
 use bentpipe_units::{BitRate, Instant, Span};
@@ -49,7 +51,7 @@ fn both_outer_transports() -> Vec<PlannedPath> {
 /// A world in which the client knows these paths; `works` says which ones work, and when.
 fn world(
     paths: Vec<PlannedPath>,
-    spread: bool,
+    multipath: Multipath,
     mut works: impl FnMut((bool, Outer), Instant) -> bool + 'static,
 ) -> (World, Counts) {
     let tuning = Tuning { rate: Some(BitRate::from_bps(4_000_000)), ..Tuning::default() };
@@ -62,7 +64,7 @@ fn world(
         *seen.borrow_mut().entry(which).or_default() += usize::from(len > 1_000);
         works(which, now).then_some(if which.0 { GROUND } else { SATELLITE })
     }));
-    world.endpoints[CLIENT].plan(key(2).public(), Plan { paths, spread });
+    world.endpoints[CLIENT].plan(key(2).public(), Plan { paths, multipath });
     (world, counts)
 }
 
@@ -102,7 +104,7 @@ fn take(world: &mut World, accepted: &mut Vec<ConnectionId>) {
 #[test]
 fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
     let (mut world, counts) =
-        world(both_links(), false, |path, now| path == BACKUP || now < second(8));
+        world(both_links(), Multipath::Failover, |path, now| path == BACKUP || now < second(8));
     let connection = world.connect();
     let data = pattern(6_000_000);
     let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
@@ -117,8 +119,9 @@ fn a_transfer_whose_link_goes_dark_goes_on_by_the_backup() {
 #[test]
 fn traffic_returns_to_the_first_link_once_that_works_again() {
     let down = second(5)..second(15);
-    let (mut world, counts) =
-        world(both_links(), false, move |path, now| path == BACKUP || !down.contains(&now));
+    let (mut world, counts) = world(both_links(), Multipath::Failover, move |path, now| {
+        path == BACKUP || !down.contains(&now)
+    });
     let connection = world.connect();
     let mut data = pattern(20_000_000);
     let mut last = (0, 0);
@@ -146,7 +149,7 @@ fn traffic_returns_to_the_first_link_once_that_works_again() {
 fn the_peer_follows_within_the_delay_of_the_backup() {
     // A download: the server sends, and only the client monitors the paths.
     let (mut world, counts) =
-        world(both_links(), false, |path, now| path == BACKUP || now < second(8));
+        world(both_links(), Multipath::Failover, |path, now| path == BACKUP || now < second(8));
     let first = world.connect();
     world.transfer(first, &pattern(10), secs(10)).expect("a transfer");
     let connection = world.connect();
@@ -171,7 +174,7 @@ fn the_peer_follows_within_the_delay_of_the_backup() {
 
 #[test]
 fn hosts_associate_by_the_backup_if_the_first_link_is_dark() {
-    let (mut world, _) = world(both_links(), false, |path, _| path == BACKUP);
+    let (mut world, _) = world(both_links(), Multipath::Failover, |path, _| path == BACKUP);
     let connection = world.connect();
     let data = pattern(100_000);
     let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
@@ -182,7 +185,9 @@ fn hosts_associate_by_the_backup_if_the_first_link_is_dark() {
 fn where_udp_is_blocked_the_association_goes_by_tcp_and_where_it_is_not_it_never_does() {
     for blocked in [false, true] {
         let (mut world, counts) =
-            world(both_outer_transports(), false, move |path, _| path == TCP || !blocked);
+            world(both_outer_transports(), Multipath::Failover, move |path, _| {
+                path == TCP || !blocked
+            });
         let connection = world.connect();
         let data = pattern(1_000_000);
         let (read, last) = world.transfer(connection, &data, secs(60)).expect("a transfer");
@@ -193,8 +198,9 @@ fn where_udp_is_blocked_the_association_goes_by_tcp_and_where_it_is_not_it_never
 
 #[test]
 fn udp_is_used_again_once_it_gets_through() {
-    let (mut world, counts) =
-        world(both_outer_transports(), false, |path, now| path == TCP || now > second(10));
+    let (mut world, counts) = world(both_outer_transports(), Multipath::Failover, |path, now| {
+        path == TCP || now > second(10)
+    });
     let connection = world.connect();
     world.transfer(connection, &pattern(100_000), secs(60)).expect("a transfer");
     let held = world.connect();
@@ -206,7 +212,7 @@ fn udp_is_used_again_once_it_gets_through() {
 
 #[test]
 fn connections_that_are_spread_use_the_rates_of_both_links() {
-    let (mut world, counts) = world(both_links(), true, |_, _| true);
+    let (mut world, counts) = world(both_links(), Multipath::LoadBalance, |_, _| true);
     for (link, mbits) in [(0, 4), (1, 2)] {
         let share = Share { rate: BitRate::from_bps(mbits * 1_000_000), weight: 1 };
         world.endpoints[CLIENT].set_rate(world.now, link, share.rate);
@@ -241,9 +247,13 @@ proptest! {
     #[test]
     fn whatever_links_do_every_byte_arrives(
         times in prop::collection::vec((0u64..40, 1u64..8, prop::bool::ANY), 0..8),
-        spread in prop::bool::ANY,
+        multipath in prop::sample::select(vec![
+            Multipath::Failover,
+            Multipath::LoadBalance,
+            Multipath::Bond,
+        ]),
     ) {
-        let (mut world, _) = world(both_links(), spread, move |path, now| {
+        let (mut world, _) = world(both_links(), multipath, move |path, now| {
             let down = |(from, len, link): &(u64, u64, bool)| {
                 *link == path.0 && (second(*from)..second(from + len)).contains(&now)
             };

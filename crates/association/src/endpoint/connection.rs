@@ -245,6 +245,11 @@ impl Connection {
         room
     }
 
+    /// How much more it may hold.
+    pub(super) fn room_to_hold(&self, memory: &Memory) -> usize {
+        memory.room(self.holds)
+    }
+
     fn room_to_send(&self, memory: &Memory) -> usize {
         // What its writer has already is held: it may move.
         memory.room_to_send(self.holds, self.session().held_to_send()).max(self.kept_unwritten)

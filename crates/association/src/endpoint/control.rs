@@ -8,6 +8,7 @@ use super::fragments::Fragment;
 use super::number::{CONTROL, has_content, put_number, take_number};
 use super::parity::{Parity, Received};
 use super::path::{PathProbe, PathProbeAnswer};
+use super::path_monitor::Multipath;
 
 /// Bytes of a fragment besides what it carries.
 pub(super) const FRAGMENT_HEADER: usize = 6;
@@ -23,6 +24,9 @@ const PROTECTS: u8 = 8;
 const PARITY: u8 = 9;
 const PATH_PROBE: u8 = 10;
 const PATH_PROBE_ANSWER: u8 = 11;
+/// Bits around the number of the path in use: what is done with several links.
+const LOAD_BALANCE: u8 = 1;
+const BOND: u8 = 0x80;
 const TUNNEL_PACKET: u8 = 12;
 const SHUTDOWN: u8 = 13;
 const CHALLENGE: u8 = 14;
@@ -131,7 +135,12 @@ impl Control {
                 out.put_u8(probe.path);
                 out.put_u8(probe.link);
                 out.put_u32(probe.serial);
-                out.put_u8(probe.main << 1 | u8::from(probe.spread));
+                let multipath = match probe.multipath {
+                    Multipath::Failover => 0,
+                    Multipath::LoadBalance => LOAD_BALANCE,
+                    Multipath::Bond => BOND,
+                };
+                out.put_u8(probe.main << 1 | multipath);
                 out.put_u8(probe.up);
             }
             Self::PathProbeAnswer(answer) => {
@@ -203,8 +212,13 @@ impl Control {
                 let (path, link) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
                 let serial = plain.try_get_u32().ok()?;
                 let (which, up) = (plain.try_get_u8().ok()?, plain.try_get_u8().ok()?);
-                let (main, spread) = (which >> 1, which & 1 == 1);
-                Self::PathProbe(PathProbe { path, link, serial, main, up, spread })
+                let main = (which & !BOND) >> 1;
+                let multipath = match which & (BOND | LOAD_BALANCE) {
+                    0 => Multipath::Failover,
+                    LOAD_BALANCE => Multipath::LoadBalance,
+                    _ => Multipath::Bond,
+                };
+                Self::PathProbe(PathProbe { path, link, serial, main, up, multipath })
             }
             PATH_PROBE_ANSWER => Self::PathProbeAnswer(PathProbeAnswer {
                 path: plain.try_get_u8().ok()?,
@@ -256,7 +270,7 @@ mod tests {
                 serial: 1 << 31,
                 main: 2,
                 up: 13,
-                spread: true,
+                multipath: Multipath::Bond,
             }),
             Control::Tunnel(Message::Packet(Packet {
                 run: 1,

@@ -101,7 +101,7 @@ pub use self::datagrams::Datagrams;
 pub use self::identity::Entropy;
 pub use self::outbox::{Outbox, Train};
 pub use self::parity::Fec;
-pub use self::path_monitor::{Plan, PlannedPath};
+pub use self::path_monitor::{Multipath, Plan, PlannedPath};
 pub use self::paths::LINKS;
 pub use self::route::{Outer, Route};
 pub use self::shaper::Share;
@@ -254,6 +254,12 @@ impl Endpoint {
     pub fn bind(&mut self, now: Instant, id: ConnectionId, link: usize) {
         let association = self.connections.get(id.0).association();
         self.context(association).bind(now, id.0, link);
+    }
+
+    /// Bytes that the host lets a connection hold beyond what it holds.
+    pub fn room_to_hold(&self, id: ConnectionId) -> usize {
+        let connection = self.connections.get(id.0);
+        connection.room_to_hold(self.directory.get(connection.association()).memory_state())
     }
 
     /// The links by which a peer is reached now, as far as is known.

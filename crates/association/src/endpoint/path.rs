@@ -7,6 +7,7 @@ use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 
 use super::ecn::EcnUse;
+use super::path_monitor::Multipath;
 use super::path_mtu::{is_full, search};
 use super::route::Route;
 
@@ -22,8 +23,8 @@ pub(super) struct PathProbe {
     pub(super) main: u8,
     /// A bit for each direction that works.
     pub(super) up: u8,
-    /// Connections may be spread over all links that work.
-    pub(super) spread: bool,
+    /// What is done with several links.
+    pub(super) multipath: Multipath,
 }
 
 /// What the other one answers, by the same path.

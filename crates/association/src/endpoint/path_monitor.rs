@@ -31,8 +31,20 @@ const MOST: usize = 64;
 pub struct Plan {
     /// The paths: one at least, four at most.
     pub paths: Vec<PlannedPath>,
+    /// What is done with several links.
+    pub multipath: Multipath,
+}
+
+/// What is done with several links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Multipath {
+    /// All connections take the first path that works.
+    #[default]
+    Failover,
     /// Connections are spread over all links that work.
-    pub spread: bool,
+    LoadBalance,
+    /// The same as with failover, but for connections that are bound to a link: what each link carries is found out.
+    Bond,
 }
 
 /// A path that a host knows of.
@@ -225,7 +237,7 @@ mod tests {
         let paths = outer
             .iter()
             .map(|&(link, outer)| PlannedPath { route: Route { outer, ..address.into() }, link });
-        Plan { paths: paths.collect(), spread: false }
+        Plan { paths: paths.collect(), multipath: Multipath::Failover }
     }
 
     /// Lets the time pass up to `until`, with content all the time. `works` says whether a path works then.

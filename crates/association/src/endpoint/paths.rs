@@ -8,14 +8,14 @@ use bentpipe_transport::path_mtu::Unanswered;
 use bentpipe_units::{Instant, Span};
 
 use super::path::{Path, PathProbe, PathProbeAnswer};
-use super::path_monitor::{PathMonitor, Plan};
+use super::path_monitor::{Multipath, PathMonitor, Plan};
 use super::roaming::Candidates;
 use super::route::Route;
 
 /// Links that a host can have: the first one, and a backup.
 pub const LINKS: usize = 2;
 /// Most paths: each link by UDP and TCP.
-pub(super) const MAX_PATHS: usize = 2 * LINKS;
+pub(in crate::endpoint) const MAX_PATHS: usize = 2 * LINKS;
 
 /// No probe comes so much later than one that was sent after it.
 const LATE: Span = Span::from_secs(5);
@@ -37,7 +37,7 @@ pub(super) struct Paths {
     list: Vec<Path>,
     main: usize,
     up: u8,
-    spread: bool,
+    multipath: Multipath,
     /// This host monitors them.
     monitor: Option<PathMonitor>,
     /// The path that the peer sends by, as it says.
@@ -56,22 +56,22 @@ impl Paths {
     /// The only path, which this host or the peer has found.
     pub(super) fn single(route: Route) -> Self {
         let list = vec![Path::new(route, 0)];
-        Self::of_list(list, false, None)
+        Self::of_list(list, Multipath::Failover, None)
     }
 
     /// The paths of this plan, which this host monitors; the first one is taken for working.
     pub(super) fn planned(now: Instant, plan: &Plan) -> Self {
         let list = plan.paths.iter().map(|path| Path::new(path.route, path.link)).collect();
         let monitor = (plan.paths.len() > 1).then(|| PathMonitor::new(now, plan));
-        Self::of_list(list, plan.spread, monitor)
+        Self::of_list(list, plan.multipath, monitor)
     }
 
-    fn of_list(list: Vec<Path>, spread: bool, monitor: Option<PathMonitor>) -> Self {
+    fn of_list(list: Vec<Path>, multipath: Multipath, monitor: Option<PathMonitor>) -> Self {
         Self {
             list,
             main: 0,
             up: 1,
-            spread,
+            multipath,
             monitor,
             theirs: 0,
             last_probe: None,
@@ -159,9 +159,22 @@ impl Paths {
     /// The paths that connections may take: the best one of each link that works if they are spread, and
     /// the one in use otherwise.
     pub(super) fn open(&self) -> Vec<usize> {
-        if !self.spread {
-            return vec![self.main];
+        match self.multipath {
+            Multipath::LoadBalance => self.of_all_links(),
+            Multipath::Failover | Multipath::Bond => vec![self.main],
         }
+    }
+
+    /// The paths that carry something: the best one of each link that works where several are used.
+    pub(super) fn in_use(&self) -> Vec<usize> {
+        match self.multipath {
+            Multipath::Failover => vec![self.main],
+            Multipath::LoadBalance | Multipath::Bond => self.of_all_links(),
+        }
+    }
+
+    /// The best path of each link that works, or the one in use.
+    fn of_all_links(&self) -> Vec<usize> {
         let all: Vec<usize> = (0..LINKS).filter_map(|link| self.by_link(link)).collect();
         if all.is_empty() { vec![self.main] } else { all }
     }
@@ -268,8 +281,8 @@ impl Paths {
         }
         self.peer_main = usize::from(probe.main);
         let known = (1u8 << self.list.len()) - 1;
-        changed |= (self.up, self.spread) != (probe.up & known, probe.spread);
-        (self.up, self.spread) = (probe.up & known, probe.spread);
+        changed |= (self.up, self.multipath) != (probe.up & known, probe.multipath);
+        (self.up, self.multipath) = (probe.up & known, probe.multipath);
         self.follow_peer() || changed
     }
 
@@ -316,7 +329,7 @@ impl Paths {
             monitor.give_up(now);
         }
         let changed = self.choose();
-        let (main, up, spread) = (self.main, self.up, self.spread);
+        let (main, up, multipath) = (self.main, self.up, self.multipath);
         let links: Vec<u8> = self.list.iter().map(|path| path.link() as u8).collect();
         let Some(monitor) = &mut self.monitor else { return (Vec::new(), changed) };
         if changed {
@@ -329,7 +342,7 @@ impl Paths {
             serial,
             main: main as u8,
             up,
-            spread,
+            multipath,
         });
         (probes.collect(), changed)
     }
@@ -363,7 +376,7 @@ mod tests {
     }
 
     fn probe(path: u8, serial: u32, main: u8, up: u8) -> PathProbe {
-        PathProbe { path, link: path, serial, main, up, spread: false }
+        PathProbe { path, link: path, serial, main, up, multipath: Multipath::Failover }
     }
 
     const NOW: Instant = Instant::ZERO;
@@ -421,12 +434,26 @@ mod tests {
     #[test]
     fn connections_are_spread_over_the_links_that_work() {
         let mut paths = Paths::single(route(1));
-        receive(&mut paths, PathProbe { spread: true, ..probe(1, 1, 0, 3) }, route(2));
+        receive(
+            &mut paths,
+            PathProbe { multipath: Multipath::LoadBalance, ..probe(1, 1, 0, 3) },
+            route(2),
+        );
         paths.get_mut(0).set_link(0);
         assert_eq!(paths.open(), [0, 1]);
         assert!(!paths.must_leave(1));
-        receive(&mut paths, PathProbe { spread: true, ..probe(1, 2, 1, 2) }, route(2));
-        assert_eq!(paths.open(), [1]);
+        receive(
+            &mut paths,
+            PathProbe { multipath: Multipath::Bond, ..probe(1, 2, 0, 3) },
+            route(2),
+        );
+        assert_eq!((paths.open(), paths.in_use()), (vec![0], vec![0, 1]));
+        receive(
+            &mut paths,
+            PathProbe { multipath: Multipath::LoadBalance, ..probe(1, 3, 1, 2) },
+            route(2),
+        );
+        assert_eq!((paths.open(), paths.in_use()), (vec![1], vec![1]));
         assert!(paths.must_leave(0));
     }
 

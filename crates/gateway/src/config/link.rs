@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::check::Found;
 use super::{Config, Destination, Parsed, Role};
 use bentpipe_association::PublicKey;
-use bentpipe_association::endpoint::{Fec, Outer, Plan, PlannedPath, Route, Share};
+use bentpipe_association::endpoint::{Fec, Multipath, Outer, Plan, PlannedPath, Route, Share};
 
 /// Whose the link is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -214,8 +214,12 @@ impl Config {
             outer.filter_map(move |outer| Some(path(address?, *outer)))
         });
         let paths: Vec<PlannedPath> = paths.collect();
-        let spread = backup.is_some_and(|backup| backup.load_balance);
-        first.map(|_| Plan { paths, spread })
+        let multipath = match backup {
+            Some(backup) if backup.bond => Multipath::Bond,
+            Some(backup) if backup.load_balance => Multipath::LoadBalance,
+            _ => Multipath::Failover,
+        };
+        first.map(|_| Plan { paths, multipath })
     }
 
     /// The rate of each link of this end, if it is dedicated.
@@ -297,7 +301,10 @@ mod tests {
         assert_eq!(rates, [(0, 10_000_000), (1, 1_000_000)]);
         let plan = config.plan(addresses(&config)).expect("paths");
         let locals: Vec<bool> = plan.paths.iter().map(|path| path.route.local.is_some()).collect();
-        assert_eq!((plan.spread, locals), (true, vec![false, false, true, true]));
+        assert_eq!(
+            (plan.multipath, locals),
+            (Multipath::LoadBalance, vec![false, false, true, true])
+        );
     }
 
     #[test]

@@ -37,6 +37,7 @@ impl Configured<'_> {
         let fallback = if *direct { "direct" } else { "wait" };
         let balance = match second {
             Some(Second::Beside) => "load_balance = true\n",
+            Some(Second::Bonded) => "bond = true\n",
             _ => "",
         };
         let common = self.common("", balance, IDLE);

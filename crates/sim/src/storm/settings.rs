@@ -46,6 +46,8 @@ pub(super) enum Second {
     Backup,
     /// To be used beside it.
     Beside,
+    /// To be used beside it by each flow.
+    Bonded,
 }
 
 impl Settings {
@@ -64,7 +66,7 @@ impl Settings {
             security: if random.chance(0.2) { Security::None } else { Security::Full },
             rate: random.chance(0.3).then(|| Self::draw_rate(random)),
             fec: [Fec::Auto, Fec::Auto, Fec::Off, Fec::Ratio(0.2)][random.below(4) as usize],
-            second: [None, None, Some(Second::Backup), Some(Second::Beside)]
+            second: [None, Some(Second::Bonded), Some(Second::Backup), Some(Second::Beside)]
                 [random.below(4) as usize],
             direct: random.chance(0.2),
         }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use bentpipe_association::endpoint::{Outer, Plan, PlannedPath, Route};
+use bentpipe_association::endpoint::{Multipath, Outer, Plan, PlannedPath, Route};
 use bentpipe_association::host::lock;
 use bentpipe_association::{PublicKey, Tuning};
 use bentpipe_link::{Stream, Streams};
@@ -259,8 +259,13 @@ impl World {
                 let paths = [route, Route { outer: Outer::Tcp, ..route }];
                 paths.map(|route| PlannedPath { route, link })
             };
+            let multipath = match second {
+                Second::Backup => Multipath::Failover,
+                Second::Beside => Multipath::LoadBalance,
+                Second::Bonded => Multipath::Bond,
+            };
             let paths = addresses.into_iter().enumerate().flat_map(path).collect();
-            host.plan(peer, Plan { paths, spread: second == Second::Beside });
+            host.plan(peer, Plan { paths, multipath });
         }
         program.spawn(async move {
             let sent =

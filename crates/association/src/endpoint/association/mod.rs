@@ -153,6 +153,10 @@ impl Association {
         self.roster.find(number)
     }
 
+    pub(super) const fn memory_state(&self) -> &Memory {
+        &self.memory
+    }
+
     pub(super) const fn memory(&mut self) -> &mut Memory {
         &mut self.memory
     }
@@ -217,10 +221,17 @@ impl Association {
         self.paths.get(path).most() - around as u16
     }
 
-    /// Whether packet trains tell something of the path in use that is not known: TCP would make a train of its own.
-    fn may_learn(&self) -> bool {
-        let main = self.paths.get(self.paths.main());
-        main.route().outer == Outer::Udp && self.shapers[main.link()].is_none()
+    /// The paths in use of which packet trains tell something that is not known: TCP would make a train of its own.
+    fn to_learn(&self) -> impl Iterator<Item = usize> {
+        self.paths.in_use().into_iter().filter(|path| {
+            let path = self.paths.get(*path);
+            path.route().outer == Outer::Udp && self.shapers[path.link()].is_none()
+        })
+    }
+
+    /// When a packet train is due.
+    fn train_due(&self) -> Option<Instant> {
+        self.to_learn().filter_map(|path| self.prober.due(path)).min()
     }
 
     /// Datagrams of applications.
@@ -313,7 +324,7 @@ impl Association {
         let paths = Instant::earliest(paths, self.switch_pause.due());
         let paths = Instant::earliest(paths, self.arrivals.due());
         let paths = Instant::earliest(paths, self.tunnel_due());
-        let paths = Instant::earliest(paths, self.prober.due().filter(|_| self.may_learn()));
+        let paths = Instant::earliest(paths, self.train_due());
         let shapers = self.shapers.iter().flatten().map(PeerShaper::due);
         let paths = shapers.fold(paths, Instant::earliest);
         Instant::earliest(Instant::earliest(keys, answer), paths.filter(|_| self.is_up()))

@@ -67,36 +67,39 @@ impl PeerContext<'_> {
     /// A connection keeps to this link from now on.
     pub(in crate::endpoint) fn bind(&mut self, now: Instant, id: usize, link: usize) {
         self.connections.get_mut(id).bind(link);
-        self.switch(now);
+        self.place(now, id);
     }
 
     /// Paths to the peer have changed: connections whose path does not work take another one, and segments are
     /// as long as theirs carries.
     pub(in crate::endpoint) fn switch(&mut self, now: Instant) {
-        let main = self.association.paths.main();
-        self.association.prober.uses(now, main);
         for id in self.association.roster.all() {
-            let before = self.connections.get(id).path();
-            if let Some(path) = self.better_path(id) {
-                self.leave_shaper(id);
-                if self.connections.get(id).bound().is_none() {
-                    self.forget_window(before);
-                }
-                self.connections.get_mut(id).take_path(now, path);
-                self.join_others(now, id);
-                self.connections.mark_dirty(id);
-            }
-            let connection = self.connections.get_mut(id);
-            // The peer may have told that the path begins with another link.
-            let link = self.association.paths.get(connection.path()).link();
-            let shapers = &mut self.association.shapers;
-            if !connection.is_shaped_on(link) && connection.join_shaper(now, id, link, shapers) {
-                self.connections.mark_dirty(id);
-            }
-            let connection = self.connections.get_mut(id);
-            let room = self.association.payload_room(connection.number(), connection.path());
-            connection.limit_payload(room);
+            self.place(now, id);
         }
+    }
+
+    /// A connection takes another path if its own does not work, and its place among those that share it.
+    fn place(&mut self, now: Instant, id: usize) {
+        let before = self.connections.get(id).path();
+        if let Some(path) = self.better_path(id) {
+            self.leave_shaper(id);
+            if self.connections.get(id).bound().is_none() {
+                self.forget_window(before);
+            }
+            self.connections.get_mut(id).take_path(now, path);
+            self.join_others(now, id);
+            self.connections.mark_dirty(id);
+        }
+        let connection = self.connections.get_mut(id);
+        // The peer may have told that the path begins with another link.
+        let link = self.association.paths.get(connection.path()).link();
+        let shapers = &mut self.association.shapers;
+        if !connection.is_shaped_on(link) && connection.join_shaper(now, id, link, shapers) {
+            self.connections.mark_dirty(id);
+        }
+        let connection = self.connections.get_mut(id);
+        let room = self.association.payload_room(connection.number(), connection.path());
+        connection.limit_payload(room);
     }
 
     /// The peer has taken the path that it was told: round trips are what they are from now on.

@@ -162,14 +162,21 @@ impl Association {
         self.send_control_by(now, path, &Control::MtuProbe(len - OVERHEAD as u16), outbox);
     }
 
-    /// Sends a packet train if nobody uses the path and what it carries is to be found out.
-    fn send_train(&mut self, now: Instant, outbox: &mut Outbox) {
-        let path = self.paths.main();
-        let (most, headers) = (self.paths.get(path).most(), self.paths.get(path).route().headers());
-        let each = usize::from(most) + headers;
-        if !self.is_up() || !self.may_learn() {
+    /// Sends packet trains if nobody uses the paths and what they carry is to be found out.
+    fn send_trains(&mut self, now: Instant, outbox: &mut Outbox) {
+        if !self.is_up() {
             return;
         }
+        let due = |path: &usize| self.prober.due(*path).is_some_and(|due| due <= now);
+        let paths: Vec<usize> = self.to_learn().filter(due).collect();
+        for path in paths {
+            self.send_train(now, path, outbox);
+        }
+    }
+
+    fn send_train(&mut self, now: Instant, path: usize, outbox: &mut Outbox) {
+        let (most, headers) = (self.paths.get(path).most(), self.paths.get(path).route().headers());
+        let each = usize::from(most) + headers;
         if outbox.is_crowded() {
             // A train would wait with what is there, and what it told would be of the socket.
             return self.prober.used(now);
@@ -205,7 +212,7 @@ impl Association {
         if let Some(report) = self.carried.poll_report(now) {
             self.send_control(now, &Control::Tunnel(report), outbox);
         }
-        self.send_train(now, outbox);
+        self.send_trains(now, outbox);
         self.protect(now, outbox);
         self.fec.handle_timeout(now);
         self.carried.handle_timeout(now);

@@ -9,6 +9,7 @@
 mod arrivals;
 mod ledger;
 mod message;
+mod pace;
 mod prober;
 
 pub(super) use self::arrivals::Arrivals;

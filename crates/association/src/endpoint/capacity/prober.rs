@@ -5,15 +5,14 @@ use bentpipe_units::{BitRate, ByteCount, Instant, Span};
 
 use super::ledger::Ledger;
 use super::message::CapacityReport;
+use super::pace::Pace;
+use crate::endpoint::paths::MAX_PATHS;
 
 /// Datagrams of the first trains and of all others. Those of the very first are short: at 2.4 kbit/s it takes 2 s.
 const SIZES: [u8; 4] = [3, 4, 8, 24];
 const SHORT: u64 = 200;
 /// No train takes longer to arrive, as far as is known.
 const LONGEST: Span = Span::from_millis(500);
-/// Fewest arrivals that tell something, and the shortest time: a host cannot tell apart what comes within less.
-const ARRIVALS: usize = 3;
-const SHORTEST: f64 = 0.001;
 /// So long after content was sent or came nobody uses the path.
 const QUIET: Span = Span::from_secs(1);
 /// Time between trains once a path is known, or after so many in a row that told nothing.
@@ -52,34 +51,32 @@ struct Sent {
     full: u64,
 }
 
-/// Sends trains by the path in use.
+/// Sends trains by the paths in use. What they cost is counted for all together.
 #[derive(Debug)]
 pub(in crate::endpoint) struct Prober {
     ledger: Ledger,
     serial: u32,
+    used: Option<Instant>,
+    paths: [PathProber; MAX_PATHS],
+}
+
+/// What is done to know one path.
+#[derive(Clone, Copy, Debug)]
+struct PathProber {
     /// Which of the sizes is next.
     step: usize,
     next: Instant,
     /// Trains in a row that told nothing.
     failures: u32,
-    used: Option<Instant>,
     sent: Option<Sent>,
     learned: Option<Learned>,
 }
 
 impl Prober {
     /// One that may spend what this ledger says.
-    pub(in crate::endpoint) fn new(ledger: Ledger) -> Self {
-        Self {
-            ledger,
-            serial: 0,
-            step: 0,
-            next: Instant::ZERO,
-            failures: 0,
-            used: None,
-            sent: None,
-            learned: None,
-        }
+    pub(in crate::endpoint) const fn new(ledger: Ledger) -> Self {
+        let paths = [PathProber::begin(Instant::ZERO); MAX_PATHS];
+        Self { ledger, serial: 0, used: None, paths }
     }
 
     /// Content is sent, or came.
@@ -88,10 +85,9 @@ impl Prober {
         self.used = Some(now);
     }
 
-    /// The path leads elsewhere: nothing is known of it.
+    /// Paths lead elsewhere: nothing is known of them.
     pub(in crate::endpoint) const fn forget(&mut self, now: Instant) {
-        (self.learned, self.sent, self.step) = (None, None, 0);
-        (self.failures, self.next) = (0, now);
+        self.paths = [PathProber::begin(now); MAX_PATHS];
     }
 
     /// What was spent, for the next association with the peer.
@@ -99,47 +95,67 @@ impl Prober {
         self.ledger
     }
 
-    /// Another path is in use: what is known is not of it.
-    pub(in crate::endpoint) fn uses(&mut self, now: Instant, path: usize) {
-        if self.learned.is_some_and(|learned| learned.path != path) {
-            self.forget(now);
-        }
-    }
-
-    /// What is known of the path in use, which is this one.
+    /// What is known of this path.
     pub(in crate::endpoint) fn learned(&self, path: usize) -> Option<Learned> {
-        self.learned.filter(|learned| learned.path == path)
+        self.paths.get(path)?.learned
     }
 
-    /// The train that is due by the path in use, whose full datagrams have so many bytes on the link.
+    /// The train that is due by this path, whose full datagrams have so many bytes on the link.
     pub(in crate::endpoint) fn train(
         &mut self,
         now: Instant,
         path: usize,
         full: usize,
     ) -> Option<Train> {
-        if self.sent.is_some_and(|sent| self.is_late_at(sent.at) <= now) {
+        let known = self.paths.get_mut(path)?;
+        if known.sent.is_some_and(|sent| known.is_late_at(sent.at) <= now) {
             // It was lost, or the report was.
-            self.sent = None;
-            self.failed(now);
+            known.sent = None;
+            known.failed(now);
         }
-        if self.due().is_none_or(|due| due > now) || self.sent.is_some() {
+        if self.due(path).is_none_or(|due| due > now) {
             return None;
         }
-        self.uses(now, path);
+        let known = self.paths.get_mut(path).filter(|known| known.sent.is_none())?;
         let full = full as u64;
-        while self.step > 0 && cost(self.step, full) > self.ledger.budget() {
-            self.step -= 1;
+        while known.step > 0 && cost(known.step, full) > self.ledger.budget() {
+            known.step -= 1;
         }
-        if let Err(later) = self.ledger.spend(now, cost(self.step, full)) {
-            self.next = later;
+        if let Err(later) = self.ledger.spend(now, cost(known.step, full)) {
+            known.next = later;
             return None;
         }
         self.serial = self.serial.wrapping_add(1);
-        let (count, each) = (SIZES[self.step], length(self.step, full));
+        let (count, each) = (SIZES[known.step], length(known.step, full));
         let train = Train { serial: self.serial, count, each };
-        self.sent = Some(Sent { train, path, at: now, full });
+        known.sent = Some(Sent { train, path, at: now, full });
         Some(train)
+    }
+
+    /// The peer tells what arrived. Returns what is known now, if that is news.
+    pub(in crate::endpoint) fn reported(
+        &mut self,
+        now: Instant,
+        report: &CapacityReport,
+    ) -> Option<Learned> {
+        self.paths.iter_mut().find_map(|path| path.reported(now, report))
+    }
+
+    /// When [`Prober::train`] should be asked for this path.
+    pub(in crate::endpoint) fn due(&self, path: usize) -> Option<Instant> {
+        let known = self.paths.get(path)?;
+        if self.ledger.budget() == 0 || known.next == Instant::MAX {
+            return None;
+        }
+        let quiet = self.used.map_or(Instant::ZERO, |used| used + QUIET);
+        let free = known.sent.map_or(Instant::ZERO, |sent| known.is_late_at(sent.at));
+        Some(known.next.max(quiet).max(free))
+    }
+}
+
+impl PathProber {
+    const fn begin(now: Instant) -> Self {
+        Self { step: 0, next: now, failures: 0, sent: None, learned: None }
     }
 
     /// A train told nothing: it is repeated, but a path that carries none is left alone.
@@ -158,11 +174,7 @@ impl Prober {
     }
 
     /// The peer tells what arrived. Returns what is known now, if that is news.
-    pub(in crate::endpoint) fn reported(
-        &mut self,
-        now: Instant,
-        report: &CapacityReport,
-    ) -> Option<Learned> {
+    fn reported(&mut self, now: Instant, report: &CapacityReport) -> Option<Learned> {
         let sent = self.sent.take_if(|sent| sent.train.serial == report.serial)?;
         let train = sent.train;
         let is_of_it = report.arrivals.len() <= usize::from(train.count);
@@ -199,16 +211,6 @@ impl Prober {
         self.learned = Some(Learned { path: sent.path, at: now, known });
         self.learned
     }
-
-    /// When [`Prober::train`] should be asked.
-    pub(in crate::endpoint) fn due(&self) -> Option<Instant> {
-        if self.ledger.budget() == 0 || self.next == Instant::MAX {
-            return None;
-        }
-        let quiet = self.used.map_or(Instant::ZERO, |used| used + QUIET);
-        let free = self.sent.map_or(Instant::ZERO, |sent| self.is_late_at(sent.at));
-        Some(self.next.max(quiet).max(free))
-    }
 }
 
 /// Bytes on the link of a datagram of a train, and of all of them.
@@ -224,36 +226,6 @@ fn bits(each_second: f64) -> BitRate {
     BitRate::from_bps(each_second as u64)
 }
 
-/// How fast the datagrams of a train arrived.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Pace {
-    /// Faster than a host can tell: over a fast link, or a link that lets some pass at once.
-    AtOnce,
-    /// So many in a second, by least squares: one that is late, as hosts are, changes little. What was lost is not
-    /// counted: where a queue is short only what it held tells of the link.
-    EachSecond(f64),
-}
-
-impl Pace {
-    fn of(report: &CapacityReport) -> Option<Self> {
-        let times: Vec<f64> =
-            report.arrivals.iter().map(|arrival| f64::from(arrival.after) / 1e6).collect();
-        if times.len() < ARRIVALS || times.windows(2).any(|pair| pair[1] < pair[0]) {
-            return None;
-        }
-        if times.last().copied().unwrap_or(0.0) < SHORTEST {
-            return Some(Self::AtOnce);
-        }
-        let count = times.len() as f64;
-        let (mean, middle) = (times.iter().sum::<f64>() / count, (count - 1.0) / 2.0);
-        let spread: f64 = times.iter().map(|time| (time - mean) * (time - mean)).sum();
-        let places = (0..times.len()).map(|place| place as f64 - middle);
-        let together: f64 = places.zip(&times).map(|(place, time)| place * (time - mean)).sum();
-        let each_second = together / spread;
-        (each_second > 0.0 && each_second.is_finite()).then_some(Self::EachSecond(each_second))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::message::Arrival;
@@ -261,11 +233,6 @@ mod tests {
 
     const RTT: Span = Span::from_millis(600);
     const BYTES: u64 = 1_500;
-
-    /// A train of full datagrams.
-    fn full(serial: u32, count: u8) -> Train {
-        Train { serial, count, each: BYTES }
-    }
 
     fn at(millis: u64) -> Instant {
         Instant::ZERO + Span::from_millis(millis)
@@ -297,7 +264,7 @@ mod tests {
             {
                 assert!(prober.reported(at(ms), &report).is_some());
             }
-            if prober.due().is_none_or(|due| due > at(ms)) {
+            if prober.due(0).is_none_or(|due| due > at(ms)) {
                 continue;
             }
             if let Some(train) = prober.train(at(ms), 0, BYTES as usize) {
@@ -342,15 +309,6 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_that_a_host_was_late_for_changes_little() {
-        let train = full(1, 24);
-        let mut report = report(train, 1_200);
-        report.arrivals[23].after += 2_000;
-        let Some(Pace::EachSecond(rate)) = Pace::of(&report) else { panic!("no rate") };
-        assert!((rate * 1.2e-3 - 1.0).abs() < 0.02, "{rate}");
-    }
-
-    #[test]
     fn trains_become_longer_until_they_would_take_half_a_second() {
         let counts =
             |each| run(&mut prober(), 60, each).iter().map(|(_, n)| *n).collect::<Vec<_>>();
@@ -370,18 +328,18 @@ mod tests {
             assert!(bytes <= 100_000, "{bytes} from {from} on");
         }
         assert!(trains.len() >= 3 + 4 * 2, "{trains:?}");
-        assert_eq!(with(0).due(), None);
+        assert_eq!(with(0).due(0), None);
         let trains = run(&mut with(20_000), 5 * 3_600, 1_200);
         assert!(trains.len() >= 3 + 4 && trains.iter().all(|(_, count)| *count <= 8), "{trains:?}");
         let mut poor = with(599);
-        assert_eq!((poor.train(at(0), 0, BYTES as usize), poor.due()), (None, None));
+        assert_eq!((poor.train(at(0), 0, BYTES as usize), poor.due(0)), (None, None));
     }
 
     #[test]
     fn nothing_leaves_while_somebody_uses_the_path() {
         let mut prober = prober();
         prober.used(at(100));
-        assert_eq!(prober.due(), Some(at(1_100)));
+        assert_eq!(prober.due(0), Some(at(1_100)));
         assert_eq!(prober.train(at(1_099), 0, BYTES as usize), None);
         assert!(prober.train(at(1_100), 0, BYTES as usize).is_some());
     }
@@ -391,7 +349,7 @@ mod tests {
         let mut prober = prober();
         let mut left = Vec::new();
         for ms in 0..1_220_000 {
-            if prober.due().is_some_and(|due| due <= at(ms))
+            if prober.due(0).is_some_and(|due| due <= at(ms))
                 && prober.train(at(ms), 0, BYTES as usize).is_some()
             {
                 left.push(ms);
@@ -423,7 +381,7 @@ mod tests {
             let mut report = report(train, 1_200);
             change(&mut report);
             let learned = prober.reported(at(700), &report);
-            (learned.is_none(), prober.due())
+            (learned.is_none(), prober.due(0))
         };
         let again = (true, Some(at(700)));
         assert_eq!(wrong(|report| report.arrivals.truncate(2)), again);
@@ -439,19 +397,21 @@ mod tests {
         let mut prober = prober();
         run(&mut prober, 10, 1_200);
         prober.forget(at(10_000));
-        assert_eq!((prober.learned(0), prober.due()), (None, Some(at(10_000))));
+        assert_eq!((prober.learned(0), prober.due(0)), (None, Some(at(10_000))));
         assert_eq!(prober.train(at(10_000), 0, BYTES as usize).map(|train| train.count), Some(3));
     }
 
     #[test]
-    fn another_path_is_learned_anew() {
-        let mut prober = prober();
-        run(&mut prober, 10, 1_200);
-        assert!(prober.learned(0).is_some());
-        prober.uses(at(20_000), 0);
-        assert!(prober.learned(0).is_some());
-        prober.uses(at(20_000), 1);
+    fn each_path_is_learned_by_itself_and_all_are_paid_for_together() {
+        let mut prober = with(3 * SHORT + 4 * BYTES + 3 * SHORT);
+        run(&mut prober, 3, 1_200);
+        let known = prober.learned(0).expect("a path");
+        assert_eq!(prober.learned(1), None);
         let train = prober.train(at(20_000), 1, BYTES as usize).expect("a train");
-        assert_eq!((train.count, prober.learned(0)), (3, None));
+        assert_eq!(train.count, 3);
+        prober.reported(at(20_600), &report(train, 2_400));
+        assert_eq!(prober.learned(0), Some(known));
+        assert!(prober.learned(1).is_some_and(|other| other.known.rate < known.known.rate));
+        assert_eq!(prober.train(at(21_000), 1, BYTES as usize), None, "nothing is left");
     }
 }
