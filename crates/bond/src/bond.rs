@@ -11,6 +11,8 @@ use crate::outgoing::{Outgoing, Work};
 /// Shortest and longest wait until there may be room on a link.
 const WAIT_MIN: Span = Span::from_millis(1);
 const WAIT_MAX: Span = Span::from_millis(10);
+/// With so much that waits the stream goes on for a while.
+const BULK: usize = 128 * 1024;
 
 /// What a peer did that it must not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +38,8 @@ pub struct Transmit {
     pub member: usize,
     /// The bytes; the second one may be empty.
     pub bytes: [Bytes; 2],
+    /// It goes ahead of what waits for the connection: others wait for it.
+    pub is_urgent: bool,
 }
 
 /// One end of a byte stream, both directions, over several connections.
@@ -153,29 +157,41 @@ impl Bond {
         self.outgoing.written() + self.incoming.delivered()
     }
 
-    /// Bytes that are kept here: what may have to be sent by another link, and what waits for its turn or its reader.
+    /// Whether something waits for the reader.
+    pub fn is_readable(&self) -> bool {
+        self.incoming.is_readable()
+    }
+
+    /// The host has memory for so many bytes more, beyond what is held: the peer is given no more room.
+    pub const fn set_room(&mut self, room: ByteCount) {
+        self.incoming.set_room(room.get());
+    }
+
+    /// Bytes that are kept here: what may have to be sent by another link, what waits for its turn or its reader,
+    /// and what the peer was given room for. What connections hold is not counted again.
     pub fn held(&self) -> usize {
-        self.outgoing.held() + self.incoming.held()
+        let by_connections = self.members.iter().map(Member::holds).sum();
+        self.outgoing.held(by_connections) + self.incoming.held()
     }
 
     /// What is written next, if anything may be.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        self.poll_status().or_else(|| self.poll_end()).or_else(|| self.poll_data(now))
+        self.poll_status(now).or_else(|| self.poll_end()).or_else(|| self.poll_data(now))
     }
 
     /// The receiver's word goes by the nearest link, and by another one when that stalls.
-    fn poll_status(&mut self) -> Option<Transmit> {
-        let news = self.incoming.status();
+    fn poll_status(&mut self, now: Instant) -> Option<Transmit> {
+        let news = self.incoming.status(now);
         let is_lost = |member: &Member| member.has_status && member.is_stalled();
         let status_of =
             news.or_else(|| self.members.iter().any(is_lost).then_some(self.incoming.told()))?;
         let going = self.members.iter_mut().filter(|member| !member.is_stalled());
         let nearest = going.min_by_key(|member| member.round_trip())?.id;
-        self.incoming.tell(status_of);
+        self.incoming.tell(now, status_of);
         for member in &mut self.members {
             member.has_status = member.id == nearest;
         }
-        Some(self.transmit(nearest, [status(status_of.0, status_of.1), Bytes::new()]))
+        Some(self.transmit(nearest, [status(status_of.0, status_of.1), Bytes::new()], true))
     }
 
     /// Every connection tells where the stream ends.
@@ -184,7 +200,7 @@ impl Bond {
         let member = self.members.iter_mut().find(|member| !member.knows_end)?;
         member.knows_end = true;
         let id = member.id;
-        Some(self.transmit(id, [end(total), Bytes::new()]))
+        Some(self.transmit(id, [end(total), Bytes::new()], true))
     }
 
     fn poll_data(&mut self, now: Instant) -> Option<Transmit> {
@@ -194,13 +210,14 @@ impl Bond {
             Work::New => None,
             Work::Again { not_by, .. } => not_by,
         };
+        let is_bulk = self.outgoing.pending() >= BULK;
         let may = |member: &&Member| !member.is_stalled() && Some(member.id) != not_by;
         let farthest = self.members.iter().filter(may).map(Member::one_way).max()?;
         let member = self
             .members
             .iter()
             .filter(may)
-            .min_by_key(|member| member.arrives_after(member.chunk()))?;
+            .min_by_key(|member| member.arrives_after(member.chunk(), is_bulk))?;
         let (unsent, limit) = (member.unsent() as u64, member.limit(farthest));
         if unsent >= limit {
             // Waiting for it is still better than any other one.
@@ -210,24 +227,29 @@ impl Bond {
             return None;
         }
         let chunk = member.chunk();
-        let due = now + member.arrives_after(chunk) + member.round_trip() + SLACK;
+        let due = now + member.arrives_after(chunk, false) + member.round_trip() + SLACK;
         let id = member.id;
         let (offset, bytes) = self.outgoing.take(work, chunk, id, due);
-        Some(self.transmit(id, [data_header(offset, bytes.len()), bytes]))
+        Some(self.transmit(id, [data_header(offset, bytes.len()), bytes], work != Work::New))
     }
 
-    fn transmit(&mut self, member: usize, bytes: [Bytes; 2]) -> Transmit {
+    fn transmit(&mut self, member: usize, bytes: [Bytes; 2], is_urgent: bool) -> Transmit {
         let len = bytes.iter().map(Bytes::len).sum();
         if let Some(known) = self.members.iter_mut().find(|known| known.id == member) {
             known.write(len);
         }
-        Transmit { member, bytes }
+        Transmit { member, bytes, is_urgent }
     }
 
     /// When [`Bond::observe`] and then [`Bond::poll_transmit`] are to be called if nothing happens.
     pub fn deadline(&self) -> Option<Instant> {
         let stalls = self.members.iter().map(Member::looks_at);
-        let late = Instant::earliest(self.room_at, self.outgoing.late_at());
+        let may_help = |on: &Option<usize>| {
+            self.members.iter().any(|member| !member.is_stalled() && Some(member.id) != *on)
+        };
+        let late = self.outgoing.late_at().filter(|(_, on)| may_help(on)).map(|(due, _)| due);
+        let late =
+            Instant::earliest(Instant::earliest(self.room_at, late), self.incoming.status_due());
         stalls.fold(late, Instant::earliest)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use bentpipe_units::{Instant, Span};
 use bytes::{Buf as _, Bytes};
 
 use crate::bond::BondError;
@@ -11,13 +12,23 @@ const AROUND: u64 = 64;
 /// Most bytes that have come in order and of which the sender is not told; a part of the window where that is less.
 const SILENT: u64 = 128 * 1024;
 const PART: u64 = 8;
+/// The same for longer than this.
+const UNTOLD: u64 = 16 * 1024;
+const UNTOLD_FOR: Span = Span::from_millis(100);
 /// How much may come before the sender has been told anything.
-pub(crate) const INITIAL: u64 = 256 * 1024;
+pub(crate) const INITIAL: u64 = 64 * 1024;
+/// The window at first; it doubles when half of it was read.
+const START: u64 = 1024 * 1024;
 
 /// What came of a stream.
 #[derive(Debug)]
 pub(crate) struct Incoming {
+    /// The largest window, the one of now, and what was read when that was changed.
+    most: u64,
     window: u64,
+    grown_at: u64,
+    /// What more the host has memory for.
+    room: u64,
     /// All before this has come in order, and all before that was read.
     next: u64,
     read: u64,
@@ -29,12 +40,16 @@ pub(crate) struct Incoming {
     total: Option<u64>,
     /// What the sender was told: delivered, and the limit.
     told: (u64, u64),
+    told_at: Instant,
 }
 
 impl Incoming {
-    pub(crate) fn new(window: u64) -> Self {
+    pub(crate) fn new(most: u64) -> Self {
         Self {
-            window,
+            most,
+            window: most.min(START),
+            grown_at: 0,
+            room: most,
             next: 0,
             read: 0,
             waiting: BTreeMap::new(),
@@ -42,6 +57,7 @@ impl Incoming {
             ready: VecDeque::new(),
             total: None,
             told: (0, INITIAL),
+            told_at: Instant::ZERO,
         }
     }
 
@@ -65,7 +81,7 @@ impl Incoming {
         }
         self.insert(offset, bytes);
         // Each honest piece is at least a chunk's part of a segment long.
-        if self.cost > 2 * self.window.max(INITIAL) {
+        if self.cost > 2 * self.most.max(INITIAL) {
             return Err(BondError::Window);
         }
         while let Some(first) = self.waiting.first_entry().filter(|first| *first.key() == self.next)
@@ -113,6 +129,9 @@ impl Incoming {
     pub(crate) fn read(&mut self) -> Option<Bytes> {
         let bytes = self.ready.pop_front()?;
         self.read += bytes.len() as u64;
+        if self.read - self.grown_at >= self.window / 2 {
+            (self.window, self.grown_at) = ((2 * self.window).min(self.most), self.read);
+        }
         Some(bytes)
     }
 
@@ -131,24 +150,48 @@ impl Incoming {
         self.next
     }
 
-    /// Bytes that wait here.
+    /// Bytes that wait here, and those for which the sender was given room.
     pub(crate) fn held(&self) -> usize {
-        (self.cost + self.next - self.read) as usize
+        let given = self.told.1.saturating_sub(self.next.max(INITIAL));
+        (self.cost + self.next - self.read + given) as usize
+    }
+
+    /// Whether something waits for the reader.
+    pub(crate) fn is_readable(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The host has memory for so much more.
+    pub(crate) const fn set_room(&mut self, room: u64) {
+        self.room = room;
     }
 
     /// Delivered and limit, if the sender is to be told.
-    pub(crate) fn status(&self) -> Option<(u64, u64)> {
-        let now = (self.next, self.read.saturating_add(self.window).max(self.told.1));
+    pub(crate) fn status(&self, time: Instant) -> Option<(u64, u64)> {
+        let limit =
+            self.read.saturating_add(self.window).min(self.told.1.saturating_add(self.room));
+        let now = (self.next, limit.max(self.told.1));
         let step = (self.window / PART).clamp(1, SILENT);
         let is_news = match self.is_complete() {
             true => now.0 > self.told.0,
-            false => now.0 - self.told.0 >= step || now.1 - self.told.1 >= step,
+            false => {
+                let is_blocked = self.told.1 == self.next && now.1 > self.told.1;
+                let is_late = self.status_due().is_some_and(|due| due <= time);
+                is_blocked || is_late || now.0 - self.told.0 >= step || now.1 - self.told.1 >= step
+            }
         };
         is_news.then_some(now)
     }
 
+    /// When the sender is to be told in any case, so that it keeps nothing for long.
+    pub(crate) fn status_due(&self) -> Option<Instant> {
+        (self.next - self.told.0 >= UNTOLD).then_some(self.told_at + UNTOLD_FOR)
+    }
+
     /// The sender is told this.
-    pub(crate) const fn tell(&mut self, status: (u64, u64)) {
+    pub(crate) const fn tell(&mut self, now: Instant, status: (u64, u64)) {
+        self.told_at = now;
+        self.room = self.room.saturating_sub(status.1 - self.told.1);
         self.told = status;
     }
 
@@ -165,6 +208,7 @@ mod tests {
     use super::*;
 
     const WINDOW: u64 = 1_000_000;
+    const NOW: Instant = Instant::ZERO;
 
     fn all(incoming: &mut Incoming) -> Vec<u8> {
         std::iter::from_fn(|| incoming.read()).flatten().collect()
@@ -205,19 +249,49 @@ mod tests {
     }
 
     #[test]
+    fn no_more_is_given_than_there_is_memory_for_and_it_counts_as_held() {
+        let mut incoming = Incoming::new(8_000_000);
+        incoming.set_room(200_000);
+        let given = incoming.status(NOW).expect("news");
+        assert_eq!(given, (0, INITIAL + 200_000));
+        incoming.tell(NOW, given);
+        assert_eq!(incoming.held(), 200_000);
+        incoming.set_room(0);
+        assert_eq!(incoming.status(NOW), None);
+        let mut incoming = Incoming::new(8_000_000);
+        assert_eq!(incoming.status(NOW), Some((0, START)));
+        incoming.tell(NOW, (0, START));
+        incoming.handle_data(0, Bytes::from(vec![0; START as usize])).expect("room");
+        all(&mut incoming);
+        assert_eq!(incoming.status(NOW), Some((START, 3 * START)), "it has doubled");
+    }
+
+    #[test]
+    fn what_was_given_is_given_once() {
+        let mut incoming = Incoming::new(8_000_000);
+        incoming.set_room(200_000);
+        incoming.tell(NOW, (0, INITIAL + 200_000));
+        incoming.handle_data(0, Bytes::from(vec![0; INITIAL as usize])).expect("room");
+        all(&mut incoming);
+        assert_eq!(incoming.status(NOW), None, "there is no memory for more");
+    }
+
+    #[test]
     fn the_sender_is_told_the_window_and_how_far_it_is_and_the_end() {
         let mut incoming = Incoming::new(WINDOW);
-        assert_eq!(incoming.status(), Some((0, WINDOW)));
-        incoming.tell((0, WINDOW));
+        assert_eq!(incoming.status(NOW), Some((0, WINDOW)));
+        incoming.tell(NOW, (0, WINDOW));
         incoming.handle_data(0, Bytes::from(vec![0; 124_000])).expect("room");
-        assert_eq!(incoming.status(), None);
+        assert_eq!(incoming.status(Instant::ZERO + Span::from_millis(99)), None);
+        let told = incoming.status(Instant::ZERO + Span::from_millis(100));
+        assert_eq!(told, Some((124_000, WINDOW)));
         incoming.handle_end(124_001).expect("an end");
         incoming.handle_data(124_000, Bytes::from(vec![0; 1])).expect("room");
-        assert_eq!(incoming.status(), Some((124_001, WINDOW)));
-        incoming.tell((124_001, WINDOW));
+        assert_eq!(incoming.status(NOW), Some((124_001, WINDOW)));
+        incoming.tell(NOW, (124_001, WINDOW));
         assert!(incoming.is_complete() && !incoming.has_ended());
         all(&mut incoming);
         assert!(incoming.has_ended());
-        assert_eq!(incoming.status(), None, "nothing more may come");
+        assert_eq!(incoming.status(NOW), None, "nothing more may come");
     }
 }

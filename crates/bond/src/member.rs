@@ -11,7 +11,11 @@ const SLOW: BitRate = BitRate::from_bps(1_000_000);
 /// Shortest time over which a rate is measured.
 const MEASURE_MIN: Span = Span::from_millis(50);
 /// For longer than one and a quarter round trips and this nothing is acknowledged only where the link does not work.
-const STALL_MIN: Span = Span::from_millis(150);
+const STALL_MAX: Span = Span::from_millis(150);
+/// Where acknowledgements come all the time, neither for longer than twice the longest pause so far and this. A pause is
+/// forgotten after so many others.
+const STALL_MIN: Span = Span::from_millis(200);
+const PAUSES: u64 = 64;
 /// A chunk is what the link carries in this time, within the bounds.
 const CHUNK_TIME: Span = Span::from_millis(20);
 const CHUNK_MIN: usize = 4 * 1024;
@@ -27,10 +31,10 @@ pub struct Observed {
     pub round_trip: Option<Span>,
     /// Its congestion window.
     pub cwnd: Option<ByteCount>,
-    /// Whether the window has been found, so that the rate is no more growing by multiples.
-    pub is_settled: bool,
     /// Bytes that were written and not sent.
     pub unsent: usize,
+    /// Bytes of them that the connection does not hold yet.
+    pub waiting: usize,
     /// Bytes that were sent and not acknowledged.
     pub in_flight: usize,
 }
@@ -55,6 +59,8 @@ pub(crate) struct Member {
     /// Bytes that were acknowledged, and when that was more than before, or something was sent after a pause.
     acked: u64,
     progress_at: Instant,
+    /// The longest pause between acknowledgements lately; none before there were some.
+    pause: Option<Span>,
     is_stalled: bool,
 }
 
@@ -73,6 +79,7 @@ impl Member {
             was_busy: false,
             acked: 0,
             progress_at: Instant::ZERO,
+            pause: None,
             is_stalled: false,
         }
     }
@@ -99,6 +106,12 @@ impl Member {
             (self.measured_at, self.measured_from) = (now, sent);
             self.was_busy = observed.unsent > 0;
         }
+        if acked > self.acked && before.in_flight > 0 && !self.is_stalled {
+            let pause = now.since(self.progress_at);
+            self.pause = Some(self.pause.map_or(self.round_trip(), |known| {
+                pause.max(known.saturating_sub(known / PAUSES))
+            }));
+        }
         if acked > self.acked || before.in_flight == 0 {
             (self.acked, self.progress_at) = (acked, now);
             self.is_stalled = false;
@@ -108,7 +121,8 @@ impl Member {
 
     /// When nothing was acknowledged for too long.
     fn stalls_at(&self) -> Option<Instant> {
-        let wait = self.round_trip() + self.round_trip() / 4 + STALL_MIN;
+        let most = self.round_trip() + self.round_trip() / 4 + STALL_MAX;
+        let wait = self.pause.map_or(most, |pause| most.min(pause * 2 + STALL_MIN));
         (self.observed.in_flight > 0).then_some(self.progress_at + wait)
     }
 
@@ -145,10 +159,11 @@ impl Member {
         self.rate.or(by_window).unwrap_or(SLOW).max(BitRate::from_bps(1_000))
     }
 
-    /// When the last byte of a chunk of so many arrives that is written now. That of a link whose rate still grows is not
-    /// held against it: it would never grow.
-    pub(crate) fn arrives_after(&self, len: usize) -> Span {
-        let len = if self.observed.is_settled && self.rate.is_some() { len } else { 0 };
+    /// When the last byte of a chunk of so many arrives that is written now. Where much more follows (`is_bulk`) the length
+    /// is not held against a link on which nothing waits: what it sends next shows its rate, which would never grow
+    /// otherwise.
+    pub(crate) fn arrives_after(&self, len: usize, is_bulk: bool) -> Span {
+        let len = if is_bulk && self.observed.unsent == 0 { 0 } else { len };
         let waits = ByteCount::new((self.observed.unsent + len) as u64);
         self.one_way() + self.rate().time_for(waits)
     }
@@ -169,6 +184,11 @@ impl Member {
         self.observed.unsent
     }
 
+    /// Bytes that the connection holds.
+    pub(crate) const fn holds(&self) -> usize {
+        self.observed.unsent.saturating_sub(self.observed.waiting) + self.observed.in_flight
+    }
+
     /// Whether nothing that was written to it is on its way.
     pub(crate) const fn is_empty(&self) -> bool {
         self.observed.unsent == 0 && self.observed.in_flight == 0
@@ -186,7 +206,7 @@ mod tests {
     /// 40 ms and always something unsent.
     fn busy(in_flight: usize) -> Observed {
         let round_trip = Some(Span::from_millis(40));
-        Observed { round_trip, cwnd: None, is_settled: true, unsent: 10_000, in_flight }
+        Observed { round_trip, cwnd: None, unsent: 10_000, waiting: 0, in_flight }
     }
 
     #[test]
@@ -199,7 +219,21 @@ mod tests {
         }
         let rate = member.rate().as_bps();
         assert!((9_000_000..11_000_000).contains(&rate), "{rate}");
-        assert_eq!(member.arrives_after(12_500).as_nanos() / 1_000_000, 38);
+        assert_eq!(member.arrives_after(12_500, true).as_nanos() / 1_000_000, 38);
+    }
+
+    #[test]
+    fn where_acknowledgements_come_all_the_time_a_short_silence_is_enough() {
+        let far = |in_flight| Observed { round_trip: Some(Span::from_secs(1)), ..busy(in_flight) };
+        let mut member = Member::new(0);
+        member.write(10_000_000);
+        for step in 0..1_000 {
+            member.observe(at(10 * step), far(9_000_000 - 1_000 * step as usize));
+        }
+        member.observe(at(10_200), far(8_001_000));
+        assert!(!member.is_stalled());
+        member.observe(at(10_260), far(8_001_000));
+        assert!(member.is_stalled());
     }
 
     #[test]

@@ -86,9 +86,9 @@ impl Outgoing {
         self.pending_len
     }
 
-    /// Bytes that are kept here.
-    pub(crate) const fn held(&self) -> usize {
-        self.pending_len + self.under_way_len
+    /// Bytes that are kept here, of which connections hold so many as well.
+    pub(crate) const fn held(&self, by_connections: usize) -> usize {
+        self.pending_len + self.under_way_len.saturating_sub(by_connections)
     }
 
     /// Everything that was written has arrived.
@@ -153,10 +153,10 @@ impl Outgoing {
         self.pending_len > 0 && self.next < self.limit
     }
 
-    /// When the chunk that all others wait for is late.
-    pub(crate) fn late_at(&self) -> Option<Instant> {
+    /// When the chunk that all others wait for is late, and the connection that it is on.
+    pub(crate) fn late_at(&self) -> Option<(Instant, Option<usize>)> {
         let first = self.under_way.first_key_value().filter(|_| !self.may_send_new());
-        first.map(|(_, first)| first.due)
+        first.map(|(_, first)| (first.due, first.on))
     }
 
     /// The next chunk of at most so many bytes, which this connection gets, and its place in the stream.

@@ -89,7 +89,7 @@ async fn greet<N: Network>(inner: &Gateway<N>, connection: Connection) -> io::Re
             let _listed = remote.bonds.add(&carrier);
             let bonded = carrier.bonded();
             let served = serve_flow(inner, remote, carrier, Bytes::new(), to, from);
-            inner.driven_by(bonded, None, served).await
+            inner.driven(bonded, None, served).await
         }
         Open::Join { first: number, link } => {
             // Where the flow has ended by now the end of this connection says nothing of it.

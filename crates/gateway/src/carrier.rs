@@ -1,20 +1,14 @@
 //! What carries a flow between the gateways: one connection, or a bond of connections over several links.
 
 use std::collections::BTreeMap;
-use std::future::pending;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
 
 use bentpipe_association::endpoint::ConnectionRef;
-use bentpipe_association::host::{Bonded, Connection, Joining, Runtime, lock};
+use bentpipe_association::host::{Bonded, Connection, Runtime, lock};
 use bentpipe_units::Span;
 use bytes::Bytes;
-
-use crate::open::{self, Destination, Open};
-use crate::peer::Remote;
-use crate::{Gateway, Network, PORT};
 
 /// Time between two looks whether everything was delivered.
 const LOOK: Span = Span::from_millis(20);
@@ -58,69 +52,6 @@ pub(crate) struct Listed<'a> {
 impl Drop for Listed<'_> {
     fn drop(&mut self) {
         lock(&self.bonds.open).remove(&self.number);
-    }
-}
-
-impl<N: Network> Gateway<N> {
-    /// Opens what carries a flow to a remote gateway, and says there where it leads.
-    pub(crate) async fn open_carrier(
-        &self,
-        remote: &Remote,
-        to: Destination,
-        from: SocketAddr,
-    ) -> io::Result<Carrier> {
-        let connection = self.host.open(remote.address(), remote.key, PORT, self.tuning.clone());
-        let bonds = self.config.backup.as_ref().is_some_and(|backup| backup.bond);
-        if bonds && remote.located.has_backup() {
-            let link = self.host.peer_state(remote.key).link;
-            let greeting = open::frame(&Open::Bonded { to, from, link: link as u8 });
-            return self.bond(Joining { connection, link, greeting }, Bytes::new());
-        }
-        connection.write_bytes(open::frame(&Open::Flow { to, from })).await?;
-        Ok(Carrier::Single(connection))
-    }
-
-    /// A bond whose first connection this is, which has brought `came` already.
-    pub(crate) fn bond(&self, first: Joining, came: Bytes) -> io::Result<Carrier> {
-        let number = first.connection.reference().number();
-        let bonded = Bonded::new(first, came, self.config.limits.buffer.0)?;
-        Ok(Carrier::Bonded(bonded, number))
-    }
-
-    /// Carries what a bond has while a future is polled. Whoever has `begun` it adds links.
-    pub(crate) async fn driven<T>(
-        &self,
-        carrier: &Carrier,
-        begun: Option<&Remote>,
-        future: impl Future<Output = T>,
-    ) -> T {
-        let bonded = carrier.bonded();
-        self.driven_by(bonded, begun, future).await
-    }
-
-    /// The same for one who gives the carrier away.
-    pub(crate) async fn driven_by<T>(
-        &self,
-        bonded: Option<(Bonded, u32)>,
-        begun: Option<&Remote>,
-        future: impl Future<Output = T>,
-    ) -> T {
-        let driver = async {
-            let Some((bonded, first)) = bonded else { return pending().await };
-            let links = || begun.map_or_else(Vec::new, |remote| self.host.links(remote.key));
-            let join = |remote: &Remote, link: usize| {
-                let (to, key) = (remote.address(), remote.key);
-                let connection = self.host.open(to, key, PORT, self.tuning.clone());
-                let greeting = open::frame(&Open::Join { first, link: link as u8 });
-                Joining { connection, link, greeting }
-            };
-            bonded.drive(&self.network, links, |link| begun.map(|remote| join(remote, link))).await;
-        };
-        tokio::select! {
-            biased;
-            output = future => output,
-            () = driver => unreachable!("a bond is driven for ever"),
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A flow that begins here, from its first packet to its last.
 
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -10,11 +11,12 @@ use tokio::io::AsyncWriteExt as _;
 use crate::carrier::Carrier;
 use crate::counters::Counters;
 use crate::flows::{Flow, Room};
-use crate::open::{self, Destination, Verdict};
+use crate::open::{self, Destination, Open, Verdict};
 use crate::peer::Remote;
 use crate::places::{Kind, Place};
 use crate::relay::{self, Before, Ended};
-use crate::{Fallback, Gateway, Network, Tcp as _};
+use crate::{Fallback, Gateway, Network, PORT, Tcp as _};
+use bentpipe_association::host::{Bonded, Joining};
 
 /// Where a flow may lead that goes without the remote gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +128,7 @@ impl<N: Network> Gateway<N> {
         if self.config.early_accept {
             return Ok(Begun { flow, peer, path: Path::Remote(carrier, Before::Verdict) });
         }
-        let said = self.driven(&carrier, Some(remote), open::read(&carrier)).await;
+        let said = self.driven(carrier.bonded(), Some(remote), open::read(&carrier)).await;
         let (verdict, first) = said.unwrap_or((Verdict::TimedOut, Bytes::new()));
         if verdict != Verdict::Connected {
             carrier.abort();
@@ -200,8 +202,58 @@ impl<N: Network> Gateway<N> {
                     relay::send_first(&carrier, first, flow).await?;
                     relay::relay(&self.network, tcp, carrier, before, flow).await
                 };
-                self.note(self.driven_by(bonded, Some(remote), carried).await, flow)
+                self.note(self.driven(bonded, Some(remote), carried).await, flow)
             }
+        }
+    }
+
+    /// Opens what carries a flow to a remote gateway, and says there where it leads.
+    async fn open_carrier(
+        &self,
+        remote: &Remote,
+        to: Destination,
+        from: SocketAddr,
+    ) -> io::Result<Carrier> {
+        let connection = self.host.open(remote.address(), remote.key, PORT, self.tuning.clone());
+        let bonds = self.config.backup.as_ref().is_some_and(|backup| backup.bond);
+        if bonds && remote.located.has_backup() {
+            let link = self.host.peer_state(remote.key).link;
+            let greeting = open::frame(&Open::Bonded { to, from, link: link as u8 });
+            return self.bond(Joining { connection, link, greeting }, Bytes::new());
+        }
+        connection.write_bytes(open::frame(&Open::Flow { to, from })).await?;
+        Ok(Carrier::Single(connection))
+    }
+
+    /// A bond whose first connection this is, which has brought `came` already.
+    pub(crate) fn bond(&self, first: Joining, came: Bytes) -> io::Result<Carrier> {
+        let number = first.connection.reference().number();
+        let bonded = Bonded::new(first, came, self.config.limits.buffer.0)?;
+        Ok(Carrier::Bonded(bonded, number))
+    }
+
+    /// Carries what a bond has, if it is one, while a future is polled. Whoever has `begun` it adds links.
+    pub(crate) async fn driven<T>(
+        &self,
+        bonded: Option<(Bonded, u32)>,
+        begun: Option<&Remote>,
+        future: impl Future<Output = T>,
+    ) -> T {
+        let driver = async {
+            let Some((bonded, first)) = bonded else { return pending().await };
+            let links = || begun.map_or_else(Vec::new, |remote| self.host.links(remote.key));
+            let join = |remote: &Remote, link: usize| {
+                let (to, key) = (remote.address(), remote.key);
+                let connection = self.host.open(to, key, PORT, self.tuning.clone());
+                let greeting = open::frame(&Open::Join { first, link: link as u8 });
+                Joining { connection, link, greeting }
+            };
+            bonded.drive(&self.network, links, |link| begun.map(|remote| join(remote, link))).await;
+        };
+        tokio::select! {
+            biased;
+            output = future => output,
+            () = driver => unreachable!("a bond is driven for ever"),
         }
     }
 

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use bentpipe_bond::{Bond, Observed, Transmit};
-use bentpipe_cc::Phase;
 use bentpipe_transport::Inspect as _;
 use bentpipe_units::{ByteCount, Instant, Span};
 use bytes::Bytes;
@@ -21,6 +20,10 @@ use crate::stream::{Kept, Streams as _};
 
 /// Bytes that wait for a link before a writer waits.
 const PENDING: usize = 256 * 1024;
+/// Bytes that wait in a connection at least, if there are some.
+const READY: usize = 64 * 1024;
+/// With less memory than this connections keep what comes, each within its bounds, and none joins.
+const SCARCE: usize = 64 * 1024;
 /// A stream that has carried less takes one link: for an object that is short a second one is not worth its opening.
 const JOIN_AFTER: u64 = 256 * 1024;
 /// Time until another connection is tried by a link by which none could be opened.
@@ -28,6 +31,8 @@ const RETRY: Span = Span::from_secs(10);
 /// Time between two looks while something is under way, and while nothing is.
 const LOOK: Span = Span::from_millis(20);
 const IDLE: Span = Span::from_secs(1);
+/// Shortest time between two looks.
+const SOON: Span = Span::from_millis(1);
 
 /// A byte stream to a peer over connections that are bound to a link each. Clones are the same one.
 ///
@@ -60,8 +65,9 @@ struct Member {
     number: usize,
     link: usize,
     connection: Connection,
-    /// What the connection has not taken yet.
-    backlog: VecDeque<Bytes>,
+    /// Frames that the connection has not yet, and of the first one what it has not.
+    backlog: VecDeque<[Bytes; 2]>,
+    has_begun: bool,
     /// The peer has closed it.
     has_ended: bool,
 }
@@ -81,10 +87,17 @@ impl State {
     fn join(&mut self, joining: Joining, first: Bytes) -> io::Result<()> {
         let Joining { connection, link, greeting } = joining;
         connection.bind(link);
-        let (number, backlog) = (self.next, VecDeque::from([greeting]));
+        let (number, backlog) = (self.next, VecDeque::from([[greeting, Bytes::new()]]));
         self.next += 1;
         self.bond.join(number);
-        self.members.push(Member { number, link, connection, backlog, has_ended: false });
+        self.members.push(Member {
+            number,
+            link,
+            connection,
+            backlog,
+            has_begun: true,
+            has_ended: false,
+        });
         self.bond.handle_bytes(number, first).map_err(io::Error::other)?;
         self.wake();
         Ok(())
@@ -121,7 +134,7 @@ impl State {
     fn member_failed(&mut self, now: Instant, at: usize, why: io::ErrorKind) {
         let member = &self.members[at];
         let goes_on = why == io::ErrorKind::TimedOut || !member.connection.has_opened();
-        if self.members.len() == 1 || !goes_on {
+        if !self.is_over && (self.members.len() == 1 || !goes_on) {
             return self.fail(why);
         }
         let member = self.members.remove(at);
@@ -133,6 +146,10 @@ impl State {
     /// Reads what connections brought. True if there was something.
     fn poll_read(&mut self, now: Instant, cx: &Context<'_>) -> bool {
         let (mut came, mut at) = (false, 0);
+        // Of several connections each may have what all wait for.
+        if self.members.len() == 1 && self.bond.is_readable() && self.room() < SCARCE {
+            return false;
+        }
         while at < self.members.len() {
             let member = &mut self.members[at];
             at += 1;
@@ -146,7 +163,12 @@ impl State {
                             return true;
                         }
                     }
-                    Poll::Ready(Ok(None)) => member.has_ended = true,
+                    Poll::Ready(Ok(None)) => {
+                        member.has_ended = true;
+                        // It takes nothing any more either.
+                        self.bond.leave(member.number);
+                        self.refused.insert(member.link, now + RETRY);
+                    }
                     Poll::Ready(Err(error)) => {
                         self.member_failed(now, at - 1, error.kind());
                         // Whoever has its place now is looked at as well.
@@ -158,24 +180,31 @@ impl State {
             }
         }
         let are_gone = self.members.iter().all(|member| member.has_ended);
-        if are_gone && !self.bond.is_complete() && self.failed.is_none() {
-            self.fail(io::ErrorKind::UnexpectedEof);
+        if are_gone && self.failed.is_none() {
+            match (self.bond.is_complete(), self.bond.has_closed()) {
+                // It closes all of them when it has everything, and nothing tells so better.
+                (true, true) => self.is_over = true,
+                (true, false) => self.fail(io::ErrorKind::ConnectionReset),
+                (false, _) => self.fail(io::ErrorKind::UnexpectedEof),
+            }
         }
         came
     }
 
     /// Writes what is to be written.
     fn transmit(&mut self, now: Instant, cx: &Context<'_>) {
+        // What waits is in pieces, each of which takes a little more.
+        self.bond.set_room(ByteCount::new(self.room() as u64 / 8 * 7));
         for member in &mut self.members {
             member.write(cx);
             self.bond.observe(now, member.number, member.observed());
         }
-        while let Some(Transmit { member, bytes }) = self.bond.poll_transmit(now) {
-            let Some(member) = self.members.iter_mut().find(|known| known.number == member) else {
-                continue;
-            };
-            member.backlog.extend(bytes.into_iter().filter(|bytes| !bytes.is_empty()));
-            member.write(cx);
+        while let Some(transmit) = self.bond.poll_transmit(now) {
+            let member = self.members.iter_mut().find(|known| known.number == transmit.member);
+            if let Some(member) = member {
+                member.put(transmit);
+                member.write(cx);
+            }
         }
         if let Some(first) = self.members.first() {
             first.connection.endpoint().keeps(first.connection.id(), Kept::Read(self.bond.held()));
@@ -191,29 +220,50 @@ impl State {
         let before = (self.bond.is_delivered(), self.is_over);
         let came = self.poll_read(now, cx);
         self.transmit(now, cx);
+        let may_write = self.may_write();
         let is_news = before != (self.bond.is_delivered(), self.is_over);
-        for (waiting, is_woken) in [
-            (&mut self.reader, came),
-            (&mut self.writer, self.bond.pending() < PENDING),
-            (&mut self.watcher, is_news),
-        ] {
+        for (waiting, is_woken) in
+            [(&mut self.reader, came), (&mut self.writer, may_write), (&mut self.watcher, is_news)]
+        {
             if is_woken && let Some(waker) = waiting.take() {
                 waker.wake();
             }
         }
-        let pause = if self.bond.is_delivered() { IDLE } else { LOOK };
-        self.bond.deadline().map_or(now + pause, |due| due.clamp(now, now + pause))
+        let waits = self.members.iter().any(|member| !member.backlog.is_empty());
+        let pause = match (waits, self.bond.is_delivered()) {
+            (true, _) => LOOK / 4,
+            (false, true) => IDLE,
+            (false, false) => LOOK,
+        };
+        self.bond.deadline().map_or(now + pause, |due| due.clamp(now + SOON, now + pause))
     }
 
-    /// Whether the stream is long enough for another connection.
+    /// Whether the stream is long enough for another connection, and there is memory for its chunks to wait.
     fn is_long(&self) -> bool {
-        self.bond.carried() >= JOIN_AFTER && !self.is_over && self.failed.is_none()
+        let goes_on = !self.is_over && self.failed.is_none();
+        goes_on && self.bond.carried() >= JOIN_AFTER && self.room() >= SCARCE
+    }
+
+    /// Whether a writer may go on: where memory is scarce only once connections have all that was written.
+    fn may_write(&self) -> bool {
+        let waits = self.members.iter().any(|member| !member.backlog.is_empty());
+        match (self.bond.pending(), waits) {
+            (0, false) => true,
+            (pending, _) => pending < PENDING && self.room() >= SCARCE,
+        }
+    }
+
+    /// Bytes that the host has memory for.
+    fn room(&self) -> usize {
+        let Some(first) = self.members.first() else { return usize::MAX };
+        first.connection.endpoint().room_to_hold(first.connection.id())
     }
 
     /// Whether a connection by this link may be tried.
     fn is_free(&self, now: Instant, link: usize) -> bool {
         let is_refused = self.refused.get(&link).is_some_and(|until| *until > now);
-        !is_refused && self.members.iter().all(|member| member.link != link)
+        let has_one = |member: &Member| member.link == link && !member.has_ended;
+        !is_refused && !self.members.iter().any(has_one)
     }
 
     fn error(&self) -> Option<io::Error> {
@@ -222,28 +272,53 @@ impl State {
 }
 
 impl Member {
-    /// The connection takes what it can of the backlog.
+    /// A frame waits for the connection.
+    fn put(&mut self, transmit: Transmit) {
+        let ahead = usize::from(self.has_begun).min(self.backlog.len());
+        let at = if transmit.is_urgent { ahead } else { self.backlog.len() };
+        self.backlog.insert(at, transmit.bytes);
+    }
+
+    /// The connection takes of the backlog what it needs to go on: what it has nothing can go ahead of.
     fn write(&mut self, cx: &Context<'_>) {
-        while let Some(front) = self.backlog.front_mut() {
-            match self.connection.poll_write_bytes(cx, front) {
-                Poll::Ready(Ok(_)) if front.is_empty() => drop(self.backlog.pop_front()),
-                Poll::Ready(Ok(_)) => {}
+        while !self.backlog.is_empty() {
+            let may_go_on = self.has_begun || self.connection.unsent() < self.ready();
+            let Some([header, body]) = self.backlog.front_mut().filter(|_| may_go_on) else {
+                break;
+            };
+            if header.is_empty() && body.is_empty() {
+                self.backlog.pop_front();
+                self.has_begun = false;
+                continue;
+            }
+            let part = if header.is_empty() { body } else { header };
+            match self.connection.poll_write_bytes(cx, part) {
+                Poll::Ready(Ok(_)) => self.has_begun = true,
                 // Its reader is told of failures.
                 Poll::Ready(Err(_)) | Poll::Pending => break,
             }
         }
     }
 
+    /// Bytes that are to wait in the connection: what it may send until it is looked after again.
+    fn ready(&self) -> usize {
+        let state = self.connection.state().0;
+        let window = state.cwnd.zip(state.srtt).map_or(0, |(cwnd, round_trip)| {
+            (cwnd.get() as f64 * LOOK.as_secs_f64() / round_trip.as_secs_f64().max(1e-3)) as usize
+        });
+        window.max(READY)
+    }
+
     fn observed(&self) -> Observed {
-        let backlog: usize = self.backlog.iter().map(Bytes::len).sum();
+        let backlog: usize = self.backlog.iter().flatten().map(Bytes::len).sum();
         let endpoint = self.connection.endpoint();
         let connection = &endpoint.stream(self.connection.id()).endpoint;
         let state = connection.sender_state();
         Observed {
             round_trip: state.srtt,
             cwnd: state.cwnd,
-            is_settled: state.phase != Phase::SlowStart,
             unsent: endpoint.unsent(self.connection.id()) + backlog,
+            waiting: backlog,
             in_flight: state.in_flight.get() as usize,
         }
     }
@@ -272,12 +347,13 @@ impl Bonded {
         Ok(Self { state: Arc::new(Mutex::new(state)) })
     }
 
-    /// A connection more, which has brought `first` already.
+    /// A connection more, which has brought `came` already. It is closed where there is no memory for another one.
     ///
     /// # Errors
     /// When what came is nothing that a peer may send.
     pub fn join(&self, joining: Joining, came: Bytes) -> io::Result<()> {
-        self.lock().join(joining, came)
+        let mut state = self.lock();
+        if state.room() < SCARCE || state.is_over { Ok(()) } else { state.join(joining, came) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -329,7 +405,7 @@ impl Bonded {
             if state.bond.has_closed() {
                 return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
             }
-            if state.bond.pending() >= PENDING {
+            if !state.may_write() {
                 state.writer = Some(cx.waker().clone());
                 return Poll::Pending;
             }
