@@ -187,6 +187,9 @@ impl State {
                 (true, false) => self.fail(io::ErrorKind::ConnectionReset),
                 (false, _) => self.fail(io::ErrorKind::UnexpectedEof),
             }
+        } else {
+            // The peer has no memory for it.
+            self.members.retain(|member| !member.has_ended);
         }
         came
     }
@@ -262,8 +265,7 @@ impl State {
     /// Whether a connection by this link may be tried.
     fn is_free(&self, now: Instant, link: usize) -> bool {
         let is_refused = self.refused.get(&link).is_some_and(|until| *until > now);
-        let has_one = |member: &Member| member.link == link && !member.has_ended;
-        !is_refused && !self.members.iter().any(has_one)
+        !is_refused && self.members.iter().all(|member| member.link != link)
     }
 
     fn error(&self) -> Option<io::Error> {
