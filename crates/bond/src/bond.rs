@@ -63,9 +63,15 @@ impl Bond {
         }
     }
 
-    /// One connection more, of this number.
+    /// One connection more, of this number: the first one, or one that the peer has opened, which is told that it joins.
     pub fn join(&mut self, member: usize) {
-        self.members.push(Member::new(member));
+        self.members.push(Member::new(member, true));
+    }
+
+    /// One connection more, which this end has opened. Until something has come by it the peer may not want it, and what is
+    /// acknowledged may be nobody's.
+    pub fn open(&mut self, member: usize) {
+        self.members.push(Member::new(member, false));
     }
 
     /// A connection is gone. What it had goes by the others.
@@ -88,7 +94,7 @@ impl Bond {
     pub fn observe(&mut self, now: Instant, member: usize, observed: Observed) {
         let Some(known) = self.members.iter_mut().find(|known| known.id == member) else { return };
         known.observe(now, observed);
-        if known.is_empty() && self.outgoing.is_on(member) {
+        if known.has_arrived() && self.outgoing.is_on(member) {
             self.outgoing.handle_arrived(member);
         }
     }
@@ -101,6 +107,7 @@ impl Bond {
         let known = self.members.iter_mut().find(|known| known.id == member);
         let Some(known) = known else { return Ok(()) };
         while let Some(frame) = known.frames.take(&mut bytes)? {
+            known.is_accepted = true;
             match frame {
                 Frame::Data { offset, bytes } => self.incoming.handle_data(offset, bytes)?,
                 Frame::Status { delivered, limit } => {
@@ -176,7 +183,19 @@ impl Bond {
 
     /// What is written next, if anything may be.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        self.poll_status(now).or_else(|| self.poll_end()).or_else(|| self.poll_data(now))
+        self.poll_word()
+            .or_else(|| self.poll_status(now))
+            .or_else(|| self.poll_end())
+            .or_else(|| self.poll_data(now))
+    }
+
+    /// Who has opened a connection is told that it joins.
+    fn poll_word(&mut self) -> Option<Transmit> {
+        let (delivered, limit) = self.incoming.told();
+        let member = self.members.iter_mut().find(|member| member.owes_word)?;
+        member.owes_word = false;
+        let id = member.id;
+        Some(self.transmit(id, [status(delivered, limit), Bytes::new()], true))
     }
 
     /// The receiver's word goes by the nearest link, and by another one when that stalls.

@@ -48,6 +48,10 @@ pub(crate) struct Member {
     pub(crate) knows_end: bool,
     /// The latest status went by it.
     pub(crate) has_status: bool,
+    /// The peer has it as one of the bond, so that what is acknowledged is in its hands.
+    pub(crate) is_accepted: bool,
+    /// The peer is told so.
+    pub(crate) owes_word: bool,
     observed: Observed,
     /// Bytes that were written to it.
     written: u64,
@@ -65,9 +69,12 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    pub(crate) fn new(id: usize) -> Self {
+    /// One that the peer has, or one that this end has opened.
+    pub(crate) fn new(id: usize, is_accepted: bool) -> Self {
         Self {
             id,
+            is_accepted,
+            owes_word: is_accepted,
             frames: Frames::default(),
             knows_end: false,
             has_status: false,
@@ -189,9 +196,9 @@ impl Member {
         self.observed.unsent.saturating_sub(self.observed.waiting) + self.observed.in_flight
     }
 
-    /// Whether nothing that was written to it is on its way.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.observed.unsent == 0 && self.observed.in_flight == 0
+    /// Whether the peer has all that was written to it.
+    pub(crate) const fn has_arrived(&self) -> bool {
+        self.is_accepted && self.observed.unsent == 0 && self.observed.in_flight == 0
     }
 }
 
@@ -211,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_what_a_busy_connection_sends() {
-        let mut member = Member::new(0);
+        let mut member = Member::new(0, true);
         member.observe(at(0), Observed::default());
         for step in 1..100 {
             member.write(12_500);
@@ -225,7 +232,7 @@ mod tests {
     #[test]
     fn where_acknowledgements_come_all_the_time_a_short_silence_is_enough() {
         let far = |in_flight| Observed { round_trip: Some(Span::from_secs(1)), ..busy(in_flight) };
-        let mut member = Member::new(0);
+        let mut member = Member::new(0, true);
         member.write(10_000_000);
         for step in 0..1_000 {
             member.observe(at(10 * step), far(9_000_000 - 1_000 * step as usize));
@@ -238,7 +245,7 @@ mod tests {
 
     #[test]
     fn it_stalls_where_nothing_is_acknowledged_and_goes_on_with_the_first_byte() {
-        let mut member = Member::new(0);
+        let mut member = Member::new(0, true);
         member.write(30_000);
         member.observe(at(0), busy(20_000));
         member.observe(at(199), busy(20_000));

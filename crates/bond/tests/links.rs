@@ -221,3 +221,29 @@ fn what_a_connection_left_that_is_gone_goes_by_the_other_one() {
         }
     });
 }
+
+#[test]
+fn what_a_connection_took_that_the_peer_did_not_want_goes_by_another_one() {
+    let [mut here, mut there] = [Bond::new(WINDOW), Bond::new(WINDOW)];
+    here.join(0);
+    there.join(0);
+    // A nearer link, which the peer closes without a look.
+    here.open(1);
+    let near = Observed { round_trip: Some(Span::from_millis(1)), ..Observed::default() };
+    here.observe(Instant::ZERO, 1, near);
+    here.write(Bytes::from_static(b"a stream"));
+    while let Some(sent) = here.poll_transmit(Instant::ZERO) {
+        if sent.member == 0 {
+            sent.bytes.into_iter().for_each(|bytes| there.handle_bytes(0, bytes).expect("frames"));
+        }
+    }
+    assert_eq!(there.read(), None);
+    // Its host has acknowledged everything.
+    here.observe(Instant::ZERO, 1, near);
+    assert!(!here.is_delivered());
+    here.leave(1);
+    while let Some(sent) = here.poll_transmit(Instant::ZERO) {
+        sent.bytes.into_iter().for_each(|bytes| there.handle_bytes(0, bytes).expect("frames"));
+    }
+    assert_eq!(there.read().as_deref(), Some(&b"a stream"[..]));
+}

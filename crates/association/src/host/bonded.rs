@@ -84,12 +84,26 @@ pub struct Joining {
 }
 
 impl State {
-    fn join(&mut self, joining: Joining, first: Bytes) -> io::Result<()> {
+    /// A connection that the peer has as one of the bond, and has brought this.
+    fn join(&mut self, joining: Joining, came: Bytes) -> io::Result<()> {
+        let number = self.add(joining);
+        self.bond.join(number);
+        self.wake();
+        self.bond.handle_bytes(number, came).map_err(io::Error::other)
+    }
+
+    /// A connection that this end has opened.
+    fn open(&mut self, joining: Joining) {
+        let number = self.add(joining);
+        self.bond.open(number);
+        self.wake();
+    }
+
+    fn add(&mut self, joining: Joining) -> usize {
         let Joining { connection, link, greeting } = joining;
         connection.bind(link);
         let (number, backlog) = (self.next, VecDeque::from([[greeting, Bytes::new()]]));
         self.next += 1;
-        self.bond.join(number);
         self.members.push(Member {
             number,
             link,
@@ -98,9 +112,7 @@ impl State {
             has_begun: true,
             has_ended: false,
         });
-        self.bond.handle_bytes(number, first).map_err(io::Error::other)?;
-        self.wake();
-        Ok(())
+        number
     }
 
     /// Whoever waits looks again.
@@ -376,8 +388,7 @@ impl Bonded {
                 let free =
                     links().into_iter().find(|link| self.lock().is_free(runtime.now(), *link));
                 if let Some(joining) = free.and_then(&join) {
-                    // A connection that is new has brought nothing wrong.
-                    let _ = self.join(joining, Bytes::new());
+                    self.lock().open(joining);
                     continue;
                 }
             }
