@@ -169,8 +169,9 @@ async fn a_bonded_flow_uses_both_links_at_once_and_outlives_either_of_them() {
     for _ in 0..4 {
         round(&mut tcp, 10_000_000).await;
     }
+    // A flow that keeps to one link leaves some kilobytes of probes there.
     let carried = far.end().bytes;
-    assert!(carried > 8_000_000, "{carried} bytes by the second link");
+    assert!(carried > 2_000_000, "{carried} bytes by the second link");
     round(&mut tcp, 5_000_000).await;
     let _far = link(second, 25);
     round(&mut tcp, 5_000_000).await;
