@@ -178,7 +178,10 @@ impl Slots {
     fn following(&self, number: u64) -> Option<(u64, &Body)> {
         let after = number + 1..=number + u64::from(u8::MAX);
         let came = |number| self.get_body(number).map(|body| (number, body));
-        after.clone().find_map(came).filter(|(next, body)| next - body.back() == number)
+        after
+            .clone()
+            .find_map(came)
+            .filter(|(next, body)| next.checked_sub(body.back()) == Some(number))
     }
 
     /// The datagram is complete that begins at the end of this packet, perhaps.

@@ -39,12 +39,10 @@ fn message() -> impl Strategy<Value = Message> {
     let packet = (run(), seq(), any::<u16>(), body())
         .prop_map(|(run, seq, hold, body)| Message::Packet(Packet { run, seq, hold, body }));
     let shard = prop::collection::vec(any::<u8>(), 2..100);
-    let parity = (run(), seq(), 1u8.., any::<u8>(), any::<u8>(), shard).prop_filter_map(
-        "the index is one of them",
+    let parity = (run(), seq(), 1u8.., 1u8.., any::<u8>(), shard).prop_map(
         |(run, seq, of, count, index, half)| {
             let shard = Bytes::from([&half[..], &half].concat());
-            let parity = Parity { run, seq, of, count, index, shard };
-            (index < count).then_some(Message::Parity(parity))
+            Message::Parity(Parity { run, seq, of, count, index: index % count, shard })
         },
     );
     let range = (any::<u16>(), any::<u16>()).prop_map(|(before, count)| Range { before, count });
@@ -61,6 +59,19 @@ fn event() -> impl Strategy<Value = Event> {
         2 => (0u64..2_000).prop_map(Event::Passed),
         2 => Just(Event::Turn),
     ]
+}
+
+#[test]
+fn a_packet_that_goes_on_from_before_the_first_one_goes_on_from_nothing() {
+    let mut tunnel = Tunnel::new(Config::default(), 1);
+    for (seq, back) in [(1, 9), (0, 1)] {
+        let (run, seq, hold) = (7, Seq32::new(seq), 0);
+        // The beginning of a header, and what is said to be more of one.
+        let body = Bytes::copy_from_slice(&[back, 0, 2 * seq.get() as u8, 0, 0]);
+        let packet = Packet { run, seq, hold, body };
+        tunnel.handle_message(Instant::ZERO, Ecn::NotCapable, Message::Packet(packet));
+    }
+    assert_eq!(tunnel.poll_datagram(), None);
 }
 
 proptest! {
