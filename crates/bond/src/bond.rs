@@ -80,16 +80,6 @@ impl Bond {
         self.outgoing.handle_left(member);
     }
 
-    /// Connections that there are.
-    pub fn members(&self) -> usize {
-        self.members.len()
-    }
-
-    /// Whether this connection is one of them and goes on.
-    pub fn goes_on(&self, member: usize) -> bool {
-        self.members.iter().any(|known| known.id == member && !known.is_stalled())
-    }
-
     /// A connection says this of itself.
     pub fn observe(&mut self, now: Instant, member: usize, observed: Observed) {
         let Some(known) = self.members.iter_mut().find(|known| known.id == member) else { return };
