@@ -1,0 +1,252 @@
+//! The connections of a bond and its machine, driven by whoever has it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::task::{Context, Poll, Waker};
+
+use bentpipe_bond::Bond;
+use bentpipe_units::{ByteCount, Instant, Span};
+use bytes::Bytes;
+
+use super::member::{Joining, LOOK, Member};
+use crate::stream::{Kept, Streams as _};
+
+/// Bytes that wait for a link before a writer waits.
+const PENDING: usize = 256 * 1024;
+/// With less memory than this connections keep what comes, each within its bounds, and none joins.
+pub(super) const SCARCE: usize = 64 * 1024;
+/// A stream that has carried less takes one link: for an object that is short a second one is not worth its opening.
+const JOIN_AFTER: u64 = 256 * 1024;
+/// Time until another connection is tried by a link by which none could be opened.
+const RETRY: Span = Span::from_secs(10);
+/// Time between two looks while nothing is under way.
+const IDLE: Span = Span::from_secs(1);
+/// Shortest time between two looks.
+const SOON: Span = Span::from_millis(1);
+
+/// What is behind all clones of a bonded stream.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) bond: Bond,
+    pub(super) members: Vec<Member>,
+    /// The number of the next member.
+    next: usize,
+    /// Links by which no connection could be opened, and until when none is tried.
+    refused: BTreeMap<usize, Instant>,
+    failed: Option<io::ErrorKind>,
+    /// Everything has come at both ends: how connections end tells nothing any more.
+    pub(super) is_over: bool,
+    pub(super) reader: Option<Waker>,
+    pub(super) writer: Option<Waker>,
+    pub(super) watcher: Option<Waker>,
+    driver: Option<Waker>,
+}
+
+impl State {
+    /// A bond without connections, which takes so much beyond what was read.
+    pub(super) fn new(window: ByteCount) -> Self {
+        Self {
+            bond: Bond::new(window),
+            members: Vec::new(),
+            next: 0,
+            refused: BTreeMap::new(),
+            failed: None,
+            is_over: false,
+            reader: None,
+            writer: None,
+            watcher: None,
+            driver: None,
+        }
+    }
+
+    /// A connection that the peer has as one of the bond, and has brought this.
+    pub(super) fn join(&mut self, joining: Joining, came: Bytes) -> io::Result<()> {
+        let number = self.add(joining);
+        self.bond.join(number);
+        self.wake();
+        self.bond.handle_bytes(number, came).map_err(io::Error::other)
+    }
+
+    /// A connection that this end has opened.
+    pub(super) fn open(&mut self, joining: Joining) {
+        let number = self.add(joining);
+        self.bond.open(number);
+        self.wake();
+    }
+
+    fn add(&mut self, joining: Joining) -> usize {
+        let number = self.next;
+        self.next += 1;
+        self.members.push(Member::new(number, joining));
+        number
+    }
+
+    /// Whoever waits looks again.
+    pub(super) fn wake(&mut self) {
+        for waiting in [&mut self.reader, &mut self.writer, &mut self.watcher, &mut self.driver] {
+            if let Some(waker) = waiting.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    pub(super) fn wake_driver(&mut self) {
+        if let Some(waker) = self.driver.take() {
+            waker.wake();
+        }
+    }
+
+    /// It ends before its end.
+    pub(super) fn fail(&mut self, why: io::ErrorKind) {
+        if self.is_over {
+            return;
+        }
+        self.failed = self.failed.or(Some(why));
+        for member in self.members.drain(..) {
+            member.connection.abort();
+        }
+        self.wake();
+    }
+
+    /// A connection has failed. Where nobody answered, or none more may be opened, the others go on without it.
+    fn member_failed(&mut self, now: Instant, at: usize, why: io::ErrorKind) {
+        let member = &self.members[at];
+        let goes_on = why == io::ErrorKind::TimedOut || !member.connection.has_opened();
+        if !self.is_over && (self.members.len() == 1 || !goes_on) {
+            return self.fail(why);
+        }
+        let member = self.members.remove(at);
+        self.refused.insert(member.link, now + RETRY);
+        self.bond.leave(member.number);
+        self.wake();
+    }
+
+    /// Reads what connections brought. True if there was something.
+    fn poll_read(&mut self, now: Instant, cx: &Context<'_>) -> bool {
+        let (mut came, mut at) = (false, 0);
+        // Of several connections each may have what all wait for.
+        if self.members.len() == 1 && self.bond.is_readable() && self.room() < SCARCE {
+            return false;
+        }
+        while at < self.members.len() {
+            let member = &mut self.members[at];
+            at += 1;
+            while !member.has_ended {
+                match member.connection.poll_read_bytes(cx) {
+                    Poll::Pending => break,
+                    Poll::Ready(Ok(Some(bytes))) => {
+                        came = true;
+                        if self.bond.handle_bytes(member.number, bytes).is_err() {
+                            self.fail(io::ErrorKind::InvalidData);
+                            return true;
+                        }
+                    }
+                    Poll::Ready(Ok(None)) => {
+                        member.has_ended = true;
+                        // It takes nothing any more either.
+                        self.bond.leave(member.number);
+                        self.refused.insert(member.link, now + RETRY);
+                    }
+                    Poll::Ready(Err(error)) => {
+                        self.member_failed(now, at - 1, error.kind());
+                        // Whoever has its place now is looked at as well.
+                        at -= 1;
+                        came = true;
+                        break;
+                    }
+                }
+            }
+        }
+        let are_gone = self.members.iter().all(|member| member.has_ended);
+        if are_gone && self.failed.is_none() {
+            match (self.bond.is_complete(), self.bond.has_closed()) {
+                // It closes all of them when it has everything, and nothing tells so better.
+                (true, true) => self.is_over = true,
+                (true, false) => self.fail(io::ErrorKind::ConnectionReset),
+                (false, _) => self.fail(io::ErrorKind::UnexpectedEof),
+            }
+        } else {
+            // The peer has no memory for it.
+            self.members.retain(|member| !member.has_ended);
+        }
+        came
+    }
+
+    /// Writes what is to be written.
+    fn transmit(&mut self, now: Instant, cx: &Context<'_>) {
+        // What waits is in pieces, each of which takes a little more.
+        self.bond.set_room(ByteCount::new(self.room() as u64 / 8 * 7));
+        for member in &mut self.members {
+            member.write(cx);
+            self.bond.observe(now, member.number, member.observed());
+        }
+        while let Some(transmit) = self.bond.poll_transmit(now) {
+            let member = self.members.iter_mut().find(|known| known.number == transmit.member);
+            if let Some(member) = member {
+                member.put(transmit);
+                member.write(cx);
+            }
+        }
+        if let Some(first) = self.members.first() {
+            first.connection.endpoint().keeps(first.connection.id(), Kept::Read(self.bond.held()));
+        }
+        if self.bond.is_delivered() && self.bond.is_complete() && !self.is_over {
+            self.is_over = self.bond.has_closed();
+        }
+    }
+
+    /// Reads and writes, and returns when to look again; what connections tell before wakes the task.
+    pub(super) fn step(&mut self, now: Instant, cx: &Context<'_>) -> Instant {
+        self.driver = Some(cx.waker().clone());
+        let before = (self.bond.is_delivered(), self.is_over);
+        let came = self.poll_read(now, cx);
+        self.transmit(now, cx);
+        let may_write = self.may_write();
+        let is_news = before != (self.bond.is_delivered(), self.is_over);
+        for (waiting, is_woken) in
+            [(&mut self.reader, came), (&mut self.writer, may_write), (&mut self.watcher, is_news)]
+        {
+            if is_woken && let Some(waker) = waiting.take() {
+                waker.wake();
+            }
+        }
+        let waits = self.members.iter().any(Member::has_backlog);
+        let pause = match (waits, self.bond.is_delivered()) {
+            (true, _) => LOOK / 4,
+            (false, true) => IDLE,
+            (false, false) => LOOK,
+        };
+        self.bond.deadline().map_or(now + pause, |due| due.clamp(now + SOON, now + pause))
+    }
+
+    /// Whether the stream is long enough for another connection, and there is memory for its chunks to wait.
+    pub(super) fn is_long(&self) -> bool {
+        let goes_on = !self.is_over && self.failed.is_none();
+        goes_on && self.bond.carried() >= JOIN_AFTER && self.room() >= SCARCE
+    }
+
+    /// Whether a writer may go on: where memory is scarce only once connections have all that was written.
+    pub(super) fn may_write(&self) -> bool {
+        let waits = self.members.iter().any(Member::has_backlog);
+        match (self.bond.pending(), waits) {
+            (0, false) => true,
+            (pending, _) => pending < PENDING && self.room() >= SCARCE,
+        }
+    }
+
+    /// Bytes that the host has memory for.
+    pub(super) fn room(&self) -> usize {
+        let Some(first) = self.members.first() else { return usize::MAX };
+        first.connection.endpoint().room_to_hold(first.connection.id())
+    }
+
+    /// Whether a connection by this link may be tried.
+    pub(super) fn is_free(&self, now: Instant, link: usize) -> bool {
+        let is_refused = self.refused.get(&link).is_some_and(|until| *until > now);
+        !is_refused && self.members.iter().all(|member| member.link != link)
+    }
+
+    pub(super) fn error(&self) -> Option<io::Error> {
+        self.failed.map(io::Error::from)
+    }
+}
