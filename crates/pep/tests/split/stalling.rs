@@ -178,6 +178,23 @@ fn a_client_that_reads_on_while_sctp_is_closing_gets_the_rest() {
     assert!(world.sink().inbox == pattern(case.size) && world.sink().saw_the_end());
 }
 
+#[test]
+fn no_heartbeat_aborts_what_the_client_has_not_read_while_sctp_is_closing() {
+    let case = Case {
+        kind: Kind::Sctp,
+        buffers: [6_337, 42_001, 36_755],
+        config: Config { paced: false, spoof_window: None },
+        // SHUTDOWN COMPLETE is lost, and a HEARTBEAT is due before SHUTDOWN ACK leaves again.
+        seed: 9_001_077_978_131_609_872,
+        loss: 70,
+        size: 120_030,
+        stalls: vec![(1_282, 13_019)],
+        gives_up: false,
+    };
+    let mut world = run(&case);
+    assert!(world.sink().inbox == pattern(case.size) && world.sink().saw_the_end());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 

@@ -85,6 +85,10 @@ impl Association {
                 self.outbox.answer(from, Chunk::HeartbeatAck(info));
             }
             Chunk::HeartbeatAck(info) => self.handle_heartbeat_ack(now, info),
+            // It was out of the blue where the peer is closed already: SHUTDOWN COMPLETE was lost, no data.
+            Chunk::Abort { reflected: true, .. } if self.state == State::ShutdownAckSent => {
+                self.handle_shutdown_complete();
+            }
             Chunk::Abort { causes, .. } => {
                 let code = causes.first().map_or(0, Cause::code);
                 self.drop_all(Some(Failure::PeerAborted(code)));

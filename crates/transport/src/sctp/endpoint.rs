@@ -38,9 +38,8 @@ impl Endpoint for Association {
         if self.silence_ends().is_some_and(|at| at <= now) {
             return self.drop_all(Some(Failure::NoResponse));
         }
-        let open = self.state.is_open();
         let closing = self.closing_timed_out(now);
-        if closing.is_err() || self.tx.handle_timeout(now, open).is_err() {
+        if closing.is_err() || self.tx.handle_timeout(now, self.state.heart_beats()).is_err() {
             return self.drop_all(Some(Failure::NoResponse));
         }
         self.tx.renew_bursts();
@@ -88,7 +87,8 @@ impl Endpoint for Association {
             return None;
         }
         let control = Instant::earliest(self.opening.deadline(), self.closing.deadline());
-        let data = Instant::earliest(self.rx.deadline(), self.tx.deadline(self.state.is_open()));
+        let data =
+            Instant::earliest(self.rx.deadline(), self.tx.deadline(self.state.heart_beats()));
         Instant::earliest(Instant::earliest(control, data), self.silence_ends())
     }
 

@@ -209,11 +209,11 @@ impl Path {
     }
 
     /// When something is to be done for the path.
-    pub(super) fn deadline(&self, heartbeats: bool) -> Option<Instant> {
+    pub(super) fn deadline(&self, heart_beats: bool) -> Option<Instant> {
         let pace = self.pacer.waits.then_some(self.pacer.next);
         let controller = self.controller.next_timer();
         let timers = Instant::earliest(self.t3, Instant::earliest(pace, controller));
-        if !heartbeats {
+        if !heart_beats {
             return timers;
         }
         let search = self.search.as_ref().and_then(PathSearch::deadline);

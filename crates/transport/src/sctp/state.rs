@@ -42,4 +42,11 @@ impl State {
     pub(super) const fn is_open(self) -> bool {
         !matches!(self, Self::Closed | Self::CookieWait | Self::CookieEchoed)
     }
+
+    /// HEARTBEATs ask for the peer. None after SHUTDOWN ACK, which is retransmitted itself: a peer that is
+    /// closed already answers SHUTDOWN ACK with SHUTDOWN COMPLETE, but a HEARTBEAT with ABORT (RFC 9260,
+    /// section 8.4).
+    pub(super) const fn heart_beats(self) -> bool {
+        self.is_open() && !matches!(self, Self::ShutdownAckSent)
+    }
 }

@@ -14,7 +14,11 @@ pub(super) struct Unreachable;
 
 impl Sender {
     /// Lets the time pass for all paths.
-    pub(super) fn handle_timeout(&mut self, now: Instant, open: bool) -> Result<(), Unreachable> {
+    pub(super) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        heart_beats: bool,
+    ) -> Result<(), Unreachable> {
         for index in 0..self.paths.len() {
             self.paths[index].pace_is_over(now);
             if self.paths[index].t3.is_some_and(|at| at <= now) {
@@ -24,7 +28,7 @@ impl Sender {
                 let view = self.view(now, index, false);
                 self.paths[index].controller.on_timer(&view);
             }
-            if open {
+            if heart_beats {
                 self.let_heart_beat(now, index)?;
                 let search = self.paths[index].search.as_mut();
                 if let Some(mtu) = search.and_then(|search| search.handle_timeout(now)) {
@@ -116,9 +120,9 @@ impl Sender {
     }
 
     /// When something is to be done on any path.
-    pub(super) fn deadline(&self, open: bool) -> Option<Instant> {
-        let each = self.paths.iter().map(|path| path.deadline(open));
-        let waits = open && self.paths.iter().any(Path::waits_to_be_tried);
+    pub(super) fn deadline(&self, heart_beats: bool) -> Option<Instant> {
+        let each = self.paths.iter().map(|path| path.deadline(heart_beats));
+        let waits = heart_beats && self.paths.iter().any(Path::waits_to_be_tried);
         each.fold(waits.then_some(self.next_try), Instant::earliest)
     }
 

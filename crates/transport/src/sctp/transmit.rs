@@ -62,10 +62,12 @@ impl Association {
         if self.rx.is_readable() {
             return None;
         }
-        self.want_heartbeats(now);
-        if let Some((path, probe)) = self.next_mtu_probe(now) {
-            *place = probe;
-            return Some(path);
+        if self.state.heart_beats() {
+            self.want_heartbeats(now);
+            if let Some((path, probe)) = self.next_mtu_probe(now) {
+                *place = probe;
+                return Some(path);
+            }
         }
         let next = if self.state.sends() { self.tx.next(now) } else { None };
         let path = self.next_path(next)?;

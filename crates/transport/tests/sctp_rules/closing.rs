@@ -94,6 +94,41 @@ fn no_sack_leaves_after_the_peer_has_shut_down() {
     assert!(pair.server.was_told(Event::Closed));
 }
 
+/// The server has sent SHUTDOWN ACK, and nobody has answered it.
+fn unanswered_shutdown_ack(config: Config) -> SctpPair {
+    let mut pair = open(config, 1).with_script(|crossing| {
+        let complete = matches!(crossing.packet.chunks[..], [Chunk::ShutdownComplete { .. }]);
+        if complete { Fate::Drop } else { Fate::Pass }
+    });
+    close(&mut pair, Direction::Forward);
+    pair.run_to(at(750));
+    assert_eq!(pair.server.association().state(), State::ShutdownAckSent);
+    assert_eq!(pair.client.association().state(), State::Closed);
+    pair
+}
+
+#[test]
+fn no_heartbeat_asks_a_peer_that_may_be_closed() {
+    let config = Config { heartbeat: ms(1), ..Config::default() };
+    let mut pair = unanswered_shutdown_ack(config);
+    let before = pair.sent(Direction::Return, Kind::HEARTBEAT).count();
+    pair.run_to(at(30_000));
+    assert_eq!(pair.sent(Direction::Return, Kind::HEARTBEAT).count(), before);
+    let acks = pair.sent(Direction::Return, Kind::ENDAK).count();
+    assert!(acks > 3, "SHUTDOWN ACK asks instead, {acks} times");
+    assert!(!pair.server.was_told(Event::Failed(Failure::PeerAborted(0))));
+}
+
+#[test]
+fn an_abort_out_of_the_blue_ends_a_shutdown_like_its_completion() {
+    let mut pair = unanswered_shutdown_ack(quiet());
+    let tag = pair.sent(Direction::Return, Kind::ENDAK).next().expect("SHUTDOWN ACK").packet.tag;
+    let abort = Chunk::Abort { reflected: true, causes: Vec::new() };
+    give_to_server(&mut pair, from_client(tag, abort));
+    assert_eq!(pair.server.events.last().map(|(_, event)| *event), Some(Event::Closed));
+    assert!(pair.server.association().is_closed());
+}
+
 #[test]
 fn both_ends_may_close_at_once() {
     let mut pair = open(quiet(), 1);
