@@ -76,6 +76,9 @@ impl Delivery {
         let Some(poll) = self.polls.pop_front() else { return (0, None) };
         let reach =
             if poll.next.is_before(stat.next) { 0 } else { poll.next.distance_from(stat.next) };
+        // Beyond a list that was cut anything may be missing.
+        let listed = stat.gaps.last().filter(|_| stat.more).map(|gap| u32::from(gap.upper));
+        let reach = listed.map_or(reach, |listed| reach.min(listed));
         let gaps = stat
             .gaps
             .iter()
@@ -130,6 +133,15 @@ mod tests {
         assert_eq!(delivery.beyond(), 1);
         let flight = Flight { segments: 19, span: Span::from_millis(100), app_limited: false };
         assert_eq!(delivery.answered(ms(150), &stat(2, 7, &[(0, 1)])), (11, Some(flight)));
+    }
+
+    #[test]
+    fn what_lies_beyond_a_list_that_was_cut_is_not_known() {
+        let mut delivery = Delivery::default();
+        delivery.polled(1, ms(0), Seq32::new(1_000), false);
+        let cut = Report { more: true, ..stat(1, 0, &[(0, 1), (3, 4)]) };
+        assert_eq!(delivery.answered(ms(100), &cut).0, 2);
+        assert_eq!(delivery.beyond(), 2);
     }
 
     #[test]
