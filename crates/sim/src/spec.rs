@@ -225,6 +225,9 @@ pub struct GatewaysSpec {
     pub terminal: GatewaySpec,
     /// The one that connects to servers.
     pub hub: GatewaySpec,
+    /// Congestion controller of the window that all flows share where nobody knows a rate [default: as in a gateway's
+    /// configuration].
+    pub controller: Option<String>,
     /// Parity over the end of what both send.
     pub fec: Fec,
     /// The terminal answers clients before the hub has connected.

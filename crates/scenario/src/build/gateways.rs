@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use bentpipe_association::Fec;
+use bentpipe_association::{Fec, Tuning};
 use bentpipe_link::Direction;
 use bentpipe_sim::{FlowSpec, GatewaySpec, GatewaysSpec, LinkSpec, Protocol, passed};
 use bentpipe_units::Span;
 
 use super::node;
+use super::settings::unfit;
+use crate::Extensions;
 use crate::problem::{Problem, problem};
 use crate::schema::bentpipe::FecValue;
 use crate::schema::file::ScenarioFile;
@@ -131,7 +133,20 @@ fn spec(file: &ScenarioFile, table: &GatewaysTable) -> Result<GatewaysSpec, Prob
     let Some(fec) = table.fec.map_or(Some(Fec::Auto), FecValue::fec) else {
         return problem(&["gateway", "fec"], "it is \"auto\", \"off\" or a ratio from 0 to 1");
     };
+    let controller = table.controller.clone();
+    if controller.is_some() && hub.rate.is_some() {
+        let message = "gateways that know a rate have no congestion controller";
+        return problem(&["gateway", "controller"], message);
+    }
+    let tuning = Tuning { controller, ..Tuning::default() };
+    if let Err(error) = tuning.config() {
+        return problem(
+            &["gateway", "controller"],
+            unfit(&error, Extensions::default().controllers()).problem,
+        );
+    }
+    let controller = tuning.controller;
     let buffer = table.buffer.map(|buffer| buffer.0);
     let early_accept = table.early_accept.unwrap_or(true);
-    Ok(GatewaysSpec { terminal, hub, fec, early_accept, buffer })
+    Ok(GatewaysSpec { terminal, hub, controller, fec, early_accept, buffer })
 }

@@ -16,6 +16,8 @@ pub struct GatewaysTable {
     pub terminal: GatewayTable,
     /// The one that connects to where they want to get.
     pub hub: GatewayTable,
+    /// Congestion controller of the window that all flows share while nobody knows a rate, as in the gateway's configuration.
+    pub controller: Option<String>,
     /// Parity: "auto", "off", or a ratio to all that is sent.
     pub fec: Option<FecValue>,
     /// The terminal answers before the hub has connected [default: true], as in the gateway's configuration.

@@ -72,13 +72,16 @@ impl Gateways {
                 Some(rate) => format!("mode = \"dedicated\"\nrate = \"{rate}\"\n"),
                 None => "mode = \"shared\"\n".to_owned(),
             };
+            let controller =
+                spec.controller.as_ref().map(|name| format!("controller = \"{name}\"\n"));
             let fec = match spec.fec {
                 bentpipe_association::Fec::Auto => "\"auto\"".to_owned(),
                 bentpipe_association::Fec::Off => "\"off\"".to_owned(),
                 bentpipe_association::Fec::Ratio(ratio) => format!("{ratio:?}"),
             };
             let buffer = spec.buffer.map(|buffer| format!("[limits]\nbuffer = \"{buffer}\"\n"));
-            format!("[link]\n{mode}fec = {fec}\n{}", buffer.unwrap_or_default())
+            let controller = controller.unwrap_or_default();
+            format!("[link]\n{mode}{controller}fec = {fec}\n{}", buffer.unwrap_or_default())
         };
         let key = |of: &Placed| of.program.host().public_key();
         let text = format!(

@@ -104,6 +104,7 @@ fn through_gateways(loss: f64, knows: bool, flow: FlowSpec) -> RunSpec {
     spec.gateways = Some(GatewaysSpec {
         terminal: GatewaySpec { node: 1, rate },
         hub: GatewaySpec { node: 2, rate },
+        controller: None,
         fec: Fec::Auto,
         early_accept: true,
         buffer: None,
