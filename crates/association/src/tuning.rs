@@ -109,7 +109,7 @@ impl Tuning {
             parameters.insert("floor_to_delivered".to_owned(), 1.0);
         }
         if let Some(known) = self.known
-            && name == "cubic"
+            && matches!(name, "cubic" | "steady")
         {
             // Slow start ends where it filled the link.
             parameters.insert("initial_ssthresh".to_owned(), known.segments() as f64);
@@ -142,7 +142,7 @@ impl Tuning {
     pub fn config(&self) -> Result<Arc<Config>, BuildError> {
         let product = self.rate.map(|rate| rate.bytes_in(LONG_ROUND_TRIP) * PRODUCTS);
         let probing = self.probing.unwrap_or(false);
-        let controller = self.choice(if probing { "stp" } else { "cubic" })?;
+        let controller = self.choice(if probing { "stp" } else { "steady" })?;
         // Three quarters leave room for somebody who came in the meantime.
         let known = self.known.map_or(0, |known| known.segments() * 3 / 4);
         let cwnd_init = known.clamp(CWND_INIT, u64::from(u16::MAX)) as u32;
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn without_a_word_the_flow_shares_and_an_unknown_controller_is_refused() {
         let config = Tuning::default().config().expect("settings");
-        assert_eq!((config.controller.name(), config.selective), ("cubic", true));
+        assert_eq!((config.controller.name(), config.selective), ("steady", true));
         let probing =
             Tuning { probing: Some(true), ..Tuning::default() }.config().expect("settings");
         assert_eq!((probing.controller.name(), probing.selective), ("stp", false));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::algorithms::{
     astart, bbr, bbr3, bulk_repeat, constant_rate, cubic, dvegas, fast_start, fixed, highspeed,
-    hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable, scps, sctp, star, stcp, stp,
-    swift, vegas, veno, westwood, westwood_plus, xcp,
+    hybla, jersey, newvegas, peach, peach_plus, rate, reno, scalable, scps, sctp, star, stcp,
+    steady, stp, swift, vegas, veno, westwood, westwood_plus, xcp,
 };
 use crate::choice::{BuildError, Choice};
 use crate::row::Row;
@@ -39,6 +39,7 @@ static ROWS: &[Row] = &[
     bulk_repeat::ROW,
     jersey::ROW,
     star::ROW,
+    steady::ROW,
     constant_rate::ROW,
 ];
 

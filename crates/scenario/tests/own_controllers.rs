@@ -9,10 +9,10 @@ use bentpipe_sim::{Silent, run};
 
 /// As many segments in flight as its parameter says, whatever happens.
 #[derive(Debug)]
-struct Steady(Limits);
+struct Even(Limits);
 
-static STEADY: Row = Row {
-    name: "steady",
+static EVEN: Row = Row {
+    name: "even",
     summary: "a window that stays",
     citation: "this test",
     parameters: &[Parameter {
@@ -23,12 +23,12 @@ static STEADY: Row = Row {
         summary: "the window",
     }],
     build: |build: &Build<'_>| {
-        let window = build.mss * build.parameter(&STEADY, "segments") as u64;
-        Box::new(Steady(Limits { window: Some(window), ..Limits::default() }))
+        let window = build.mss * build.parameter(&EVEN, "segments") as u64;
+        Box::new(Even(Limits { window: Some(window), ..Limits::default() }))
     },
 };
 
-impl Controller for Steady {
+impl Controller for Even {
     fn on_ack(&mut self, _path: &PathView, _ack: &Ack) {}
 
     fn on_loss(&mut self, _path: &PathView, _loss: &Loss) {}
@@ -39,7 +39,7 @@ impl Controller for Steady {
 
     fn snapshot(&self) -> Snapshot {
         let (cwnd, ssthresh) = (self.0.window, None);
-        Snapshot { phase: Phase::Other("steady"), cwnd, ssthresh, gauges: Vec::new() }
+        Snapshot { phase: Phase::Other("even"), cwnd, ssthresh, gauges: Vec::new() }
     }
 }
 
@@ -57,11 +57,11 @@ delay = "50 ms"
 from = "a"
 to = "b"
 protocol = "tcp"
-tcp = { controller = "steady", mss = 1000, ack_every = 1 }
+tcp = { controller = "even", mss = 1000, ack_every = 1 }
 "#;
 
 fn extensions() -> Extensions {
-    let controllers = Registry::built_in().with(&STEADY).expect("a new name");
+    let controllers = Registry::built_in().with(&EVEN).expect("a new name");
     Extensions::default().with_controllers(controllers)
 }
 
@@ -90,7 +90,7 @@ fn a_controller_of_the_programs_own_runs_under_its_name_with_its_parameters() {
 fn what_a_controller_of_the_programs_own_has_not_is_refused_with_the_nearest_that_it_has() {
     let scenario = Scenario::parse_with("line.toml", LINE, &extensions()).expect("a scenario");
     for (change, said) in [
-        ("flows.file.tcp.controller=steadi", "did you mean `steady`?"),
+        ("flows.file.tcp.controller=evne", "did you mean `even`?"),
         ("flows.file.tcp.controller_parameters.segment=2", "did you mean `segments`?"),
         ("flows.file.tcp.controller_parameters.segments=0", "it must lie in 1..=1000"),
     ] {
@@ -103,5 +103,5 @@ fn what_a_controller_of_the_programs_own_has_not_is_refused_with_the_nearest_tha
 fn without_the_program_its_controller_is_unknown() {
     let error = Scenario::parse("line.toml", LINE).expect_err("nobody brought it");
     assert_eq!(error.key.as_deref(), Some("flows.file.tcp.controller"));
-    assert!(error.message.starts_with("there is no controller `steady`"), "{error}");
+    assert!(error.message.starts_with("there is no controller `even`"), "{error}");
 }

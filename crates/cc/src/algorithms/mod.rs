@@ -22,6 +22,7 @@ pub(crate) mod scps;
 pub(crate) mod sctp;
 pub(crate) mod star;
 pub(crate) mod stcp;
+pub(crate) mod steady;
 pub(crate) mod stp;
 pub(crate) mod swift;
 pub(crate) mod vegas;

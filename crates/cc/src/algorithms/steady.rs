@@ -1,0 +1,242 @@
+//! A window of what the path carries and a short queue, for links that lose, change, and have other users at times.
+//!
+//! Once in a round trip it is looked at how long the queue was that nothing undercut. An empty one lets the window grow, the
+//! faster the longer it stays empty; one that is too long cuts it to what leaves a short one. What a cut does tells apart why
+//! round trips are long: a queue of one's own shrinks, a path that became longer does not heed it, and others take the room,
+//! beside whom the window moves like CUBIC's. Losses without a queue are noise.
+
+mod arrivals;
+mod contest;
+mod delay;
+mod known;
+mod steps;
+
+use bentpipe_units::{Instant, Span};
+
+use self::contest::Contest;
+use self::known::Known;
+use crate::delay_probe_start::DelayProbeStart;
+use crate::row::{Build, Row};
+use crate::window::{INITIAL_SSTHRESH, Window, bit_rate};
+use crate::{
+    Ack, Controller, Gauge, Limits, Loss, LossCause, PathView, Phase, Repair, Signal, Snapshot,
+};
+
+/// The registry row.
+pub(crate) const ROW: Row = Row {
+    name: "steady",
+    summary: "what the path carries and a twentieth of its round trip in the queue; losses without a queue are noise, and \
+              beside others who fill the queue it moves like CUBIC",
+    citation: "this project's (decision 0019); after TCP Vegas, BBR and Copa (NSDI 2018)",
+    parameters: &[INITIAL_SSTHRESH],
+    build: |build| Box::new(Steady::new(build)),
+};
+
+/// In slow start segments leave twice as fast as the window fills a round trip.
+const PACE_START: f64 = 2.0;
+/// What a mark of a router leaves of the window.
+const MARKED: f64 = 0.85;
+/// Cuts in a row that do not help.
+const FAILURES: u32 = 2;
+/// Others fill the queue for so long at least, or so many round trips.
+const CONTENDS: Span = Span::from_secs(10);
+const CONTENDS_TRIPS: u64 = 12;
+
+/// What the window does.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// It doubles.
+    Start,
+    /// It follows the queue.
+    Follows { climb: Climb },
+    /// It was cut so often without help, and was that large before.
+    Settles { before: f64, failures: u32 },
+    /// It is smaller for a moment, to see whether round trips become shorter; it was that large before.
+    Verifies { before: f64 },
+    /// Somebody else fills the queue, known since then.
+    Contends { since: Instant },
+}
+
+/// How a window grows that leaves the queue empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Climb {
+    /// By more each time, so often so far.
+    Steps(u32),
+    /// It is far below what the path carried not long ago, and grew for the first time.
+    First,
+    /// The same, and the queue was empty still.
+    Doubles,
+}
+
+#[derive(Debug)]
+struct Steady {
+    window: Window,
+    known: Known,
+    stage: Stage,
+    /// What was sent before shows nothing of the window of now; nothing as long as more than the window is under way.
+    changed: Option<Instant>,
+    /// Window and queue as the window began to grow slowly.
+    run: Option<(f64, Span)>,
+    /// When it is to be seen whether the path is as long as is believed.
+    verify: Option<Instant>,
+    contest: Contest,
+    start: DelayProbeStart,
+    /// The window to go on with when something arrives again.
+    paused: Option<f64>,
+}
+
+impl Steady {
+    fn new(build: &Build<'_>) -> Self {
+        Self {
+            window: Window::new(build, &ROW),
+            known: Known::default(),
+            stage: Stage::Start,
+            changed: Some(Instant::ZERO),
+            run: None,
+            verify: None,
+            contest: Contest::default(),
+            start: DelayProbeStart::new(true),
+            paused: None,
+        }
+    }
+
+    fn slow_start(&mut self, path: &PathView, ack: &Ack) {
+        self.start.measure(&mut self.window, path, ack);
+        if path.cwnd_limited {
+            self.window.slow_start_by(self.start.growth(), ack);
+        }
+        if !self.window.in_slow_start() {
+            // A queue that stays now is somebody else's.
+            self.cut_to(self.window.cwnd(), self.window.cwnd(), FAILURES);
+        }
+    }
+
+    /// A loss that noise does not explain, with a queue.
+    fn overflowed(&mut self, path: &PathView, queue: Span) {
+        match self.stage {
+            Stage::Start if !self.start.absorbs_loss() => {
+                self.start.end();
+                self.cut(queue, self.window.cwnd(), 0);
+            }
+            Stage::Contends { since } => {
+                let cwnd = self.window.cwnd();
+                let fills = self.known.rate() * self.known.base().as_secs_f64();
+                let left = self.contest.reduced(self.window.segments()) * self.window.mss();
+                let left = left.max(fills.min(cwnd));
+                if path.now.since(since) < CONTENDS.max(self.known.base() * CONTENDS_TRIPS) {
+                    return self.window.set(left);
+                }
+                // Whoever follows the queue as this does has the same loss: where there is nobody else it drains now.
+                self.cut_to(self.known.part(queue) * left, left, FAILURES);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Controller for Steady {
+    fn on_ack(&mut self, path: &PathView, ack: &Ack) {
+        if ack.bytes.get() > 0
+            && let Some(cwnd) = self.paused.take()
+        {
+            self.window.set(cwnd);
+            self.changed = Some(path.now);
+        }
+        let slow_start = matches!(self.stage, Stage::Start);
+        let queues = self.known.measure(path, ack, self.window.cwnd(), slow_start);
+        match self.stage {
+            Stage::Start => self.slow_start(path, ack),
+            Stage::Contends { .. } if path.cwnd_limited => {
+                let (cwnd, acked) = (self.window.segments(), self.window.acked(ack));
+                let segments = self.contest.growth(path.now, path.srtt, cwnd, acked);
+                self.window.add(segments * self.window.mss());
+            }
+            _ => {}
+        }
+        if let Some(queues) = queues {
+            self.step(path, queues);
+        }
+    }
+
+    fn on_loss(&mut self, path: &PathView, loss: &Loss) {
+        let cwnd = self.window.cwnd();
+        match loss.cause {
+            // An outage says nothing of what the path carries after it.
+            LossCause::Timeout => {
+                self.paused = Some(self.paused.unwrap_or(0.0).max(cwnd));
+                let left = path.in_flight.get() as f64 + self.window.mss();
+                self.window.set(left.min(cwnd));
+            }
+            LossCause::Persistent => {
+                self.paused = Some(self.paused.unwrap_or(0.0).max(cwnd) / 2.0);
+                self.window.set(self.window.init().min(cwnd));
+            }
+            LossCause::Gap | LossCause::Nack => {
+                if !loss.looks_corrupt {
+                    self.known.lost(loss.bytes);
+                }
+                let queue = self.known.queue(path);
+                if loss.new_episode && queue > self.known.target() {
+                    self.overflowed(path, queue);
+                }
+            }
+        }
+    }
+
+    fn on_signal(&mut self, path: &PathView, signal: &Signal) {
+        match signal {
+            Signal::MtuChanged { mss } => self.window.change_mss(*mss),
+            Signal::EcnCe => {
+                let cwnd = self.window.cwnd();
+                self.start.end();
+                self.cut_to(MARKED * cwnd, cwnd, 0);
+            }
+            Signal::Resume { window, ssthresh } => {
+                self.window.resume(*window, *ssthresh);
+                self.paused = None;
+                if self.window.in_slow_start() {
+                    self.stage = Stage::Start;
+                } else {
+                    self.follow_from(path.now + self.known.base());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        let gain = if matches!(self.stage, Stage::Start) { PACE_START } else { 1.0 };
+        // Not what round trips are: the pace shall not follow a queue that was there before.
+        let trip = (self.known.base() + self.known.target()).as_secs_f64();
+        let is_known = self.known.base() > Span::ZERO;
+        let pacing = is_known.then(|| bit_rate(gain * self.window.cwnd() / trip));
+        Limits { window: Some(self.window.bytes()), pacing, of_payload: true, ..Limits::default() }
+    }
+
+    fn repair(&self) -> Repair {
+        Repair { own_window: true, ..Repair::default() }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let phase = match self.stage {
+            Stage::Start => Phase::SlowStart,
+            Stage::Follows { .. } => Phase::CongestionAvoidance,
+            Stage::Settles { .. } => Phase::Other("settling"),
+            Stage::Verifies { .. } => Phase::Other("verifying"),
+            Stage::Contends { .. } => Phase::Other("contending"),
+        };
+        Snapshot {
+            phase,
+            cwnd: Some(self.window.bytes()),
+            ssthresh: self.window.ssthresh_bytes(),
+            gauges: vec![
+                Gauge { name: "bottleneck_rate_bps", value: self.known.rate() * 8.0 },
+                Gauge { name: "min_rtt_s", value: self.known.base().as_secs_f64() },
+                Gauge { name: "target_queue_s", value: self.known.target().as_secs_f64() },
+            ],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

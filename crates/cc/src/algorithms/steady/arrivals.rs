@@ -1,0 +1,124 @@
+//! What arrives, interval by interval, each as long as the path's round trip without a queue.
+
+use bentpipe_units::{ByteCount, Instant, Span};
+
+use crate::bottleneck::PeriodMax;
+use crate::{Ack, PathView};
+
+/// An interval is not shorter.
+const LEAST: Span = Span::from_millis(5);
+/// What the path carried is remembered for three to four of these.
+const MEMORY: Span = Span::from_secs(15);
+/// The latest part of losses counts for one in so many.
+const SMOOTH: f64 = 16.0;
+
+/// An interval that ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Interval {
+    /// When the newest of what had arrived as it began and as it ended was sent.
+    pub(super) sent: [Instant; 2],
+    /// Bytes a second that arrived.
+    pub(super) rate: f64,
+    /// The window was the limit at times.
+    pub(super) limited: bool,
+    /// Part of the bytes that were lost otherwise than by noise.
+    pub(super) lost: f64,
+}
+
+/// The account.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    began: Instant,
+    delivered: ByteCount,
+    lost: ByteCount,
+    limited: bool,
+    /// The largest window.
+    cwnd: f64,
+    /// When the newest that arrived was sent, now and as the interval began.
+    sent: Instant,
+    sent_before: Instant,
+    latest: [f64; 3],
+    best: PeriodMax<4>,
+    usual_loss: f64,
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self {
+            began: Instant::ZERO,
+            delivered: ByteCount::ZERO,
+            lost: ByteCount::ZERO,
+            limited: false,
+            cwnd: 0.0,
+            sent: Instant::ZERO,
+            sent_before: Instant::ZERO,
+            latest: [0.0; 3],
+            best: PeriodMax::new(),
+            usual_loss: 0.0,
+        }
+    }
+}
+
+impl Arrivals {
+    /// Bytes a second that the path carried of late: the median of three intervals, as one that repairs what was lost
+    /// seems to carry more.
+    pub(super) fn rate(&self) -> f64 {
+        let [a, b, c] = self.latest;
+        a.max(b).min(a.min(b).max(c))
+    }
+
+    /// The most that it carried in a minute.
+    pub(super) fn best(&self) -> f64 {
+        self.best.get()
+    }
+
+    /// Part of the bytes that is lost in the long run.
+    pub(super) const fn usual_loss(&self) -> f64 {
+        self.usual_loss
+    }
+
+    /// So much was lost.
+    pub(super) fn lost(&mut self, bytes: ByteCount) {
+        self.lost += bytes;
+    }
+
+    /// Looks at an acknowledgement. Gives the interval that it ends, each of which is as long as `base`.
+    pub(super) fn take(
+        &mut self,
+        path: &PathView,
+        ack: &Ack,
+        base: Span,
+        cwnd: f64,
+    ) -> Option<Interval> {
+        self.cwnd = self.cwnd.max(cwnd);
+        self.limited |= path.cwnd_limited;
+        // What arrives now was sent a round trip ago: other times are those of reports.
+        if path.now.since(ack.newest_sent_at) * 4 >= base * 3 {
+            self.sent = self.sent.max(ack.newest_sent_at);
+        }
+        let took = path.now.since(self.began);
+        if took < base.max(LEAST) {
+            return None;
+        }
+        let arrived = path.delivered - self.delivered;
+        let all = (arrived + self.lost).get().max(1) as f64;
+        let (limited, sent) = (self.limited, [self.sent_before, self.sent]);
+        // After a pause an interval is longer than what arrived in it, and what was lost is an outage's.
+        let paused = took > base.max(LEAST) * 2;
+        let lost = if paused { 0.0 } else { self.lost.get() as f64 / all };
+        self.usual_loss += (lost - self.usual_loss) / SMOOTH;
+        // No more than a window arrives in a round trip, whatever repairs acknowledge at once.
+        let most = self.cwnd / base.max(LEAST).as_secs_f64();
+        let rate = (arrived.get() as f64 / took.as_secs_f64()).min(most);
+        self.cwnd = cwnd;
+        if !paused && (limited || rate > self.rate()) {
+            self.latest.rotate_right(1);
+            self.latest[0] = rate;
+            let period = path.now.since(Instant::ZERO).as_nanos() / MEMORY.as_nanos();
+            self.best.take(period, self.rate());
+        }
+        (self.began, self.delivered, self.lost) = (path.now, path.delivered, ByteCount::ZERO);
+        (self.limited, self.sent_before) = (false, self.sent);
+        Some(Interval { sent, rate, limited, lost })
+    }
+}

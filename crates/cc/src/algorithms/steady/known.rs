@@ -1,0 +1,157 @@
+//! What is known of the path: its round trip without a queue, the queue, and what it delivers.
+
+use bentpipe_units::{ByteCount, Span};
+
+use super::arrivals::{Arrivals, Interval};
+use super::delay::{Delay, Queues};
+use crate::{Ack, PathView};
+
+/// What is under way for each byte that arrives in a round trip: reports come a few times in one, and what is lost has its
+/// place in the window.
+const SPARE: f64 = 1.25;
+/// A window beyond this part of another one is about as large.
+const ALIKE: f64 = 0.8;
+/// A queue that is the same so often in a row, though the window was cut, is none: round trips are longer for another reason.
+/// Where the window has less than `LARGE` of what the path carried not long ago, it takes longer to be seen.
+const STILL: u32 = 2;
+const STILL_SMALL: u32 = 4;
+const STILL_CONTENDING: u32 = 24;
+const LARGE: f64 = 0.5;
+/// A larger part of losses is no sign of an empty queue, and one larger than the second none of a path that carries the window.
+const LOSSY: f64 = 0.1;
+const HOPELESS: f64 = 0.3;
+/// Losses above the usual part by so much show a short queue that overflows.
+const OVERFLOW: f64 = 0.02;
+
+/// The knowledge.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    arrivals: Arrivals,
+    delay: Delay,
+    /// The interval that ended last.
+    interval: Interval,
+}
+
+impl Known {
+    /// Looks at an acknowledgement; gives the queues of the interval that it ends. Slow start tells nothing of how much round
+    /// trips differ by themselves.
+    pub(super) fn measure(
+        &mut self,
+        path: &PathView,
+        ack: &Ack,
+        cwnd: f64,
+        slow_start: bool,
+    ) -> Option<Queues> {
+        self.delay.measure(path);
+        self.interval = self.arrivals.take(path, ack, self.delay.base(), cwnd)?;
+        self.delay.take(!slow_start)
+    }
+
+    /// So much was lost, and not by noise.
+    pub(super) fn lost(&mut self, bytes: ByteCount) {
+        self.arrivals.lost(bytes);
+    }
+
+    /// The interval that ended last.
+    pub(super) const fn interval(&self) -> &Interval {
+        &self.interval
+    }
+
+    /// Bytes a second that the path delivered of late.
+    pub(super) fn rate(&self) -> f64 {
+        self.arrivals.rate()
+    }
+
+    /// The round trip without a queue.
+    pub(super) fn base(&self) -> Span {
+        self.delay.base()
+    }
+
+    /// The queueing delay that is wanted.
+    pub(super) fn target(&self) -> Span {
+        self.delay.target()
+    }
+
+    /// The queueing delay at this moment.
+    pub(super) fn queue(&self, path: &PathView) -> Span {
+        self.delay.queue(path)
+    }
+
+    /// The path is so much longer than it was.
+    pub(super) fn lengthen(&mut self, by: Span) {
+        self.delay.lengthen(by);
+    }
+
+    /// What stays of a window that has `queue` in the queue and shall have three quarters of the target there.
+    pub(super) fn part(&self, queue: Span) -> f64 {
+        let goal = self.goal();
+        ((self.base() + goal).as_secs_f64() / (self.base() + queue).as_secs_f64()).min(1.0)
+    }
+
+    /// The queueing delay that a cut leaves.
+    pub(super) fn goal(&self) -> Span {
+        self.target() * 3 / 4
+    }
+
+    /// The window that fits what the path delivered in the last interval.
+    pub(super) fn fitting(&self) -> f64 {
+        SPARE * self.interval.rate * (self.base() + self.target() / 2).as_secs_f64()
+    }
+
+    /// The window is far larger than that.
+    pub(super) fn exceeds(&self, cwnd: f64) -> bool {
+        self.fitting() < ALIKE * cwnd
+    }
+
+    /// The window that filled the path when it carried most of late.
+    pub(super) fn best_window(&self) -> f64 {
+        self.arrivals.best() * self.base().as_secs_f64()
+    }
+
+    /// The same with what is under way besides.
+    pub(super) fn best_window_spared(&self) -> f64 {
+        SPARE * self.best_window()
+    }
+
+    /// The window is far smaller than what filled the path not long ago, and the queue is empty.
+    pub(super) fn is_far(&self, cwnd: f64, queue: Span) -> bool {
+        queue * 4 < self.target() && cwnd < ALIKE * self.best_window()
+    }
+
+    /// The queue is so long that what arrives is all that the path carries.
+    pub(super) fn is_deep(&self, queue: Span) -> bool {
+        self.delay.is_deep(queue)
+    }
+
+    /// Round trips stay the same though the window was cut.
+    pub(super) fn heeds_no_cut(&self) -> bool {
+        let is_large = self.rate() >= LARGE * self.arrivals.best();
+        self.is_still(if is_large { STILL } else { STILL_SMALL })
+    }
+
+    /// Round trips stay the same, however long the window grows.
+    pub(super) fn heeds_no_growth(&self) -> bool {
+        self.is_still(STILL_CONTENDING)
+    }
+
+    /// A full queue is still as well, but it drops.
+    fn is_still(&self, times: u32) -> bool {
+        !self.is_lossy() && self.delay.is_calm() && self.delay.still() >= times
+    }
+
+    /// So much was lost that the queue is not empty, whatever round trips say.
+    pub(super) fn is_lossy(&self) -> bool {
+        self.interval.lost >= LOSSY
+    }
+
+    /// So much was lost that the path does not carry what is sent.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.interval.lost > HOPELESS
+    }
+
+    /// A queue shorter than the wanted one drops what exceeds it.
+    pub(super) fn overflows(&self, queues: Queues) -> bool {
+        let stands = queues.shortest * 2 > self.target() || queues.longest * 2 > self.target() * 3;
+        stands && self.interval.lost > self.arrivals.usual_loss() + OVERFLOW
+    }
+}

@@ -1,0 +1,191 @@
+//! What becomes of the window at the end of an interval.
+
+use bentpipe_units::{Instant, Span};
+
+use super::delay::Queues;
+use super::{Climb, FAILURES, Stage, Steady};
+use crate::PathView;
+
+/// The fastest growth of a window that leaves the queue empty, and the first one of a window that is far below what the path
+/// carried not long ago; it doubles then.
+const FASTEST: f64 = 0.5;
+const FIRST: f64 = 0.125;
+/// A window that leaves the queue empty after so many steps doubles, too.
+const STEPS: u32 = 4;
+/// Part of the target by which a window grows that has its queue.
+const DRIFT: f64 = 1.0 / 8.0;
+/// It is a segment at least for each of these in a round trip, and so many at most.
+const EQUAL_TRIP: f64 = 0.05;
+const EQUAL_MOST: f64 = 3.0;
+/// After growth by this part of the target the queue is this part of the growth longer, if the path is full.
+const SHOWS: f64 = 0.75;
+const HEEDS: f64 = 0.25;
+/// A path that seems to have become longer is looked at again after so many round trips, with this part of the window.
+const VERIFIES_AFTER: u64 = 24;
+const VERIFIES: f64 = 0.75;
+
+impl Steady {
+    /// An interval ended in which the queue was so long.
+    pub(super) fn step(&mut self, path: &PathView, queues: Queues) {
+        let (queue, target, cwnd) = (queues.shortest, self.known.target(), self.window.cwnd());
+        if self.changed.is_none() {
+            let fits = path.in_flight.get() as f64 <= cwnd + self.window.mss();
+            self.changed = fits.then_some(path.now);
+        }
+        // All of the interval shows what became of the window, or its end.
+        let sent = self.known.interval().sent;
+        let [all_shows, shows] = sent.map(|sent| self.changed.is_some_and(|at| sent >= at));
+        let sheds = self.known.is_deep(queue) && self.known.exceeds(cwnd);
+        match self.stage {
+            _ if all_shows && self.known.is_hopeless() && self.known.exceeds(cwnd) => {
+                self.cut_to(self.known.fitting().max(cwnd / 2.0), cwnd, 0);
+            }
+            // Where the application is the limit the window is not to blame.
+            Stage::Follows { .. } if !self.known.interval().limited => self.follow_from(path.now),
+            Stage::Follows { .. } if self.verify.is_some_and(|at| path.now >= at) => self.verify(),
+            Stage::Follows { .. } if sheds => self.cut_to(self.known.fitting(), cwnd, 0),
+            Stage::Follows { .. } if queue > target * 2 => self.cut(queue, cwnd, 0),
+            Stage::Follows { climb }
+                if all_shows
+                    || shows && climb != Climb::First && self.known.is_far(cwnd, queue) =>
+            {
+                self.follow(path.now, queues, climb);
+            }
+            Stage::Verifies { before } if shows => {
+                self.window.set(before);
+                self.follow_from(path.now + self.known.base());
+            }
+            Stage::Settles { before, .. }
+                if shows && queue > target * 2 && self.known.heeds_no_cut() =>
+            {
+                self.lengthen(path.now, queue, before);
+            }
+            // The path has come to carry much less since the first cut, or others came: the next steps tell.
+            Stage::Settles { before, failures: 0 } if !shows && sheds => {
+                self.cut_to(self.known.fitting(), before, 1);
+            }
+            Stage::Settles { .. } if shows && queue * 4 < target => {
+                self.follow_from(path.now);
+                self.follow(path.now, queues, Climb::Steps(0));
+            }
+            Stage::Settles { before, failures } if all_shows => {
+                self.judge(path.now, queue, before, failures);
+            }
+            Stage::Contends { .. } if queue <= target => self.follow_from(path.now),
+            Stage::Contends { .. } if self.known.heeds_no_growth() => {
+                self.lengthen(path.now, queue, cwnd);
+            }
+            _ => {}
+        }
+    }
+
+    /// The window grows to have its queue, and slowly when it has it.
+    fn follow(&mut self, now: Instant, queues: Queues, climb: Climb) {
+        let (queue, target, cwnd) = (queues.shortest, self.known.target(), self.window.cwnd());
+        self.stage = Stage::Follows { climb: Climb::Steps(0) };
+        if self.known.overflows(queues) {
+            return self.cut(queues.longest, cwnd, 0);
+        }
+        if self.known.is_lossy() {
+            return;
+        }
+        if queue * 2 > target {
+            return self.drift(queue);
+        }
+        let base = self.known.base();
+        let missing = target.saturating_sub(queue).as_secs_f64() / base.max(target).as_secs_f64();
+        // What the first step has put into the queue is seen at the end of the interval only.
+        let is_empty = climb != Climb::First || queues.longest * 2 < target;
+        let (growth, next) = match (climb, is_empty && self.known.is_far(cwnd, queue)) {
+            (Climb::First | Climb::Doubles, true) => (1.0, Climb::Doubles),
+            (Climb::Steps(_), true) => (FIRST, Climb::First),
+            (Climb::Steps(steps), false) if steps < STEPS => {
+                let growth = missing * f64::from(1u32 << steps);
+                (growth.min(FASTEST), Climb::Steps(steps + 1))
+            }
+            (Climb::Steps(_), false) => (1.0, climb),
+            (_, false) => (missing, Climb::Steps(1)),
+        };
+        self.window.add(growth * cwnd);
+        // The pace lets a larger window in over a round trip.
+        let shows = if matches!(next, Climb::Steps(_)) { now + base } else { now };
+        (self.changed, self.run) = (Some(shows), None);
+        self.stage = Stage::Follows { climb: next };
+    }
+
+    /// The path is full, and the window grows by part of the target. If the queue does not grow with it, it is not full.
+    fn drift(&mut self, queue: Span) {
+        let (rate, cwnd) = (self.known.rate(), self.window.cwnd());
+        let (target, base) = (self.known.target().as_secs_f64(), self.known.base().as_secs_f64());
+        let (began, was) = *self.run.get_or_insert((cwnd, queue));
+        let expected = (cwnd - began) / rate.max(1.0);
+        if expected >= target * SHOWS {
+            if queue.as_secs_f64() < was.as_secs_f64() + expected * HEEDS {
+                self.window.add(cwnd * target / base.max(target));
+            }
+            self.run = Some((self.window.cwnd(), queue));
+        }
+        // So much at least for all who share the path, whatever they have of it: that makes their parts equal.
+        let equal = self.window.mss() * (base / EQUAL_TRIP).min(EQUAL_MOST);
+        self.window.add((rate * target * DRIFT).max(equal));
+    }
+
+    /// The window is what leaves little in the queue.
+    pub(super) fn cut(&mut self, queue: Span, before: f64, failures: u32) {
+        self.cut_to(self.known.part(queue) * self.window.cwnd(), before, failures);
+    }
+
+    /// The window is so large now, and was `before` when the first cut of these was made.
+    pub(super) fn cut_to(&mut self, bytes: f64, before: f64, failures: u32) {
+        self.window.set(bytes.min(self.window.cwnd()));
+        (self.changed, self.run) = (None, None);
+        self.stage = Stage::Settles { before, failures };
+    }
+
+    /// A cut shows by now: it helped, or the queue is another one's.
+    fn judge(&mut self, now: Instant, queue: Span, before: f64, failures: u32) {
+        let (target, goal) = (self.known.target(), self.known.goal());
+        if queue > goal + target / 4 && self.known.heeds_no_cut() {
+            // What is left of it does not heed the window.
+            self.believe_longer(now, queue.saturating_sub(goal));
+            self.stage = Stage::Follows { climb: Climb::Steps(0) };
+        } else if queue <= target * 2 {
+            self.stage = Stage::Follows { climb: Climb::Steps(0) };
+        } else if failures < FAILURES {
+            self.cut(queue, before, failures + 1);
+        } else {
+            self.window.set(before);
+            self.stage = Stage::Contends { since: now };
+        }
+    }
+
+    /// The path is longer by what seemed to be a queue: the window that filled it has to be larger.
+    fn lengthen(&mut self, now: Instant, queue: Span, before: f64) {
+        self.believe_longer(now, queue);
+        let base = self.known.base().as_secs_f64();
+        let longer = before * (1.0 + queue.as_secs_f64() / base);
+        self.window.set(before.max(longer.min(self.known.best_window_spared())));
+        (self.changed, self.run) = (None, None);
+        self.stage = Stage::Follows { climb: Climb::Steps(0) };
+    }
+
+    fn believe_longer(&mut self, now: Instant, by: Span) {
+        self.known.lengthen(by);
+        self.verify = Some(now + self.known.base() * VERIFIES_AFTER);
+    }
+
+    /// Whether round trips become shorter with a smaller window is seen for a moment: a queue that was taken for a longer
+    /// path is no longer one then.
+    fn verify(&mut self) {
+        let before = self.window.cwnd();
+        self.window.set(before * VERIFIES);
+        (self.verify, self.changed, self.run) = (None, None, None);
+        self.stage = Stage::Verifies { before };
+    }
+
+    /// The window follows the queue, which shows what became of it by what leaves from then on.
+    pub(super) fn follow_from(&mut self, shows: Instant) {
+        self.stage = Stage::Follows { climb: Climb::Steps(0) };
+        (self.changed, self.run) = (Some(shows), None);
+    }
+}

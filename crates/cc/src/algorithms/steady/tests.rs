@@ -1,0 +1,173 @@
+use bentpipe_units::ByteCount;
+
+use crate::testing::{Link, Play};
+use crate::{LossCause, Phase, Signal};
+
+/// 10 Mbit/s and 600 ms with a queue of so many bandwidth-delay products, full after so many seconds.
+fn geo(products: f64) -> Link {
+    let mut link = Link::new("steady", 10e6, 0.6, products * 750e3);
+    link.run(20.0);
+    link
+}
+
+/// 20 Mbit/s and 50 ms with a queue of one product.
+fn leo() -> Link {
+    let mut link = Link::new("steady", 20e6, 0.05, 125e3);
+    link.run(5.0);
+    link
+}
+
+/// The part of the rate that is delivered in so many seconds, and the longest queue in seconds at the end of each twentieth
+/// of one.
+fn share(link: &mut Link, seconds: f64) -> (f64, f64) {
+    let (before, mut longest) = (link.delivered(), 0f64);
+    for _ in 0..(seconds * 20.0) as u64 {
+        link.run(0.05);
+        longest = longest.max(link.queue_seconds());
+    }
+    ((link.delivered() - before) / seconds / link.rate, longest)
+}
+
+#[test]
+fn alone_it_fills_the_path_and_hardly_any_queue() {
+    for (name, mut link, most) in [("GEO", geo(1.0), 0.1), ("LEO", leo(), 0.02)] {
+        let (part, queue) = share(&mut link, 60.0);
+        assert!(part > 0.99 && queue < most, "{name}: {part} of the rate, {queue} s");
+    }
+}
+
+#[test]
+fn noise_is_no_congestion() {
+    for (name, mut link) in [("GEO", geo(1.0)), ("LEO", leo())] {
+        link.loss = 0.01;
+        let (part, queue) = share(&mut link, 60.0);
+        assert!(part > 0.965, "{name}: {part} of the rate, of which a hundredth is lost");
+        assert!(queue < 0.12, "{name}: {queue} s");
+    }
+}
+
+#[test]
+fn a_queue_shorter_than_the_wanted_one_is_filled_and_hardly_overflows() {
+    let (part, _) = share(&mut geo(0.04), 60.0);
+    assert!(part > 0.95, "{part}");
+}
+
+#[test]
+fn a_fade_leaves_no_standing_queue_and_its_end_is_seen_within_seconds() {
+    for (name, mut link, found) in [("GEO", geo(1.0), 9.0), ("LEO", leo(), 1.0)] {
+        let rate = link.rate;
+        link.rate = rate / 5.0;
+        link.run(found);
+        let (part, queue) = share(&mut link, 12.0);
+        assert!(part > 0.93 && queue < 0.25, "{name}, in it: {part}, {queue} s");
+        link.rate = rate;
+        link.run(found);
+        let (part, _) = share(&mut link, 10.0);
+        assert!(part > 0.97, "{name}, after it: {part}");
+    }
+}
+
+#[test]
+fn a_longer_path_is_not_taken_for_a_queue() {
+    for (name, mut link, longer) in [("GEO", geo(1.0), 0.2), ("LEO", leo(), 0.04)] {
+        link.lengthen(longer);
+        link.run(60.0 * link.base.min(0.1));
+        let (part, _) = share(&mut link, 20.0);
+        assert!(part > 0.93, "{name}: {part}");
+        let known = link.gauge("min_rtt_s");
+        assert!((known - link.base).abs() < 0.05, "{name}: {known} s");
+    }
+}
+
+/// Round trips of a queue that somebody else has filled, whatever the window is, with a loss every four seconds.
+fn beside_another(play: &mut Play, rounds: u64) {
+    for n in 0..rounds {
+        // Somebody else's window moves, too.
+        play.set_rtt(0.11 + 0.004 * (n % 7) as f64);
+        if n % 36 == 35 {
+            play.lose(LossCause::Nack);
+            play.recovered();
+        }
+        play.round();
+    }
+}
+
+#[test]
+fn beside_others_who_fill_the_queue_it_neither_starves_nor_stops_to_give_way() {
+    let mut play = Play::new("steady", &[("initial_ssthresh", 64.0)]);
+    play.set_rtt(0.05);
+    play.rounds(12);
+    assert_eq!(play.phase(), Phase::CongestionAvoidance);
+    let alone = play.segments();
+    beside_another(&mut play, 60);
+    assert_eq!(play.phase(), Phase::Other("contending"));
+    beside_another(&mut play, 600);
+    assert!(play.segments() > 0.7 * alone, "{} of {alone}", play.segments());
+    // They are gone: the next loss shows it.
+    play.set_rtt(0.05);
+    play.rounds(12);
+    assert_eq!(play.phase(), Phase::CongestionAvoidance);
+}
+
+#[test]
+fn losses_that_no_noise_explains_cut_the_window_whatever_round_trips_say() {
+    let mut play = Play::new("steady", &[("initial_ssthresh", 100.0)]);
+    play.set_rtt(0.05);
+    play.rounds(10);
+    let before = play.segments();
+    for _ in 0..10 {
+        // Two of three are lost, and the queue seems empty.
+        let window = play.segments() as u64;
+        (play.path.round, play.path.in_flight) = (play.path.round + 1, play.bytes(window));
+        for n in 0..window {
+            play.wait(0.05 / window as f64);
+            if n % 3 == 0 { play.ack_at_once(1) } else { play.lose_more(LossCause::Nack) }
+        }
+    }
+    assert!(play.segments() < before / 2.0, "{} of {before}", play.segments());
+}
+
+#[test]
+fn an_outage_leaves_the_window_as_it_was() {
+    let mut play = Play::new("steady", &[("initial_ssthresh", 100.0)]);
+    play.rounds(8);
+    let before = play.segments();
+    play.path.in_flight = ByteCount::ZERO;
+    play.lose(LossCause::Timeout);
+    play.lose(LossCause::Timeout);
+    assert_eq!(play.segments(), 1.0);
+    play.wait(30.0);
+    play.ack_at_once(1);
+    assert_eq!(play.segments(), before);
+    play.lose(LossCause::Persistent);
+    assert!(play.segments() <= 2.0);
+    play.wait(1.0);
+    play.ack_at_once(1);
+    assert_eq!(play.segments(), before / 2.0, "half of it, as careful resume has it");
+}
+
+#[test]
+fn an_application_that_sends_little_keeps_its_window() {
+    let mut play = Play::new("steady", &[("initial_ssthresh", 100.0)]);
+    play.rounds(8);
+    let before = play.segments();
+    play.path.cwnd_limited = false;
+    for _ in 0..100 {
+        play.set_rtt(0.9);
+        play.wait(0.3);
+        play.ack_at_once(1);
+    }
+    assert_eq!(play.segments(), before, "the queue is somebody else's");
+}
+
+#[test]
+fn a_window_that_is_known_is_followed_and_a_mark_cuts_it() {
+    let mut play = Play::new("steady", &[]);
+    let window = ByteCount::new(500_000);
+    play.signal(Signal::Resume { window, ssthresh: Some(window) });
+    assert_eq!((play.segments(), play.phase()), (500.0, Phase::CongestionAvoidance));
+    play.signal(Signal::EcnCe);
+    assert_eq!((play.segments(), play.phase()), (425.0, Phase::Other("settling")));
+    play.signal(Signal::Resume { window, ssthresh: None });
+    assert_eq!(play.phase(), Phase::SlowStart);
+}
