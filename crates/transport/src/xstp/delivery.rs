@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 use bentpipe_units::{Instant, Seq32, Span};
 use bentpipe_wire::xstp::Report;
 
+use super::reordering::Reordering;
+
 /// POLLs that are remembered.
 const REMEMBERED: usize = 64;
 
@@ -43,6 +45,7 @@ pub(super) struct Delivery {
     beyond: u32,
     /// The most that was known to be delivered.
     delivered: u64,
+    reordering: Reordering,
 }
 
 impl Delivery {
@@ -50,6 +53,12 @@ impl Delivery {
     #[inline]
     pub(super) const fn beyond(&self) -> u32 {
         self.beyond
+    }
+
+    /// How far segments are out of order.
+    #[inline]
+    pub(super) const fn reordering(&mut self) -> &mut Reordering {
+        &mut self.reordering
     }
 
     /// A POLL leaves.

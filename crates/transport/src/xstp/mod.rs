@@ -24,6 +24,7 @@ mod probing;
 mod queue_watch;
 mod receive_cache;
 mod receiver;
+mod reordering;
 mod reports;
 mod retransmissions;
 mod send_cache;

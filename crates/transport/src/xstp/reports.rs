@@ -145,7 +145,7 @@ impl Sender {
     /// Acknowledges everything before `next` and opens the window.
     fn acknowledge(&mut self, now: Instant, next: Seq32) {
         let in_recovery = self.governor.is_in_recovery(self.cache.oldest());
-        let done = self.take_acknowledged(next);
+        let done = self.take_acknowledged(now, next);
         let Some(newest_sent_at) = done.newest else { return };
         if next.is_after(self.round.ends_after) {
             self.round.number += 1;
@@ -176,7 +176,7 @@ impl Sender {
     /// Takes everything that a report says the peer has, acknowledged or beyond gaps.
     fn deliver(&mut self, now: Instant, report: &Report, newest_sent_at: Instant) {
         let in_recovery = self.governor.is_in_recovery(self.cache.oldest());
-        let done = self.take_acknowledged(report.next);
+        let done = self.take_acknowledged(now, report.next);
         let newly = self.delivery.acknowledged(done.segments);
         let (more, flight) = match report.kind {
             ReportKind::Stat => {
@@ -223,12 +223,15 @@ impl Sender {
     }
 
     /// Frees everything before `next`.
-    fn take_acknowledged(&mut self, next: Seq32) -> Acknowledged {
-        let oldest = self.cache.oldest();
-        let done = self.cache.acknowledge(next);
+    fn take_acknowledged(&mut self, now: Instant, next: Seq32) -> Acknowledged {
+        let (oldest, shortest) = (self.cache.oldest(), self.rtt.min());
+        let done = self.cache.acknowledge(next, now.before(shortest));
         if done.newest.is_some() {
             self.payload.acknowledged(oldest, done.segments, done.repaired, self.cache.next());
             self.buffer.acknowledge(self.buffer.sent() - self.cache.bytes() as u64);
+            if self.config.selective {
+                self.delivery.reordering().came(now, u64::from(done.late), shortest);
+            }
         }
         done
     }
@@ -238,6 +241,9 @@ impl Sender {
     fn pick_valid(&mut self, now: Instant, report: &Report, poll_sent: Instant) {
         let age = self.rtt.srtt() * u64::from(self.polls.backoff());
         let rule = self.config.stat_rule;
+        let late = self.delivery.reordering().window();
+        // What a USTAT tells of had arrived half a round trip ago.
+        let overtaken = now.before(self.rtt.min() + late);
         self.picked.clear();
         for gap in &report.gaps {
             for offset in gap.lower..gap.upper {
@@ -248,11 +254,14 @@ impl Sender {
                 }
                 let Some(entry) = self.cache.get(seq) else { continue };
                 let valid = match (report.kind, rule) {
-                    (ReportKind::Ustat, _) => entry.retransmissions == 0 && !entry.queued,
+                    (ReportKind::Ustat, _) => {
+                        let may_be_late = !late.is_zero() && entry.last_sent > overtaken;
+                        entry.retransmissions == 0 && !entry.queued && !may_be_late
+                    }
                     (ReportKind::Stat, StatRule::Elapsed) => {
                         now.since(entry.last_sent) + ROUNDING >= age
                     }
-                    (ReportKind::Stat, StatRule::Poll) => entry.last_sent <= poll_sent,
+                    (ReportKind::Stat, StatRule::Poll) => entry.last_sent + late <= poll_sent,
                 };
                 if valid {
                     // What waits to be retransmitted was found before.
@@ -283,6 +292,7 @@ impl Sender {
     fn reduce(&mut self, now: Instant, cause: LossCause) {
         let fresh = self.picked.segments().iter().filter_map(|seq| self.cache.get(*seq));
         let fresh = fresh.filter(|entry| entry.retransmissions == 0).count() as u64;
+        self.delivery.reordering().lost(fresh);
         let looks_corrupt = self.config.forgive_noise && self.governor.queue().lost(fresh);
         let new_episode = !looks_corrupt && !self.governor.is_in_recovery(self.cache.oldest());
         let path = self.path_view(now);

@@ -18,6 +18,8 @@ pub(super) struct Entry {
     pub(super) retransmissions: u32,
     /// Copies of the latest retransmission that are still to be sent.
     pub(super) copies: u8,
+    /// It was sent as a copy.
+    pub(super) copied: bool,
     /// It waits to be retransmitted.
     pub(super) queued: bool,
 }
@@ -31,6 +33,8 @@ pub(super) struct Acknowledged {
     pub(super) segments: u32,
     /// Those among them that had been retransmitted.
     pub(super) repaired: u32,
+    /// Those that arrived before a retransmission of them could: they had been taken for lost, and were late.
+    pub(super) late: u32,
     /// The latest time at which one of them was sent.
     pub(super) newest: Option<Instant>,
 }
@@ -81,6 +85,7 @@ impl SendCache {
             last_sent: now,
             retransmissions: 0,
             copies: 0,
+            copied: false,
             queued: false,
         });
     }
@@ -95,14 +100,20 @@ impl SendCache {
         self.entries.get_mut(seq.distance_from(self.oldest) as usize)
     }
 
-    /// Removes everything before `next`, which lies in VT(A)..=VT(S), and says what it was.
-    pub(super) fn acknowledge(&mut self, next: Seq32) -> Acknowledged {
+    /// Removes everything before `next`, which lies in VT(A)..=VT(S), and says what it was. Nothing that was sent after `known`
+    /// can have arrived.
+    pub(super) fn acknowledge(&mut self, next: Seq32, known: Instant) -> Acknowledged {
         let count = next.distance_from(self.oldest).min(self.entries.len() as u32);
         let mut done = Acknowledged { segments: count, ..Acknowledged::default() };
         for _ in 0..count {
             let Some(entry) = self.entries.pop_front() else { break };
             done.bytes += usize::from(entry.len);
             done.repaired += u32::from(entry.retransmissions > 0);
+            done.late += u32::from(match entry.retransmissions {
+                0 => entry.queued,
+                1 => !entry.copied && entry.last_sent > known,
+                _ => false, // One of several has arrived.
+            });
             done.newest = done.newest.max(Some(entry.last_sent));
         }
         self.oldest = self.oldest.plus(count);
@@ -127,6 +138,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_arrives_before_its_retransmission_could_was_late() {
+        let first = Seq32::new(0);
+        let mut cache = SendCache::new(first);
+        for n in 0..4 {
+            cache.push(n, 1, Instant::ZERO);
+        }
+        for n in [0, 1] {
+            let entry = cache.get_mut(first.plus(n)).expect("it was sent");
+            (entry.retransmissions, entry.last_sent) = (1, Instant::from_nanos(10 * u64::from(n)));
+        }
+        cache.get_mut(first.plus(2)).expect("it was sent").queued = true;
+        let done = cache.acknowledge(first.plus(4), Instant::from_nanos(5));
+        assert_eq!(
+            (done.segments, done.repaired, done.late),
+            (4, 2, 2),
+            "the second and the third"
+        );
+    }
+
+    #[test]
     fn an_acknowledgement_frees_a_prefix_across_the_wrap() {
         let first = Seq32::new(u32::MAX);
         let mut cache = SendCache::new(first);
@@ -135,8 +166,8 @@ mod tests {
         }
         assert_eq!((cache.len(), cache.bytes(), cache.next()), (3, 6, Seq32::new(2)));
         let newest = Some(Instant::from_nanos(1));
-        let done = Acknowledged { bytes: 4, segments: 2, repaired: 0, newest };
-        assert_eq!(cache.acknowledge(first.plus(2)), done);
+        let done = Acknowledged { bytes: 4, segments: 2, repaired: 0, late: 0, newest };
+        assert_eq!(cache.acknowledge(first.plus(2), Instant::ZERO), done);
         assert_eq!((cache.oldest(), cache.len(), cache.bytes()), (Seq32::new(1), 1, 2));
         assert!(cache.get(first).is_none() && cache.get(Seq32::new(1)).is_some());
     }

@@ -89,7 +89,7 @@ impl Sender {
             entry.queued = false;
             entry.last_sent = now;
             if entry.copies > 0 {
-                entry.copies -= 1;
+                (entry.copies, entry.copied) = (entry.copies - 1, true);
             } else {
                 entry.retransmissions += 1;
                 entry.copies =

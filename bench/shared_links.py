@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Links of an unknown rate that change or have other users, in the simulator: one download through two gateways over links
+that jitter, fade, become longer, go down or replay a trace, and two downloads that share a link.
+
+    bench/shared_links.py [--seeds N] [--rows PATTERN] [--controller NAME] [--jobs N]
+
+Prints the share of what the link could carry that the download had (the median over the seeds), and the 95th percentile of
+the delay of a ping on the same way (40 B each 20 ms), less that of an empty link. Runs the program that BENTPIPE names,
+target/release/bentpipe otherwise.
+"""
+
+import argparse
+import concurrent.futures
+import csv
+import json
+import os
+import pathlib
+import random
+import re
+import statistics
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = os.environ.get("BENTPIPE", str(ROOT / "target/release/bentpipe"))
+# The generated Starlink trace has a median of 104 Mbit/s.
+STARLINK_SCALE = 0.48
+
+GATEWAYS = """
+[gateway]
+buffer = "20 MB"
+controller = "{controller}"
+
+[gateway.terminal]
+node = "terminal"
+
+[gateway.hub]
+node = "hub"
+
+[flows.file]
+from = "server"
+to = "client"
+size = "{size} MB"
+request = "100 B"
+protocol = "tcp"
+
+[flows.ping]
+from = "hub"
+to = "terminal"
+protocol = "udp"
+start = "7 s"
+traffic = {{ kind = "cbr", packet = "40 B", interval = "20 ms", count = {pings} }}
+"""
+
+LINES = """
+name = "shared"
+seed = {seed}
+duration = "{duration} s"
+nodes = ["client", "terminal", "hub", "server"]
+
+[links.lan]
+between = ["client", "terminal"]
+delay = "100 us"
+
+[links.internet]
+between = ["hub", "server"]
+delay = "100 us"
+
+[links.satellite]
+between = ["hub", "terminal"]
+{link}
+"""
+
+
+@dataclass
+class Row:
+    """A link, and the stretch of time in which the download is looked at; the whole of it if there is none."""
+
+    name: str
+    rate: float
+    trip: float
+    size: int
+    queue: float = 1.0
+    settings: str = ""
+    # Of the way down: lines of a trace as (time, rate, delay), or a function of the seed that gives its table.
+    steps: list = field(default_factory=list)
+    trace: object = None
+    reorder: bool = False
+    seen: tuple = ()
+    seen_rate: float = 0.0
+
+
+def jitter(rate, delay, by):
+    draw = random.Random(5)
+    return [(0.01 * n, rate if n == 0 else None, delay + draw.uniform(0, by)) for n in range(6000)]
+
+
+def fade(rate, delay):
+    return [(0, rate, delay), (20, rate / 5, None), (40, rate, None), (300, rate, None)]
+
+
+def longer(rate, delay, by):
+    return [(0, rate, delay), (20, None, delay + by), (300, rate, None)]
+
+
+def starlink(seed):
+    start = seed * 47 % 230
+    down = f'trace = {{ file = "{ROOT}/traces/starlink-down.csv", scale = {STARLINK_SCALE}, start = "{start} s" }}'
+    up = f'trace = {{ file = "{ROOT}/traces/starlink-up.csv", start = "{start} s" }}'
+    return f"forward = {{ {down} }}\nreturn = {{ {up} }}", start
+
+
+def bursts(share):
+    """Bursts of ten packets that take this share."""
+    return f"gilbert_elliott = {{ to_bad = {share * 0.1 / (1 - share)}, to_good = 0.1 }}"
+
+
+GEO, LEO = (10.0, 600.0, 30), (20.0, 50.0, 60)
+GEO_LONG, LEO_LONG = (10.0, 600.0, 90), (20.0, 50.0, 180)
+OUTAGE = 'blackouts = [{ at = "20 s", lasts = "30 s" }]'
+ROWS = [
+    Row("GEO 10, clean", *GEO),
+    Row("GEO 10, 1 % loss", *GEO, settings="loss = 0.01"),
+    Row("GEO 10, queue of a tenth", *GEO, queue=0.1),
+    Row("GEO 10, queue of a tenth, 1 % loss", *GEO, queue=0.1, settings="loss = 0.01"),
+    Row("GEO 10, bursts that take 5 %", *GEO, settings=bursts(0.05)),
+    Row("GEO 10, bursts that take 20 %", *GEO, settings=bursts(0.20)),
+    Row("GEO 10, jitter of 30 ms", *GEO, steps=jitter(10e6, 0.3, 0.03)),
+    Row("GEO 10, jitter of 30 ms, reordering", *GEO, steps=jitter(10e6, 0.3, 0.03), reorder=True),
+    Row("GEO 10, in a fade to a fifth", *GEO_LONG, steps=fade(10e6, 0.3), seen=(26, 40), seen_rate=2.0),
+    Row("GEO 10, 2 to 10 s after the fade", *GEO_LONG, steps=fade(10e6, 0.3), seen=(42, 50)),
+    Row("GEO 10, 2 to 20 s after 200 ms more", *GEO_LONG, steps=longer(10e6, 0.3, 0.2), seen=(22, 40)),
+    Row("GEO 10, 2 to 10 s after an outage", *GEO_LONG, settings=OUTAGE, seen=(52, 60)),
+    Row("LEO 20, 1 % loss", *LEO, settings="loss = 0.01"),
+    Row("LEO 20, jitter of 30 ms", *LEO, steps=jitter(20e6, 0.025, 0.03)),
+    Row("LEO 20, jitter of 30 ms, reordering", *LEO, steps=jitter(20e6, 0.025, 0.03), reorder=True),
+    Row("LEO 20, in a fade to a fifth", *LEO_LONG, steps=fade(20e6, 0.025), seen=(26, 40), seen_rate=4.0),
+    Row("LEO 20, 2 to 10 s after the fade", *LEO_LONG, steps=fade(20e6, 0.025), seen=(42, 50)),
+    Row("LEO 20, 2 to 20 s after 40 ms more", *LEO_LONG, steps=longer(20e6, 0.025, 0.04), seen=(22, 40)),
+    Row("LEO 20, 2 to 10 s after an outage", *LEO_LONG, settings=OUTAGE, seen=(52, 60)),
+    Row("Starlink 50, replayed", 50.0, 40.0, 700, trace=starlink, seen=(7, 60)),
+]
+
+
+def product(rate, trip, queue):
+    return max(20000, int(rate * trip * 125 * queue))
+
+
+def link_of(row, seed, folder):
+    """The link's lines, and the second of the trace at which the run begins."""
+    queue = f'queue = "{product(row.rate, row.trip, row.queue)} B"\n'
+    if row.trace:
+        lines, start = row.trace(seed)
+        return queue + lines, start
+    plain = f'rate = "{row.rate} Mbit/s"\ndelay = "{row.trip / 2} ms"\n'
+    if not row.steps:
+        return queue + plain + row.settings, 0
+    file = pathlib.Path(folder) / f"{re.sub('[^a-z0-9]+', '-', row.name.lower())}.csv"
+    with open(file, "w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["time_s", "rate_bps", "delay_s"])
+        writer.writerows(row.steps)
+    reorder = "true" if row.reorder else "false"
+    back = f'rate = "{row.rate} Mbit/s", queue = "{product(row.rate, row.trip, 1)} B", delay = "{row.trip / 2} ms"'
+    forward = f'forward = {{ trace = {{ file = "{file}", loop = false, reorder = {reorder} }} }}'
+    return f"{queue}{forward}\nreturn = {{ {back} }}\n{row.settings}", 0
+
+
+def carried(start, stop):
+    """Bits that the scaled Starlink trace carries between two of its seconds."""
+    bits, rate, up, last = 0.0, 0.0, True, 0.0
+    with open(ROOT / "traces/starlink-down.csv", encoding="utf-8") as lines:
+        for line in [*csv.DictReader(lines), {"time_s": stop, "rate_bps": "", "up": ""}]:
+            at = float(line["time_s"])
+            inside = min(at, stop) - max(last, start)
+            if inside > 0 and up:
+                bits += rate * STARLINK_SCALE * inside
+            last = at
+            rate = float(line["rate_bps"] or rate)
+            up = line["up"] != "0" if line["up"] else up
+            if at >= stop:
+                break
+    return bits
+
+
+def delivered(samples, at):
+    before = [int(line["delivered_bytes"] or 0) for line in samples if float(line["time_s"]) <= at]
+    return before[-1] if before else 0
+
+
+def simulate(text, folder, name):
+    """Runs a scenario; gives its summary and its samples."""
+    file = pathlib.Path(folder) / f"{name}.toml"
+    file.write_text(text, encoding="utf-8")
+    samples = file.with_suffix(".csv-samples")
+    command = [PROGRAM, "run", str(file), "--json", "--samples", str(samples)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    with open(samples, encoding="utf-8") as lines:
+        return json.loads(run.stdout), list(csv.DictReader(lines))
+
+
+def download(row, seed, controller, folder):
+    """The share that a download had, and the delay of the ping above that of an empty link in ms."""
+    link, start = link_of(row, seed, folder)
+    pings = int(50 * (row.seen[1] - 8)) if row.seen else 1000
+    duration = row.seen[1] + 2 if row.seen else 400
+    text = LINES.format(seed=seed, duration=duration, link=link) + GATEWAYS.format(
+        controller=controller, size=row.size, pings=pings
+    )
+    name = f"{re.sub('[^a-z0-9]+', '-', row.name.lower())}-{seed}"
+    run, samples = simulate(text, folder, name)
+    flow, ping = run["flows"][0], run["flows"][1]["pieces"]["seconds"]
+    delay = 1000 * (ping["p95"] - ping["min"])
+    if not row.seen:
+        took = flow["connection_time"] if flow["complete"] else float("inf")
+        return 8e-6 * row.size * 1e6 / took / row.rate, delay
+    file = [line for line in samples if line["flow"] == "file"]
+    begin, end = row.seen
+    bits = 8 * (delivered(file, end) - delivered(file, begin))
+    most = carried(start + begin, start + end) if row.trace else (row.seen_rate or row.rate) * 1e6 * (end - begin)
+    return bits / most, delay
+
+
+SHARED = """
+name = "shared"
+duration = "70 s"
+nodes = ["server-a", "server-b", "hub", "terminal", "client-a", "client-b"]
+
+[links.satellite]
+between = ["hub", "terminal"]
+rate = "{rate} Mbit/s"
+queue = "{queue} B"
+delay = "{delay} ms"
+"""
+
+
+def beside(rate, trip, controllers, folder):
+    """What two downloads have in the minute after the second one has come, 10 s after the first: Mbit/s."""
+    text = SHARED.format(rate=rate, queue=product(rate, trip, 1), delay=trip / 2)
+    for name, ends in (("a", ("server-a", "hub")), ("b", ("server-b", "hub"))):
+        client = ("terminal", f"client-{name}")
+        for number, between in enumerate((ends, client)):
+            text += f'\n[links.{name}{number}]\nbetween = ["{between[0]}", "{between[1]}"]\ndelay = "100 us"\n'
+    for name, start, controller in zip("ab", (0, 10), controllers):
+        protocol = "tcp" if controller in ("cubic", "bbr") else "bentpipe"
+        text += f'\n[flows.{name}]\nfrom = "server-{name}"\nto = "client-{name}"\nsize = "2 GB"\nstart = "{start} s"\n'
+        text += f'protocol = "{protocol}"\n[flows.{name}.{protocol}]\ncontroller = "{controller}"\n'
+    _, samples = simulate(text, folder, f"beside-{rate}-{'-'.join(controllers)}")
+    parts = []
+    for name in "ab":
+        flow = [line for line in samples if line["flow"] == name]
+        parts.append(8e-6 * (delivered(flow, 70) - delivered(flow, 10)) / 60)
+    return parts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rows", default=".", help="a pattern for the names of the rows")
+    parser.add_argument("--controller", default="steady")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    rows = [row for row in ROWS if re.search(options.rows, row.name)]
+    seeds = range(1, options.seeds + 1)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        print("| link | share of the rate | ping, ms more |\n|---|---:|---:|")
+        for row in rows:
+            runs = list(pool.map(lambda seed, row=row: download(row, seed, options.controller, folder), seeds))
+            share, delay = (statistics.median(column) for column in zip(*runs))
+            print(f"| {row.name} | {share:.3f} | {delay:.0f} |")
+        print("\n| link | first | second, 10 s later | Mbit/s | Jain's index |\n|---|---|---|---:|---:|")
+        own = options.controller
+        pairs = [(own, own), (own, "cubic"), ("cubic", own), (own, "bbr"), ("bbr", own)]
+        for name, rate, trip in (("GEO 10", 10, 600), ("LEO 20", 20, 50)):
+            if not re.search(options.rows, name):
+                continue
+            parts = pool.map(lambda pair, rate=rate, trip=trip: beside(rate, trip, pair, folder), pairs)
+            for pair, (a, b) in zip(pairs, parts):
+                jain = (a + b) ** 2 / 2 / (a * a + b * b)
+                print(f"| {name} | {pair[0]} | {pair[1]} | {a:.1f}, {b:.1f} | {jain:.3f} |")
+
+
+if __name__ == "__main__":
+    main()

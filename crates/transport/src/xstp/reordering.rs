@@ -1,0 +1,98 @@
+//! How late segments may come and not be lost: the reordering window of RACK (RFC 8985, section 6.2), which grows
+//! where what was taken for lost had only been overtaken.
+
+use bentpipe_units::{Instant, Span};
+
+/// The window grows from this part of the shortest round trip on, up to this part of it, and is gone below this one.
+const FIRST: u64 = 16;
+const MOST: u64 = 2;
+const LEAST: u64 = 64;
+/// It grows when one in so many of what was taken for lost in a round trip came nevertheless, and so many at least.
+const SHARE: u64 = 8;
+const FEW: u64 = 3;
+/// A round trip without any takes this part of it.
+const FADES: u64 = 32;
+
+/// The window, and what happened in this round trip.
+#[derive(Debug, Default)]
+pub(super) struct Reordering {
+    window: Span,
+    /// Segments taken for lost, and those that came without being retransmitted.
+    lost: u64,
+    late: u64,
+    round_began: Instant,
+}
+
+impl Reordering {
+    /// What was sent less than this before something that has arrived may only be late.
+    #[inline]
+    pub(super) const fn window(&self) -> Span {
+        self.window
+    }
+
+    /// So many segments are taken for lost.
+    pub(super) const fn lost(&mut self, segments: u64) {
+        self.lost += segments;
+    }
+
+    /// So many that were taken for lost arrived all the same. `shortest` is the shortest round trip.
+    pub(super) fn came(&mut self, now: Instant, segments: u64, shortest: Span) {
+        self.late += segments;
+        if now.since(self.round_began) < shortest {
+            return;
+        }
+        if self.late >= FEW && self.late * SHARE >= self.lost {
+            self.window = (self.window * 2).max(shortest / FIRST).min(shortest / MOST);
+        } else if self.late == 0 {
+            self.window = self.window.mul_div(FADES - 1, FADES);
+            if self.window < shortest / LEAST {
+                self.window = Span::ZERO;
+            }
+        }
+        (self.lost, self.late, self.round_began) = (0, 0, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIP: Span = Span::from_millis(640);
+
+    fn rounds(reordering: &mut Reordering, from: u64, count: u64, lost: u64, late: u64) {
+        for n in from..from + count {
+            reordering.lost(lost);
+            reordering.came(Instant::ZERO + TRIP * (n + 1), late, TRIP);
+        }
+    }
+
+    #[test]
+    fn the_window_grows_while_what_was_taken_for_lost_comes() {
+        let mut reordering = Reordering::default();
+        rounds(&mut reordering, 0, 1, 50, 7);
+        assert_eq!(reordering.window(), Span::from_millis(40));
+        rounds(&mut reordering, 1, 1, 50, 7);
+        assert_eq!(reordering.window(), Span::from_millis(80));
+        rounds(&mut reordering, 2, 9, 50, 7);
+        assert_eq!(reordering.window(), TRIP / 2);
+    }
+
+    #[test]
+    fn losses_are_no_reordering() {
+        let mut reordering = Reordering::default();
+        rounds(&mut reordering, 0, 9, 50, 6);
+        rounds(&mut reordering, 9, 9, 2, 2);
+        assert_eq!(reordering.window(), Span::ZERO, "less than an eighth, and few");
+    }
+
+    #[test]
+    fn where_nothing_is_late_any_more_the_window_goes() {
+        let mut reordering = Reordering::default();
+        rounds(&mut reordering, 0, 1, 50, 50);
+        rounds(&mut reordering, 1, 22, 50, 0);
+        let left = reordering.window();
+        assert!(left > Span::from_millis(15) && left < Span::from_millis(25), "{left:?}");
+        rounds(&mut reordering, 23, 60, 0, 0);
+        assert_eq!(reordering.window(), Span::ZERO);
+    }
+}
