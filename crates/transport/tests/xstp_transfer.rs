@@ -1,7 +1,10 @@
 //! Opening, moving bytes, repairing and closing, over scripted wires.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use bentpipe_testkit::{Crossing, Direction, Fate, Pair, pattern};
-use bentpipe_transport::xstp::{Config, Session, State};
+use bentpipe_transport::xstp::{Config, Session, StatRule, State};
 use bentpipe_transport::{Endpoint, Event, Failure, Inspect};
 use bentpipe_units::{ByteCount, Instant, Span};
 use bentpipe_wire::Kind;
@@ -656,4 +659,41 @@ fn once_what_held_everything_up_is_over_the_round_trip_is_what_it_is_at_once() {
     assert!(round_trip(&pair).is_some_and(|srtt| srtt > late), "{:?}", round_trip(&pair));
     pair.run_to(over + Span::from_secs(3));
     assert_eq!(round_trip(&pair), Some(DELAY * 2));
+}
+
+/// So many segments are retransmitted of two megabytes of which one segment in ten comes 30 ms late, or is lost, and how many
+/// those are.
+fn repairs(fate: Fate) -> (u64, u64) {
+    let config =
+        Config { stat_rule: StatRule::Poll, selective: true, poll_rate: 16, ..Config::default() };
+    let (mut seen, count) = (0, Rc::new(Cell::new(0)));
+    let struck = count.clone();
+    let script = move |crossing: &Crossing| {
+        if crossing.direction == Direction::Return || !crossing.has(Kind::DATA) {
+            return Fate::Pass;
+        }
+        seen += 1;
+        if seen % 10 != 7 {
+            return Fate::Pass;
+        }
+        struck.set(struck.get() + 1);
+        fate
+    };
+    let mut pair =
+        Pair::new(config.clone(), config, DELAY).with_script(script).sending(pattern(2_000_000));
+    assert!(pair.run(LONG));
+    assert!(pair.server.inbox == pattern(2_000_000));
+    let session = pair.client.session.as_ref().expect("a client");
+    (session.counters().retransmitted_segments, count.get())
+}
+
+#[test]
+fn what_comes_late_is_not_retransmitted_once_that_is_known() {
+    let (repairs_of_late, late) = repairs(Fate::Late(Span::from_millis(30)));
+    assert!(repairs_of_late * 3 < late, "{repairs_of_late} of {late}");
+    let (repairs_of_lost, lost) = repairs(Fate::Drop);
+    assert!(
+        repairs_of_lost >= lost && lost > 100,
+        "{repairs_of_lost} of {lost}: losses are losses"
+    );
 }

@@ -7,13 +7,13 @@ use bentpipe_units::{Instant, Span};
 const FIRST: u64 = 16;
 const MOST: u64 = 2;
 const LEAST: u64 = 64;
-/// It grows when one in so many of what was taken for lost in a round trip came nevertheless, and so many at least.
+/// It grows once in a round trip when one in so many of what was taken for lost came nevertheless, and so many at least.
 const SHARE: u64 = 8;
 const FEW: u64 = 3;
 /// A round trip without any takes this part of it.
 const FADES: u64 = 32;
 
-/// The window, and what happened in this round trip.
+/// The window, and what happened of late.
 #[derive(Debug, Default)]
 pub(super) struct Reordering {
     window: Span,
@@ -41,15 +41,19 @@ impl Reordering {
         if now.since(self.round_began) < shortest {
             return;
         }
-        if self.late >= FEW && self.late * SHARE >= self.lost {
-            self.window = (self.window * 2).max(shortest / FIRST).min(shortest / MOST);
-        } else if self.late == 0 {
+        self.round_began = now;
+        let is_share = self.late * SHARE >= self.lost;
+        if self.late == 0 {
             self.window = self.window.mul_div(FADES - 1, FADES);
             if self.window < shortest / LEAST {
                 self.window = Span::ZERO;
             }
+        } else if is_share && self.late < FEW {
+            return; // More of them are waited for.
+        } else if is_share {
+            self.window = (self.window * 2).max(shortest / FIRST).min(shortest / MOST);
         }
-        (self.lost, self.late, self.round_began) = (0, 0, now);
+        (self.lost, self.late) = (0, 0);
     }
 }
 
@@ -81,8 +85,11 @@ mod tests {
     fn losses_are_no_reordering() {
         let mut reordering = Reordering::default();
         rounds(&mut reordering, 0, 9, 50, 6);
-        rounds(&mut reordering, 9, 9, 2, 2);
-        assert_eq!(reordering.window(), Span::ZERO, "less than an eighth, and few");
+        assert_eq!(reordering.window(), Span::ZERO, "less than an eighth");
+        rounds(&mut reordering, 9, 1, 2, 2);
+        assert_eq!(reordering.window(), Span::ZERO, "few");
+        rounds(&mut reordering, 10, 1, 2, 1);
+        assert!(reordering.window() > Span::ZERO, "three of four");
     }
 
     #[test]
