@@ -10,8 +10,8 @@ use crate::PathView;
 /// carried not long ago; it doubles then.
 const FASTEST: f64 = 0.5;
 const FIRST: f64 = 0.125;
-/// A window that leaves the queue empty after so many steps doubles, too.
-const STEPS: u32 = 4;
+/// What is missing doubles so often.
+const STEPS: u32 = 5;
 /// Part of the target by which a window grows that has its queue.
 const DRIFT: f64 = 1.0 / 8.0;
 /// It is a segment at least for each of these in a round trip, and so many at most.
@@ -99,11 +99,10 @@ impl Steady {
         let (growth, next) = match (climb, is_empty && self.known.is_far(cwnd, queue)) {
             (Climb::First | Climb::Doubles, true) => (1.0, Climb::Doubles),
             (Climb::Steps(_), true) => (FIRST, Climb::First),
-            (Climb::Steps(steps), false) if steps < STEPS => {
+            (Climb::Steps(steps), false) => {
                 let growth = missing * f64::from(1u32 << steps);
-                (growth.min(FASTEST), Climb::Steps(steps + 1))
+                (growth.min(FASTEST), Climb::Steps((steps + 1).min(STEPS)))
             }
-            (Climb::Steps(_), false) => (1.0, climb),
             (_, false) => (missing, Climb::Steps(1)),
         };
         self.window.add(growth * cwnd);
