@@ -62,15 +62,16 @@ END
 # host behind the terminal, which `there` runs: begin TOOL DOWN UP SERVE. TOOL is `gateway`, `shared` for gateways that
 # are told no rates, or anything else for plain routers. $gateway is the process of the gateway of either end.
 begin() {
-    local tool=$1 down=$2 up=$3 serve=$4 hub='' terminal='sleep 1'
-    [ "$tool" != shared ] || { tool=gateway down='' up=''; }
+    local tool=$1 down=$2 up=$3 serve=$4 hub='' terminal='sleep 1' pause=3
+    # Without a rate it takes three round trips and more to find out what the link carries.
+    [ "$tool" != shared ] || { tool=gateway down='' up='' pause=10; }
     if [ "$tool" = gateway ]; then
         configure hub "$down" 'allow = ["10.61.3.0/24"]' terminal ''
         configure terminal "$up" '' hub 'address = "10.53.0.2:25300"'
         printf '[transparent]\nport = 25310\ninterfaces = ["lan0"]\n' >>"$work/terminal.toml"
         local run="$BENTPIPE gateway --setup-firewall --config $work"
         hub="RUST_LOG=warn $run/hub.toml & gateway=\$!; ${beside:+$beside hub &}"
-        terminal="RUST_LOG=warn $run/terminal.toml & gateway=\$!; ${beside:+$beside terminal &} sleep 3"
+        terminal="RUST_LOG=warn $run/terminal.toml & gateway=\$!; ${beside:+$beside terminal &} sleep $pause"
     fi
     server="$(behind 10.61.3 10.61.1 10.53.0.1)
         $hub
