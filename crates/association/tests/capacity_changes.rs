@@ -137,3 +137,16 @@ fn trains_leave_room_on_a_link_of_2400_bit_a_second() {
     let took = [30, 40, 50, 60].map(&mut after);
     assert!(took.iter().all(|took| *took < 6.0), "100 bytes took {took:?} s; 2 s without trains");
 }
+
+#[test]
+fn what_a_path_was_found_to_carry_is_told_to_those_who_look_on() {
+    let (mut world, _) = world(10e6, 0.6, 100_000);
+    let server = world.endpoints[SERVER].public_key();
+    send(&mut world, 10, 60);
+    assert_eq!(world.endpoints[CLIENT].peer_state(server).capacity, None);
+    world.connect();
+    world.run(secs(20));
+    let found = world.endpoints[CLIENT].peer_state(server).capacity.expect("a rate");
+    let share = found.as_bps() as f64 / 10e6;
+    assert!((0.98..1.02).contains(&share), "{share} of the rate");
+}

@@ -136,6 +136,9 @@ pub struct PeerStatus {
     /// Bytes of its connections that wait to be sent, acknowledged or read.
     #[serde(rename = "held_bytes", with = "plain")]
     pub held: ByteCount,
+    /// Rate that the path to it was found to carry while nobody used it, all headers included.
+    #[serde(rename = "capacity_bits_per_second", with = "plain", default)]
+    pub capacity: Option<BitRate>,
     /// What may be sent to it on a dedicated link.
     #[serde(rename = "rate_bits_per_second", with = "plain")]
     pub rate: Option<BitRate>,
@@ -261,6 +264,7 @@ impl PeerStatus {
             loss_ratio: known.loss,
             connections: known.connections,
             held: known.held,
+            capacity: known.capacity,
             rate: known.share.map(|share| share.rate),
             weight: known.share.map(|share| share.weight),
             retransmitted_segments: known.recovery.retransmitted_segments,
@@ -313,6 +317,7 @@ pub mod testing {
             loss_ratio: None,
             connections: 0,
             held: ByteCount::ZERO,
+            capacity: None,
             rate: None,
             weight: None,
             retransmitted_segments: 0,

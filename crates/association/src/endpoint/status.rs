@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use bentpipe_record::TransportCounters;
 use bentpipe_tunnel::Counters;
-use bentpipe_units::{ByteCount, Span};
+use bentpipe_units::{BitRate, ByteCount, Span};
 
 use super::route::Outer;
 use super::shaper::Share;
@@ -51,6 +51,8 @@ pub struct PeerState {
     pub connections: usize,
     /// Bytes that its connections hold.
     pub held: ByteCount,
+    /// Rate that the path in use was found to carry while nobody used it, all headers included.
+    pub capacity: Option<BitRate>,
     /// Its part of a dedicated link.
     pub share: Option<Share>,
     /// What was sent to it beyond the data themselves.

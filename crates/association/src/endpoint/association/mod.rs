@@ -197,6 +197,7 @@ impl Association {
             loss: self.fec.measured_losses(),
             connections: self.roster.len(),
             held: ByteCount::new(self.held() as u64),
+            capacity: self.prober.learned(self.paths.main()).map(|learned| learned.known.rate),
             share: shares[link],
             link,
             outer: main.route().outer,

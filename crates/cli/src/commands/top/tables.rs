@@ -101,11 +101,17 @@ fn peer_row(peer: &PeerStatus, before: Option<&PeerStatus>, since: Span) -> Row<
         or_dash(peer.srtt, round_trip),
         or_dash(peer.loss_ratio, |share| format!("{:.2} %", share * 100.0)),
         peer.connections.to_string(),
-        or_dash(peer.rate, |rate| rate.to_string()),
+        or_dash(link_rate(peer), std::convert::identity),
         rate(per_second(peer.sent - sent, since)),
         rate(per_second(peer.received - received, since)),
     ];
     Row { cells, alarming: !peer.up }
+}
+
+/// Its part of a dedicated link, or about what a shared one was found to carry.
+fn link_rate(peer: &PeerStatus) -> Option<String> {
+    let found = || peer.capacity.map(|found| format!("~{}", rate(found.as_bps() as f64)));
+    peer.rate.map(|rate| rate.to_string()).or_else(found)
 }
 
 /// Whether it answers, and over which path if that is not the usual one.
@@ -215,6 +221,8 @@ fn plain<const N: usize>(header: &[&str; N], rows: &[Row<N>]) -> Table {
 pub(super) mod tests {
     use bentpipe_gateway::{ConnectionStatus, Totals};
 
+    use bentpipe_units::BitRate;
+
     use super::*;
 
     /// A gateway with two flows, after so many seconds.
@@ -246,6 +254,7 @@ pub(super) mod tests {
             loss_ratio: Some(0.0123),
             connections: 3,
             held: ByteCount::ZERO,
+            capacity: Some(BitRate::from_bps(9_570_000)),
             rate: None,
             weight: None,
             retransmitted_segments: 0,
@@ -297,6 +306,14 @@ pub(super) mod tests {
         assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, backup");
         status.peers[0].outer = Outer::Tcp;
         assert_eq!(Tables::new(&status, None).peers[0].cells[2], "up, backup, TCP");
+    }
+
+    #[test]
+    fn a_rate_that_was_found_out_is_about_so_much() {
+        let mut status = status(5);
+        assert_eq!(Tables::new(&status, None).peers[0].cells[6], "~9.57 Mbit/s");
+        status.peers[0].rate = Some(BitRate::from_bps(10_000_000));
+        assert_eq!(Tables::new(&status, None).peers[0].cells[6], "10 Mbit/s");
     }
 
     #[test]

@@ -73,6 +73,10 @@ impl Collector for Metrics {
         out.peers("connections", help, peers, |peer| Some(peer.connections as u64))?;
         let help = "Bytes of its connections that wait to be sent, acknowledged or read";
         out.peers("held_bytes", help, peers, |peer| Some(peer.held.get()))?;
+        let help =
+            "Rate that the path to the remote gateway was found to carry, all headers included";
+        let capacity = |peer: &PeerStatus| peer.capacity.map(BitRate::as_bps);
+        out.peers("capacity_bits_per_second", help, peers, capacity)?;
         let help = "Rate of the remote gateway's part of a dedicated link";
         out.peers("rate_bits_per_second", help, peers, |peer| peer.rate.map(BitRate::as_bps))?;
         out.counters(
@@ -196,6 +200,7 @@ mod tests {
             loss_ratio: Some(0.25),
             connections: 7,
             held: ByteCount::new(12),
+            capacity: Some(BitRate::from_bps(9_000_000)),
             rate: Some(BitRate::from_bps(10_000_000)),
             sent: ByteCount::new(30),
             received: ByteCount::new(40),
@@ -224,6 +229,7 @@ mod tests {
             "bentpipe_gateway_peer_loss_ratio{peer=\"sea\"} 0.25",
             "bentpipe_gateway_peer_held_bytes{peer=\"sea\"} 12",
             "bentpipe_gateway_peer_connections{peer=\"sea\"} 7",
+            "bentpipe_gateway_peer_capacity_bits_per_second{peer=\"sea\"} 9000000",
             "bentpipe_gateway_peer_rate_bits_per_second{peer=\"sea\"} 10000000",
             "bentpipe_gateway_peer_bytes_total{peer=\"sea\",direction=\"received\"} 40",
             "# TYPE bentpipe_gateway_peer_bytes counter",
