@@ -35,13 +35,14 @@ impl Steady {
         // All of the interval shows what became of the window, or its end.
         let sent = self.known.interval().sent;
         let [all_shows, shows] = sent.map(|sent| self.changed.is_some_and(|at| sent >= at));
-        let sheds = self.known.is_deep(queue) && self.known.exceeds(cwnd);
+        let limited = self.known.interval().limited;
+        let sheds = limited && self.known.is_deep(queue) && self.known.exceeds(cwnd);
         match self.stage {
             _ if all_shows && self.known.is_hopeless() && self.known.exceeds(cwnd) => {
                 self.cut_to(self.known.fitting().max(cwnd / 2.0), cwnd, 0);
             }
             // Where the application is the limit the window is not to blame.
-            Stage::Follows { .. } if !self.known.interval().limited => self.follow_from(path.now),
+            Stage::Follows { .. } if !limited => self.follow_from(path.now),
             Stage::Follows { .. } if self.verify.is_some_and(|at| path.now >= at) => self.verify(),
             Stage::Follows { .. } if sheds => self.cut_to(self.known.fitting(), cwnd, 0),
             Stage::Follows { .. } if queue > target * 2 => self.cut(queue, cwnd, 0),
