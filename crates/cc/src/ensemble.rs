@@ -224,8 +224,10 @@ impl Controller for Member {
         let limits = state.controller.limits();
         let whole = limits.window.map_or(PARTS, ByteCount::get);
         let part = state.split.part(self.id, self.weight, whole);
+        // Whoever has hardly a part of the window may send a segment nevertheless, and not at no pace.
+        let paced = part.max(state.recipe.mss.get()).min(whole);
         let pace = |rate: BitRate| {
-            let bps = u128::from(rate.as_bps()) * u128::from(part) / u128::from(whole.max(1));
+            let bps = u128::from(rate.as_bps()) * u128::from(paced) / u128::from(whole.max(1));
             BitRate::from_bps((bps as u64).max(1))
         };
         Limits {

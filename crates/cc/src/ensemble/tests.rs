@@ -287,3 +287,15 @@ fn a_path_that_becomes_longer_and_faster_is_used() {
         assert!(seconds < 90, "{rtt} and {longer} s: {seconds} s");
     }
 }
+
+#[test]
+fn whoever_has_hardly_a_part_of_a_paced_window_still_sends_a_segment_in_a_round_trip_or_two() {
+    let table = ensemble("steady");
+    let mut first = begin(&table, None);
+    // The round trip is known from now on.
+    first.wait(0.6);
+    first.ack_at_once(1);
+    let others: Vec<_> = (0..50).map(|_| begin(&table, Some(&first))).collect();
+    let pace = others[0].controller.limits().pacing.expect("a pace").as_bps();
+    assert!(pace > 8 * 1_000 / 2, "{pace} bit/s");
+}
