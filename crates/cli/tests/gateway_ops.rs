@@ -31,22 +31,29 @@ fn names(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.starts_with("bentpipe_gateway_")).map(str::to_owned).collect()
 }
 
-/// The names of the samples that a terminal on a dedicated link gives.
-async fn samples() -> BTreeSet<String> {
+/// The names of the samples that a terminal gives with this in its configuration, once `last` is among them.
+async fn samples_of(extra: &str, last: &str) -> BTreeSet<String> {
     let place = Place::new();
     let hub = start(&place.hub(""));
-    let terminal = start(&place.terminal(hub.address, DEDICATED));
+    let terminal = start(&place.terminal(hub.address, extra));
     loop {
         let metrics = get(terminal.ops, "/metrics").await;
         assert!(metrics.ends_with("# EOF\n"), "{metrics}");
         let lines = metrics.lines().filter(|line| line.starts_with("bentpipe_"));
         let found: BTreeSet<String> = lines.flat_map(names).collect();
-        // Losses are known last, when the hub has told of what it received.
-        if found.contains("bentpipe_gateway_peer_loss_ratio") {
+        if found.contains(last) {
             return found;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
+}
+
+/// The names of the samples that terminals give, one on a dedicated link and one on a shared link.
+async fn samples() -> BTreeSet<String> {
+    // Losses are known last, when the hub has told of what it received.
+    let mut all = samples_of(DEDICATED, "bentpipe_gateway_peer_loss_ratio").await;
+    all.extend(samples_of("", "bentpipe_gateway_peer_capacity_bits_per_second").await);
+    all
 }
 
 #[tokio::test]
