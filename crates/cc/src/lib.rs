@@ -71,6 +71,7 @@ mod bandwidth;
 mod bottleneck;
 mod choice;
 mod controller;
+mod cubic_curve;
 mod delay_probe_start;
 mod ensemble;
 mod event;

@@ -8,6 +8,7 @@ use bentpipe_units::Instant;
 
 use self::capacity::{Advice, Capacity};
 use crate::bottleneck::{Deliveries, PeriodMax};
+use crate::cubic_curve::CubicCurve;
 use crate::delay_probe_start::{DELAY_PROBE_START, DelayProbeStart};
 use crate::family::{Algorithm, Cause, Reduction, Windowed};
 use crate::hystart::{HYSTART, HyStart};
@@ -65,26 +66,9 @@ pub(crate) const ROW: Row = Row {
     build: |build| Windowed::boxed(build, &ROW, Cubic::new(build)),
 };
 
-/// A stage of avoidance between two losses. Windows in segments, times in seconds.
-#[derive(Debug)]
-struct Epoch {
-    began: Instant,
-    k: f64,
-    /// The window at which the cube is flat.
-    w_max: f64,
-    /// What Reno would have by now.
-    w_est: f64,
-}
-
 #[derive(Debug)]
 struct Cubic {
-    c: f64,
-    beta: f64,
-    fast_convergence: bool,
-    w_max: f64,
-    /// The window before the last reduction.
-    prior: f64,
-    epoch: Option<Epoch>,
+    curve: CubicCurve,
     start: HyStart,
     start_probe: DelayProbeStart,
     floor: Option<DeliveredFloor>,
@@ -118,12 +102,11 @@ impl Cubic {
     fn new(build: &Build<'_>) -> Self {
         let c = build.parameter(&ROW, "c");
         Self {
-            c,
-            beta: build.parameter(&ROW, "beta"),
-            fast_convergence: build.parameter(&ROW, "fast_convergence") >= 0.5,
-            w_max: 0.0,
-            prior: 0.0,
-            epoch: None,
+            curve: CubicCurve::new(
+                c,
+                build.parameter(&ROW, "beta"),
+                build.parameter(&ROW, "fast_convergence") >= 0.5,
+            ),
             start: HyStart::new(build.parameter(&ROW, HYSTART.name) >= 0.5),
             start_probe: DelayProbeStart::new(build.parameter(&ROW, DELAY_PROBE_START.name) >= 0.5),
             floor: (build.parameter(&ROW, "floor_to_delivered") >= 0.5).then(DeliveredFloor::new),
@@ -135,24 +118,6 @@ impl Cubic {
                 _ => Form::Kernel(kernel::Kernel::new(c)),
             },
         }
-    }
-
-    /// Segments per round that give Reno's share with this `beta` (section 4.3).
-    fn alpha(&self) -> f64 {
-        3.0 * (1.0 - self.beta) / (1.0 + self.beta)
-    }
-
-    /// The time since the last acknowledgement does not count.
-    fn rest(&mut self, now: Instant) {
-        if let Some(epoch) = &mut self.epoch {
-            epoch.began += now.since(self.seen);
-        }
-    }
-
-    fn begin(&self, now: Instant, cwnd: f64) -> Epoch {
-        let w_max = self.w_max.max(cwnd);
-        let k = libm::cbrt((w_max - cwnd) / self.c);
-        Epoch { began: now, k, w_max, w_est: cwnd }
     }
 }
 
@@ -184,13 +149,6 @@ impl DeliveredFloor {
     }
 }
 
-impl Epoch {
-    fn cube(&self, c: f64, t: f64) -> f64 {
-        let d = t - self.k;
-        c * d * d * d + self.w_max
-    }
-}
-
 impl Algorithm for Cubic {
     fn measure(&mut self, window: &mut Window, path: &PathView, ack: &Ack) {
         match &mut self.form {
@@ -212,7 +170,7 @@ impl Algorithm for Cubic {
         // Time in which the application was the limit does not count (section 5.8), nor does that in which the window
         // was large enough.
         if !path.cwnd_limited || self.capacity.is_resting() {
-            self.rest(path.now);
+            self.curve.rest(path.now.since(self.seen));
         }
         self.seen = path.now;
     }
@@ -239,17 +197,7 @@ impl Algorithm for Cubic {
                 return window.add(window.mss() * kernel.grow(path.now, cwnd, segments));
             }
         }
-        let (c, alpha, prior) = (self.c, self.alpha(), self.prior);
-        let fresh = self.begin(path.now, cwnd);
-        let epoch = self.epoch.get_or_insert(fresh);
-        let t = path.now.since(epoch.began).as_secs_f64();
-        epoch.w_est += if epoch.w_est >= prior { 1.0 } else { alpha } * segments / cwnd;
-        let next = if epoch.cube(c, t) < epoch.w_est {
-            cwnd.max(epoch.w_est)
-        } else {
-            let target = epoch.cube(c, t + path.srtt.as_secs_f64());
-            cwnd + (target.max(cwnd).min(1.5 * cwnd) - cwnd) * segments / cwnd
-        };
+        let next = self.curve.next(path.now, path.srtt, cwnd, segments);
         window.set(next * window.mss());
     }
 
@@ -273,11 +221,8 @@ impl Algorithm for Cubic {
                 return Some(window.whole_segments(whole * window.mss() * kernel::BETA));
             }
         }
-        let shrank = self.fast_convergence && cwnd < self.w_max;
-        self.w_max = if shrank { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
-        self.prior = cwnd;
-        self.epoch = None;
-        let left = event.flight * self.beta;
+        self.curve.lose(cwnd);
+        let left = event.flight * self.curve.beta();
         let Some(floor) = self.floor.as_ref().filter(|_| event.cause != Cause::Timeout) else {
             return Some(left);
         };
@@ -287,15 +232,14 @@ impl Algorithm for Cubic {
 
     fn reduced(&mut self, _window: &mut Window, _path: &PathView, event: &Reduction) {
         if event.cause == Cause::Timeout {
-            // Section 4.8: the first stage after a timeout has its plateau where it begins.
-            (self.w_max, self.epoch) = (0.0, None);
+            self.curve.time_out();
             self.form.forget();
         }
     }
 
     fn idle(&mut self, window: &mut Window, path: &PathView) {
         window.idle();
-        self.rest(path.now);
+        self.curve.rest(path.now.since(self.seen));
         self.seen = path.now;
     }
 
@@ -310,16 +254,14 @@ impl Algorithm for Cubic {
     }
 
     fn restart(&mut self) {
-        (self.w_max, self.prior, self.epoch) = (0.0, 0.0, None);
+        self.curve.forget();
         self.form.forget();
     }
 
     fn gauges(&self, _window: &Window) -> Vec<Gauge> {
         let (w_max, k) = match &self.form {
             Form::Kernel(kernel) => (kernel.last_max(), kernel.k()),
-            Form::Rfc | Form::Module(_) => {
-                (self.w_max, self.epoch.as_ref().map_or(0.0, |epoch| epoch.k))
-            }
+            Form::Rfc | Form::Module(_) => (self.curve.w_max(), self.curve.k()),
         };
         vec![Gauge { name: "w_max_segments", value: w_max }, Gauge { name: "k_s", value: k }]
     }

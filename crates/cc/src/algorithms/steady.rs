@@ -6,15 +6,14 @@
 //! beside whom the window moves like CUBIC's. Losses without a queue are noise.
 
 mod arrivals;
-mod contest;
 mod delay;
 mod known;
 mod steps;
 
 use bentpipe_units::{Instant, Span};
 
-use self::contest::Contest;
 use self::known::Known;
+use crate::cubic_curve::CubicCurve;
 use crate::delay_probe_start::DelayProbeStart;
 use crate::row::{Build, Row};
 use crate::window::{INITIAL_SSTHRESH, Window, bit_rate};
@@ -25,8 +24,7 @@ use crate::{
 /// The registry row.
 pub(crate) const ROW: Row = Row {
     name: "steady",
-    summary: "what the path carries and a twentieth of its round trip in the queue; losses without a queue are noise, and \
-              beside others who fill the queue it moves like CUBIC",
+    summary: "keeps a short queue; losses without one are noise; moves like CUBIC beside others who fill it",
     citation: "this project's (decision 0019); after TCP Vegas, BBR and Copa (NSDI 2018)",
     parameters: &[INITIAL_SSTHRESH],
     build: |build| Box::new(Steady::new(build)),
@@ -34,8 +32,9 @@ pub(crate) const ROW: Row = Row {
 
 /// In slow start segments leave twice as fast as the window fills a round trip.
 const PACE_START: f64 = 2.0;
-/// What a mark of a router leaves of the window.
-const MARKED: f64 = 0.85;
+/// CUBIC beside others, and what a loss leaves of its window, or a mark of a router of any.
+const C: f64 = 0.4;
+const BETA: f64 = 0.85;
 /// Cuts in a row that do not help.
 const FAILURES: u32 = 2;
 /// Others fill the queue for so long at least, or so many round trips.
@@ -79,7 +78,10 @@ struct Steady {
     run: Option<(f64, Span)>,
     /// When it is to be seen whether the path is as long as is believed.
     verify: Option<Instant>,
-    contest: Contest,
+    /// The window beside others who fill the queue.
+    contest: CubicCurve,
+    /// The time of the last acknowledgement.
+    seen: Instant,
     start: DelayProbeStart,
     /// The window to go on with when something arrives again.
     paused: Option<f64>,
@@ -94,7 +96,8 @@ impl Steady {
             changed: Some(Instant::ZERO),
             run: None,
             verify: None,
-            contest: Contest::default(),
+            contest: CubicCurve::new(C, BETA, true),
+            seen: Instant::ZERO,
             start: DelayProbeStart::new(true),
             paused: None,
         }
@@ -121,8 +124,8 @@ impl Steady {
             Stage::Contends { since } => {
                 let cwnd = self.window.cwnd();
                 let fills = self.known.rate() * self.known.base().as_secs_f64();
-                let left = self.contest.reduced(self.window.segments()) * self.window.mss();
-                let left = left.max(fills.min(cwnd));
+                self.contest.lose(self.window.segments());
+                let left = (BETA * cwnd).max(fills.min(cwnd));
                 if path.now.since(since) < CONTENDS.max(self.known.base() * CONTENDS_TRIPS) {
                     return self.window.set(left);
                 }
@@ -146,13 +149,18 @@ impl Controller for Steady {
         let queues = self.known.measure(path, ack, self.window.cwnd(), slow_start);
         match self.stage {
             Stage::Start => self.slow_start(path, ack),
-            Stage::Contends { .. } if path.cwnd_limited => {
+            // RFC 9438, section 5.8.
+            Stage::Contends { .. } if !path.cwnd_limited => {
+                self.contest.rest(path.now.since(self.seen));
+            }
+            Stage::Contends { .. } => {
                 let (cwnd, acked) = (self.window.segments(), self.window.acked(ack));
-                let segments = self.contest.growth(path.now, path.srtt, cwnd, acked);
-                self.window.add(segments * self.window.mss());
+                let segments = self.contest.next(path.now, path.srtt, cwnd, acked);
+                self.window.set(segments * self.window.mss());
             }
             _ => {}
         }
+        self.seen = path.now;
         if let Some(queues) = queues {
             self.step(path, queues);
         }
@@ -189,7 +197,7 @@ impl Controller for Steady {
             Signal::EcnCe => {
                 let cwnd = self.window.cwnd();
                 self.start.end();
-                self.cut_to(MARKED * cwnd, cwnd, 0);
+                self.cut_to(BETA * cwnd, cwnd, 0);
             }
             Signal::Resume { window, ssthresh } => {
                 self.window.resume(*window, *ssthresh);

@@ -42,7 +42,7 @@ impl Steady {
                 self.cut_to(self.known.fitting().max(cwnd / 2.0), cwnd, 0);
             }
             // Where the application is the limit the window is not to blame.
-            Stage::Follows { .. } if !limited => self.follow_from(path.now),
+            Stage::Follows { .. } | Stage::Settles { .. } if !limited => self.follow_from(path.now),
             Stage::Follows { .. } if self.verify.is_some_and(|at| path.now >= at) => self.verify(),
             Stage::Follows { .. } if sheds => self.cut_to(self.known.fitting(), cwnd, 0),
             Stage::Follows { .. } if queue > target * 2 => self.cut(queue, cwnd, 0),
@@ -155,6 +155,7 @@ impl Steady {
             self.cut(queue, before, failures + 1);
         } else {
             self.window.set(before);
+            self.contest.pause();
             self.stage = Stage::Contends { since: now };
         }
     }

@@ -110,6 +110,38 @@ fn beside_others_who_fill_the_queue_it_neither_starves_nor_stops_to_give_way() {
 }
 
 #[test]
+fn the_time_between_two_contests_does_not_count() {
+    let mut play = Play::new("steady", &[("initial_ssthresh", 64.0)]);
+    play.set_rtt(0.05);
+    play.rounds(12);
+    for _ in 0..2 {
+        let mut rounds = 0;
+        while play.phase() != Phase::Other("contending") {
+            play.set_rtt(0.11 + 0.004 * (rounds % 7) as f64);
+            play.round();
+            rounds += 1;
+        }
+        let begins = play.segments();
+        for n in 0..3 {
+            play.set_rtt(0.11 + 0.004 * (n % 2) as f64);
+            play.round();
+        }
+        let grown = play.segments() / begins;
+        assert!(grown < 1.1, "{grown} times as large after a third of a second");
+        // The others leave without a loss.
+        play.set_rtt(0.05);
+        play.rounds(3);
+        assert_eq!(play.phase(), Phase::CongestionAvoidance);
+        play.path.cwnd_limited = false;
+        for _ in 0..60 {
+            play.wait(1.0);
+            play.ack_at_once(1);
+        }
+        play.path.cwnd_limited = true;
+    }
+}
+
+#[test]
 fn losses_that_no_noise_explains_cut_the_window_whatever_round_trips_say() {
     let mut play = Play::new("steady", &[("initial_ssthresh", 100.0)]);
     play.set_rtt(0.05);
