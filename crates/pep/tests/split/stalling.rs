@@ -161,38 +161,28 @@ fn run(case: &Case) -> World {
     world
 }
 
+/// The client of SCTP between proxies reads on while the association is closing.
+fn reads_on(buffers: [u64; 3], (seed, loss): (u64, u64), size: usize, stall: (u64, u64)) {
+    let config = Config { paced: false, spoof_window: None };
+    let stalls = vec![stall];
+    let case =
+        Case { kind: Kind::Sctp, buffers, config, seed, loss, size, stalls, gives_up: false };
+    let mut world = run(&case);
+    assert!(world.sink().inbox == pattern(size) && world.sink().saw_the_end());
+}
+
 #[test]
 fn a_client_that_reads_on_while_sctp_is_closing_gets_the_rest() {
-    let case = Case {
-        kind: Kind::Sctp,
-        buffers: [18_598, 21_720, 36_652],
-        config: Config { paced: false, spoof_window: None },
-        // SHUTDOWN COMPLETE is lost.
-        seed: 14_257_497_701_350_310_509,
-        loss: 60,
-        size: 89_777,
-        stalls: vec![(2_150, 3_900)],
-        gives_up: false,
-    };
-    let mut world = run(&case);
-    assert!(world.sink().inbox == pattern(case.size) && world.sink().saw_the_end());
+    // SHUTDOWN COMPLETE is lost.
+    let lost = (14_257_497_701_350_310_509, 60);
+    reads_on([18_598, 21_720, 36_652], lost, 89_777, (2_150, 3_900));
 }
 
 #[test]
 fn no_heartbeat_aborts_what_the_client_has_not_read_while_sctp_is_closing() {
-    let case = Case {
-        kind: Kind::Sctp,
-        buffers: [6_337, 42_001, 36_755],
-        config: Config { paced: false, spoof_window: None },
-        // SHUTDOWN COMPLETE is lost, and a HEARTBEAT is due before SHUTDOWN ACK leaves again.
-        seed: 9_001_077_978_131_609_872,
-        loss: 70,
-        size: 120_030,
-        stalls: vec![(1_282, 13_019)],
-        gives_up: false,
-    };
-    let mut world = run(&case);
-    assert!(world.sink().inbox == pattern(case.size) && world.sink().saw_the_end());
+    // SHUTDOWN COMPLETE is lost, and a HEARTBEAT is due before SHUTDOWN ACK leaves again.
+    let lost = (9_001_077_978_131_609_872, 70);
+    reads_on([6_337, 42_001, 36_755], lost, 120_030, (1_282, 13_019));
 }
 
 proptest! {
