@@ -312,3 +312,23 @@ fn fades_come_one_after_another_on_a_line_that_has_a_rate() {
         format!("rate = \"2 Mbit/s\"\nfades = [{}, {}]", fade("1 s", "1 s"), fade("2 s", "1 s"));
     Scenario::parse("test.toml", &SMALL.replace("delay = \"5 ms\"", &right)).expect("a scenario");
 }
+
+#[test]
+fn gateways_have_a_controller_that_there_is_and_none_where_they_know_a_rate() {
+    let text = library::scenario("gateway-geo").expect("a scenario");
+    let geo = Scenario::parse("gateway-geo", text).expect("a scenario");
+    let with = |changes: &[&str]| {
+        let changes = changes.iter().map(|change| change.parse().expect("a change"));
+        geo.with(&changes.collect::<Vec<Override>>())
+    };
+    assert!(with(&["gateway.controller=bbr3"]).is_ok());
+    let rates = ["gateway.hub.rate=10 Mbit/s", "gateway.terminal.rate=10 Mbit/s"];
+    for (changes, said) in [
+        (vec!["gateway.controller=steadi"], "did you mean `steady`?"),
+        ([&rates[..], &["gateway.controller=bbr3"]].concat(), "know a rate"),
+    ] {
+        let error = with(&changes).expect_err(said);
+        assert_eq!(error.key.as_deref(), Some("gateway.controller"), "{error}");
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
