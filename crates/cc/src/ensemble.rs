@@ -185,8 +185,9 @@ impl Controller for Member {
             state.split.refresh();
         }
         let delivered = state.progress.delivered();
+        let init = state.recipe.cwnd_init;
         if let Some(retreat) =
-            state.resume.delivered(ack.newest_sent_at, path.latest_rtt, delivered)
+            state.resume.delivered(init, ack.newest_sent_at, path.latest_rtt, delivered)
         {
             state.tell_capacity(path);
             state.resume_at(path, retreat);

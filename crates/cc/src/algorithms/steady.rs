@@ -8,6 +8,7 @@
 mod arrivals;
 mod delay;
 mod known;
+mod noise;
 mod steps;
 
 use bentpipe_units::{Instant, Span};
@@ -52,8 +53,26 @@ enum Stage {
     Settles { before: f64, failures: u32 },
     /// It is smaller for a moment, to see whether round trips become shorter; it was that large before.
     Verifies { before: f64 },
+    /// It is smaller for a moment, to see whether less is lost then; it was that large before.
+    Doubts { before: f64 },
     /// Somebody else fills the queue, known since then.
     Contends { since: Instant },
+}
+
+/// What shows how the path bears a window.
+#[derive(Clone, Copy, Debug)]
+enum Shows {
+    /// What left from then on.
+    From(Instant),
+    /// Nothing yet: more than the window was under way as the last so many intervals ended.
+    Later(u32),
+}
+
+impl Shows {
+    /// Whether what left then does.
+    fn what_left(self, at: Instant) -> bool {
+        matches!(self, Self::From(from) if at >= from)
+    }
 }
 
 /// How a window grows that leaves the queue empty.
@@ -72,8 +91,8 @@ struct Steady {
     window: Window,
     known: Known,
     stage: Stage,
-    /// What was sent before shows nothing of the window of now; nothing as long as more than the window is under way.
-    changed: Option<Instant>,
+    /// What shows something of the window of now.
+    shows: Shows,
     /// Window and queue as the window began to grow slowly.
     run: Option<(f64, Span)>,
     /// When it is to be seen whether the path is as long as is believed.
@@ -93,7 +112,7 @@ impl Steady {
             window: Window::new(build, &ROW),
             known: Known::default(),
             stage: Stage::Start,
-            changed: Some(Instant::ZERO),
+            shows: Shows::From(Instant::ZERO),
             run: None,
             verify: None,
             contest: CubicCurve::new(C, BETA, true),
@@ -143,7 +162,7 @@ impl Controller for Steady {
             && let Some(cwnd) = self.paused.take()
         {
             self.window.set(cwnd);
-            self.changed = Some(path.now);
+            self.shows = Shows::From(path.now);
         }
         let slow_start = matches!(self.stage, Stage::Start);
         let queues = self.known.measure(path, ack, self.window.cwnd(), slow_start);
@@ -231,6 +250,7 @@ impl Controller for Steady {
             Stage::Follows { .. } => Phase::CongestionAvoidance,
             Stage::Settles { .. } => Phase::Other("settling"),
             Stage::Verifies { .. } => Phase::Other("verifying"),
+            Stage::Doubts { .. } => Phase::Other("doubting"),
             Stage::Contends { .. } => Phase::Other("contending"),
         };
         Snapshot {

@@ -16,7 +16,9 @@ const SPARE: u64 = 17;
 /// A jump is validated by what was sent in so many round trips, or by a whole window if that is known sooner.
 const TRIPS: u64 = 2;
 /// A jump is too far if more than one byte in so many is lost.
-const TOO_MANY: u64 = 5;
+const TOO_MANY: u64 = 4;
+/// Of so much of the window what became of it is known before so many losses decide: they come in bursts.
+const PART: u64 = 2;
 /// What is left of what arrived when a jump turns out to be too far, and the threshold then.
 const RETREAT: f64 = 0.5;
 const THRESHOLD: f64 = 0.7;
@@ -110,9 +112,10 @@ impl Resume {
     }
 
     /// So much has been delivered by now, and what was sent until then. Where to retreat if that shows that a jump was too
-    /// far; what was known is forgotten then.
+    /// far, not below a first window of `init`; what was known is forgotten then.
     pub(super) fn delivered(
         &mut self,
+        init: ByteCount,
         sent: Instant,
         round_trip: Span,
         delivered: ByteCount,
@@ -122,7 +125,7 @@ impl Resume {
         let is_refuted = lost.saturating_mul(TOO_MANY) > lost + pipe;
         // Who opens a connection has little to send in the first round trip.
         let is_over = lost + pipe >= jump.window.get() || sent >= jump.began + round_trip * TRIPS;
-        let too_many = is_refuted && lost.saturating_mul(TOO_MANY) > jump.window.get();
+        let too_many = is_refuted && (lost + pipe).saturating_mul(PART) >= jump.window.get();
         // A report tells first what arrived and then what is missing: the next one judges.
         let was_over = std::mem::replace(&mut jump.is_over, is_over);
         if !was_over && !too_many {
@@ -133,7 +136,7 @@ impl Resume {
             return None;
         }
         self.known = None;
-        let part = |share: f64| ByteCount::new((pipe as f64 * share) as u64);
+        let part = |share: f64| ByteCount::new((pipe as f64 * share) as u64).max(init);
         Some(Target { window: part(RETREAT), ssthresh: Some(part(THRESHOLD)) })
     }
 
@@ -159,6 +162,8 @@ mod tests {
         round_trip: Span::from_millis(600),
         at_least: false,
     };
+
+    const INIT: ByteCount = ByteCount::new(14_400);
 
     fn at(seconds: u64) -> Instant {
         Instant::ZERO + Span::from_secs(seconds)
@@ -196,11 +201,11 @@ mod tests {
     fn judged(arrived: u64, lost: u64) -> (Option<Target>, bool) {
         let (mut resume, trip) = (known(), PATH.round_trip);
         resume.begin(at(1), bytes(14_400), bytes(7_000));
-        assert_eq!(resume.delivered(at(1), trip, bytes(8_000)), None);
+        assert_eq!(resume.delivered(INIT, at(1), trip, bytes(8_000)), None);
         assert!(resume.absorbs_loss(bytes(lost)));
         let later = at(1) + trip * TRIPS;
-        let first = resume.delivered(later, trip, bytes(7_000 + arrived));
-        let retreat = first.or_else(|| resume.delivered(later, trip, bytes(7_000 + arrived)));
+        let first = resume.delivered(INIT, later, trip, bytes(7_000 + arrived));
+        let retreat = first.or_else(|| resume.delivered(INIT, later, trip, bytes(7_000 + arrived)));
         assert!(!resume.absorbs_loss(bytes(1)), "it is over");
         (retreat, resume.begin(at(9), bytes(14_400), bytes(0)).is_some())
     }
@@ -211,13 +216,17 @@ mod tests {
         let mut resume = known();
         resume.begin(at(1), bytes(14_400), bytes(0));
         assert!(resume.absorbs_loss(bytes(100_000)));
-        assert_eq!(resume.delivered(at(1), trip, bytes(300_000)), None, "a sixth of the window");
+        assert_eq!(
+            resume.delivered(INIT, at(1), trip, bytes(180_000)),
+            None,
+            "a part of the window"
+        );
         assert!(resume.absorbs_loss(bytes(100_000)));
-        assert!(resume.delivered(at(1), trip, bytes(300_000)).is_some());
+        assert!(resume.delivered(INIT, at(1), trip, bytes(180_000)).is_some());
         let mut resume = known();
         resume.begin(at(1), bytes(14_400), bytes(0));
-        assert_eq!(resume.delivered(at(1), trip, bytes(637_500)), None);
-        assert_eq!(resume.delivered(at(1), trip, bytes(638_000)), None);
+        assert_eq!(resume.delivered(INIT, at(1), trip, bytes(637_500)), None);
+        assert_eq!(resume.delivered(INIT, at(1), trip, bytes(638_000)), None);
         assert!(!resume.absorbs_loss(bytes(1)), "a whole window arrived");
     }
 
@@ -231,6 +240,8 @@ mod tests {
     fn a_jump_of_which_many_are_lost_leaves_half_of_what_arrived_and_what_was_known_is_forgotten() {
         let retreat = Target { window: bytes(50_000), ssthresh: Some(bytes(70_000)) };
         assert_eq!(judged(100_000, 500_000), (Some(retreat), false));
+        let retreat = Target { window: INIT, ssthresh: Some(INIT) };
+        assert_eq!(judged(2_000, 500_000), (Some(retreat), false), "a first window");
     }
 
     #[test]

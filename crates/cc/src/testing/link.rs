@@ -25,6 +25,7 @@ pub(crate) struct Link {
     queue: f64,
     flight: f64,
     delivered: f64,
+    overflowed: f64,
     noise: f64,
     /// Bytes on their way, the round trip that they will have taken, and whether they are marked.
     pipe: VecDeque<(f64, f64, bool)>,
@@ -54,6 +55,7 @@ impl Link {
             queue: 0.0,
             flight: 0.0,
             delivered: 0.0,
+            overflowed: 0.0,
             noise: 0.0,
             pipe: std::iter::repeat_n((0.0, base, false), (base / STEP) as usize).collect(),
             past: VecDeque::new(),
@@ -72,6 +74,11 @@ impl Link {
     /// Bytes delivered so far.
     pub(crate) fn delivered(&self) -> f64 {
         self.delivered
+    }
+
+    /// Bytes that the queue had no room for so far.
+    pub(crate) fn overflowed(&self) -> f64 {
+        self.overflowed
     }
 
     /// The time that the queue takes to drain.
@@ -110,6 +117,7 @@ impl Link {
         self.pipe.push_back((out, self.base + wait, self.queue > self.marks_above));
         let overflow = (self.queue - self.room).max(0.0);
         self.queue -= overflow;
+        self.overflowed += overflow;
         let (arrived, rtt, marked) = self.pipe.pop_front().expect("a pipe of constant length");
         self.noise += arrived * self.loss;
         let noise = if self.noise >= MSS as f64 { std::mem::take(&mut self.noise) } else { 0.0 };

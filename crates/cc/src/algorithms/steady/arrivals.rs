@@ -7,10 +7,10 @@ use crate::{Ack, PathView};
 
 /// An interval is not shorter.
 const LEAST: Span = Span::from_millis(5);
+/// What part of the bytes is lost shows by so many segments at least.
+const SAMPLE: f64 = 32.0;
 /// What the path carried is remembered for three to four of these.
 const MEMORY: Span = Span::from_secs(15);
-/// The latest part of losses counts for one in so many.
-const SMOOTH: f64 = 16.0;
 
 /// An interval that ended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +31,8 @@ pub(super) struct Arrivals {
     began: Instant,
     delivered: ByteCount,
     lost: ByteCount,
+    /// Bytes of earlier intervals that were too few: lost, and all.
+    few: (f64, f64),
     limited: bool,
     /// The largest window.
     cwnd: f64,
@@ -39,7 +41,6 @@ pub(super) struct Arrivals {
     sent_before: Instant,
     latest: [f64; 3],
     best: PeriodMax<4>,
-    usual_loss: f64,
 }
 
 impl Default for Arrivals {
@@ -48,13 +49,13 @@ impl Default for Arrivals {
             began: Instant::ZERO,
             delivered: ByteCount::ZERO,
             lost: ByteCount::ZERO,
+            few: (0.0, 0.0),
             limited: false,
             cwnd: 0.0,
             sent: Instant::ZERO,
             sent_before: Instant::ZERO,
             latest: [0.0; 3],
             best: PeriodMax::new(),
-            usual_loss: 0.0,
         }
     }
 }
@@ -70,11 +71,6 @@ impl Arrivals {
     /// The most that it carried in a minute.
     pub(super) fn best(&self) -> f64 {
         self.best.get()
-    }
-
-    /// Part of the bytes that is lost in the long run.
-    pub(super) const fn usual_loss(&self) -> f64 {
-        self.usual_loss
     }
 
     /// So much was lost.
@@ -101,12 +97,10 @@ impl Arrivals {
             return None;
         }
         let arrived = path.delivered - self.delivered;
-        let all = (arrived + self.lost).get().max(1) as f64;
         let (limited, sent) = (self.limited, [self.sent_before, self.sent]);
         // After a pause an interval is longer than what arrived in it, and what was lost is an outage's.
         let paused = took > base.max(LEAST) * 2;
-        let lost = if paused { 0.0 } else { self.lost.get() as f64 / all };
-        self.usual_loss += (lost - self.usual_loss) / SMOOTH;
+        let lost = if paused { 0.0 } else { self.lost_part(arrived, path.mss) };
         // No more than a window arrives in a round trip, whatever repairs acknowledge at once.
         let most = self.cwnd / base.max(LEAST).as_secs_f64();
         let rate = (arrived.get() as f64 / took.as_secs_f64()).min(most);
@@ -120,5 +114,14 @@ impl Arrivals {
         (self.began, self.delivered, self.lost) = (path.now, path.delivered, ByteCount::ZERO);
         (self.limited, self.sent_before) = (false, self.sent);
         Some(Interval { sent, rate, limited, lost })
+    }
+
+    /// The part of the bytes that is lost, if it shows.
+    fn lost_part(&mut self, arrived: ByteCount, mss: ByteCount) -> f64 {
+        let lost = self.few.0 + self.lost.get() as f64;
+        let all = self.few.1 + (arrived + self.lost).get() as f64;
+        let shows = all >= SAMPLE * mss.get() as f64;
+        self.few = if shows { (0.0, 0.0) } else { (lost, all) };
+        if shows { lost / all } else { 0.0 }
     }
 }

@@ -4,6 +4,7 @@ use bentpipe_units::{ByteCount, Span};
 
 use super::arrivals::{Arrivals, Interval};
 use super::delay::{Delay, Queues};
+use super::noise::Noise;
 use crate::{Ack, PathView};
 
 /// What is under way for each byte that arrives in a round trip: reports come a few times in one, and what is lost has its
@@ -17,9 +18,10 @@ const STILL: u32 = 2;
 const STILL_SMALL: u32 = 4;
 const STILL_CONTENDING: u32 = 24;
 const LARGE: f64 = 0.5;
-/// A larger part of losses is no sign of an empty queue, and one larger than the second none of a path that carries the window.
-const LOSSY: f64 = 0.1;
-const HOPELESS: f64 = 0.3;
+/// The window that asks whether losses are noise is that much smaller than what arrived, within bounds.
+const BELOW: f64 = 0.9;
+const ASKS_LEAST: f64 = 0.5;
+const ASKS_MOST: f64 = 0.75;
 /// Losses above the usual part by so much show a short queue that overflows.
 const OVERFLOW: f64 = 0.02;
 
@@ -28,6 +30,7 @@ const OVERFLOW: f64 = 0.02;
 pub(super) struct Known {
     arrivals: Arrivals,
     delay: Delay,
+    noise: Noise,
     /// The interval that ended last.
     interval: Interval,
 }
@@ -44,6 +47,7 @@ impl Known {
     ) -> Option<Queues> {
         self.delay.measure(path);
         self.interval = self.arrivals.take(path, ack, self.delay.base(), cwnd)?;
+        self.noise.take(self.interval.lost);
         self.delay.take(!slow_start)
     }
 
@@ -95,7 +99,8 @@ impl Known {
 
     /// The window that fits what the path delivered in the last interval.
     pub(super) fn fitting(&self) -> f64 {
-        SPARE * self.interval.rate * (self.base() + self.target() / 2).as_secs_f64()
+        let trip = (self.base() + self.target() / 2).as_secs_f64();
+        SPARE * self.noise.sent_for_each() * self.interval.rate * trip
     }
 
     /// The window is far larger than that.
@@ -105,7 +110,7 @@ impl Known {
 
     /// The window that filled the path when it carried most of late.
     pub(super) fn best_window(&self) -> f64 {
-        self.arrivals.best() * self.base().as_secs_f64()
+        self.noise.sent_for_each() * self.arrivals.best() * self.base().as_secs_f64()
     }
 
     /// The same with what is under way besides.
@@ -141,17 +146,38 @@ impl Known {
 
     /// So much was lost that the queue is not empty, whatever round trips say.
     pub(super) fn is_lossy(&self) -> bool {
-        self.interval.lost >= LOSSY
+        self.noise.is_much(self.interval.lost)
     }
 
     /// So much was lost that the path does not carry what is sent.
     pub(super) fn is_hopeless(&self) -> bool {
-        self.interval.lost > HOPELESS
+        self.noise.is_hopeless(self.interval.lost)
+    }
+
+    /// Losses were many for so long, or are so many, that a smaller window has to show whether it is to blame.
+    pub(super) fn doubts(&self, cwnd: f64) -> bool {
+        self.noise.doubts() || self.is_hopeless() && self.exceeds(cwnd)
+    }
+
+    /// What is left of the window to see that.
+    pub(super) fn ask(&mut self) -> f64 {
+        self.noise.ask(self.interval.lost);
+        (BELOW * (1.0 - self.interval.lost)).clamp(ASKS_LEAST, ASKS_MOST)
+    }
+
+    /// Whether losses are noise, once the smaller window has shown it.
+    pub(super) fn answer(&mut self, cwnd: f64) -> Option<bool> {
+        self.noise.answer(self.interval.lost, cwnd)
+    }
+
+    /// Whether a window that is larger than this one loses what exceeds it, as far as is known.
+    pub(super) fn is_bounded(&mut self, cwnd: f64) -> bool {
+        self.noise.is_bounded(cwnd)
     }
 
     /// A queue shorter than the wanted one drops what exceeds it.
     pub(super) fn overflows(&self, queues: Queues) -> bool {
         let stands = queues.shortest * 2 > self.target() || queues.longest * 2 > self.target() * 3;
-        stands && self.interval.lost > self.arrivals.usual_loss() + OVERFLOW
+        stands && self.interval.lost > self.noise.usual() + OVERFLOW
     }
 }

@@ -3,7 +3,7 @@
 use bentpipe_units::{Instant, Span};
 
 use super::delay::Queues;
-use super::{Climb, FAILURES, Stage, Steady};
+use super::{Climb, FAILURES, Shows, Stage, Steady};
 use crate::PathView;
 
 /// The fastest growth of a window that leaves the queue empty, and the first one of a window that is far below what the path
@@ -20,6 +20,8 @@ const EQUAL_MOST: f64 = 3.0;
 /// After growth by this part of the target the queue is this part of the growth longer, if the path is full.
 const SHOWS: f64 = 0.75;
 const HEEDS: f64 = 0.25;
+/// What is under way beyond a window that was cut is gone after so many intervals, or waits to be retransmitted.
+const FITS_WITHIN: u32 = 4;
 /// A path that seems to have become longer is looked at again after so many round trips, with this part of the window.
 const VERIFIES_AFTER: u64 = 24;
 const VERIFIES: f64 = 0.75;
@@ -28,16 +30,36 @@ impl Steady {
     /// An interval ended in which the queue was so long.
     pub(super) fn step(&mut self, path: &PathView, queues: Queues) {
         let (queue, target, cwnd) = (queues.shortest, self.known.target(), self.window.cwnd());
-        if self.changed.is_none() {
+        if let Shows::Later(intervals) = self.shows {
             let fits = path.in_flight.get() as f64 <= cwnd + self.window.mss();
-            self.changed = fits.then_some(path.now);
+            let has_waited = intervals >= FITS_WITHIN;
+            self.shows = if fits || has_waited {
+                Shows::From(path.now)
+            } else {
+                Shows::Later(intervals + 1)
+            };
         }
         // All of the interval shows what became of the window, or its end.
         let sent = self.known.interval().sent;
-        let [all_shows, shows] = sent.map(|sent| self.changed.is_some_and(|at| sent >= at));
+        let [all_shows, shows] = sent.map(|sent| self.shows.what_left(sent));
         let limited = self.known.interval().limited;
         let sheds = limited && self.known.is_deep(queue) && self.known.exceeds(cwnd);
         match self.stage {
+            Stage::Doubts { before } if !limited => {
+                self.window.set(before);
+                self.follow_from(path.now);
+            }
+            Stage::Doubts { before } => {
+                if all_shows && let Some(is_noise) = self.known.answer(cwnd) {
+                    self.window.set(if is_noise { before } else { cwnd });
+                    self.follow_from(path.now + self.known.base());
+                }
+            }
+            Stage::Follows { .. } if all_shows && queue <= target && self.known.doubts(cwnd) => {
+                self.window.set(self.known.ask() * cwnd);
+                (self.shows, self.run) = (Shows::Later(0), None);
+                self.stage = Stage::Doubts { before: cwnd };
+            }
             _ if all_shows && self.known.is_hopeless() && self.known.exceeds(cwnd) => {
                 self.cut_to(self.known.fitting().max(cwnd / 2.0), cwnd, 0);
             }
@@ -93,6 +115,9 @@ impl Steady {
         if queue * 2 > target {
             return self.drift(queue);
         }
+        if self.known.is_bounded(cwnd) {
+            return self.window.add(self.equal_step());
+        }
         let base = self.known.base();
         let missing = target.saturating_sub(queue).as_secs_f64() / base.max(target).as_secs_f64();
         // What the first step has put into the queue is seen at the end of the interval only.
@@ -109,7 +134,7 @@ impl Steady {
         self.window.add(growth * cwnd);
         // The pace lets a larger window in over a round trip.
         let shows = if matches!(next, Climb::Steps(_)) { now + base } else { now };
-        (self.changed, self.run) = (Some(shows), None);
+        (self.shows, self.run) = (Shows::From(shows), None);
         self.stage = Stage::Follows { climb: next };
     }
 
@@ -125,9 +150,12 @@ impl Steady {
             }
             self.run = Some((self.window.cwnd(), queue));
         }
-        // So much at least for all who share the path, whatever they have of it: that makes their parts equal.
-        let equal = self.window.mss() * (base / EQUAL_TRIP).min(EQUAL_MOST);
-        self.window.add((rate * target * DRIFT).max(equal));
+        self.window.add((rate * target * DRIFT).max(self.equal_step()));
+    }
+
+    /// So much at least for all who share the path, whatever they have of it: that makes their parts equal.
+    fn equal_step(&self) -> f64 {
+        self.window.mss() * (self.known.base().as_secs_f64() / EQUAL_TRIP).min(EQUAL_MOST)
     }
 
     /// The window is what leaves little in the queue.
@@ -138,7 +166,7 @@ impl Steady {
     /// The window is so large now, and was `before` when the first cut of these was made.
     pub(super) fn cut_to(&mut self, bytes: f64, before: f64, failures: u32) {
         self.window.set(bytes.min(self.window.cwnd()));
-        (self.changed, self.run) = (None, None);
+        (self.shows, self.run) = (Shows::Later(0), None);
         self.stage = Stage::Settles { before, failures };
     }
 
@@ -166,7 +194,7 @@ impl Steady {
         let base = self.known.base().as_secs_f64();
         let longer = before * (1.0 + queue.as_secs_f64() / base);
         self.window.set(before.max(longer.min(self.known.best_window_spared())));
-        (self.changed, self.run) = (None, None);
+        (self.shows, self.run) = (Shows::Later(0), None);
         self.stage = Stage::Follows { climb: Climb::Steps(0) };
     }
 
@@ -180,13 +208,13 @@ impl Steady {
     fn verify(&mut self) {
         let before = self.window.cwnd();
         self.window.set(before * VERIFIES);
-        (self.verify, self.changed, self.run) = (None, None, None);
+        (self.verify, self.shows, self.run) = (None, Shows::Later(0), None);
         self.stage = Stage::Verifies { before };
     }
 
     /// The window follows the queue, which shows what became of it by what leaves from then on.
     pub(super) fn follow_from(&mut self, shows: Instant) {
         self.stage = Stage::Follows { climb: Climb::Steps(0) };
-        (self.changed, self.run) = (Some(shows), None);
+        (self.shows, self.run) = (Shows::From(shows), None);
     }
 }

@@ -47,6 +47,29 @@ fn noise_is_no_congestion() {
 }
 
 #[test]
+fn a_path_that_loses_a_quarter_is_used_once_a_smaller_window_has_shown_that_it_is_not_to_blame() {
+    for (name, mut link) in [("GEO", geo(1.0)), ("LEO", leo())] {
+        link.loss = 0.25;
+        link.run(30.0 * link.base.max(0.2));
+        let (part, queue) = share(&mut link, 60.0);
+        assert!(part > 0.7, "{name}: {part} of the rate, of which a quarter is lost");
+        assert!(queue < 0.15, "{name}: {queue} s");
+    }
+}
+
+#[test]
+fn where_nothing_queues_losses_are_not_taken_for_noise() {
+    for (name, rate, base) in [("GEO", 10e6, 0.6), ("LEO", 20e6, 0.05)] {
+        let mut link = Link::new("steady", rate, base, 4e3);
+        link.run(60.0);
+        let before = link.overflowed();
+        let (part, _) = share(&mut link, 60.0);
+        let lost = (link.overflowed() - before) / 60.0 / link.rate;
+        assert!(part > 0.9 && lost < 0.1, "{name}: {part} of the rate arrives, {lost} is lost");
+    }
+}
+
+#[test]
 fn a_queue_shorter_than_the_wanted_one_is_filled_and_hardly_overflows() {
     let (part, _) = share(&mut geo(0.04), 60.0);
     assert!(part > 0.95, "{part}");
