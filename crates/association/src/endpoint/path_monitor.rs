@@ -2,7 +2,8 @@
 //!
 //! It sends a probe by every path from time to time, and the peer answers by the same path. While content is
 //! sent the path in use has four probes a second, or one if there is no other link. One that had no answer for a
-//! round trip and two more probes works no more; three answers in a row, and it does again.
+//! round trip and two more probes works no more; three answers in a row, and it does again. More probes have to be without an
+//! answer where many are lost anyway, and where something else comes from the peer by the path.
 
 use std::collections::VecDeque;
 
@@ -23,6 +24,14 @@ const USED: Span = Span::from_secs(2);
 const UNKNOWN: Span = Span::from_millis(1500);
 /// Answers in a row after which a path works again.
 const GOOD: u32 = 3;
+/// So many probes after the first one without an answer, at least and at most, show that a path works no more.
+const MORE: (f64, f64) = (2.0, 12.0);
+/// The same if something else came in the meantime.
+const MORE_HEARD: f64 = 6.0;
+/// How likely so many are lost on one that works.
+const BY_CHANCE: f64 = 1e-6;
+/// The latest probe counts for one in so many.
+const SMOOTH: f64 = 16.0;
 /// Most probes that wait for an answer.
 const MOST: usize = 64;
 
@@ -80,6 +89,10 @@ struct MonitoredPath {
     /// Answers since it works no more.
     good: u32,
     srtt: Option<Span>,
+    /// Something came from the peer by it then.
+    heard: Option<Instant>,
+    /// The part of the probes, or of their answers, that was lost while it worked.
+    lost: f64,
     /// A TCP connection is made only where UDP over the same link, this path, does not work.
     instead_of: Option<usize>,
 }
@@ -97,6 +110,8 @@ impl PathMonitor {
             up: n == 0,
             good: 0,
             srtt: None,
+            heard: None,
+            lost: 0.0,
             instead_of: if path.route.outer == Outer::Tcp { udp(path.link) } else { None },
         });
         let alone = plan.paths.iter().all(|path| path.link == 0);
@@ -150,6 +165,9 @@ impl PathMonitor {
         if later {
             self.answered = Some(serial);
         }
+        if path.up {
+            path.count_lost(offset);
+        }
         if let Some((_, at)) = path.sent.drain(..=offset).next_back() {
             let sample = now.since(at);
             path.srtt = Some(path.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
@@ -159,6 +177,13 @@ impl PathMonitor {
             path.up = true;
         }
         later
+    }
+
+    /// Something came from the peer by this path.
+    pub(super) fn heard(&mut self, now: Instant, path: usize) {
+        if let Some(path) = self.paths.get_mut(path) {
+            path.heard = Some(now);
+        }
     }
 
     /// Gives up paths that have had no answer for too long.
@@ -214,11 +239,23 @@ impl PathMonitor {
 }
 
 impl MonitoredPath {
+    /// A probe was answered, and so many before it were not.
+    fn count_lost(&mut self, missing: usize) {
+        for _ in 0..missing {
+            self.lost += (1.0 - self.lost) / SMOOTH;
+        }
+        self.lost -= self.lost / SMOOTH;
+    }
+
     /// When the oldest probe without an answer has waited for too long.
     fn overdue(&self, busy: Span) -> Option<Instant> {
         let (_, at) = self.sent.front()?;
         let round_trip = self.srtt.unwrap_or(UNKNOWN);
-        Some(*at + round_trip + round_trip / 4 + busy * 2)
+        let late = *at + round_trip + round_trip / 4;
+        let heard = self.heard.is_some_and(|heard| heard >= late);
+        let least = if heard { MORE_HEARD } else { MORE.0 };
+        let more = (BY_CHANCE.ln() / self.lost.ln()).ceil() - 1.0;
+        Some(late + busy * more.clamp(least, MORE.1) as u64)
     }
 }
 
@@ -302,6 +339,37 @@ mod tests {
         let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (1, Outer::Udp)]));
         let (changes, _) = run(&mut monitor, 0, 60_000, |path, ms| path == 1 || ms % 1250 != 0);
         assert!(changes.iter().all(|(_, up)| up & 1 == 1), "{changes:?}");
+    }
+
+    /// Loses this part of the probes in an hour. Gives how often the path was given up.
+    fn given_up_by_chance(loss: f64) -> usize {
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (1, Outer::Udp)]));
+        let works = |path, ms: u64| {
+            let mut draw = ms.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            draw = (draw ^ draw >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            path == 1 || (draw >> 32) as f64 >= loss * 2f64.powi(32)
+        };
+        let (changes, _) = run(&mut monitor, 0, 3_600_000, works);
+        changes.iter().filter(|(_, up)| up & 1 == 0).count()
+    }
+
+    #[test]
+    fn a_path_that_loses_a_third_of_the_probes_works() {
+        assert_eq!(given_up_by_chance(0.05), 0);
+        let often = given_up_by_chance(0.36);
+        assert!(often <= 2, "given up {often} times in an hour");
+    }
+
+    #[test]
+    fn a_path_by_which_something_comes_is_given_up_later() {
+        let mut monitor = PathMonitor::new(at(0), &plan(&[(0, Outer::Udp), (0, Outer::Tcp)]));
+        let (changes, _) = run(&mut monitor, 0, 20_000, |_, _| true);
+        assert_eq!(changes, []);
+        let gone = (20_000..40_000).find(|&ms| {
+            monitor.heard(at(ms), 0);
+            !run(&mut monitor, ms, ms + 1, |path, _| path == 1).0.is_empty()
+        });
+        assert!(gone.is_some_and(|ms| (26_000..29_000).contains(&ms)), "{gone:?}");
     }
 
     #[test]

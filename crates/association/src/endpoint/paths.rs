@@ -204,7 +204,11 @@ impl Paths {
 
     /// The newest datagram of the peer came by this route. If the peer is elsewhere now, it has to prove it.
     pub(super) fn came_by(&mut self, now: Instant, from: Route, token: impl FnOnce() -> u64) {
-        if self.monitor.is_some() || self.last_probe.is_some() {
+        if self.monitor.is_some() {
+            let by = self.of(&from);
+            return self.monitor.iter_mut().for_each(|monitor| monitor.heard(now, by));
+        }
+        if self.last_probe.is_some() {
             return;
         }
         let path = &mut self.list[0];
