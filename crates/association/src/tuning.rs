@@ -155,6 +155,7 @@ impl Tuning {
             overhead: OVERHEAD,
             adapt_payload: true,
             tail_copies: true,
+            answer_copies: true,
             snd_buf,
             unsent_limit: Some(UNSENT_LIMIT),
             rcv_buf,

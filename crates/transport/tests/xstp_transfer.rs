@@ -113,6 +113,23 @@ fn a_client_that_gets_data_instead_of_a_bgnak_asks_again_and_does_not_give_up() 
 }
 
 #[test]
+fn a_bgnak_that_goes_again_with_polls_spares_a_new_request() {
+    let server = Config { answer_copies: true, poll_rate: 16, ..Config::default() };
+    let mut lost = 0;
+    let lose = move |crossing: &Crossing| {
+        lost += u32::from(crossing.has(Kind::BGNAK));
+        if crossing.has(Kind::BGNAK) && lost <= 2 { Fate::Drop } else { Fate::Pass }
+    };
+    let mut pair =
+        Pair::new(Config::default(), server, DELAY).answering(pattern(20_000)).with_script(lose);
+    assert!(pair.run(LONG));
+    assert_eq!(pair.client.inbox, pattern(20_000));
+    assert_eq!(pair.sent(Direction::Forward, Kind::BGN).count(), 1);
+    let answers: Vec<_> = pair.sent(Direction::Return, Kind::BGNAK).map(|c| c.at).collect();
+    assert!(answers.len() <= 6, "none once the client has told what arrived: {answers:?}");
+}
+
+#[test]
 fn without_an_answer_the_client_gives_up_after_its_last_retry() {
     let config = Config { ctl_max_retries: Some(3), ..Config::default() };
     let mut pair =

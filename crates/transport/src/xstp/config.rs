@@ -24,6 +24,9 @@ pub struct Config {
     pub forgive_noise: bool,
     /// Under a rate, retransmissions near the end of what there is to send go out in several copies.
     pub tail_copies: bool,
+    /// BGNAK goes again with the first, second, fourth ... POLL until the peer shows that it has come: without it the peer
+    /// takes no data.
+    pub answer_copies: bool,
     /// Bytes that the sender keeps, sent or not, until they are acknowledged. Also bounds the
     /// congestion window.
     pub snd_buf: ByteCount,
@@ -158,6 +161,7 @@ impl Default for Config {
             overhead: ByteCount::new(16),
             adapt_payload: false,
             tail_copies: false,
+            answer_copies: false,
             snd_buf: ByteCount::new(64_000),
             unsent_limit: None,
             rcv_buf: ByteCount::new(64_000),

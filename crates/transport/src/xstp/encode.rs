@@ -61,7 +61,7 @@ impl Session {
             // The same BGN each time, except that its timestamp dates the latest one.
             self.write_header(place, self.isn);
             place.body = Body::Begin(self.begin_body(timestamp::at(now), 0));
-        } else if let Some(echo) = self.opening.take_answer() {
+        } else if let Some(echo) = self.opening.take_answer(&self.config) {
             self.write_header(place, self.isn);
             place.body = Body::BeginAck(self.begin_body(timestamp::at(now), echo));
         } else {
@@ -165,7 +165,10 @@ impl Session {
             c.retransmitted_segments += 1;
             c.retransmitted_bytes += all;
         }
-        c.polls_sent += u64::from(kind.contains(Kind::POLL));
+        if kind.contains(Kind::POLL) {
+            c.polls_sent += 1;
+            self.opening.polled();
+        }
         c.stats_sent += u64::from(kind.contains(Kind::STAT));
         c.ustats_sent += u64::from(kind.contains(Kind::USTAT));
     }

@@ -52,7 +52,9 @@ impl Session {
             return self.ignore();
         }
         self.sq = segment.sq;
-        self.tx.rtt.sample(now.since(asked));
+        if !self.opening.is_overtaken() {
+            self.tx.rtt.sample(now.since(asked));
+        }
         self.establish(now, begin, segment.seq, segment.window);
     }
 

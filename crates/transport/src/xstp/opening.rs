@@ -13,13 +13,24 @@ pub(super) struct Opening {
     sent: Option<(Instant, Instant)>,
     /// Timestamp of the peer's BGN, if that is to be answered.
     answer: Option<u32>,
+    /// What was answered, and POLLs since then: the peer has not shown that it knows.
+    unheard: Option<(u32, u32)>,
     /// Data may follow the BGN without waiting for its answer.
     early: bool,
+    /// Data came before the answer.
+    overtaken: bool,
 }
 
 impl Opening {
     pub(super) fn idle(config: &Config) -> Self {
-        Self { request: Retry::idle(config), sent: None, answer: None, early: false }
+        Self {
+            request: Retry::idle(config),
+            sent: None,
+            answer: None,
+            unheard: None,
+            early: false,
+            overtaken: false,
+        }
     }
 
     /// This end asks.
@@ -32,9 +43,10 @@ impl Opening {
         self.request.again(config.ctl_rto_init);
     }
 
-    /// The answer is lost: the peer is asked again as if it had never been asked, but no sooner than after the first
-    /// wait.
+    /// Data of the peer came, but not its answer. It is asked again as if it had never been asked, but no sooner than after
+    /// the first wait.
     pub(super) fn ask_anew(&mut self, now: Instant, config: &Config) {
+        self.overtaken = true;
         if self.sent.is_some_and(|(_, latest)| now.since(latest) >= config.ctl_rto_init) {
             self.request.restart(config);
         }
@@ -45,10 +57,30 @@ impl Opening {
         self.request.stop();
     }
 
+    /// The answer that comes now may be a copy of one that was lost: it tells no round trip.
+    pub(super) const fn is_overtaken(&self) -> bool {
+        self.overtaken
+    }
+
     /// Nothing more is asked or answered.
     pub(super) fn clear(&mut self) {
         self.request.stop();
-        self.answer = None;
+        (self.answer, self.unheard) = (None, None);
+    }
+
+    /// A POLL left.
+    pub(super) fn polled(&mut self) {
+        if let Some((echo, polls)) = &mut self.unheard {
+            *polls += 1;
+            if polls.is_power_of_two() {
+                self.answer = Some(*echo);
+            }
+        }
+    }
+
+    /// The peer has shown that it knows the answer.
+    pub(super) const fn heard(&mut self) {
+        self.unheard = None;
     }
 
     /// Data may follow the BGN at once.
@@ -88,8 +120,12 @@ impl Opening {
     }
 
     /// BGNAK leaves, if it is due: what it answers.
-    pub(super) const fn take_answer(&mut self) -> Option<u32> {
-        self.answer.take()
+    pub(super) fn take_answer(&mut self, config: &Config) -> Option<u32> {
+        let echo = self.answer.take()?;
+        if config.answer_copies && self.unheard.is_none_or(|(last, _)| last != echo) {
+            self.unheard = Some((echo, 0));
+        }
+        Some(echo)
     }
 
     /// When the BGN with this timestamp was sent; `None` when none was.

@@ -292,6 +292,7 @@ impl Session {
     #[inline(never)]
     fn handle_flow(&mut self, now: Instant, seq: Seq32, window: u16, flow: &mut Flow) {
         if let Some(report) = &flow.report {
+            self.opening.heard();
             match self.tx.handle_report(now, report, window) {
                 Ok(()) if report.ts_echo == 0 && flow.kind().contains(Kind::USTAT) => {
                     self.counters.ustats_received += 1;
