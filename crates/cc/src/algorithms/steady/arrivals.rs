@@ -21,8 +21,8 @@ pub(super) struct Interval {
     pub(super) rate: f64,
     /// The window was the limit at times.
     pub(super) limited: bool,
-    /// Part of the bytes that were lost otherwise than by noise.
-    pub(super) lost: f64,
+    /// Part of the bytes that were lost, if it shows.
+    pub(super) lost: Option<f64>,
 }
 
 /// The account.
@@ -100,7 +100,7 @@ impl Arrivals {
         let (limited, sent) = (self.limited, [self.sent_before, self.sent]);
         // After a pause an interval is longer than what arrived in it, and what was lost is an outage's.
         let paused = took > base.max(LEAST) * 2;
-        let lost = if paused { 0.0 } else { self.lost_part(arrived, path.mss) };
+        let lost = if paused { None } else { self.lost_part(arrived, path.mss) };
         // No more than a window arrives in a round trip, whatever repairs acknowledge at once.
         let most = self.cwnd / base.max(LEAST).as_secs_f64();
         let rate = (arrived.get() as f64 / took.as_secs_f64()).min(most);
@@ -117,11 +117,11 @@ impl Arrivals {
     }
 
     /// The part of the bytes that is lost, if it shows.
-    fn lost_part(&mut self, arrived: ByteCount, mss: ByteCount) -> f64 {
+    fn lost_part(&mut self, arrived: ByteCount, mss: ByteCount) -> Option<f64> {
         let lost = self.few.0 + self.lost.get() as f64;
         let all = self.few.1 + (arrived + self.lost).get() as f64;
         let shows = all >= SAMPLE * mss.get() as f64;
         self.few = if shows { (0.0, 0.0) } else { (lost, all) };
-        if shows { lost / all } else { 0.0 }
+        shows.then_some(lost / all)
     }
 }

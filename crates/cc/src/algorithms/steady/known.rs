@@ -18,10 +18,6 @@ const STILL: u32 = 2;
 const STILL_SMALL: u32 = 4;
 const STILL_CONTENDING: u32 = 24;
 const LARGE: f64 = 0.5;
-/// The window that asks whether losses are noise is that much smaller than what arrived, within bounds.
-const BELOW: f64 = 0.9;
-const ASKS_LEAST: f64 = 0.5;
-const ASKS_MOST: f64 = 0.75;
 /// Losses above the usual part by so much show a short queue that overflows.
 const OVERFLOW: f64 = 0.02;
 
@@ -47,7 +43,9 @@ impl Known {
     ) -> Option<Queues> {
         self.delay.measure(path);
         self.interval = self.arrivals.take(path, ack, self.delay.base(), cwnd)?;
-        self.noise.take(self.interval.lost);
+        if let Some(lost) = self.interval.lost {
+            self.noise.take(lost);
+        }
         self.delay.take(!slow_start)
     }
 
@@ -146,12 +144,12 @@ impl Known {
 
     /// So much was lost that the queue is not empty, whatever round trips say.
     pub(super) fn is_lossy(&self) -> bool {
-        self.noise.is_much(self.interval.lost)
+        self.interval.lost.is_some_and(|lost| self.noise.is_much(lost))
     }
 
     /// So much was lost that the path does not carry what is sent.
     pub(super) fn is_hopeless(&self) -> bool {
-        self.noise.is_hopeless(self.interval.lost)
+        self.interval.lost.is_some_and(|lost| self.noise.is_hopeless(lost))
     }
 
     /// Losses were many for so long, or are so many, that a smaller window has to show whether it is to blame.
@@ -161,13 +159,12 @@ impl Known {
 
     /// What is left of the window to see that.
     pub(super) fn ask(&mut self) -> f64 {
-        self.noise.ask(self.interval.lost);
-        (BELOW * (1.0 - self.interval.lost)).clamp(ASKS_LEAST, ASKS_MOST)
+        self.noise.ask(self.interval.lost.unwrap_or_default(), self.rate())
     }
 
     /// Whether losses are noise, once the smaller window has shown it.
     pub(super) fn answer(&mut self, cwnd: f64) -> Option<bool> {
-        self.noise.answer(self.interval.lost, cwnd)
+        self.noise.answer(self.interval.lost?, self.interval.rate, cwnd)
     }
 
     /// Whether a window that is larger than this one loses what exceeds it, as far as is known.
@@ -178,6 +175,7 @@ impl Known {
     /// A queue shorter than the wanted one drops what exceeds it.
     pub(super) fn overflows(&self, queues: Queues) -> bool {
         let stands = queues.shortest * 2 > self.target() || queues.longest * 2 > self.target() * 3;
-        stands && self.interval.lost > self.noise.usual() + OVERFLOW
+        let lost = self.interval.lost.unwrap_or_default();
+        stands && lost > self.noise.usual() + OVERFLOW
     }
 }

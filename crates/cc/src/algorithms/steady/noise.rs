@@ -9,6 +9,10 @@ const MUCH: f64 = 0.1;
 const HOPELESS: f64 = 0.3;
 /// So many intervals in a row with many losses are looked into.
 const DOUBTS_AFTER: u32 = 3;
+/// The smaller window is this part of one that loses nothing if the path carries less than what was sent, within bounds.
+const FITS: f64 = 0.95;
+const PART_LEAST: f64 = 0.5;
+const PART_MOST: f64 = 0.85;
 /// A smaller window is looked at for so many intervals; the losses are noise if so much of them stays.
 const ASKS_FOR: u32 = 3;
 const STAYS: f64 = 0.5;
@@ -31,8 +35,46 @@ pub(super) struct Noise {
     lossy: u32,
     /// A larger window was to blame for losses, so many intervals without losses ago.
     carries: Option<(f64, u32)>,
-    /// With a smaller window: what was lost before, since then, and in how many intervals.
-    asked: Option<(f64, f64, u32)>,
+    /// The window is smaller to see whether it is to blame.
+    asked: Option<Question>,
+}
+
+/// What was before the window became smaller, and what is now.
+#[derive(Clone, Copy, Debug)]
+struct Question {
+    /// What is left of the window.
+    part: f64,
+    lost: f64,
+    rate: f64,
+    seen: Seen,
+}
+
+/// Sums over some intervals.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    lost: f64,
+    rate: f64,
+    intervals: u32,
+}
+
+impl Seen {
+    fn with(self, lost: f64, rate: f64) -> Self {
+        Self { lost: self.lost + lost, rate: self.rate + rate, intervals: self.intervals + 1 }
+    }
+
+    fn lost(self) -> f64 {
+        self.lost / f64::from(self.intervals)
+    }
+}
+
+impl Question {
+    /// A path that carries less than what was sent delivers as much as before, and loses less. Either shows less and
+    /// less where windows are small, so that it takes both.
+    fn is_noise(self) -> bool {
+        let (stays, rate) = (self.seen.lost(), self.seen.rate / f64::from(self.seen.intervals));
+        let follows = rate <= self.rate * f64::midpoint(FITS, self.part);
+        stays <= MOST && (stays >= STAYS * self.lost || follows)
+    }
 }
 
 impl Noise {
@@ -71,24 +113,26 @@ impl Noise {
         self.lossy >= DOUBTS_AFTER
     }
 
-    /// The window becomes smaller; so much was lost.
-    pub(super) fn ask(&mut self, lost: f64) {
-        (self.asked, self.lossy) = (Some((lost, 0.0, 0)), 0);
+    /// So much was lost, and so much arrived: gives what is left of the window to see what becomes of that.
+    pub(super) fn ask(&mut self, lost: f64, rate: f64) -> f64 {
+        let part = (FITS * (1.0 - lost)).clamp(PART_LEAST, PART_MOST);
+        self.asked = Some(Question { part, lost, rate, seen: Seen::default() });
+        self.lossy = 0;
+        part
     }
 
     /// An interval with the smaller window ended. Whether losses are noise, once that is known.
-    pub(super) fn answer(&mut self, lost: f64, cwnd: f64) -> Option<bool> {
-        let (before, sum, count) = self.asked?;
-        let (sum, count) = (sum + lost, count + 1);
-        if count < ASKS_FOR && lost <= MOST {
-            self.asked = Some((before, sum, count));
+    pub(super) fn answer(&mut self, lost: f64, rate: f64, cwnd: f64) -> Option<bool> {
+        let question = self.asked.as_mut()?;
+        let seen = question.seen.with(lost, rate);
+        question.seen = seen;
+        if seen.intervals < ASKS_FOR {
             return None;
         }
-        let stays = sum / f64::from(count);
-        let is_noise = stays >= STAYS * before && stays <= MOST;
+        let (stays, is_noise) = (seen.lost(), question.is_noise());
         if is_noise {
-            self.noise = self.noise.max(stays);
-            self.usual = self.usual.max(stays);
+            self.noise = self.noise.max(stays.min(MOST));
+            self.usual = self.usual.max(stays.min(MOST));
         }
         (self.asked, self.carries) = (None, (!is_noise).then_some((cwnd, 0)));
         Some(is_noise)

@@ -170,7 +170,7 @@ fn losses_that_no_noise_explains_cut_the_window_whatever_round_trips_say() {
     play.set_rtt(0.05);
     play.rounds(10);
     let before = play.segments();
-    for _ in 0..10 {
+    for _ in 0..20 {
         // Two of three are lost, and the queue seems empty.
         let window = play.segments() as u64;
         (play.path.round, play.path.in_flight) = (play.path.round + 1, play.bytes(window));
