@@ -12,6 +12,8 @@ const SHARE: u64 = 8;
 const FEW: u64 = 3;
 /// A round trip without any takes this part of it.
 const FADES: u64 = 32;
+/// A few of them are forgotten after so many round trips without another one.
+const WAITS: u32 = 64;
 
 /// The window, and what happened of late.
 #[derive(Debug, Default)]
@@ -20,6 +22,9 @@ pub(super) struct Reordering {
     /// Segments taken for lost, and those that came without being retransmitted.
     lost: u64,
     late: u64,
+    /// Whether one of those came in this round trip, and how many round trips were without one.
+    is_fresh: bool,
+    quiet: u32,
     round_began: Instant,
 }
 
@@ -38,22 +43,32 @@ impl Reordering {
     /// So many that were taken for lost arrived all the same. `shortest` is the shortest round trip.
     pub(super) fn came(&mut self, now: Instant, segments: u64, shortest: Span) {
         self.late += segments;
+        self.is_fresh |= segments > 0;
         if now.since(self.round_began) < shortest {
             return;
         }
         self.round_began = now;
+        if std::mem::take(&mut self.is_fresh) {
+            self.quiet = 0;
+        } else {
+            self.quiet = self.quiet.saturating_add(1);
+            self.fade(shortest);
+        }
         let is_share = self.late * SHARE >= self.lost;
-        if self.late == 0 {
-            self.window = self.window.mul_div(FADES - 1, FADES);
-            if self.window < shortest / LEAST {
-                self.window = Span::ZERO;
-            }
-        } else if is_share && self.late < FEW {
+        if is_share && (1..FEW).contains(&self.late) && self.quiet < WAITS {
             return; // More of them are waited for.
-        } else if is_share {
+        }
+        if is_share && self.late >= FEW {
             self.window = (self.window * 2).max(shortest / FIRST).min(shortest / MOST);
         }
         (self.lost, self.late) = (0, 0);
+    }
+
+    fn fade(&mut self, shortest: Span) {
+        self.window = self.window.mul_div(FADES - 1, FADES);
+        if self.window < shortest / LEAST {
+            self.window = Span::ZERO;
+        }
     }
 }
 
@@ -100,6 +115,17 @@ mod tests {
         let left = reordering.window();
         assert!(left > Span::from_millis(15) && left < Span::from_millis(25), "{left:?}");
         rounds(&mut reordering, 23, 60, 0, 0);
+        assert_eq!(reordering.window(), Span::ZERO);
+    }
+
+    #[test]
+    fn one_late_segment_does_not_keep_the_window() {
+        let mut reordering = Reordering::default();
+        rounds(&mut reordering, 0, 9, 50, 7);
+        assert_eq!(reordering.window(), TRIP / 2);
+        // One more that was late, and a path without any loss from then on.
+        rounds(&mut reordering, 9, 1, 1, 1);
+        rounds(&mut reordering, 10, 10_000, 0, 0);
         assert_eq!(reordering.window(), Span::ZERO);
     }
 }
