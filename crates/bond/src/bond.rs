@@ -50,6 +50,8 @@ pub struct Bond {
     incoming: Incoming,
     /// When there may be room on a link.
     room_at: Option<Instant>,
+    /// The latest status went by a connection that is gone.
+    has_lost_status: bool,
 }
 
 impl Bond {
@@ -60,6 +62,7 @@ impl Bond {
             outgoing: Outgoing::new(),
             incoming: Incoming::new(window.get()),
             room_at: None,
+            has_lost_status: false,
         }
     }
 
@@ -76,6 +79,8 @@ impl Bond {
 
     /// A connection is gone. What it had goes by the others.
     pub fn leave(&mut self, member: usize) {
+        let has_status = |known: &Member| known.id == member && known.has_status;
+        self.has_lost_status |= self.members.iter().any(has_status);
         self.members.retain(|known| known.id != member);
         self.outgoing.handle_left(member);
     }
@@ -96,10 +101,16 @@ impl Bond {
     pub fn handle_bytes(&mut self, member: usize, mut bytes: Bytes) -> Result<(), BondError> {
         let known = self.members.iter_mut().find(|known| known.id == member);
         let Some(known) = known else { return Ok(()) };
+        let came = bytes.len();
         while let Some(frame) = known.frames.take(&mut bytes)? {
             known.is_accepted = true;
             match frame {
-                Frame::Data { offset, bytes } => self.incoming.handle_data(offset, bytes)?,
+                Frame::Data { offset, bytes } => {
+                    // A small part would keep all that it came with.
+                    let is_small = bytes.len() < came / 2;
+                    let bytes = if is_small { Bytes::copy_from_slice(&bytes) } else { bytes };
+                    self.incoming.handle_data(offset, bytes)?;
+                }
                 Frame::Status { delivered, limit } => {
                     self.outgoing.handle_status(delivered, limit)?;
                 }
@@ -188,14 +199,16 @@ impl Bond {
         Some(self.transmit(id, [status(delivered, limit), Bytes::new()], true))
     }
 
-    /// The receiver's word goes by the nearest link, and by another one when that stalls.
+    /// The receiver's word goes by the nearest link that the peer has for one of the bond, and by another one when that
+    /// stalls or is gone.
     fn poll_status(&mut self, now: Instant) -> Option<Transmit> {
         let news = self.incoming.status(now);
         let is_lost = |member: &Member| member.has_status && member.is_stalled();
-        let status_of =
-            news.or_else(|| self.members.iter().any(is_lost).then_some(self.incoming.told()))?;
-        let going = self.members.iter_mut().filter(|member| !member.is_stalled());
-        let nearest = going.min_by_key(|member| member.round_trip())?.id;
+        let is_lost = self.has_lost_status || self.members.iter().any(is_lost);
+        let status_of = news.or_else(|| is_lost.then_some(self.incoming.told()))?;
+        let going = self.members.iter().filter(|member| !member.is_stalled());
+        let nearest = going.min_by_key(|member| (!member.is_accepted, member.round_trip()))?.id;
+        self.has_lost_status = false;
         self.incoming.tell(now, status_of);
         for member in &mut self.members {
             member.has_status = member.id == nearest;

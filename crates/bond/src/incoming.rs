@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bentpipe_units::{Instant, Span};
-use bytes::{Buf as _, Bytes};
+use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::bond::BondError;
 
+/// Pieces shorter than this are put together for the reader: each by itself costs more than it is long.
+const SHORT: usize = 512;
 /// What a piece that waits costs besides its bytes.
 const AROUND: u64 = 64;
 /// Most bytes that have come in order and of which the sender is not told; a part of the window where that is less.
@@ -36,7 +38,9 @@ pub(crate) struct Incoming {
     waiting: BTreeMap<u64, Bytes>,
     /// What they cost.
     cost: u64,
+    /// What waits for the reader, and short pieces that come after it.
     ready: VecDeque<Bytes>,
+    short: BytesMut,
     total: Option<u64>,
     /// What the sender was told: delivered, and the limit.
     told: (u64, u64),
@@ -55,6 +59,7 @@ impl Incoming {
             waiting: BTreeMap::new(),
             cost: 0,
             ready: VecDeque::new(),
+            short: BytesMut::new(),
             total: None,
             told: (0, INITIAL),
             told_at: Instant::ZERO,
@@ -74,8 +79,7 @@ impl Incoming {
         }
         if offset == self.next && self.waiting.is_empty() {
             if !bytes.is_empty() {
-                self.next = end;
-                self.ready.push_back(bytes);
+                self.arrived(bytes);
             }
             return Ok(());
         }
@@ -88,10 +92,21 @@ impl Incoming {
         {
             let bytes = first.remove();
             self.cost -= bytes.len() as u64 + AROUND;
-            self.next += bytes.len() as u64;
-            self.ready.push_back(bytes);
+            self.arrived(bytes);
         }
         Ok(())
+    }
+
+    /// These bytes come next in the stream.
+    fn arrived(&mut self, bytes: Bytes) {
+        self.next += bytes.len() as u64;
+        if bytes.len() < SHORT {
+            return self.short.extend_from_slice(&bytes);
+        }
+        if !self.short.is_empty() {
+            self.ready.push_back(std::mem::take(&mut self.short).freeze());
+        }
+        self.ready.push_back(bytes);
     }
 
     /// Keeps of a piece what is not known yet.
@@ -127,7 +142,9 @@ impl Incoming {
 
     /// The next bytes in order.
     pub(crate) fn read(&mut self) -> Option<Bytes> {
-        let bytes = self.ready.pop_front()?;
+        let short =
+            |short: &mut BytesMut| (!short.is_empty()).then(|| std::mem::take(short).freeze());
+        let bytes = self.ready.pop_front().or_else(|| short(&mut self.short))?;
         self.read += bytes.len() as u64;
         if self.read - self.grown_at >= self.window / 2 {
             (self.window, self.grown_at) = ((2 * self.window).min(self.most), self.read);
@@ -158,7 +175,7 @@ impl Incoming {
 
     /// Whether something waits for the reader.
     pub(crate) fn is_readable(&self) -> bool {
-        !self.ready.is_empty()
+        !self.ready.is_empty() || !self.short.is_empty()
     }
 
     /// The host has memory for so much more.

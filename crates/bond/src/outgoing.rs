@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bentpipe_units::Instant;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::bond::BondError;
 use crate::incoming::INITIAL;
 use crate::member::Member;
+
+/// What was written in shorter pieces is put together: each chunk costs the receiver more than it is long otherwise.
+const SHORT: usize = 2_048;
 
 /// A chunk that was written to a connection.
 #[derive(Debug)]
@@ -182,8 +185,21 @@ impl Outgoing {
         (offset, bytes)
     }
 
-    /// So many bytes from the front, or what one piece has of them.
+    /// So many bytes from the front, or what one piece has of them, or some short ones.
     fn take_pending(&mut self, most: usize) -> Bytes {
+        let bytes = self.take_piece(most);
+        if bytes.len() >= SHORT.min(most) || self.pending.is_empty() {
+            return bytes;
+        }
+        let mut joined = BytesMut::from(bytes);
+        while joined.len() < SHORT.min(most) && !self.pending.is_empty() {
+            let piece = self.take_piece(most - joined.len());
+            joined.extend_from_slice(&piece);
+        }
+        joined.freeze()
+    }
+
+    fn take_piece(&mut self, most: usize) -> Bytes {
         let Some(front) = self.pending.front_mut() else { return Bytes::new() };
         let bytes = front.split_to(front.len().min(most));
         if front.is_empty() {

@@ -247,3 +247,179 @@ fn what_a_connection_took_that_the_peer_did_not_want_goes_by_another_one() {
     }
     assert_eq!(there.read().as_deref(), Some(&b"a stream"[..]));
 }
+
+/// Hands over all that `from` writes to connections other than `but`; gives the connections used.
+fn hand_over(from: &mut Bond, to: &mut Bond, now: Instant, but: Option<usize>) -> Vec<usize> {
+    let mut used = Vec::new();
+    while let Some(sent) = from.poll_transmit(now) {
+        used.push(sent.member);
+        if Some(sent.member) != but {
+            sent.bytes
+                .into_iter()
+                .for_each(|bytes| to.handle_bytes(sent.member, bytes).expect("frames"));
+        }
+    }
+    used
+}
+
+#[test]
+fn a_status_that_went_by_a_connection_that_is_gone_is_told_again() {
+    let now = Instant::ZERO;
+    let [mut here, mut there] = [Bond::new(WINDOW), Bond::new(WINDOW)];
+    here.join(0);
+    there.join(0);
+    let far = Observed { round_trip: Some(Span::from_millis(600)), ..Observed::default() };
+    here.observe(now, 0, far);
+    there.observe(now, 0, far);
+    hand_over(&mut here, &mut there, now, None);
+    // As much as may be sent at first.
+    there.write(vec![7; 3_000_000].into());
+    for _ in 0..100 {
+        there.observe(now, 0, far);
+        hand_over(&mut there, &mut here, now, None);
+    }
+    let mut read = 0;
+    // `here` has opened a nearer one, by which its word goes; the peer has no memory for it and closes it.
+    here.open(1);
+    here.observe(
+        now,
+        1,
+        Observed { round_trip: Some(Span::from_millis(30)), ..Observed::default() },
+    );
+    while let Some(bytes) = here.read() {
+        read += bytes.len()
+    }
+    let used = hand_over(&mut here, &mut there, now, Some(1));
+    assert!(!used.is_empty() && !used.contains(&1), "the peer may not want it: {used:?}");
+    here.leave(1);
+    for second in 0..1_000 {
+        let now = now + Span::from_secs(second);
+        for bond in [&mut here, &mut there] {
+            bond.set_room(WINDOW);
+            bond.observe(now, 0, far);
+        }
+        hand_over(&mut here, &mut there, now, None);
+        hand_over(&mut there, &mut here, now, None);
+        while let Some(bytes) = here.read() {
+            read += bytes.len()
+        }
+    }
+    assert_eq!(read, 3_000_000, "pending at the sender: {}", there.pending());
+}
+
+#[test]
+fn a_status_on_a_dead_link_is_told_again_when_the_other_one_comes_back() {
+    let at = |millis| Instant::ZERO + Span::from_millis(millis);
+    let [mut here, mut there] = [Bond::new(WINDOW), Bond::new(WINDOW)];
+    let trip = |millis, in_flight| Observed {
+        round_trip: Some(Span::from_millis(millis)),
+        in_flight,
+        ..Observed::default()
+    };
+    for bond in [&mut here, &mut there] {
+        bond.join(0);
+        bond.join(1);
+        bond.observe(at(0), 0, trip(600, 0));
+        bond.observe(at(0), 1, trip(30, 0));
+    }
+    hand_over(&mut here, &mut there, at(0), None);
+    there.write(vec![7; 3_000_000].into());
+    for _ in 0..100 {
+        there.observe(at(0), 0, trip(600, 0));
+        there.observe(at(0), 1, trip(30, 0));
+        hand_over(&mut there, &mut here, at(0), None);
+    }
+    let mut read = 0;
+    while let Some(bytes) = here.read() {
+        read += bytes.len()
+    }
+    // The far link has an outage; then the near one fails for ever with the word on it.
+    for millis in [0, 1_000, 2_000] {
+        here.observe(at(millis), 0, trip(600, 100));
+    }
+    assert_eq!(hand_over(&mut here, &mut there, at(2_000), Some(1)), [1]);
+    for millis in (2_000..60_000).step_by(100) {
+        here.observe(at(millis), 0, trip(600, 100));
+        here.observe(at(millis), 1, trip(30, 17));
+        assert_eq!(hand_over(&mut here, &mut there, at(millis), Some(1)), []);
+    }
+    // The near one times out; the far one comes back.
+    here.leave(1);
+    there.leave(1);
+    for second in 60..1_000 {
+        let now = at(second * 1_000);
+        for bond in [&mut here, &mut there] {
+            bond.set_room(WINDOW);
+            bond.observe(now, 0, trip(600, 0));
+        }
+        hand_over(&mut here, &mut there, now, None);
+        hand_over(&mut there, &mut here, now, None);
+        while let Some(bytes) = here.read() {
+            read += bytes.len()
+        }
+    }
+    assert_eq!(read, 3_000_000, "pending at the sender: {}", there.pending());
+}
+
+#[test]
+fn honest_ends_may_write_in_small_pieces() {
+    let mut world = World::new(&[(20, 25), (50, 25)]);
+    let mut bond_window =
+        [Bond::new(ByteCount::new(256 * 1024)), Bond::new(ByteCount::new(256 * 1024))];
+    for bond in &mut bond_window {
+        bond.join(0);
+        bond.join(1);
+    }
+    world.bonds = bond_window;
+    let mut written = 0;
+    for step in 0..20_000 {
+        if step == 1_000 {
+            for end in 0..2 {
+                world.connections[end][0].is_cut = true;
+            }
+        }
+        // What a terminal or a logger writes: 10 bytes at a time.
+        while world.bonds[0].pending() < 64_000 && written < 3_000_000 {
+            world.bonds[0].write(Bytes::from_static(b"ten bytes."));
+            written += 10;
+        }
+        world.step();
+        while world.bonds[1].read().is_some() {}
+    }
+}
+
+#[test]
+fn what_a_peer_makes_the_host_keep_counts_as_held() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    struct Segment(Vec<u8>, Arc<AtomicUsize>);
+    impl AsRef<[u8]> for Segment {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+    impl Drop for Segment {
+        fn drop(&mut self) {
+            self.1.fetch_sub(self.0.len(), Ordering::Relaxed);
+        }
+    }
+    let live = Arc::new(AtomicUsize::new(0));
+    let mut bond = Bond::new(WINDOW);
+    bond.join(0);
+    // Segments of 1,200 bytes: a chunk of one byte, and statuses that say nothing.
+    for offset in 0..65_536u64 {
+        let mut segment = vec![0];
+        segment.extend_from_slice(&offset.to_be_bytes());
+        segment.extend_from_slice(&1u32.to_be_bytes());
+        segment.push(b'x');
+        while segment.len() < 1_200 {
+            segment.push(1);
+            segment.extend_from_slice(&[0; 16]);
+        }
+        live.fetch_add(segment.len(), Ordering::Relaxed);
+        let bytes = Bytes::from_owner(Segment(segment, Arc::clone(&live)));
+        bond.handle_bytes(0, bytes).expect("frames");
+    }
+    let (live, held) = (live.load(Ordering::Relaxed), bond.held());
+    assert!(live <= 2 * held, "{live} bytes are kept, {held} are counted");
+}
