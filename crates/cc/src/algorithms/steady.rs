@@ -36,6 +36,8 @@ const PACE_START: f64 = 2.0;
 /// CUBIC beside others, and what a loss leaves of its window, or a mark of a router of any.
 const C: f64 = 0.4;
 const BETA: f64 = 0.85;
+/// For longer than so many round trips nothing is acknowledged only where nothing was sent.
+const PAUSE: u64 = 2;
 /// Cuts in a row that do not help.
 const FAILURES: u32 = 2;
 /// Others fill the queue for so long at least, or so many round trips.
@@ -173,6 +175,10 @@ impl Controller for Steady {
                 self.contest.rest(path.now.since(self.seen));
             }
             Stage::Contends { .. } => {
+                let pause = path.now.since(self.seen);
+                if pause > path.srtt * PAUSE {
+                    self.contest.rest(pause);
+                }
                 let (cwnd, acked) = (self.window.segments(), self.window.acked(ack));
                 let segments = self.contest.next(path.now, path.srtt, cwnd, acked);
                 self.window.set(segments * self.window.mss());
@@ -196,6 +202,10 @@ impl Controller for Steady {
             }
             LossCause::Persistent => {
                 self.paused = Some(self.paused.unwrap_or(0.0).max(cwnd) / 2.0);
+                // What the window was before is of no account any more.
+                if !matches!(self.stage, Stage::Start | Stage::Contends { .. }) {
+                    self.follow_from(path.now);
+                }
                 self.window.set(self.window.init().min(cwnd));
             }
             LossCause::Gap | LossCause::Nack => {

@@ -55,7 +55,9 @@ impl Steady {
                     self.follow_from(path.now + self.known.base());
                 }
             }
-            Stage::Follows { .. } if all_shows && queue <= target && self.known.doubts(cwnd) => {
+            Stage::Follows { .. }
+                if all_shows && queue <= target * 2 && self.known.doubts(cwnd) =>
+            {
                 self.window.set(self.known.ask() * cwnd);
                 (self.shows, self.run) = (Shows::Later(0), None);
                 self.stage = Stage::Doubts { before: cwnd };

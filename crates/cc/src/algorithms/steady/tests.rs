@@ -58,14 +58,20 @@ fn a_path_that_loses_a_quarter_is_used_once_a_smaller_window_has_shown_that_it_i
 }
 
 #[test]
-fn where_nothing_queues_losses_are_not_taken_for_noise() {
-    for (name, rate, base) in [("GEO", 10e6, 0.6), ("LEO", 20e6, 0.05)] {
-        let mut link = Link::new("steady", rate, base, 4e3);
-        link.run(60.0);
-        let before = link.overflowed();
-        let (part, _) = share(&mut link, 60.0);
-        let lost = (link.overflowed() - before) / 60.0 / link.rate;
-        assert!(part > 0.9 && lost < 0.1, "{name}: {part} of the rate arrives, {lost} is lost");
+fn a_queue_shorter_than_the_wanted_one_is_not_overrun_for_ever() {
+    for base in [0.05, 0.6] {
+        for millis in [1.0, 5.0, 20.0, 24.0, 40.0] {
+            let mut link = Link::new("steady", 10e6, base, 1250.0 * millis);
+            link.run(120.0);
+            let before = link.overflowed();
+            let (part, _) = share(&mut link, 300.0);
+            let lost = (link.overflowed() - before) / 300.0 / link.rate;
+            let name = format!("{base} s, queue of {millis} ms");
+            assert!(
+                part > 0.95 && lost < 0.06,
+                "{name}: {part} of the rate arrives, {lost} is lost"
+            );
+        }
     }
 }
 
@@ -225,4 +231,58 @@ fn a_window_that_is_known_is_followed_and_a_mark_cuts_it() {
     assert_eq!((play.segments(), play.phase()), (425.0, Phase::Other("settling")));
     play.signal(Signal::Resume { window, ssthresh: None });
     assert_eq!(play.phase(), Phase::SlowStart);
+}
+
+#[test]
+fn persistent_congestion_while_verifying_is_not_forgotten() {
+    let mut link = leo();
+    link.lengthen(0.04);
+    let mut n = 0;
+    while link.phase() != Phase::Other("verifying") {
+        link.run(0.005);
+        n += 1;
+        assert!(n < 20_000, "never verifies");
+    }
+    let verifying = link.play.segments();
+    link.play.lose(LossCause::Persistent);
+    let now = link.play.segments();
+    link.play.recovered();
+    link.run(0.01);
+    let resumed = link.play.segments();
+    link.run(0.3);
+    let after = link.play.segments();
+    assert!(
+        after < 0.75 * verifying,
+        "verifying {verifying}, persistent {now}, resumed {resumed}, 0.3 s later {after}"
+    );
+}
+
+#[test]
+fn idle_time_within_a_contest_does_not_count() {
+    let grown = |idle| {
+        let mut play = Play::new("steady", &[("initial_ssthresh", 64.0)]);
+        play.set_rtt(0.05);
+        play.rounds(12);
+        let round = |play: &mut Play, n: u32| {
+            play.set_rtt(0.11 + 0.004 * f64::from(n % 7));
+            play.round();
+        };
+        let contends = |play: &Play| play.phase() == Phase::Other("contending");
+        let mut n = 0;
+        while !contends(&play) {
+            round(&mut play, n);
+            n += 1;
+        }
+        play.lose(LossCause::Nack);
+        play.recovered();
+        (0..3).for_each(|n| round(&mut play, n));
+        let before = play.segments();
+        play.wait(idle);
+        (0..4).for_each(|n| round(&mut play, n));
+        play.segments() / before
+    };
+    let without = grown(0.0);
+    for idle in [20.0, 60.0, 290.0] {
+        assert!(grown(idle) <= without * 1.02, "{idle} s: {} times as large", grown(idle));
+    }
 }
