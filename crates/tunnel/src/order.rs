@@ -41,6 +41,8 @@ struct Flow {
     seen: u64,
     /// What waits, and until when.
     waiting: BTreeMap<u64, (Instant, Datagram)>,
+    /// Bytes of that.
+    held: usize,
     heard_at: Instant,
 }
 
@@ -67,7 +69,7 @@ impl Order {
             self.make_room();
             // The first ones of a flow may be overtaken.
             let next = if u64::from(order) < SEEN { FIRST } else { FIRST + u64::from(order) };
-            let flow = Flow { next, seen: 0, waiting: BTreeMap::new(), heard_at: now };
+            let flow = Flow { next, seen: 0, waiting: BTreeMap::new(), held: 0, heard_at: now };
             self.flows.insert(id, flow);
         }
         let Some(flow) = self.flows.get_mut(&id) else { return };
@@ -82,10 +84,13 @@ impl Order {
                 self.release(id, now);
             } else if let Entry::Vacant(place) = flow.waiting.entry(number) {
                 self.waiting += datagram.bytes.len() + AROUND;
+                flow.held += datagram.bytes.len() + AROUND;
                 place.insert((now + hold, datagram));
                 self.due = Instant::earliest(self.due, Some(now + hold));
-                if self.waiting > WAITING {
-                    self.give_up(id, now);
+                if self.waiting > WAITING
+                    && let Some(most) = self.greediest()
+                {
+                    self.give_up(most, now);
                 }
             }
         } else if behind <= SEEN {
@@ -149,9 +154,15 @@ impl Order {
             }
             let (number, (_, datagram)) = first.remove_entry();
             self.waiting -= datagram.bytes.len() + AROUND;
+            flow.held -= datagram.bytes.len() + AROUND;
             flow.advance(number);
             self.ready.push_back(datagram);
         }
+    }
+
+    /// The flow of which most waits: its order is not paid for by others.
+    fn greediest(&self) -> Option<u16> {
+        self.flows.iter().max_by_key(|(id, flow)| (flow.held, **id)).map(|(id, _)| *id)
     }
 
     /// What waits of a flow waits no more.
@@ -250,6 +261,24 @@ mod tests {
         order.arrived(at(0), HOLD, record(2, 70, false));
         order.arrived(at(0), HOLD, record(2, 71, false));
         assert_eq!(out(&mut order), [0, 70, 71]);
+    }
+
+    #[test]
+    fn a_flow_of_which_much_waits_costs_no_other_one_its_order() {
+        let mut order = Order::default();
+        order.arrived(at(0), HOLD, record(1, 0, false));
+        order.arrived(at(0), HOLD, record(2, 0, false));
+        for number in 2..141 {
+            let mut hoarded = record(1, number, false);
+            hoarded.datagram.bytes = vec![0; 60_000].into();
+            order.arrived(at(0), HOLD, hoarded);
+        }
+        out(&mut order);
+        let mut last = record(2, 2, false);
+        last.datagram.bytes = vec![2; 60_000].into();
+        order.arrived(at(0), HOLD, last);
+        let given_up: Vec<u16> = std::iter::from_fn(|| order.pop()).map(|d| d.flow).collect();
+        assert!(given_up.len() > 100 && !given_up.contains(&2), "{given_up:?}");
     }
 
     #[test]
