@@ -287,7 +287,7 @@ fn a_status_that_went_by_a_connection_that_is_gone_is_told_again() {
         Observed { round_trip: Some(Span::from_millis(30)), ..Observed::default() },
     );
     while let Some(bytes) = here.read() {
-        read += bytes.len()
+        read += bytes.len();
     }
     let used = hand_over(&mut here, &mut there, now, Some(1));
     assert!(!used.is_empty() && !used.contains(&1), "the peer may not want it: {used:?}");
@@ -301,7 +301,7 @@ fn a_status_that_went_by_a_connection_that_is_gone_is_told_again() {
         hand_over(&mut here, &mut there, now, None);
         hand_over(&mut there, &mut here, now, None);
         while let Some(bytes) = here.read() {
-            read += bytes.len()
+            read += bytes.len();
         }
     }
     assert_eq!(read, 3_000_000, "pending at the sender: {}", there.pending());
@@ -331,7 +331,7 @@ fn a_status_on_a_dead_link_is_told_again_when_the_other_one_comes_back() {
     }
     let mut read = 0;
     while let Some(bytes) = here.read() {
-        read += bytes.len()
+        read += bytes.len();
     }
     // The far link has an outage; then the near one fails for ever with the word on it.
     for millis in [0, 1_000, 2_000] {
@@ -355,7 +355,7 @@ fn a_status_on_a_dead_link_is_told_again_when_the_other_one_comes_back() {
         hand_over(&mut here, &mut there, now, None);
         hand_over(&mut there, &mut here, now, None);
         while let Some(bytes) = here.read() {
-            read += bytes.len()
+            read += bytes.len();
         }
     }
     assert_eq!(read, 3_000_000, "pending at the sender: {}", there.pending());

@@ -46,7 +46,7 @@ impl Bonded {
     /// When what came is nothing that a peer may send.
     pub fn join(&self, joining: Joining, came: Bytes) -> io::Result<()> {
         let mut state = self.lock();
-        if state.room() < SCARCE || state.is_over { Ok(()) } else { state.join(joining, came) }
+        if state.room() < SCARCE || !state.goes_on() { Ok(()) } else { state.join(joining, came) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

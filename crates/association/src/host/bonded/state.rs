@@ -143,6 +143,8 @@ impl State {
                     }
                     Poll::Ready(Ok(None)) => {
                         member.has_ended = true;
+                        // What was acknowledged before has arrived.
+                        self.bond.observe(now, member.number, member.observed());
                         // It takes nothing any more either.
                         self.bond.leave(member.number);
                         self.refused.insert(member.link, now + RETRY);
@@ -219,10 +221,14 @@ impl State {
         self.bond.deadline().map_or(now + pause, |due| due.clamp(now + SOON, now + pause))
     }
 
+    /// It has neither ended nor failed.
+    pub(super) const fn goes_on(&self) -> bool {
+        !self.is_over && self.failed.is_none()
+    }
+
     /// Whether the stream is long enough for another connection, and there is memory for its chunks to wait.
     pub(super) fn is_long(&self) -> bool {
-        let goes_on = !self.is_over && self.failed.is_none();
-        goes_on && self.bond.carried() >= JOIN_AFTER && self.room() >= SCARCE
+        self.goes_on() && self.bond.carried() >= JOIN_AFTER && self.room() >= SCARCE
     }
 
     /// Whether a writer may go on: where memory is scarce only once connections have all that was written.
