@@ -31,6 +31,7 @@ mod udp;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -42,7 +43,7 @@ use bentpipe_units::Instant;
 
 use self::log_limit::LogLimit;
 use self::peer::Remote;
-use self::places::{Places, Rule};
+use self::places::{Kind, Place, Places, Rule};
 
 pub use self::config::{
     Backup, Config, ConfigError, ConfigErrors, Fallback, Forward, Limits, LinkConfig, Mode, Ops,
@@ -155,6 +156,16 @@ impl<N: Network> Gateway<N> {
     /// Places for those who have connected and have not said yet what they want.
     pub const fn unknown(&self) -> &Arc<Places> {
         &self.unknown
+    }
+
+    /// A place among those of flows, for a client who says later which ones it wants.
+    pub fn place(&self, client: IpAddr) -> Option<Place> {
+        self.places.take(client, Kind::Connection, self.millis())
+    }
+
+    /// Something was heard of whoever has this place.
+    pub fn heard_of(&self, place: &Place) {
+        place.touch(self.millis());
     }
 
     /// What it has done so far.

@@ -21,7 +21,7 @@ use crate::flows::{Flow, Room};
 use crate::open::{Destination, Verdict};
 use crate::peer::Remote;
 use crate::places::Kind;
-use crate::{Gateway, Network, Received, Role, Tasks as _, Udp as _};
+use crate::{Gateway, Network, Received, Role, Tasks as _, Udp};
 use bentpipe_association::host::lock;
 use bentpipe_units::Span;
 
@@ -90,6 +90,23 @@ impl Tunnel {
     }
 }
 
+/// A flow among those to which datagrams from the remote gateway go, as long as this is there.
+#[derive(Debug)]
+struct Entry<N: Network> {
+    inner: Arc<Gateway<N>>,
+    key: (String, Whose),
+    queue: Queue,
+}
+
+impl<N: Network> Drop for Entry<N> {
+    fn drop(&mut self) {
+        let mut flows = self.inner.tunnel.lock();
+        if flows.get(&self.key).is_some_and(|queue| queue.same_channel(&self.queue)) {
+            flows.remove(&self.key);
+        }
+    }
+}
+
 /// Takes datagrams of remote gateways, for ever.
 pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> {
     // With this future end all flows that began there.
@@ -109,12 +126,12 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
         let queue = match known {
             Some(queue) => queue,
             None if inner.config.role == Role::Hub => {
-                let Some((flow, queue, waiting)) = begin(&inner, remote, &key.1) else { continue };
-                let (inner, whose) = (inner.clone(), key.1);
+                let Some((flow, entry, waiting)) = begin(&inner, remote, &key.1) else { continue };
+                let (inner, queue) = (inner.clone(), entry.queue.clone());
                 flows.spawn(async move {
                     let remote = inner.peers.values().find(|remote| remote.key == peer);
                     if let Some(remote) = remote {
-                        lead(&inner, remote, whose, flow, waiting).await;
+                        lead(&inner, remote, &entry.key.1, flow, waiting).await;
                     }
                 });
                 queue
@@ -128,10 +145,10 @@ pub(crate) async fn serve<N: Network>(inner: Arc<Gateway<N>>) -> io::Result<()> 
 
 /// A flow begins, if there may be one more.
 fn begin<N: Network>(
-    inner: &Gateway<N>,
+    inner: &Arc<Gateway<N>>,
     remote: &Remote,
     whose: &Whose,
-) -> Option<(Flow, Queue, Waiting)> {
+) -> Option<(Flow, Entry<N>, Waiting)> {
     // Datagrams do not wait.
     remote.pace.reserve(inner.host.now(), inner.config.limits.new_per_second, Span::ZERO)?;
     let room = if inner.config.role == Role::Hub {
@@ -142,15 +159,16 @@ fn begin<N: Network>(
     };
     let flow = Flow::begin(inner, remote, whose.client, whose.to.clone(), room);
     let (queue, waiting) = mpsc::channel(WAITING);
-    inner.tunnel.lock().insert((remote.name.clone(), whose.clone()), queue.clone());
-    Some((flow, queue, waiting))
+    let key = (remote.name.clone(), whose.clone());
+    inner.tunnel.lock().insert(key.clone(), queue.clone());
+    Some((flow, Entry { inner: inner.clone(), key, queue }, waiting))
 }
 
 /// Carries a flow from a remote gateway to where it leads.
 async fn lead<N: Network>(
     inner: &Gateway<N>,
     remote: &Remote,
-    whose: Whose,
+    whose: &Whose,
     flow: Flow,
     waiting: Waiting,
 ) {
@@ -164,10 +182,9 @@ async fn lead<N: Network>(
         Ok::<_, Verdict>((socket, to))
     };
     match led.await {
-        Ok(with) => carry(inner, remote, &whose, &flow, with, waiting).await,
+        Ok(with) => carry(inner, remote, whose, &flow, with, waiting).await,
         Err(verdict) => inner.refused(&remote.name, whose.client, &whose.to, verdict),
     }
-    inner.tunnel.lock().remove(&(remote.name.clone(), whose));
 }
 
 impl<N: Network> Gateway<N> {
@@ -188,18 +205,45 @@ impl<N: Network> Gateway<N> {
         let known = self.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone()));
         if !known {
             let socket = self.network.socket_between(here.address, client, here.transparent);
-            let (Ok(socket), Some((flow, _, waiting))) = (socket, begin(self, remote, &whose))
-            else {
-                return;
-            };
-            flow.sent(datagram.len());
-            let (inner, peer, whose) = (self.clone(), peer.to_owned(), whose.clone());
-            flows.spawn(async move {
-                carry(&inner, &inner.peers[&peer], &whose, &flow, (socket, client), waiting).await;
-                inner.tunnel.lock().remove(&(peer, whose));
-            });
+            let Ok(socket) = socket else { return };
+            let Some(begun) = begin(self, remote, &whose) else { return };
+            begun.0.sent(datagram.len());
+            self.run(flows, begun, socket);
         }
         self.host.send_datagram(remote.key, whose.datagram(datagram, ecn));
+    }
+
+    /// Carries what a client and `to` say to each other by this socket, on one of `flows`. False where there is no place
+    /// for one more flow, or the client has that one already.
+    pub fn carry_socket(
+        self: &Arc<Self>,
+        flows: &mut N::Tasks,
+        peer: &str,
+        client: SocketAddr,
+        to: Destination,
+        socket: impl Udp,
+    ) -> bool {
+        flows.reap();
+        let whose = Whose { client, to };
+        if self.tunnel.lock().contains_key(&(peer.to_owned(), whose.clone())) {
+            return false;
+        }
+        let Some(begun) = begin(self, &self.peers[peer], &whose) else { return false };
+        self.run(flows, begun, socket);
+        true
+    }
+
+    fn run(
+        &self,
+        flows: &mut N::Tasks,
+        (flow, entry, waiting): (Flow, Entry<N>, Waiting),
+        socket: impl Udp,
+    ) {
+        flows.spawn(async move {
+            let (inner, (peer, whose)) = (&entry.inner, &entry.key);
+            let with = (socket, whose.client);
+            carry(inner, &inner.peers[peer], whose, &flow, with, waiting).await;
+        });
     }
 }
 
@@ -209,7 +253,7 @@ async fn carry<N: Network>(
     remote: &Remote,
     whose: &Whose,
     flow: &Flow,
-    (socket, with): (N::Udp, SocketAddr),
+    (socket, with): (impl Udp, SocketAddr),
     mut waiting: Waiting,
 ) {
     let mut burst = 0;

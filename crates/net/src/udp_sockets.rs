@@ -134,14 +134,37 @@ pub(crate) async fn send(socket: &UdpSocket, datagram: &[u8], ecn: Ecn) -> io::R
     if ecn == Ecn::NotCapable {
         return socket.send(datagram).await;
     }
-    let is_v4 = socket.peer_addr()?.is_ipv4();
+    write(socket, datagram, ecn, None).await
+}
+
+/// Sends a datagram with this ECN field to `to`.
+///
+/// # Errors
+/// Those of the socket.
+pub(crate) async fn send_to(
+    socket: &UdpSocket,
+    to: SocketAddr,
+    datagram: &[u8],
+    ecn: Ecn,
+) -> io::Result<usize> {
+    write(socket, datagram, ecn, Some(to)).await
+}
+
+async fn write(
+    socket: &UdpSocket,
+    datagram: &[u8],
+    ecn: Ecn,
+    to: Option<SocketAddr>,
+) -> io::Result<usize> {
+    let is_v4 = to.map_or_else(|| socket.peer_addr(), Ok)?.is_ipv4();
+    let to = to.map(SockaddrStorage::from);
     let write = || {
         let (tos, class) = (ecn.bits(), i32::from(ecn.bits()));
         let control =
             if is_v4 { ControlMessage::Ipv4Tos(&tos) } else { ControlMessage::Ipv6TClass(&class) };
         let slices = [IoSlice::new(datagram)];
         let flags = MsgFlags::MSG_DONTWAIT;
-        Ok(sendmsg::<()>(socket.as_raw_fd(), &slices, &[control], flags, None)?)
+        Ok(sendmsg(socket.as_raw_fd(), &slices, &[control], flags, to.as_ref())?)
     };
     socket.async_io(Interest::WRITABLE, write).await
 }

@@ -5,6 +5,7 @@ mod forward;
 mod held;
 mod http;
 mod socks5;
+mod socks5_udp;
 mod syn;
 mod transparent;
 

@@ -1,4 +1,4 @@
-//! A SOCKS5 server (RFC 1928, RFC 1929): CONNECT, with passwords or without.
+//! A SOCKS5 server (RFC 1928, RFC 1929): CONNECT and UDP ASSOCIATE, with passwords or without.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,13 +12,15 @@ use fast_socks5::{ReplyError, Socks5Command};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
+use super::socks5_udp::Association;
 use super::{Inner, listen};
 use crate::gateway::streams::Stream;
 use crate::listening::serve;
+use crate::udp_sockets;
 use bentpipe_gateway::Proxy;
 use bentpipe_gateway::Reach;
 use bentpipe_gateway::places::Place;
-use bentpipe_gateway::{Destination, Verdict};
+use bentpipe_gateway::{Destination, UdpMode, Verdict};
 
 /// Time for a client to say what it wants.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -39,12 +41,13 @@ pub(super) fn start(inner: &Arc<Inner>, tasks: &mut JoinSet<io::Result<()>>) -> 
 
 /// Serves one client.
 async fn client(
-    inner: &Inner,
+    inner: &Arc<Inner>,
     peer: &str,
     proxy: &Proxy,
     (tcp, from): (TcpStream, SocketAddr),
     unknown: Place,
 ) -> io::Result<()> {
+    let here = tcp.local_addr()?;
     let asked = async {
         let known = if proxy.users.is_empty() {
             Socks5ServerProtocol::accept_no_auth(tcp).await?
@@ -59,6 +62,17 @@ async fn client(
     let asked = tokio::time::timeout(HANDSHAKE_TIMEOUT, asked).await.map_err(io::Error::from)?;
     let (waiting, command, target) = asked.map_err(other)?;
     let to = match (command, target) {
+        (Socks5Command::UDPAssociate, target) if inner.config().udp.mode == UdpMode::Tunnel => {
+            let Some(place) = inner.place(from.ip()) else {
+                return waiting.reply_error(&ReplyError::GeneralFailure).await.map_err(other);
+            };
+            drop(unknown);
+            let relay = udp_sockets::listen(SocketAddr::new(here.ip(), 0), false)?;
+            let tcp = waiting.reply_success(relay.local_addr()?).await.map_err(other)?;
+            return Association::new(inner, peer, place, relay, client_of(from, &target))
+                .carry(tcp)
+                .await;
+        }
         (Socks5Command::TCPConnect, TargetAddr::Ip(address)) => Destination::from(address),
         (Socks5Command::TCPConnect, TargetAddr::Domain(name, port)) => {
             Destination::Name(name, port)
@@ -76,6 +90,12 @@ async fn client(
         }
         Err(verdict) => waiting.reply_error(&reply(verdict)).await.map_err(other),
     }
+}
+
+/// Whose datagrams count: the client's, from the port that it has named if it has.
+fn client_of(from: SocketAddr, named: &TargetAddr) -> SocketAddr {
+    let port = if let TargetAddr::Ip(named) = named { named.port() } else { 0 };
+    SocketAddr::new(from.ip(), port)
 }
 
 /// What a client is told.
