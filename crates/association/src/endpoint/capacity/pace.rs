@@ -6,6 +6,10 @@ use super::message::CapacityReport;
 const ARRIVALS: usize = 3;
 const SHORTEST: f64 = 0.001;
 
+/// Datagrams that arrived evenly tell the rate to this part of it (its standard error), others that it may be another one:
+/// delays differ, or others send.
+const EVEN: f64 = 0.04;
+
 /// How fast the datagrams of a train arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Pace {
@@ -13,7 +17,12 @@ pub(super) enum Pace {
     AtOnce,
     /// So many in a second, by least squares: one that is late, as hosts are, changes little. What was lost is not
     /// counted: where a queue is short only what it held tells of the link.
-    EachSecond(f64),
+    EachSecond {
+        /// Datagrams.
+        rate: f64,
+        /// They arrived evenly.
+        is_even: bool,
+    },
 }
 
 impl Pace {
@@ -31,8 +40,12 @@ impl Pace {
         let spread: f64 = times.iter().map(|time| (time - mean) * (time - mean)).sum();
         let places = (0..times.len()).map(|place| place as f64 - middle);
         let together: f64 = places.zip(&times).map(|(place, time)| place * (time - mean)).sum();
-        let each_second = together / spread;
-        (each_second > 0.0 && each_second.is_finite()).then_some(Self::EachSecond(each_second))
+        let rate = together / spread;
+        let places = count * (count * count - 1.0) / 12.0;
+        let unexplained = (1.0 - together * together / (spread * places)).max(0.0);
+        let error = (unexplained / (count - 2.0).max(1.0)).sqrt();
+        (rate > 0.0 && rate.is_finite())
+            .then_some(Self::EachSecond { rate, is_even: error <= EVEN })
     }
 }
 
@@ -47,7 +60,17 @@ mod tests {
         let arrivals = (0..24).map(arrival).collect();
         let mut report = CapacityReport { serial: 1, held: 0, arrivals };
         report.arrivals[23].after += 2_000;
-        let Some(Pace::EachSecond(rate)) = Pace::of(&report) else { panic!("no rate") };
-        assert!((rate * 1.2e-3 - 1.0).abs() < 0.02, "{rate}");
+        let Some(Pace::EachSecond { rate, is_even }) = Pace::of(&report) else { panic!("no rate") };
+        assert!((rate * 1.2e-3 - 1.0).abs() < 0.02 && is_even, "{rate}");
+    }
+
+    #[test]
+    fn what_comes_in_bunches_tells_no_more_than_a_guess() {
+        // The delay grows by 20 ms and shrinks again.
+        let after = |index: u32| index * 1_200 + if index < 8 { 0 } else { 20_000 };
+        let arrivals = (0..24).map(|index: u8| Arrival { index, after: after(index.into()) });
+        let report = CapacityReport { serial: 1, held: 0, arrivals: arrivals.collect() };
+        let pace = Pace::of(&report);
+        assert!(matches!(pace, Some(Pace::EachSecond { is_even: false, .. })), "{pace:?}");
     }
 }

@@ -190,7 +190,7 @@ impl PathProber {
         };
         self.failures = 0;
         let rate = match pace {
-            Pace::EachSecond(count) => bits(count * train.each as f64 * 8.0),
+            Pace::EachSecond { rate, .. } => bits(rate * train.each as f64 * 8.0),
             // How fast is not known. It arrived as one: twice as much may leave in a round trip.
             Pace::AtOnce => {
                 let twice = 2 * u64::from(train.count) * train.each * 8;
@@ -206,7 +206,8 @@ impl PathProber {
         } else {
             self.next = now + AGAIN;
         }
-        let at_least = goes_on || pace == Pace::AtOnce;
+        let is_exact = matches!(pace, Pace::EachSecond { is_even: true, .. });
+        let at_least = goes_on || !is_exact;
         let known = KnownPath { rate, round_trip, at_least };
         self.learned = Some(Learned { path: sent.path, at: now, known });
         self.learned
