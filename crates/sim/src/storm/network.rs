@@ -14,6 +14,8 @@ use crate::program::Outgoing;
 
 /// Links of each client.
 const LINKS: usize = 2;
+/// A burst of losses takes one more.
+const BURST_GOES_ON: f64 = 0.9;
 /// Datagrams that somebody has listened to, to be sent again.
 const CAPTURED: usize = 64;
 /// Handshake messages among them, which are rare and do more.
@@ -25,6 +27,8 @@ pub(super) struct Weather {
     pub(super) delay: Span,
     pub(super) jitter: Span,
     pub(super) loss: f64,
+    /// The chance that a burst of losses begins, of ten datagrams on average.
+    pub(super) bursts: f64,
     pub(super) duplicates: f64,
     pub(super) corrupts: f64,
     /// Datagrams that are held back for minutes.
@@ -35,6 +39,8 @@ pub(super) struct Weather {
     pub(super) queue: Span,
     pub(super) mtu: usize,
     pub(super) is_dark: bool,
+    /// It goes down and comes back, each for so long.
+    pub(super) flaps: Option<Span>,
     /// UDP does not get through.
     pub(super) blocks_udp: bool,
 }
@@ -46,6 +52,7 @@ impl Weather {
             delay,
             jitter: Span::ZERO,
             loss: 0.0,
+            bursts: 0.0,
             duplicates: 0.0,
             corrupts: 0.0,
             holds: 0.0,
@@ -54,8 +61,15 @@ impl Weather {
             queue: Span::from_millis(500),
             mtu: 1500,
             is_dark: false,
+            flaps: None,
             blocks_udp: false,
         }
+    }
+
+    /// Nothing gets through at this moment.
+    fn is_down(&self, now: Instant) -> bool {
+        let half = |span: Span| now.as_nanos() / span.as_nanos();
+        self.is_dark || self.flaps.is_some_and(|span| half(span) % 2 == 1)
     }
 
     /// Some of what can go wrong goes wrong.
@@ -68,12 +82,19 @@ impl Weather {
         weather.corrupts = some(0.1);
         weather.holds = some(0.02);
         weather.marks = some(0.5);
+        if random.chance(0.2) {
+            weather.bursts = random.unit() * 0.03;
+        }
+        if random.chance(0.15) {
+            weather.flaps = Some(Span::from_millis(50 << random.below(8)));
+        }
         if random.chance(0.3) {
             weather.jitter = Span::from_millis(random.below(400));
         }
         if random.chance(0.3) {
             weather.rate = BitRate::from_bps(64_000 << random.below(8));
-            weather.queue = Span::from_millis(20 << random.below(8));
+            // A short one lets no train of a capacity probe through.
+            weather.queue = Span::from_millis((1 << random.below(12)) + 1);
         }
         if random.chance(0.15) {
             weather.mtu = 600 + random.below(900) as usize;
@@ -124,6 +145,8 @@ pub(super) struct Network {
     /// The weather from each client's place to the server, and from the server to it.
     weather: Vec<[Weather; 2]>,
     busy: Vec<[Instant; 2]>,
+    /// A burst of losses is on.
+    bursts: Vec<[bool; 2]>,
     in_flight: BTreeMap<(Instant, u64), Flight>,
     serial: u64,
     captured: Vec<Flight>,
@@ -149,6 +172,7 @@ impl Network {
             addresses: (0..places).map(address).collect(),
             weather: (0..places).map(|_| fair()).collect(),
             busy: vec![[Instant::ZERO; 2]; places],
+            bursts: vec![[false; 2]; places],
             in_flight: BTreeMap::new(),
             serial: 0,
             captured: Vec::new(),
@@ -234,7 +258,7 @@ impl Network {
         let begins = self.busy[link][direction].max(now);
         if flight.from.outer == Outer::Tcp {
             // What a TCP connection carries comes whole, and in order, or not at all.
-            if weather.is_dark || begins.since(now) > weather.queue {
+            if weather.is_down(now) || begins.since(now) > weather.queue {
                 counts.lost += 1;
                 return;
             }
@@ -244,7 +268,10 @@ impl Network {
             self.in_flight.insert((leaves + weather.delay, self.serial), flight);
             return;
         }
-        let dropped = weather.is_dark
+        let in_burst = &mut self.bursts[link][direction];
+        *in_burst = random.chance(if *in_burst { BURST_GOES_ON } else { weather.bursts });
+        let dropped = weather.is_down(now)
+            || *in_burst
             || weather.blocks_udp
             || len > weather.mtu
             || random.chance(weather.loss)
