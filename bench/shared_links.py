@@ -83,8 +83,9 @@ class Row:
     size: int
     queue: float = 1.0
     settings: str = ""
-    # Of the way down: lines of a trace as (time, rate, delay), or a function of the seed that gives its table.
-    steps: list = field(default_factory=list)
+    # Of the way down: lines of a trace as (time, rate, delay), or a function of the seed that gives them; or one that gives a
+    # trace's table.
+    steps: object = field(default_factory=list)
     trace: object = None
     reorder: bool = False
     seen: tuple = ()
@@ -92,8 +93,11 @@ class Row:
 
 
 def jitter(rate, delay, by):
-    draw = random.Random(5)
-    return [(0.01 * n, rate if n == 0 else None, delay + draw.uniform(0, by)) for n in range(6000)]
+    def drawn(seed):
+        draw = random.Random(seed)
+        return [(0.01 * n, rate if n == 0 else None, delay + draw.uniform(0, by)) for n in range(6000)]
+
+    return drawn
 
 
 def fade(rate, delay):
@@ -156,11 +160,12 @@ def link_of(row, seed, folder):
     plain = f'rate = "{row.rate} Mbit/s"\ndelay = "{row.trip / 2} ms"\n'
     if not row.steps:
         return queue + plain + row.settings, 0
-    file = pathlib.Path(folder) / f"{re.sub('[^a-z0-9]+', '-', row.name.lower())}.csv"
+    steps = row.steps(seed) if callable(row.steps) else row.steps
+    file = pathlib.Path(folder) / f"{re.sub('[^a-z0-9]+', '-', row.name.lower())}-{seed}.csv"
     with open(file, "w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(["time_s", "rate_bps", "delay_s"])
-        writer.writerows(row.steps)
+        writer.writerows(steps)
     reorder = "true" if row.reorder else "false"
     back = f'rate = "{row.rate} Mbit/s", queue = "{product(row.rate, row.trip, 1)} B", delay = "{row.trip / 2} ms"'
     forward = f'forward = {{ trace = {{ file = "{file}", loop = false, reorder = {reorder} }} }}'

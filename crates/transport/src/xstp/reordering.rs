@@ -3,9 +3,8 @@
 
 use bentpipe_units::{Instant, Span};
 
-/// The window grows from this part of the shortest round trip on, up to this part of it, and is gone below this one.
+/// The window grows from this part of the shortest round trip on, up to all of it, and is gone below this one.
 const FIRST: u64 = 16;
-const MOST: u64 = 2;
 const LEAST: u64 = 64;
 /// It grows once in a round trip when one in so many of what was taken for lost came nevertheless, and so many at least.
 const SHARE: u64 = 8;
@@ -59,7 +58,7 @@ impl Reordering {
             return; // More of them are waited for.
         }
         if is_share && self.late >= FEW {
-            self.window = (self.window * 2).max(shortest / FIRST).min(shortest / MOST);
+            self.window = (self.window * 2).max(shortest / FIRST).min(shortest);
         }
         (self.lost, self.late) = (0, 0);
     }
@@ -93,7 +92,7 @@ mod tests {
         rounds(&mut reordering, 1, 1, 50, 7);
         assert_eq!(reordering.window(), Span::from_millis(80));
         rounds(&mut reordering, 2, 9, 50, 7);
-        assert_eq!(reordering.window(), TRIP / 2);
+        assert_eq!(reordering.window(), TRIP);
     }
 
     #[test]
@@ -122,7 +121,7 @@ mod tests {
     fn one_late_segment_does_not_keep_the_window() {
         let mut reordering = Reordering::default();
         rounds(&mut reordering, 0, 9, 50, 7);
-        assert_eq!(reordering.window(), TRIP / 2);
+        assert_eq!(reordering.window(), TRIP);
         // One more that was late, and a path without any loss from then on.
         rounds(&mut reordering, 9, 1, 1, 1);
         rounds(&mut reordering, 10, 10_000, 0, 0);
