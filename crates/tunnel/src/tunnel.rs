@@ -65,6 +65,13 @@ impl Tunnel {
         self.outgoing.window().set(member);
     }
 
+    /// A router marked something on the way to the peer as a sign of congestion.
+    pub fn handle_mark(&mut self, now: Instant) {
+        if let Some(member) = self.outgoing.window().member() {
+            member.marked(now);
+        }
+    }
+
     /// A datagram is to be carried. False if it is longer than [`MOST_DATAGRAM`].
     pub fn offer(&mut self, now: Instant, datagram: Datagram) -> bool {
         let fits = datagram.bytes.len() <= MOST_DATAGRAM;

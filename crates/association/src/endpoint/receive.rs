@@ -202,7 +202,7 @@ impl Endpoint {
             Control::CapacityProbe(probe) => association.handle_capacity_probe(now, &probe),
             Control::CapacityReport(report) => association.handle_capacity_report(now, &report),
             Control::Tunnel(message) => {
-                association.carried().handle(now, envelope.ecn, message);
+                association.handle_tunnel(now, envelope.ecn, message);
                 self.inbox.take(association.peer(), association.carried().tunnel());
                 self.context(id).wake_tunnel(now);
             }

@@ -130,6 +130,12 @@ impl SharedMember {
         self.controller.on_loss(&path, &loss);
     }
 
+    /// A router on the path marked something as a sign of congestion (RFC 3168), of whichever member.
+    pub fn marked(&mut self, now: Instant) {
+        let path = self.view(now);
+        self.controller.on_signal(&path, &Signal::EcnCe);
+    }
+
     /// So many bytes are nobody's any more: it is not known what became of them.
     pub const fn given_up(&mut self, bytes: u64) {
         self.in_flight = self.in_flight.saturating_sub(bytes);

@@ -124,9 +124,10 @@ impl<'a> PeerContext<'a> {
         }
     }
 
-    /// The peer saw congestion marks. Which connection they belong to is not known: all slow down.
+    /// The peer saw congestion marks. To whom they belong is not known: all connections and the tunnel slow down.
     pub(in crate::endpoint) fn slow_down(&mut self, now: Instant) {
         self.with_sessions(|session| session.handle_mark(now));
+        self.association.carried.tunnel().handle_mark(now);
     }
 
     /// Carries a datagram of an application. False if it is lost already.

@@ -1,6 +1,7 @@
 //! What messages of the peer change in an association, before any connection hears of it.
 
 use bentpipe_transport::xstp::SharedPath;
+use bentpipe_tunnel::Message;
 use bentpipe_units::Instant;
 use bentpipe_wire::Ecn;
 use bytes::Bytes;
@@ -80,11 +81,24 @@ impl Association {
         self.fragments.join(fragment).filter(|whole| carries_data(whole))
     }
 
+    /// Something of the tunnel came, in a datagram with this ECN field.
+    pub(in crate::endpoint) fn handle_tunnel(&mut self, now: Instant, ecn: Ecn, message: Message) {
+        if matches!(message, Message::Report(_)) {
+            self.confirm_ecn();
+        }
+        self.carried.handle(now, ecn, message);
+    }
+
+    /// The peer has received something that said that it may be marked.
+    fn confirm_ecn(&mut self) {
+        let main = self.paths.main();
+        self.paths.get_mut(main).confirm_ecn();
+    }
+
     /// The peer tells what it received.
     pub(in crate::endpoint) fn handle_received(&mut self, received: Received) {
         if received.count > 0 {
-            let main = self.paths.main();
-            self.paths.get_mut(main).confirm_ecn();
+            self.confirm_ecn();
         }
         self.fec.report(received);
     }
