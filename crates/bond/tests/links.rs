@@ -263,7 +263,7 @@ fn hand_over(from: &mut Bond, to: &mut Bond, now: Instant, but: Option<usize>) -
 }
 
 #[test]
-fn a_status_that_went_by_a_connection_that_is_gone_is_told_again() {
+fn a_status_goes_by_no_connection_that_the_peer_may_not_want() {
     let now = Instant::ZERO;
     let [mut here, mut there] = [Bond::new(WINDOW), Bond::new(WINDOW)];
     here.join(0);
@@ -279,7 +279,7 @@ fn a_status_that_went_by_a_connection_that_is_gone_is_told_again() {
         hand_over(&mut there, &mut here, now, None);
     }
     let mut read = 0;
-    // `here` has opened a nearer one, by which its word goes; the peer has no memory for it and closes it.
+    // `here` has opened a nearer one; the peer has no memory for it and closes it.
     here.open(1);
     here.observe(
         now,
@@ -364,13 +364,11 @@ fn a_status_on_a_dead_link_is_told_again_when_the_other_one_comes_back() {
 #[test]
 fn honest_ends_may_write_in_small_pieces() {
     let mut world = World::new(&[(20, 25), (50, 25)]);
-    let mut bond_window =
-        [Bond::new(ByteCount::new(256 * 1024)), Bond::new(ByteCount::new(256 * 1024))];
-    for bond in &mut bond_window {
+    world.bonds = [(); 2].map(|()| Bond::new(ByteCount::new(256 * 1024)));
+    for bond in &mut world.bonds {
         bond.join(0);
         bond.join(1);
     }
-    world.bonds = bond_window;
     let mut written = 0;
     for step in 0..20_000 {
         if step == 1_000 {

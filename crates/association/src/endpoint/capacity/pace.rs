@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn what_comes_in_bunches_tells_no_more_than_a_guess() {
-        // The delay grows by 20 ms and shrinks again.
+        // The path becomes 20 ms longer after a third of them.
         let after = |index: u32| index * 1_200 + if index < 8 { 0 } else { 20_000 };
         let arrivals = (0..24).map(|index: u8| Arrival { index, after: after(index.into()) });
         let report = CapacityReport { serial: 1, held: 0, arrivals: arrivals.collect() };
